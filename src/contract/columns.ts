@@ -1,0 +1,213 @@
+/**
+ * Column layouts: a cycle as typed arrays, one entry a row. Written once, for codecs, pool and features alike.
+ * Conventions: a null or absent number is NaN, an absent enum is `absentCode`, a time is whole milliseconds since
+ * 1970 plus a fraction of a millisecond in a column of its own.
+ */
+import { cycleShape, rowShape, type ValueShape } from './shape.js'
+import type { Instant } from './time.js'
+import type { EngagementRow, CandidateScoreRow } from './wire.js'
+
+// ---- enums as codes: the position in the wire type's list
+
+/** Code of an enum member that is absent. */
+export const absentCode = 255
+
+export const sourceCodes = enumCodes('candidates', 'source')
+export const galleryTypeCodes = enumCodes('candidates', 'gallery_type')
+export const engagementStatusCodes = enumCodes('engagement', 'status')
+export const removalReasonCodes = enumCodes('removals', 'reason')
+export const tierCodes = enumCodes('removals', 'tier')
+
+/** Code of engagement status `ok`: the only readings that are scored. */
+export const statusOk = engagementStatusCodes.indexOf('ok')
+
+// ---- names of groups of columns
+
+export const counterNames = [
+  'views',
+  'up',
+  'down',
+  'comment_cnt',
+  'rtb_vote',
+] as const satisfies readonly (keyof EngagementRow)[]
+export type CounterName = (typeof counterNames)[number]
+
+export const snapshotNames = [
+  'recommend_up_cnt',
+  'recommend_up_cnt_m',
+  'recommend_up_cnt_a',
+  'comment_cnt',
+  'comment_cnt_m',
+  'comment_cnt_a',
+  'hit_cnt',
+  'hit_cnt_m',
+  'hit_cnt_a',
+  'sitebest_cnt',
+  'sitebest_cnt_m',
+  'sitebest_cnt_a',
+  'memo_size',
+  'upimg_cnt',
+  'upimg_height',
+] as const satisfies readonly (keyof CandidateScoreRow)[]
+export type SnapshotName = (typeof snapshotNames)[number]
+
+/**
+ * What is counted in a title or a body, over its code points. In a body, what stands between `<` and `>` is markup:
+ * it counts in `tags`, `images`, `links` and nowhere else.
+ */
+export const textMeasureNames = [
+  /** Code points. */
+  'chars',
+  /** Hangul syllables, U+AC00 to U+D7A3. */
+  'hangul',
+  /** Single jamo, U+1100 to U+11FF and U+3131 to U+318E, as in ㅋㅋ or ㅠㅠ. */
+  'jamo',
+  /** ㅋ and ㅎ: laughter. */
+  'laughs',
+  /** A to Z, a to z. */
+  'latin',
+  /** 0 to 9. */
+  'digits',
+  /** CJK ideographs, U+4E00 to U+9FFF. */
+  'han',
+  /** White space as JavaScript's trim knows it. */
+  'spaces',
+  /** Runs of anything but white space. */
+  'words',
+  /** ASCII punctuation. */
+  'punctuation',
+  'questions',
+  'exclamations',
+  /** Code points from U+1F000 on: emoji, mostly. */
+  'emoji',
+  'tags',
+  'images',
+  'links',
+  /** Two halves of a 64-bit fingerprint of all code points, markup included; tells whether a re-sent text differs. */
+  'fingerprintLow',
+  'fingerprintHigh',
+] as const
+export type TextMeasureName = (typeof textMeasureNames)[number]
+
+// ---- columns of rows
+
+export type CounterColumns = Readonly<Record<CounterName, Float64Array>>
+export type SnapshotCounterColumns = Readonly<Record<SnapshotName, Float64Array>>
+export type TextColumns = Readonly<Record<TextMeasureName, Uint32Array>>
+
+/** Keys of rows: `gallery` is an index into a list of gallery ids that stands beside the columns. */
+export interface KeyColumns {
+  readonly count: number
+  readonly gallery: Uint32Array
+  readonly postNo: Float64Array
+}
+
+/** What stays the same from a post's entry on. */
+export interface PostColumns {
+  readonly createdAtMs: Float64Array
+  readonly createdAtFraction: Float64Array
+  readonly extractedAtMs: Float64Array
+  readonly extractedAtFraction: Float64Array
+  readonly source: Uint8Array
+  readonly manualFlag: Uint8Array
+  readonly imagesInPost: Float64Array
+  /** Length of `image_positions`; NaN when absent. */
+  readonly imagesExpected: Float64Array
+  /** Sum over `image_positions` that depends on their order; tells whether a re-sent list differs. */
+  readonly imagePositionsFingerprint: Uint32Array
+  readonly galleryType: Uint8Array
+  readonly categoryId: Float64Array
+  /** 1 when there is a `body_html`. */
+  readonly bodyPresent: Uint8Array
+  readonly title: TextColumns
+  readonly body: TextColumns
+}
+
+/** New candidates. A row is also a slice of the body: its bytes from `rowStart` up to `rowEnd`. */
+export interface CandidateColumns extends KeyColumns, PostColumns {
+  readonly rowStart: Uint32Array
+  readonly rowEnd: Uint32Array
+}
+
+/** Counters at a time. */
+export interface ReadingColumns extends CounterColumns {
+  readonly observedAtMs: Float64Array
+  readonly observedAtFraction: Float64Array
+}
+
+export interface EngagementColumns extends KeyColumns, ReadingColumns {
+  readonly status: Uint8Array
+}
+
+export interface SnapshotColumns extends SnapshotCounterColumns {
+  readonly snapshotAtMs: Float64Array
+  readonly snapshotAtFraction: Float64Array
+}
+
+export interface CandidateScoreColumns extends KeyColumns, SnapshotColumns {}
+
+export interface RemovalColumns extends KeyColumns {
+  readonly reason: Uint8Array
+  readonly tier: Uint8Array
+  readonly decidedAtMs: Float64Array
+}
+
+/** A cycle body that has the shape of a `CycleRequest`. */
+export interface CycleColumns {
+  readonly cycleId: string
+  /** As sent: it is echoed. */
+  readonly cycleTime: string
+  readonly cycleAt: Instant
+  /** Known top-level members in the order in which they stand in the body. */
+  readonly memberOrder: readonly string[]
+  /** Gallery ids of all rows, each once; `gallery` columns index it. */
+  readonly galleries: readonly string[]
+  readonly candidates: CandidateColumns
+  readonly engagement: EngagementColumns
+  readonly candidateScores: CandidateScoreColumns
+  readonly removals: RemovalColumns
+  /** Distinct members that the contract does not know, such as `candidates[].mood`, in order of appearance. */
+  readonly unknownFields: readonly string[]
+}
+
+// ---- columns of results
+
+/** Status and reason of a result in one code. */
+export const outcomeCodes = [
+  { status: 'scored', reason: null },
+  { status: 'waiting', reason: null },
+  { status: 'not_scored', reason: 'missing_title' },
+  { status: 'not_scored', reason: 'missing_clock' },
+  { status: 'not_scored', reason: 'post_unavailable' },
+  { status: 'not_scored', reason: 'unknown_post' },
+] as const
+export const outcome = {
+  scored: 0,
+  waiting: 1,
+  missingTitle: 2,
+  missingClock: 3,
+  postUnavailable: 4,
+  unknownPost: 5,
+} as const
+
+export const headNames = ['p_views', 'p_comments', 'p_up', 'downvote_share'] as const
+export type HeadName = (typeof headNames)[number]
+
+/** What a model said of each scored row. A head that the model lacks is null. */
+export type HeadColumns = Readonly<Record<HeadName, Float32Array | null>>
+
+/** Results in the order of the response: pending posts by entry, then unknown posts. */
+export interface ResultColumns extends KeyColumns {
+  readonly galleries: readonly string[]
+  /** Index into `outcomeCodes`. */
+  readonly outcome: Uint8Array
+  /** One entry a scored row, in the order of the rows. */
+  readonly score: Float32Array
+  readonly heads: HeadColumns
+}
+
+function enumCodes(list: string, member: string): readonly string[] {
+  const value = rowShape(cycleShape, list).members.find((m) => m.name === member)?.value as ValueShape
+  if (value.kind !== 'enum') throw new Error(`${list}[].${member} is no enum`)
+  return value.values.map(String)
+}

@@ -1,0 +1,66 @@
+/**
+ * Every error that a client can see: code and status in one table, and the value that carries one through the
+ * code. interface.md 2.11 and section 7; decisions.md 2, 3 and 7.
+ */
+import type { ErrorRecord, FieldProblem } from './wire.js'
+
+/** Kind of refusal → HTTP status and `code` on the wire. A 503 shares its code with a 500 (section 7). */
+export const errorTable = {
+  bad_request: { status: 400, code: 'bad_request' },
+  unauthorized: { status: 401, code: 'unauthorized' },
+  not_found: { status: 404, code: 'not_found' },
+  method_not_allowed: { status: 405, code: 'method_not_allowed' },
+  conflict: { status: 409, code: 'conflict' },
+  too_large: { status: 413, code: 'too_large' },
+  unsupported_media_type: { status: 415, code: 'unsupported_media_type' },
+  unprocessable: { status: 422, code: 'unprocessable' },
+  server_error: { status: 500, code: 'server_error' },
+  unavailable: { status: 503, code: 'server_error' },
+} as const
+
+export type ErrorKind = keyof typeof errorTable
+
+/** Problems listed in `fields`; the message says how many more there are (decisions.md 3). */
+export const fieldCountMax = 100
+
+/** A refusal that the client is told of. Expected trouble: it is returned or thrown on purpose, never a bug. */
+export class ServiceError extends Error {
+  readonly kind: ErrorKind
+  readonly fields: readonly FieldProblem[] | undefined
+  /** Value of `Allow` (405) or seconds of `Retry-After` (503). */
+  readonly allow: string | undefined
+  readonly retryAfterS: number | undefined
+
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    more: {
+      fields?: readonly FieldProblem[]
+      allow?: string
+      retryAfterS?: number
+      cause?: unknown
+    } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause })
+    this.name = 'ServiceError'
+    this.kind = kind
+    this.fields = more.fields
+    this.allow = more.allow
+    this.retryAfterS = kind === 'unavailable' ? (more.retryAfterS ?? 5) : undefined
+  }
+
+  get status(): number {
+    return errorTable[this.kind].status
+  }
+
+  toRecord(): ErrorRecord {
+    const { code } = errorTable[this.kind]
+    return {
+      error: {
+        code,
+        message: this.message,
+        ...(this.fields === undefined ? {} : { fields: [...this.fields] }),
+      },
+    }
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The contract: wire types, their shapes and validators, column layouts, errors, time and limits.
+ * Imports nothing of the project; everything else imports it.
+ */
+export * from './columns.js'
+export * from './errors.js'
+export * from './limits.js'
+export * from './problems.js'
+export * from './shape.js'
+export * from './time.js'
+export * from './validate.js'
+export * from './wire.js'

@@ -1,0 +1,17 @@
+/**
+ * Limits of interface.md section 8 that are no property of a field.
+ */
+
+/** A JSON body after decompression. */
+export const jsonBodyBytesMax = 16 * 1024 * 1024
+/** On the wire, gzip may be larger than what it holds (decisions.md 5). */
+export const gzipBodyBytesMax = jsonBodyBytesMax + 1024 * 1024
+export const imageBytesMax = 5 * 1024 * 1024
+/** Decoded pixels of an image (decisions.md 27). */
+export const imagePixelsMax = 50_000_000
+/** Long edge of the normalised copy. */
+export const imageEdgePixelsMax = 1024
+/** Nesting of a JSON body. The contract's own depth is 5; what lies deeper is an unknown member. */
+export const jsonDepthMax = 1024
+/** Lines of `warnings` for unknown fields (decisions.md 6). */
+export const unknownFieldWarningCountMax = 20

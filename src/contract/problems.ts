@@ -1,0 +1,29 @@
+/**
+ * Collects what is wrong with a request: every failing path, up to the limits of decisions.md 3.
+ */
+import { fieldCountMax, ServiceError } from './errors.js'
+import type { FieldProblem } from './wire.js'
+
+/** A hopeless body is not searched further than this: each further row would cost memory and tell nothing. */
+export const problemCountMax = 10_000
+
+export class Problems {
+  readonly fields: FieldProblem[] = []
+  count = 0
+
+  add(path: string, problem: string): void {
+    this.count++
+    if (this.fields.length < fieldCountMax) this.fields.push({ path, problem })
+  }
+
+  get full(): boolean {
+    return this.count >= problemCountMax
+  }
+
+  /** The error for these problems; `summary` is the first half of its message. */
+  toError(kind: 'bad_request' | 'unprocessable', summary: string): ServiceError {
+    const more = this.count - this.fields.length
+    const tail = more === 0 ? '' : ` (and ${this.full ? 'at least ' : ''}${more} more)`
+    return new ServiceError(kind, `${summary}${tail}`, { fields: this.fields })
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The wire types as data: which members an object has and what each may hold. Read off typia's JSON schema of
+ * `wire.ts`, so that messages, the native decoder's plan and the OpenAPI document have the types as their source.
+ */
+import typia from 'typia'
+import { isDateTime } from './time.js'
+import type { CycleRequest, OutcomesRequest, WeightsRequest } from './wire.js'
+
+export type ValueShape = { readonly nullable: boolean } & (
+  | { readonly kind: 'string'; readonly charsMin: number; readonly pattern?: string }
+  | { readonly kind: 'date-time' }
+  | { readonly kind: 'integer'; readonly minimum: number; readonly maximum: number }
+  | { readonly kind: 'number'; readonly minimum: number; readonly maximum: number }
+  | { readonly kind: 'enum'; readonly values: readonly (string | number)[] }
+  | {
+      readonly kind: 'array'
+      readonly items: ValueShape
+      readonly countMax: number
+      readonly unique: boolean
+    }
+  | ObjectShape
+)
+
+export interface ObjectShape {
+  readonly kind: 'object'
+  readonly nullable: boolean
+  readonly members: readonly MemberShape[]
+}
+
+export interface MemberShape {
+  readonly name: string
+  readonly required: boolean
+  /** The member is required too when member `member` of the same object equals `value`. */
+  readonly requiredWhen?: { readonly member: string; readonly value: string }
+  readonly value: ValueShape
+}
+
+// A transform of typia puts `isDateTime` into the validators that it makes; schemas only mention its format.
+export { isDateTime }
+
+/** JSON schemas (OpenAPI 3.1) of the request bodies. */
+export const requestSchemas = typia.json.schemas<[CycleRequest, OutcomesRequest, WeightsRequest], '3.1'>()
+
+export const cycleShape = objectShape('CycleRequest')
+export const outcomesShape = objectShape('OutcomesRequest')
+export const weightsShape = objectShape('WeightsRequest')
+
+/** The shape of the rows of a list member, such as `engagement`. */
+export function rowShape(parent: ObjectShape, member: string): ObjectShape {
+  const value = parent.members.find((m) => m.name === member)?.value
+  if (value?.kind !== 'array' || value.items.kind !== 'object')
+    throw new Error(`${member} is no list of objects`)
+  return value.items
+}
+
+/** What of JSON schema the wire types use. */
+interface Schema {
+  $ref?: string
+  oneOf?: Schema[]
+  const?: string | number
+  type?: string
+  format?: string
+  pattern?: string
+  minLength?: number
+  minimum?: number
+  maximum?: number
+  items?: Schema
+  maxItems?: number
+  uniqueItems?: boolean
+  properties?: Record<string, Schema>
+  required?: string[]
+  'x-required-when'?: { member: string; value: string }
+}
+
+function objectShape(name: string): ObjectShape {
+  const shape = valueShape({ $ref: `#/components/schemas/${name}` })
+  if (shape.kind !== 'object') throw new Error(`${name} is no object type`)
+  return shape
+}
+
+function resolve(schema: Schema): Schema {
+  if (schema.$ref === undefined) return schema
+  const schemas = requestSchemas.components.schemas as Record<string, Schema | undefined>
+  const target = schemas[schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)]
+  if (target === undefined) throw new Error(`no schema ${schema.$ref}`)
+  return resolve(target)
+}
+
+function valueShape(reference: Schema, nullable = false): ValueShape {
+  const schema = resolve(reference)
+  if (schema.oneOf) {
+    const options = schema.oneOf.map(resolve)
+    const values = options.filter((option) => option.type !== 'null')
+    const orNull = nullable || values.length < options.length
+    if (values.length === 1) return valueShape(values[0] as Schema, orNull)
+    return { kind: 'enum', nullable: orNull, values: values.map((option) => constant(option)) }
+  }
+  switch (schema.type) {
+    case 'object':
+      return { kind: 'object', nullable, members: memberShapes(schema) }
+    case 'array':
+      return {
+        kind: 'array',
+        nullable,
+        items: valueShape(schema.items ?? {}),
+        countMax: schema.maxItems ?? Infinity,
+        unique: schema.uniqueItems ?? false,
+      }
+    case 'integer':
+      return {
+        kind: 'integer',
+        nullable,
+        minimum: schema.minimum ?? -Infinity,
+        maximum: schema.maximum ?? Infinity,
+      }
+    case 'number':
+      return {
+        kind: 'number',
+        nullable,
+        minimum: schema.minimum ?? -Infinity,
+        maximum: schema.maximum ?? Infinity,
+      }
+    case 'string':
+      if (schema.format === 'date-time') return { kind: 'date-time', nullable }
+      return {
+        kind: 'string',
+        nullable,
+        charsMin: schema.minLength ?? 0,
+        ...(schema.pattern === undefined ? {} : { pattern: schema.pattern }),
+      }
+    default:
+      throw new Error(`no shape for the schema ${JSON.stringify(schema)}`)
+  }
+}
+
+function memberShapes(schema: Schema): MemberShape[] {
+  return Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const requiredWhen = resolve(property)['x-required-when'] ?? property['x-required-when']
+    return {
+      name,
+      required: schema.required?.includes(name) ?? false,
+      ...(requiredWhen === undefined ? {} : { requiredWhen }),
+      value: valueShape(property),
+    }
+  })
+}
+
+function constant(schema: Schema): string | number {
+  if (schema.const === undefined) throw new Error(`no enum value in ${JSON.stringify(schema)}`)
+  return schema.const
+}

@@ -1,0 +1,111 @@
+/**
+ * Time as the contract knows it: RFC 3339 date-times, instants, five-minute boundaries, cycle ids in KST.
+ * Nothing here reads a clock or the time zone of the machine.
+ */
+
+/**
+ * A point in time. `ms` is whole milliseconds since 1970 in UTC, `fraction` is what lies beyond them, in
+ * 0 ≤ fraction < 1 ms, so that two readings a microsecond apart still have an order (decisions.md 4).
+ */
+export interface Instant {
+  readonly ms: number
+  readonly fraction: number
+}
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
+const KST_OFFSET_MS = 9 * HOUR_MS
+export const cycleBoundaryMs = 5 * MINUTE_MS
+
+/** Longest date-time taken. The contract names none; without one, a row could echo megabytes of zeros. */
+export const dateTimeCharsMax = 64
+
+//                    year    month    day       hour    minute  second  fraction   offset
+const dateTimeForm = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
+
+const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/**
+ * The instant of an RFC 3339 date-time with an explicit offset, or null if `text` is none: impossible dates,
+ * hour 24 and offsets past 23:59 are refused. Second 60 exists only where a leap second can: at 23:59:60 UTC.
+ */
+export function parseInstant(text: string): Instant | null {
+  if (text.length > dateTimeCharsMax) return null
+  const match = dateTimeForm.exec(text)
+  if (match === null) return null
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return null
+  if (hour > 23 || minute > 59 || second > 60) return null
+  const offsetHour = Number(match[9] ?? 0)
+  const offsetMinute = Number(match[10] ?? 0)
+  if (offsetHour > 23 || offsetMinute > 59) return null
+  const offsetMs = (match[8] === '-' ? -1 : 1) * (offsetHour * HOUR_MS + offsetMinute * MINUTE_MS)
+  const minuteStart =
+    daysSinceEpoch(year, month, day) * DAY_MS + hour * HOUR_MS + minute * MINUTE_MS - offsetMs
+  if (second === 60 && modulo(minuteStart, DAY_MS) !== DAY_MS - MINUTE_MS) return null
+  const digits = match[7] ?? ''
+  return {
+    ms: minuteStart + second * SECOND_MS + Number(digits.slice(0, 3).padEnd(3, '0')),
+    fraction: fractionOf(digits.slice(3)),
+  }
+}
+
+export function isDateTime(text: string): boolean {
+  return parseInstant(text) !== null
+}
+
+/** Negative, zero or positive, as `a` is earlier than, equal to or later than `b`. */
+export function compareInstants(a: Instant, b: Instant): number {
+  return a.ms - b.ms || a.fraction - b.fraction
+}
+
+/** The `cycle_id` of an instant: its minute in KST as `YYYYMMDDTHHMM`. */
+export function cycleIdOf(ms: number): string {
+  return new Date(ms + KST_OFFSET_MS).toISOString().replace(/[-:]/g, '').slice(-20, -7)
+}
+
+/** The first five-minute boundary after `ms`. */
+export function nextBoundary(ms: number): number {
+  return (Math.floor(ms / cycleBoundaryMs) + 1) * cycleBoundaryMs
+}
+
+/** Milliseconds since midnight in KST, 0 to 86,399,999. */
+export function kstTimeOfDay(ms: number): number {
+  return modulo(ms + KST_OFFSET_MS, DAY_MS)
+}
+
+/** How the service writes a time of its own: UTC with milliseconds. */
+export function formatInstant(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+function daysInMonth(year: number, month: number): number {
+  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+  return month === 2 && leap ? 29 : (monthDays[month - 1] as number)
+}
+
+/** Days from 1 January 1970 in the proleptic Gregorian calendar. */
+function daysSinceEpoch(year: number, month: number, day: number): number {
+  // Years 0 to 99 mean 1900 to 1999 to Date.UTC, so the count starts 400 years (146,097 days) later.
+  return Date.UTC(year + 400, month - 1, day) / DAY_MS - 146_097
+}
+
+function modulo(value: number, base: number): number {
+  return ((value % base) + base) % base
+}
+
+/** Digits beyond the millisecond as a fraction of it; never 0 unless all digits are, never 1. */
+function fractionOf(digits: string): number {
+  if (digits === '') return 0
+  const fraction = Math.min(Number(`0.${digits}`), 1 - Number.EPSILON / 2)
+  return fraction
+}

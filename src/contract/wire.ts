@@ -1,0 +1,261 @@
+/**
+ * The wire types of interface.md, sections 2.1 to 2.11, written once. Validators, messages, column layouts
+ * and the OpenAPI document are derived from these types and their tags; nothing repeats them.
+ */
+import type { tags } from 'typia'
+
+// ---- scalars
+
+/** RFC 3339 date-time with an explicit offset; `isDateTime` must be in scope where a validator is made. */
+export type DateTime = string &
+  tags.TagBase<{
+    target: 'string'
+    kind: 'format'
+    value: 'date-time'
+    validate: 'isDateTime($input)'
+    exclusive: ['format', 'pattern']
+    schema: { format: 'date-time' }
+  }>
+
+/** decisions.md 2: a larger integer than 2^53-1 is one that a double cannot hold exactly. */
+type IntegerMax = 9007199254740991
+type IntegerMin = -9007199254740991
+
+export type GalleryId = string & tags.MinLength<1>
+export type PostNo = number & tags.Type<'int64'> & tags.Minimum<1> & tags.Maximum<IntegerMax>
+export type Counter = number & tags.Type<'int64'> & tags.Minimum<0> & tags.Maximum<IntegerMax>
+export type NullableCounter = Counter | null
+/** `YYYYMMDDTHHMM` in KST. */
+export type CycleId = string & tags.Pattern<'^\\d{8}T\\d{4}$'>
+
+/** Marks a member that another member of the same object makes mandatory, for example a tier by `saved`. */
+type RequiredWhen<Member extends string, Value extends string> = tags.JsonSchemaPlugin<{
+  'x-required-when': { member: Member; value: Value }
+}>
+
+// ---- 2.1 to 2.5: a cycle
+
+/** Caps of section 8; a longer list is one problem and its rows are not looked at. */
+export const rowCountMax = 5000
+type RowCountMax = 5000
+
+export interface CycleRequest {
+  cycle_id: CycleId
+  cycle_time: DateTime
+  candidates: Candidate[]
+  engagement: EngagementRow[] & tags.MaxItems<RowCountMax>
+  candidate_scores: CandidateScoreRow[] & tags.MaxItems<RowCountMax>
+  removals: Removal[] & tags.MaxItems<RowCountMax>
+}
+
+export type Source = 'score' | 'setting' | 'keyword' | 'vote' | 'manual' | 'unknown'
+export type GalleryType = 'main' | 'minor' | 'mini'
+export type ImagePosition = number & tags.Type<'int64'> & tags.Minimum<1> & tags.Maximum<IntegerMax>
+
+export interface Candidate {
+  gall_id: GalleryId
+  post_no: PostNo
+  title: string
+  created_at: DateTime | null
+  extracted_at: DateTime | null
+  source: Source
+  manual_flag: 0 | 1
+  images_in_post: Counter
+  image_positions?: ImagePosition[] & tags.UniqueItems
+  body_html?: string
+  gallery_type?: GalleryType
+  category_id?: number & tags.Type<'int64'> & tags.Minimum<IntegerMin> & tags.Maximum<IntegerMax>
+}
+
+export type EngagementStatus = 'ok' | 'missing' | 'nomap'
+
+export interface EngagementRow {
+  gall_id: GalleryId
+  post_no: PostNo
+  observed_at: DateTime
+  status: EngagementStatus
+  views: NullableCounter
+  up: NullableCounter
+  down: NullableCounter
+  comment_cnt: NullableCounter
+  rtb_vote: NullableCounter
+}
+
+export interface CandidateScoreRow {
+  gall_id: GalleryId
+  post_no: PostNo
+  snapshot_at: DateTime
+  recommend_up_cnt?: NullableCounter
+  recommend_up_cnt_m?: NullableCounter
+  recommend_up_cnt_a?: NullableCounter
+  comment_cnt?: NullableCounter
+  comment_cnt_m?: NullableCounter
+  comment_cnt_a?: NullableCounter
+  hit_cnt?: NullableCounter
+  hit_cnt_m?: NullableCounter
+  hit_cnt_a?: NullableCounter
+  sitebest_cnt?: NullableCounter
+  sitebest_cnt_m?: NullableCounter
+  sitebest_cnt_a?: NullableCounter
+  memo_size?: NullableCounter
+  upimg_cnt?: NullableCounter
+  upimg_height?: (number & tags.Type<'int64'> & tags.Minimum<0> & tags.Maximum<32767>) | null
+}
+
+export type RemovalReason = 'saved' | 'hidden' | 'deleted' | 'aged_out'
+export type Tier = 'main' | 'light' | 'night' | 'app'
+
+export interface Removal {
+  gall_id: GalleryId
+  post_no: PostNo
+  reason: RemovalReason
+  decided_at: DateTime
+  tier?: Tier & RequiredWhen<'reason', 'saved'>
+  reason_code?: string
+}
+
+// ---- 2.6 and 2.7: its response
+
+export interface CycleResponse {
+  cycle_id: string
+  cycle_time: string
+  received_at: string
+  scored_at: string
+  model_version: string
+  weights_version: string
+  counts: Counts
+  missing_feature_share: number
+  warnings: string[]
+  results: ResultRow[]
+}
+
+export interface Counts {
+  candidates: number
+  engagement: number
+  candidate_scores: number
+  removals: number
+  scored_now: number
+  waiting: number
+  not_scored: number
+  results: number
+}
+
+export type ResultStatus = 'scored' | 'waiting' | 'not_scored'
+export type ResultReason = 'missing_title' | 'missing_clock' | 'post_unavailable' | 'unknown_post'
+
+export interface ResultRow {
+  gall_id: string
+  post_no: number
+  status: ResultStatus
+  score: number | null
+  p_views?: number
+  p_comments?: number
+  p_up?: number
+  downvote_share?: number
+  scored_at_cycle?: string
+  reason?: ResultReason
+}
+
+// ---- 2.8: outcomes
+
+export interface OutcomesRequest {
+  outcomes: Outcome[] & tags.MaxItems<RowCountMax>
+}
+
+type AtPlacement = NullableCounter
+
+export interface Outcome {
+  placement_id: string & tags.MinLength<1>
+  gall_id: GalleryId
+  post_no: PostNo
+  tier: string
+  placed_at: DateTime
+  picked_by: PickedBy
+  score_at_placement?: (number & tags.Minimum<-1e300> & tags.Maximum<1e300>) | null
+  views_at_placement?: AtPlacement
+  up_at_placement?: AtPlacement
+  down_at_placement?: AtPlacement
+  comment_at_placement?: AtPlacement
+  readings?: OutcomeReading[]
+  hidden_at?: DateTime | null
+  deleted_at?: DateTime | null
+}
+
+export interface PickedBy {
+  type: 'operator' | 'model'
+  model_version?: string & RequiredWhen<'type', 'model'>
+  weights_version?: string & RequiredWhen<'type', 'model'>
+  cycle_id?: CycleId & RequiredWhen<'type', 'model'>
+}
+
+export interface OutcomeReading {
+  age_h: 1 | 6 | 24 | 48
+  observed_at: DateTime
+  views: NullableCounter
+  up: NullableCounter
+  down: NullableCounter
+  comment_cnt: NullableCounter
+}
+
+export interface OutcomesResponse {
+  received: number
+  created: number
+  updated: number
+}
+
+// ---- 2.9: weights
+
+// Finite, and small enough that a weighted sum of four shares is finite as a float32 too.
+type Weight = number & tags.Minimum<0> & tags.Maximum<1e30>
+
+export interface Weights {
+  views: Weight
+  comments: Weight
+  up: Weight
+  downvote_share: Weight
+}
+
+export interface WeightsRequest {
+  version: string & tags.MinLength<1>
+  weights: Weights
+  note?: string
+}
+
+export interface WeightsAck {
+  version: string
+  first_cycle_time: string
+}
+
+export interface WeightsRecord {
+  version: string
+  weights: Weights
+  note: string
+  set_at: string
+  first_cycle_time: string
+}
+
+export interface WeightsState {
+  current: WeightsRecord
+  previous: WeightsRecord | null
+}
+
+// ---- 2.10 and 2.11
+
+export interface Health {
+  status: 'ok' | 'degraded'
+  time: string
+  api_version: string
+  model_version: string
+  weights_version: string
+  last_cycle_id: string | null
+  last_cycle_received_at: string | null
+}
+
+export interface FieldProblem {
+  path: string
+  problem: string
+}
+
+export interface ErrorRecord {
+  error: { code: string; message: string; fields?: FieldProblem[] }
+}

@@ -1,0 +1,26 @@
+/**
+ * What a model may look at when it scores a cycle: columns of the pending posts and of this cycle's readings.
+ */
+import type { EngagementColumns, PostColumns, ReadingColumns, SnapshotColumns } from '../contract/index.js'
+
+/**
+ * The rows to score, `count` of them. Row `r` is the post in slot `slots[r]`, with the reading in row
+ * `readings[r]` of this call's engagement. Columns marked "by slot" are indexed with the slot.
+ */
+export interface ScoringInputs {
+  /** `cycle_time`: the moment for which scores are asked. */
+  readonly cycleAtMs: number
+  readonly count: number
+  readonly slots: Uint32Array
+  readonly readings: Uint32Array
+  /** By slot: what stays the same from a post's entry on. */
+  readonly posts: PostColumns
+  /** By engagement row. Rows to score have status `ok`; a null counter is NaN. */
+  readonly engagement: EngagementColumns
+  /** By slot: the latest reading before the one that is scored; `observedAtMs` is NaN where there is none. */
+  readonly previous: ReadingColumns
+  /** By slot: the admin snapshot in use; `snapshotAtMs` is NaN where there is none. */
+  readonly snapshot: SnapshotColumns
+  /** By slot: images of the post that are stored. */
+  readonly imagesStored: Uint32Array
+}

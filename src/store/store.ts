@@ -1,0 +1,117 @@
+/**
+ * What the service asks of durable storage. Small on purpose: LMDB implements it, memory implements it, and a
+ * replicated database could. A write that has resolved survives a power cut, and no read shows a record earlier
+ * than that (decisions.md 23). A write that rejects has changed nothing and may be tried again.
+ */
+
+/** Where a cycle stands in the order of arrival: 1, 2, 3, … without gaps. */
+export type Position = number
+
+export interface StoredRequest {
+  readonly encoding: 'identity' | 'gzip' | 'zstd'
+  /** The JSON body in that encoding. */
+  readonly bytes: Uint8Array
+  /** Length of the JSON body itself. */
+  readonly bodyBytes: number
+}
+
+/** Labels of a stored cycle. */
+export interface CycleHeader {
+  readonly cycleId: string
+  readonly cycleAtMs: number
+  /** RFC 3339. */
+  readonly receivedAt: string
+  readonly modelVersion: string
+  readonly weightsVersion: string
+}
+
+/** All that one cycle makes durable, in one transaction. Columns come packed; the store does not look inside. */
+export interface CycleRecord extends CycleHeader {
+  readonly request: StoredRequest
+  readonly response: Uint8Array
+  /** Columns of the candidates that entered with this cycle, or null. */
+  readonly entered: Uint8Array | null
+  /** Columns of the posts that left with this cycle, or null. */
+  readonly left: Uint8Array | null
+  /** Columns of the whole pending pool after this cycle; replaces those of the cycle before. */
+  readonly pool: Uint8Array
+}
+
+/** A stored cycle as `tail` gives it. */
+export interface StoredCycle extends CycleHeader {
+  readonly position: Position
+}
+
+export interface ImageKey {
+  readonly gallId: string
+  readonly postNo: number
+  /** One-based position in the original body. */
+  readonly position: number
+}
+
+export interface StoredImage {
+  /** SHA-256 of the uploaded bytes: an image's identity (decisions.md 26). 32 bytes. */
+  readonly sha256: Uint8Array
+  readonly uploadedBytes: number
+  /** Size of the uploaded picture, after its orientation is applied. */
+  readonly width: number
+  readonly height: number
+  /** JPEG of at most 1024 px on the long edge, without metadata. */
+  readonly normalised: Uint8Array
+}
+
+/** created: stored now. same: stored before with this SHA-256. different: another one is stored, and it stays. */
+export type PutImageResult = 'created' | 'same' | 'different'
+
+export interface WeightsEntry {
+  readonly version: string
+  readonly weights: {
+    readonly views: number
+    readonly comments: number
+    readonly up: number
+    readonly downvote_share: number
+  }
+  readonly note: string
+  readonly setAtMs: number
+  readonly firstCycleMs: number
+}
+
+export interface OutcomeEntry {
+  readonly placementId: string
+  /** The record as JSON; it replaces an earlier one whole. */
+  readonly record: Uint8Array
+}
+
+export interface Store {
+  /** Stores a cycle. Rejects, with nothing stored, when the id is stored already or storage refuses writes. */
+  appendCycle(record: CycleRecord): Promise<Position>
+  findCycle(cycleId: string): StoredCycle | undefined
+  /** The last cycle to arrive. */
+  lastCycle(): StoredCycle | undefined
+  readRequest(position: Position): StoredRequest | undefined
+  readResponse(cycleId: string): Uint8Array | undefined
+  /** Stored cycles from `position` on, in order of arrival. */
+  tail(position: Position): Iterable<StoredCycle>
+  /** Packed columns of the posts that entered, or left, with one cycle. */
+  readEntered(position: Position): Uint8Array | undefined
+  readLeft(position: Position): Uint8Array | undefined
+  /** Packed columns of the pending pool after the last cycle. */
+  readPool(): Uint8Array | undefined
+
+  putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult>
+  findImage(key: ImageKey): StoredImage | undefined
+  /** Keys of all stored images, in no particular order. */
+  imageKeys(): Iterable<ImageKey>
+
+  /** Appends to the history of weights. */
+  appendWeights(entry: WeightsEntry): Promise<void>
+  /** All weights ever set, oldest first. */
+  listWeights(): WeightsEntry[]
+
+  /** Stores outcome records in one transaction; of two with one placement id, the later stays. */
+  putOutcomes(entries: readonly OutcomeEntry[]): Promise<{ created: number; updated: number }>
+  readOutcome(placementId: string): Uint8Array | undefined
+
+  /** Waits for writes under way, then closes. No call is allowed after it. */
+  close(): Promise<void>
+}
