@@ -38,6 +38,9 @@ export interface MemberShape {
 // A transform of typia puts `isDateTime` into the validators that it makes; schemas only mention its format.
 export { isDateTime }
 
+/** The doc comment that makes a member conditional (see wire.ts). */
+const conditionForm = /Required when `(\w+)` is `(\w+)`\./
+
 /** JSON schemas (OpenAPI 3.1) of the request bodies. */
 export const requestSchemas = typia.json.schemas<[CycleRequest, OutcomesRequest, WeightsRequest], '3.1'>()
 
@@ -69,7 +72,7 @@ interface Schema {
   uniqueItems?: boolean
   properties?: Record<string, Schema>
   required?: string[]
-  'x-required-when'?: { member: string; value: string }
+  description?: string
 }
 
 function objectShape(name: string): ObjectShape {
@@ -135,11 +138,13 @@ function valueShape(reference: Schema, nullable = false): ValueShape {
 
 function memberShapes(schema: Schema): MemberShape[] {
   return Object.entries(schema.properties ?? {}).map(([name, property]) => {
-    const requiredWhen = resolve(property)['x-required-when'] ?? property['x-required-when']
+    const [, when, equals] = conditionForm.exec(property.description ?? '') ?? []
     return {
       name,
       required: schema.required?.includes(name) ?? false,
-      ...(requiredWhen === undefined ? {} : { requiredWhen }),
+      ...(when === undefined || equals === undefined
+        ? {}
+        : { requiredWhen: { member: when, value: equals } }),
       value: valueShape(property),
     }
   })

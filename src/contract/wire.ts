@@ -1,6 +1,7 @@
 /**
  * The wire types of interface.md, sections 2.1 to 2.11, written once. Validators, messages, column layouts
- * and the OpenAPI document are derived from these types and their tags; nothing repeats them.
+ * and the OpenAPI document are derived from these types and their tags; nothing repeats them. That goes for one kind
+ * of comment too: "Required when `member` is `value`." over a member is a rule, read from typia's schema by shape.ts.
  */
 import type { tags } from 'typia'
 
@@ -27,11 +28,6 @@ export type Counter = number & tags.Type<'int64'> & tags.Minimum<0> & tags.Maxim
 export type NullableCounter = Counter | null
 /** `YYYYMMDDTHHMM` in KST. */
 export type CycleId = string & tags.Pattern<'^\\d{8}T\\d{4}$'>
-
-/** Marks a member that another member of the same object makes mandatory, for example a tier by `saved`. */
-type RequiredWhen<Member extends string, Value extends string> = tags.JsonSchemaPlugin<{
-  'x-required-when': { member: Member; value: Value }
-}>
 
 // ---- 2.1 to 2.5: a cycle
 
@@ -110,7 +106,8 @@ export interface Removal {
   post_no: PostNo
   reason: RemovalReason
   decided_at: DateTime
-  tier?: Tier & RequiredWhen<'reason', 'saved'>
+  /** Required when `reason` is `saved`. */
+  tier?: Tier
   reason_code?: string
 }
 
@@ -183,9 +180,12 @@ export interface Outcome {
 
 export interface PickedBy {
   type: 'operator' | 'model'
-  model_version?: string & RequiredWhen<'type', 'model'>
-  weights_version?: string & RequiredWhen<'type', 'model'>
-  cycle_id?: CycleId & RequiredWhen<'type', 'model'>
+  /** Required when `type` is `model`. */
+  model_version?: string
+  /** Required when `type` is `model`. */
+  weights_version?: string
+  /** Required when `type` is `model`. */
+  cycle_id?: CycleId
 }
 
 export interface OutcomeReading {
