@@ -1,0 +1,275 @@
+/** Decoder, encoder and packing: what goes in comes out. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
+import { jsonDepthMax, textMeasureNames } from '../contract/index.js'
+import { decodeCycle } from './decode-cycle.js'
+import { encodeResponse } from './encode-response.js'
+import { float32Text } from './float32-text.js'
+import { packTable, unpackTable } from './pack.js'
+import { sliceRows } from './row-slices.js'
+import { sameJson } from './same-json.js'
+import { allocateTextColumns, measureText } from './text-measures.js'
+
+describe('decoding a cycle', () => {
+  const body = cycleBody(0, {
+    candidates: [
+      candidate('가/"b"', 7, { body_html: '<p>본문 {[</p>', image_positions: [2, 1], category_id: -3 }),
+      candidate('g', 2 ** 53 - 1, {
+        created_at: null,
+        gallery_type: 'mini',
+        source: 'manual',
+        manual_flag: 1,
+      }),
+    ],
+    engagement: [reading('g', 1, 0, { views: null, observed_at: '2024-01-01T00:00:00.0005+09:00' })],
+    candidate_scores: [snapshot('가/"b"', 7, 0, { upimg_height: 32767 })],
+    removals: [removal('g', 5, { reason: 'saved', tier: 'app' })],
+  })
+
+  test('gives columns with NaN for null and codes for enums', () => {
+    const cycle = decodeCycle(bytesOf({ zeta: 1, ...body }))
+    expect(cycle.galleries).toEqual(['가/"b"', 'g'])
+    expect([...cycle.candidates.gallery, ...cycle.engagement.gallery]).toEqual([0, 1, 1])
+    expect([...cycle.candidates.postNo]).toEqual([7, 2 ** 53 - 1])
+    expect([...cycle.candidates.categoryId]).toEqual([-3, NaN])
+    expect([...cycle.candidates.imagesExpected]).toEqual([2, NaN])
+    expect([...cycle.candidates.createdAtMs].map(Number.isNaN)).toEqual([false, true])
+    expect(cycle.engagement.views[0]).toBeNaN()
+    expect(cycle.engagement.observedAtFraction[0]).toBeCloseTo(0.5, 12)
+    expect(cycle.candidateScores.upimg_height[0]).toBe(32767)
+    expect(cycle.candidateScores.hit_cnt[0]).toBeNaN()
+    expect(cycle.unknownFields).toEqual(['zeta'])
+    expect(cycle.memberOrder[0]).toBe('cycle_id')
+  })
+
+  test('gives candidates as slices of the body, of the last list where there are two', () => {
+    const text = JSON.stringify(body)
+    const twice = Buffer.from(`{"candidates":[{}],"c\\u0061ndidates":[{"x":[{}]}],${text.slice(1)}`)
+    for (const bytes of [Buffer.from(text), twice]) {
+      const { rowStart, rowEnd } = sliceRows(bytes, 'candidates')
+      const rows = [...rowStart].map(
+        (start, i) => JSON.parse(bytes.toString('utf8', start, rowEnd[i])) as unknown,
+      )
+      expect(rows).toEqual(body.candidates)
+    }
+  })
+
+  test('refuses nesting beyond the limit and takes nesting at it', () => {
+    const nested = (depth: number) =>
+      Buffer.from(`{"zz":${'['.repeat(depth)}${']'.repeat(depth)},${JSON.stringify(body).slice(1)}`)
+    expect(() => decodeCycle(nested(jsonDepthMax - 1))).not.toThrow()
+    expect(() => decodeCycle(nested(jsonDepthMax))).toThrow('nests deeper')
+    expect(() => decodeCycle(nested(100_000))).toThrow('nests deeper')
+  })
+
+  test('takes a lone surrogate in a title and counts it', () => {
+    const cycle = decodeCycle(Buffer.from(JSON.stringify(body).replace('제목 7', 'a\\ud800b')))
+    expect(cycle.candidates.title.chars[0]).toBe('a?b ㅋㅋ'.length)
+  })
+})
+
+describe('measures of a text', () => {
+  const measure = (text: string, html: boolean) => {
+    const columns = allocateTextColumns(1)
+    measureText(text, html, columns, 0)
+    return Object.fromEntries(textMeasureNames.map((name) => [name, columns[name][0] as number]))
+  }
+
+  test('count what they are named for', () => {
+    expect(measure('안녕 ㅋㅋㅎ abc 12! 漢?😀', false)).toMatchObject({
+      chars: 18,
+      hangul: 2,
+      jamo: 3,
+      laughs: 3,
+      latin: 3,
+      digits: 2,
+      han: 1,
+      spaces: 4,
+      words: 5,
+      punctuation: 2,
+      questions: 1,
+      exclamations: 1,
+      emoji: 1,
+      tags: 0,
+    })
+  })
+
+  test('leave markup out of a body and count it apart', () => {
+    expect(measure('<p>가 <img src="나"><a href=x>다</a></p>', true)).toMatchObject({
+      chars: 3,
+      hangul: 2,
+      tags: 5,
+      images: 1,
+      links: 1,
+      latin: 0,
+    })
+  })
+
+  test('agree with trim on what white space is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const { chars, spaces } = measure(text, false)
+        expect(chars === spaces).toBe(text.trim() === '')
+        expect(chars).toBe([...text].length)
+      }),
+    )
+  })
+
+  test('have different fingerprints for different texts', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (a, b) => {
+        const [x, y] = [measure(a, true), measure(b, true)]
+        const same = x.fingerprintLow === y.fingerprintLow && x.fingerprintHigh === y.fingerprintHigh
+        expect(same).toBe(a === b)
+      }),
+    )
+  })
+})
+
+test('float32 text is the shortest that reads back, and never longer than nine digits', () => {
+  fc.assert(
+    fc.property(fc.float({ noNaN: true, noDefaultInfinity: true }), (value) => {
+      const text = float32Text(value)
+      expect(Math.fround(Number(text))).toBe(value === 0 ? 0 : value)
+      const digits = text
+        .replace(/e.*$/, '')
+        .replace(/[-.]/g, '')
+        .replace(/^0+/, '')
+        .replace(/0+$/, '').length
+      for (let fewer = 1; fewer < digits; fewer++) {
+        expect(Math.fround(Number(value.toPrecision(fewer))), `${text} in ${fewer} digits`).not.toBe(value)
+      }
+    }),
+    { numRuns: 2000 },
+  )
+  expect(float32Text(Math.fround(0.1))).toBe('0.1')
+})
+
+test('a response is the JSON of its parts, in the order of the contract', () => {
+  const heads = {
+    p_views: Float32Array.of(0.5),
+    p_comments: null,
+    p_up: Float32Array.of(0.25),
+    downvote_share: null,
+  }
+  const bytes = encodeResponse({
+    cycleId: '20240301T0000',
+    cycleTime: '2024-03-01T00:00:00+09:00',
+    receivedAt: 'r',
+    scoredAt: 's',
+    modelVersion: 'm',
+    weightsVersion: 'w',
+    counts: {
+      candidates: 0,
+      engagement: 0,
+      candidate_scores: 0,
+      removals: 0,
+      scored_now: 1,
+      waiting: 1,
+      not_scored: 1,
+      results: 3,
+    },
+    missingFeatureShare: 1 / 3,
+    warnings: ['x "y"'],
+    results: {
+      count: 3,
+      galleries: ['"\\가\ud800', 'h'],
+      gallery: Uint32Array.of(0, 1, 1),
+      postNo: Float64Array.of(2 ** 53 - 1, 2, 3),
+      outcome: Uint8Array.of(0, 1, 5),
+      score: Float32Array.of(0.3),
+      heads,
+    },
+  })
+  const text = Buffer.from(bytes).toString()
+  expect(JSON.parse(text)).toMatchObject({
+    missing_feature_share: 1 / 3,
+    warnings: ['x "y"'],
+    results: [
+      {
+        gall_id: '"\\가\ud800',
+        post_no: 2 ** 53 - 1,
+        status: 'scored',
+        score: 0.3,
+        p_views: 0.5,
+        p_up: 0.25,
+        scored_at_cycle: '2024-03-01T00:00:00+09:00',
+      },
+      { gall_id: 'h', post_no: 2, status: 'waiting', score: null },
+      { gall_id: 'h', post_no: 3, status: 'not_scored', score: null, reason: 'unknown_post' },
+    ],
+  })
+  expect(text.startsWith('{"cycle_id":"20240301T0000","cycle_time":')).toBe(true)
+})
+
+test('packed columns come back as they went in', () => {
+  const column = fc.oneof(
+    fc.array(fc.oneof(fc.nat(300), fc.constant(NaN)), { minLength: 5, maxLength: 5 }),
+    fc.array(fc.oneof(fc.integer({ min: 1.7e9, max: 1.7e9 + 70_000 }), fc.constant(NaN)), {
+      minLength: 5,
+      maxLength: 5,
+    }),
+    fc.array(fc.double(), { minLength: 5, maxLength: 5 }),
+    fc.array(fc.maxSafeInteger(), { minLength: 5, maxLength: 5 }),
+    fc.double().map((value) => Array.from({ length: 5 }, () => value)),
+  )
+  fc.assert(
+    fc.property(fc.array(column), fc.json(), (columns, header) => {
+      const value = JSON.parse(header) as unknown
+      const packed = packTable(
+        value,
+        5,
+        columns.map((values) => Float64Array.from(values)),
+      )
+      const table = unpackTable(packed)
+      expect(table.header).toEqual(value)
+      // -0 may come back as 0: no column of ours tells them apart.
+      expect(table.columns.map((values) => [...values].map((v) => v + 0))).toEqual(
+        columns.map((c) => c.map((v) => v + 0)),
+      )
+    }),
+  )
+})
+
+describe('two bodies are the same', () => {
+  test('whatever the order of members, the white space and the spelling of strings and numbers', () => {
+    const respelled = (value: unknown): string => {
+      if (Array.isArray(value)) return `[ ${value.map(respelled).join(' , ')} ]`
+      if (typeof value === 'number')
+        return Number.isSafeInteger(value) && !Object.is(value, -0) ? `${value}.0E0` : String(value)
+      if (typeof value === 'string') {
+        return `"${[...Array(value.length).keys()].map((i) => `\\u${value.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')}"`
+      }
+      if (typeof value !== 'object' || value === null) return String(value)
+      return `{${Object.entries(value)
+        .reverse()
+        .map(([name, member]) => `${respelled(name)}:${respelled(member)}`)
+        .join(',\n')}}`
+    }
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        expect(sameJson(bytesOf(value), Buffer.from(respelled(JSON.parse(JSON.stringify(value)))))).toBe(true)
+      }),
+    )
+  })
+
+  test('but not with another value anywhere, however large the number', () => {
+    for (const [a, b] of [
+      ['[1,2]', '[2,1]'],
+      ['{"a":1}', '{"a":1,"b":null}'],
+      ['{"a":null}', '{"b":null}'],
+      ['[9007199254740993]', '[9007199254740992]'],
+      ['[1e400]', '[1e500]'],
+      ['[1e-400]', '[0]'],
+      ['[0.1000000000000000055]', '[0.1]'],
+      ['{"__proto__":1}', '{"__proto__":2}'],
+      ['[]', '{}'],
+      ['["1"]', '[1]'],
+    ] as const) {
+      expect(sameJson(Buffer.from(a), Buffer.from(b)), `${a} ${b}`).toBe(false)
+    }
+    expect(sameJson(Buffer.from('[100000000000000000000]'), Buffer.from('[1e20]'))).toBe(true)
+    expect(sameJson(Buffer.from('[-0]'), Buffer.from('[0.000000000000000000]'))).toBe(true)
+  })
+})

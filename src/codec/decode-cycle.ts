@@ -1,0 +1,215 @@
+/**
+ * Reference decoder: a cycle body to columns by JSON.parse, typia and plain TypeScript. It defines what a body means;
+ * a faster decoder must give the same columns, and leaves every complaint to this one.
+ */
+import {
+  absentCode,
+  checkCycle,
+  counterNames,
+  cycleShape,
+  engagementStatusCodes,
+  galleryTypeCodes,
+  parseInstant,
+  removalReasonCodes,
+  rowShape,
+  snapshotNames,
+  sourceCodes,
+  tierCodes,
+  type Candidate,
+  type CandidateColumns,
+  type CandidateScoreColumns,
+  type CandidateScoreRow,
+  type CycleColumns,
+  type CycleRequest,
+  type EngagementColumns,
+  type EngagementRow,
+  type KeyColumns,
+  type Instant,
+  type Removal,
+  type RemovalColumns,
+} from '../contract/index.js'
+import { parseJson } from './json-text.js'
+import { sliceRows, type RowSlices } from './row-slices.js'
+import { allocateTextColumns, measureText } from './text-measures.js'
+
+/**
+ * Columns of a cycle body. Throws `bad_request`: without fields when the body does not parse (UTF-8, JSON, depth),
+ * with the failing paths when it is no `CycleRequest`.
+ */
+export function decodeCycle(body: Uint8Array): CycleColumns {
+  const value = parseJson(body)
+  const slices = sliceRows(Buffer.from(body.buffer, body.byteOffset, body.byteLength), 'candidates')
+  const problems = checkCycle(value)
+  if (problems !== null) throw problems.toError('bad_request', 'the body is not a valid cycle')
+  return columnsOf(value as CycleRequest, slices)
+}
+
+function columnsOf(request: CycleRequest, slices: RowSlices): CycleColumns {
+  const galleries = new GalleryTable()
+  return {
+    cycleId: request.cycle_id,
+    cycleTime: request.cycle_time,
+    cycleAt: instantOf(request.cycle_time),
+    memberOrder: Object.keys(request).filter((name) => knownMembers.has(name)),
+    candidates: candidateColumns(request.candidates, galleries, slices),
+    engagement: engagementColumns(request.engagement, galleries),
+    candidateScores: candidateScoreColumns(request.candidate_scores, galleries),
+    removals: removalColumns(request.removals, galleries),
+    unknownFields: unknownFields(request),
+    galleries: galleries.ids,
+  }
+}
+
+const knownMembers = new Set(cycleShape.members.map((member) => member.name))
+const rowLists = ['candidates', 'engagement', 'candidate_scores', 'removals'] as const
+
+/** Gallery ids in order of first appearance, each with its code. */
+class GalleryTable {
+  readonly ids: string[] = []
+  readonly #codes = new Map<string, number>()
+
+  code(id: string): number {
+    const known = this.#codes.get(id)
+    if (known !== undefined) return known
+    this.ids.push(id)
+    this.#codes.set(id, this.ids.length - 1)
+    return this.ids.length - 1
+  }
+}
+
+function keyColumns(
+  rows: readonly { gall_id: string; post_no: number }[],
+  galleries: GalleryTable,
+): KeyColumns {
+  return {
+    count: rows.length,
+    gallery: Uint32Array.from(rows, (row) => galleries.code(row.gall_id)),
+    postNo: Float64Array.from(rows, (row) => row.post_no),
+  }
+}
+
+function candidateColumns(
+  rows: readonly Candidate[],
+  galleries: GalleryTable,
+  slices: RowSlices,
+): CandidateColumns {
+  const title = allocateTextColumns(rows.length)
+  const body = allocateTextColumns(rows.length)
+  rows.forEach((row, index) => {
+    measureText(row.title, false, title, index)
+    if (row.body_html !== undefined) measureText(row.body_html, true, body, index)
+  })
+  const created = rows.map((row) => nullableInstant(row.created_at))
+  const extracted = rows.map((row) => nullableInstant(row.extracted_at))
+  return {
+    ...keyColumns(rows, galleries),
+    ...slices,
+    createdAtMs: Float64Array.from(created, (at) => at.ms),
+    createdAtFraction: Float64Array.from(created, (at) => at.fraction),
+    extractedAtMs: Float64Array.from(extracted, (at) => at.ms),
+    extractedAtFraction: Float64Array.from(extracted, (at) => at.fraction),
+    source: Uint8Array.from(rows, (row) => sourceCodes.indexOf(row.source)),
+    manualFlag: Uint8Array.from(rows, (row) => row.manual_flag),
+    imagesInPost: Float64Array.from(rows, (row) => row.images_in_post),
+    imagesExpected: Float64Array.from(rows, (row) => row.image_positions?.length ?? NaN),
+    imagePositionsFingerprint: Uint32Array.from(rows, (row) =>
+      positionsFingerprint(row.image_positions ?? []),
+    ),
+    galleryType: Uint8Array.from(rows, (row) => optionalCode(galleryTypeCodes, row.gallery_type)),
+    categoryId: Float64Array.from(rows, (row) => row.category_id ?? NaN),
+    bodyPresent: Uint8Array.from(rows, (row) => (row.body_html === undefined ? 0 : 1)),
+    title,
+    body,
+  }
+}
+
+function engagementColumns(rows: readonly EngagementRow[], galleries: GalleryTable): EngagementColumns {
+  const observed = rows.map((row) => instantOf(row.observed_at))
+  return {
+    ...keyColumns(rows, galleries),
+    observedAtMs: Float64Array.from(observed, (at) => at.ms),
+    observedAtFraction: Float64Array.from(observed, (at) => at.fraction),
+    status: Uint8Array.from(rows, (row) => engagementStatusCodes.indexOf(row.status)),
+    ...numberColumns(rows, counterNames),
+  }
+}
+
+function candidateScoreColumns(
+  rows: readonly CandidateScoreRow[],
+  galleries: GalleryTable,
+): CandidateScoreColumns {
+  const taken = rows.map((row) => instantOf(row.snapshot_at))
+  return {
+    ...keyColumns(rows, galleries),
+    snapshotAtMs: Float64Array.from(taken, (at) => at.ms),
+    snapshotAtFraction: Float64Array.from(taken, (at) => at.fraction),
+    ...numberColumns(rows, snapshotNames),
+  }
+}
+
+function removalColumns(rows: readonly Removal[], galleries: GalleryTable): RemovalColumns {
+  return {
+    ...keyColumns(rows, galleries),
+    reason: Uint8Array.from(rows, (row) => removalReasonCodes.indexOf(row.reason)),
+    tier: Uint8Array.from(rows, (row) => optionalCode(tierCodes, row.tier)),
+    decidedAtMs: Float64Array.from(rows, (row) => instantOf(row.decided_at).ms),
+  }
+}
+
+function numberColumns<Name extends string>(
+  rows: readonly { readonly [name in Name]?: number | null }[],
+  names: readonly Name[],
+): Record<Name, Float64Array> {
+  return Object.fromEntries(
+    names.map((name) => [name, Float64Array.from(rows, (row) => row[name] ?? NaN)]),
+  ) as Record<Name, Float64Array>
+}
+
+function instantOf(text: string): Instant {
+  const instant = parseInstant(text)
+  if (instant === null) throw new Error('a validated date-time does not parse')
+  return instant
+}
+
+const noInstant: Instant = { ms: NaN, fraction: 0 }
+
+function nullableInstant(text: string | null): Instant {
+  return text === null ? noInstant : instantOf(text)
+}
+
+function optionalCode(codes: readonly string[], value: string | undefined): number {
+  return value === undefined ? absentCode : codes.indexOf(value)
+}
+
+function positionsFingerprint(positions: readonly number[]): number {
+  let fingerprint = positions.length
+  for (const position of positions) {
+    fingerprint =
+      (Math.imul(fingerprint, 0x01000193) + (position % 4294967296) + Math.floor(position / 4294967296)) >>> 0
+  }
+  return fingerprint
+}
+
+/** Longest part of an unknown name that a warning repeats. */
+const unknownNameCharsMax = 200
+/** decisions.md 6 lists at most 20; a body with millions of distinct names must not fill the memory. */
+const unknownNameCountMax = 100
+
+function unknownFields(request: CycleRequest): string[] {
+  const found = new Set<string>()
+  const note = (name: string): void => {
+    if (found.size < unknownNameCountMax) found.add(name)
+  }
+  for (const name of Object.keys(request)) if (!knownMembers.has(name)) note(clip(name))
+  for (const list of rowLists) {
+    const known = new Set(rowShape(cycleShape, list).members.map((member) => member.name))
+    for (const row of request[list]) {
+      for (const name of Object.keys(row)) if (!known.has(name)) note(`${list}[].${clip(name)}`)
+    }
+  }
+  return [...found]
+}
+
+function clip(name: string): string {
+  return name.length <= unknownNameCharsMax ? name : `${name.slice(0, unknownNameCharsMax)}…`
+}

@@ -1,0 +1,65 @@
+/**
+ * Reference encoder: a cycle's results to the bytes of its response. The same input gives the same bytes
+ * (decisions.md 20); members stand in the order of interface.md 2.6 and 2.7.
+ */
+import { headNames, outcomeCodes, type Counts, type ResultColumns } from '../contract/index.js'
+import { float32Text } from './float32-text.js'
+
+/** A response before it is bytes. */
+export interface ResponseColumns {
+  readonly cycleId: string
+  readonly cycleTime: string
+  readonly receivedAt: string
+  readonly scoredAt: string
+  readonly modelVersion: string
+  readonly weightsVersion: string
+  readonly counts: Counts
+  readonly missingFeatureShare: number
+  readonly warnings: readonly string[]
+  readonly results: ResultColumns
+}
+
+/** The response as JSON in UTF-8. */
+export function encodeResponse(response: ResponseColumns): Uint8Array {
+  const head = JSON.stringify({
+    cycle_id: response.cycleId,
+    cycle_time: response.cycleTime,
+    received_at: response.receivedAt,
+    scored_at: response.scoredAt,
+    model_version: response.modelVersion,
+    weights_version: response.weightsVersion,
+    counts: response.counts,
+    missing_feature_share: response.missingFeatureShare,
+    warnings: response.warnings,
+  })
+  return Buffer.from(`${head.slice(0, -1)},"results":[${resultRows(response).join(',')}]}`)
+}
+
+const outcomeTexts = outcomeCodes.map(({ status, reason }) =>
+  status === 'scored'
+    ? ',"status":"scored","score":'
+    : `,"status":"${status}","score":null${reason === null ? '' : `,"reason":"${reason}"`}}`,
+)
+
+function resultRows({ results, cycleTime }: ResponseColumns): string[] {
+  const galleryTexts = results.galleries.map((id) => `{"gall_id":${JSON.stringify(id)},"post_no":`)
+  const tail = `,"scored_at_cycle":${JSON.stringify(cycleTime)}}`
+  const heads = headNames.flatMap((name) => {
+    const values = results.heads[name]
+    return values === null ? [] : [{ text: `,"${name}":`, values }]
+  })
+  const rows = new Array<string>(results.count)
+  let scored = 0
+  for (let row = 0; row < results.count; row++) {
+    const code = results.outcome[row] as number
+    let text = `${galleryTexts[results.gallery[row] as number]}${results.postNo[row]}${outcomeTexts[code]}`
+    if (code === 0) {
+      text += float32Text(results.score[scored] as number)
+      for (const head of heads) text += head.text + float32Text(head.values[scored] as number)
+      text += tail
+      scored++
+    }
+    rows[row] = text
+  }
+  return rows
+}

@@ -1,0 +1,8 @@
+/**
+ * Bytes ⇄ columns: cycle bodies and responses on the wire, packed columns on the disk.
+ */
+export { decodeCycle } from './decode-cycle.js'
+export { encodeResponse, type ResponseColumns } from './encode-response.js'
+export { parseJson } from './json-text.js'
+export { packTable, unpackTable, type NumberColumn, type PackedTable } from './pack.js'
+export { sameJson } from './same-json.js'

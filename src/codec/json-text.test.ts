@@ -1,0 +1,81 @@
+/** Where a body stops being JSON. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ServiceError } from '../contract/index.js'
+import { parseJson, syntaxErrorOffset } from './json-text.js'
+
+const refusal = (body: Buffer | string): string => {
+  try {
+    parseJson(Buffer.from(body))
+  } catch (error) {
+    if (error instanceof ServiceError) return error.message
+    throw error
+  }
+  return 'accepted'
+}
+
+describe('a body that does not parse', () => {
+  test('is refused with the offset of the byte that is wrong', () => {
+    for (const [body, offset] of [
+      ['{"a": nope}', 7],
+      ['{"a":1,}', 7],
+      ['[1 2]', 3],
+      ['[01]', 2],
+      ['[1.]', 2],
+      ['[-]', 2],
+      ['["가\n"]', 5],
+      ['["\\x41"]', 3],
+      ['["\\u12G4"]', 6],
+      ['{a:1}', 1],
+      ['{"a" 1}', 5],
+      ['[1]x', 3],
+      ['{"a":1]', 6],
+      ['\u00a01', 0],
+    ] as const) {
+      expect(refusal(body), body).toContain(`byte ${offset}`)
+    }
+  })
+
+  test('is said to end too early when only something is missing', () => {
+    for (const body of ['', '  ', '{', '[1', '"abc', '{"a":', '{"a', 'tru']) {
+      expect(refusal(body), body).toContain(`ends too early, at byte ${body.length}`)
+    }
+  })
+
+  test('names the byte of invalid UTF-8', () => {
+    expect(refusal(Buffer.from([0x22, 0xea, 0xb0, 0x80, 0xff, 0x22]))).toContain('UTF-8 at byte 4')
+  })
+})
+
+test('the walk over bytes finds an error exactly where JSON.parse refuses', () => {
+  const mutated = fc
+    .tuple(
+      fc.json(),
+      fc.nat(),
+      fc.constantFrom('', ',', '"', '}', ']', '0', '\\', '-', '\u0001', 'e', 'null'),
+    )
+    .map(
+      ([text, at, insert]) =>
+        text.slice(0, at % (text.length + 1)) + insert + text.slice((at % (text.length + 1)) + 1),
+    )
+  fc.assert(
+    fc.property(mutated, (text) => {
+      const bytes = Buffer.from(text)
+      let valid = true
+      try {
+        JSON.parse(bytes.toString())
+      } catch {
+        valid = false
+      }
+      const offset = syntaxErrorOffset(bytes)
+      // A valid text is walked to its end; an invalid one stops before it, or lacks something at it.
+      if (valid) expect(offset).toBe(bytes.length)
+      else expect(offset).toBeLessThanOrEqual(bytes.length)
+      if (!valid && offset < bytes.length) {
+        const head = bytes.subarray(0, offset).toString()
+        expect(syntaxErrorOffset(Buffer.from(head))).toBe(Buffer.byteLength(head))
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
