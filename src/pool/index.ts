@@ -1,4 +1,18 @@
 /**
  * The pending pool and the weights: pure state machines over columns. Nothing here knows a clock, a disk or chance.
  */
+export { listPostColumns, postColumnsOf, readingNames, snapshotColumnNames, type Column } from './columns.js'
+export type { CyclePlan } from './plan.js'
+export { Pool } from './pool.js'
 export type { ScoringInputs } from './scoring-inputs.js'
+export { emptyPool, indexKeys, type PoolState } from './state.js'
+export { Tombstones, type KeyList } from './tombstones.js'
+export {
+  planWeights,
+  scoreRows,
+  weightsInForce,
+  type WeightsAccepted,
+  type WeightsConflict,
+  type WeightsHistory,
+  type WeightsSetting,
+} from './weights.js'

@@ -1,0 +1,37 @@
+/**
+ * Warnings of a response: one line per kind, with its count and the first few posts that it concerns
+ * (decisions.md 33).
+ */
+import { unknownFieldWarningCountMax } from '../contract/index.js'
+
+const postCountMax = 5
+const gallIdCharsMax = 80
+
+/** Posts that one kind of warning concerns. */
+export class PostWarning {
+  readonly #kind: string
+  readonly #posts: string[] = []
+  #count = 0
+
+  constructor(kind: string) {
+    this.#kind = kind
+  }
+
+  add(gallId: string, postNo: number): void {
+    this.#count++
+    if (this.#posts.length >= postCountMax) return
+    const name = gallId.length <= gallIdCharsMax ? gallId : `${gallId.slice(0, gallIdCharsMax)}…`
+    this.#posts.push(`${name}/${postNo}`)
+  }
+
+  /** No line, or one. */
+  lines(): string[] {
+    if (this.#count === 0) return []
+    const more = this.#count > this.#posts.length ? ', …' : ''
+    return [`${this.#kind} (${this.#count}): ${this.#posts.join(', ')}${more}`]
+  }
+}
+
+export function unknownFieldLines(names: readonly string[]): string[] {
+  return names.slice(0, unknownFieldWarningCountMax).map((name) => `unknown field: ${name}`)
+}

@@ -1,0 +1,78 @@
+/**
+ * The weights of a score: their history, which of them are in force, and the score itself (decisions.md 24 and 25).
+ * Pure; the time is an argument.
+ */
+import { nextBoundary, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
+
+/** Weights as they were set. A history lists them oldest first; entries are only ever appended. */
+export interface WeightsSetting {
+  readonly version: string
+  readonly weights: Weights
+  readonly note: string
+  readonly setAtMs: number
+  /** First `cycle_time` that they apply to. */
+  readonly firstCycleMs: number
+}
+
+export type WeightsHistory = readonly WeightsSetting[]
+
+/** A version used before with other weights. */
+export interface WeightsConflict {
+  readonly kind: 'conflict'
+}
+
+/** appended: `setting` is new and becomes current. standing: it is current already. */
+export interface WeightsAccepted {
+  readonly kind: 'appended' | 'standing'
+  readonly setting: WeightsSetting
+}
+
+/** The weights that apply to a cycle, or to a moment: the last set of those whose time has come. */
+export function weightsInForce(history: WeightsHistory, cycleMs: number): WeightsSetting {
+  const setting = history.findLast((entry) => entry.firstCycleMs <= cycleMs) ?? history[0]
+  if (setting === undefined) throw new Error('there are no weights')
+  return setting
+}
+
+/** What setting weights would do. `newestCycleMs` is the newest stored cycle's time, -Infinity without one. */
+export function planWeights(
+  history: WeightsHistory,
+  request: { readonly version: string; readonly weights: Weights; readonly note: string },
+  nowMs: number,
+  newestCycleMs: number,
+): WeightsAccepted | WeightsConflict {
+  const { version, note } = request
+  const weights = onlyWeights(request.weights)
+  const used = history.find((entry) => entry.version === version)
+  if (used !== undefined && !sameWeights(used.weights, weights)) return { kind: 'conflict' }
+  const current = history.at(-1)
+  if (current?.version === version) return { kind: 'standing', setting: current }
+  const firstCycleMs = nextBoundary(Math.max(nowMs, newestCycleMs))
+  return { kind: 'appended', setting: { version, weights, note, setAtMs: nowMs, firstCycleMs } }
+}
+
+/** One score a row: the weighted sum of the heads, as float32. A head that the model lacks counts as 0. */
+export function scoreRows(heads: HeadColumns, weights: Weights, count: number): Float32Array {
+  const sum = new Float64Array(count)
+  for (const [head, weight] of [
+    ['p_views', weights.views],
+    ['p_comments', weights.comments],
+    ['p_up', weights.up],
+    ['downvote_share', -weights.downvote_share],
+  ] as const satisfies readonly (readonly [HeadName, number])[]) {
+    const values = heads[head]
+    if (values === null || weight === 0) continue
+    for (let row = 0; row < count; row++) sum[row] = (sum[row] as number) + weight * (values[row] as number)
+  }
+  return Float32Array.from(sum)
+}
+
+function onlyWeights({ views, comments, up, downvote_share }: Weights): Weights {
+  return { views, comments, up, downvote_share }
+}
+
+function sameWeights(a: Weights, b: Weights): boolean {
+  return (
+    a.views === b.views && a.comments === b.comments && a.up === b.up && a.downvote_share === b.downvote_share
+  )
+}
