@@ -1,0 +1,194 @@
+/**
+ * Makes the package `transport-test-1`: a network of fixed pseudo-random weights that moves with its inputs and
+ * knows nothing. It proves the way from a cycle to its scores; its predictions mean nothing.
+ * `node models/make-transport-test.ts [directory]` (Node 22). Same bytes on every run.
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type * as OnnxWriter from './onnx-writer.js'
+
+const version = 'transport-test-1'
+const note =
+  'Transport test with pseudo-random weights. Not a trained model: its outputs are no predictions of anything.'
+const heads = ['p_views', 'p_comments', 'p_up', 'downvote_share']
+/** Puts each head near a half for an ordinary post: with pseudo-random weights it would stand anywhere. */
+const headBiases = [-0.5, 0.8, -1.8, 0.5]
+const hiddenCounts = [128, 64]
+const seed = 20_240_607
+
+/** A feature with its middle and spread over ordinary posts, so that no input drowns the others. */
+const inputs: readonly (readonly [name: string, middle: number, spread: number])[] = [
+  ['views_log', 6, 1.5],
+  ['up_log', 2.5, 1.2],
+  ['down_log', 1, 1],
+  ['comment_cnt_log', 2.5, 1.2],
+  ['rtb_vote_log', 0.7, 0.9],
+  ['views_missing', 0, 0.2],
+  ['up_missing', 0, 0.2],
+  ['down_missing', 0, 0.2],
+  ['comment_cnt_missing', 0, 0.2],
+  ['rtb_vote_missing', 0, 0.2],
+  ['up_per_view', 0.03, 0.04],
+  ['comments_per_view', 0.03, 0.04],
+  ['down_share', 0.15, 0.2],
+  ['up_share_smoothed', 0.8, 0.2],
+  ['rtb_per_up', 0.1, 0.3],
+  ['votes_log', 2.6, 1.2],
+  ['previous_present', 0.9, 0.3],
+  ['previous_minutes_log', 1.6, 0.6],
+  ['views_gain_log', 3, 1.5],
+  ['up_gain_log', 0.8, 0.9],
+  ['comment_cnt_gain_log', 0.8, 0.9],
+  ['views_per_hour', 5.5, 2],
+  ['up_per_hour', 2, 1.6],
+  ['comment_cnt_per_hour', 2, 1.6],
+  ['views_per_hour_of_life', 5.5, 1.5],
+  ['up_per_hour_of_life', 2, 1.2],
+  ['comment_cnt_per_hour_of_life', 2, 1.2],
+  ['views_momentum', 0, 1.5],
+  ['up_gain_per_view_gain', 0.03, 0.06],
+  ['created_age_days', 0.25, 0.25],
+  ['created_age_log', 1.6, 0.8],
+  ['extracted_age_log', 1.2, 0.8],
+  ['extraction_delay_log', 0.5, 0.5],
+  ['reading_age_log', 0.03, 0.05],
+  ['cycle_hour_sin', 0, 0.7],
+  ['cycle_hour_cos', 0, 0.7],
+  ['created_hour_sin', 0, 0.7],
+  ['created_hour_cos', 0, 0.7],
+  ['title_chars_log', 3, 0.5],
+  ['title_hangul_share', 0.65, 0.2],
+  ['title_jamo_share', 0.04, 0.1],
+  ['title_laughs_share', 0.03, 0.08],
+  ['title_questions_log', 0.15, 0.3],
+  ['title_punctuation_share', 0.06, 0.08],
+  ['body_present', 0.9, 0.3],
+  ['body_chars_log', 5, 1.5],
+  ['body_hangul_share', 0.65, 0.2],
+  ['body_tags_log', 2, 1],
+  ['body_links_log', 0.2, 0.5],
+  ['images_in_post_log', 0.9, 0.8],
+  ['images_stored_share', 0.8, 0.35],
+  ['source_score', 0.4, 0.5],
+  ['source_keyword', 0.2, 0.4],
+  ['source_vote', 0.2, 0.4],
+  ['source_manual', 0.05, 0.2],
+  ['manual_flag', 0.05, 0.2],
+  ['gallery_main', 0.4, 0.5],
+  ['gallery_minor', 0.4, 0.5],
+  ['category_present', 0.5, 0.5],
+  ['snapshot_present', 0.5, 0.5],
+  ['snapshot_recommend_up_cnt_total_log', 1.2, 1.4],
+  ['snapshot_hit_cnt_total_log', 3, 3],
+  ['snapshot_hit_cnt_mobile_share', 0.3, 0.3],
+  ['snapshot_upimg_height', 0.05, 0.1],
+]
+
+/** Fully connected, inputs to outputs: `weights` is row-major [inputCount, outputCount]. */
+export interface Layer {
+  readonly inputCount: number
+  readonly outputCount: number
+  readonly weights: Float32Array
+  readonly biases: Float32Array
+}
+
+/** ReLU after each layer but the last, a sigmoid after that one. */
+export function makeLayers(): Layer[] {
+  const random = randomNumbers(seed)
+  const counts = [inputs.length, ...hiddenCounts, heads.length]
+  return counts.slice(1).map((outputCount, index) => {
+    const inputCount = counts[index] as number
+    const isFirst = index === 0
+    const isLast = index === hiddenCounts.length
+    // A spread that keeps signals alive through ReLU, and heads away from 0 and 1.
+    const spread = Math.sqrt((isLast ? 1.5 : 2) / inputCount)
+    const weights = new Float32Array(inputCount * outputCount)
+    const biases = new Float32Array(outputCount)
+    for (let output = 0; output < outputCount; output++) {
+      let bias = isLast ? (headBiases[output] as number) : 0.2 * bell(random)
+      for (let input = 0; input < inputCount; input++) {
+        const weight = spread * bell(random)
+        const [, middle, scale] = isFirst ? (inputs[input] as (typeof inputs)[number]) : ['', 0, 1]
+        weights[input * outputCount + output] = weight / scale
+        bias -= (weight * middle) / scale
+      }
+      biases[output] = bias
+    }
+    return { inputCount, outputCount, weights, biases }
+  })
+}
+
+/** The files of the package. */
+export async function makePackage(): Promise<{ manifest: string; head: Uint8Array }> {
+  const layers = makeLayers()
+  const names = layers.map((_, index) => `layer${index + 1}`)
+  // Plain Node resolves no './x.js' to a source, and tsc takes no './x.ts': hence the import by URL.
+  const writer = new URL('./onnx-writer.ts', import.meta.url).href
+  const { writeModel } = (await import(writer)) as typeof OnnxWriter
+  const head = writeModel({
+    name: version,
+    note,
+    inputs: [{ name: 'features', shape: ['N', inputs.length] }],
+    outputs: [{ name: 'probs', shape: ['N', heads.length] }],
+    constants: layers.flatMap(({ inputCount, outputCount, weights, biases }, index) => [
+      { name: `${names[index]}.weights`, shape: [inputCount, outputCount], values: weights },
+      { name: `${names[index]}.biases`, shape: [outputCount], values: biases },
+    ]),
+    operators: names.flatMap((name, index) => {
+      const isLast = index === names.length - 1
+      const source = index === 0 ? 'features' : `${names[index - 1]}.active`
+      return [
+        { type: 'Gemm', inputs: [source, `${name}.weights`, `${name}.biases`], outputs: [`${name}.sum`] },
+        {
+          type: isLast ? 'Sigmoid' : 'Relu',
+          inputs: [`${name}.sum`],
+          outputs: [isLast ? 'probs' : `${name}.active`],
+        },
+      ]
+    }),
+  })
+  const manifest = {
+    model_version: version,
+    kind: 'transport-test',
+    note,
+    head: {
+      file: 'head.onnx',
+      sha256: createHash('sha256').update(head).digest('hex'),
+      input: 'features',
+      outputs: Object.fromEntries(heads.map((name, column) => [name, { name: 'probs', column }])),
+    },
+    features: inputs.map(([name]) => name),
+  }
+  return { manifest: JSON.stringify(manifest, null, 2) + '\n', head }
+}
+
+/** mulberry32: uniform in 0 to 1, the same on every machine. */
+function randomNumbers(start: number): () => number {
+  let state = start
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** About normal, from sums alone: logarithms and sines may differ in their last bit between machines. */
+function bell(random: () => number): number {
+  let sum = -6
+  for (let i = 0; i < 12; i++) sum += random()
+  return sum
+}
+
+async function main(directory: string): Promise<void> {
+  const { manifest, head } = await makePackage()
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, 'manifest.json'), manifest)
+  writeFileSync(join(directory, 'head.onnx'), head)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await main(process.argv[2] ?? fileURLToPath(new URL(`./${version}/`, import.meta.url)))
+}

@@ -1,0 +1,75 @@
+/**
+ * Measures of titles and bodies that suit Korean text: shares of scripts, bare jamo (ㅠㅠ) and laughter (ㅋㅋ).
+ */
+import type { TextMeasureName } from '../../contract/index.js'
+import { bodyMeasure, post, titleMeasure, type Column } from './columns.js'
+import type { Feature } from './feature.js'
+import { equalFlag, logCount, ratio } from './fills.js'
+
+type Text = 'title' | 'body'
+
+export const titleFeatures: readonly Feature[] = [
+  count('title', 'chars'),
+  count('title', 'words'),
+  count('title', 'questions'),
+  count('title', 'exclamations'),
+  share('title', 'hangul'),
+  share('title', 'jamo'),
+  share('title', 'laughs'),
+  share('title', 'latin'),
+  share('title', 'digits'),
+  share('title', 'han'),
+  share('title', 'spaces'),
+  share('title', 'punctuation'),
+  share('title', 'emoji'),
+]
+
+export const bodyFeatures: readonly Feature[] = [
+  {
+    name: 'body_present',
+    formula: '1 when there is a body_html, else 0',
+    missing: 0,
+    fill: equalFlag(post('bodyPresent'), 1),
+  },
+  count('body', 'chars'),
+  count('body', 'words'),
+  count('body', 'questions'),
+  count('body', 'exclamations'),
+  count('body', 'tags'),
+  count('body', 'images'),
+  count('body', 'links'),
+  share('body', 'hangul'),
+  share('body', 'jamo'),
+  share('body', 'laughs'),
+  share('body', 'latin'),
+  share('body', 'digits'),
+  share('body', 'punctuation'),
+  share('body', 'emoji'),
+]
+
+function count(text: Text, measure: TextMeasureName): Feature {
+  return {
+    name: `${text}_${measure}_log`,
+    formula: `log(${measure} of the ${text})`,
+    missing: missingOf(text),
+    fill: logCount(columnOf(text, measure)),
+  }
+}
+
+function share(text: Text, measure: TextMeasureName): Feature {
+  return {
+    name: `${text}_${measure}_share`,
+    formula: `${measure} / chars of the ${text}, 0 for an empty one`,
+    missing: missingOf(text),
+    fill: ratio(columnOf(text, measure), columnOf(text, 'chars'), 1),
+  }
+}
+
+function columnOf(text: Text, measure: TextMeasureName): Column {
+  return text === 'title' ? titleMeasure(measure) : bodyMeasure(measure)
+}
+
+/** A title is always there; an absent body counts as an empty one, and `body_present` tells them apart. */
+function missingOf(text: Text): number | null {
+  return text === 'title' ? null : 0
+}
