@@ -1,0 +1,14 @@
+/**
+ * Durable storage: what the service asks of it, LMDB that answers, and memory that stands in for tests.
+ */
+export { mapBytesDefault, openLmdbStore, type LmdbStoreOptions } from './open-lmdb-store.js'
+export { lockDirectory, type DirectoryLock } from './directory-lock.js'
+export {
+  createMemoryContents,
+  createMemoryStore,
+  type MemoryContents,
+  type MemoryStoreOptions,
+  type WriteOperation,
+} from './memory-store.js'
+export { StoreError, type StoreErrorCode } from './store-error.js'
+export type * from './store.js'

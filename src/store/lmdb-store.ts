@@ -1,0 +1,299 @@
+/**
+ * The store on LMDB. One environment, one transaction per write, one process per data directory.
+ * Read `appendCycle` first: all writes have its shape, which is to pack at once, so that the caller's bytes are free
+ * again, and to decide inside the transaction.
+ */
+import { statfs } from 'node:fs/promises'
+import type { Databases } from './databases.js'
+import type { DirectoryLock } from './directory-lock.js'
+import { cycleIdKey, imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
+import * as records from './records.js'
+import { describe, StoreError } from './store-error.js'
+import type {
+  CycleRecord,
+  ImageKey,
+  OutcomeEntry,
+  Position,
+  PutImageResult,
+  Store,
+  StoredCycle,
+  StoredImage,
+  StoredRequest,
+  WeightsEntry,
+} from './store.js'
+import { Writer } from './writer.js'
+
+/** Key of the one record in `pool`. */
+const poolKey = 0
+/** Keys that `imageKeys` reads in one go, so that it holds no snapshot while its caller works. */
+const imageKeyBatch = 1000
+
+/** Made by `openLmdbStore` alone. */
+export class LmdbStore implements Store {
+  readonly #db: Databases
+  readonly #lock: DirectoryLock
+  readonly #writer: Writer
+  /** No committed position is lower; those after it are found by looking. */
+  #lastSeen: Position
+  #closing: Promise<void> | undefined
+
+  constructor(
+    dataDir: string,
+    databases: Databases,
+    lock: DirectoryLock,
+    options: { mapBytesMax: number; waitingBytesMax: number },
+  ) {
+    this.#db = databases
+    this.#lock = lock
+    const { root } = databases
+    this.#writer = new Writer(
+      {
+        transaction: (apply) => root.transaction(apply),
+        // Within a transaction, lmdb-js runs a child at once and returns what it returns; its types say Promise.
+        child: <T>(apply: () => T) => root.childTransaction(apply) as T,
+        probe: () => {
+          root.resetReadTxn()
+          databases.pool.getBinary(poolKey)
+        },
+        bytesInUse: () => {
+          const stats = root.getStats() as { lastPageNumber: number; pageSize: number }
+          return (stats.lastPageNumber + 1) * stats.pageSize
+        },
+        diskBytesFree: async () => {
+          const { bavail, bsize } = await statfs(dataDir)
+          return bavail * bsize
+        },
+      },
+      { bytesMax: options.mapBytesMax, waitingBytesMax: options.waitingBytesMax },
+    )
+    this.#lastSeen = [...databases.cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
+  }
+
+  // ---- cycles
+
+  async appendCycle(record: CycleRecord): Promise<Position> {
+    const idKey = cycleIdKey(record.cycleId)
+    if (idKey === undefined) throw new TypeError(`not a cycle id: ${record.cycleId}`)
+    const header = records.packHeader(record)
+    const request = records.packRequest(record.request)
+    const response = records.packBytes(record.response)
+    const entered = record.entered === null ? null : records.packBytes(record.entered)
+    const left = record.left === null ? null : records.packBytes(record.left)
+    const pool = records.packBytes(record.pool)
+    const bytes = bytesOf(header, request, response, entered, left, pool)
+    const position = await this.#write(bytes, () => {
+      const db = this.#db
+      if (db.cycleIds.getBinary(idKey) !== undefined)
+        throw new StoreError('exists', `cycle ${record.cycleId} is stored already`)
+      const free = this.#freePosition()
+      db.cycles.putSync(free, header)
+      db.cycleIds.putSync(idKey, records.packPosition(free))
+      db.requests.putSync(free, request)
+      db.responses.putSync(free, response)
+      if (entered !== null) db.entered.putSync(free, entered)
+      if (left !== null) db.left.putSync(free, left)
+      db.pool.putSync(poolKey, pool)
+      return free
+    })
+    this.#lastSeen = Math.max(this.#lastSeen, position)
+    return position
+  }
+
+  findCycle(cycleId: string): StoredCycle | undefined {
+    const position = this.#positionOf(cycleId)
+    return position === undefined ? undefined : this.#readCycle(position)
+  }
+
+  lastCycle(): StoredCycle | undefined {
+    while (this.#get(this.#db.cycles, this.#lastSeen + 1) !== undefined) this.#lastSeen++
+    return this.#readCycle(this.#lastSeen)
+  }
+
+  readRequest(position: Position): StoredRequest | undefined {
+    const record = this.#get(this.#db.requests, position)
+    return record && records.readStoredRequest(record)
+  }
+
+  readResponse(cycleId: string): Uint8Array | undefined {
+    const position = this.#positionOf(cycleId)
+    const record = position === undefined ? undefined : this.#get(this.#db.responses, position)
+    return record && records.readBytes(record, 'response')
+  }
+
+  *tail(position: Position): Generator<StoredCycle, void, undefined> {
+    for (let next = Math.max(1, position); ; next++) {
+      const cycle = this.#readCycle(next)
+      if (cycle === undefined) return
+      yield cycle
+    }
+  }
+
+  readEntered(position: Position): Uint8Array | undefined {
+    const record = this.#get(this.#db.entered, position)
+    return record && records.readBytes(record, 'columns of entered posts')
+  }
+
+  readLeft(position: Position): Uint8Array | undefined {
+    const record = this.#get(this.#db.left, position)
+    return record && records.readBytes(record, 'columns of posts that left')
+  }
+
+  readPool(): Uint8Array | undefined {
+    const record = this.#get(this.#db.pool, poolKey)
+    return record && records.readBytes(record, 'pool')
+  }
+
+  // ---- images
+
+  async putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult> {
+    const imageKey = imageKeyOf(key)
+    const sha256 = new Uint8Array(image.sha256)
+    const identity = records.packImageIdentity(key.gallId, image)
+    const picture = records.packBytes(image.normalised)
+    return this.#write(bytesOf(identity, picture), () => {
+      const stored = this.#db.images.getBinary(imageKey)
+      if (stored !== undefined) {
+        const { sha256: storedSha256 } = identityOf(stored, key.gallId)
+        return Buffer.compare(storedSha256, sha256) === 0 ? 'same' : 'different'
+      }
+      this.#db.images.putSync(imageKey, identity)
+      this.#db.imageBytes.putSync(imageKey, picture)
+      return 'created'
+    })
+  }
+
+  findImage(key: ImageKey): StoredImage | undefined {
+    const imageKey = imageKeyOf(key)
+    const record = this.#get(this.#db.images, imageKey)
+    if (record === undefined) return undefined
+    const { sha256, uploadedBytes, width, height } = identityOf(record, key.gallId)
+    const picture = this.#get(this.#db.imageBytes, imageKey)
+    if (picture === undefined) throw new StoreError('unusable', 'an image is stored without its picture')
+    return { sha256, uploadedBytes, width, height, normalised: records.readBytes(picture, 'picture') }
+  }
+
+  *imageKeys(): Generator<ImageKey, void, undefined> {
+    let start = new Uint8Array([0])
+    for (;;) {
+      this.#checkOpen()
+      const rows = [...this.#db.images.getRange({ start, limit: imageKeyBatch })]
+      for (const { key, value } of rows)
+        yield { gallId: records.readImageIdentity(value).gallId, ...imageNumbersOf(key) }
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < imageKeyBatch) return
+      // The first key after `last` in byte order.
+      start = new Uint8Array([...last.key, 0])
+    }
+  }
+
+  // ---- weights and outcomes
+
+  async appendWeights(entry: WeightsEntry): Promise<void> {
+    const record = records.packWeights(entry)
+    return this.#write(record.byteLength, () => {
+      let key = 1
+      while (this.#db.weights.doesExist(key)) key++
+      this.#db.weights.putSync(key, record)
+    })
+  }
+
+  listWeights(): WeightsEntry[] {
+    const entries: WeightsEntry[] = []
+    for (let key = 1; ; key++) {
+      const record = this.#get(this.#db.weights, key)
+      if (record === undefined) return entries
+      entries.push(records.readWeights(record))
+    }
+  }
+
+  async putOutcomes(entries: readonly OutcomeEntry[]): Promise<{ created: number; updated: number }> {
+    const rows = entries.map((entry) => ({
+      key: placementKeyOf(entry.placementId),
+      record: records.packOutcome(entry),
+    }))
+    return this.#write(bytesOf(...rows.map((row) => row.record)), () => {
+      let created = 0
+      for (const { key, record } of rows) {
+        if (!this.#db.outcomes.doesExist(key)) created++
+        this.#db.outcomes.putSync(key, record)
+      }
+      return { created, updated: rows.length - created }
+    })
+  }
+
+  readOutcome(placementId: string): Uint8Array | undefined {
+    const record = this.#get(this.#db.outcomes, placementKeyOf(placementId))
+    if (record === undefined) return undefined
+    const outcome = records.readStoredOutcome(record)
+    checkName(outcome.placementId, placementId)
+    return outcome.record
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#writer.idle()
+    await this.#db.root.close()
+    await this.#lock.release()
+  }
+
+  // ---- what all of them use
+
+  async #write<T>(bytes: number, apply: () => T): Promise<T> {
+    this.#checkOpen()
+    return this.#writer.run(bytes, apply)
+  }
+
+  /** A copy of a record, or undefined. */
+  #get<K extends number | Uint8Array>(
+    database: { getBinary(key: K): Uint8Array | undefined },
+    key: K,
+  ): Uint8Array | undefined {
+    this.#checkOpen()
+    try {
+      return database.getBinary(key)
+    } catch (error) {
+      throw new StoreError('failed', `the storage cannot be read: ${describe(error)}`, { cause: error })
+    }
+  }
+
+  #positionOf(cycleId: string): Position | undefined {
+    const key = cycleIdKey(cycleId)
+    const record = key && this.#get(this.#db.cycleIds, key)
+    return record && records.readPosition(record)
+  }
+
+  #readCycle(position: Position): StoredCycle | undefined {
+    const record = this.#get(this.#db.cycles, position)
+    return record && { position, ...records.readHeader(record) }
+  }
+
+  /** The first position that neither a commit nor the transaction under way has taken. */
+  #freePosition(): Position {
+    let position = this.#lastSeen + 1
+    while (this.#db.cycles.doesExist(position)) position++
+    return position
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw new StoreError('closed', 'the store is closed')
+  }
+}
+
+function identityOf(record: Uint8Array, gallId: string): records.ImageIdentity {
+  const identity = records.readImageIdentity(record)
+  checkName(identity.gallId, gallId)
+  return identity
+}
+
+/** Two names with one hash would need some 2^64 tries; what must not happen is that one is taken for the other. */
+function checkName(stored: string, asked: string): void {
+  if (stored !== asked) throw new StoreError('failed', 'two names share a key')
+}
+
+function bytesOf(...parts: readonly (Uint8Array | null)[]): number {
+  return parts.reduce((sum, part) => sum + (part?.byteLength ?? 0), 0)
+}

@@ -1,0 +1,60 @@
+/**
+ * Opens the store of a data directory: makes the directory, locks it, looks at what lies there, opens it.
+ */
+import { mkdir, open } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { databasePath, openDatabases, type Databases } from './databases.js'
+import { lockDirectory, type DirectoryLock } from './directory-lock.js'
+import { checkDatabaseFile } from './file-check.js'
+import { LmdbStore } from './lmdb-store.js'
+import { describe, StoreError } from './store-error.js'
+import type { Store } from './store.js'
+
+/** Room for years at a few gigabytes a day. It is address space: the disk holds what is written and no more. */
+export const mapBytesDefault = 1024 ** 4
+const waitingBytesDefault = 256 * 1024 * 1024
+
+export interface LmdbStoreOptions {
+  /** Created, for the owner alone, if it is not there. */
+  readonly dataDir: string
+  /** The store refuses writes with `full` before its file passes this. */
+  readonly mapBytesMax?: number
+  /** Bytes of writes that may wait for a commit; past that they are refused with `busy`. */
+  readonly waitingBytesMax?: number
+}
+
+/**
+ * Opens the store of a data directory and holds the directory until `close`. Rejects with a StoreError: `locked` when
+ * another process serves it, `unusable` when what lies there cannot be read or is not ours.
+ */
+export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
+  const dataDir = resolve(options.dataDir)
+  const { mapBytesMax = mapBytesDefault, waitingBytesMax = waitingBytesDefault } = options
+  let lock: DirectoryLock | undefined
+  let databases: Databases | undefined
+  try {
+    const createdDir = await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    lock = await lockDirectory(dataDir)
+    await checkDatabaseFile(databasePath(dataDir))
+    databases = await openDatabases(dataDir, mapBytesMax)
+    await flushDirectories(dataDir, createdDir)
+    return new LmdbStore(dataDir, databases, lock, { mapBytesMax, waitingBytesMax })
+  } catch (error) {
+    await databases?.root.close()
+    await lock?.release()
+    if (error instanceof StoreError) throw error
+    throw new StoreError('unusable', `the data directory ${dataDir} cannot be used: ${describe(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** A file survives a power cut only once its name does: in its directory, and that directory's in the one above. */
+async function flushDirectories(dataDir: string, createdDir: string | undefined): Promise<void> {
+  const last = createdDir === undefined ? dataDir : dirname(createdDir)
+  for (let path = dataDir; ; path = dirname(path)) {
+    const directory = await open(path, 'r')
+    await directory.sync().finally(() => directory.close())
+    if (path === last || path === dirname(path)) return
+  }
+}

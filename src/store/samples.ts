@@ -1,0 +1,63 @@
+/**
+ * Records to store in tests. Compiled with the sources, since a test also writes them from a child process that it
+ * kills.
+ */
+import type { CycleRecord, StoredImage, WeightsEntry } from './store.js'
+
+export function bytesOf(...values: readonly number[]): Uint8Array {
+  return Uint8Array.from(values)
+}
+
+/** The cycle id of sample `number`, 0 to 9999. */
+export function cycleIdAt(number: number): string {
+  return `20260101T${String(number).padStart(4, '0')}`
+}
+
+/** A small cycle whose bytes tell its number; `overrides` replaces members. */
+export function cycleSample(number: number, overrides: Partial<CycleRecord> = {}): CycleRecord {
+  return {
+    cycleId: cycleIdAt(number),
+    cycleAtMs: 1_767_200_000_000 + number * 300_000,
+    receivedAt: '2026-01-01T00:00:01.234Z',
+    modelVersion: `model-${number}`,
+    weightsVersion: 'initial',
+    request: { encoding: 'gzip', bytes: bytesOf(31, 139, number & 255), bodyBytes: 1000 + number },
+    response: bytesOf(1, number & 255),
+    entered: null,
+    left: null,
+    pool: bytesOf(2, number & 255),
+    ...overrides,
+  }
+}
+
+/** A cycle of a given size, filled with a byte that depends on its number, so that a torn one shows. */
+export function largeCycleSample(number: number, partBytes: number): CycleRecord {
+  const part = (offset: number) => new Uint8Array(partBytes).fill((number + offset) & 255)
+  return cycleSample(number, {
+    request: { encoding: 'identity', bytes: part(0), bodyBytes: partBytes },
+    response: part(1),
+    entered: part(2),
+    left: part(3),
+    pool: part(4),
+  })
+}
+
+export function imageSample(number: number): StoredImage {
+  return {
+    sha256: new Uint8Array(32).fill(number),
+    uploadedBytes: 5_242_880 - number,
+    width: 65_535,
+    height: 1 + number,
+    normalised: new Uint8Array(100 + number).fill(number),
+  }
+}
+
+export function weightsSample(version: string, views: number): WeightsEntry {
+  return {
+    version,
+    weights: { views, comments: 0.2, up: 0.3, downvote_share: 0 },
+    note: '메모 \ud800',
+    setAtMs: 1_767_200_000_123,
+    firstCycleMs: 1_767_200_100_000,
+  }
+}

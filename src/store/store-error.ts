@@ -1,0 +1,30 @@
+/**
+ * Expected trouble with durable storage, as a code that callers can branch on and one line that an operator can act on.
+ */
+
+/**
+ * - `exists`: the cycle id is stored already.
+ * - `busy`: too much is waiting to be written.
+ * - `full`: no room, on the disk or under the store's own bound.
+ * - `failed`: the storage refused the write; `cause` says why.
+ * - `closed`: called after `close`.
+ * - `locked`: another process serves this data directory.
+ * - `unusable`: the data directory or what lies in it cannot be used: foreign, damaged, or of another version.
+ */
+export type StoreErrorCode = 'exists' | 'busy' | 'full' | 'failed' | 'closed' | 'locked' | 'unusable'
+
+export class StoreError extends Error {
+  readonly code: StoreErrorCode
+
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StoreError'
+    this.code = code
+  }
+}
+
+/** `reason` in one line, for the end of a message. */
+export function describe(reason: unknown): string {
+  const text = reason instanceof Error ? reason.message : String(reason)
+  return text.split('\n', 1)[0] as string
+}
