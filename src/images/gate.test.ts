@@ -1,0 +1,65 @@
+/**
+ * How many images are in work, and what happens to the rest.
+ */
+import { expect, test } from 'vitest'
+import { ImageGate } from './index.js'
+
+interface Job {
+  readonly name: string
+  finish: () => void
+  readonly done: Promise<string>
+}
+
+/** Starts work that ends when told to; `started` lists what has begun. */
+function createJobs(gate: ImageGate) {
+  const started: string[] = []
+  const begin = (name: string, bytes = 1): Job => {
+    const job: { name: string; finish: () => void } = { name, finish: () => undefined }
+    const end = new Promise<void>((resolve) => (job.finish = resolve))
+    const done = gate.run(bytes, async () => {
+      started.push(name)
+      await end
+      return name
+    })
+    return Object.assign(job, { done })
+  }
+  return { started, begin }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('so many are in work at once, and the others follow in order', async () => {
+  const { started, begin } = createJobs(new ImageGate({ activeCountMax: 2 }))
+  const jobs = ['a', 'b', 'c', 'd'].map((name) => begin(name))
+  await turn()
+  expect(started).toEqual(['a', 'b'])
+  jobs[1]?.finish()
+  await turn()
+  expect(started).toEqual(['a', 'b', 'c'])
+  for (const job of jobs) job.finish()
+  expect(await Promise.all(jobs.map((job) => job.done))).toEqual(['a', 'b', 'c', 'd'])
+})
+
+test('past the bytes that may wait, an upload is told to come back, and later ones are taken again', async () => {
+  const gate = new ImageGate({ activeCountMax: 1, waitingBytesMax: 2_000_000 })
+  const { started, begin } = createJobs(gate)
+  const [active, waiting] = [begin('a', 5_000_000), begin('b', 1_900_000)]
+  await expect(begin('c', 1_000_000).done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 5 })
+  expect(gate.load).toMatchObject({ activeCount: 1, waitingCount: 1 })
+  active.finish()
+  waiting.finish()
+  await Promise.all([active.done, waiting.done])
+  const later = begin('d', 1_000_000)
+  later.finish()
+  await later.done
+  expect(started).toEqual(['a', 'b', 'd'])
+  expect(gate.load).toEqual({ activeCount: 0, waitingCount: 0, waitingBytes: 0 })
+})
+
+test('work that fails gives up its place', async () => {
+  const gate = new ImageGate({ activeCountMax: 1 })
+  const failing = gate.run(1, () => Promise.reject(new RangeError('mine')))
+  const next = gate.run(1, () => Promise.resolve('next'))
+  await expect(failing).rejects.toThrow(RangeError)
+  expect(await next).toBe('next')
+})

@@ -1,0 +1,226 @@
+/**
+ * What is taken as an image and what becomes of it. Every JPEG here is made by an encoder, then bent by hand.
+ */
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import sharp, { type Sharp } from 'sharp'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ServiceError, type ErrorKind } from '../contract/index.js'
+import { normaliseImage } from './index.js'
+
+/** A picture with detail all over it, so that its compressed bytes are spread over the whole of it. */
+function picture(width: number, height: number): Sharp {
+  const data = Buffer.alloc(width * height * 3)
+  for (let y = 0, at = 0; y < height; y++)
+    for (let x = 0; x < width; x++) {
+      data[at++] = (x * 255) / width
+      data[at++] = (y * 255) / height
+      data[at++] = (x * 7 + y * 13) & 255
+    }
+  return sharp(data, { raw: { width, height, channels: 3 } })
+}
+
+let small: Buffer
+let large: Buffer
+
+beforeAll(async () => {
+  small = await picture(64, 48).jpeg().toBuffer()
+  large = await picture(2000, 1500).jpeg().toBuffer()
+})
+
+async function refusal(bytes: Uint8Array): Promise<ErrorKind> {
+  return normaliseImage(bytes).then(
+    () => expect.fail('the image was accepted'),
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(ServiceError)
+      return (error as ServiceError).kind
+    },
+  )
+}
+
+/** Offset of the first segment with one of these markers. */
+function segment(bytes: Buffer, ...markers: readonly number[]): number {
+  let offset = 2
+  while (!markers.includes(bytes[offset + 1] as number)) offset += 2 + bytes.readUInt16BE(offset + 2)
+  return offset
+}
+
+/** A copy whose frame header declares another size. */
+function declare(bytes: Buffer, width: number, height: number): Buffer {
+  const copy = Buffer.from(bytes)
+  const frame = segment(copy, 0xc0, 0xc2)
+  copy.writeUInt16BE(height, frame + 5)
+  copy.writeUInt16BE(width, frame + 7)
+  return copy
+}
+
+function insert(bytes: Buffer, offset: number, added: readonly number[]): Buffer {
+  return Buffer.concat([bytes.subarray(0, offset), Buffer.from(added), bytes.subarray(offset)])
+}
+
+/** A JFIF segment of revision 2.1, which libjpeg does not know. */
+const laterJfif = [0xff, 0xe0, 0, 16, ...Buffer.from('JFIF\0'), 2, 1, 0, 0, 1, 0, 1, 0, 0]
+
+describe('an accepted image', () => {
+  test('is known by the SHA-256 and the length of the bytes as they came', async () => {
+    const { sha256, uploadedBytes } = await normaliseImage(small)
+    expect(Buffer.from(sha256)).toEqual(createHash('sha256').update(small).digest())
+    expect(uploadedBytes).toBe(small.length)
+  })
+
+  test('gives the same normalised bytes every time', async () => {
+    expect((await normaliseImage(large)).normalised).toEqual((await normaliseImage(large)).normalised)
+  })
+
+  test.each([
+    { from: [2000, 1500], to: [1024, 768] },
+    { from: [700, 3000], to: [239, 1024] },
+    { from: [1025, 10], to: [1024, 10] },
+    { from: [1024, 768], to: [1024, 768] },
+    { from: [64, 48], to: [64, 48] },
+    { from: [1, 1], to: [1, 1] },
+    { from: [4000, 1], to: [1024, 1] },
+  ] as const)('of $from pixels is stored with $to: at most 1024, never enlarged', async ({ from, to }) => {
+    const image = await normaliseImage(await picture(from[0], from[1]).jpeg().toBuffer())
+    expect([image.width, image.height]).toEqual(from)
+    const { format, width, height } = await sharp(image.normalised).metadata()
+    expect([format, width, height]).toEqual(['jpeg', ...to])
+  })
+
+  test('is turned upright, in its size and in its copy', async () => {
+    const upload = await picture(320, 240).jpeg().withMetadata({ orientation: 6 }).toBuffer()
+    const image = await normaliseImage(upload)
+    expect([image.width, image.height]).toEqual([240, 320])
+    const copy = await sharp(image.normalised).metadata()
+    expect([copy.width, copy.height, copy.orientation]).toEqual([240, 320, undefined])
+    // Orientation 6 is shown turned by a quarter to the right: what was on the left is on top.
+    const { data, info } = await sharp(image.normalised).raw().toBuffer({ resolveWithObject: true })
+    const redAt = (y: number) => data[(y * info.width + 120) * info.channels] as number
+    expect(redAt(10)).toBeLessThan(60)
+    expect(redAt(310)).toBeGreaterThan(190)
+  })
+
+  test('keeps no metadata in its copy', async () => {
+    const exif = { IFD0: { Copyright: 'someone' }, IFD3: { GPSLatitude: '37/1 33/1 0/1' } }
+    const upload = await picture(100, 80).jpeg().withExif(exif).withIccProfile('p3').toBuffer()
+    const { normalised } = await normaliseImage(upload)
+    const { exif: copied, icc, xmp, iptc } = await sharp(normalised).metadata()
+    expect([copied, icc, xmp, iptc]).toEqual([undefined, undefined, undefined, undefined])
+  })
+
+  test.each([
+    ['CMYK', () => picture(200, 150).toColourspace('cmyk').jpeg(), 3],
+    ['grey', () => picture(200, 150).greyscale().jpeg(), undefined],
+    ['progressive', () => picture(200, 150).jpeg({ progressive: true }), 3],
+    ['without subsampling', () => picture(200, 150).jpeg({ chromaSubsampling: '4:4:4' }), 3],
+  ] as const)('may be %s; its copy is sRGB or grey', async (_, make, channels) => {
+    const { normalised } = await normaliseImage(await make().toBuffer())
+    const copy = await sharp(normalised).metadata()
+    expect(['srgb', 'b-w']).toContain(copy.space)
+    if (channels !== undefined) expect(copy.channels).toBe(channels)
+  })
+
+  test.each([
+    ['a comment', () => insert(small, 2, [0xff, 0xfe, 0, 4, 65, 66])],
+    ['fill bytes between segments', () => insert(small, segment(small, 0xc0), [0xff, 0xff])],
+    ['zeros between segments', () => insert(small, segment(small, 0xc0), [0, 0, 0])],
+    ['a later JFIF revision', () => insert(small, 2, laterJfif)],
+    ['EXIF that cannot be read', () => insert(small, 2, [0xff, 0xe1, 0, 12, ...Buffer.from('Exif\0\0huh?')])],
+    ['zeros before its end', () => insert(small, small.length - 2, [0, 0, 0])],
+    ['bytes after its end', () => Buffer.concat([small, Buffer.alloc(100, 7)])],
+  ])('may have %s', async (_, bend) => {
+    await expect(normaliseImage(bend())).resolves.toMatchObject({ width: 64, height: 48 })
+  })
+})
+
+describe('what is no JPEG is an unsupported media type', () => {
+  test.each([
+    ['a PNG', () => picture(80, 60).png().toBuffer()],
+    ['a WebP', () => picture(80, 60).webp().toBuffer()],
+    ['a GIF', () => picture(80, 60).gif().toBuffer()],
+    ['SVG', () => Promise.resolve(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))],
+    ['text', () => Promise.resolve(Buffer.from('hello'))],
+    ['one byte', () => Promise.resolve(Buffer.from([0xff]))],
+    ['half a signature', () => Promise.resolve(Buffer.from([0xff, 0xd8]))],
+  ])('%s', async (_, make) => {
+    expect(await refusal(await make())).toBe('unsupported_media_type')
+  })
+})
+
+describe('what starts like a JPEG but does not decode as a whole is a bad request', () => {
+  const endOfImage = Buffer.from([0xff, 0xd9])
+  test.each([
+    ['nothing at all', () => Buffer.alloc(0)],
+    ['a signature', () => Buffer.from([0xff, 0xd8, 0xff])],
+    [
+      'a signature and noise',
+      () => Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(3000, 65)]),
+    ],
+    ['one cut in its header', () => small.subarray(0, 100)],
+    ['one cut in the middle of the picture', () => large.subarray(0, large.length >> 1)],
+    ['one without its last byte', () => large.subarray(0, -1)],
+    [
+      'one cut in the middle and closed again',
+      () => Buffer.concat([large.subarray(0, large.length >> 1), endOfImage]),
+    ],
+    ['one that ends in the middle of its bytes', () => insert(large, large.length >> 1, [0xff, 0xd9])],
+    ['one that declares more rows than it has', () => declare(small, 64, 4000)],
+    ['one that declares no size', () => declare(small, 0, 0)],
+    ['one that declares no height', () => declare(small, 64, 0)],
+    [
+      'one without quantisation tables',
+      () => {
+        let bytes = small
+        for (let at = bytes.indexOf('\xff\xdb', 'latin1'); at >= 0; at = bytes.indexOf('\xff\xdb', 'latin1'))
+          bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 2 + bytes.readUInt16BE(at + 2))])
+        return bytes
+      },
+    ],
+  ])('%s', async (_, bend) => {
+    expect(await refusal(bend())).toBe('bad_request')
+  })
+})
+
+describe('size', () => {
+  test.each([
+    [8500, 6000],
+    [65_000, 65_000],
+    [65_500, 764],
+  ])('%i x %i is too large by its header alone', async (width, height) => {
+    expect(await refusal(declare(small, width, height))).toBe('too_large')
+  })
+
+  test('49 megapixels are taken', async () => {
+    const upload = await sharp({ create: { width: 7000, height: 7000, channels: 3, background: '#346' } })
+      .jpeg()
+      .toBuffer()
+    await expect(normaliseImage(upload)).resolves.toMatchObject({ width: 7000, height: 7000 })
+  })
+})
+
+test('any bending of a JPEG is normalised or refused with a ServiceError, and never anything else', async () => {
+  const sources = await Promise.all([
+    picture(40, 30).jpeg().toBuffer(),
+    picture(40, 30).jpeg({ progressive: true }).toBuffer(),
+    picture(40, 30).toColourspace('cmyk').jpeg().withMetadata({ orientation: 8 }).toBuffer(),
+  ])
+  const edit = fc.record({ at: fc.nat(), remove: fc.nat(4), add: fc.uint8Array({ maxLength: 4 }) })
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...sources), fc.array(edit, { maxLength: 6 }), async (source, edits) => {
+      let bytes = source
+      for (const { at, remove, add } of edits) {
+        const offset = at % bytes.length
+        bytes = Buffer.concat([bytes.subarray(0, offset), add, bytes.subarray(offset + remove)])
+      }
+      try {
+        const { normalised, width, height } = await normaliseImage(bytes)
+        const copy = await sharp(normalised).metadata()
+        expect(Math.max(copy.width, copy.height)).toBe(Math.min(1024, Math.max(width, height)))
+      } catch (error) {
+        expect(error).toBeInstanceOf(ServiceError)
+        expect(['bad_request', 'unsupported_media_type', 'too_large']).toContain((error as ServiceError).kind)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
