@@ -24,8 +24,8 @@ export class Tombstones {
   /** The posts left at `leftAtMs`, which is not before any earlier call's. Forgets what has become too old by then. */
   bury(keys: KeyList, leftAtMs: number): void {
     keys.gallery.forEach((gallery, i) => {
-      let posts = this.#leftAtMs.get(gallery)
-      if (posts === undefined) this.#leftAtMs.set(gallery, (posts = new Map()))
+      const posts = this.#leftAtMs.get(gallery) ?? new Map<number, number>()
+      this.#leftAtMs.set(gallery, posts)
       posts.set(keys.postNo[i] as number, leftAtMs)
     })
     if (keys.gallery.length > 0) this.#batches.push({ leftAtMs, keys })

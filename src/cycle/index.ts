@@ -1,0 +1,7 @@
+/**
+ * One cycle from bytes to bytes, and the weights that it is scored with: the only place that knows codec, pool, model
+ * and store.
+ */
+export type { RequestBody } from './request-body.js'
+export { CycleService, type CycleServiceParts } from './service.js'
+export type { InitialWeights } from './weights-desk.js'

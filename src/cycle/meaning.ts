@@ -1,0 +1,63 @@
+/**
+ * What a well-formed cycle may still get wrong: times that lie in the future, off the grid or after the cycle
+ * (decisions.md 2). Instants are compared, not strings.
+ */
+import {
+  compareInstants,
+  cycleBoundaryMs,
+  cycleIdOf,
+  Problems,
+  type CycleColumns,
+  type Instant,
+} from '../contract/index.js'
+
+/** Latest moment of a cycle that is not in the future. */
+export interface Now {
+  readonly nowMs: number
+  readonly skewMs: number
+}
+
+/** Problems in document order, or null. */
+export function checkMeaning(cycle: CycleColumns, now: Now): Problems | null {
+  const problems = new Problems()
+  for (const member of cycle.memberOrder) {
+    if (member === 'cycle_id') checkId(problems, cycle)
+    else if (member === 'cycle_time') checkTime(problems, cycle.cycleAt, now)
+    else if (member === 'engagement') {
+      const { observedAtMs, observedAtFraction } = cycle.engagement
+      checkRows(problems, cycle, 'engagement', 'observed_at', observedAtMs, observedAtFraction)
+    } else if (member === 'candidate_scores') {
+      const { snapshotAtMs, snapshotAtFraction } = cycle.candidateScores
+      checkRows(problems, cycle, 'candidate_scores', 'snapshot_at', snapshotAtMs, snapshotAtFraction)
+    }
+  }
+  return problems.count === 0 ? null : problems
+}
+
+function checkId(problems: Problems, { cycleId, cycleAt }: CycleColumns): void {
+  const expected = cycleIdOf(cycleAt.ms)
+  if (cycleId !== expected) problems.add('cycle_id', `must be cycle_time in KST, ${expected}`)
+}
+
+function checkTime(problems: Problems, at: Instant, { nowMs, skewMs }: Now): void {
+  if (at.ms > nowMs + skewMs) problems.add('cycle_time', 'must not be in the future')
+  else if (at.ms % cycleBoundaryMs !== 0 || at.fraction !== 0) {
+    problems.add('cycle_time', 'must be on a five-minute boundary')
+  }
+}
+
+function checkRows(
+  problems: Problems,
+  { cycleAt }: CycleColumns,
+  list: string,
+  member: string,
+  ms: Float64Array,
+  fraction: Float64Array,
+): void {
+  for (let row = 0; row < ms.length; row++) {
+    if ((ms[row] as number) < cycleAt.ms) continue
+    const at: Instant = { ms: ms[row] as number, fraction: fraction[row] as number }
+    if (compareInstants(at, cycleAt) > 0)
+      problems.add(`${list}[${row}].${member}`, 'must not be later than cycle_time')
+  }
+}

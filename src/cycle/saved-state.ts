@@ -1,0 +1,206 @@
+/**
+ * The pool on the disk: what a cycle record keeps of it, and the pool rebuilt from the store at start.
+ *
+ *   entered  columns of the posts that entered with one cycle: key, byte range in the request, what never changes
+ *   left     keys of the posts that left with one cycle, with reason, tier and times
+ *   pool     of every pending post: where it entered (position, row), its readings and its snapshot
+ */
+import { packTable, unpackTable, type NumberColumn, type PackedTable } from '../codec/index.js'
+import type { CycleColumns } from '../contract/index.js'
+import {
+  emptyPool,
+  indexKeys,
+  listPostColumns,
+  Pool,
+  postColumnsOf,
+  readingNames,
+  snapshotColumnNames,
+  Tombstones,
+  type Column,
+  type CyclePlan,
+  type PoolState,
+} from '../pool/index.js'
+import type { Store } from '../store/index.js'
+
+export interface SavedCycle {
+  readonly entered: Uint8Array | null
+  readonly left: Uint8Array | null
+  readonly pool: Uint8Array
+}
+
+/** Version of the three layouts above. */
+const layout = 1
+
+export function saveCycle(cycle: CycleColumns, plan: CyclePlan): SavedCycle {
+  return { entered: saveEntered(cycle, plan), left: saveLeft(cycle, plan), pool: savePool(plan.next) }
+}
+
+/** The pool as the store's last cycle left it. Throws when records contradict each other. */
+export function loadPool(store: Store): Pool {
+  const packed = store.readPool()
+  if (packed === undefined) return new Pool()
+  const saved = open(packed, 'pool')
+  const queue = [...saved.columns]
+  const next = (): Float64Array => queue.shift() ?? fail('the pool record has too few columns')
+  const enteredPosition = next()
+  const enteredRow = next()
+  const group = <Name extends string>(names: readonly Name[]): Record<Name, Float64Array> =>
+    Object.fromEntries(names.map((name) => [name, next()])) as Record<Name, Float64Array>
+  const galleries = new Galleries()
+  const entered = gatherEntered(store, galleries, enteredPosition, enteredRow)
+  const state: PoolState = {
+    ...emptyPool,
+    count: saved.rowCount,
+    gallery: entered.gallery,
+    postNo: entered.postNo,
+    index: indexKeys(entered.gallery, entered.postNo),
+    enteredPosition,
+    enteredRow,
+    posts: entered.posts,
+    latest: group(readingNames),
+    previous: group(readingNames),
+    snapshot: group(snapshotColumnNames),
+    newestCycleMs: saved.header.newestCycleMs ?? fail('the pool record names no newest cycle'),
+    galleries: galleries.ids,
+  }
+  const tombstones = loadTombstones(store, galleries, state)
+  return new Pool({ ...state, galleries: galleries.ids }, tombstones)
+}
+
+interface Header {
+  readonly layout: number
+  readonly galleries?: readonly string[]
+  readonly newestCycleMs?: number
+  readonly leftAtMs?: number
+}
+
+type Saved = PackedTable & { readonly header: Header }
+
+function open(packed: Uint8Array, what: string): Saved {
+  const table = unpackTable(packed)
+  const header = table.header as Header
+  if (header.layout !== layout) fail(`the ${what} record has layout ${header.layout}, not ${layout}`)
+  return { ...table, header }
+}
+
+function fail(message: string): never {
+  throw new Error(message)
+}
+
+function savePool(state: PoolState): Uint8Array {
+  const columns: NumberColumn[] = [
+    state.enteredPosition,
+    state.enteredRow,
+    ...readingNames.map((name) => state.latest[name]),
+    ...readingNames.map((name) => state.previous[name]),
+    ...snapshotColumnNames.map((name) => state.snapshot[name]),
+  ]
+  return packTable({ layout, newestCycleMs: state.newestCycleMs }, state.count, columns)
+}
+
+function saveEntered({ candidates, galleries }: CycleColumns, { entries }: CyclePlan): Uint8Array | null {
+  const rows = entries.enteredRows
+  if (rows.length === 0) return null
+  const columns: NumberColumn[] = [
+    candidates.gallery,
+    candidates.postNo,
+    candidates.rowStart,
+    candidates.rowEnd,
+    ...listPostColumns(candidates),
+  ]
+  return packTable(
+    { layout, galleries },
+    rows.length,
+    columns.map((column) => rowsOf(column, rows)),
+  )
+}
+
+function saveLeft(
+  { removals, galleries }: CycleColumns,
+  { entries, leftAtMs }: CyclePlan,
+): Uint8Array | null {
+  const rows = entries.leftRows
+  if (rows.length === 0) return null
+  const columns: NumberColumn[] = [
+    removals.gallery,
+    removals.postNo,
+    removals.reason,
+    removals.tier,
+    removals.decidedAtMs,
+  ]
+  return packTable(
+    { layout, galleries, leftAtMs },
+    rows.length,
+    columns.map((column) => rowsOf(column, rows)),
+  )
+}
+
+function rowsOf(column: NumberColumn, rows: Uint32Array): Float64Array {
+  return Float64Array.from(rows, (row) => column[row] as number)
+}
+
+/** Gallery ids of the rebuilt pool, each with its code. */
+class Galleries {
+  readonly ids: string[] = []
+  readonly #codes = new Map<string, number>()
+
+  code(id: string): number {
+    const known = this.#codes.get(id)
+    if (known !== undefined) return known
+    this.#codes.set(id, this.ids.length)
+    return this.ids.push(id) - 1
+  }
+}
+
+/** Columns of the pending posts, each taken from the record of the cycle with which it entered. */
+function gatherEntered(
+  store: Store,
+  galleries: Galleries,
+  positions: Float64Array,
+  rows: Float64Array,
+): Pick<PoolState, 'gallery' | 'postNo' | 'posts'> {
+  const count = positions.length
+  const gallery = new Uint32Array(count)
+  const postNo = new Float64Array(count)
+  const postColumns: Column[] = listPostColumns(emptyPool.posts).map(() => new Float64Array(count))
+  const recordAt = lastUsed((position: number) => {
+    const packed = store.readEntered(position) ?? fail(`cycle ${position} keeps no entered posts`)
+    const saved = open(packed, 'entered')
+    return { columns: saved.columns, codes: (saved.header.galleries ?? []).map((id) => galleries.code(id)) }
+  })
+  for (let slot = 0; slot < count; slot++) {
+    const position = positions[slot] as number
+    const row = rows[slot] as number
+    const { columns, codes } = recordAt(position)
+    const [galleryColumn, postNoColumn, , , ...posts] = columns
+    gallery[slot] = codes[galleryColumn?.[row] ?? -1] ?? fail(`cycle ${position} has no post in row ${row}`)
+    postNo[slot] = postNoColumn?.[row] as number
+    postColumns.forEach((column, i) => (column[slot] = posts[i]?.[row] as number))
+  }
+  return { gallery, postNo, posts: postColumnsOf(postColumns) }
+}
+
+/** Posts stand in order of entry, so that one record serves many slots in a row. */
+function lastUsed<Value>(read: (key: number) => Value): (key: number) => Value {
+  let last: { key: number; value: Value } | undefined
+  return (key) => {
+    if (last?.key !== key) last = { key, value: read(key) }
+    return last.value
+  }
+}
+
+/** Departures in order of arrival. Those that are too old are forgotten on the way, as they were when they happened. */
+function loadTombstones(store: Store, galleries: Galleries, state: PoolState): Tombstones {
+  const tombstones = new Tombstones()
+  for (const { position } of store.tail(1)) {
+    const packed = store.readLeft(position)
+    if (packed === undefined) continue
+    const { columns, header } = open(packed, 'left')
+    const codes = (header.galleries ?? []).map((id) => galleries.code(id))
+    const gallery = Array.from(columns[0] ?? [], (code) => codes[code] as number)
+    tombstones.bury({ gallery, postNo: [...(columns[1] ?? [])] }, header.leftAtMs ?? 0)
+  }
+  tombstones.bury({ gallery: [], postNo: [] }, state.newestCycleMs)
+  tombstones.revive({ gallery: [...state.gallery], postNo: [...state.postNo] })
+  return tombstones
+}

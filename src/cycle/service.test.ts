@@ -1,0 +1,323 @@
+/** A cycle from bytes to bytes: idempotency, failures that change nothing, restarts. */
+import fc from 'fast-check'
+import { gzipSync } from 'node:zlib'
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  bytesOf,
+  candidate,
+  cycleBody,
+  cycleMs,
+  reading,
+  removal,
+  snapshot,
+} from '../../test/helpers/bodies.js'
+import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import type { CycleRequest, CycleResponse } from '../contract/index.js'
+import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
+import { CycleService, type CycleServiceParts } from './service.js'
+
+const nowMs = cycleMs(1000)
+const silent = { error: () => undefined }
+
+let contents: MemoryContents
+let model: FakeModel
+let storeFails: boolean
+let service: CycleService
+
+function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
+  const beforeWrite = (): void => {
+    if (storeFails) throw new StoreError('full', 'told to fail')
+  }
+  return {
+    store: createMemoryStore({ contents, beforeWrite }),
+    model: () => model,
+    clock: () => nowMs,
+    clockSkewMs: 2000,
+    cyclesWaitingMax: 4,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: silent,
+    ...over,
+  }
+}
+
+beforeEach(async () => {
+  contents = createMemoryContents()
+  model = new FakeModel()
+  storeFails = false
+  service = await CycleService.open(parts())
+})
+
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+
+const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
+  text(await service.submit({ json, gzip }, at))
+
+const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
+
+const answer = async (body: CycleRequest): Promise<CycleResponse> =>
+  JSON.parse(await submit(body)) as CycleResponse
+
+const refusal = async (
+  promise: Promise<unknown>,
+): Promise<{ status: number; message: string; paths: string[] }> => {
+  try {
+    await promise
+  } catch (error) {
+    const { status, message, fields } = error as {
+      status: number
+      message: string
+      fields?: { path: string }[]
+    }
+    return { status, message, paths: fields?.map((field) => field.path) ?? [] }
+  }
+  throw new Error('was not refused')
+}
+
+const first = (): CycleRequest =>
+  cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
+
+describe('a cycle', () => {
+  test('is answered with its results, counts and labels', async () => {
+    const body = cycleBody(0, {
+      candidates: [candidate('g', 1), candidate('g', 2, { title: '' }), candidate('g', 3)],
+      engagement: [
+        reading('x', 9, cycleMs(0)),
+        reading('g', 1, cycleMs(0), { views: 50 }),
+        reading('g', 2, cycleMs(0)),
+      ],
+    })
+    expect(await answer(body)).toEqual({
+      cycle_id: body.cycle_id,
+      cycle_time: body.cycle_time,
+      received_at: new Date(nowMs).toISOString(),
+      scored_at: new Date(nowMs).toISOString(),
+      model_version: 'fake-1',
+      weights_version: 'initial',
+      counts: {
+        candidates: 3,
+        engagement: 3,
+        candidate_scores: 0,
+        removals: 0,
+        scored_now: 1,
+        waiting: 1,
+        not_scored: 2,
+        results: 4,
+      },
+      missing_feature_share: 0,
+      warnings: [],
+      results: [
+        {
+          gall_id: 'g',
+          post_no: 1,
+          status: 'scored',
+          score: 1,
+          p_views: 0.5,
+          p_comments: 0.5,
+          scored_at_cycle: body.cycle_time,
+        },
+        { gall_id: 'g', post_no: 2, status: 'not_scored', score: null, reason: 'missing_title' },
+        { gall_id: 'g', post_no: 3, status: 'waiting', score: null },
+        { gall_id: 'x', post_no: 9, status: 'not_scored', score: null, reason: 'unknown_post' },
+      ],
+    })
+  })
+
+  test('of the same gallery known and unknown names each post rightly', async () => {
+    await submit(cycleBody(0, { candidates: [candidate('b', 1), candidate('a', 1)] }))
+    const { results } = await answer(
+      cycleBody(1, {
+        engagement: [reading('z', 5, cycleMs(1)), reading('a', 1, cycleMs(1)), reading('b', 7, cycleMs(1))],
+      }),
+    )
+    expect(results.map((row) => `${row.gall_id}/${row.post_no} ${row.status}`)).toEqual([
+      'b/1 waiting',
+      'a/1 scored',
+      'z/5 not_scored',
+      'b/7 not_scored',
+    ])
+  })
+
+  test('with wrong times is refused with 422 in document order', async () => {
+    const late = cycleMs(1)
+    const body = cycleBody(0, {
+      engagement: [reading('g', 1, cycleMs(0)), reading('g', 1, late)],
+      candidate_scores: [snapshot('g', 1, late)],
+    })
+    const turned = Object.fromEntries(Object.entries({ ...body, cycle_id: '20240301T0005' }).reverse())
+    expect(await refusal(submitBytes(bytesOf(turned)))).toMatchObject({
+      status: 422,
+      paths: ['candidate_scores[0].snapshot_at', 'engagement[1].observed_at', 'cycle_id'],
+    })
+  })
+
+  test('in the future is refused beyond the tolerated skew only', async () => {
+    const body = cycleBody(0)
+    expect(await refusal(submit(body, cycleMs(0) - 2001))).toMatchObject({
+      status: 422,
+      paths: ['cycle_time'],
+    })
+    await submit(body, cycleMs(0) - 2000)
+  })
+})
+
+describe('a cycle sent again', () => {
+  test('gets the stored bytes, however it is spelled, zipped, or later', async () => {
+    const response = await submit(first())
+    await submit(cycleBody(1, { removals: [removal('g', 1)] }))
+    const turned = Object.fromEntries(Object.entries(first()).reverse())
+    expect(await submitBytes(Buffer.from(JSON.stringify(turned, null, 2)))).toBe(response)
+    expect(await submitBytes(bytesOf(first()), gzipSync(bytesOf(first())), nowMs + 1000)).toBe(response)
+    expect(text(service.response(first().cycle_id))).toBe(response)
+    expect(service.pendingCount).toBe(0)
+  })
+
+  test('with another body is refused with 409 and changes nothing', async () => {
+    const response = await submit(first())
+    expect(await refusal(submit({ ...first(), engagement: [] }))).toMatchObject({ status: 409 })
+    expect(text(service.response(first().cycle_id))).toBe(response)
+  })
+
+  test('at the same time is processed once: equal bodies get the same bytes, others 409', async () => {
+    const same = await Promise.all(Array.from({ length: 8 }, () => submit(first())))
+    expect(new Set(same).size).toBe(1)
+    expect(model.seen).toHaveLength(1)
+    const other = (views: number): CycleRequest =>
+      cycleBody(1, { engagement: [reading('g', 1, cycleMs(1), { views })] })
+    const settled = await Promise.allSettled([1, 2, 3].map((views) => submit(other(views))))
+    expect(settled.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+  })
+
+  test('is answered while no model is loaded and while the queue is full', async () => {
+    const response = await submit(first())
+    const { store } = parts()
+    const without = await CycleService.open(parts({ store, model: () => null, cyclesWaitingMax: 0 }))
+    expect(text(await without.submit({ json: bytesOf(first()), gzip: null }, nowMs))).toBe(response)
+    expect(await refusal(without.submit({ json: bytesOf(cycleBody(1)), gzip: null }, nowMs))).toMatchObject({
+      status: 503,
+    })
+  })
+})
+
+describe('a failure', () => {
+  const second = (): CycleRequest =>
+    cycleBody(1, {
+      candidates: [candidate('g', 2)],
+      removals: [removal('g', 1)],
+      engagement: [reading('g', 2, cycleMs(1))],
+    })
+
+  test.each([
+    ['storage', (failing: boolean) => (storeFails = failing)],
+    ['model', (failing: boolean) => (model.failing = failing)],
+  ])(
+    'of the %s is 503, leaves everything as it was, and the same call succeeds later',
+    async (_name, setFailing) => {
+      await submit(first())
+      setFailing(true)
+      expect(await refusal(submit(second()))).toMatchObject({ status: 503 })
+      expect(service.pendingCount).toBe(1)
+      expect(await refusal(Promise.resolve().then(() => service.response(second().cycle_id)))).toMatchObject({
+        status: 404,
+      })
+      setFailing(false)
+      const { results } = await answer(second())
+      expect(results.map((row) => [row.post_no, row.status])).toEqual([[2, 'scored']])
+      expect(service.ready).toBe(true)
+    },
+  )
+
+  test('of storage shows in health until a write succeeds', async () => {
+    storeFails = true
+    await refusal(submit(first()))
+    expect(service.ready).toBe(false)
+    storeFails = false
+    await submit(first())
+    expect(service.ready).toBe(true)
+  })
+
+  test('of the leader is told to those who wait for it', async () => {
+    model.failing = true
+    const calls = await Promise.allSettled([1, 2, 3].map(() => submit(first())))
+    expect(calls.map((call) => call.status)).toEqual(['rejected', 'rejected', 'rejected'])
+  })
+})
+
+describe('the queue', () => {
+  test('takes one cycle and four that wait; the next gets 503 with Retry-After', async () => {
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const calls = [0, 1, 2, 3, 4, 5].map((i) =>
+      submit(
+        cycleBody(i, { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] }),
+      ),
+    )
+    await expect(calls[5]).rejects.toMatchObject({ status: 503, retryAfterS: 1 })
+    open()
+    await Promise.all(calls.slice(0, 5))
+    expect(service.pendingCount).toBe(5)
+  })
+
+  test('is emptied with 503 when the service ends, but what has begun is finished', async () => {
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const begun = submit(first())
+    const waiting = submit(cycleBody(1))
+    await Promise.resolve() // The first one is under way from its next turn on.
+    const closed = service.close()
+    const refused = expect(waiting).rejects.toMatchObject({ status: 503 })
+    open()
+    await refused
+    await closed
+    expect(await begun).toContain('"scored_now":1')
+  })
+})
+
+test('weights set while a cycle is at work wait for it', async () => {
+  let open = (): void => undefined
+  model.gate = new Promise<void>((resolve) => (open = resolve))
+  const cycle = submit(first())
+  const weights = { views: 2, comments: 0, up: 0, downvote_share: 0 }
+  const setting = service.setWeights({ version: 'v2', weights, note: '' })
+  open()
+  expect(JSON.parse(await cycle)).toMatchObject({ weights_version: 'initial' })
+  expect((await setting).version).toBe('v2')
+  expect(service.weights.state()).toMatchObject({
+    current: { version: 'v2' },
+    previous: { version: 'initial' },
+  })
+})
+
+test('images of a post are counted for the model, whether they came before or after it', async () => {
+  service.images.add({ gallId: 'g', postNo: 1, position: 1 })
+  await submit(first())
+  service.images.add({ gallId: 'g', postNo: 1, position: 3 })
+  await submit(cycleBody(1, { engagement: [reading('g', 1, cycleMs(1))] }))
+  expect(model.seen.map((inputs) => [...inputs.imagesStored])).toEqual([[1], [2]])
+})
+
+test('a service opened on the same store goes on exactly as the one before', async () => {
+  await fc.assert(
+    fc.asyncProperty(cycleSequence, fc.nat(7), async (cycles, restartAt) => {
+      const run = async (restart: boolean): Promise<string[]> => {
+        contents = createMemoryContents()
+        model = new FakeModel()
+        service = await CycleService.open(parts())
+        const answers: string[] = []
+        for (const [i, cycle] of cycles.entries()) {
+          if (restart && i === restartAt % cycles.length) service = await CycleService.open(parts())
+          answers.push(await submit(cycle))
+          answers.push(
+            JSON.stringify(model.seen.at(-1), (name, value: unknown) =>
+              // Codes of galleries are names of the moment.
+              name === 'gallery' ? undefined : value,
+            ),
+          )
+        }
+        return answers
+      }
+      expect(await run(true)).toEqual(await run(false))
+    }),
+    { numRuns: 300 },
+  )
+})

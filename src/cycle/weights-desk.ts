@@ -1,0 +1,83 @@
+/**
+ * Weights at rest: their history in memory and in the store, set one at a time (decisions.md 25).
+ */
+import {
+  ServiceError,
+  type Weights,
+  type WeightsRecord,
+  type WeightsState,
+  formatInstant,
+} from '../contract/index.js'
+import { planWeights, weightsInForce, type WeightsHistory, type WeightsSetting } from '../pool/index.js'
+import type { Store } from '../store/index.js'
+
+/** Weights that a fresh data directory starts with; they apply to every cycle before the first change. */
+export interface InitialWeights {
+  readonly version: string
+  readonly weights: Weights
+}
+
+export class WeightsDesk {
+  readonly #store: Store
+  #history: WeightsHistory
+
+  private constructor(store: Store, history: WeightsHistory) {
+    this.#store = store
+    this.#history = history
+  }
+
+  static async open(store: Store, initial: InitialWeights, nowMs: number): Promise<WeightsDesk> {
+    const history = store.listWeights()
+    if (history.length > 0) return new WeightsDesk(store, history)
+    const first: WeightsSetting = { ...initial, note: 'initial weights', setAtMs: nowMs, firstCycleMs: 0 }
+    await store.appendWeights(first)
+    return new WeightsDesk(store, [first])
+  }
+
+  get history(): WeightsHistory {
+    return this.#history
+  }
+
+  /** The version in force at a moment. */
+  versionAt(ms: number): string {
+    return weightsInForce(this.#history, ms).version
+  }
+
+  /** Sets weights, or finds that they stand. Throws `conflict` for a version used before with other weights. */
+  async set(
+    request: { readonly version: string; readonly weights: Weights; readonly note: string },
+    nowMs: number,
+    newestCycleMs: number,
+  ): Promise<WeightsSetting> {
+    const plan = planWeights(this.#history, request, nowMs, newestCycleMs)
+    if (plan.kind === 'conflict') {
+      throw new ServiceError('conflict', 'this version was used before with other weights')
+    }
+    if (plan.kind === 'appended') {
+      try {
+        await this.#store.appendWeights(plan.setting)
+      } catch (error) {
+        throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
+      }
+      this.#history = [...this.#history, plan.setting]
+    }
+    return plan.setting
+  }
+
+  /** `current` is the latest set, also before it takes effect. */
+  state(): WeightsState {
+    const [current, previous] = [this.#history.at(-1), this.#history.at(-2)]
+    if (current === undefined) throw new Error('there are no weights')
+    return { current: recordOf(current), previous: previous === undefined ? null : recordOf(previous) }
+  }
+}
+
+function recordOf({ version, weights, note, setAtMs, firstCycleMs }: WeightsSetting): WeightsRecord {
+  return {
+    version,
+    weights,
+    note,
+    set_at: formatInstant(setAtMs),
+    first_cycle_time: formatInstant(firstCycleMs),
+  }
+}

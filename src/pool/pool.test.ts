@@ -1,0 +1,202 @@
+/** The pending pool against a naive model of sections 3.1 to 3.3, and rules that a table shows better. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../../test/helpers/bodies.js'
+import { columnsOf } from '../../test/helpers/columns.js'
+import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
+import { NaivePool, type NaiveResult } from '../../test/helpers/naive-pool.js'
+import { outcome, outcomeCodes, type Candidate, type CycleRequest } from '../contract/index.js'
+import type { CyclePlan } from './plan.js'
+import { Pool } from './pool.js'
+import { Tombstones, tombstoneAgeMsMax } from './tombstones.js'
+
+const nullable = (value: number | undefined): number | null =>
+  value === undefined || Number.isNaN(value) ? null : value
+
+/** Results of a plan in the form of the naive model. */
+function resultsOf(plan: CyclePlan, cycle: CycleRequest): NaiveResult[] {
+  const { next, scoring } = plan
+  const pending = [...plan.outcomes].map((code, slot): NaiveResult => {
+    const { status, reason } = outcomeCodes[code] as (typeof outcomeCodes)[number]
+    const post = `${next.galleries[next.gallery[slot] as number]}/${next.postNo[slot]}`
+    if (code !== outcome.scored) return { post, status, reason }
+    const row = scoring.readings[scoring.slots.indexOf(slot)] as number
+    return {
+      post,
+      status,
+      reason,
+      views: nullable(scoring.engagement.views[row]),
+      viewsBefore: nullable(scoring.previous.views[slot]),
+      hits: nullable(scoring.snapshot.hit_cnt[slot]),
+    }
+  })
+  const unknown = plan.unknownRows.map((row): NaiveResult => {
+    const { gall_id, post_no } = cycle.engagement[row] as CycleRequest['engagement'][number]
+    return { post: `${gall_id}/${post_no}`, status: 'not_scored', reason: 'unknown_post' }
+  })
+  return [...pending, ...unknown]
+}
+
+const withNulls = (results: NaiveResult[]): NaiveResult[] =>
+  results.map((result) =>
+    result.status === 'scored'
+      ? { ...result, viewsBefore: result.viewsBefore ?? null, hits: result.hits ?? null }
+      : result,
+  )
+
+test('any sequence of cycles gives what the naive model gives', () => {
+  fc.assert(
+    fc.property(cycleSequence, (cycles) => {
+      const pool = new Pool()
+      const naive = new NaivePool()
+      cycles.forEach((cycle, i) => {
+        const plan = pool.plan(columnsOf(cycle), i + 1)
+        expect(resultsOf(plan, cycle)).toEqual(withNulls(naive.apply(cycle)))
+        pool.publish(plan)
+      })
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('planning changes nothing: a plan made twice is the same, and so is the state', () => {
+  fc.assert(
+    fc.property(cycleSequence, (cycles) => {
+      const pool = new Pool()
+      cycles.forEach((cycle, i) => {
+        const columns = columnsOf(cycle)
+        const before = structuredClone({ ...pool.state, index: null })
+        const first = pool.plan(columns, i + 1)
+        expect({ ...pool.state, index: null }).toEqual(before)
+        const second = pool.plan(columns, i + 1)
+        expect({ ...second, base: null }).toEqual({ ...first, base: null })
+        pool.publish(second)
+      })
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('the order of rows does not change who is scored with what', () => {
+  fc.assert(
+    fc.property(cycleSequence, (cycles) => {
+      // Ties are the one thing that order decides: keep one row a post.
+      const single = <Row extends { gall_id: string; post_no: number }>(rows: Row[]): Row[] => [
+        ...new Map(rows.map((row) => [`${row.gall_id}/${row.post_no}`, row])).values(),
+      ]
+      const [pool, turned] = [new Pool(), new Pool()]
+      cycles.forEach((cycle, i) => {
+        const forth = {
+          ...cycle,
+          engagement: single(cycle.engagement),
+          candidate_scores: single(cycle.candidate_scores),
+        }
+        const back = {
+          ...forth,
+          engagement: [...forth.engagement].reverse(),
+          candidate_scores: [...forth.candidate_scores].reverse(),
+        }
+        const plans = [pool.plan(columnsOf(forth), i + 1), turned.plan(columnsOf(back), i + 1)] as const
+        const pending = plans.map((plan, k) =>
+          resultsOf(plan, k === 0 ? forth : back).slice(0, plan.next.count),
+        )
+        expect(pending[1]).toEqual(pending[0])
+        pool.publish(plans[0])
+        turned.publish(plans[1])
+      })
+    }),
+    { numRuns: 500 },
+  )
+})
+
+describe('warnings', () => {
+  const run = (...cycles: CycleRequest[]): readonly string[] => {
+    const pool = new Pool()
+    let plan: CyclePlan | undefined
+    cycles.forEach((cycle, i) => {
+      plan = pool.plan(columnsOf(cycle), i + 1)
+      pool.publish(plan)
+    })
+    return plan?.warnings ?? []
+  }
+  const enter = cycleBody(0, { candidates: [1, 2].map((n) => candidate('g', n)) })
+
+  test('are absent from an ordinary cycle', () => {
+    expect(run(enter, cycleBody(1, { engagement: [reading('g', 1, cycleMs(1))] }))).toEqual([])
+  })
+
+  test('name a candidate sent again with another record, and not one sent again unchanged', () => {
+    expect(run(enter, cycleBody(1, { candidates: [candidate('g', 1)] }))).toEqual([])
+    const changes: Partial<Candidate>[] = [
+      { title: '다른 제목' },
+      { created_at: null },
+      { body_html: '' },
+      { image_positions: [2, 1] },
+      { manual_flag: 1 },
+      { category_id: 1 },
+    ]
+    for (const change of changes) {
+      expect(
+        run(enter, cycleBody(1, { candidates: [candidate('g', 1, change)] })),
+        JSON.stringify(change),
+      ).toEqual(['candidate sent again with another record, the first one stays (1): g/1'])
+    }
+  })
+
+  test('are one line a kind, with a count and the first five posts', () => {
+    const removals = Array.from({ length: 7 }, (_, n) => removal('g', n + 10))
+    expect(run(enter, cycleBody(1, { removals }))).toEqual([
+      'removal of a post that is not pending (7): g/10, g/11, g/12, g/13, g/14, …',
+    ])
+  })
+
+  test('tell engagement of a removed post from that of a post never seen', () => {
+    const engagement = [reading('g', 1, cycleMs(1)), reading('g', 9, cycleMs(1))]
+    expect(run(enter, cycleBody(1, { removals: [removal('g', 1)], engagement }))).toEqual([
+      'engagement of a removed post, left out (1): g/1',
+    ])
+  })
+
+  test('name late cycles, duplicate rows and unknown fields', () => {
+    const twice = cycleBody(0, {
+      engagement: [reading('g', 1, cycleMs(0)), reading('g', 1, cycleMs(0))],
+      candidate_scores: [snapshot('x', 1, cycleMs(0)), snapshot('x', 1, cycleMs(0))],
+      ...({ mood: 1 } as object),
+    })
+    expect(run(cycleBody(1), twice)).toEqual([
+      'unknown field: mood',
+      'late cycle: 20240301T0005 is stored already, newer readings stay',
+      'more than one engagement row, the latest counts (1): g/1',
+      'more than one candidate_scores row, the latest counts (1): x/1',
+    ])
+  })
+})
+
+test('the share of missing counters counts rows of every status', () => {
+  const pool = new Pool()
+  const engagement = [
+    reading('g', 1, cycleMs(0), { views: null, status: 'missing' }),
+    reading('g', 2, cycleMs(0), { up: null, rtb_vote: null }),
+  ]
+  expect(pool.plan(columnsOf(cycleBody(0, { engagement })), 1).missingFeatureShare).toBe(3 / 10)
+})
+
+test('a plan of another state cannot be published', () => {
+  const pool = new Pool()
+  const [a, b] = [0, 1].map((i) => pool.plan(columnsOf(cycleBody(i)), 1)) as [CyclePlan, CyclePlan]
+  pool.publish(a)
+  expect(() => pool.publish(b)).toThrow('another state')
+})
+
+test('a tombstone is kept for seven days, and a younger one of the same post outlives it', () => {
+  const tombstones = new Tombstones()
+  const keys = { gallery: [0], postNo: [7] }
+  tombstones.bury(keys, 0)
+  tombstones.revive(keys)
+  expect(tombstones.has(0, 7)).toBe(false)
+  tombstones.bury(keys, 1000)
+  tombstones.bury({ gallery: [], postNo: [] }, tombstoneAgeMsMax + 500)
+  expect(tombstones.has(0, 7)).toBe(true)
+  tombstones.bury({ gallery: [], postNo: [] }, tombstoneAgeMsMax + 1001)
+  expect(tombstones.has(0, 7)).toBe(false)
+})

@@ -1,0 +1,28 @@
+/**
+ * A model without a session: predictions that follow from the inputs by a formula, and a switch to make it fail.
+ */
+import { ModelError, type Model } from '../../src/model/index.js'
+import type { HeadColumns } from '../../src/contract/index.js'
+import type { ScoringInputs } from '../../src/pool/index.js'
+
+export class FakeModel implements Model {
+  readonly version = 'fake-1'
+  readonly kind = 'transport-test'
+  readonly provider = 'none'
+  failing = false
+  /** Inputs of the batches so far. */
+  readonly seen: ScoringInputs[] = []
+  /** When set, predictions wait for it. */
+  gate: Promise<void> = Promise.resolve()
+
+  async predict(inputs: ScoringInputs): Promise<HeadColumns> {
+    await this.gate
+    if (this.failing) throw new ModelError('the fake model was told to fail')
+    this.seen.push(inputs)
+    const share = Float32Array.from(inputs.readings, (row) => {
+      const views = inputs.engagement.views[row] as number
+      return Number.isNaN(views) ? 0 : (views % 100) / 100
+    })
+    return { p_views: share, p_comments: share, p_up: null, downvote_share: null }
+  }
+}

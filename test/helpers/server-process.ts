@@ -1,0 +1,138 @@
+/**
+ * The real server as a process of its own: `bin/understudy serve` on a directory and a port, and a client for it.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const projectDir = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+export const executable = join(projectDir, 'bin', 'understudy')
+
+export interface Reply {
+  status: number
+  headers: http.IncomingHttpHeaders
+  text: string
+  json: unknown
+}
+
+export interface Call {
+  method?: string
+  path: string
+  body?: Uint8Array | string
+  headers?: Record<string, string>
+  /** null: none. Default: the server's key. */
+  key?: string | null
+}
+
+export class ServerProcess {
+  readonly dataDir: string
+  readonly key = 'key-for-the-tests-0123456789'
+  port = 0
+  log = ''
+  readonly #env: Record<string, string>
+  #child: ChildProcess | null = null
+  #exit: Promise<number | null> = Promise.resolve(null)
+
+  constructor(env: Record<string, string> = {}, dataDir = mkdtempSync(join(tmpdir(), 'understudy-'))) {
+    this.dataDir = dataDir
+    this.#env = env
+  }
+
+  /** Starts the process and waits until it answers. Rejects with its output when it ends first. */
+  async start(): Promise<this> {
+    this.port ||= await freePort()
+    const child = spawn(executable, ['serve'], {
+      env: {
+        ...process.env,
+        UNDERSTUDY_PORT: String(this.port),
+        UNDERSTUDY_DATA_DIR: this.dataDir,
+        UNDERSTUDY_API_KEYS: this.key,
+        ...this.#env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#child = child
+    this.log = ''
+    this.#exit = new Promise((resolve) => child.once('exit', (code) => resolve(code)))
+    await new Promise<void>((resolve, reject) => {
+      const hear = (chunk: Buffer): void => {
+        this.log += chunk.toString()
+        if (this.log.includes('"msg":"listening"')) resolve()
+      }
+      child.stdout.on('data', hear)
+      child.stderr.on('data', hear)
+      child.once('close', () => reject(new Error(this.log)))
+    })
+    return this
+  }
+
+  async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+    this.#child?.kill(signal)
+    return this.#exit
+  }
+
+  async restart(): Promise<void> {
+    await this.kill('SIGKILL')
+    await this.start()
+  }
+
+  async dispose(): Promise<void> {
+    await this.kill('SIGKILL')
+    rmSync(this.dataDir, { recursive: true, force: true })
+  }
+
+  call({ method = 'GET', path, body, headers = {}, key = this.key }: Call): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const request = http.request(
+        {
+          host: '127.0.0.1',
+          port: this.port,
+          method,
+          path,
+          agent: false,
+          headers: {
+            ...(key === null ? {} : { Authorization: key }),
+            ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }),
+            ...headers,
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = []
+          response.on('data', (chunk: Buffer) => chunks.push(chunk))
+          response.on('error', reject)
+          response.on('end', () => {
+            const text = Buffer.concat(chunks).toString()
+            let json: unknown
+            try {
+              json = JSON.parse(text)
+            } catch {
+              json = undefined
+            }
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json })
+          })
+        },
+      )
+      request.on('error', reject)
+      request.end(body)
+    })
+  }
+
+  postCycle(body: unknown): Promise<Reply> {
+    return this.call({ method: 'POST', path: '/v1/cycles', body: JSON.stringify(body) })
+  }
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
