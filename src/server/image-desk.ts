@@ -1,0 +1,56 @@
+/**
+ * Intake of images: identity first, then the decode in the thread pool, then the store. The body is checked before
+ * the conflict (decisions.md 30), and the first image of a key stays (decisions.md 26).
+ */
+import { Problems, ServiceError } from '../contract/index.js'
+import { checkSignature, hashUpload, normaliseImage, type ImageGate } from '../images/index.js'
+import type { ImageKey, Store } from '../store/index.js'
+import { refuseWrites } from './refuse-writes.js'
+
+export interface StoredUpload {
+  readonly created: boolean
+  /** 64 hex characters. */
+  readonly sha256: string
+}
+
+export class ImageDesk {
+  readonly #store: Store
+  readonly #gate: ImageGate
+  readonly #onCreated: (key: ImageKey) => void
+
+  /** `onCreated` hears of every image that is durable now and was not before. */
+  constructor(store: Store, gate: ImageGate, onCreated: (key: ImageKey) => void) {
+    this.#store = store
+    this.#gate = gate
+    this.#onCreated = onCreated
+  }
+
+  /** `claimedSha256`: value of `X-Content-SHA256`, if sent. Throws 400, 409, 413, 415, 503. */
+  async put(key: ImageKey, bytes: Uint8Array, claimedSha256: string | undefined): Promise<StoredUpload> {
+    checkSignature(bytes)
+    const sha256 = Buffer.from(await hashUpload(bytes)).toString('hex')
+    checkClaim(claimedSha256, sha256)
+    const known = this.#store.findImage(key)
+    // These very bytes have been decoded before.
+    if (known !== undefined && Buffer.from(known.sha256).toString('hex') === sha256)
+      return { created: false, sha256 }
+    const image = await this.#gate.run(bytes.length, () => normaliseImage(bytes))
+    const result = await this.#store.putImage(key, image).catch(refuseWrites)
+    if (result === 'different') {
+      throw new ServiceError('conflict', 'an image with this key exists already with different bytes')
+    }
+    if (result === 'created') this.#onCreated(key)
+    return { created: result === 'created', sha256 }
+  }
+}
+
+function checkClaim(claimed: string | undefined, actual: string): void {
+  if (claimed === undefined || claimed === actual) return
+  const problems = new Problems()
+  const wellFormed = /^[0-9a-f]{64}$/.test(claimed)
+  problems.add(
+    'X-Content-SHA256',
+    wellFormed ? 'does not match the body' : 'must be 64 lowercase hex characters',
+  )
+  throw problems.toError('bad_request', 'the image is not what its header says')
+}

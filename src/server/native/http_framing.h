@@ -1,0 +1,44 @@
+// Follows the framing of HTTP/1.1 requests on one connection, to tell where the request that is being read ends.
+// It judges nothing: what it does not understand it lets pass, and the server's own parser decides.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace understudy {
+
+class http_framing {
+ public:
+  // Of the next `size` bytes of the connection, how many belong to the current request. Between 1 and `size`; less than
+  // `size` only when the request ends there. Changes one thing: see `masked`.
+  [[nodiscard]] std::size_t advance(char *data, std::size_t size) noexcept;
+
+  // Bytes of a body of known length that are still to come; while there are any, data need not be looked at.
+  [[nodiscard]] std::uint64_t body_bytes_left() const noexcept { return stage_ == stage::body ? left_ : 0; }
+
+  // Takes `size` bytes of such a body as read.
+  void skip_body(std::uint64_t size) noexcept;
+
+ private:
+  enum class stage : std::uint8_t { head, body, chunk_size, chunk_data, chunk_end, trailer, opaque };
+
+  bool take_head_byte(char *data, std::size_t at) noexcept;
+  void end_header_line() noexcept;
+  void begin_body() noexcept;
+  bool take_chunk_byte(char byte) noexcept;
+
+  stage stage_ = stage::head;
+  std::uint64_t left_ = 0;
+  // Of the head: the line so far, as far as it matters, and what the lines before it said.
+  static constexpr std::size_t line_bytes_max = 64;
+  char line_[line_bytes_max] = {};
+  std::size_t line_size_ = 0;
+  bool line_empty_ = true;
+  bool chunked_ = false;
+  bool length_known_ = false;
+  std::uint64_t length_ = 0;
+  // Of a chunked body.
+  std::uint64_t chunk_left_ = 0;
+  bool chunk_extension_ = false;
+};
+
+}  // namespace understudy

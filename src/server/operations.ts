@@ -1,0 +1,131 @@
+/**
+ * The seven operations: each reads its body, asks the service, and gives an answer. Errors are thrown as
+ * `ServiceError` and worded in one place, `server.ts`.
+ */
+import { parseJson } from '../codec/index.js'
+import {
+  checkOutcomes,
+  checkWeights,
+  formatInstant,
+  imageBytesMax,
+  ServiceError,
+  type Health,
+  type OutcomesRequest,
+  type WeightsAck,
+  type WeightsRequest,
+} from '../contract/index.js'
+import type { CycleService } from '../cycle/index.js'
+import type { Model } from '../model/index.js'
+import type { Store } from '../store/index.js'
+import type { Answer, Exchange } from './exchange.js'
+import { decodeSegment, parseImagePath } from './image-path.js'
+import type { ImageDesk } from './image-desk.js'
+import { readJsonBody } from './json-body.js'
+import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
+import { refuseWrites } from './refuse-writes.js'
+import type { Operation } from './routes.js'
+
+export interface OperationParts {
+  readonly cycles: CycleService
+  readonly images: ImageDesk
+  readonly store: Store
+  readonly model: () => Model | null
+  readonly clock: () => number
+  readonly bodyReadMsMax: number
+}
+
+/** What an operation answers; it must not wait before it reads the body. */
+type Handler = (
+  exchange: Exchange,
+  parameters: readonly string[],
+  parts: OperationParts,
+) => Promise<Answer> | Answer
+
+export const operations: Readonly<Record<Operation, Handler>> = {
+  postCycle: async (exchange, _parameters, { cycles, bodyReadMsMax }) => {
+    const body = await readJson(exchange, bodyReadMsMax)
+    return jsonBytes(200, await cycles.submit(body, exchange.receivedAtMs))
+  },
+
+  getScores: (_exchange, [segment = ''], { cycles }) => {
+    const cycleId = decodeSegment(segment) ?? ''
+    if (!/^\d{8}T\d{4}$/.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
+    return jsonBytes(200, cycles.response(cycleId))
+  },
+
+  putImage: async (exchange, parameters, { images, bodyReadMsMax }) => {
+    const { contentType, contentEncoding, contentSha256 } = exchange.headers
+    checkImageHeaders(contentType, contentEncoding)
+    const bytes = await exchange.readBody(imageBytesMax, bodyReadMsMax)
+    const key = parseImagePath(parameters)
+    const { created, sha256 } = await images.put(key, bytes, contentSha256)
+    const position = String(key.position).padStart(2, '0')
+    return json(created ? 201 : 200, {
+      key: `${key.gallId}/${key.postNo}/${position}.jpg`,
+      sha256,
+      bytes: bytes.length,
+    })
+  },
+
+  getHealth: (_exchange, _parameters, { cycles, model, clock }) => {
+    const last = cycles.lastCycle()
+    const health: Health = {
+      status: model() !== null && cycles.ready ? 'ok' : 'degraded',
+      time: formatInstant(clock()),
+      api_version: '1',
+      model_version: model()?.version ?? 'none',
+      weights_version: cycles.weights.versionAt(clock()),
+      last_cycle_id: last?.cycleId ?? null,
+      last_cycle_received_at: last?.receivedAt ?? null,
+    }
+    return json(200, health)
+  },
+
+  postOutcomes: async (exchange, _parameters, { store, bodyReadMsMax }) => {
+    const value = parseJson((await readJson(exchange, bodyReadMsMax)).json)
+    const problems = checkOutcomes(value)
+    if (problems !== null) throw problems.toError('bad_request', 'the body does not list valid outcomes')
+    const entries = (value as OutcomesRequest).outcomes.map((record) => ({
+      placementId: record.placement_id,
+      record: Buffer.from(JSON.stringify(record)),
+    }))
+    const { created, updated } = await store.putOutcomes(entries).catch(refuseWrites)
+    return json(200, { received: entries.length, created, updated })
+  },
+
+  putWeights: async (exchange, _parameters, { cycles, bodyReadMsMax }) => {
+    const value = parseJson((await readJson(exchange, bodyReadMsMax)).json)
+    const problems = checkWeights(value)
+    if (problems !== null) throw problems.toError('bad_request', 'the body is no valid setting of weights')
+    const { version, weights, note = '' } = value as WeightsRequest
+    if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {
+      throw new ServiceError('unprocessable', 'the weights score nothing', {
+        fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
+      })
+    }
+    const setting = await cycles.setWeights({ version, weights, note })
+    const ack: WeightsAck = {
+      version: setting.version,
+      first_cycle_time: formatInstant(setting.firstCycleMs),
+    }
+    return json(200, ack)
+  },
+
+  getWeights: (_exchange, _parameters, { cycles }) => json(200, cycles.weights.state()),
+}
+
+/** Headers of every answer with a JSON body. */
+export const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8' } as const
+
+function readJson(exchange: Exchange, timeMsMax: number): ReturnType<typeof readJsonBody> {
+  const { contentType, contentEncoding } = exchange.headers
+  return readJsonBody(exchange, checkJsonHeaders(contentType, contentEncoding), timeMsMax)
+}
+
+function json(status: number, value: unknown): Answer {
+  return jsonBytes(status, Buffer.from(JSON.stringify(value)))
+}
+
+function jsonBytes(status: number, body: Uint8Array): Answer {
+  return { status, headers: jsonHeaders, body }
+}

@@ -1,0 +1,45 @@
+/**
+ * What an operator may set of the server. A `Settings` value is complete, checked and frozen: the command line
+ * reads it once (`src/cli/settings-table.ts` has names, rules and defaults), the server only uses it.
+ */
+import type { Weights } from '../contract/index.js'
+
+/** Levels of pino, from quiet to talkative. */
+export type LogLevel = 'silent' | 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace'
+
+export interface Settings {
+  /** Address to listen on. */
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** Absolute path. */
+  readonly dataDir: string
+  /** Absolute path. */
+  readonly modelsDir: string
+  /** Keys that are accepted, at least one: visible ASCII without commas. */
+  readonly apiKeys: readonly string[]
+  /** Absolute paths of PEM files; both or neither. Without them the server speaks plain HTTP. */
+  readonly tlsCertFile?: string
+  readonly tlsKeyFile?: string
+  /** How far ahead of the clock a `cycle_time` may be (decisions.md 4). */
+  readonly clockSkewMs: number
+  /** Cycles that wait for their turn; one more is answered 503. */
+  readonly cyclesWaitingMax: number
+  /** From the first byte of a request's body to its last. */
+  readonly bodyReadMsMax: number
+  /** From the signal to the end (decisions.md 40). */
+  readonly shutdownMsMax: number
+  /** ONNX Runtime execution providers in order of preference. */
+  readonly executionProviders: readonly string[]
+  /** Threads of one ONNX Runtime session. Absent: what the model's manifest says, else the model's own default. */
+  readonly intraOpThreads?: number
+  /** One batch through the model. */
+  readonly predictMsMax: number
+  /** Uploaded images held in memory, all requests together. */
+  readonly imagesWaitingBytesMax: number
+  /** Images decoded at a time. */
+  readonly imageConcurrency: number
+  readonly logLevel: LogLevel
+  /** Weights in force until others are put. */
+  readonly initialWeights: { readonly version: string; readonly weights: Readonly<Weights> }
+}

@@ -1,0 +1,343 @@
+/**
+ * The whole server from outside: real processes, real sockets, kill -9 and restart.
+ */
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import https from 'node:https'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { CycleResponse } from '../src/contract/index.js'
+import { candidate, cycleBody, cycleMs, reading, removal } from './helpers/bodies.js'
+import { executable, freePort, projectDir, ServerProcess } from './helpers/server-process.js'
+
+const servers: ServerProcess[] = []
+const scratch: string[] = []
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.dispose()))
+  for (const dir of scratch.splice(0)) rmSync(dir, { recursive: true, force: true })
+})
+
+async function started(env: Record<string, string> = {}): Promise<ServerProcess> {
+  const server = new ServerProcess(env)
+  servers.push(server)
+  return server.start()
+}
+
+function scratchDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'understudy-scratch-'))
+  scratch.push(dir)
+  return dir
+}
+
+const picture = (grey: number): Promise<Buffer> =>
+  sharp({ create: { width: 64, height: 48, channels: 3, background: { r: grey, g: grey, b: 9 } } })
+    .jpeg()
+    .toBuffer()
+
+const outcome = {
+  placement_id: 'p1',
+  gall_id: 'g',
+  post_no: 1,
+  tier: 'main',
+  placed_at: '2024-03-01T00:00:00+09:00',
+  picked_by: { type: 'operator' },
+}
+
+test('what was acknowledged is there after kill -9, byte for byte, and the pool goes on', async () => {
+  const server = await started()
+  const image = await picture(1)
+  const put = (body: Buffer) =>
+    server.call({
+      method: 'PUT',
+      path: `/v1/images/${encodeURIComponent('한/글')}/7/01`,
+      body,
+      headers: { 'Content-Type': 'image/jpeg' },
+    })
+  const setWeights = (views: number) =>
+    server.call({
+      method: 'PUT',
+      path: '/v1/weights',
+      body: JSON.stringify({ version: 'v2', weights: { views, comments: 0, up: 0, downvote_share: 0 } }),
+    })
+  const first = cycleBody(0, {
+    candidates: [candidate('g', 1), candidate('g', 2)],
+    engagement: [reading('g', 1, cycleMs(0))],
+  })
+  const answer = await server.postCycle(first)
+  expect(answer.status).toBe(200)
+  expect((await put(image)).status).toBe(201)
+  expect((await setWeights(2)).status).toBe(200)
+  expect(
+    (
+      await server.call({
+        method: 'POST',
+        path: '/v1/outcomes',
+        body: JSON.stringify({ outcomes: [outcome] }),
+      })
+    ).json,
+  ).toEqual({ received: 1, created: 1, updated: 0 })
+
+  await server.restart()
+
+  expect((await server.call({ path: `/v1/scores/${first.cycle_id}` })).text).toBe(answer.text)
+  expect((await server.postCycle(Object.fromEntries(Object.entries(first).reverse()))).text).toBe(answer.text)
+  expect((await put(image)).status).toBe(200)
+  expect((await put(await picture(2))).status).toBe(409)
+  expect((await setWeights(3)).status).toBe(409)
+  expect(
+    (
+      await server.call({
+        method: 'POST',
+        path: '/v1/outcomes',
+        body: JSON.stringify({ outcomes: [outcome] }),
+      })
+    ).json,
+  ).toEqual({ received: 1, created: 0, updated: 1 })
+  const next = await server.postCycle(
+    cycleBody(1, { removals: [removal('g', 1)], engagement: [reading('g', 2, cycleMs(1))] }),
+  )
+  expect((next.json as CycleResponse).results.map((row) => [row.post_no, row.status])).toEqual([
+    [2, 'scored'],
+  ])
+})
+
+test('kill -9 in a storm of cycles loses no 200 and leaves no cycle by halves', async () => {
+  const server = await started()
+  const bodies = Array.from({ length: 60 }, (_, i) =>
+    cycleBody(i, {
+      candidates: [0, 1, 2].map((n) => candidate('g', i * 3 + n + 1)),
+      engagement: [reading('g', i * 3 + 1, cycleMs(i))],
+    }),
+  )
+  const acknowledged = new Map<string, string>()
+  const kills: Promise<unknown>[] = []
+  const queue = [...bodies]
+  const worker = async (): Promise<void> => {
+    for (let body = queue.shift(); body !== undefined && kills.length === 0; body = queue.shift()) {
+      const reply = await server.postCycle(body).catch(() => null)
+      if (reply?.status === 200) acknowledged.set(body.cycle_id, reply.text)
+      if (acknowledged.size >= 20 && kills.length === 0) kills.push(server.kill('SIGKILL'))
+    }
+  }
+  await Promise.all([worker(), worker(), worker(), worker()])
+  await Promise.all(kills)
+  await server.start()
+  const stored = new Set<string>()
+  for (const { cycle_id } of bodies) {
+    const reply = await server.call({ path: `/v1/scores/${cycle_id}` })
+    if (acknowledged.has(cycle_id)) expect(reply.text).toBe(acknowledged.get(cycle_id))
+    if (reply.status === 200) stored.add(cycle_id)
+  }
+  const view = (await server.postCycle(cycleBody(100))).json as CycleResponse
+  const expected = bodies
+    .filter((body) => stored.has(body.cycle_id))
+    .flatMap((body) => body.candidates.map((c) => c.post_no))
+  expect(view.results.map((row) => row.post_no).sort((a, b) => a - b)).toEqual(expected.sort((a, b) => a - b))
+})
+
+describe('SIGTERM', () => {
+  test('ends the server with 0, finishes the cycle under way, and is not held up by stalled or idle clients', async () => {
+    const server = await started()
+    const idle = connect(server.port, '127.0.0.1')
+    const stalled = connect(server.port, '127.0.0.1')
+    idle.on('error', () => undefined)
+    stalled.on('error', () => undefined)
+    const answered = new Promise<string>((resolve) =>
+      stalled.once('data', (data: Buffer) => resolve(data.toString())),
+    )
+    stalled.write(
+      `POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\nContent-Length: 100\r\n\r\n{`,
+    )
+    const many = Array.from({ length: 2000 }, (_, n) => n + 1)
+    const begun = server.postCycle(
+      cycleBody(0, {
+        candidates: many.map((n) => candidate('g', n)),
+        engagement: many.map((n) => reading('g', n, cycleMs(0))),
+      }),
+    )
+    // Once health answers after the cycle was sent, the cycle has arrived.
+    while (!server.log.includes('"path":"/v1/health"')) await server.call({ path: '/v1/health' })
+    const code = server.kill('SIGTERM')
+    const reply = await begun
+    expect([200, 503]).toContain(reply.status)
+    expect(await answered).toContain('503 Service Unavailable')
+    expect(await code).toBe(0)
+    await server.start()
+    expect((await server.call({ path: `/v1/scores/${cycleBody(0).cycle_id}` })).status).toBe(
+      reply.status === 200 ? 200 : 404,
+    )
+  })
+})
+
+describe('a start', () => {
+  const serve = (env: Record<string, string>) =>
+    spawnSync(executable, ['serve'], { env: { ...process.env, ...env }, encoding: 'utf8', timeout: 30_000 })
+
+  test('on a data directory in use stops with a line that names the holder', async () => {
+    const server = await started()
+    const { status, stderr } = serve({
+      UNDERSTUDY_DATA_DIR: server.dataDir,
+      UNDERSTUDY_PORT: String(await freePort()),
+      UNDERSTUDY_API_KEYS: 'another-key-0123456789',
+    })
+    expect(status).toBe(1)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect(stderr).toMatch(/in use|locked|serves/)
+  })
+
+  test('on a port in use stops with a line that names the port', async () => {
+    const server = await started()
+    const { status, stderr } = serve({
+      UNDERSTUDY_DATA_DIR: scratchDir(),
+      UNDERSTUDY_PORT: String(server.port),
+      UNDERSTUDY_API_KEYS: 'another-key-0123456789',
+    })
+    expect(status).toBe(1)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect(stderr).toContain(String(server.port))
+  })
+
+  test('without a key makes one, for the owner alone, and keeps it', async () => {
+    const server = await started({ UNDERSTUDY_API_KEYS: '' })
+    const file = join(server.dataDir, 'api-key')
+    const key = readFileSync(file, 'utf8').trim()
+    expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(server.log).toContain(file)
+    expect(server.log).not.toContain(key)
+    expect((await server.call({ path: '/v1/weights', key })).status).toBe(200)
+    await server.restart()
+    expect(readFileSync(file, 'utf8').trim()).toBe(key)
+  })
+})
+
+test('several keys are good at once, and a byte behind a key makes it another', async () => {
+  const server = await started({ UNDERSTUDY_API_KEYS: 'old-key-0123456789,new-key-0123456789' })
+  const status = async (key: string | null) => (await server.call({ path: '/v1/weights', key })).status
+  expect(await status('old-key-0123456789')).toBe(200)
+  expect(await status('new-key-0123456789')).toBe(200)
+  for (const key of [
+    null,
+    '',
+    'old-key-0123456789,new-key-0123456789',
+    'old-key-012345678',
+    'old-key-0123456789\u00e9',
+  ]) {
+    expect(await status(key), String(key)).toBe(401)
+  }
+})
+
+test('a model that does not load leaves the server up and degraded, until its files are right', async () => {
+  const modelsDir = scratchDir()
+  cpSync(join(projectDir, 'models/transport-test-1'), join(modelsDir, 'transport-test-1'), {
+    recursive: true,
+  })
+  writeFileSync(join(modelsDir, 'ACTIVE'), 'transport-test-1\n')
+  const head = join(modelsDir, 'transport-test-1/head.onnx')
+  const right = readFileSync(head)
+  writeFileSync(head, 'not a model')
+  const server = await started({ UNDERSTUDY_MODELS_DIR: modelsDir })
+  expect((await server.call({ path: '/v1/health' })).json).toMatchObject({
+    status: 'degraded',
+    model_version: 'none',
+  })
+  const refused = await server.postCycle(cycleBody(0))
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5'])
+  writeFileSync(head, right)
+  let health: unknown
+  do health = (await server.call({ path: '/v1/health' })).json
+  while ((health as { status: string }).status !== 'ok')
+  expect((await server.postCycle(cycleBody(0))).status).toBe(200)
+})
+
+test('requests sent in advance are answered in order on one connection', async () => {
+  const server = await started()
+  const requests = [0, 1, 2].map((i) => {
+    const body = JSON.stringify(cycleBody(i, { candidates: [candidate('g', i + 1)] }))
+    const head = `POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`
+    return i === 1
+      ? `${head}Transfer-Encoding: chunked\r\n\r\n${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`
+      : `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  })
+  const socket = connect(server.port, '127.0.0.1')
+  let received = ''
+  const done = new Promise<void>((resolve, reject) => {
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error(`closed after ${received}`)))
+    socket.on('data', (data: Buffer) => {
+      received += data.toString()
+      if (received.split('"results":[').length === 4) resolve()
+    })
+  })
+  socket.write(requests.join(''))
+  await done
+  socket.removeAllListeners('close').destroy()
+  const ids = [...received.matchAll(/"cycle_id":"(\w+)"/g)].map((match) => match[1])
+  expect(ids).toEqual([0, 1, 2].map((i) => cycleBody(i).cycle_id))
+})
+
+test('the log has one line a request, and neither bodies nor keys', async () => {
+  const server = await started()
+  await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1, { title: '비밀 제목' })] }))
+  await server.call({ path: '/v1/weights', key: 'a-wrong-key-0123456789' })
+  await server.kill('SIGTERM')
+  const lines = server.log
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(lines.filter((line) => line.msg === 'request')).toMatchObject([
+    { method: 'POST', path: '/v1/cycles', status: 200 },
+    { method: 'GET', path: '/v1/weights', status: 401 },
+  ])
+  for (const secret of [server.key, 'a-wrong-key', '비밀']) expect(server.log).not.toContain(secret)
+})
+
+test.skipIf(spawnSync('openssl', ['version']).error !== undefined)(
+  'it serves TLS with a certificate and its key',
+  async () => {
+    const dir = scratchDir()
+    const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')]
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1']
+    execFileSync(
+      'openssl',
+      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...subject],
+      { stdio: 'ignore' },
+    )
+    const server = await started({ UNDERSTUDY_TLS_CERT: cert, UNDERSTUDY_TLS_KEY: key })
+    const status = await new Promise((resolve, reject) => {
+      const request = {
+        host: '127.0.0.1',
+        port: server.port,
+        path: '/v1/weights',
+        ca: readFileSync(cert),
+        headers: { Authorization: server.key },
+      }
+      https.get(request, (response) => resolve(response.resume().statusCode)).on('error', reject)
+    })
+    expect(status).toBe(200)
+  },
+)
+
+test('a rehearsal of three hours passes through a kill -9 in its middle', async () => {
+  const server = await started({ UNDERSTUDY_LOG_LEVEL: 'info' })
+  const rehearsal = spawn(
+    executable,
+    ['rehearse', '--url', `http://127.0.0.1:${server.port}`, '--hours', '3', '--json'],
+    {
+      env: { ...process.env, UNDERSTUDY_API_KEYS: server.key },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  let output = ''
+  rehearsal.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  rehearsal.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = new Promise<number | null>((resolve) => rehearsal.once('exit', resolve))
+  while (!/("POST","path":"\/v1\/cycles"[^\n]*\n[^]*){12}/.test(server.log))
+    await server.call({ path: '/v1/health' })
+  await server.restart()
+  expect(await ended, output).toBe(0)
+})
