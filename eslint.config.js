@@ -1,0 +1,94 @@
+// What the linter holds: no `any` and nothing that leaks from one, no forgotten promise, and the direction of
+// imports between the folders of src (ARCHITECTURE.md).
+import js from '@eslint/js'
+import { defineConfig, globalIgnores } from 'eslint/config'
+import tseslint from 'typescript-eslint'
+
+/** Folders of src by level: a folder imports lower levels only, and of those only `index.js`. */
+const levels = {
+  contract: 0,
+  codec: 1,
+  pool: 2,
+  model: 3,
+  images: 3,
+  store: 4,
+  cycle: 5,
+  server: 6,
+  rehearsal: 6,
+  cli: 7,
+}
+
+/** Folders that import less than their level allows. */
+const onlyFrom = { pool: ['contract'], rehearsal: ['contract'] }
+
+/** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
+const owners = {
+  'uWebSockets.js': 'server',
+  commander: 'cli',
+  lmdb: 'store',
+  'onnxruntime-node': 'model',
+}
+
+/** The import rules of one folder. */
+function importRules(folder) {
+  const allowed = Object.keys(levels).filter(
+    (other) =>
+      other === folder || ((onlyFrom[folder] ?? [other]).includes(other) && levels[other] < levels[folder]),
+  )
+  const forbidden = Object.keys(levels).filter((other) => !allowed.includes(other))
+  const others = Object.keys(levels).filter((other) => other !== folder)
+  return {
+    files: [`src/${folder}/**/*.ts`],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: Object.entries(owners)
+            .filter(([, owner]) => owner !== folder)
+            .map(([name, owner]) => ({ name, message: `src/${owner} wraps this package.` })),
+          patterns: [
+            {
+              regex: `^(\\.\\./)+(${forbidden.join('|')})(/|$)`,
+              message: `src/${folder} may not import this folder: imports point down the levels.`,
+            },
+            {
+              regex: `^(\\.\\./)+(${others.join('|')})/(?!index\\.js$)`,
+              message: 'Other folders are imported through their index.js.',
+            },
+          ],
+        },
+      ],
+    },
+  }
+}
+
+export default defineConfig(
+  globalIgnores(['dist/', 'build/', 'data/', 'coverage/']),
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      // Numbers read well in messages, and a one-line arrow may call what returns nothing.
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      // Texts are spread into code points on purpose, and wire types are numbers with a tag.
+      '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
+      '@typescript-eslint/no-unsafe-unary-minus': 'off',
+      eqeqeq: 'error',
+    },
+  },
+  // In a test, a value that is missing ends the test, as it should.
+  { files: ['**/*.test.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
+  { linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: 'error' } },
+  ...Object.keys(levels).map(importRules),
+  {
+    files: ['**/*.js', '**/*.mjs'],
+    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
+  },
+)

@@ -1,0 +1,72 @@
+/**
+ * Keys of clients: files with their modes, in directories of their own.
+ */
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { ensureKeptKey, fingerprintOf, keptKeyFile, readKeysFile } from './api-keys.js'
+import { apiKeyForm } from './settings-table.js'
+
+const root = mkdtempSync(join(tmpdir(), 'understudy-keys-'))
+afterAll(() => rmSync(root, { recursive: true }))
+
+let dataDir: string
+beforeEach(() => {
+  dataDir = join(mkdtempSync(join(root, 'case-')), 'data')
+})
+
+test('a kept key lies in a file and a directory that only their owner can open', () => {
+  const { key, file, made, warnings } = ensureKeptKey(dataDir)
+  expect(made).toBe(true)
+  expect(warnings).toEqual([])
+  expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  expect(key).toMatch(apiKeyForm)
+  expect(readFileSync(file, 'utf8')).toBe(`${key}\n`)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(statSync(dataDir).mode & 0o777).toBe(0o700)
+})
+
+test('the second start uses the key of the first', () => {
+  const { key } = ensureKeptKey(dataDir)
+  expect(ensureKeptKey(dataDir)).toMatchObject({ key, made: false })
+})
+
+test('a kept key that others can read earns a warning and is used', () => {
+  const { key, file } = ensureKeptKey(dataDir)
+  chmodSync(file, 0o640)
+  expect(ensureKeptKey(dataDir)).toMatchObject({
+    key,
+    warnings: [expect.stringContaining(`chmod 600 ${file}`)],
+  })
+})
+
+test.each([
+  ['', 'holds no API key'],
+  ['short\n', 'breaks the rule'],
+  ['key-number-1\nkey-number-2\n', 'must hold exactly one API key'],
+])('a kept key file with %j stops the start instead of getting another key', (content, message) => {
+  ensureKeptKey(dataDir)
+  writeFileSync(keptKeyFile(dataDir), content)
+  expect(() => ensureKeptKey(dataDir)).toThrow(message)
+  expect(readFileSync(keptKeyFile(dataDir), 'utf8')).toBe(content)
+})
+
+test('a data directory that cannot be made is told in one line', () => {
+  writeFileSync(dataDir, 'a file')
+  expect(() => ensureKeptKey(dataDir)).toThrow(/^cannot (keep an API key in|read API keys: ).*$/)
+})
+
+test('a key of a file that breaks the rule is not repeated in the message', () => {
+  const file = join(root, 'bad-key')
+  writeFileSync(file, 'a key with spaces')
+  expect(() => readKeysFile(file)).toThrow(
+    expect.objectContaining({ message: expect.not.stringContaining('spaces') as string }),
+  )
+})
+
+test('a fingerprint is short, the same for the same key, and no part of it', () => {
+  expect(fingerprintOf('key-number-1')).toMatch(/^[0-9a-f]{12}$/)
+  expect(fingerprintOf('key-number-1')).toBe(fingerprintOf('key-number-1'))
+  expect(fingerprintOf('key-number-1')).not.toBe(fingerprintOf('key-number-2'))
+})

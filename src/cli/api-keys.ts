@@ -1,0 +1,88 @@
+/**
+ * Keys of clients: read from files, made where none is configured, and shown by fingerprint only.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { CommandError, messageOf, UsageError } from './failure.js'
+import { apiKeyForm, apiKeyRule } from './settings-table.js'
+
+const keyBytes = 32
+const ownerOnly = 0o600
+const ownerOnlyDirectory = 0o700
+const fingerprintChars = 12
+
+export interface KeptKey {
+  readonly key: string
+  readonly file: string
+  readonly made: boolean
+  readonly warnings: readonly string[]
+}
+
+/** The file in which a service without configured keys keeps the one it made. */
+export function keptKeyFile(dataDir: string): string {
+  return join(dataDir, 'api-key')
+}
+
+/**
+ * The key that a service without configured keys uses: made at the first start, the same ever after.
+ * Fails where a file is there that cannot be read or holds no key: a second key would lock the clients out.
+ */
+export function ensureKeptKey(dataDir: string): KeptKey {
+  const file = keptKeyFile(dataDir)
+  const made = makeKeyFile(dataDir, file)
+  const [key, ...others] = readKeysFile(file)
+  if (key === undefined || others.length > 0) throw new CommandError(`${file} must hold exactly one API key`)
+  const warnings = isOpenTo(file, 0o077)
+    ? [`${file} can be read by others than its owner; run: chmod 600 ${file}`]
+    : []
+  return { key, file, made, warnings }
+}
+
+/** Keys in a file, one a line or separated by commas. Throws with one line where there is none or a bad one. */
+export function readKeysFile(file: string): string[] {
+  let content: string
+  try {
+    content = readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new CommandError(`cannot read API keys: ${messageOf(cause)}`, { cause })
+  }
+  const keys = content.split(/[\n,]/).map((key) => key.trim())
+  const given = [...new Set(keys.filter((key) => key !== ''))]
+  // The bad key itself is not shown: it may be a good one with a typing error.
+  if (given.length === 0) throw new UsageError(`${file} holds no API key`)
+  if (!given.every((key) => apiKeyForm.test(key))) {
+    throw new UsageError(`a key in ${file} breaks the rule: ${apiKeyRule}`)
+  }
+  return given
+}
+
+/** Whether the permission bits `mask` of a file are set; false where the file cannot be looked at. */
+export function isOpenTo(file: string, mask: number): boolean {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode
+  return mode !== undefined && (mode & mask) !== 0
+}
+
+/** Names a key without giving it away. */
+export function fingerprintOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, fingerprintChars)
+}
+
+/** Makes the file unless there is one; true when it was made. */
+function makeKeyFile(dataDir: string, file: string): boolean {
+  try {
+    // A directory that is there keeps its mode: the operator chose it.
+    mkdirSync(dataDir, { recursive: true, mode: ownerOnlyDirectory })
+    const handle = openSync(file, 'wx', ownerOnly)
+    try {
+      writeSync(handle, `${randomBytes(keyBytes).toString('base64url')}\n`)
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+    return true
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false
+    throw new CommandError(`cannot keep an API key in ${dataDir}: ${messageOf(cause)}`, { cause })
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * The commands as real processes: exit codes, what is printed where, signals. Runs what `npm run build` made.
+ */
+import { spawn, spawnSync, type ChildProcess, type SpawnSyncReturns } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { packageDirectory, packageVersion } from './package-info.js'
+
+const root = mkdtempSync(join(tmpdir(), 'understudy-commands-'))
+afterAll(() => rmSync(root, { recursive: true }))
+
+const understudy = join(packageDirectory, 'bin', 'understudy')
+const environment: NodeJS.ProcessEnv = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith('UNDERSTUDY_')),
+)
+
+function call(args: string[], env: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> {
+  return spawnSync(understudy, args, { cwd: root, encoding: 'utf8', env: { ...environment, ...env } })
+}
+
+const running = new Set<ChildProcess>()
+afterEach(() => {
+  for (const child of running) child.kill('SIGKILL')
+  running.clear()
+})
+
+interface Running {
+  readonly child: ChildProcess
+  readonly output: Promise<string>
+  readonly remarks: Promise<string>
+  readonly ended: Promise<number | string | null>
+}
+
+function start(args: string[], env: NodeJS.ProcessEnv = {}): Running {
+  const child = spawn(understudy, args, {
+    cwd: root,
+    env: { ...environment, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  const ended = new Promise<number | string | null>((resolve) => {
+    child.on('exit', (code, signal) => resolve(signal ?? code))
+  })
+  return { child, output: text(child.stdout), remarks: text(child.stderr), ended }
+}
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}
+
+/** Resolves when a server answers; rejects when its process ends before. */
+async function up(port: number, { ended, remarks }: Running): Promise<void> {
+  const early = ended.then(async (how) => {
+    throw new Error(`ended with ${how}: ${await remarks}`)
+  })
+  const asked = (async () => {
+    while (!(await fetch(`http://127.0.0.1:${port}/v1/health`).catch(() => null))?.ok)
+      await new Promise(setImmediate)
+  })()
+  await Promise.race([asked, early])
+}
+
+describe('wrong usage', () => {
+  test.each([
+    [[], 2, ''],
+    [['perform'], 2, "understudy: unknown command 'perform'\n"],
+    [['serve', '--prot', '1'], 2, "understudy: unknown option '--prot'"],
+    [['serve', '--port', 'x'], 2, 'understudy: port (from --port) must be a whole number'],
+    [['rehearse', '--hours', 'x'], 2, "understudy: option '--hours <number>' argument 'x' is invalid"],
+    [['rehearse', '--data-dir', 'nowhere'], 2, 'understudy: no API key: give --api-key'],
+    [['rehearse', '--api-key', 'k', '--hours', '0'], 2, 'understudy: hours must be a number'],
+    [['demo', '--port', '0'], 2, 'understudy: --port must be a whole number from 1 to 65535'],
+    [['models', 'verify', 'none'], 1, 'understudy: '],
+    [['rehearse', '--api-key', 'k', '--url', 'http://127.0.0.1:1', '--patience', '0'], 1, 'understudy: '],
+  ])('%j ends with %i and says why on stderr', (args, code, message) => {
+    const { status, stdout, stderr } = call(args)
+    expect(stderr).toContain(message)
+    expect(stderr).not.toMatch(/\n\s+at /)
+    expect(stdout).toBe('')
+    expect(status).toBe(code)
+  })
+
+  test('a failure is one line, and with UNDERSTUDY_DEBUG a stack', () => {
+    const args = ['serve', '--log-level', 'loud']
+    expect(call(args).stderr.split('\n')).toHaveLength(2)
+    expect(call(args, { UNDERSTUDY_DEBUG: '1' }).stderr).toMatch(/\n\s+at /)
+  })
+})
+
+test('help and version go to stdout and end with 0', () => {
+  expect(call(['--version'])).toMatchObject({ status: 0, stdout: `${packageVersion()}\n`, stderr: '' })
+  expect(call(['--help'])).toMatchObject({ status: 0, stderr: '' })
+  expect(call(['serve', '--help']).stdout).toContain('--cycles-waiting-max <value>')
+})
+
+test('config shows where a value comes from and no key', () => {
+  const key = 'a-key-that-nobody-may-see'
+  const { stdout, stderr, status } = call(['config', '--json', '--port', '9'], { UNDERSTUDY_API_KEYS: key })
+  expect(JSON.parse(stdout)).toMatchObject({
+    port: { value: 9, origin: '--port' },
+    apiKeys: { value: { count: 1 }, origin: 'UNDERSTUDY_API_KEYS' },
+    dataDir: { value: join(root, 'data'), origin: 'default' },
+    modelsDir: { value: join(packageDirectory, 'models') },
+  })
+  expect(stdout + stderr).not.toContain(key)
+  expect(status).toBe(0)
+})
+
+describe('serve', () => {
+  test('a service without a key makes one for its owner alone, keeps it over a restart and never prints it', async () => {
+    const dataDir = join(root, 'made key')
+    const port = await freePort()
+    const keys: string[] = []
+    for (const remark of ['made one', 'using the one']) {
+      const server = start(['serve', '--port', String(port), '--data-dir', dataDir])
+      await up(port, server)
+      const key = readFileSync(join(dataDir, 'api-key'), 'utf8').trim()
+      const weights = await fetch(`http://127.0.0.1:${port}/v1/weights`, { headers: { authorization: key } })
+      expect(weights.status).toBe(200)
+      server.child.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+      expect(await server.remarks).toContain(remark)
+      expect((await server.output) + (await server.remarks)).not.toContain(key)
+      keys.push(key)
+    }
+    expect(keys[0]).toBe(keys[1])
+    expect(statSync(join(dataDir, 'api-key')).mode & 0o777).toBe(0o600)
+  })
+
+  test('Ctrl-C ends it with 0, also when it comes twice', async () => {
+    const port = await freePort()
+    const server = start(['serve', '--port', String(port), '--data-dir', join(root, 'interrupted')])
+    await up(port, server)
+    server.child.kill('SIGINT')
+    server.child.kill('SIGINT')
+    expect(await server.ended).toBe(0)
+  })
+
+  test('a signal during the start ends it too', async () => {
+    const server = start(['serve', '--port', '0', '--data-dir', join(root, 'early')])
+    server.child.kill('SIGTERM')
+    expect([0, 'SIGTERM']).toContain(await server.ended)
+  })
+
+  test('a port that is taken is told in one line', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const server = start([
+      'serve',
+      '--port',
+      String(port),
+      '--data-dir',
+      join(root, 'taken'),
+      '--log-level',
+      'silent',
+    ])
+    expect(await server.ended).toBe(1)
+    expect(await server.remarks).toContain(`127.0.0.1:${port}`)
+    const demo = start(['demo', '--port', String(port)])
+    expect(await demo.ended).toBe(1)
+    expect(await demo.remarks).toBe(`understudy: port ${port} is taken; choose another one with --port\n`)
+    await new Promise((resolve) => other.close(resolve))
+  })
+})
+
+test('demo shows the best posts and how to go on, stays up, and ends with 0 at Ctrl-C', async () => {
+  const port = await freePort()
+  const demo = start(['demo', '--port', String(port), '--hours', '0.5', '--posts-per-day', '500'])
+  let output = ''
+  demo.child.stdout?.on('data', (piece: Buffer) => (output += piece.toString()))
+  await new Promise<void>((resolve) => {
+    demo.child.stdout?.on('data', () => output.includes('/v1/scores/') && resolve())
+    void demo.ended.then(() => resolve())
+  })
+  const [, key, url] = /curl -H 'Authorization: ([^']+)' (\S+)/.exec(output) ?? []
+  const scores = await fetch(url ?? '', { headers: { authorization: key ?? '' } })
+  expect(scores.status).toBe(200)
+  expect(output).toMatch(/ 1 {2}0\.\d{4} {2}/)
+  demo.child.kill('SIGINT')
+  expect(await demo.ended).toBe(0)
+  await expect(fetch(`http://127.0.0.1:${port}/v1/health`)).rejects.toThrow()
+})
+
+test('rehearse ends with 1 at the first answer that breaks the contract, and says which', async () => {
+  const server = createHttpServer((_, response) => response.end('{"status":"fine"}'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const rehearsal = start(['rehearse', '--url', `http://127.0.0.1:${port}`, '--api-key', 'any-key-at-all'])
+  expect(await rehearsal.ended).toBe(1)
+  expect(await rehearsal.remarks).toMatch(
+    /^understudy: the service broke the contract: .*health.*: expected .*\n$/,
+  )
+  server.close()
+})
+
+describe('models', () => {
+  const modelsDir = join(root, 'models')
+  cpSync(join(packageDirectory, 'models', 'transport-test-1'), join(modelsDir, 'transport-test-1'), {
+    recursive: true,
+  })
+
+  test('activate verifies a package, then names it in ACTIVE; list marks it', () => {
+    const { status, stdout } = call(['models', 'activate', 'transport-test-1', '--models-dir', modelsDir])
+    expect(stdout).toContain('transport-test-1 is sound: transport-test, ')
+    expect(status).toBe(0)
+    expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('transport-test-1\n')
+    expect(call(['models', '--models-dir', modelsDir]).stdout).toMatch(
+      /\n\* {2}transport-test-1 {2}transport-test/,
+    )
+  })
+
+  test('a package whose file was changed is neither verified nor activated', () => {
+    const broken = join(modelsDir, 'transport-test-2')
+    cpSync(join(modelsDir, 'transport-test-1'), broken, { recursive: true })
+    const manifest = readFileSync(join(broken, 'manifest.json'), 'utf8')
+    writeFileSync(join(broken, 'manifest.json'), manifest.replaceAll('transport-test-1', 'transport-test-2'))
+    writeFileSync(join(broken, 'head.onnx'), 'something else')
+    for (const verb of ['verify', 'activate']) {
+      const { status, stderr } = call(['models', verb, 'transport-test-2', '--models-dir', modelsDir])
+      expect(stderr).toContain('SHA-256')
+      expect(status).toBe(1)
+    }
+    expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('transport-test-1\n')
+    expect(call(['models', 'list', '--models-dir', modelsDir]).stdout).toContain('not sound: ')
+  })
+})
+
+test('the command works from another directory through a link, as npx makes one', () => {
+  const links = join(root, 'node_modules', '.bin')
+  mkdirSync(links, { recursive: true })
+  symlinkSync(understudy, join(links, 'understudy'))
+  const { stdout } = spawnSync(join(links, 'understudy'), ['--version'], { cwd: root, encoding: 'utf8' })
+  expect(stdout).toBe(`${packageVersion()}\n`)
+})

@@ -1,0 +1,40 @@
+/**
+ * `understudy config`: the effective settings and where each comes from. Starts nothing, makes nothing.
+ */
+import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
+import { keptKeyFile, readKeysFile } from './api-keys.js'
+import { addSettingFlags, type CommandContext } from './context.js'
+import { readSettings, type EffectiveSettings } from './read-settings.js'
+import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-report.js'
+
+export function addConfigCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('config')
+    .description('print the effective settings and where each comes from; keys by fingerprint only')
+    .option('--json', 'as JSON')
+    .option('--markdown', 'the table of all settings, as in README.md, and nothing else')
+  addSettingFlags(command).action((flags: Record<string, unknown>) => {
+    context.print(flags['markdown'] === true ? settingsAsMarkdown() : effectiveSettings(flags, context))
+  })
+}
+
+function effectiveSettings(flags: Record<string, unknown>, context: CommandContext): string {
+  const { env, directory, remark } = context
+  const effective = withKeptKey(readSettings({ flags, env, directory }))
+  for (const warning of effective.warnings) remark(`understudy: warning: ${warning}\n`)
+  const report = reportSettings(effective)
+  return flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : settingsAsText(report)
+}
+
+/** Where no key is configured, `serve` uses the one that it made before. */
+function withKeptKey(effective: EffectiveSettings): EffectiveSettings {
+  const { settings, origins } = effective
+  const file = keptKeyFile(settings.dataDir)
+  if (settings.apiKeys.length > 0 || !existsSync(file)) return effective
+  return {
+    ...effective,
+    settings: { ...settings, apiKeys: readKeysFile(file) },
+    origins: new Map([...origins, ['apiKeys', file]]),
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * What a command may touch of the process around it.
+ */
+import { InvalidArgumentError, type Command } from 'commander'
+import type { DisplayTarget } from './progress-display.js'
+import { flagOf, fallbackWordsOf, settingNames, settingsTable, type SettingName } from './settings-table.js'
+
+export interface CommandContext {
+  readonly env: NodeJS.ProcessEnv
+  /** Working directory. */
+  readonly directory: string
+  /** What the command is for: stdout. */
+  readonly print: (text: string) => void
+  /** Remarks about it: stderr. */
+  readonly remark: (text: string) => void
+  /** Where progress is shown: stderr too, so that stdout has the results alone. */
+  readonly display: DisplayTarget
+}
+
+/** The context of this very process. */
+export function processContext(): CommandContext {
+  return {
+    env: process.env,
+    directory: process.cwd(),
+    print: (text) => void process.stdout.write(text),
+    remark: (text) => void process.stderr.write(text),
+    display: {
+      write: (text) => void process.stderr.write(text),
+      isTerminal: process.stderr.isTTY,
+      columns: () => process.stderr.columns,
+      now: () => performance.now(),
+    },
+  }
+}
+
+/** Gives a command the flags of some settings, or of all, and `--config`. */
+export function addSettingFlags(command: Command, names: readonly SettingName[] = settingNames): Command {
+  command.option('--config <file>', 'JSON file with settings (or UNDERSTUDY_CONFIG)')
+  for (const name of names) {
+    const flag = flagOf(name)
+    const words = `${settingsTable[name].description} Default: ${fallbackWordsOf(name)}`.replaceAll('`', '')
+    if (flag !== null) command.option(`${flag} <value>`, words)
+  }
+  return command
+}
+
+/** Reads the number of a flag; commander turns the refusal into one line. */
+export function numberArgument(value: string): number {
+  const number = Number(value)
+  if (value.trim() === '' || !Number.isFinite(number)) throw new InvalidArgumentError('It must be a number.')
+  return number
+}
+
+/** Resolves with the first SIGINT or SIGTERM. Later ones are ignored: npm sends a Ctrl-C a second time. */
+export function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, resolve)
+  })
+}

@@ -1,0 +1,83 @@
+/**
+ * bin/understudy, the shell script, on a project of its own whose program says how it was started.
+ */
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { packageDirectory } from './package-info.js'
+
+const root = mkdtempSync(join(tmpdir(), 'understudy launcher-'))
+afterAll(() => rmSync(root, { recursive: true }))
+
+const program = `console.log(JSON.stringify({
+  args: process.argv.slice(2), cwd: process.cwd(), node: process.execPath, pid: process.pid,
+  preload: process.env.LD_PRELOAD }))`
+
+let project: string
+let launcher: string
+beforeEach(() => {
+  project = mkdtempSync(join(root, 'a project-'))
+  launcher = join(project, 'bin', 'understudy')
+  for (const folder of ['bin', 'dist/cli', 'node_modules/.bin']) {
+    mkdirSync(join(project, folder), { recursive: true })
+  }
+  copyFileSync(join(packageDirectory, 'bin', 'understudy'), launcher)
+  writeFileSync(join(project, 'dist/cli/main.js'), program)
+  symlinkSync(process.execPath, join(project, 'node_modules/.bin/node'))
+})
+
+function launch(path: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> {
+  return spawnSync(path, args, { cwd: root, encoding: 'utf8', env: { ...process.env, ...env } })
+}
+
+test('it runs the program with its arguments, in the working directory of the caller', () => {
+  expect(JSON.parse(launch(launcher, ['serve', '--host', 'a b']).stdout)).toMatchObject({
+    args: ['serve', '--host', 'a b'],
+    cwd: root,
+    node: process.execPath,
+  })
+})
+
+test('it finds its project through symlinks, absolute and relative ones', () => {
+  const links = join(project, 'node_modules', '.bin')
+  symlinkSync(launcher, join(links, 'first'))
+  symlinkSync('first', join(links, 'second'))
+  expect(JSON.parse(launch(join(links, 'second'), ['x']).stdout)).toMatchObject({ args: ['x'] })
+})
+
+test('the program takes the place of the script, so that a signal hits it', () => {
+  const { pid, stdout } = launch(launcher)
+  expect(JSON.parse(stdout)).toMatchObject({ pid })
+})
+
+test('it preloads the HTTP shim where one is built, before what the caller preloads', () => {
+  const shim = join(project, 'build/http/one-request-at-a-time.so')
+  expect(JSON.parse(launch(launcher).stdout)).not.toHaveProperty('preload')
+  mkdirSync(dirname(shim), { recursive: true })
+  writeFileSync(shim, '') // The loader passes over what is no library.
+  expect(JSON.parse(launch(launcher).stdout)).toMatchObject({ preload: shim })
+  expect(JSON.parse(launch(launcher, [], { LD_PRELOAD: '/none.so' }).stdout)).toMatchObject({
+    preload: `${shim}:/none.so`,
+  })
+})
+
+test('a project that is not built is told to be', () => {
+  rmSync(join(project, 'dist'), { recursive: true })
+  const { status, stderr } = launch(launcher)
+  expect(stderr).toBe('understudy: not built yet: run `npm run build`\n')
+  expect(status).toBe(1)
+})
+
+test('without the pinned Node it takes one of the same major version from the PATH, and no other', () => {
+  rmSync(join(project, 'node_modules'), { recursive: true })
+  const path = (folder: string): NodeJS.ProcessEnv => ({ PATH: [folder, '/usr/bin', '/bin'].join(delimiter) })
+  expect(launch(launcher, [], path(dirname(process.execPath))).status).toBe(0)
+  const fake = join(project, 'fake')
+  mkdirSync(fake)
+  writeFileSync(join(fake, 'node'), '#!/bin/sh\necho v20.1.0\n', { mode: 0o755 })
+  const { status, stderr } = launch(launcher, [], path(fake))
+  expect(stderr).toContain('needs Node 22, and the one on the PATH is v20.1.0: run `npm ci`')
+  expect(status).toBe(1)
+})

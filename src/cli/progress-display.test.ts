@@ -1,0 +1,96 @@
+/**
+ * The display of progress, on a target that stands still.
+ */
+import { expect, test } from 'vitest'
+import type { RehearsalProgress } from '../rehearsal/index.js'
+import { grouped, kstTime, progressBlock, ProgressDisplay, progressLine } from './progress-display.js'
+import { cellWidth } from './text-table.js'
+
+const progress: RehearsalProgress = {
+  cycleId: '20260302T0005',
+  cycleAtMs: Date.parse('2026-03-01T15:05:00Z'),
+  cycleIndex: 144,
+  cycleCount: 288,
+  pending: 1234,
+  scored: 1200,
+  postMs: { last: 12.34, p50: 11, p99: 123.4 },
+  imagesUploaded: 56,
+  retries: 0,
+  bytesSent: 1,
+}
+
+/** A display that writes into a list and whose clock stands still until told. */
+function displayOn(isTerminal: boolean): {
+  display: ProgressDisplay
+  written: string[]
+  pass: (ms: number) => void
+} {
+  const written: string[] = []
+  let nowMs = 0
+  const display = new ProgressDisplay({
+    write: (text) => void written.push(text),
+    isTerminal,
+    columns: () => 60,
+    now: () => nowMs,
+  })
+  return { display, written, pass: (ms) => (nowMs += ms) }
+}
+
+test('simulated time is shown as the clock in Seoul shows it', () => {
+  expect(kstTime(progress.cycleAtMs)).toBe('2026-03-02 00:05')
+  expect(grouped(1234567)).toBe('1,234,567')
+})
+
+test('a line has every number of the progress', () => {
+  expect(progressLine(progress, 2)).toBe(
+    '2026-03-02 00:05 KST  cycle 144/288  pending 1234  scored 1200  images 56  ' +
+      'latency last 12.3 ms p50 11.0 ms p99 123 ms  2.0 cycles/s',
+  )
+})
+
+test('the bar is half full at half of the cycles', () => {
+  expect(progressBlock(progress, 2).join('\n')).toContain(`${'█'.repeat(15)}${'░'.repeat(15)} 144 of 288`)
+})
+
+test('a terminal gets a block that is painted over the one before, at most ten times a second', () => {
+  const { display, written, pass } = displayOn(true)
+  display.update(progress)
+  display.update(progress)
+  pass(100)
+  display.update(progress)
+  const height = progressBlock(progress, 2).length
+  expect(written).toHaveLength(2)
+  expect(written[0]).not.toContain(`\x1b[${height}A`)
+  expect(written[1]?.startsWith(`\x1b[${height}A`)).toBe(true)
+})
+
+test('no line of a block is wider than the window, or painting over it would leave pieces behind', () => {
+  const { display, written } = displayOn(true)
+  display.update({ ...progress, cycleIndex: 1_000_000, cycleCount: 1_000_000 })
+  const lines = (written[0] ?? '').replaceAll('\x1b[2K', '').split('\n')
+  for (const line of lines) expect(cellWidth(line)).toBeLessThan(60)
+})
+
+test('anything but a terminal gets a line every three seconds, without control characters', () => {
+  const { display, written, pass } = displayOn(false)
+  for (let second = 0; second <= 6; second++) {
+    display.update(progress)
+    pass(1000)
+  }
+  expect(written).toHaveLength(3)
+  expect(written[2]).toBe(`${progressLine(progress, 24)}\n`)
+})
+
+test('a service that was away is told of', () => {
+  expect(progressBlock(progress, 2).join('\n')).not.toContain('retries')
+  expect(progressBlock({ ...progress, retries: 3 }, 2).join('\n')).toContain('retries         3')
+})
+
+test('the end shows what was last reported, however soon it comes', () => {
+  const { display, written } = displayOn(false)
+  display.update(progress)
+  display.update({ ...progress, cycleIndex: 288 })
+  display.finish()
+  expect(written).toHaveLength(2)
+  expect(written[1]).toContain('cycle 288/288')
+})

@@ -1,0 +1,215 @@
+/**
+ * Effective settings: precedence and refusals, with real files.
+ */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { UsageError } from './failure.js'
+import { readSettings, type EffectiveSettings } from './read-settings.js'
+import { flagOf, settingNames, variableOf } from './settings-table.js'
+
+const directory = mkdtempSync(join(tmpdir(), 'understudy-settings-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+function read(flags: Record<string, string> = {}, env: Record<string, string> = {}): EffectiveSettings {
+  return readSettings({ flags, env, directory })
+}
+
+function settingsFile(members: unknown, name = 'settings.json'): string {
+  const file = join(directory, name)
+  writeFileSync(file, typeof members === 'string' ? members : JSON.stringify(members), { mode: 0o600 })
+  return file
+}
+
+/** The message of the `UsageError` that reading must end in. */
+function refusal(flags: Record<string, string>, env: Record<string, string> = {}): string {
+  try {
+    read(flags, env)
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError)
+    return (error as UsageError).message
+  }
+  throw new Error('nothing was refused')
+}
+
+describe('precedence', () => {
+  const config = settingsFile({ port: 3, host: 'file.example', clockSkewMs: 5 })
+
+  test('a flag comes before the environment, the environment before the file, the file before the default', () => {
+    const { settings, origins } = read(
+      { port: '1', config },
+      { UNDERSTUDY_PORT: '2', UNDERSTUDY_HOST: 'env.example' },
+    )
+    expect(settings).toMatchObject({ port: 1, host: 'env.example', clockSkewMs: 5, logLevel: 'info' })
+    expect([...origins].filter(([, origin]) => origin !== 'default')).toEqual([
+      ['host', 'UNDERSTUDY_HOST'],
+      ['port', '--port'],
+      ['clockSkewMs', config],
+    ])
+  })
+
+  test('UNDERSTUDY_CONFIG names the file where --config does not', () => {
+    const other = settingsFile({ port: 4 }, 'other.json')
+    expect(read({}, { UNDERSTUDY_CONFIG: config }).settings.port).toBe(3)
+    expect(read({ config: other }, { UNDERSTUDY_CONFIG: config }).settings.port).toBe(4)
+  })
+
+  test('an empty variable counts as absent', () => {
+    expect(read({}, { UNDERSTUDY_PORT: '' }).origins.get('port')).toBe('default')
+  })
+
+  test('a path in the file is relative to the file, any other to the working directory', () => {
+    const nested = mkdtempSync(join(directory, 'nested-'))
+    const file = join(nested, 'settings.json')
+    writeFileSync(file, JSON.stringify({ dataDir: 'd', modelsDir: 'm' }))
+    const { settings } = read({ config: file, dataDir: 'd' })
+    expect(settings.dataDir).toBe(join(directory, 'd'))
+    expect(settings.modelsDir).toBe(join(nested, 'm'))
+  })
+
+  test('every setting can be given by its variable, and by a flag unless it is a secret', () => {
+    const names = settingNames.map(variableOf)
+    expect(new Set(names).size).toBe(names.length)
+    expect(settingNames.filter((name) => flagOf(name) === null)).toEqual(['apiKeys'])
+  })
+})
+
+describe('refusals', () => {
+  test.each([
+    [
+      'port',
+      { UNDERSTUDY_PORT: '80a' },
+      'port (from UNDERSTUDY_PORT) must be a whole number from 0 to 65535',
+    ],
+    [
+      'port',
+      { UNDERSTUDY_PORT: '70000' },
+      'port (from UNDERSTUDY_PORT) must be a whole number from 0 to 65535',
+    ],
+    [
+      'logLevel',
+      { UNDERSTUDY_LOG_LEVEL: 'loud' },
+      'logLevel (from UNDERSTUDY_LOG_LEVEL) must be one of silent',
+    ],
+    ['host', { UNDERSTUDY_HOST: 'a b' }, 'host (from UNDERSTUDY_HOST) must be a host name or an IP address'],
+    [
+      'executionProviders',
+      { UNDERSTUDY_EXECUTION_PROVIDERS: 'cpu,cpu' },
+      'executionProviders (from UNDERSTUDY_EXECUTION_PROVIDERS) must be a list of cpu, cuda, none twice',
+    ],
+    [
+      'initialWeights',
+      {
+        UNDERSTUDY_INITIAL_WEIGHTS:
+          '{"version":"v","weights":{"views":0,"comments":0,"up":0,"downvote_share":0}}',
+      },
+      'initialWeights (from UNDERSTUDY_INITIAL_WEIGHTS) must be an object like',
+    ],
+    ['codec', { UNDERSTUDY_CODEC: 'fast' }, 'UNDERSTUDY_CODEC must be native or reference'],
+  ])('a bad %s ends in one line with its name, its origin and the rule', (_, env, message) => {
+    expect(refusal({}, env)).toContain(message)
+    expect(refusal({}, env)).not.toContain('\n')
+  })
+
+  test('a bad value in the file is told with the path of the file', () => {
+    const config = settingsFile({ port: '8080' }, 'bad.json')
+    expect(refusal({ config })).toBe(
+      `port (from ${config}) must be a whole number from 0 to 65535, not "8080"`,
+    )
+  })
+
+  test('a name that nobody knows is refused, in the file and in the environment', () => {
+    expect(refusal({ config: settingsFile({ prot: 1 }, 'typo.json') })).toContain('unknown setting "prot"')
+    expect(refusal({}, { UNDERSTUDY_PROT: '1' })).toContain('unknown variable UNDERSTUDY_PROT')
+  })
+
+  test('a file that is no JSON object is refused without a word of what it holds', () => {
+    const message = refusal({ config: settingsFile('{"apiKeys": ["very-secret-key"', 'broken.json') })
+    expect(message).toContain('is not valid JSON')
+    expect(message).not.toContain('secret')
+    expect(refusal({ config: settingsFile('[]', 'list.json') })).toContain('must hold a JSON object')
+    expect(refusal({ config: join(directory, 'absent.json') })).toContain('cannot read the settings file')
+  })
+
+  test.each(['short', 'with space', 'schlüssel-lang-genug', 'same-key-1,same-key-1'])(
+    'the API key %j is refused and not repeated',
+    (keys) => {
+      const message = refusal({}, { UNDERSTUDY_API_KEYS: keys })
+      expect(message).toContain('apiKeys (from UNDERSTUDY_API_KEYS) must be keys separated by commas')
+      expect(message).not.toContain(keys)
+    },
+  )
+})
+
+describe('API keys', () => {
+  test('keys of the environment and of the file are all accepted, each once', () => {
+    const apiKeysFile = join(directory, 'keys')
+    writeFileSync(apiKeysFile, 'key-number-2\r\nkey-number-3, key-number-1\n\n', { mode: 0o600 })
+    const { settings, warnings } = read(
+      { apiKeysFile },
+      { UNDERSTUDY_API_KEYS: 'key-number-1, key-number-2' },
+    )
+    expect(settings.apiKeys).toEqual(['key-number-1', 'key-number-2', 'key-number-3'])
+    expect(warnings).toEqual([])
+  })
+
+  test('a key file that anyone can read earns a warning', () => {
+    const apiKeysFile = join(directory, 'open-keys')
+    writeFileSync(apiKeysFile, 'key-number-1\n')
+    chmodSync(apiKeysFile, 0o644)
+    expect(read({ apiKeysFile }).warnings).toEqual([expect.stringContaining(`chmod o= ${apiKeysFile}`)])
+  })
+})
+
+// Signed by itself, for localhost, good for a hundred years; made for this test and used nowhere else.
+const certificate = `-----BEGIN CERTIFICATE-----
+MIIBmzCCAUGgAwIBAgIUObC6ScrcaLdLgqnYVtougPgSsKkwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTA4MjMzOFoYDzIxMjYxMDI4
+MDgyMzM4WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASTvw6zhtJwkUU6QQwnuVxQN5aZuQcmRAj2CxZyyWIm7Az5l/qXCZkA
+2d/F3lS4VAlmmY+hQqjL8cx59w0pGJE9o28wbTAdBgNVHQ4EFgQU/6NH7oWLox5y
+3hEmpFNz8z3PoxkwHwYDVR0jBBgwFoAU/6NH7oWLox5y3hEmpFNz8z3PoxkwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSAAwRQIhAJOluILnHHph8u6SHn4v2zsGShSQSzjJbrsRvSCtAZeFAiBF
+EfNLAsjpkIjzkgUVdkMfbKgDNUGo1jarkDuqig3RSg==
+-----END CERTIFICATE-----
+`
+const certificateKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWYifOfAn5tPcczfm
+taBNBAMRotkZ6ijpmfmviCNMcfKhRANCAASTvw6zhtJwkUU6QQwnuVxQN5aZuQcm
+RAj2CxZyyWIm7Az5l/qXCZkA2d/F3lS4VAlmmY+hQqjL8cx59w0pGJE9
+-----END PRIVATE KEY-----
+`
+
+describe('TLS', () => {
+  const cert = join(directory, 'cert.pem')
+  const key = join(directory, 'key.pem')
+  writeFileSync(cert, certificate)
+  writeFileSync(key, certificateKey, { mode: 0o600 })
+
+  test('a certificate and its key are taken', () => {
+    expect(read({ tlsCert: cert, tlsKey: key }).settings).toMatchObject({
+      tlsCertFile: cert,
+      tlsKeyFile: key,
+    })
+  })
+
+  test('one file without the other is refused', () => {
+    expect(refusal({ tlsCert: cert })).toContain('tlsCert (from --tls-cert) needs tlsKey too')
+    expect(refusal({}, { UNDERSTUDY_TLS_KEY: key })).toContain(
+      'tlsKey (from UNDERSTUDY_TLS_KEY) needs tlsCert',
+    )
+  })
+
+  test('files that cannot be read or do not belong together are refused', () => {
+    const rule = 'must be readable PEM files that belong together'
+    expect(refusal({ tlsCert: cert, tlsKey: join(directory, 'absent.pem') })).toContain(rule)
+    expect(refusal({ tlsCert: key, tlsKey: cert })).toContain(rule)
+  })
+})
+
+test('settings are frozen', () => {
+  const { settings } = read({}, { UNDERSTUDY_API_KEYS: 'key-number-1' })
+  expect(Object.isFrozen(settings) && Object.isFrozen(settings.apiKeys)).toBe(true)
+})

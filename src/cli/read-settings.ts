@@ -1,0 +1,173 @@
+/**
+ * Effective settings: flags before environment before JSON file before defaults, each checked by its row of the
+ * settings table. What is wrong ends the command with one line that names the setting, its origin and the rule.
+ */
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import type { Settings } from '../server/index.js'
+import { isOpenTo, readKeysFile } from './api-keys.js'
+import { messageOf, UsageError } from './failure.js'
+import {
+  fileKeyOf,
+  flagOf,
+  otherVariables,
+  settingNames,
+  settingsTable,
+  variableOf,
+  type Inputs,
+  type SettingName,
+} from './settings-table.js'
+
+export interface SettingsSources {
+  /** Values of flags as commander gives them: camelCase names, text values; `config` is the JSON file. */
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly env: NodeJS.ProcessEnv
+  /** Working directory: paths of flags and variables are relative to it. */
+  readonly directory: string
+}
+
+export interface EffectiveSettings {
+  /** Frozen. `apiKeys` is empty where none is configured. */
+  readonly settings: Settings
+  /** Where each value comes from: a flag, a variable, a file, or `default`. */
+  readonly origins: ReadonlyMap<SettingName, string>
+  /** What works but should not stay as it is; one line each. */
+  readonly warnings: readonly string[]
+}
+
+interface ConfigFile {
+  readonly path: string
+  readonly members: Readonly<Record<string, unknown>>
+}
+
+interface Origin {
+  readonly label: string
+  readonly value: unknown
+  readonly isText: boolean
+  readonly directory: string
+}
+
+/** Throws a `UsageError` for the first value that breaks its rule, and for names that nobody knows. */
+export function readSettings(sources: SettingsSources): EffectiveSettings {
+  checkVariables(sources.env)
+  const file = readConfigFile(sources)
+  const origins = new Map<SettingName, string>()
+  const entries = settingNames.map((name) => {
+    const origin = findOrigin(name, sources, file)
+    origins.set(name, origin?.label ?? 'default')
+    const value = origin === null ? settingsTable[name].fallback(sources.directory) : readValue(name, origin)
+    return [name, value] as const
+  })
+  // Each row's kind gives the type of its own setting; a loop over rows loses that.
+  const { apiKeysFile, ...settings } = Object.fromEntries(entries.filter(isSet)) as unknown as Inputs
+  checkTls(settings, origins)
+  const apiKeys = [...settings.apiKeys]
+  if (apiKeysFile !== undefined) apiKeys.push(...readKeysFile(apiKeysFile))
+  return {
+    settings: Object.freeze({ ...settings, apiKeys: Object.freeze([...new Set(apiKeys)]) }),
+    origins,
+    warnings: warningsOf(apiKeysFile, file, settings),
+  }
+}
+
+/** Throws a `UsageError` for a variable that looks like ours and is none: it is a typing error. */
+export function checkVariables(env: NodeJS.ProcessEnv): void {
+  const known = new Set([...settingNames.map(variableOf), ...otherVariables.map(({ name }) => name)])
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('UNDERSTUDY_') && !known.has(name)) {
+      throw new UsageError(`unknown variable ${name}; \`understudy config --markdown\` lists the known ones`)
+    }
+  }
+  const codec = env['UNDERSTUDY_CODEC']
+  if (codec && codec !== 'native' && codec !== 'reference') {
+    throw new UsageError('UNDERSTUDY_CODEC must be native or reference')
+  }
+}
+
+function readConfigFile({ flags, env, directory }: SettingsSources): ConfigFile | null {
+  const given = typeof flags['config'] === 'string' ? flags['config'] : env['UNDERSTUDY_CONFIG']
+  if (!given) return null
+  const path = resolve(directory, given)
+  let members: unknown
+  try {
+    members = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    // A parser quotes what it could not read, and that may be a key.
+    throw new UsageError(
+      error instanceof SyntaxError
+        ? `the settings file ${path} is not valid JSON`
+        : `cannot read the settings file: ${messageOf(error)}`,
+    )
+  }
+  if (!isObject(members)) throw new UsageError(`the settings file ${path} must hold a JSON object`)
+  const known = new Set(settingNames.map(fileKeyOf))
+  for (const key of Object.keys(members)) {
+    if (!known.has(key)) throw new UsageError(`unknown setting ${JSON.stringify(key)} in ${path}`)
+  }
+  return { path, members }
+}
+
+function findOrigin(name: SettingName, sources: SettingsSources, file: ConfigFile | null): Origin | null {
+  const { flags, env, directory } = sources
+  const key = fileKeyOf(name)
+  const flag = flagOf(name)
+  if (flag !== null && typeof flags[key] === 'string') {
+    return { label: flag, value: flags[key], isText: true, directory }
+  }
+  const variable = variableOf(name)
+  // An empty variable is how containers and unit files leave one out.
+  if (env[variable]) return { label: variable, value: env[variable], isText: true, directory }
+  if (file !== null && Object.hasOwn(file.members, key)) {
+    return { label: file.path, value: file.members[key], isText: false, directory: dirname(file.path) }
+  }
+  return null
+}
+
+function readValue(name: SettingName, { label, value, isText, directory }: Origin): unknown {
+  const { kind, secret } = settingsTable[name]
+  const read = isText ? kind.fromText(String(value), directory) : kind.fromJson(value, directory)
+  if (read !== undefined) return read
+  const shown = secret === true ? '' : `, not ${JSON.stringify(value)}`
+  throw new UsageError(`${fileKeyOf(name)} (from ${label}) must be ${kind.rule}${shown}`)
+}
+
+function isSet(entry: readonly [SettingName, unknown]): boolean {
+  return entry[1] !== undefined
+}
+
+function checkTls(settings: Settings, origins: ReadonlyMap<SettingName, string>): void {
+  const { tlsCertFile, tlsKeyFile } = settings
+  if (tlsCertFile === undefined && tlsKeyFile === undefined) return
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) {
+    const given: SettingName = tlsCertFile === undefined ? 'tlsKeyFile' : 'tlsCertFile'
+    const lacking: SettingName = tlsCertFile === undefined ? 'tlsCertFile' : 'tlsKeyFile'
+    throw new UsageError(
+      `${fileKeyOf(given)} (from ${origins.get(given)}) needs ${fileKeyOf(lacking)} too: TLS takes both files`,
+    )
+  }
+  try {
+    createSecureContext({ cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
+  } catch (error) {
+    throw new UsageError(
+      `tlsCert (from ${origins.get('tlsCertFile')}) and tlsKey (from ${origins.get('tlsKeyFile')}) must be ` +
+        `readable PEM files that belong together: ${messageOf(error)}`,
+    )
+  }
+}
+
+function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, settings: Settings): string[] {
+  const holders = [
+    apiKeysFile,
+    file !== null && Object.hasOwn(file.members, fileKeyOf('apiKeys')) ? file.path : undefined,
+    settings.tlsKeyFile,
+  ]
+  // The group is left alone: units and secret stores hand files over with mode 0640 or 0440.
+  return holders
+    .filter((path) => path !== undefined && isOpenTo(path, 0o007))
+    .map((path) => `${path} holds a secret and can be read by anyone on this machine; run: chmod o= ${path}`)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

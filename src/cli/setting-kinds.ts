@@ -1,0 +1,89 @@
+/**
+ * Kinds of settings: the rule in words, and how a value is read from text (a flag, the environment) or from the
+ * JSON file. A reader returns undefined for what breaks the rule; whoever asked words the error.
+ */
+import { resolve } from 'node:path'
+import { checkWeights, type WeightsRequest } from '../contract/index.js'
+
+export interface SettingKind<Value> {
+  /** Completes "must be …". */
+  readonly rule: string
+  /** `directory` is what a relative path is relative to. */
+  fromText(text: string, directory: string): Value | undefined
+  fromJson(value: unknown, directory: string): Value | undefined
+}
+
+/** A whole number. */
+export function integer(minimum: number, maximum: number): SettingKind<number> {
+  const check = (value: unknown): number | undefined =>
+    typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum
+      ? value
+      : undefined
+  return {
+    rule: `a whole number from ${minimum} to ${maximum}`,
+    fromText: (text) => (/^\d{1,15}$/.test(text) ? check(Number(text)) : undefined),
+    fromJson: check,
+  }
+}
+
+/** Text that matches a pattern; `rule` says so in words. */
+export function text(rule: string, pattern: RegExp): SettingKind<string> {
+  return ofText(rule, (value) => (pattern.test(value) ? value : undefined))
+}
+
+/** One word of a list. */
+export function oneOf<Word extends string>(words: readonly Word[]): SettingKind<Word> {
+  return ofText(`one of ${words.join(', ')}`, (value) => words.find((word) => word === value))
+}
+
+/** A path, made absolute. */
+export const path: SettingKind<string> = ofText('a path', (value, directory) =>
+  value === '' || value.includes('\0') ? undefined : resolve(directory, value),
+)
+
+/** Some words, each once: separated by commas in text, an array in JSON. */
+export function listOf(rule: string, pattern: RegExp): SettingKind<readonly string[]> {
+  const check = (items: readonly unknown[]): readonly string[] | undefined => {
+    const words = items.filter((item): item is string => typeof item === 'string' && pattern.test(item))
+    const good = words.length === items.length && words.length > 0 && new Set(words).size === words.length
+    return good ? words : undefined
+  }
+  return {
+    rule,
+    fromText: (text) => check(text.split(',').map((item) => item.trim())),
+    fromJson: (value) => (Array.isArray(value) ? check(value) : undefined),
+  }
+}
+
+/** Weights in the form in which `PUT /v1/weights` takes them, and under the same rules. */
+export const weights: SettingKind<WeightsRequest> = {
+  rule: 'an object like {"version":"initial","weights":{"views":0.4,"comments":0.3,"up":0.3,"downvote_share":0}} with weights of at least 0, one of views, comments, up above 0',
+  fromText: (text) => weights.fromJson(parseJson(text), ''),
+  fromJson: (value) => (isWeights(value) ? value : undefined),
+}
+
+function isWeights(value: unknown): value is WeightsRequest {
+  if (checkWeights(value) !== null) return false
+  const { views, comments, up } = (value as WeightsRequest).weights
+  return views > 0 || comments > 0 || up > 0
+}
+
+function ofText<Value extends string>(
+  rule: string,
+  read: (value: string, directory: string) => Value | undefined,
+): SettingKind<Value> {
+  return {
+    rule,
+    fromText: read,
+    fromJson: (value, directory) => (typeof value === 'string' ? read(value, directory) : undefined),
+  }
+}
+
+/** The value, or undefined where the text is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

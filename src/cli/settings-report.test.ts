@@ -1,0 +1,50 @@
+/**
+ * What is shown of settings, and that README.md shows the same.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { packageDirectory } from './package-info.js'
+import { readSettings } from './read-settings.js'
+import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-report.js'
+import { fileKeyOf, otherVariables, settingNames, variableOf } from './settings-table.js'
+
+const key = 'a-key-that-nobody-may-see'
+const effective = readSettings({
+  flags: {},
+  env: { UNDERSTUDY_API_KEYS: `${key},another-such-key` },
+  directory: '/nowhere',
+})
+
+test('a report counts keys and names them by fingerprint, and never shows one', () => {
+  const report = reportSettings(effective)
+  expect(report['apiKeys']).toMatchObject({
+    value: { count: 2, sha256: [expect.stringMatching(/^[0-9a-f]{12}$/), expect.any(String)] },
+    origin: 'UNDERSTUDY_API_KEYS',
+  })
+  for (const text of [JSON.stringify(report), settingsAsText(report)]) {
+    expect(text).not.toContain(key)
+    expect(text).not.toContain('another-such-key')
+  }
+})
+
+test('a report has a line for every setting of the server', () => {
+  const keys = settingNames.filter((name) => name !== 'apiKeysFile').map(fileKeyOf)
+  expect(Object.keys(reportSettings(effective))).toEqual(keys)
+  for (const name of keys) expect(settingsAsText(reportSettings(effective))).toContain(`\n${name} `)
+})
+
+test('the tables of README.md are the generated ones', () => {
+  const readme = readFileSync(join(packageDirectory, 'README.md'), 'utf8')
+  const [, tables] = /<!-- settings:begin -->\n([^]*?)<!-- settings:end -->/.exec(readme) ?? []
+  const ignore = '<!-- prettier-ignore-start -->\n\n'
+  const end = '\n<!-- prettier-ignore-end -->\n\n'
+  expect(tables).toBe(`\n${ignore}${settingsAsMarkdown()}${end}`)
+})
+
+test('the generated tables name every variable', () => {
+  const tables = settingsAsMarkdown()
+  for (const name of [...settingNames.map(variableOf), ...otherVariables.map((other) => other.name)]) {
+    expect(tables).toContain(`\`${name}\``)
+  }
+})

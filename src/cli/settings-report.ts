@@ -1,0 +1,111 @@
+/**
+ * Settings as people and programs read them: a table for the terminal, JSON, and the table in README.md.
+ * Secrets are shown by count and fingerprint.
+ */
+import type { Settings } from '../server/index.js'
+import { fingerprintOf } from './api-keys.js'
+import type { EffectiveSettings } from './read-settings.js'
+import {
+  fallbackWordsOf,
+  fileKeyOf,
+  flagOf,
+  inWords,
+  otherVariables,
+  settingNames,
+  settingsTable,
+  variableOf,
+  type SettingName,
+} from './settings-table.js'
+import { path } from './setting-kinds.js'
+import { formatTable } from './text-table.js'
+
+export interface SettingReport {
+  readonly value: unknown
+  readonly origin: string
+}
+
+/** Every setting of the server with its value and origin, by key of the JSON file; keys as fingerprints. */
+export function reportSettings({ settings, origins }: EffectiveSettings): Record<string, SettingReport> {
+  const names = settingNames.filter((name) => name !== 'apiKeysFile')
+  return Object.fromEntries(
+    names.map((name) => [
+      fileKeyOf(name),
+      { value: shownValue(settings, name), origin: originOf(origins, name) },
+    ]),
+  )
+}
+
+/** The report as a table for the terminal. */
+export function settingsAsText(report: Readonly<Record<string, SettingReport>>): string {
+  const rows = settingNames.flatMap((name) => {
+    const entry = report[fileKeyOf(name)]
+    return entry === undefined ? [] : [[fileKeyOf(name), valueInWords(name, entry.value), entry.origin]]
+  })
+  return formatTable(['setting', 'value', 'from'], rows)
+}
+
+/** The tables of README.md: settings, and variables that are none. */
+export function settingsAsMarkdown(): string {
+  const rows = settingNames.map((name) => [
+    `\`${fileKeyOf(name)}\``,
+    flagOf(name) === null ? '' : `\`${flagOf(name)}\``,
+    `\`${variableOf(name)}\``,
+    escapeCell(fallbackWordsOf(name)),
+    escapeCell(descriptionOf(name)),
+  ])
+  const others = otherVariables.map(({ name, description }) => [`\`${name}\``, escapeCell(description)])
+  return [
+    markdownTable(['Key in the file', 'Flag', 'Variable', 'Default', 'What it is'], rows),
+    markdownTable(['Other variables', 'What it is'], others),
+  ].join('\n')
+}
+
+function shownValue(settings: Settings, name: Exclude<SettingName, 'apiKeysFile'>): unknown {
+  if (name !== 'apiKeys') return settings[name] ?? null
+  return keyCount(settings)
+}
+
+function keyCount(settings: Settings): KeyCount {
+  return { count: settings.apiKeys.length, sha256: settings.apiKeys.map(fingerprintOf) }
+}
+
+interface KeyCount {
+  readonly count: number
+  readonly sha256: readonly string[]
+}
+
+function isKeyCount(value: unknown): value is KeyCount {
+  return typeof value === 'object' && value !== null && 'sha256' in value
+}
+
+function valueInWords(name: SettingName, value: unknown): string {
+  if (isKeyCount(value)) return keysInWords(value)
+  return value === null ? fallbackWordsOf(name) : inWords(value)
+}
+
+function keysInWords({ count, sha256 }: KeyCount): string {
+  return count === 0
+    ? 'none: serve makes one'
+    : `${count} with SHA-256 ${sha256.map((hash) => `${hash}…`).join(', ')}`
+}
+
+function originOf(origins: EffectiveSettings['origins'], name: SettingName): string {
+  const origin = origins.get(name) ?? 'default'
+  const fileOrigin = origins.get('apiKeysFile') ?? 'default'
+  if (name !== 'apiKeys' || fileOrigin === 'default') return origin
+  return origin === 'default' ? fileOrigin : `${origin}, ${fileOrigin}`
+}
+
+function descriptionOf(name: SettingName): string {
+  const { description, kind } = settingsTable[name]
+  return kind === path ? description : `${description} Must be ${kind.rule}.`
+}
+
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+  return `${lines.join('\n')}\n`
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|')
+}

@@ -1,0 +1,215 @@
+/**
+ * Every setting, once. Flags, environment variables, keys of the JSON file, `understudy config`, error messages
+ * and the table in README.md derive from these rows.
+ */
+import { resolve } from 'node:path'
+import type { LogLevel, Settings } from '../server/index.js'
+import { packageDirectory } from './package-info.js'
+import { integer, listOf, oneOf, path, text, weights, type SettingKind } from './setting-kinds.js'
+
+/** What can be set: the server's settings, and the file from which keys are read. */
+export interface Inputs extends Settings {
+  readonly apiKeysFile?: string
+}
+export type SettingName = keyof Inputs
+
+export interface SettingRow<Value> {
+  /** Kebab-case. `tls-cert` is the flag `--tls-cert`, the variable UNDERSTUDY_TLS_CERT and the key `tlsCert`. */
+  readonly word: string
+  readonly kind: SettingKind<Value>
+  /** The default; `directory` is the working directory. */
+  readonly fallback: (directory: string) => Value | undefined
+  /** The default in words, where its value differs from machine to machine or there is none. */
+  readonly fallbackWords?: string
+  readonly description: string
+  /** A secret has no flag, since anyone on the machine can list those, and is never printed. */
+  readonly secret?: true
+}
+
+const logLevels = [
+  'silent',
+  'fatal',
+  'error',
+  'warn',
+  'info',
+  'debug',
+  'trace',
+] as const satisfies readonly LogLevel[]
+
+/** Visible ASCII, since the key is the whole value of a header; no comma, since commas separate keys. */
+export const apiKeyForm = /^[\x21-\x2b\x2d-\x7e]{8,256}$/
+export const apiKeyRule = 'at least 8 visible ASCII characters without white space or commas'
+
+const mebibyte = 1024 * 1024
+// An image of 5 MiB must fit, or no upload could ever be taken.
+const imagesWaitingBytesMin = 8 * mebibyte
+
+export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Inputs[Name]> } = {
+  host: {
+    word: 'host',
+    kind: text('a host name or an IP address', /^[A-Za-z0-9._:-]{1,255}$/),
+    fallback: () => '127.0.0.1',
+    description: 'Address to listen on; `0.0.0.0` for all of IPv4.',
+  },
+  port: {
+    word: 'port',
+    kind: integer(0, 65_535),
+    fallback: () => 8080,
+    description: 'Port to listen on; 0 takes a free one.',
+  },
+  dataDir: {
+    word: 'data-dir',
+    kind: path,
+    fallback: (directory) => resolve(directory, 'data'),
+    fallbackWords: './data',
+    description: 'Directory of everything durable.',
+  },
+  modelsDir: {
+    word: 'models-dir',
+    kind: path,
+    fallback: () => resolve(packageDirectory, 'models'),
+    fallbackWords: '`models` beside the program',
+    description: 'Directory of the model packages.',
+  },
+  apiKeys: {
+    word: 'api-keys',
+    kind: listOf(`keys separated by commas, each ${apiKeyRule}, none twice`, apiKeyForm),
+    fallback: () => [],
+    fallbackWords: 'one is made at the first start',
+    description: 'Keys that clients may use.',
+    secret: true,
+  },
+  apiKeysFile: {
+    word: 'api-keys-file',
+    kind: path,
+    fallback: () => undefined,
+    fallbackWords: 'none',
+    description: 'File with further keys, one a line or separated by commas.',
+  },
+  tlsCertFile: {
+    word: 'tls-cert',
+    kind: path,
+    fallback: () => undefined,
+    fallbackWords: 'none: plain HTTP',
+    description: 'PEM file with the certificate and its chain.',
+  },
+  tlsKeyFile: {
+    word: 'tls-key',
+    kind: path,
+    fallback: () => undefined,
+    fallbackWords: 'none: plain HTTP',
+    description: 'PEM file with the private key.',
+  },
+  clockSkewMs: {
+    word: 'clock-skew-ms',
+    kind: integer(0, 300_000),
+    fallback: () => 2000,
+    description: 'How far in the future a `cycle_time` may be.',
+  },
+  cyclesWaitingMax: {
+    word: 'cycles-waiting-max',
+    kind: integer(1, 64),
+    fallback: () => 4,
+    description: 'Cycles that wait for their turn; one more is answered 503.',
+  },
+  bodyReadMsMax: {
+    word: 'body-read-ms-max',
+    kind: integer(100, 3_600_000),
+    fallback: () => 60_000,
+    description: 'Time for the whole body of a request to arrive.',
+  },
+  shutdownMsMax: {
+    word: 'shutdown-ms-max',
+    kind: integer(100, 600_000),
+    fallback: () => 4500,
+    description: 'Time from SIGTERM to the end of the process.',
+  },
+  executionProviders: {
+    word: 'execution-providers',
+    kind: listOf('a list of cpu, cuda, none twice', /^(cpu|cuda)$/),
+    fallback: () => ['cpu'],
+    description: 'Execution providers of ONNX Runtime in order of preference.',
+  },
+  intraOpThreads: {
+    word: 'intra-op-threads',
+    kind: integer(1, 256),
+    fallback: () => undefined,
+    fallbackWords: 'as the manifest says, else 2, or 1 on a single core',
+    description: 'Threads that one run of the model may use.',
+  },
+  predictMsMax: {
+    word: 'predict-ms-max',
+    kind: integer(100, 600_000),
+    fallback: () => 30_000,
+    description: 'Time for one run of the model.',
+  },
+  imagesWaitingBytesMax: {
+    word: 'images-waiting-bytes-max',
+    kind: integer(imagesWaitingBytesMin, 64 * 1024 * mebibyte),
+    fallback: () => 256 * mebibyte,
+    description: 'Bytes of uploaded images held in memory at a time.',
+  },
+  imageConcurrency: {
+    word: 'image-concurrency',
+    kind: integer(1, 64),
+    fallback: () => 2,
+    description: 'Images decoded at a time.',
+  },
+  logLevel: {
+    word: 'log-level',
+    kind: oneOf(logLevels),
+    fallback: () => 'info',
+    description: 'Least level that is logged.',
+  },
+  initialWeights: {
+    word: 'initial-weights',
+    kind: weights,
+    fallback: () => ({
+      version: 'initial',
+      weights: { views: 0.4, comments: 0.3, up: 0.3, downvote_share: 0 },
+    }),
+    description: 'Weights until others are put; JSON as in `PUT /v1/weights`.',
+  },
+}
+
+export const settingNames = Object.keys(settingsTable) as SettingName[]
+
+/** Variables that are no settings of the server. */
+export const otherVariables: readonly { readonly name: string; readonly description: string }[] = [
+  { name: 'UNDERSTUDY_CONFIG', description: 'JSON file with settings, as `--config`.' },
+  {
+    name: 'UNDERSTUDY_CODEC',
+    description:
+      '`native` or `reference`: the decoder of cycle bodies. Default: native where it can be loaded.',
+  },
+  { name: 'UNDERSTUDY_DEBUG', description: 'Any value: failures show their stack.' },
+]
+
+/** The environment variable of a setting. */
+export function variableOf(name: SettingName): string {
+  return `UNDERSTUDY_${settingsTable[name].word.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** The key of a setting in the JSON file; commander names a flag's value the same way. */
+export function fileKeyOf(name: SettingName): string {
+  return settingsTable[name].word.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** The flag of a setting, or null where it has none. */
+export function flagOf(name: SettingName): string | null {
+  return settingsTable[name].secret === true ? null : `--${settingsTable[name].word}`
+}
+
+/** The default as README and help show it. */
+export function fallbackWordsOf(name: SettingName): string {
+  const row = settingsTable[name]
+  if (row.fallbackWords !== undefined) return row.fallbackWords
+  return inWords(row.fallback(''))
+}
+
+/** A value as it would stand in a variable; null and undefined are `none`. */
+export function inWords(value: unknown): string {
+  if (value === null || value === undefined) return 'none'
+  if (Array.isArray(value)) return value.join(',')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,49 @@
+/**
+ * Widths in cells, with Korean text.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { cellWidth, fitCells, formatTable, padCells } from './text-table.js'
+
+test.each([
+  ['score', 5],
+  ['한글 제목', 9],
+  ['ㅋㅋㅋ', 6],
+  ['漢字', 4],
+  ['🎉!', 3],
+  ['e\u0301', 1],
+  ['～…', 3],
+])('%j takes %i cells', (text, cells) => {
+  expect(cellWidth(text)).toBe(cells)
+})
+
+const words = fc.string({ unit: fc.constantFrom('a', '1', ' ', '한', 'ㅠ', '漢', '🎉', '\n', '\u0301') })
+
+test('a fitted text never takes more cells than it may, and is whole where it fits', () => {
+  fc.assert(
+    fc.property(words, fc.integer({ min: 1, max: 20 }), (text, cells) => {
+      const fitted = fitCells(text, cells)
+      expect(cellWidth(fitted)).toBeLessThanOrEqual(cells)
+      expect(fitted).not.toContain('\n')
+      if (cellWidth(text.replaceAll('\n', ' ')) <= cells) expect(fitted).toBe(text.replaceAll('\n', ' '))
+    }),
+  )
+})
+
+test('a padded text takes exactly its cells, on either side', () => {
+  expect(padCells('한글', 6)).toBe('한글  ')
+  expect(padCells('한글', 6, 'left')).toBe('  한글')
+})
+
+test('columns of a table line up in cells, and numbers on the right', () => {
+  const table = formatTable(
+    ['제목', 'score'],
+    [
+      ['안녕하세요', '0.5'],
+      ['hello', '10.25'],
+    ],
+  )
+  expect(table).toBe(
+    ['제목        score', '──────────  ─────', '안녕하세요    0.5', 'hello       10.25', ''].join('\n'),
+  )
+})
