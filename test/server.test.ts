@@ -114,13 +114,15 @@ test('kill -9 in a storm of cycles loses no 200 and leaves no cycle by halves', 
     }),
   )
   const acknowledged = new Map<string, string>()
-  const kills: Promise<unknown>[] = []
+  const kills = new Set<Promise<unknown>>()
   const queue = [...bodies]
   const worker = async (): Promise<void> => {
-    for (let body = queue.shift(); body !== undefined && kills.length === 0; body = queue.shift()) {
+    while (kills.size === 0) {
+      const body = queue.shift()
+      if (body === undefined) return
       const reply = await server.postCycle(body).catch(() => null)
       if (reply?.status === 200) acknowledged.set(body.cycle_id, reply.text)
-      if (acknowledged.size >= 20 && kills.length === 0) kills.push(server.kill('SIGKILL'))
+      if (acknowledged.size >= 20) kills.add(server.kill('SIGKILL'))
     }
   }
   await Promise.all([worker(), worker(), worker(), worker()])

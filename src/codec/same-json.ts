@@ -20,7 +20,7 @@ function exactParse(text: Buffer): unknown {
     if (typeof value !== 'number' || context?.source === undefined) return value
     return isExact(value, context.source) ? value : new Decimal(canonicalDecimal(context.source))
   }
-  return JSON.parse(text.toString('utf8'), revive as (key: string, value: unknown) => unknown)
+  return JSON.parse(text.toString('utf8'), revive)
 }
 
 /** Up to 15 digits, different decimals are different doubles, unless they overflow or vanish. */

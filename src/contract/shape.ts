@@ -42,7 +42,7 @@ export { isDateTime }
 const conditionForm = /Required when `(\w+)` is `(\w+)`\./
 
 /** JSON schemas (OpenAPI 3.1) of the request bodies. */
-export const requestSchemas = typia.json.schemas<[CycleRequest, OutcomesRequest, WeightsRequest], '3.1'>()
+export const requestSchemas = typia.json.schemas<[CycleRequest, OutcomesRequest, WeightsRequest]>()
 
 export const cycleShape = objectShape('CycleRequest')
 export const outcomesShape = objectShape('OutcomesRequest')
