@@ -83,24 +83,26 @@ function planColumn(column: NumberColumn, rowCount: number): Plan {
   if (column.length < rowCount) throw new Error(`a column of ${column.length} rows in a table of ${rowCount}`)
   let min = Infinity
   let max = -Infinity
-  let integers = true
+  let whole = true
   let nulls = 0
   for (let row = 0; row < rowCount; row++) {
     const value = column[row] as number
-    if (value !== value) {
-      nulls++
-      continue
+    if (value >= min && value <= max) {
+      if (whole && Math.floor(value) !== value) whole = false
+    } else if (value !== value) nulls++
+    else {
+      if (value < min) min = value
+      if (value > max) max = value
+      if (Math.floor(value) !== value) whole = false
     }
-    if (value < min) min = value
-    if (value > max) max = value
-    if (!Number.isSafeInteger(value)) integers = false
   }
   if (nulls === rowCount) return { kind: kind.constant, base: NaN, dataBytes: 0 }
   if (nulls === 0 && min === max) return { kind: kind.constant, base: min, dataBytes: 0 }
   const range = max - min
-  if (integers && range < 0xff) return { kind: kind.offset8, base: min, dataBytes: rowCount }
-  if (integers && range < 0xffff) return { kind: kind.offset16, base: min, dataBytes: rowCount * 2 }
-  if (integers && range < 0xffffffff) return { kind: kind.offset32, base: min, dataBytes: rowCount * 4 }
+  const offsets = whole && Number.isSafeInteger(min) && Number.isSafeInteger(max)
+  if (offsets && range < 0xff) return { kind: kind.offset8, base: min, dataBytes: rowCount }
+  if (offsets && range < 0xffff) return { kind: kind.offset16, base: min, dataBytes: rowCount * 2 }
+  if (offsets && range < 0xffffffff) return { kind: kind.offset32, base: min, dataBytes: rowCount * 4 }
   return { kind: kind.float64, base: 0, dataBytes: rowCount * 8 }
 }
 
@@ -113,14 +115,32 @@ function writeData(
 ): void {
   if (plan.kind === kind.constant) return
   const data = dataView(buffer, at, plan.kind, rowCount)
-  if (data instanceof Float64Array) {
-    for (let row = 0; row < rowCount; row++) data[row] = column[row] as number
-    return
-  }
-  const nullOffset = 2 ** (data.BYTES_PER_ELEMENT * 8) - 1
-  for (let row = 0; row < rowCount; row++) {
+  if (data instanceof Float64Array)
+    data.set(column.length === rowCount ? column : column.subarray(0, rowCount))
+  else if (data instanceof Uint8Array) writeOffsets8(data, column, plan.base)
+  else if (data instanceof Uint16Array) writeOffsets16(data, column, plan.base)
+  else writeOffsets32(data, column, plan.base)
+}
+
+// Three of one kind: a loop that sees one type of array runs several times as fast as one that sees all.
+function writeOffsets8(data: Uint8Array, column: NumberColumn, base: number): void {
+  for (let row = 0; row < data.length; row++) {
     const value = column[row] as number
-    data[row] = value !== value ? nullOffset : value - plan.base
+    data[row] = value !== value ? 0xff : value - base
+  }
+}
+
+function writeOffsets16(data: Uint16Array, column: NumberColumn, base: number): void {
+  for (let row = 0; row < data.length; row++) {
+    const value = column[row] as number
+    data[row] = value !== value ? 0xffff : value - base
+  }
+}
+
+function writeOffsets32(data: Uint32Array, column: NumberColumn, base: number): void {
+  for (let row = 0; row < data.length; row++) {
+    const value = column[row] as number
+    data[row] = value !== value ? 0xffffffff : value - base
   }
 }
 

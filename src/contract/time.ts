@@ -99,8 +99,9 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   return Date.UTC(year + 400, month - 1, day) / DAY_MS - 146_097
 }
 
+/** Never negative. By division: `%` of large doubles takes several times as long, and times are large doubles. */
 function modulo(value: number, base: number): number {
-  return ((value % base) + base) % base
+  return value - Math.floor(value / base) * base
 }
 
 /** Digits beyond the millisecond as a fraction of it; never 0 unless all digits are, never 1. */

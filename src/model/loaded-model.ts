@@ -64,9 +64,12 @@ export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
     get available() {
       return host.available
     },
-    async predict(inputs: ScoringInputs): Promise<HeadColumns> {
+    async predict(inputs: ScoringInputs, onFeatures?: () => void): Promise<HeadColumns> {
       if (inputs.count === 0) return headColumns(heads, () => new Float32Array(0))
-      const columns = await host.run(inputs.count, (matrix) => fillFeatures(features, inputs, matrix))
+      const columns = await host.run(inputs.count, (matrix) => {
+        fillFeatures(features, inputs, matrix)
+        onFeatures?.()
+      })
       checkHeads(heads, columns)
       return headColumns(heads, (index) => columns[index] as Float32Array)
     },

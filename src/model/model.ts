@@ -13,9 +13,9 @@ export interface Model {
   readonly provider: string
   /**
    * One batch for all rows. Heads come as `inputs.count` float32 values each, finite and in 0..1. Rejects with a
-   * `ModelError` when the model fails or breaks that promise.
+   * `ModelError` when the model fails or breaks that promise. `onFeatures` is called when the features are computed.
    */
-  predict(inputs: ScoringInputs): Promise<HeadColumns>
+  predict(inputs: ScoringInputs, onFeatures?: () => void): Promise<HeadColumns>
 }
 
 /** The model, not the request, is at fault. */

@@ -71,12 +71,56 @@ export function postColumnsOf(list: readonly Column[]): PostColumns {
   }
 }
 
-/** Rows `keptRows` of `kept`, then rows `addedRows` of `added`, as columns of their own. */
+/** Rows of a column, in order. Knows where they follow each other, so that runs are copied and not rows. */
+export class Selection {
+  readonly count: number
+  readonly #rows: Uint32Array
+  /** First row and length of each run; null when runs are too short to be worth it. */
+  readonly #runs: readonly (readonly [start: number, length: number])[] | null
+
+  constructor(rows: Uint32Array) {
+    this.count = rows.length
+    this.#rows = rows
+    this.#runs = findRuns(rows)
+  }
+
+  /** Copies the selected rows of `source` to `target`, from row `at` on. */
+  copy<Kind extends Column>(source: Kind, target: Kind, at: number): void {
+    if (this.#runs === null) {
+      for (let row = 0; row < this.count; row++)
+        target[at + row] = source[this.#rows[row] as number] as number
+      return
+    }
+    let to = at
+    for (const [start, length] of this.#runs) {
+      target.set(source.subarray(start, start + length), to)
+      to += length
+    }
+  }
+}
+
+/** A `set` costs about as much as copying this many rows one by one. */
+const runLengthMin = 64
+
+function findRuns(rows: Uint32Array): [number, number][] | null {
+  const runs: [number, number][] = []
+  for (let at = 0; at < rows.length;) {
+    const start = rows[at] as number
+    let length = 1
+    while (at + length < rows.length && rows[at + length] === start + length) length++
+    runs.push([start, length])
+    at += length
+    if (runs.length * runLengthMin > rows.length + runLengthMin) return null
+  }
+  return runs
+}
+
+/** The rows selected of `kept`, then those of `added`, as columns of their own. */
 export function gatherPosts(
   kept: PostColumns,
-  keptRows: Uint32Array,
+  keptRows: Selection,
   added: PostColumns,
-  addedRows: Uint32Array,
+  addedRows: Selection,
 ): PostColumns {
   const join = <Kind extends Column>(a: Kind, b: Kind): Kind => gatherColumn(a, keptRows, b, addedRows)
   const joinAll = <Name extends string, Kind extends Column>(
@@ -94,14 +138,13 @@ export function gatherPosts(
   }
 }
 
-/** Rows `keptRows` of `kept` in a column of `count` rows; the rows after them are NaN, or 0 in integer columns. */
-export function gatherGroup<Kind extends Group>(kept: Kind, keptRows: Uint32Array, count: number): Kind {
+/** The rows selected of `kept` in columns of `count` rows; the rows after them are NaN, or 0 in integer columns. */
+export function gatherGroup<Kind extends Group>(kept: Kind, keptRows: Selection, count: number): Kind {
   return Object.fromEntries(
     Object.entries(kept).map(([name, column]) => {
       const gathered = allocateLike(column, count)
-      for (let row = 0; row < keptRows.length; row++)
-        gathered[row] = column[keptRows[row] as number] as number
-      if (gathered instanceof Float64Array) gathered.fill(NaN, keptRows.length)
+      keptRows.copy(column, gathered, 0)
+      if (gathered instanceof Float64Array) gathered.fill(NaN, keptRows.count)
       return [name, gathered]
     }),
   ) as Kind
@@ -109,26 +152,59 @@ export function gatherGroup<Kind extends Group>(kept: Kind, keptRows: Uint32Arra
 
 export function gatherColumn<Kind extends Column>(
   kept: Kind,
-  keptRows: Uint32Array,
+  keptRows: Selection,
   added: Kind,
-  addedRows: Uint32Array,
+  addedRows: Selection,
 ): Kind {
-  const column = allocateLike(kept, keptRows.length + addedRows.length)
-  for (let row = 0; row < keptRows.length; row++) column[row] = kept[keptRows[row] as number] as number
-  for (let row = 0; row < addedRows.length; row++)
-    column[keptRows.length + row] = added[addedRows[row] as number] as number
+  const column = allocateLike(kept, keptRows.count + addedRows.count)
+  keptRows.copy(kept, column, 0)
+  addedRows.copy(added, column, keptRows.count)
   return column
 }
 
-/** Copies row `from` of `source` over row `to` of `target`, for the columns named. */
-export function copyRow<Name extends string>(
+/** Pairs of rows: from, to. */
+export class RowPairs {
+  readonly #rows: Uint32Array
+  readonly #slots: Uint32Array
+  #count = 0
+
+  constructor(countMax: number) {
+    this.#rows = new Uint32Array(countMax)
+    this.#slots = new Uint32Array(countMax)
+  }
+
+  add(row: number, slot: number): void {
+    this.#rows[this.#count] = row
+    this.#slots[this.#count++] = slot
+  }
+
+  rows(): Uint32Array {
+    return this.#rows.subarray(0, this.#count)
+  }
+
+  slots(): Uint32Array {
+    return this.#slots.subarray(0, this.#count)
+  }
+}
+
+/** Copies rows `from` of `source` over rows `to` of `target`, column by column, for the columns named. */
+export function moveRows<Name extends string>(
   names: readonly Name[],
-  source: Readonly<Record<Name, Column>>,
-  from: number,
-  target: Readonly<Record<Name, Column>>,
-  to: number,
+  source: Readonly<Record<Name, Float64Array>>,
+  from: Uint32Array,
+  target: Readonly<Record<Name, Float64Array>>,
+  to: Uint32Array,
 ): void {
-  for (const name of names) target[name][to] = source[name][from] as number
+  for (const name of names) moveColumnRows(source[name], from, target[name], to)
+}
+
+function moveColumnRows(
+  source: Float64Array,
+  from: Uint32Array,
+  target: Float64Array,
+  to: Uint32Array,
+): void {
+  for (let i = 0; i < from.length; i++) target[to[i] as number] = source[from[i] as number] as number
 }
 
 /** A group with copies of all columns. */

@@ -3,23 +3,24 @@
  * the state and the cycle alone, and changes nothing. Read it first; the rest of the file serves it.
  */
 import {
-  compareInstants,
   counterNames,
   cycleIdOf,
   outcome,
   statusOk,
   type CycleColumns,
-  type Instant,
+  type EngagementColumns,
   type ReadingColumns,
   type SnapshotColumns,
 } from '../contract/index.js'
 import {
   copyGroup,
-  copyRow,
   gatherColumn,
   gatherGroup,
   gatherPosts,
+  moveRows,
   readingNames,
+  RowPairs,
+  Selection,
   snapshotColumnNames,
 } from './columns.js'
 import { planEntries, type Entries } from './entries.js'
@@ -143,16 +144,18 @@ function movePosts(
   position: number,
 ): PoolState {
   const { candidates } = cycle
-  const { keptSlots, enteredRows } = entries
-  const count = keptSlots.length + enteredRows.length
+  const { enteredRows } = entries
+  const kept = new Selection(entries.keptSlots)
+  const entered = new Selection(enteredRows)
+  const count = kept.count + entered.count
   const candidateGallery = candidates.gallery.map((request) => codes[request] as number)
-  const gallery = gatherColumn(pool.gallery, keptSlots, candidateGallery, enteredRows)
-  const postNo = gatherColumn(pool.postNo, keptSlots, candidates.postNo, enteredRows)
-  const enteredPosition = gatherGroup({ column: pool.enteredPosition }, keptSlots, count).column
-  const enteredRow = gatherGroup({ column: pool.enteredRow }, keptSlots, count).column
+  const gallery = gatherColumn(pool.gallery, kept, candidateGallery, entered)
+  const postNo = gatherColumn(pool.postNo, kept, candidates.postNo, entered)
+  const enteredPosition = gatherGroup({ column: pool.enteredPosition }, kept, count).column
+  const enteredRow = gatherGroup({ column: pool.enteredRow }, kept, count).column
   for (let i = 0; i < enteredRows.length; i++) {
-    enteredPosition[keptSlots.length + i] = position
-    enteredRow[keptSlots.length + i] = i
+    enteredPosition[kept.count + i] = position
+    enteredRow[kept.count + i] = i
   }
   return {
     count,
@@ -162,10 +165,10 @@ function movePosts(
     index: indexKeys(gallery, postNo),
     enteredPosition,
     enteredRow,
-    posts: gatherPosts(pool.posts, keptSlots, candidates, enteredRows),
-    latest: gatherGroup({ ...pool.latest }, keptSlots, count),
-    previous: gatherGroup({ ...pool.previous }, keptSlots, count),
-    snapshot: gatherGroup({ ...pool.snapshot }, keptSlots, count),
+    posts: gatherPosts(pool.posts, kept, candidates, entered),
+    latest: gatherGroup({ ...pool.latest }, kept, count),
+    previous: gatherGroup({ ...pool.previous }, kept, count),
+    snapshot: gatherGroup({ ...pool.snapshot }, kept, count),
     newestCycleMs: Math.max(pool.newestCycleMs, cycle.cycleAt.ms),
   }
 }
@@ -177,46 +180,55 @@ function movePosts(
 function keepReadings(next: PoolState, cycle: CycleColumns, readings: LatestRows): ReadingColumns {
   const { engagement } = cycle
   const { latest, previous } = next
-  const older: { slot: number; before: number[] }[] = []
+  const newer = new RowPairs(next.count)
+  const replacing = new RowPairs(next.count)
+  const older: number[] = []
   for (let slot = 0; slot < next.count; slot++) {
     const row = readings.rowOfSlot[slot] as number
     if (row < 0 || engagement.status[row] !== statusOk) continue
-    const at = readingAt(engagement, row)
-    if (isOlder(at, readingAt(latest, slot))) {
-      const between = isAfter(at, readingAt(previous, slot))
-      older.push({
-        slot,
-        before: readingNames.map((name) => (between ? (previous[name][slot] as number) : NaN)),
-      })
-      if (!isOlder(at, readingAt(previous, slot))) copyRow(readingNames, engagement, row, previous, slot)
-    } else {
-      if (isAfter(at, readingAt(latest, slot))) copyRow(readingNames, latest, slot, previous, slot)
-      copyRow(readingNames, engagement, row, latest, slot)
-    }
+    const order = compareReadings(engagement, row, latest, slot)
+    if (order > 0) newer.add(row, slot)
+    else if (order < 0) older.push(slot)
+    if (order >= 0) replacing.add(row, slot)
   }
-  if (older.length === 0) return previous
-  // An older reading than the newest is scored against what came before itself, not before the newest.
-  const before = copyGroup({ ...previous })
-  for (const { slot, before: values } of older)
-    readingNames.forEach((name, i) => (before[name][slot] = values[i] as number))
-  return before
+  const before = older.length === 0 ? null : keepOlderReadings(next, engagement, readings, older)
+  moveRows(readingNames, latest, newer.slots(), previous, newer.slots())
+  moveRows(readingNames, engagement, replacing.rows(), latest, replacing.slots())
+  if (before === null) return previous
+  const patched = copyGroup({ ...previous })
+  before.forEach((values, i) =>
+    readingNames.forEach((name, k) => (patched[name][older[i] as number] = values[k] as number)),
+  )
+  return patched
 }
 
-function readingAt(columns: ReadingColumns, row: number): Instant {
-  return { ms: columns.observedAtMs[row] as number, fraction: columns.observedAtFraction[row] as number }
+/**
+ * A reading older than the newest is scored against what came before itself. Gives those values, and keeps the reading
+ * as the one before the newest where it is that.
+ */
+function keepOlderReadings(
+  { previous }: PoolState,
+  engagement: EngagementColumns,
+  readings: LatestRows,
+  slots: readonly number[],
+): number[][] {
+  return slots.map((slot) => {
+    const row = readings.rowOfSlot[slot] as number
+    const order = compareReadings(engagement, row, previous, slot)
+    const before = readingNames.map((name) => (order > 0 ? (previous[name][slot] as number) : NaN))
+    if (order >= 0) for (const name of readingNames) previous[name][slot] = engagement[name][row] as number
+    return before
+  })
 }
 
-function snapshotAt(columns: SnapshotColumns, row: number): Instant {
-  return { ms: columns.snapshotAtMs[row] as number, fraction: columns.snapshotAtFraction[row] as number }
-}
-
-/** Later than `other`, or `other` is none. */
-function isAfter(at: Instant, other: Instant): boolean {
-  return Number.isNaN(other.ms) || compareInstants(at, other) > 0
-}
-
-function isOlder(at: Instant, other: Instant): boolean {
-  return !Number.isNaN(other.ms) && compareInstants(at, other) < 0
+/** Order in time of a reading and a kept one; a kept one that is none comes before everything. */
+function compareReadings(a: ReadingColumns, rowA: number, b: ReadingColumns, rowB: number): number {
+  const standing = b.observedAtMs[rowB] as number
+  if (Number.isNaN(standing)) return 1
+  return (
+    (a.observedAtMs[rowA] as number) - standing ||
+    (a.observedAtFraction[rowA] as number) - (b.observedAtFraction[rowB] as number)
+  )
 }
 
 /**
@@ -226,22 +238,32 @@ function isOlder(at: Instant, other: Instant): boolean {
 function keepSnapshots(next: PoolState, cycle: CycleColumns, snapshots: LatestRows): SnapshotColumns {
   const { candidateScores, cycleAt } = cycle
   const kept = next.snapshot
+  const replacing = new RowPairs(next.count)
   const tooNew: number[] = []
   for (let slot = 0; slot < next.count; slot++) {
     const row = snapshots.rowOfSlot[slot] as number
-    const standing = snapshotAt(kept, slot)
-    if (row >= 0 && !isOlder(snapshotAt(candidateScores, row), standing)) {
-      copyRow(snapshotColumnNames, candidateScores, row, kept, slot)
-    } else if (!Number.isNaN(standing.ms) && compareInstants(standing, cycleAt) > 0) tooNew.push(slot)
+    const ms = kept.snapshotAtMs[slot] as number
+    const fraction = kept.snapshotAtFraction[slot] as number
+    const standing = !Number.isNaN(ms)
+    if (row >= 0 && !(standing && isBefore(candidateScores, row, ms, fraction))) replacing.add(row, slot)
+    else if (standing && (ms - cycleAt.ms || fraction - cycleAt.fraction) > 0) tooNew.push(slot)
   }
+  moveRows(snapshotColumnNames, candidateScores, replacing.rows(), kept, replacing.slots())
   if (tooNew.length === 0) return kept
   const used = copyGroup({ ...kept })
   for (const slot of tooNew) {
     const row = snapshots.rowOfSlot[slot] as number
-    if (row >= 0) copyRow(snapshotColumnNames, candidateScores, row, used, slot)
-    else for (const name of snapshotColumnNames) used[name][slot] = NaN
+    for (const name of snapshotColumnNames)
+      used[name][slot] = row < 0 ? NaN : (candidateScores[name][row] as number)
   }
   return used
+}
+
+function isBefore(snapshots: SnapshotColumns, row: number, ms: number, fraction: number): boolean {
+  return (
+    ((snapshots.snapshotAtMs[row] as number) - ms ||
+      (snapshots.snapshotAtFraction[row] as number) - fraction) < 0
+  )
 }
 
 /** Engagement of posts that are not pending: removed ones are left out, with a warning; the rest is unknown. */

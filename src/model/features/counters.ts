@@ -5,6 +5,7 @@ import { counterNames, type CounterName } from '../../contract/index.js'
 import { counter } from './columns.js'
 import type { Feature, Fill } from './feature.js'
 import { logCount, missingFlag, ratio } from './fills.js'
+import { logOnePlus } from './count-log.js'
 
 export const counterFeatures: readonly Feature[] = [
   ...counterNames.map((name) => ({
@@ -71,6 +72,6 @@ function fillVotesLog(...[inputs, out, first, stride]: Parameters<Fill>): void {
   for (let row = 0, at = first; row < inputs.count; row++, at += stride) {
     const reading = inputs.readings[row] as number
     const votes = (up[reading] as number) + (down[reading] as number)
-    out[at] = votes > 0 ? Math.log1p(votes) : 0
+    out[at] = votes > 0 ? logOnePlus(votes) : 0
   }
 }

@@ -4,13 +4,14 @@
  */
 import type { Column } from './columns.js'
 import type { Fill } from './feature.js'
+import { logOnePlus } from './count-log.js'
 
 export const hourMs = 3_600_000
 export const minuteMs = 60_000
 
 /** log(|x|) with the sign of x, so that shrinking counters keep their direction. */
 export function signedLog(x: number): number {
-  return x < 0 ? -Math.log1p(-x) : Math.log1p(x)
+  return x < 0 ? -logOnePlus(-x) : logOnePlus(x)
 }
 
 /** log(x); 0 where x is missing. */
@@ -20,7 +21,7 @@ export function logCount(column: Column): Fill {
     const index = inputs[column.by]
     for (let row = 0, at = first; row < inputs.count; row++, at += stride) {
       const value = values[index[row] as number] as number
-      out[at] = value > 0 ? Math.log1p(value) : 0
+      out[at] = value > 0 ? logOnePlus(value) : 0
     }
   }
 }
@@ -106,7 +107,7 @@ export function logHoursBetween(from: Column, until: Column | 'cycle'): Fill {
     for (let row = 0, at = first; row < inputs.count; row++, at += stride) {
       const end = ends === null ? cycleAtMs : (ends[endIndex[row] as number] as number)
       const hours = (end - (starts[startIndex[row] as number] as number)) / hourMs
-      out[at] = hours > 0 ? Math.log1p(hours) : 0
+      out[at] = hours > 0 ? logOnePlus(hours) : 0
     }
   }
 }

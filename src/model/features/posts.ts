@@ -5,6 +5,7 @@ import { galleryTypeCodes, sourceCodes } from '../../contract/index.js'
 import { imagesStored, post } from './columns.js'
 import type { Feature, Fill } from './feature.js'
 import { equalFlag, logCount, positiveFlag, presentFlag } from './fills.js'
+import { logOnePlus } from './count-log.js'
 
 export const postFeatures: readonly Feature[] = [
   ...sourceCodes.map((source, code) => ({
@@ -91,7 +92,7 @@ function fillOutstanding(...[inputs, out, first, stride]: Parameters<Fill>): voi
   for (let row = 0, at = first; row < inputs.count; row++, at += stride) {
     const slot = inputs.slots[row] as number
     const outstanding = imagesDue(inputs, slot) - (inputs.imagesStored[slot] as number)
-    out[at] = outstanding > 0 ? Math.log1p(outstanding) : 0
+    out[at] = outstanding > 0 ? logOnePlus(outstanding) : 0
   }
 }
 

@@ -6,6 +6,7 @@ import { counterNames, type CounterName } from '../../contract/index.js'
 import { previousAt } from './columns.js'
 import type { Feature, Fill } from './feature.js'
 import { hourMs, minuteMs, presentFlag, signedLog } from './fills.js'
+import { logOnePlus } from './count-log.js'
 
 /** Readings closer than this count as this far apart: one vote in a millisecond is no rate of 3.6 million. */
 const hoursBetweenMin = 1 / 60
@@ -61,7 +62,7 @@ function fillPreviousMinutes(...[inputs, out, first, stride]: Parameters<Fill>):
   for (let row = 0, at = first; row < inputs.count; row++, at += stride) {
     const spanMs =
       (now[inputs.readings[row] as number] as number) - (before[inputs.slots[row] as number] as number)
-    out[at] = spanMs > 0 ? Math.log1p(Math.min(spanMs / minuteMs, minutesMax)) : 0
+    out[at] = spanMs > 0 ? logOnePlus(Math.min(spanMs / minuteMs, minutesMax)) : 0
   }
 }
 
@@ -125,7 +126,7 @@ function rateBetween(difference: number, spanMs: number): number {
 
 /** NaN where something is missing. A post created after its reading has lived for the least time there is. */
 function rateOfLife(value: number, lifeMs: number): number {
-  return Math.log1p(value / Math.max(lifeMs / hourMs, hoursOfLifeMin))
+  return logOnePlus(value / Math.max(lifeMs / hourMs, hoursOfLifeMin))
 }
 
 function gainedPerView(name: string, part: CounterName): Feature {

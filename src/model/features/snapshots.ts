@@ -7,6 +7,7 @@ import type { ScoringInputs } from '../../pool/index.js'
 import { snapshotAt } from './columns.js'
 import type { Feature, Fill } from './feature.js'
 import { logHoursBetween, presentFlag } from './fills.js'
+import { logOnePlus } from './count-log.js'
 
 /** Counters that come in three parts. */
 type PartedName = 'recommend_up_cnt' | 'comment_cnt' | 'hit_cnt' | 'sitebest_cnt'
@@ -62,7 +63,7 @@ function logOf(name: SnapshotName): Feature {
       for (let row = 0, at = first; row < inputs.count; row++, at += stride) {
         const slot = inputs.slots[row] as number
         const value = values[slot] as number
-        out[at] = value > 0 && isPresent(snapshotAtMs, slot) ? Math.log1p(value) : 0
+        out[at] = value > 0 && isPresent(snapshotAtMs, slot) ? logOnePlus(value) : 0
       }
     },
   }
@@ -79,10 +80,11 @@ function fillHeight(...[inputs, out, first, stride]: Parameters<Fill>): void {
 
 function totalLog(name: PartedName): Fill {
   return (inputs, out, first, stride) => {
-    const columns = inputs.snapshot
+    const { snapshotAtMs } = inputs.snapshot
+    const [pc, mobile, app] = partsOf(inputs.snapshot, name)
     for (let row = 0, at = first; row < inputs.count; row++, at += stride) {
       const slot = inputs.slots[row] as number
-      out[at] = isPresent(columns.snapshotAtMs, slot) ? Math.log1p(total(columns, name, slot)) : 0
+      out[at] = isPresent(snapshotAtMs, slot) ? logOnePlus(total(pc, mobile, app, slot)) : 0
     }
   }
 }
@@ -93,23 +95,28 @@ function partShare(name: PartedName, part: Part, partName: string): Feature {
     formula: `${name}${part} / (${name} + ${name}_m + ${name}_a), a null part being 0; 0 for a total of 0`,
     missing: 0,
     fill: (inputs, out, first, stride) => {
-      const columns = inputs.snapshot
-      const parts = columns[`${name}${part}`]
+      const { snapshotAtMs } = inputs.snapshot
+      const [pc, mobile, app] = partsOf(inputs.snapshot, name)
+      const parts = part === '_m' ? mobile : app
       for (let row = 0, at = first; row < inputs.count; row++, at += stride) {
         const slot = inputs.slots[row] as number
         const value = parts[slot] as number
-        out[at] = value > 0 && isPresent(columns.snapshotAtMs, slot) ? value / total(columns, name, slot) : 0
+        out[at] = value > 0 && isPresent(snapshotAtMs, slot) ? value / total(pc, mobile, app, slot) : 0
       }
     },
   }
 }
 
-function total(columns: Columns, name: PartedName, slot: number): number {
-  return (
-    orZero(columns[name][slot] as number) +
-    orZero(columns[`${name}_m`][slot] as number) +
-    orZero(columns[`${name}_a`][slot] as number)
-  )
+/** Columns of a counter's three parts. Looked up once a column: a name put together costs more than a logarithm. */
+function partsOf(
+  columns: Columns,
+  name: PartedName,
+): [pc: Float64Array, mobile: Float64Array, app: Float64Array] {
+  return [columns[name], columns[`${name}_m`], columns[`${name}_a`]]
+}
+
+function total(pc: Float64Array, mobile: Float64Array, app: Float64Array, slot: number): number {
+  return orZero(pc[slot] as number) + orZero(mobile[slot] as number) + orZero(app[slot] as number)
 }
 
 function orZero(value: number): number {
