@@ -21,6 +21,11 @@ export interface ResponseColumns {
 
 /** The response as JSON in UTF-8. */
 export function encodeResponse(response: ResponseColumns): Uint8Array {
+  return Buffer.from(`${responseHead(response)}${resultRows(response).join(',')}]}`)
+}
+
+/** Everything before the first row. */
+export function responseHead(response: ResponseColumns): string {
   const head = JSON.stringify({
     cycle_id: response.cycleId,
     cycle_time: response.cycleTime,
@@ -32,10 +37,11 @@ export function encodeResponse(response: ResponseColumns): Uint8Array {
     missing_feature_share: response.missingFeatureShare,
     warnings: response.warnings,
   })
-  return Buffer.from(`${head.slice(0, -1)},"results":[${resultRows(response).join(',')}]}`)
+  return `${head.slice(0, -1)},"results":[`
 }
 
-const outcomeTexts = outcomeCodes.map(({ status, reason }) =>
+/** What follows the key of a row, by outcome. A scored row goes on with its numbers. */
+export const outcomeTexts = outcomeCodes.map(({ status, reason }) =>
   status === 'scored'
     ? ',"status":"scored","score":'
     : `,"status":"${status}","score":null${reason === null ? '' : `,"reason":"${reason}"`}}`,

@@ -1,6 +1,14 @@
 /**
  * Bytes ⇄ columns: cycle bodies and responses on the wire, packed columns on the disk.
  */
+export {
+  bodyBufferBytes,
+  loadCodec,
+  referenceCodec,
+  type Codec,
+  type CodecChoice,
+  type DecodedCycle,
+} from './codec.js'
 export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
 export { parseJson } from './json-text.js'

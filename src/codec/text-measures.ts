@@ -1,6 +1,6 @@
 /**
- * Measures a title or a body: how many code points of which kind (see `textMeasureNames`). One pass; the fingerprint
- * covers every code point, the counts leave markup out where the text is HTML.
+ * Measures a title or a body: how many code points of which kind (see `textMeasureNames`). The counts leave markup out
+ * where the text is HTML; the fingerprint covers every byte of the text in UTF-8, markup included.
  */
 import { textMeasureNames, type TextColumns, type TextMeasureName } from '../contract/index.js'
 
@@ -23,8 +23,6 @@ export function measureText(text: string, html: boolean, columns: TextColumns, r
       point = text.codePointAt(at) as number
       if (point > 0xffff) at++
     }
-    m.fingerprintLow = Math.imul(m.fingerprintLow ^ point, 0x01000193) >>> 0
-    m.fingerprintHigh = (Math.imul(m.fingerprintHigh, 0x85ebca6b) + point + 1) >>> 0
     if (markupStart >= 0) {
       if (point === 0x3e) {
         countMarkup(m, text, markupStart)
@@ -42,13 +40,43 @@ export function measureText(text: string, html: boolean, columns: TextColumns, r
       countPoint(m, point)
     }
   }
+  fingerprint(text, m)
   for (const name of textMeasureNames) columns[name][row] = m[name]
 }
 
 function emptyMeasures(): TextMeasures {
-  const measures = Object.fromEntries(textMeasureNames.map((name) => [name, 0])) as TextMeasures
-  measures.fingerprintLow = 0x811c9dc5
-  return measures
+  return Object.fromEntries(textMeasureNames.map((name) => [name, 0])) as TextMeasures
+}
+
+const laneSeeds = [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344] as const
+const blockBytes = 16
+
+/**
+ * Four lanes of 32 bits, each over every fourth little-endian word of the UTF-8 bytes (the last block of 16 filled up
+ * with zeros), folded into two halves in opposite orders. Over bytes and in lanes, because native code reads words
+ * faster than code points. Half of a surrogate pair counts as U+FFFD.
+ */
+function fingerprint(text: string, m: TextMeasures): void {
+  const bytes = Buffer.byteLength(text)
+  const padded = Buffer.alloc(Math.ceil(bytes / blockBytes) * blockBytes)
+  padded.write(text)
+  const lanes = Int32Array.from(laneSeeds)
+  for (let at = 0; at < padded.length; at += 4) {
+    const lane = (at >> 2) & 3
+    lanes[lane] = rotate(Math.imul((lanes[lane] as number) ^ padded.readInt32LE(at), 0x9e3779b1), 13)
+  }
+  let low = bytes
+  let high = bytes
+  for (let lane = 0; lane < 4; lane++) {
+    low = rotate(Math.imul(low ^ (lanes[lane] as number), 0x85ebca6b), 15)
+    high = rotate(Math.imul(high ^ (lanes[3 - lane] as number), 0xc2b2ae35), 17)
+  }
+  m.fingerprintLow = low >>> 0
+  m.fingerprintHigh = high >>> 0
+}
+
+function rotate(word: number, bits: number): number {
+  return (word << bits) | (word >>> (32 - bits))
 }
 
 function countPoint(m: TextMeasures, point: number): void {

@@ -1,0 +1,41 @@
+# The native codec: sources of ours and the C++ sources inside the npm package simdjson (its own addon is not built).
+{
+  "variables": {
+    "simdjson_dir": "node_modules/simdjson/simdjson/src",
+  },
+  "targets": [
+    {
+      "target_name": "understudy_codec",
+      "sources": [
+        "src/codec/native/addon.cc",
+        "src/codec/native/column_layout.cc",
+        "src/codec/native/date_time.cc",
+        "src/codec/native/decoder.cc",
+        "src/codec/native/fingerprint.cc",
+        "src/codec/native/float_text.cc",
+        "src/codec/native/js_decoder.cc",
+        "src/codec/native/js_response_rows.cc",
+        "src/codec/native/key_table.cc",
+        "src/codec/native/plan.cc",
+        "src/codec/native/response_rows.cc",
+        "src/codec/native/scalars.cc",
+        "src/codec/native/structural_index.cc",
+        "src/codec/native/text_measures.cc",
+        "<(simdjson_dir)/simdjson.cpp",
+      ],
+      "include_dirs": ["<(simdjson_dir)", "node_modules/node-addon-api"],
+      "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS"],
+      "cflags!": ["-fno-exceptions", "-O2"],
+      "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17", "-std=gnu++20", "-O2"],
+      # Vectors of 32 bytes stay inside one file, so that their calling convention may be what the machine has.
+      "cflags_cc": ["-std=c++17", "-O3", "-fvisibility=hidden", "-Wno-psabi"],
+      "xcode_settings": {
+        "CLANG_CXX_LANGUAGE_STANDARD": "c++17",
+        "GCC_ENABLE_CPP_EXCEPTIONS": "YES",
+        "GCC_OPTIMIZATION_LEVEL": "3",
+        "GCC_SYMBOLS_PRIVATE_EXTERN": "YES",
+        "MACOSX_DEPLOYMENT_TARGET": "11.0",
+      },
+    },
+  ],
+}

@@ -1,0 +1,191 @@
+/**
+ * The native codec against the reference: the same columns, the same bytes, or no opinion. `DIFFERENTIAL_CASES` makes
+ * the run longer, `DIFFERENTIAL_SEED` starts it elsewhere; a failure names the seed of its case.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { mutatedBody, validBody } from '../../test/fuzz/cycle-bodies.js'
+import { Random } from '../../test/fuzz/random.js'
+import { randomResponse } from '../../test/fuzz/responses.js'
+import { outcomeCodes, ServiceError, textMeasureNames } from '../contract/index.js'
+import { bodyBufferBytes, nativeCodec } from './codec.js'
+import { decodeCycle } from './decode-cycle.js'
+import { encodeResponse } from './encode-response.js'
+import { loadAddon, type NativeAddon } from './native-addon.js'
+import { createNativeDecode, type ReleasableColumns } from './native-decode.js'
+import { createNativeEncode } from './native-encode.js'
+
+const caseCount = Number(process.env['DIFFERENTIAL_CASES'] ?? 4000)
+const firstSeed = Number(process.env['DIFFERENTIAL_SEED'] ?? 1)
+const timeoutMs = 3_600_000
+
+function addonOrNull(): NativeAddon | null {
+  try {
+    return loadAddon()
+  } catch {
+    return null
+  }
+}
+
+const built = addonOrNull()
+const addon = built as NativeAddon
+
+/** Columns without their release, which the reference has not. */
+function plain(columns: ReleasableColumns): object {
+  return Object.fromEntries(Object.entries(columns).filter(([name]) => name !== 'release'))
+}
+
+function referenceAnswer(body: Uint8Array): object | ServiceError {
+  try {
+    return decodeCycle(body)
+  } catch (error) {
+    if (error instanceof ServiceError) return error
+    throw error
+  }
+}
+
+/** The body at the start of a buffer that goes on behind it, filled with what would prolong any token. */
+function padded(body: Uint8Array, filler: number): Uint8Array {
+  const buffer = new Uint8Array(bodyBufferBytes(body.length)).fill(filler)
+  buffer.set(body)
+  return buffer.subarray(0, body.length)
+}
+
+describe.skipIf(built === null)('native decoder (skipped when the addon is not built)', () => {
+  test('every valid cycle is decoded natively, with the columns of the reference', () => {
+    const decode = createNativeDecode(addon)
+    for (let seed = firstSeed; seed < firstSeed + caseCount / 4; seed++) {
+      const body = validBody(new Random(seed))
+      const columns = decode(body)
+      // A title with half of a surrogate pair in it cannot come from these bodies: nothing else is left to the reference.
+      if (typeof columns === 'number')
+        throw new Error(`seed ${seed}: ${String(addon.errorSentences[columns])}`)
+      if (!isDeepStrictEqual(plain(columns), decodeCycle(body)))
+        throw new Error(`seed ${seed}: other columns`)
+      columns.release()
+    }
+  })
+
+  test('a mutated cycle gives the columns of the reference or is left to it', { timeout: timeoutMs }, () => {
+    const decode = createNativeDecode(addon)
+    const counts = { acceptedByBoth: 0, acceptedByReference: 0, refusedByBoth: 0 }
+    for (let seed = firstSeed; seed < firstSeed + caseCount; seed++) {
+      const random = new Random(seed)
+      const body = mutatedBody(random)
+      const columns = decode(
+        random.chance(0.5) ? padded(body, random.pick([0x30, 0x22, 0x7d, 0xff, 0x20])) : body,
+      )
+      const expected = referenceAnswer(body)
+      if (typeof columns === 'number') {
+        counts[expected instanceof ServiceError ? 'refusedByBoth' : 'acceptedByReference']++
+        continue
+      }
+      if (!isDeepStrictEqual(plain(columns), expected)) {
+        throw new Error(`seed ${seed}: native code accepts ${body.toString().slice(0, 4000)}`, {
+          cause: expected,
+        })
+      }
+      columns.release()
+      counts.acceptedByBoth++
+    }
+    console.log(`${caseCount} mutated cycles from seed ${firstSeed}: ${JSON.stringify(counts)}`)
+    // Leaving everything to the reference would pass all of the above.
+    expect(counts.acceptedByBoth).toBeGreaterThan(caseCount / 5)
+    expect(counts.refusedByBoth).toBeGreaterThan(caseCount / 5)
+    expect(counts.acceptedByReference).toBeLessThan(counts.acceptedByBoth / 2)
+  })
+
+  test('what native code leaves alone is answered or refused as the reference does', () => {
+    const codec = nativeCodec(addon)
+    const answer = (decode: () => object): unknown => {
+      try {
+        return decode()
+      } catch (error) {
+        return (error as ServiceError).toRecord()
+      }
+    }
+    for (const body of ['', '{', '[]', '{"cycle_id":1}', '\ufeff{}', '{}{}']) {
+      const bytes = Buffer.from(body)
+      expect(answer(() => codec.decodeCycle(bytes))).toEqual(answer(() => decodeCycle(bytes)))
+    }
+  })
+
+  test('columns keep their values until they are released, whatever is decoded meanwhile', () => {
+    const decode = createNativeDecode(addon)
+    const cases = Array.from({ length: 20 }, (_, index) => {
+      const body = validBody(new Random(firstSeed + index))
+      return { columns: decode(body) as ReleasableColumns, expected: decodeCycle(body) }
+    })
+    for (const { columns, expected } of cases) expect(plain(columns)).toEqual(expected)
+    for (const { columns } of cases) columns.release()
+  })
+
+  test('more candidates than expected get room, and later cycles still agree', () => {
+    const decode = createNativeDecode(addon)
+    const one = JSON.parse(validBody(new Random(5)).toString()) as { candidates: object[] }
+    const row = { gall_id: 'a', post_no: 1, title: 't', created_at: null, extracted_at: null, source: 'vote', manual_flag: 0, images_in_post: 0 } // prettier-ignore
+    for (const count of [1024, 1025, 70_000, 3]) {
+      const candidates = Array.from({ length: count }, (_, index) => ({
+        ...row,
+        gall_id: `g${index}`,
+        post_no: index + 1,
+      }))
+      const body = Buffer.from(JSON.stringify({ ...one, candidates }))
+      const columns = decode(body) as ReleasableColumns
+      expect(isDeepStrictEqual(plain(columns), decodeCycle(body))).toBe(true)
+      columns.release()
+    }
+  })
+
+  test('a list beyond its cap is left to the reference', () => {
+    const decode = createNativeDecode(addon)
+    const cycle = JSON.parse(validBody(new Random(5)).toString()) as object
+    const row = { gall_id: 'a', post_no: 1, reason: 'hidden', decided_at: '2026-01-05T00:00:00Z' }
+    const bodyOf = (count: number): Buffer =>
+      Buffer.from(JSON.stringify({ ...cycle, removals: Array(count).fill(row) }))
+    expect(typeof decode(bodyOf(5000))).toBe('object')
+    expect(typeof decode(bodyOf(5001))).toBe('number')
+  })
+
+  test('the addon names the text measures of the contract, in its order', () => {
+    expect(addon.textMeasureNames).toEqual([...textMeasureNames])
+    expect(bodyBufferBytes(0)).toBe(addon.bodyPaddingBytes)
+  })
+})
+
+describe.skipIf(built === null)('native encoder (skipped when the addon is not built)', () => {
+  test('every response has the bytes of the reference', { timeout: timeoutMs }, () => {
+    const encode = createNativeEncode(addon)
+    for (let seed = firstSeed; seed < firstSeed + caseCount / 4; seed++) {
+      const response = randomResponse(new Random(seed))
+      const bytes = encode(response)
+      if (bytes === null) throw new Error(`seed ${seed}: native code left a response of finite numbers alone`)
+      if (!Buffer.from(encodeResponse(response)).equals(bytes)) throw new Error(`seed ${seed}: other bytes`)
+    }
+  })
+
+  test('numbers that JSON does not have are left to the reference', () => {
+    const encode = createNativeEncode(addon)
+    const response = randomResponse(new Random(1))
+    const results = {
+      ...response.results,
+      count: 1,
+      outcome: Uint8Array.of(0),
+      gallery: Uint32Array.of(0),
+      galleries: ['a'],
+    }
+    const heads = { p_views: null, p_comments: null, p_up: null, downvote_share: null }
+    const postNo = Float64Array.of(1)
+    const answers = [NaN, Infinity, 0.5].map((score) =>
+      encode({ ...response, results: { ...results, postNo, heads, score: Float32Array.of(score) } }),
+    )
+    expect(answers.map((answer) => answer === null)).toEqual([true, true, false])
+    expect(
+      encode({
+        ...response,
+        results: { ...results, heads, score: Float32Array.of(1), postNo: Float64Array.of(1.5) },
+      }),
+    ).toBe(null)
+    expect(outcomeCodes[0].status).toBe('scored')
+  })
+})

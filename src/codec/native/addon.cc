@@ -1,0 +1,35 @@
+// The addon: what the native codec exports to JavaScript (see native-addon.ts for the types).
+#include <iterator>
+
+#include "error.h"
+#include "js_decoder.h"
+#include "js_response_rows.h"
+#include "napi.h"
+#include "text_measures.h"
+
+namespace understudy {
+
+namespace {
+
+template <size_t count>
+Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
+  Napi::Array array = Napi::Array::New(env, count);
+  for (uint32_t i = 0; i < count; i++) array.Set(i, Napi::String::New(env, list[i]));
+  return array;
+}
+
+Napi::Object start(Napi::Env env, Napi::Object exports) {
+  exports.Set("Decoder", js_decoder::define(env));
+  exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
+  exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
+  exports.Set("errorSentences", texts(env, decode_error_sentences));
+  exports.Set("textMeasureNames", texts(env, text_measure_names));
+  exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(understudy_codec, start)
+
+}  // namespace understudy

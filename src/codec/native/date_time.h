@@ -1,0 +1,22 @@
+// RFC 3339 date-times to instants, as contract/time.ts reads them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace understudy {
+
+/// Whole milliseconds since 1970, and what lies beyond them in 0 ≤ fraction < 1.
+struct instant {
+  double ms;
+  double fraction;
+};
+
+/// Longest date-time taken, as in contract/time.ts.
+inline constexpr size_t date_time_bytes_max = 64;
+
+/// The instant of the text at `text`. False when it is no date-time, or has more digits of a second than a
+/// division of two doubles turns into the fraction that JavaScript's `Number` gives.
+[[nodiscard]] bool read_date_time(const uint8_t* text, size_t bytes, instant& at) noexcept;
+
+}  // namespace understudy

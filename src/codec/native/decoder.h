@@ -1,0 +1,102 @@
+// The decoder: one pass over the tokens of a body, straight into columns. It accepts a body only if the
+// reference decoder accepts it, with the same columns; whatever it is not sure of it refuses with a code, and
+// the reference decides. Free of N-API, so that it can be fuzzed alone.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "error.h"
+#include "key_table.h"
+#include "padded_bytes.h"
+#include "plan.h"
+#include "structural_index.h"
+
+namespace understudy {
+
+/// Where columns are and how many rows they hold.
+struct column_set {
+  /// One start a column of the plan, each aligned for its type.
+  void* const* starts;
+  /// One number an object of the plan. The body's own is 1.
+  const uint32_t* row_capacities;
+};
+
+/// What a body says beside its columns. Texts lie in the body.
+struct decode_findings {
+  /// Rows of each object; after `row_capacity`, the rows that the list in question needs.
+  std::vector<uint32_t> row_counts;
+  /// Indices of the body's known members in the order in which they stand.
+  std::vector<uint32_t> member_order;
+  /// Distinct keys in the order of the plan's objects and their rows, wherever the lists stand in the body.
+  std::vector<std::string_view> keys;
+  /// Distinct names of unknown members, object by object, in order of appearance.
+  std::vector<std::vector<std::string_view>> unknown_names;
+};
+
+/// Unknown names kept per object; more are read and forgotten.
+inline constexpr size_t unknown_name_count_max = 100;
+/// Longest unknown name taken: longer ones are clipped by the reference decoder.
+inline constexpr size_t unknown_name_bytes_max = 200;
+
+/// Reused from body to body: it keeps its memory and its guesses.
+class decoder {
+ public:
+  explicit decoder(decode_plan plan);
+
+  /// Fills `columns` from `body`. May throw std::bad_alloc and nothing else.
+  [[nodiscard]] decode_error decode(padded_bytes body, column_set columns);
+
+  /// What the last body said; valid after `none`, row counts also after `row_capacity`.
+  [[nodiscard]] const decode_findings& findings() const noexcept { return findings_; }
+  [[nodiscard]] const decode_plan& plan() const noexcept { return plan_; }
+
+ private:
+  // From the token at which something starts to the token behind it, or null with `error_` set.
+  const uint32_t* decode_object(object_plan& plan, uint32_t object, uint32_t row, const uint32_t* at);
+  const uint32_t* decode_member(member_plan& member, uint32_t row, const uint32_t* at);
+  const uint32_t* decode_rows(uint32_t object, const uint32_t* at);
+  const uint32_t* decode_integers(const member_plan& member, uint32_t row, const uint32_t* at);
+  const uint32_t* decode_unknown(uint32_t object, const uint32_t* at);
+  const uint32_t* fail(decode_error error) noexcept;
+  const uint32_t* want_rows(uint32_t object, uint32_t row_count, const uint32_t* at) noexcept;
+
+  // Values of one token at `token`; `next` is the token behind it.
+  decode_error decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  decode_error decode_ignored(const uint8_t* token, const uint8_t* next);
+  decode_error decode_fixed_text(const member_plan& member, uint32_t row, const uint8_t* token);
+  decode_error decode_key(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  decode_error decode_measured(const member_plan& member, uint32_t row, const uint8_t* token,
+                               const uint8_t* next);
+  decode_error decode_date_time(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  decode_error decode_enum_text(member_plan& member, uint32_t row, const uint8_t* token);
+  decode_error decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token);
+
+  /// Whether lists stand in the body in the order of the plan: keys then have their final codes.
+  [[nodiscard]] bool lists_stand_in_order() const noexcept;
+  void renumber_keys();
+
+  void write_date_time(const member_plan& member, uint32_t row, instant at, uint32_t start,
+                       uint32_t end) noexcept;
+  [[nodiscard]] bool finish_row(const object_plan& plan, uint32_t row, uint64_t seen) noexcept;
+  void write_absent(const member_plan& member, uint32_t row) noexcept;
+
+  template <typename Value>
+  [[nodiscard]] Value* column(uint32_t index) const noexcept {
+    return static_cast<Value*>(columns_.starts[index]);
+  }
+
+  decode_plan plan_;
+  structural_index index_;
+  key_table keys_;
+  decode_findings findings_;
+  std::vector<uint8_t> unescaped_;
+  std::vector<uint64_t> integers_;
+  padded_bytes body_ = {};
+  column_set columns_ = {};
+  const uint32_t* end_ = nullptr;
+  decode_error error_ = decode_error::none;
+};
+
+}  // namespace understudy

@@ -1,0 +1,120 @@
+// See js_decoder.h. Memory that comes from JavaScript is checked here; behind this file everything is
+// trusted.
+#include "js_decoder.h"
+
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace understudy {
+
+namespace {
+
+/// A copy of a larger body is not kept: bodies are meant to come with their padding.
+constexpr size_t kept_copy_bytes_max = size_t{8} << 20;
+
+template <typename List>
+Napi::Array numbers(Napi::Env env, const List& list) {
+  Napi::Array array = Napi::Array::New(env, list.size());
+  for (uint32_t i = 0; i < list.size(); i++) array.Set(i, Napi::Number::New(env, list[i]));
+  return array;
+}
+
+Napi::Array texts(Napi::Env env, const std::vector<std::string_view>& list) {
+  Napi::Array array = Napi::Array::New(env, list.size());
+  for (uint32_t i = 0; i < list.size(); i++)
+    array.Set(i, Napi::String::New(env, list[i].data(), list[i].size()));
+  return array;
+}
+
+}  // namespace
+
+Napi::Function js_decoder::define(Napi::Env env) {
+  return DefineClass(env, "Decoder", {InstanceMethod<&js_decoder::decode>("decode")});
+}
+
+js_decoder::js_decoder(const Napi::CallbackInfo& info) : Napi::ObjectWrap<js_decoder>(info) {
+  if (info.Length() < 1 || !info[0].IsString()) throw Napi::TypeError::New(info.Env(), "a plan is a text");
+  const std::string json = info[0].As<Napi::String>();
+  std::optional<decode_plan> plan = read_plan(json);
+  if (!plan) throw Napi::TypeError::New(info.Env(), "the native decoder cannot follow this plan");
+  layout_ = layout_of(*plan);
+  starts_.resize(layout_.size());
+  decoder_ = std::make_unique<decoder>(std::move(*plan));
+}
+
+Napi::Value js_decoder::decode(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() < 4 || !info[0].IsTypedArray() || !info[1].IsArrayBuffer() || !info[2].IsTypedArray() ||
+      !info[3].IsTypedArray()) {
+    throw Napi::TypeError::New(env, "decode takes a body, an arena, starts and capacities");
+  }
+  try {
+    const auto capacities = info[3].As<Napi::Uint32Array>();
+    place_columns(info[1].As<Napi::ArrayBuffer>(), info[2].As<Napi::Uint32Array>(), capacities);
+    const padded_bytes body = padded(info[0].As<Napi::Uint8Array>());
+    const decode_error error = decoder_->decode(body, {starts_.data(), capacities.Data()});
+    Napi::Value answer;
+    if (error == decode_error::none) {
+      answer = findings(env);
+    } else if (error == decode_error::row_capacity) {
+      answer = numbers(env, decoder_->findings().row_counts);
+    } else {
+      answer = Napi::Number::New(env, static_cast<uint8_t>(error));
+    }
+    if (copy_bytes_ > kept_copy_bytes_max) {
+      copy_.reset();
+      copy_bytes_ = 0;
+    }
+    return answer;
+  } catch (const std::bad_alloc&) {
+    throw Napi::Error::New(env, "the native decoder is out of memory");
+  }
+}
+
+padded_bytes js_decoder::padded(const Napi::Uint8Array& body) {
+  const size_t bytes = body.ByteLength();
+  // Without a plain ArrayBuffer behind it (a SharedArrayBuffer, say), nothing is known of what follows the
+  // body.
+  const Napi::Value buffer = body.ArrayBuffer();
+  const size_t buffer_bytes = buffer.IsArrayBuffer() ? buffer.As<Napi::ArrayBuffer>().ByteLength() : 0;
+  if (body.ByteOffset() + bytes + body_padding_bytes <= buffer_bytes) return {body.Data(), bytes};
+  if (copy_bytes_ < bytes + body_padding_bytes) {
+    copy_.reset(new uint8_t[bytes + body_padding_bytes]);
+    copy_bytes_ = bytes + body_padding_bytes;
+  }
+  std::memcpy(copy_.get(), body.Data(), bytes);
+  std::memset(copy_.get() + bytes, 0, body_padding_bytes);
+  return {copy_.get(), bytes};
+}
+
+void js_decoder::place_columns(Napi::ArrayBuffer arena, const Napi::Uint32Array& starts,
+                               const Napi::Uint32Array& capacities) {
+  const size_t arena_bytes = arena.ByteLength();
+  uint8_t* const memory = static_cast<uint8_t*>(arena.Data());
+  bool fits = starts.ElementLength() == layout_.size() &&
+              capacities.ElementLength() == decoder_->plan().objects.size();
+  fits = fits && capacities[0] == 1;
+  for (size_t column = 0; fits && column < layout_.size(); column++) {
+    const column_layout layout = layout_[column];
+    const size_t start = starts[column];
+    fits = start % 8 == 0 && start + size_t{capacities[layout.object]} * layout.entry_bytes <= arena_bytes;
+    starts_[column] = memory + start;
+  }
+  if (!fits) throw Napi::RangeError::New(arena.Env(), "the arena does not hold the columns of the plan");
+}
+
+Napi::Object js_decoder::findings(Napi::Env env) const {
+  const decode_findings& found = decoder_->findings();
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("rowCounts", numbers(env, found.row_counts));
+  object.Set("memberOrder", numbers(env, found.member_order));
+  object.Set("keys", texts(env, found.keys));
+  Napi::Array unknown = Napi::Array::New(env, found.unknown_names.size());
+  for (uint32_t i = 0; i < found.unknown_names.size(); i++)
+    unknown.Set(i, texts(env, found.unknown_names[i]));
+  object.Set("unknownNames", unknown);
+  return object;
+}
+
+}  // namespace understudy

@@ -1,0 +1,38 @@
+// The decoder as JavaScript sees it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "column_layout.h"
+#include "decoder.h"
+#include "napi.h"
+
+namespace understudy {
+
+/// `new Decoder(planJson)`; throws a TypeError for a text that is no plan.
+class js_decoder : public Napi::ObjectWrap<js_decoder> {
+ public:
+  /// The constructor for JavaScript.
+  static Napi::Function define(Napi::Env env);
+
+  explicit js_decoder(const Napi::CallbackInfo& info);
+
+ private:
+  /// `decode(body: Uint8Array, arena: ArrayBuffer, starts: Uint32Array, capacities: Uint32Array)`: findings
+  /// as an object, or the code of the error. `starts` are byte offsets of the columns in the arena.
+  Napi::Value decode(const Napi::CallbackInfo& info);
+
+  [[nodiscard]] padded_bytes padded(const Napi::Uint8Array& body);
+  void place_columns(Napi::ArrayBuffer arena, const Napi::Uint32Array& starts,
+                     const Napi::Uint32Array& capacities);
+  Napi::Object findings(Napi::Env env) const;
+
+  std::unique_ptr<decoder> decoder_;
+  std::vector<column_layout> layout_;
+  std::vector<void*> starts_;
+  std::unique_ptr<uint8_t[]> copy_;
+  size_t copy_bytes_ = 0;
+};
+
+}  // namespace understudy

@@ -1,0 +1,74 @@
+// See js_response_rows.h.
+#include "js_response_rows.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "response_rows.h"
+
+namespace understudy {
+
+namespace {
+
+/// `{ bytes: Uint8Array, ends: Uint32Array }`. The ends must rise, and the bytes go on behind them.
+text_table read_table(const Napi::Value& value) {
+  const Napi::Object table = value.As<Napi::Object>();
+  const auto bytes = table.Get("bytes").As<Napi::Uint8Array>();
+  const auto ends = table.Get("ends").As<Napi::Uint32Array>();
+  const uint32_t count = static_cast<uint32_t>(ends.ElementLength());
+  const size_t end = count == 0 ? 0 : ends[count - 1];
+  if (!std::is_sorted(ends.Data(), ends.Data() + count) || end + text_step_bytes > bytes.ByteLength())
+    throw Napi::RangeError::New(value.Env(), "texts end beyond their bytes");
+  return {reinterpret_cast<const char*>(bytes.Data()), ends.Data(), count};
+}
+
+response_rows read_rows(const Napi::Value& value) {
+  const Napi::Object object = value.As<Napi::Object>();
+  const auto key = object.Get("key").As<Napi::Uint32Array>();
+  const auto number = object.Get("number").As<Napi::Float64Array>();
+  const auto outcome = object.Get("outcome").As<Napi::Uint8Array>();
+  const uint32_t count = object.Get("count").As<Napi::Number>().Uint32Value();
+  response_rows rows = {};
+  rows.count = count;
+  rows.key = key.Data();
+  rows.number = number.Data();
+  rows.outcome = outcome.Data();
+  rows.keys = read_table(object.Get("keys"));
+  rows.outcomes = read_table(object.Get("outcomes"));
+  rows.labels = read_table(object.Get("labels"));
+  rows.value_count = std::numeric_limits<uint32_t>::max();
+  const auto values = object.Get("values").As<Napi::Array>();
+  for (uint32_t i = 0; i < values.Length(); i++) {
+    const auto column = values.Get(i).As<Napi::Float32Array>();
+    rows.values.push_back(column.Data());
+    rows.value_count = std::min(rows.value_count, static_cast<uint32_t>(column.ElementLength()));
+  }
+  const bool fits =
+      key.ElementLength() >= count && number.ElementLength() >= count && outcome.ElementLength() >= count;
+  if (!fits || rows.labels.count == 0 || rows.labels.count != rows.values.size()) {
+    throw Napi::RangeError::New(value.Env(), "the columns of the rows do not fit together");
+  }
+  return rows;
+}
+
+}  // namespace
+
+Napi::Value rows_bytes_max(const Napi::CallbackInfo& info) {
+  const response_rows rows = read_rows(info[0]);
+  return Napi::Number::New(info.Env(), static_cast<double>(response_bytes_max(rows)));
+}
+
+Napi::Value write_js_rows(const Napi::CallbackInfo& info) {
+  const response_rows rows = read_rows(info[0]);
+  auto out = info[1].As<Napi::Uint8Array>();
+  const size_t start = info[2].As<Napi::Number>().Uint32Value();
+  const size_t needed = response_bytes_max(rows);
+  if (needed == 0 || start > out.ByteLength() || out.ByteLength() - start < needed) {
+    throw Napi::RangeError::New(info.Env(), "the rows do not fit into the bytes given");
+  }
+  char* const bytes = reinterpret_cast<char*>(out.Data());
+  const char* end = write_rows(bytes + start, rows);
+  return Napi::Number::New(info.Env(), static_cast<double>(end - bytes));
+}
+
+}  // namespace understudy

@@ -1,0 +1,19 @@
+// Bytes with room behind them. A body that is read in words of 8 to 32 bytes needs memory past its end;
+// asking for this type instead of a pointer makes that a matter of the caller, who alone knows the buffer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace understudy {
+
+/// Bytes that must be readable behind a body. Their values never matter.
+inline constexpr size_t body_padding_bytes = 64;
+
+/// A body of `bytes` bytes, of which `bytes + body_padding_bytes` can be read.
+struct padded_bytes {
+  const uint8_t* data;
+  size_t bytes;
+};
+
+}  // namespace understudy

@@ -1,0 +1,179 @@
+// See plan.h. The plan is our own text, so simdjson's DOM with exceptions is good enough; whatever it throws
+// means "no plan".
+#include "plan.h"
+
+#include <array>
+#include <stdexcept>
+
+#include "simdjson.h"
+#include "text_measures.h"
+
+namespace understudy {
+
+namespace {
+
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+struct kind_rule {
+  std::string_view name;
+  value_kind kind;
+  uint32_t column_count_min;
+  uint32_t column_count_max;
+};
+
+constexpr std::array<kind_rule, 10> kind_rules = {{
+    {"ignored_text", value_kind::ignored_text, 0, 0},
+    {"fixed_text", value_kind::fixed_text, 2, 2},
+    {"key", value_kind::key, 1, 1},
+    {"measured_text", value_kind::measured_text, text_measure_count, text_measure_count + 1},
+    {"date_time", value_kind::date_time, 1, 4},
+    {"integer", value_kind::integer, 1, 1},
+    {"integer_list", value_kind::integer_list, 2, 2},
+    {"enum_text", value_kind::enum_text, 1, 1},
+    {"enum_number", value_kind::enum_number, 1, 1},
+    {"rows", value_kind::rows, 0, 0},
+}};
+
+void require(bool condition) {
+  if (!condition) throw std::invalid_argument("not a plan");
+}
+
+/// A name or an enum value that stands in a body as it is.
+[[nodiscard]] std::string_view plain_text(element value) {
+  const std::string_view text = value;
+  require(!text.empty() && text.size() <= short_text::bytes_max);
+  for (const char byte : text) require(byte > 0x20 && byte < 0x7f && byte != '"' && byte != '\\');
+  return text;
+}
+
+[[nodiscard]] uint32_t index_below(element value, uint64_t bound) {
+  const uint64_t index = value;
+  require(index < bound);
+  return static_cast<uint32_t>(index);
+}
+
+[[nodiscard]] std::vector<uint32_t> read_columns(element list, uint32_t column_count) {
+  std::vector<uint32_t> columns;
+  for (const element column : list.get_array()) columns.push_back(index_below(column, column_count));
+  return columns;
+}
+
+[[nodiscard]] bool flag(const object& from, const char* name) {
+  element value;
+  return from[name].get(value) == simdjson::SUCCESS && bool(value);
+}
+
+void read_values(member_plan& member, const object& from) {
+  for (const element value : from["values"].get_array()) {
+    if (member.kind == value_kind::enum_text) {
+      member.values.emplace_back(plain_text(value));
+    } else {
+      member.numbers.push_back(static_cast<uint8_t>(index_below(value, absent_code)));
+    }
+  }
+  require(member.values.size() < absent_code);
+}
+
+void read_range(member_plan& member, const object& from) {
+  constexpr double exact = 9007199254740991;
+  member.minimum = double(from["minimum"]);
+  member.maximum = double(from["maximum"]);
+  require(member.minimum >= -exact && member.maximum <= exact);
+  // The fingerprint of a list is defined over positive numbers.
+  require(member.kind == value_kind::integer || member.minimum >= 1);
+}
+
+[[nodiscard]] member_plan read_member(const object& from, uint32_t column_count, size_t object_count) {
+  member_plan member(plain_text(from["name"]));
+  const std::string_view kind = from["kind"];
+  const kind_rule* rule = nullptr;
+  for (const kind_rule& candidate : kind_rules) {
+    if (candidate.name == kind) rule = &candidate;
+  }
+  require(rule != nullptr);
+  member.kind = rule->kind;
+  member.required = flag(from, "required");
+  member.nullable = flag(from, "nullable");
+  member.html = flag(from, "html");
+  member.unique = flag(from, "unique");
+  require(!member.nullable || member.kind == value_kind::integer || member.kind == value_kind::date_time);
+  member.columns = read_columns(from["columns"], column_count);
+  require(member.columns.size() >= rule->column_count_min && member.columns.size() <= rule->column_count_max);
+  if (member.kind == value_kind::integer || member.kind == value_kind::integer_list) read_range(member, from);
+  if (member.kind == value_kind::enum_text || member.kind == value_kind::enum_number)
+    read_values(member, from);
+  if (member.kind == value_kind::rows) {
+    member.rows = index_below(from["rows"], object_count);
+    // Object 0 is the body: rows of that kind would never end.
+    require(member.rows > 0);
+  }
+  // What is absent must have a value to stand for it in the columns.
+  const bool has_absent_value = member.kind != value_kind::key && member.kind != value_kind::fixed_text &&
+                                member.kind != value_kind::enum_number && member.kind != value_kind::rows;
+  require(member.required || has_absent_value);
+  if (member.kind == value_kind::fixed_text) {
+    member.pattern = std::string(std::string_view(from["pattern"]));
+    require(member.pattern.size() <= short_text::bytes_max);
+  }
+  return member;
+}
+
+void read_condition(object_plan& plan, uint32_t index, const object& from) {
+  object condition;
+  if (from["required_when"].get(condition) != simdjson::SUCCESS) return;
+  member_plan& member = plan.members[index];
+  const uint32_t other = index_below(condition["member"], plan.members.size());
+  require(plan.members[other].kind == value_kind::enum_text);
+  member.condition_member = static_cast<int32_t>(other);
+  member.condition_code =
+      static_cast<uint8_t>(index_below(condition["code"], plan.members[other].values.size()));
+}
+
+[[nodiscard]] object_plan read_object(const object& from, uint32_t column_count, size_t object_count) {
+  object_plan plan;
+  plan.row_count_max = index_below(from["row_count_max"], uint64_t{1} << 32);
+  plan.slice = read_columns(from["slice"], column_count);
+  require(plan.slice.empty() || plan.slice.size() == 2);
+  for (const element member : from["members"].get_array()) {
+    plan.members.push_back(read_member(member.get_object(), column_count, object_count));
+  }
+  require(!plan.members.empty() && plan.members.size() <= member_count_max);
+  uint32_t index = 0;
+  for (const element member : from["members"].get_array()) {
+    read_condition(plan, index, member.get_object());
+    const uint64_t bit = uint64_t{1} << index;
+    plan.all_mask |= bit;
+    if (plan.members[index].required) plan.required_mask |= bit;
+    plan.members[index].successor = (index + 1) % static_cast<uint32_t>(plan.members.size());
+    index++;
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::optional<decode_plan> read_plan(std::string_view json) {
+  try {
+    simdjson::dom::parser parser;
+    const object root = parser.parse(json.data(), json.size()).get_object();
+    decode_plan plan;
+    plan.column_count = index_below(root["column_count"], 4096);
+    const simdjson::dom::array objects = root["objects"].get_array();
+    require(objects.size() > 0);
+    for (const element object_element : objects) {
+      plan.objects.push_back(read_object(object_element.get_object(), plan.column_count, objects.size()));
+    }
+    // Rows of rows have no columns to go to.
+    for (size_t index = 1; index < plan.objects.size(); index++) {
+      for (const member_plan& member : plan.objects[index].members) require(member.kind != value_kind::rows);
+    }
+    return plan;
+  } catch (const simdjson::simdjson_error&) {
+    return std::nullopt;
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace understudy

@@ -1,0 +1,110 @@
+// What the decoder is told: objects with members, what each member may hold and which columns it fills. The
+// decoder knows no posts and no cycles; `native-plan.ts` derives the plan from the contract's types and hands
+// it over as JSON.
+//
+//   {"column_count": 2, "objects": [{"row_count_max": 1, "slice": [], "members": [
+//     {"name": "views", "kind": "integer", "required": true, "nullable": true,
+//      "minimum": 0, "maximum": 9007199254740991, "columns": [0]}]}]}
+//
+// Object 0 is the body itself; a member of kind `rows` names the object that its rows are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "date_time.h"
+#include "short_text.h"
+
+namespace understudy {
+
+/// What a member holds, and its columns in their order.
+enum class value_kind : uint8_t {
+  /// A string that is checked and dropped. No columns.
+  ignored_text,
+  /// A string of fixed form: `pattern`, where `0` stands for any digit. u32 start and end in the body.
+  fixed_text,
+  /// A non-empty string that becomes a number. u32 code.
+  key,
+  /// A string of which the measures are kept, all 0 when it is absent. 18 × u32, and if wanted u8 presence.
+  measured_text,
+  /// Its instant: f64 milliseconds (NaN for null), and if wanted f64 fraction, u32 start and end in the body.
+  date_time,
+  /// f64, NaN for null and when absent.
+  integer,
+  /// f64 length (NaN when absent), u32 fingerprint that depends on the order.
+  integer_list,
+  /// u8 position in `values`, 255 when absent.
+  enum_text,
+  /// One of `numbers`. u8 the number itself.
+  enum_number,
+  /// A list of objects. No columns of its own.
+  rows,
+};
+
+/// Code of an enum member that is absent.
+inline constexpr uint8_t absent_code = 255;
+
+/// Which members of an object were seen is kept in one word.
+inline constexpr uint32_t member_count_max = 64;
+
+/// The last date-time of a member. Rows of one cycle mostly share theirs.
+struct date_time_memo {
+  uint8_t quoted[date_time_bytes_max + 2] = {};
+  uint32_t quoted_bytes = 0;
+  instant at = {};
+};
+
+struct member_plan {
+  explicit member_plan(std::string_view member_name) : name(member_name), name_text(member_name) {}
+
+  short_text name;
+  std::string name_text;
+  value_kind kind = value_kind::ignored_text;
+  bool required = false;
+  bool nullable = false;
+  bool html = false;
+  bool unique = false;
+  double minimum = 0;
+  double maximum = 0;
+  std::string pattern;
+  std::vector<short_text> values;
+  std::vector<uint8_t> numbers;
+  /// The member must be there when the enum member `condition_member` has the code `condition_code`.
+  int32_t condition_member = -1;
+  uint8_t condition_code = 0;
+  /// Index of the object that rows are.
+  uint32_t rows = 0;
+  std::vector<uint32_t> columns;
+
+  // Guesses, right most of the time and never trusted: the member that followed last time, the last enum
+  // code.
+  uint32_t successor = 0;
+  uint32_t last_code = 0;
+  date_time_memo memo;
+};
+
+struct object_plan {
+  std::vector<member_plan> members;
+  uint32_t row_count_max = 0;
+  /// Columns for start and end of each row in the body, or none.
+  std::vector<uint32_t> slice;
+  /// One bit a member.
+  uint64_t required_mask = 0;
+  uint64_t all_mask = 0;
+  /// A guess, like `successor`.
+  uint32_t first_member = 0;
+};
+
+struct decode_plan {
+  uint32_t column_count = 0;
+  std::vector<object_plan> objects;
+};
+
+/// Reads a plan. Nothing when it is no plan that the decoder can follow: names that need escapes or are too
+/// long, kinds that do not exist, indices out of range.
+[[nodiscard]] std::optional<decode_plan> read_plan(std::string_view json);
+
+}  // namespace understudy

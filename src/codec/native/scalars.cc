@@ -1,0 +1,220 @@
+// See scalars.h.
+#include "scalars.h"
+
+namespace understudy {
+
+namespace {
+
+[[nodiscard]] bool is_digit(uint8_t byte) noexcept {
+  return byte - uint32_t{'0'} <= 9;
+}
+
+/// Value of four hexadecimal digits, or above 0xffff.
+[[nodiscard]] uint32_t hex4(const uint8_t* at) noexcept {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; i++) {
+    const uint32_t digit = at[i] - uint32_t{'0'};
+    const uint32_t letter = (at[i] | 0x20u) - uint32_t{'a'};
+    if (digit > 9 && letter > 5) return 0x10000;
+    value = value << 4 | (digit <= 9 ? digit : letter + 10);
+  }
+  return value;
+}
+
+/// The byte that a two-character escape stands for; 0 for none.
+[[nodiscard]] uint8_t simple_escape(uint8_t letter) noexcept {
+  switch (letter) {
+    case '"':
+    case '\\':
+    case '/':
+      return letter;
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    default:
+      return 0;
+  }
+}
+
+void append_utf8(std::vector<uint8_t>& text, uint32_t point) {
+  const auto tail = [&](uint32_t shift) {
+    text.push_back(static_cast<uint8_t>(0x80 | ((point >> shift) & 0x3f)));
+  };
+  if (point < 0x80) {
+    text.push_back(static_cast<uint8_t>(point));
+  } else if (point < 0x800) {
+    text.push_back(static_cast<uint8_t>(0xc0 | point >> 6));
+    tail(0);
+  } else if (point < 0x10000) {
+    text.push_back(static_cast<uint8_t>(0xe0 | point >> 12));
+    tail(6);
+    tail(0);
+  } else {
+    text.push_back(static_cast<uint8_t>(0xf0 | point >> 18));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
+/// Whether the number at `token` follows JSON's grammar.
+[[nodiscard]] bool number_is_valid(const uint8_t* token) noexcept {
+  const uint8_t* at = token + (*token == '-');
+  if (!is_digit(*at)) return false;
+  if (*at++ != '0') {
+    while (is_digit(*at)) at++;
+  }
+  if (*at == '.') {
+    if (!is_digit(*++at)) return false;
+    while (is_digit(*at)) at++;
+  }
+  if ((*at | 0x20) == 'e') {
+    at++;
+    if (*at == '+' || *at == '-') at++;
+    if (!is_digit(*at)) return false;
+    while (is_digit(*at)) at++;
+  }
+  return ends_scalar[*at];
+}
+
+/// Whether the scalar at `token` is one; `next` is the token after it.
+[[nodiscard]] bool scalar_is_valid(const uint8_t* token, const uint8_t* next) noexcept {
+  switch (*token) {
+    case '"': {
+      const uint8_t* close = closing_quote(token, next);
+      return close != nullptr && escapes_are_valid(token + 1, close);
+    }
+    case 't':
+      return std::memcmp(token, "true", 4) == 0 && ends_scalar[token[4]];
+    case 'f':
+      return std::memcmp(token, "false", 5) == 0 && ends_scalar[token[5]];
+    case 'n':
+      return is_null(token);
+    default:
+      return number_is_valid(token);
+  }
+}
+
+}  // namespace
+
+bool read_unusual_integer(const uint8_t* token, double& value) noexcept {
+  const bool negative = *token == '-';
+  const uint8_t* at = token + negative;
+  const uint8_t* digits = at;
+  if (!is_digit(*at)) return false;
+  uint64_t sum = *at++ - uint64_t{'0'};
+  if (sum != 0) {
+    while (is_digit(*at)) sum = sum * 10 + (*at++ - uint64_t{'0'});
+  }
+  if (at - digits > integer_digits_max) return false;
+  if (*at == '.') {
+    if (*++at != '0') return false;
+    while (*at == '0') at++;
+  }
+  if (!ends_scalar[*at]) return false;
+  value = negative ? -static_cast<double>(sum) : static_cast<double>(sum);
+  return true;
+}
+
+decode_error unescape(const uint8_t* from, const uint8_t* to, std::vector<uint8_t>& text) {
+  text.assign(unescape_margin_bytes, 0);
+  while (from < to) {
+    const void* found = std::memchr(from, '\\', static_cast<size_t>(to - from));
+    const uint8_t* escape = found == nullptr ? to : static_cast<const uint8_t*>(found);
+    text.insert(text.end(), from, escape);
+    if (escape == to) break;
+    // The closing quote is no part of an escape, so at least one byte follows the backslash; four hexadecimal
+    // digits that would reach past the closing quote are none, since a quote is no such digit.
+    from = escape + 2;
+    if (escape[1] != 'u') {
+      const uint8_t byte = simple_escape(escape[1]);
+      if (byte == 0) return decode_error::unusual_text;
+      text.push_back(byte);
+      continue;
+    }
+    uint32_t point = hex4(from);
+    from += 4;
+    if (point > 0xffff || (point >= 0xdc00 && point < 0xe000)) return decode_error::unusual_text;
+    if (point >= 0xd800 && point < 0xdc00) {
+      if (from[0] != '\\' || from[1] != 'u') return decode_error::unusual_text;
+      const uint32_t low = hex4(from + 2);
+      if (low < 0xdc00 || low > 0xdfff) return decode_error::unusual_text;
+      point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
+      from += 6;
+    }
+    append_utf8(text, point);
+  }
+  text.insert(text.end(), unescape_margin_bytes, 0);
+  return decode_error::none;
+}
+
+bool escapes_are_valid(const uint8_t* from, const uint8_t* to) noexcept {
+  while (from < to) {
+    const void* found = std::memchr(from, '\\', static_cast<size_t>(to - from));
+    if (found == nullptr) return true;
+    const uint8_t* escape = static_cast<const uint8_t*>(found);
+    if (escape[1] == 'u') {
+      if (hex4(escape + 2) > 0xffff) return false;
+      from = escape + 6;
+    } else {
+      if (simple_escape(escape[1]) == 0) return false;
+      from = escape + 2;
+    }
+  }
+  return true;
+}
+
+decode_error skip_value(const uint8_t* body, const uint32_t*& at, const uint32_t* end) noexcept {
+  enum class expectation { value, member, separator };
+  // One bit a level, the innermost lowest: 1 for an object, 0 for an array.
+  uint64_t objects = 0;
+  uint32_t depth = 0;
+  expectation expected = expectation::value;
+  for (;;) {
+    if (end - at < 2) return decode_error::grammar;
+    const uint8_t first = body[at[0]];
+    if (expected == expectation::value) {
+      if (first == '{' || first == '[') {
+        if (depth == skipped_depth_max) return decode_error::too_deep;
+        depth++;
+        objects = objects << 1 | (first == '{');
+        const bool empty = body[at[1]] == (first == '{' ? '}' : ']');
+        at++;
+        if (empty) {
+          expected = expectation::separator;
+        } else if (first == '{') {
+          expected = expectation::member;
+        }
+        continue;
+      }
+      if (!scalar_is_valid(body + at[0], body + at[1])) return decode_error::grammar;
+      at++;
+    } else if (expected == expectation::member) {
+      if (first != '"' || !scalar_is_valid(body + at[0], body + at[1]) || body[at[1]] != ':')
+        return decode_error::grammar;
+      at += 2;
+      expected = expectation::value;
+      continue;
+    } else if (first == ',') {
+      at++;
+      expected = (objects & 1) != 0 ? expectation::member : expectation::value;
+      continue;
+    } else {
+      if (first != ((objects & 1) != 0 ? '}' : ']')) return decode_error::grammar;
+      at++;
+      depth--;
+      objects >>= 1;
+    }
+    if (depth == 0) return decode_error::none;
+    expected = expectation::separator;
+  }
+}
+
+}  // namespace understudy

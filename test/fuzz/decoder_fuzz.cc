@@ -1,0 +1,108 @@
+// libFuzzer target for the native decoder, without N-API: any bytes must be refused or decoded without
+// touching memory that is not ours, and what is decoded must be JSON to simdjson's DOM and to a grammar of
+// our own. `run.sh` runs it.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "column_layout.h"
+#include "decoder.h"
+#include "json_grammar.h"
+#include "simdjson.h"
+#include "text_measures.h"
+
+namespace {
+
+using understudy::column_layout;
+using understudy::column_set;
+using understudy::decode_error;
+using understudy::decoder;
+
+/// Few rows, so that the fuzzer reaches the limit of a list.
+constexpr uint32_t row_capacity = 3;
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+
+/// The decoder, with every column in an allocation of its own: an entry too far is one that ASan sees.
+class target {
+ public:
+  target() {
+    const char* path = std::getenv("CYCLE_PLAN");
+    std::ifstream file(path == nullptr ? "cycle-plan.json" : path);
+    const std::string json(std::istreambuf_iterator<char>(file), {});
+    auto plan = understudy::read_plan(json);
+    if (!plan) fail("CYCLE_PLAN names no plan");
+    capacities_.assign(plan->objects.size(), row_capacity);
+    capacities_[0] = 1;
+    for (const column_layout& layout : layout_of(*plan)) {
+      columns_.emplace_back(size_t{capacities_[layout.object]} * layout.entry_bytes);
+      // Room that was reserved but not asked for would hide an entry too far.
+      columns_.back().shrink_to_fit();
+      starts_.push_back(columns_.back().data());
+    }
+    decoder_ = std::make_unique<decoder>(std::move(*plan));
+  }
+
+  /// Decodes an exact copy of the body with its padding, filled with `filler`.
+  decode_error decode(const uint8_t* body, size_t bytes, uint8_t filler) {
+    std::vector<uint8_t> padded(bytes + understudy::body_padding_bytes, filler);
+    if (bytes > 0) std::memcpy(padded.data(), body, bytes);
+    return decoder_->decode({padded.data(), bytes}, {starts_.data(), capacities_.data()});
+  }
+
+  [[nodiscard]] const std::vector<std::vector<uint8_t>>& columns() const { return columns_; }
+
+ private:
+  std::vector<uint32_t> capacities_;
+  std::vector<std::vector<uint8_t>> columns_;
+  std::vector<void*> starts_;
+  std::unique_ptr<decoder> decoder_;
+};
+
+/// The fast and the slow way to measure a text agree.
+void check_measures(const uint8_t* text, size_t bytes, bool html) {
+  if (!simdjson::validate_utf8(reinterpret_cast<const char*>(text), bytes)) return;
+  // A text in a body stands between two quotes.
+  std::vector<uint8_t> padded(1 + bytes + understudy::text_padding_bytes, '"');
+  if (bytes > 0) std::memcpy(padded.data() + 1, text, bytes);
+  auto fast = understudy::measure_text(padded.data() + 1, bytes, html);
+  auto slow = understudy::measure_text_slowly(padded.data() + 1, bytes, html);
+  if (std::memcmp(fast.counts, slow.counts, sizeof fast.counts) != 0) fail("two measures of one text");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  static target fuzzed;
+  static simdjson::dom::parser oracle;
+  const decode_error zeros = fuzzed.decode(data, bytes, 0);
+  const bool accepted = zeros == decode_error::none;
+  const auto columns = fuzzed.columns();
+  // What stands behind the body must not matter: digits, quotes and braces would prolong a token.
+  for (const uint8_t filler : {uint8_t{'0'}, uint8_t{'"'}, uint8_t{'}'}}) {
+    if ((fuzzed.decode(data, bytes, filler) == decode_error::none) != accepted)
+      fail("the padding changes the answer");
+    if (accepted && fuzzed.columns() != columns) fail("the padding changes the columns");
+  }
+  if (accepted) {
+    if (!simdjson::validate_utf8(reinterpret_cast<const char*>(data), bytes))
+      fail("accepted what is no UTF-8");
+    if (!json_grammar::accepts(data, bytes)) fail("accepted what is no JSON");
+    // The DOM is stricter than JSON in two places: half a surrogate pair, and numbers beyond a double.
+    const simdjson::error_code error = oracle.parse(data, bytes).error();
+    const bool stricter = error == simdjson::STRING_ERROR || error == simdjson::NUMBER_ERROR;
+    if (error != simdjson::SUCCESS && !stricter) fail("accepted what simdjson refuses");
+  }
+  check_measures(data, bytes, true);
+  check_measures(data, bytes, false);
+  return 0;
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Fuzzes the native decoder under the address and undefined-behaviour sanitizers: test/fuzz/run.sh [SECONDS].
+# Starts from the kept corpus; new inputs go to build/fuzz/corpus. Needs `npm ci`; installs clang from Debian if missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+seconds=${1:-300}
+
+if ! command -v clang++ > /dev/null; then
+  apt-get update -q
+  apt-get install -y -q clang
+fi
+
+simdjson=node_modules/simdjson/simdjson/src
+native=src/codec/native
+build=build/fuzz
+mkdir -p "$build/corpus"
+
+flags=(-std=c++17 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wall -Wextra -Wno-psabi)
+if [ ! -f "$build/simdjson.o" ]; then
+  clang++ -std=c++17 -O2 -g -fsanitize=address -w -c "$simdjson/simdjson.cpp" -o "$build/simdjson.o"
+fi
+sources=()
+for source in "$native"/*.cc; do
+  case $(basename "$source") in
+    addon.cc | js_*.cc) ;; # N-API
+    *) sources+=("$source") ;;
+  esac
+done
+clang++ "${flags[@]}" -fsanitize=fuzzer -isystem "$simdjson" -I "$native" \
+  test/fuzz/decoder_fuzz.cc "${sources[@]}" "$build/simdjson.o" -o "$build/decoder_fuzz"
+
+CYCLE_PLAN=test/fuzz/cycle-plan.json "$build/decoder_fuzz" \
+  -max_total_time="$seconds" -max_len=8192 -timeout=10 -dict=test/fuzz/cycle.dict -print_final_stats=1 \
+  -artifact_prefix="$build/" "$build/corpus" test/fuzz/corpus
