@@ -282,6 +282,28 @@ test('requests sent in advance are answered in order on one connection', async (
   expect(ids).toEqual([0, 1, 2].map((i) => cycleBody(i).cycle_id))
 })
 
+test('HEAD gives the headers of GET, and the connection goes on', async () => {
+  const server = await started()
+  const socket = connect(server.port, '127.0.0.1')
+  const heads = ['HEAD /v1/health', 'HEAD /v1/scores/20240301T0000', 'GET /v1/health'].map(
+    (line) => `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n\r\n`,
+  )
+  let received = ''
+  const done = new Promise<void>((resolve, reject) => {
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error(`closed after ${received}`)))
+    socket.on('data', (data: Buffer) => {
+      received += data.toString()
+      if (received.includes('{"status"')) resolve()
+    })
+  })
+  socket.write(heads.join(''))
+  await done
+  socket.removeAllListeners('close').destroy()
+  expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['200', '404', '200'])
+  expect([...received.matchAll(/Content-Length: \d+/g)]).toHaveLength(3)
+})
+
 test('the log has one line a request, and neither bodies nor keys', async () => {
   const server = await started()
   await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1, { title: '비밀 제목' })] }))

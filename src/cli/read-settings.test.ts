@@ -106,7 +106,11 @@ describe('refusals', () => {
       },
       'initialWeights (from UNDERSTUDY_INITIAL_WEIGHTS) must be an object like',
     ],
-    ['codec', { UNDERSTUDY_CODEC: 'fast' }, 'UNDERSTUDY_CODEC must be native or reference'],
+    [
+      'codec',
+      { UNDERSTUDY_CODEC: 'fast' },
+      'codec (from UNDERSTUDY_CODEC) must be one of auto, native, reference',
+    ],
   ])('a bad %s ends in one line with its name, its origin and the rule', (_, env, message) => {
     expect(refusal({}, env)).toContain(message)
     expect(refusal({}, env)).not.toContain('\n')

@@ -8,6 +8,7 @@ import { createSecureContext } from 'node:tls'
 import type { Settings } from '../server/index.js'
 import { isOpenTo, readKeysFile } from './api-keys.js'
 import { messageOf, UsageError } from './failure.js'
+import { isLoopback } from './port-check.js'
 import {
   fileKeyOf,
   flagOf,
@@ -30,6 +31,8 @@ export interface SettingsSources {
 export interface EffectiveSettings {
   /** Frozen. `apiKeys` is empty where none is configured. */
   readonly settings: Settings
+  /** The file from which some of `apiKeys` are, or null. */
+  readonly apiKeysFile: string | null
   /** Where each value comes from: a flag, a variable, a file, or `default`. */
   readonly origins: ReadonlyMap<SettingName, string>
   /** What works but should not stay as it is; one line each. */
@@ -63,9 +66,13 @@ export function readSettings(sources: SettingsSources): EffectiveSettings {
   const { apiKeysFile, ...settings } = Object.fromEntries(entries.filter(isSet)) as unknown as Inputs
   checkTls(settings, origins)
   const apiKeys = [...settings.apiKeys]
-  if (apiKeysFile !== undefined) apiKeys.push(...readKeysFile(apiKeysFile))
+  if (apiKeysFile !== undefined) {
+    const label = `${fileKeyOf('apiKeysFile')} (from ${origins.get('apiKeysFile')})`
+    apiKeys.push(...readKeysFile(apiKeysFile, `${label}: ${apiKeysFile}`))
+  }
   return {
     settings: Object.freeze({ ...settings, apiKeys: Object.freeze([...new Set(apiKeys)]) }),
+    apiKeysFile: apiKeysFile ?? null,
     origins,
     warnings: warningsOf(apiKeysFile, file, settings),
   }
@@ -78,10 +85,6 @@ export function checkVariables(env: NodeJS.ProcessEnv): void {
     if (name.startsWith('UNDERSTUDY_') && !known.has(name)) {
       throw new UsageError(`unknown variable ${name}; \`understudy config --markdown\` lists the known ones`)
     }
-  }
-  const codec = env['UNDERSTUDY_CODEC']
-  if (codec && codec !== 'native' && codec !== 'reference') {
-    throw new UsageError('UNDERSTUDY_CODEC must be native or reference')
   }
 }
 
@@ -129,7 +132,8 @@ function readValue(name: SettingName, { label, value, isText, directory }: Origi
   const read = isText ? kind.fromText(String(value), directory) : kind.fromJson(value, directory)
   if (read !== undefined) return read
   const shown = secret === true ? '' : `, not ${JSON.stringify(value)}`
-  throw new UsageError(`${fileKeyOf(name)} (from ${label}) must be ${kind.rule}${shown}`)
+  const rule = isText ? kind.rule : (kind.ruleInFile ?? kind.rule)
+  throw new UsageError(`${fileKeyOf(name)} (from ${label}) must be ${rule}${shown}`)
 }
 
 function isSet(entry: readonly [SettingName, unknown]): boolean {
@@ -163,9 +167,17 @@ function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, se
     settings.tlsKeyFile,
   ]
   // The group is left alone: units and secret stores hand files over with mode 0640 or 0440.
-  return holders
+  const warnings = holders
     .filter((path) => path !== undefined && isOpenTo(path, 0o007))
     .map((path) => `${path} holds a secret and can be read by anyone on this machine; run: chmod o= ${path}`)
+  const { host, tlsCertFile } = settings
+  if (tlsCertFile === undefined && !isLoopback(host)) {
+    warnings.push(
+      `plain HTTP on ${host} shows the API key to everyone on the way; set tlsCert and tlsKey, or let a ` +
+        'TLS proxy beside it connect to 127.0.0.1',
+    )
+  }
+  return warnings
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -73,10 +73,10 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
   },
   apiKeys: {
     word: 'api-keys',
-    kind: listOf(`keys separated by commas, each ${apiKeyRule}, none twice`, apiKeyForm),
+    kind: listOf(`keys of ${apiKeyRule}`, apiKeyForm),
     fallback: () => [],
     fallbackWords: 'one is made at the first start',
-    description: 'Keys that clients may use.',
+    description: 'Keys that clients may use; in the file a JSON array.',
     secret: true,
   },
   apiKeysFile: {
@@ -90,14 +90,14 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     word: 'tls-cert',
     kind: path,
     fallback: () => undefined,
-    fallbackWords: 'none: plain HTTP',
-    description: 'PEM file with the certificate and its chain.',
+    fallbackWords: 'none',
+    description: 'PEM file with the certificate and its chain; without it plain HTTP.',
   },
   tlsKeyFile: {
     word: 'tls-key',
     kind: path,
     fallback: () => undefined,
-    fallbackWords: 'none: plain HTTP',
+    fallbackWords: 'none',
     description: 'PEM file with the private key.',
   },
   clockSkewMs: {
@@ -126,9 +126,9 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
   },
   executionProviders: {
     word: 'execution-providers',
-    kind: listOf('a list of cpu, cuda, none twice', /^(cpu|cuda)$/),
+    kind: listOf('words out of cpu, cuda', /^(cpu|cuda)$/),
     fallback: () => ['cpu'],
-    description: 'Execution providers of ONNX Runtime in order of preference.',
+    description: 'Execution providers of ONNX Runtime in order of preference; in the file a JSON array.',
   },
   intraOpThreads: {
     word: 'intra-op-threads',
@@ -161,6 +161,19 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallback: () => 'info',
     description: 'Least level that is logged.',
   },
+  codec: {
+    word: 'codec',
+    kind: oneOf(['auto', 'native', 'reference'] as const),
+    fallback: () => 'auto',
+    description: 'Decoder and encoder of cycles; `auto` takes the native one where it loads.',
+  },
+  stageReport: {
+    word: 'stage-report',
+    kind: path,
+    fallback: () => undefined,
+    fallbackWords: 'none',
+    description: 'File for the timings of all cycles by stage, written at the end; for benchmarks.',
+  },
   initialWeights: {
     word: 'initial-weights',
     kind: weights,
@@ -168,6 +181,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
       version: 'initial',
       weights: { views: 0.4, comments: 0.3, up: 0.3, downvote_share: 0 },
     }),
+    fallbackWords: 'views 0.4, comments 0.3, up 0.3, downvote_share 0',
     description: 'Weights until others are put; JSON as in `PUT /v1/weights`.',
   },
 }
@@ -177,11 +191,6 @@ export const settingNames = Object.keys(settingsTable) as SettingName[]
 /** Variables that are no settings of the server. */
 export const otherVariables: readonly { readonly name: string; readonly description: string }[] = [
   { name: 'UNDERSTUDY_CONFIG', description: 'JSON file with settings, as `--config`.' },
-  {
-    name: 'UNDERSTUDY_CODEC',
-    description:
-      '`native` or `reference`: the decoder of cycle bodies. Default: native where it can be loaded.',
-  },
   { name: 'UNDERSTUDY_DEBUG', description: 'Any value: failures show their stack.' },
 ]
 

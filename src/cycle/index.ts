@@ -4,4 +4,5 @@
  */
 export type { RequestBody } from './request-body.js'
 export { CycleService, type CycleServiceParts } from './service.js'
+export { StageClock, stageNames, type StageName } from './stage-clock.js'
 export type { InitialWeights } from './weights-desk.js'

@@ -13,9 +13,11 @@ import {
 } from '../../test/helpers/bodies.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
+import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
 import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
+import { StageClock } from './stage-clock.js'
 
 const nowMs = cycleMs(1000)
 const silent = { error: () => undefined }
@@ -30,6 +32,7 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
     if (storeFails) throw new StoreError('full', 'told to fail')
   }
   return {
+    codec: referenceCodec,
     store: createMemoryStore({ contents, beforeWrite }),
     model: () => model,
     clock: () => nowMs,
@@ -51,7 +54,7 @@ beforeEach(async () => {
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
 const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
-  text(await service.submit({ json, gzip }, at))
+  text(await service.submit({ json, gzip }, at, new StageClock(0)))
 
 const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
 
@@ -192,8 +195,12 @@ describe('a cycle sent again', () => {
     const response = await submit(first())
     const { store } = parts()
     const without = await CycleService.open(parts({ store, model: () => null, cyclesWaitingMax: 0 }))
-    expect(text(await without.submit({ json: bytesOf(first()), gzip: null }, nowMs))).toBe(response)
-    expect(await refusal(without.submit({ json: bytesOf(cycleBody(1)), gzip: null }, nowMs))).toMatchObject({
+    expect(text(await without.submit({ json: bytesOf(first()), gzip: null }, nowMs, new StageClock(0)))).toBe(
+      response,
+    )
+    expect(
+      await refusal(without.submit({ json: bytesOf(cycleBody(1)), gzip: null }, nowMs, new StageClock(0))),
+    ).toMatchObject({
       status: 503,
     })
   })

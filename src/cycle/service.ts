@@ -3,7 +3,7 @@
  * anything, made durable in one transaction, and only then is memory changed and the answer given.
  * Read `submit` first, then `process`.
  */
-import { decodeCycle, encodeResponse, sameJson } from '../codec/index.js'
+import { sameJson, type Codec, type DecodedCycle } from '../codec/index.js'
 import {
   formatInstant,
   outcome,
@@ -21,10 +21,12 @@ import { Lane } from './lane.js'
 import { checkMeaning } from './meaning.js'
 import { packRequest, unpackRequest, type RequestBody } from './request-body.js'
 import { loadPool, saveCycle } from './saved-state.js'
+import type { StageClock } from './stage-clock.js'
 import { WeightsDesk, type InitialWeights } from './weights-desk.js'
 
 /** What the service needs of its surroundings. */
 export interface CycleServiceParts {
+  readonly codec: Codec
   readonly store: Store
   /** The model in use, or null while none is loaded. */
   readonly model: () => Model | null
@@ -82,10 +84,24 @@ export class CycleService {
 
   /**
    * The response to a cycle's body: computed, or the stored one when the cycle is known. Throws `ServiceError`:
-   * 400, 409, 422, 503.
+   * 400, 409, 422, 503. `stages` is told what each stage took.
    */
-  async submit(body: RequestBody, receivedAtMs: number): Promise<Uint8Array> {
-    const cycle = decodeCycle(body.json)
+  async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
+    const cycle = this.#parts.codec.decodeCycle(body.json)
+    stages.lap('decode')
+    try {
+      return await this.#answer(cycle, body, receivedAtMs, stages)
+    } finally {
+      cycle.release?.()
+    }
+  }
+
+  async #answer(
+    cycle: DecodedCycle,
+    body: RequestBody,
+    receivedAtMs: number,
+    stages: StageClock,
+  ): Promise<Uint8Array> {
     const problems = checkMeaning(cycle, { nowMs: receivedAtMs, skewMs: this.#parts.clockSkewMs })
     if (problems !== null)
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
@@ -93,7 +109,7 @@ export class CycleService {
     if (stored !== undefined) return this.#replay(stored, body.json)
     const leader = this.#leaders.get(cycle.cycleId)
     return leader === undefined
-      ? this.#lead(cycle, body, receivedAtMs)
+      ? this.#lead(cycle, body, receivedAtMs, stages)
       : this.#follow(leader, cycle.cycleId, body.json)
   }
 
@@ -139,29 +155,48 @@ export class CycleService {
     return response
   }
 
-  #lead(cycle: CycleColumns, body: RequestBody, receivedAtMs: number): Promise<Uint8Array> {
+  #lead(
+    cycle: CycleColumns,
+    body: RequestBody,
+    receivedAtMs: number,
+    stages: StageClock,
+  ): Promise<Uint8Array> {
     if (this.#closing) throw closing()
     if (this.#parts.model() === null) throw new ServiceError('unavailable', 'no model is loaded')
     if (this.#lane.full) throw busy('too many cycles are queued')
-    const response = this.#guarded(() => this.#lane.run(() => this.#process(cycle, body, receivedAtMs)))
+    const response = this.#guarded(() =>
+      this.#lane.run(() => this.#process(cycle, body, receivedAtMs, stages)),
+    )
     this.#leaders.set(cycle.cycleId, { body: body.json, response, followerCount: 0 })
     const end = (): void => void this.#leaders.delete(cycle.cycleId)
     response.then(end, end)
     return response
   }
 
-  async #process(cycle: CycleColumns, body: RequestBody, receivedAtMs: number): Promise<Uint8Array> {
+  async #process(
+    cycle: CycleColumns,
+    body: RequestBody,
+    receivedAtMs: number,
+    stages: StageClock,
+  ): Promise<Uint8Array> {
     if (this.#closing) throw closing()
-    const { store, clock } = this.#parts
+    const { codec, store, clock } = this.#parts
     const model = this.#parts.model()
     if (model === null) throw new ServiceError('unavailable', 'no model is loaded')
 
+    stages.lap('wait')
     const packing = packRequest(body)
     packing.catch(() => undefined) // Awaited below; until then a failure must not count as unhandled.
     const plan = this.#pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1)
     const weights = weightsInForce(this.weights.history, cycle.cycleAt.ms)
-    const heads = await this.#predict(model, plan)
-    const response = encodeResponse({
+    stages.lap('plan')
+    const predicting = this.#predict(model, plan, stages)
+    predicting.catch(() => undefined)
+    // Packing the columns for the disk fits into the time in which another thread runs the model.
+    const saved = saveCycle(cycle, plan)
+    const heads = await predicting
+    stages.lap('infer')
+    const response = codec.encodeResponse({
       cycleId: cycle.cycleId,
       cycleTime: cycle.cycleTime,
       receivedAt: formatInstant(receivedAtMs),
@@ -173,29 +208,25 @@ export class CycleService {
       warnings: plan.warnings,
       results: resultsOf(cycle, plan, heads, weights),
     })
-    await this.#commit(
-      {
-        cycleId: cycle.cycleId,
-        cycleAtMs: cycle.cycleAt.ms,
-        receivedAt: formatInstant(receivedAtMs),
-        modelVersion: model.version,
-        weightsVersion: weights.version,
-        request: await packing,
-        response,
-        ...saveCycle(cycle, plan),
-      },
-      plan,
-    )
+    const request = await packing
+    stages.lap('encode')
+    const labels = {
+      cycleId: cycle.cycleId,
+      cycleAtMs: cycle.cycleAt.ms,
+      receivedAt: formatInstant(receivedAtMs),
+      modelVersion: model.version,
+      weightsVersion: weights.version,
+    }
+    await this.#commit({ ...labels, request, response, ...saved }, plan)
+    stages.lap('commit')
     return response
   }
 
-  async #predict(model: Model, plan: CyclePlan): Promise<HeadColumns> {
+  async #predict(model: Model, plan: CyclePlan, stages: StageClock): Promise<HeadColumns> {
     const { scoring, next } = plan
     if (scoring.count === 0) return noHeads
-    return model.predict({
-      ...scoring,
-      imagesStored: this.images.column(next.galleries, next.gallery, next.postNo),
-    })
+    const imagesStored = this.images.column(next.galleries, next.gallery, next.postNo)
+    return model.predict({ ...scoring, imagesStored }, () => stages.lap('features'))
   }
 
   async #commit(record: Parameters<Store['appendCycle']>[0], plan: CyclePlan): Promise<void> {

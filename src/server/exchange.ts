@@ -4,6 +4,8 @@
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ServiceError } from '../contract/index.js'
+import type { StageClock } from '../cycle/index.js'
+import { GrowingBody } from './growing-body.js'
 
 export interface Answer {
   readonly status: number
@@ -24,8 +26,13 @@ export class Exchange {
     readonly contentType: string
     readonly contentEncoding: string
     readonly contentLength: string
+    readonly acceptEncoding: string
     readonly contentSha256: string | undefined
   }
+  /** Whether the client asks for `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
+  readonly wantsTiming: boolean
+  /** Set for a cycle. */
+  stages: StageClock | null = null
   bytesReceived = 0
   bytesSent = 0
   status = 0
@@ -47,11 +54,13 @@ export class Exchange {
     this.method = request.getMethod().toUpperCase()
     this.path = request.getUrl()
     this.receivedAtMs = receivedAtMs
+    this.wantsTiming = request.getQuery('timing') !== undefined || request.getHeader('x-timing') !== ''
     this.headers = {
       authorization: request.getHeader('authorization'),
       contentType: request.getHeader('content-type'),
       contentEncoding: request.getHeader('content-encoding'),
       contentLength: request.getHeader('content-length'),
+      acceptEncoding: request.getHeader('accept-encoding'),
       contentSha256: headerOrNone(request, 'x-content-sha256'),
     }
     response.onAborted(() => {
@@ -76,9 +85,7 @@ export class Exchange {
     const declared = Number(this.headers.contentLength)
     if (declared > bytesMax) return Promise.reject(tooLarge(bytesMax))
     return new Promise((resolve, reject) => {
-      // The bytes that a client promises are not given to it before it sends them.
-      let bytes = new Uint8Array(Math.min(declared || 0, 256 * 1024))
-      let length = 0
+      const body = new GrowingBody(declared > 0 ? declared : bytesMax)
       const timer = setTimeout(() => {
         stop()
         this.abort()
@@ -95,17 +102,15 @@ export class Exchange {
       this.#response.onData((chunk, isLast) => {
         this.bytesReceived += chunk.byteLength
         if (this.#refuseBody === null) return
-        if (length + chunk.byteLength > bytesMax) {
+        if (this.bytesReceived > bytesMax) {
           this.#refuseBody(tooLarge(bytesMax))
           return
         }
-        bytes = withRoom(bytes, length + chunk.byteLength, Math.min(declared || bytesMax, bytesMax))
-        bytes.set(new Uint8Array(chunk), length)
-        length += chunk.byteLength
+        body.append(chunk)
         if (!isLast) return
         stop()
         this.#pause()
-        resolve(bytes.subarray(0, length))
+        resolve(body.bytes())
       })
     })
   }
@@ -125,7 +130,10 @@ export class Exchange {
       this.#response.writeStatus(statusLines[answer.status] ?? String(answer.status))
       for (const [name, value] of Object.entries(answer.headers)) this.#response.writeHeader(name, value)
       if (this.method === 'HEAD') {
-        this.#response.endWithoutBody(body.length, close)
+        // With arguments, endWithoutBody leaves the connection waiting for the body that it announces.
+        this.#response.writeHeader('Content-Length', String(body.length))
+        if (close) this.#response.writeHeader('Connection', 'close')
+        this.#response.endWithoutBody()
         this.#end()
       } else if (close || body.length <= wholeBodyBytesMax) {
         this.bytesSent = body.length
@@ -182,14 +190,6 @@ function headerOrNone(request: HttpRequest, name: string): string | undefined {
     if (key === name) value = text
   })
   return value
-}
-
-/** Room for `needed` bytes: doubles, up to `bytesMax`. */
-function withRoom(bytes: Uint8Array<ArrayBuffer>, needed: number, bytesMax: number): Uint8Array<ArrayBuffer> {
-  if (needed <= bytes.length) return bytes
-  const grown = new Uint8Array(Math.max(needed, Math.min(bytesMax, bytes.length * 2)))
-  grown.set(bytes)
-  return grown
 }
 
 function tooLarge(bytesMax: number): ServiceError {

@@ -14,7 +14,7 @@ import {
   type WeightsAck,
   type WeightsRequest,
 } from '../contract/index.js'
-import type { CycleService } from '../cycle/index.js'
+import { StageClock, type CycleService } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import type { Store } from '../store/index.js'
 import type { Answer, Exchange } from './exchange.js'
@@ -43,8 +43,13 @@ type Handler = (
 
 export const operations: Readonly<Record<Operation, Handler>> = {
   postCycle: async (exchange, _parameters, { cycles, bodyReadMsMax }) => {
+    const stages = new StageClock(exchange.startedAt)
+    exchange.stages = stages
     const body = await readJson(exchange, bodyReadMsMax)
-    return jsonBytes(200, await cycles.submit(body, exchange.receivedAtMs))
+    stages.lap('receive')
+    const response = await cycles.submit(body, exchange.receivedAtMs, stages)
+    const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
+    return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
   },
 
   getScores: (_exchange, [segment = ''], { cycles }) => {

@@ -4,10 +4,12 @@
  */
 import { pino, type Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { loadCodec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { CycleService } from '../cycle/index.js'
 import { ImageGate } from '../images/index.js'
 import { openLmdbStore, type Store } from '../store/index.js'
+import { encodeAnswer } from './answer-encoding.js'
 import { ApiKeys } from './api-keys.js'
 import { Exchange, type Answer } from './exchange.js'
 import { listen, type HttpListener } from './http-listener.js'
@@ -16,6 +18,7 @@ import { ModelSeat } from './model-seat.js'
 import { jsonHeaders, operations, type OperationParts } from './operations.js'
 import { findRoute } from './routes.js'
 import type { Settings } from './settings.js'
+import { StageReport } from './stage-report.js'
 
 export interface RunningServer {
   readonly url: string
@@ -42,13 +45,16 @@ async function startOn(store: Store, settings: Settings, log: Logger): Promise<R
   const clock = (): number => Date.now()
   const seat = new ModelSeat(settings, log)
   const model = (): ReturnType<typeof seat.current> => seat.current()
-  const cycles = await CycleService.open({ ...settings, store, model, clock, log })
+  const { codec, note } = loadCodec(settings.codec)
+  log.info({ codec: codec.name }, note)
+  const cycles = await CycleService.open({ ...settings, codec, store, model, clock, log })
   const gate = new ImageGate({
     activeCountMax: settings.imageConcurrency,
     waitingBytesMax: settings.imagesWaitingBytesMax,
   })
   const images = new ImageDesk(store, gate, (key) => cycles.images.add(key))
-  const front = new Front(new ApiKeys(settings.apiKeys), log, {
+  const report = settings.stageReport === undefined ? null : new StageReport(settings.stageReport)
+  const front = new Front(new ApiKeys(settings.apiKeys), log, report, {
     cycles,
     images,
     store,
@@ -70,6 +76,7 @@ async function startOn(store: Store, settings: Settings, log: Logger): Promise<R
     await stopServing(front, listener, cycles, settings.shutdownMsMax)
     await seat.close()
     await store.close()
+    report?.write()
     log.info('stopped')
     log.flush()
     resolveStopped()
@@ -97,13 +104,15 @@ async function stopServing(
 class Front {
   readonly #keys: ApiKeys
   readonly #log: Logger
+  readonly #report: StageReport | null
   readonly #parts: OperationParts
   readonly #underWay = new Set<Exchange>()
   #closing = false
   #onIdle: (() => void) | null = null
 
-  constructor(keys: ApiKeys, log: Logger, parts: OperationParts) {
+  constructor(keys: ApiKeys, log: Logger, report: StageReport | null, parts: OperationParts) {
     this.#keys = keys
+    this.#report = report
     this.#log = log
     this.#parts = parts
   }
@@ -140,7 +149,8 @@ class Front {
       throw new ServiceError('method_not_allowed', `allowed here: ${route.allow}`, { allow: route.allow })
     }
     if (this.#closing) throw shuttingDown()
-    return operations[route.operation](exchange, route.parameters, this.#parts)
+    const answer = await operations[route.operation](exchange, route.parameters, this.#parts)
+    return encodeAnswer(answer, exchange.headers.acceptEncoding)
   }
 
   #errorAnswer(exchange: Exchange, error: unknown): Answer {
@@ -161,6 +171,12 @@ class Front {
 
   #ended(exchange: Exchange): void {
     this.#underWay.delete(exchange)
+    const { stages } = exchange
+    if (stages !== null && exchange.status === 200) {
+      stages.lap('send')
+      this.#report?.add(stages)
+      this.#log.debug({ stages_ms: Object.fromEntries(stages.ms) }, 'cycle')
+    }
     this.#log.info(
       {
         method: exchange.method,

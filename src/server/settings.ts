@@ -40,6 +40,10 @@ export interface Settings {
   /** Images decoded at a time. */
   readonly imageConcurrency: number
   readonly logLevel: LogLevel
+  /** auto: native where its addon loads, else the reference implementation. */
+  readonly codec: 'auto' | 'native' | 'reference'
+  /** Where stage timings are written at the end; without it none are summed up. */
+  readonly stageReport?: string
   /** Weights in force until others are put. */
   readonly initialWeights: { readonly version: string; readonly weights: Readonly<Weights> }
 }

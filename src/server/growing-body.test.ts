@@ -1,0 +1,25 @@
+/** Bodies that arrive in pieces. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { bodyBufferBytes } from '../codec/index.js'
+import { GrowingBody } from './growing-body.js'
+
+const piece = fc.uint8Array({ maxLength: 70_000 })
+
+test('a body is its pieces in order, with room behind it, whatever was promised', () => {
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), fc.nat(300_000), (pieces, promised) => {
+      const body = new GrowingBody(promised)
+      for (const bytes of pieces) body.append(Uint8Array.from(bytes).buffer)
+      const whole = body.bytes()
+      expect(Buffer.compare(whole, Buffer.concat(pieces))).toBe(0)
+      expect(whole.byteOffset + bodyBufferBytes(whole.length)).toBeLessThanOrEqual(whole.buffer.byteLength)
+    }),
+  )
+})
+
+test('a promise of 16 MiB costs nothing until it is kept', () => {
+  const body = new GrowingBody(16 * 1024 * 1024)
+  body.append(new ArrayBuffer(1))
+  expect(body.bytes().buffer.byteLength).toBeLessThan(100_000)
+})

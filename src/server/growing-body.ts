@@ -1,0 +1,37 @@
+/**
+ * A body while it arrives. Memory follows what has come, not what was promised: a client that promises 16 MiB and sends
+ * one byte holds a few kilobytes. The buffer goes on behind the body, as the native decoder wants it.
+ */
+import { bodyBufferBytes } from '../codec/index.js'
+
+const firstBytes = 64 * 1024
+/** Past the first piece, room for this many times what has come: large bodies move twice, not twenty times. */
+const growth = 16
+
+export class GrowingBody {
+  readonly #bytesMax: number
+  #buffer: Buffer
+  #length = 0
+
+  /** `bytesMax`: length of the body where it is known, else its bound. */
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+    this.#buffer = Buffer.allocUnsafeSlow(bodyBufferBytes(Math.min(bytesMax, firstBytes)))
+  }
+
+  append(chunk: ArrayBuffer): void {
+    const needed = this.#length + chunk.byteLength
+    if (bodyBufferBytes(needed) > this.#buffer.length) {
+      const room = Math.max(needed, Math.min(this.#bytesMax, needed * growth))
+      const grown = Buffer.allocUnsafeSlow(bodyBufferBytes(room))
+      this.#buffer.copy(grown, 0, 0, this.#length)
+      this.#buffer = grown
+    }
+    this.#buffer.set(new Uint8Array(chunk), this.#length)
+    this.#length = needed
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length)
+  }
+}

@@ -1,0 +1,139 @@
+/** Routes, media types, paths of images, keys, encodings: what needs no socket. */
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { ServiceError } from '../contract/index.js'
+import { acceptsGzip, encodeAnswer } from './answer-encoding.js'
+import { ApiKeys } from './api-keys.js'
+import { parseImagePath } from './image-path.js'
+import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
+import { findRoute } from './routes.js'
+
+const statusOf = (work: () => unknown): number => {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof ServiceError) return error.status
+    throw error
+  }
+  return 200
+}
+
+describe('a route', () => {
+  test('is found by method and exact path', () => {
+    expect(findRoute('PUT', '/v1/images/%EA%B0%80/1/01')).toEqual({
+      kind: 'operation',
+      operation: 'putImage',
+      parameters: ['%EA%B0%80', '1', '01'],
+    })
+    for (const path of [
+      '/v1',
+      '/v1/health/',
+      '/V1/health',
+      '/v1/images/g/1',
+      '/v1/images/g/1/01/',
+      '/v1/scores/',
+    ]) {
+      expect(findRoute('GET', path).kind, path).toBe('not_found')
+    }
+  })
+
+  test('with another method names those that are allowed, HEAD wherever GET is', () => {
+    for (const [path, allow] of [
+      ['/v1/cycles', 'POST'],
+      ['/v1/scores/x', 'GET, HEAD'],
+      ['/v1/weights', 'GET, HEAD, PUT'],
+      ['/v1/health', 'GET, HEAD'],
+    ] as const) {
+      expect(findRoute('DELETE', path)).toEqual({ kind: 'method_not_allowed', allow })
+    }
+    // A method that is a name of every object is no method.
+    expect(findRoute('constructor', '/v1/cycles').kind).toBe('method_not_allowed')
+  })
+})
+
+test('a JSON route takes JSON or no type at all, plain or as gzip', () => {
+  for (const type of ['', 'application/json', 'Application/JSON ; charset="utf-8"']) {
+    expect(checkJsonHeaders(type, ''), type).toBe(false)
+    expect(checkJsonHeaders(type, ' GZIP '), type).toBe(true)
+  }
+  for (const type of ['text/json', 'application/jsonp', 'application/vnd.api+json', 'image/jpeg']) {
+    expect(
+      statusOf(() => checkJsonHeaders(type, '')),
+      type,
+    ).toBe(415)
+  }
+  for (const encoding of ['deflate', 'br', 'gzip, gzip']) {
+    expect(
+      statusOf(() => checkJsonHeaders('', encoding)),
+      encoding,
+    ).toBe(415)
+  }
+})
+
+test('an image must say that it is a JPEG, and take no encoding', () => {
+  expect(statusOf(() => checkImageHeaders('IMAGE/JPEG', ''))).toBe(200)
+  for (const type of ['', 'image/jpg', 'image/png'])
+    expect(
+      statusOf(() => checkImageHeaders(type, '')),
+      type,
+    ).toBe(415)
+  for (const encoding of ['gzip', 'identity']) {
+    expect(
+      statusOf(() => checkImageHeaders('image/jpeg', encoding)),
+      encoding,
+    ).toBe(415)
+  }
+})
+
+describe('the path of an image', () => {
+  test('is decoded once, and its position is a number', () => {
+    expect(parseImagePath(['a%252Fb%2F', '9007199254740991', '0012'])).toEqual({
+      gallId: 'a%2Fb/',
+      postNo: 9007199254740991,
+      position: 12,
+    })
+  })
+
+  test('is refused with a field for each malformed part', () => {
+    const fields = (...segments: string[]): string[] => {
+      try {
+        parseImagePath(segments)
+        return []
+      } catch (error) {
+        return (error as ServiceError).fields?.map((field) => field.path) ?? []
+      }
+    }
+    expect(fields('%FF', '0', '00')).toEqual(['gall_id', 'post_no', 'NN'])
+    expect(fields('', '01', '1')).toEqual(['gall_id', 'post_no', 'NN'])
+    expect(fields('g', '9007199254740992', '01')).toEqual(['post_no'])
+    expect(fields('g', '1', '%2001')).toEqual(['NN'])
+  })
+})
+
+test('a key is the whole value, one of several, and nothing else', () => {
+  const keys = new ApiKeys(['first-key', 'second-key'])
+  for (const key of ['first-key', 'second-key']) expect(keys.accepts(key)).toBe(true)
+  for (const key of ['', 'first-ke', 'first-key ', 'First-key', 'Bearer first-key', 'first-key,second-key']) {
+    expect(keys.accepts(key), key).toBe(false)
+  }
+})
+
+describe('an answer', () => {
+  const answer = { status: 200, headers: { A: 'b' }, body: Buffer.from('x'.repeat(5000)) }
+
+  test('is zipped for those who take gzip, and for no one else', async () => {
+    for (const accepted of ['gzip', 'br, GZIP;q=0.5', '*', 'x-gzip'])
+      expect(acceptsGzip(accepted), accepted).toBe(true)
+    for (const refused of ['', 'br', 'gzip;q=0', '*;q=0', 'identity, gzip; q=0.0']) {
+      expect(acceptsGzip(refused), refused).toBe(false)
+    }
+    const zipped = await encodeAnswer(answer, 'gzip')
+    expect(zipped.headers).toEqual({ A: 'b', 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' })
+    expect(gunzipSync(zipped.body)).toEqual(answer.body)
+  })
+
+  test('that is small goes as it is', async () => {
+    const small = { ...answer, body: Buffer.from('x') }
+    expect(await encodeAnswer(small, 'gzip')).toBe(small)
+  })
+})
