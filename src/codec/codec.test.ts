@@ -261,6 +261,11 @@ describe('two bodies are the same', () => {
       ['{"a":null}', '{"b":null}'],
       ['[9007199254740993]', '[9007199254740992]'],
       ['[1e400]', '[1e500]'],
+      ['1e400', '1e500'],
+      ['{"a":-1E400}', '{"a":-1e500}'],
+      ['[0.0000000000001]', '[0.00000000000010000000000000001]'],
+      ['[-1234567890123456]', '[-1234567890123456.01]'],
+      ['[1.00000000000000001]', '[1]'],
       ['[1e-400]', '[0]'],
       ['[0.1000000000000000055]', '[0.1]'],
       ['{"__proto__":1}', '{"__proto__":2}'],
@@ -271,5 +276,19 @@ describe('two bodies are the same', () => {
     }
     expect(sameJson(Buffer.from('[100000000000000000000]'), Buffer.from('[1e20]'))).toBe(true)
     expect(sameJson(Buffer.from('[-0]'), Buffer.from('[0.000000000000000000]'))).toBe(true)
+  })
+
+  test('with numbers of millions of digits, in the time that reading them takes', () => {
+    const same = (a: string, b: string): boolean => sameJson(Buffer.from(`[${a}]`), Buffer.from(`[ ${b}]`))
+    const zeros = '0'.repeat(2_000_000)
+    expect(same(`1${zeros}1`, `1${zeros}1.0`)).toBe(true)
+    expect(same(`1${zeros}1`, `1${zeros}2`)).toBe(false)
+    expect(same(`1${zeros}`, '1e2000000')).toBe(true)
+    expect(same(`0.${zeros}1`, '10E-2000002')).toBe(true)
+    expect(same(`0.${zeros}1`, '1e-2000000')).toBe(false)
+    expect(same(`1e${zeros}9${zeros}`, `1e+9${zeros}`)).toBe(true)
+    expect(same(`1e9${zeros}`, `1e-9${zeros}`)).toBe(false)
+    expect(same(`1e9${zeros}`, `1e9${zeros}1`)).toBe(false)
+    expect(same(`1e${zeros}`, '1')).toBe(true)
   })
 })

@@ -33,7 +33,7 @@ import { sliceRows, type RowSlices } from './row-slices.js'
 import { allocateTextColumns, measureText } from './text-measures.js'
 
 /**
- * Columns of a cycle body. Throws `bad_request`: without fields when the body does not parse (UTF-8, JSON, depth),
+ * Columns of a cycle body. Throws `bad_request`: without fields when the body does not parse (UTF-8, JSON, its bounds),
  * with the failing paths when it is no `CycleRequest`.
  */
 export function decodeCycle(body: Uint8Array): CycleColumns {

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { cycleBody } from '../../test/helpers/bodies.js'
 import { mutatedBody, validBody } from '../../test/fuzz/cycle-bodies.js'
 import { Random } from '../../test/fuzz/random.js'
 import { randomResponse } from '../../test/fuzz/responses.js'
@@ -145,6 +146,16 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
       Buffer.from(JSON.stringify({ ...cycle, removals: Array(count).fill(row) }))
     expect(typeof decode(bodyOf(5000))).toBe('object')
     expect(typeof decode(bodyOf(5001))).toBe('number')
+  })
+
+  test('a body of more arrays and objects than the reference takes is left to it', () => {
+    const decode = createNativeDecode(addon)
+    const text = JSON.stringify(cycleBody(0))
+    const stuffed = (count: number) => Buffer.from(`{"zz":[${'{},'.repeat(count - 1)}{}],${text.slice(1)}`)
+    expect(typeof decode(stuffed(400_000))).toBe('object')
+    expect(typeof decode(stuffed(600_000))).toBe('number')
+    expect(() => decodeCycle(stuffed(600_000))).not.toThrow()
+    expect(() => decodeCycle(stuffed(1_000_000))).toThrow('arrays')
   })
 
   test('the addon names the text measures of the contract, in its order', () => {

@@ -1,7 +1,7 @@
 /** Where a body stops being JSON. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../contract/index.js'
+import { jsonContainerCountMax, jsonDepthMax, ServiceError } from '../contract/index.js'
 import { parseJson, syntaxErrorOffset } from './json-text.js'
 
 const refusal = (body: Buffer | string): string => {
@@ -78,4 +78,40 @@ test('the walk over bytes finds an error exactly where JSON.parse refuses', () =
     }),
     { numRuns: 2000 },
   )
+})
+
+describe('a body that would cost too much to parse', () => {
+  const brackets = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+  const full = Array.from({ length: jsonContainerCountMax - 1 }, (_, n) => (n % 2 ? '{}' : '[]')).join(',')
+
+  test('is refused at the bracket that is one too deep, also when it is not JSON', () => {
+    expect(refusal(brackets(jsonDepthMax))).toBe('accepted')
+    for (const body of [brackets(jsonDepthMax + 1), '['.repeat(1_000_000)]) {
+      expect(refusal(body)).toBe(`the body nests deeper than ${jsonDepthMax} levels at byte ${jsonDepthMax}`)
+    }
+    expect(refusal('{"a":'.repeat(100_000))).toContain(`at byte ${jsonDepthMax * 5}`)
+  })
+
+  test('is refused at the array or object that is one too many', () => {
+    expect(refusal(`[${full}]`)).toBe('accepted')
+    expect(refusal(`[${full},[]]`)).toBe(
+      `the body has more than ${jsonContainerCountMax} arrays and objects at byte ${full.length + 2}`,
+    )
+  })
+
+  test('is not one whose strings are full of brackets, quotes and backslashes', () => {
+    const text = fc.array(fc.constantFrom('[[[[[[[[', '{', '"', '\\', ']', 'x'.repeat(30), '가'), {
+      maxLength: 300,
+    })
+    fc.assert(
+      fc.property(fc.array(text.map((parts) => parts.join(''))), fc.boolean(), (texts, spaced) => {
+        const body = JSON.stringify({ texts }, null, spaced ? 1 : 0)
+        expect(parseJson(Buffer.from(body))).toEqual({ texts })
+        // The scan is where it should be after them, too.
+        const deep = `[${JSON.stringify(texts)},${brackets(jsonDepthMax)}]`
+        const offset = Buffer.byteLength(JSON.stringify(texts)) + 2 + jsonDepthMax - 1
+        expect(refusal(deep)).toContain(`levels at byte ${offset}`)
+      }),
+    )
+  })
 })

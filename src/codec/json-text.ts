@@ -1,16 +1,18 @@
 /**
- * JSON text: parsing with a byte offset in every complaint, and the depth limit. The oracle is JSON.parse; the walk
+ * JSON text: parsing with a byte offset in every complaint, within the bounds of json-bounds.ts. The oracle is JSON.parse; the walk
  * over bytes only runs on bodies that it has refused, to say where they break.
  */
 import { isUtf8 } from 'node:buffer'
-import { jsonDepthMax, ServiceError } from '../contract/index.js'
+import { ServiceError } from '../contract/index.js'
+import { checkJsonBounds } from './json-bounds.js'
 
-/** The value of a JSON body. Throws `bad_request` with the byte offset where UTF-8 or JSON ends to be valid. */
+/** The value of a JSON body. Throws `bad_request` with the byte offset where UTF-8, JSON or its bounds are broken. */
 export function parseJson(body: Uint8Array): unknown {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   if (!isUtf8(bytes)) {
     throw new ServiceError('bad_request', `the body is not valid UTF-8 at byte ${invalidUtf8Offset(bytes)}`)
   }
+  checkJsonBounds(bytes)
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
     return value
@@ -20,14 +22,6 @@ export function parseJson(body: Uint8Array): unknown {
     const what = offset === bytes.length ? 'the body ends too early, at' : 'the body is not valid JSON at'
     throw new ServiceError('bad_request', `${what} byte ${offset}`)
   }
-}
-
-/** The error for a body that nests deeper than `jsonDepthMax` at `offset`. */
-export function tooDeep(offset: number): ServiceError {
-  return new ServiceError(
-    'bad_request',
-    `the body nests deeper than ${jsonDepthMax} levels at byte ${offset}`,
-  )
 }
 
 function invalidUtf8Offset(bytes: Buffer): number {

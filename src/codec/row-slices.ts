@@ -1,9 +1,8 @@
 /**
- * Finds the rows of `candidates` in a cycle body as byte ranges, and refuses what nests too deep. Walks a body that
- * is known to be valid JSON, so it looks at brackets, quotes and colons only.
+ * Finds the rows of `candidates` in a cycle body as byte ranges. Walks a body that is known to be valid JSON, so it
+ * looks at brackets, quotes and colons only.
  */
-import { jsonDepthMax } from '../contract/index.js'
-import { tooDeep } from './json-text.js'
+import { closingQuote } from './json-bounds.js'
 
 export interface RowSlices {
   readonly rowStart: Uint32Array
@@ -11,7 +10,6 @@ export interface RowSlices {
 }
 
 const quote = 0x22
-const backslash = 0x5c
 
 /** Byte ranges of the objects in the list `member` of the top-level object; of two such members the last counts. */
 export function sliceRows(body: Buffer, member: string): RowSlices {
@@ -38,7 +36,6 @@ export function sliceRows(body: Buffer, member: string): RowSlices {
       case 0x7b: // {
       case 0x5b: // [
         depth++
-        if (depth > jsonDepthMax) throw tooDeep(at)
         if (depth === 2 && name === member) {
           inList = true
           starts.length = 0
@@ -54,16 +51,6 @@ export function sliceRows(body: Buffer, member: string): RowSlices {
     }
   }
   return { rowStart: Uint32Array.from(starts), rowEnd: Uint32Array.from(ends) }
-}
-
-function closingQuote(body: Buffer, open: number): number {
-  let at = open
-  for (;;) {
-    at = body.indexOf(quote, at + 1)
-    let slashes = 0
-    while (body[at - 1 - slashes] === backslash) slashes++
-    if (slashes % 2 === 0) return at
-  }
 }
 
 function memberName(body: Buffer, open: number, close: number): string {

@@ -1,7 +1,9 @@
 /**
  * Whether two JSON texts say the same (decisions.md 9): member order, white space and the spelling of numbers and
- * strings do not matter; array order does, and so does every unknown member.
+ * strings do not matter; array order does, and so does every unknown member. This file is the entry of the thread
+ * of same-json-thread.ts too, so it imports nothing of the project: Node then runs it from source as well as built.
  */
+import { parentPort, workerData } from 'node:worker_threads'
 
 /** Compares the values of two bodies that both parse. */
 export function sameJson(a: Uint8Array, b: Uint8Array): boolean {
@@ -10,17 +12,34 @@ export function sameJson(a: Uint8Array, b: Uint8Array): boolean {
   return x.equals(y) || sameValue(exactParse(x), exactParse(y))
 }
 
-/** A number that a double does not hold exactly, by its digits: `12.50e3` is `125e2`. */
-class Decimal {
-  constructor(readonly text: string) {}
+/** What the thread is given: two bodies, under a name that no other thread's data has. It answers with a boolean. */
+export interface JsonPair {
+  readonly sameJson: readonly [Uint8Array, Uint8Array]
 }
 
-function exactParse(text: Buffer): unknown {
+/** A number that a double does not hold exactly, by its digits: `12.50e3` is `125e2`. */
+class Decimal {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/**
+ * A number with an exponent, or of 15 characters and more. Text in a string may look like one: that costs time only.
+ * Without any, every number is exact (see `isExact`), and plain parsing takes a tenth of the time and memory.
+ */
+const inexactForm = /(?:^|[\s:,[])-?[\d.]{1,15}[eE]|\d[\d.]{14}/
+
+function exactParse(body: Buffer): unknown {
+  const text = body.toString('utf8')
+  if (!inexactForm.test(text)) return JSON.parse(text) as unknown
   const revive = (_key: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== 'number' || context?.source === undefined) return value
     return isExact(value, context.source) ? value : new Decimal(canonicalDecimal(context.source))
   }
-  return JSON.parse(text.toString('utf8'), revive)
+  return JSON.parse(text, revive) as unknown
 }
 
 /** Up to 15 digits, different decimals are different doubles, unless they overflow or vanish. */
@@ -33,20 +52,53 @@ function canonicalDecimal(source: string): string {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source)
   if (match === null) throw new Error(`not a JSON number: ${source.slice(0, 40)}`)
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
-  const digits = (whole + fraction).replace(/^0+/, '')
-  const significant = digits.replace(/0+$/, '')
+  const digits = withoutLeadingZeros(whole + fraction)
+  const significant = withoutTrailingZeros(digits)
   if (significant === '') return '0'
-  const scale = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - significant.length)
-  return `${sign}${significant}e${scale}`
+  const shift = digits.length - significant.length - fraction.length
+  return `${sign}${significant}e${shifted(exponent, shift)}`
+}
+
+/** Digits of an exponent up to which it is exact as a double, with any shift that a body has room for. */
+const exponentDigitsMax = 15
+
+/**
+ * `exponent` + `shift` as text. Beyond 15 digits the two stay apart: such numbers count as the same only where their
+ * points stand alike. Adding up an exponent of megabytes would take seconds, for numbers that no field takes.
+ */
+function shifted(exponent: string, shift: number): string {
+  const sign = exponent.startsWith('-') ? '-' : ''
+  const digits = withoutLeadingZeros(exponent.replace(/^[+-]/, ''))
+  if (digits.length > exponentDigitsMax) return `${sign}${digits}:${shift}`
+  return String(Number(sign + (digits || '0')) + shift)
+}
+
+const zero = 0x30
+
+function withoutLeadingZeros(digits: string): string {
+  let start = 0
+  while (digits.charCodeAt(start) === zero) start++
+  return digits.slice(start)
+}
+
+/** By a loop: `/0+$/` tries every run of zeros in the text, and each as often as it is long. */
+function withoutTrailingZeros(digits: string): string {
+  let end = digits.length
+  while (end > 0 && digits.charCodeAt(end - 1) === zero) end--
+  return digits.slice(0, end)
 }
 
 function canonicalOf(value: number | Decimal): string {
-  return value instanceof Decimal ? value.text : canonicalDecimal(String(value).replace('e+', 'e'))
+  return value instanceof Decimal ? value.text : canonicalDecimal(String(value))
 }
 
 /** Equality without recursion: a body may nest a thousand levels deep. */
 function sameValue(x: unknown, y: unknown): boolean {
   const pairs: unknown[] = [x, y]
+  // What is equal at sight does not wait: lists of millions of numbers need no room.
+  const push = (a: unknown, b: unknown): void => {
+    if (a !== b) pairs.push(a, b)
+  }
   while (pairs.length > 0) {
     const b = pairs.pop()
     const a = pairs.pop()
@@ -55,13 +107,13 @@ function sameValue(x: unknown, y: unknown): boolean {
       if (canonicalOf(a) !== canonicalOf(b)) return false
     } else if (Array.isArray(a) && Array.isArray(b)) {
       if (a.length !== b.length) return false
-      for (let i = 0; i < a.length; i++) pairs.push(a[i], b[i])
+      for (let i = 0; i < a.length; i++) push(a[i], b[i])
     } else if (isPlainObject(a) && isPlainObject(b)) {
       const names = Object.keys(a)
       if (names.length !== Object.keys(b).length) return false
       for (const name of names) {
         if (!Object.hasOwn(b, name)) return false
-        pairs.push(a[name], b[name])
+        push(a[name], b[name])
       }
     } else return false
   }
@@ -75,3 +127,10 @@ function isNumeric(value: unknown): value is number | Decimal {
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Decimal)
 }
+
+function isJsonPair(data: unknown): data is JsonPair {
+  return typeof data === 'object' && data !== null && 'sameJson' in data
+}
+
+// Last, since it needs all of the above.
+if (parentPort !== null && isJsonPair(workerData)) parentPort.postMessage(sameJson(...workerData.sameJson))

@@ -13,5 +13,10 @@ export const imagePixelsMax = 50_000_000
 export const imageEdgePixelsMax = 1024
 /** Nesting of a JSON body. The contract's own depth is 5; what lies deeper is an unknown member. */
 export const jsonDepthMax = 1024
+/**
+ * Arrays and objects in a JSON body. A full body of the contract has about 160,000; parsing sixteen megabytes of empty
+ * ones would take half a gigabyte.
+ */
+export const jsonContainerCountMax = 1_000_000
 /** Lines of `warnings` for unknown fields (decisions.md 6). */
 export const unknownFieldWarningCountMax = 20

@@ -4,7 +4,7 @@
 import { fieldCountMax, ServiceError } from './errors.js'
 import type { FieldProblem } from './wire.js'
 
-/** A hopeless body is not searched further than this: each further row would cost memory and tell nothing. */
+/** A hopeless body is not searched further than this: more would cost time and tell nothing. */
 export const problemCountMax = 10_000
 
 export class Problems {
@@ -13,7 +13,17 @@ export class Problems {
 
   add(path: string, problem: string): void {
     this.count++
-    if (this.fields.length < fieldCountMax) this.fields.push({ path, problem })
+    if (this.listing) this.fields.push({ path, problem })
+  }
+
+  /** Counts a problem that would not be listed: its path and words need not be made. */
+  addUnlisted(): void {
+    this.count++
+  }
+
+  /** Whether the next problem will be listed. */
+  get listing(): boolean {
+    return this.fields.length < fieldCountMax
   }
 
   get full(): boolean {

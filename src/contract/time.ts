@@ -19,8 +19,11 @@ const DAY_MS = 86_400_000
 const KST_OFFSET_MS = 9 * HOUR_MS
 export const cycleBoundaryMs = 5 * MINUTE_MS
 
+/** A `cycle_id` by its form alone: `YYYYMMDDTHHMM`. */
+export const cycleIdForm = /^\d{8}T\d{4}$/
+
 /** Longest date-time taken. The contract names none; without one, a row could echo megabytes of zeros. */
-export const dateTimeCharsMax = 64
+export const dateTimeCharsMax = 128
 
 //                    year    month    day       hour    minute  second  fraction   offset
 const dateTimeForm = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/

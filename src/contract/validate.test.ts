@@ -1,6 +1,7 @@
 /** Failing paths: which, in which order, how many. */
 import { describe, expect, test } from 'vitest'
 import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
+import { problemCountMax } from './problems.js'
 import { checkCycle, checkOutcomes, checkWeights } from './validate.js'
 
 const paths = (body: unknown): string[] => checkCycle(body)?.fields.map((field) => field.path) ?? []
@@ -76,6 +77,19 @@ describe('a cycle body', () => {
     expect(problems?.toError('bad_request', 'no').message).toContain('50 more')
   })
 
+  test('names every bad image position, and twins only where all positions are good', () => {
+    const problemsOf = (positions: unknown[]): unknown => {
+      const body = rich()
+      body.candidates[1]!.image_positions = positions as number[]
+      return checkCycle(body)?.fields.map(({ path, problem }) => `${path.slice(14)} ${problem}`)
+    }
+    const range = 'must be an integer from 1 to 9007199254740991'
+    expect(problemsOf([1, 1, 'x'])).toEqual([`image_positions[2] ${range}`])
+    expect(problemsOf([0, 0])).toEqual([`image_positions[0] ${range}`, `image_positions[1] ${range}`])
+    expect(problemsOf([4, 2, 3, 2])).toEqual(['image_positions must not name an item twice'])
+    expect(problemsOf([3, 1, 2])).toBeUndefined()
+  })
+
   test('refuses integers that a double cannot hold, and takes 2^53-1', () => {
     const body = rich()
     body.engagement[0]!.views = 2 ** 53 - 1
@@ -91,6 +105,53 @@ describe('a cycle body', () => {
       JSON.stringify(rich()).replace('"candidates"', '"__proto__":{"candidates":5},"candidates"'),
     ) as unknown
     expect(checkCycle(body)).toBeNull()
+  })
+})
+
+describe('a hostile body is refused with bounded work:', () => {
+  const outcome = {
+    placement_id: 'p',
+    gall_id: 'g',
+    post_no: 1,
+    tier: 'main',
+    placed_at: '2012-01-01T00:00:00Z',
+    picked_by: { type: 'operator' },
+  }
+  const ascending = Array.from({ length: 300_000 }, (_, index) => index + 1)
+  const withPositions = (image_positions: unknown): unknown => ({
+    ...rich(),
+    candidates: [{ ...candidate('g', 1), image_positions }],
+  })
+
+  test('a long list of image positions with one that is none', () => {
+    expect(paths(withPositions([null, ...ascending]))).toEqual(['candidates[0].image_positions[0]'])
+  })
+
+  test('a long list of image positions with one that stands twice', () => {
+    expect(checkCycle(withPositions([...ascending, 7]))?.fields).toEqual([
+      { path: 'candidates[0].image_positions', problem: 'must not name an item twice' },
+    ])
+    expect(checkCycle(withPositions(ascending.toReversed()))).toBeNull()
+  })
+
+  test('a long list inside one row is left when enough is wrong', () => {
+    const readings = Array.from({ length: 300_000 }, () => ({}))
+    const problems = checkOutcomes({ outcomes: [{ ...outcome, readings }, {}] })
+    expect(problems?.count).toBe(problemCountMax)
+    expect(problems?.fields).toHaveLength(100)
+    expect(problems?.fields.slice(5, 8).map((field) => field.path)).toEqual([
+      'outcomes[0].readings[0].comment_cnt',
+      'outcomes[0].readings[1].age_h',
+      'outcomes[0].readings[1].observed_at',
+    ])
+    expect(problems?.toError('bad_request', 'no').message).toBe('no (and at least 9900 more)')
+  })
+
+  test('a row of very many unknown members', () => {
+    const unknown = Object.fromEntries(ascending.map((n) => [`m${n}`, []]))
+    expect(paths({ ...rich(), removals: [{ ...unknown, ...removal('g', 1), gall_id: 1 }] })).toEqual([
+      'removals[0].gall_id',
+    ])
   })
 })
 

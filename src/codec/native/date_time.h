@@ -13,7 +13,7 @@ struct instant {
 };
 
 /// Longest date-time taken, as in contract/time.ts.
-inline constexpr size_t date_time_bytes_max = 64;
+inline constexpr size_t date_time_bytes_max = 128;
 
 /// The instant of the text at `text`. False when it is no date-time, or has more digits of a second than a
 /// division of two doubles turns into the fraction that JavaScript's `Number` gives.

@@ -59,6 +59,7 @@ decode_error decoder::decode(padded_bytes body, column_set columns) {
   keys_.clear();
   findings_.member_order.clear();
   std::fill(findings_.row_counts.begin(), findings_.row_counts.end(), 0);
+  skipped_containers_left_ = skipped_container_count_max;
   for (auto& names : findings_.unknown_names) names.clear();
 
   const decode_error indexed = index_.find(body);
@@ -373,7 +374,7 @@ const uint32_t* decoder::decode_unknown(uint32_t object, const uint32_t* at) {
     names.push_back(text);
   }
   at += 2;
-  const decode_error error = skip_value(body_.data, at, end_);
+  const decode_error error = skip_value(body_.data, at, end_, skipped_containers_left_);
   return error == decode_error::none ? at : fail(error);
 }
 

@@ -96,6 +96,7 @@ class decoder {
   padded_bytes body_ = {};
   column_set columns_ = {};
   const uint32_t* end_ = nullptr;
+  uint32_t skipped_containers_left_ = 0;
   decode_error error_ = decode_error::none;
 };
 

@@ -19,7 +19,7 @@ namespace understudy {
   X(unusual_text, "A text that is taken as it stands has an escape, or an escape is no code point.")   \
   X(unusual_number,                                                                                    \
     "An integer is spelled with an exponent, a fraction or more digits than a double holds.")          \
-  X(too_deep, "An unknown member nests deeper than the native decoder follows.")                       \
+  X(too_deep, "Unknown members nest deeper, or hold more, than the native decoder follows.")                       \
   X(too_many_rows, "A list has more rows than its plan allows.")                                       \
   X(too_long, "The body is longer than simdjson takes.")
 

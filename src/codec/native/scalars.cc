@@ -171,7 +171,8 @@ bool escapes_are_valid(const uint8_t* from, const uint8_t* to) noexcept {
   return true;
 }
 
-decode_error skip_value(const uint8_t* body, const uint32_t*& at, const uint32_t* end) noexcept {
+decode_error skip_value(const uint8_t* body, const uint32_t*& at, const uint32_t* end,
+                        uint32_t& containers_left) noexcept {
   enum class expectation { value, member, separator };
   // One bit a level, the innermost lowest: 1 for an object, 0 for an array.
   uint64_t objects = 0;
@@ -182,8 +183,9 @@ decode_error skip_value(const uint8_t* body, const uint32_t*& at, const uint32_t
     const uint8_t first = body[at[0]];
     if (expected == expectation::value) {
       if (first == '{' || first == '[') {
-        if (depth == skipped_depth_max) return decode_error::too_deep;
+        if (depth == skipped_depth_max || containers_left == 0) return decode_error::too_deep;
         depth++;
+        containers_left--;
         objects = objects << 1 | (first == '{');
         const bool empty = body[at[1]] == (first == '{' ? '}' : ']');
         at++;

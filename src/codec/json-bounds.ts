@@ -1,0 +1,61 @@
+/**
+ * What a JSON body may cost to parse: its nesting, and its number of arrays and objects. Counted over bytes before
+ * JSON.parse allocates anything, in bodies that may not be JSON at all: as far as they are, the count is right.
+ */
+import { jsonContainerCountMax, jsonDepthMax, ServiceError } from '../contract/index.js'
+
+const quote = 0x22
+const backslash = 0x5c
+const openBracket = 0x5b
+const closeBracket = 0x5d
+/** What sets `{` and `}` apart from `[` and `]`: without it, these two pairs of bytes, and no others, are the same. */
+const braceBit = 0x20
+
+/** Throws `bad_request` with the byte offset where a body nests too deep or has too many arrays and objects. */
+export function checkJsonBounds(body: Buffer): void {
+  let depth = 0
+  let containerCount = 0
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at] as number
+    if (byte === quote) {
+      at = closingQuote(body, at)
+      continue
+    }
+    const bracket = byte & ~braceBit
+    if (bracket === openBracket) {
+      depth++
+      containerCount++
+      if (depth > jsonDepthMax) throw tooMuch(`nests deeper than ${jsonDepthMax} levels`, at)
+      if (containerCount > jsonContainerCountMax)
+        throw tooMuch(`has more than ${jsonContainerCountMax} arrays and objects`, at)
+    } else if (bracket === closeBracket) depth--
+  }
+}
+
+/** Longest run that is looked at byte by byte: most strings of a body are shorter, and a native call costs as much. */
+const shortStringBytes = 24
+
+/** The offset of the quote that closes the string which opens at `open`; the length of `body` if none does. */
+export function closingQuote(body: Buffer, open: number): number {
+  let at = open + 1
+  for (const end = Math.min(at + shortStringBytes, body.length); at < end; at++) {
+    const byte = body[at]
+    if (byte === quote) return at
+    if (byte === backslash) break
+  }
+  // From here on by native search. A quote after an odd number of backslashes is escaped; the count never goes back
+  // over the byte where the search began, so that each backslash is counted once.
+  for (;;) {
+    const from = at
+    at = body.indexOf(quote, from)
+    if (at < 0) return body.length
+    let slashes = 0
+    while (at - 1 - slashes >= from && body[at - 1 - slashes] === backslash) slashes++
+    if (slashes % 2 === 0) return at
+    at++
+  }
+}
+
+function tooMuch(what: string, offset: number): ServiceError {
+  return new ServiceError('bad_request', `the body ${what} at byte ${offset}`)
+}

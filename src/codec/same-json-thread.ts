@@ -1,0 +1,78 @@
+/**
+ * `sameJson` without holding up the event loop: a respelled body of five megabytes takes a tenth of a second to compare, and several if it means harm. One
+ * thread a comparison, one comparison at a time; a thread that fails takes nothing with it but its comparison.
+ */
+import { Worker } from 'node:worker_threads'
+import { sameJson, type JsonPair } from './same-json.js'
+
+/** Bodies up to this size, both together, are compared at once: starting a thread would take longer. */
+export const inlineBytesMax = 256 * 1024
+/** The longest of two full bodies takes a few seconds. A bound, not an expectation. */
+const comparisonMsMax = 60_000
+/** A cycle's own two bodies need a tenth of it. A thread that needs more ends; the process does not. */
+const threadHeapMiBMax = 1024
+
+/** How a comparison comes to its thread; tests put in threads that fail. */
+export type StartThread = (pair: JsonPair) => Worker
+
+/** Ends of the comparisons that have been asked for: the last one's turn comes after all others. */
+let lastTurn: Promise<unknown> = Promise.resolve()
+
+/**
+ * Compares the values of two bodies that both parse. Leave both unchanged until the promise has settled. Rejects, with
+ * an `Error`, when the thread fails, runs out of memory or takes too long.
+ */
+export function sameJsonOffThread(
+  a: Uint8Array,
+  b: Uint8Array,
+  start: StartThread = startThread,
+): Promise<boolean> {
+  if (a.byteLength + b.byteLength <= inlineBytesMax || sameBytes(a, b)) {
+    return new Promise((resolve) => resolve(sameJson(a, b)))
+  }
+  const turn = lastTurn.then(() => compare({ sameJson: [copyOf(a), copyOf(b)] }, start))
+  lastTurn = turn.catch(() => undefined)
+  return turn
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0
+}
+
+/** In memory of its own, which the thread can be given: a body may be part of a larger buffer. */
+function copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes)
+}
+
+/** The thread as it is used in earnest. Node strips the types of `same-json.ts` when sources run unbuilt. */
+export function startThread(pair: JsonPair): Worker {
+  const file = import.meta.url.endsWith('.ts') ? './same-json.ts' : './same-json.js'
+  return new Worker(new URL(file, import.meta.url), {
+    workerData: pair,
+    transferList: pair.sameJson.map((bytes) => bytes.buffer as ArrayBuffer),
+    // Without the flags of this process: a test runner's would follow the thread.
+    execArgv: [],
+    name: 'same-json',
+    resourceLimits: { maxOldGenerationSizeMb: threadHeapMiBMax },
+  })
+}
+
+function compare(pair: JsonPair, start: StartThread): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const thread = start(pair)
+    const timer = setTimeout(() => {
+      reject(new Error(`comparing two bodies took longer than ${comparisonMsMax} ms`))
+      void thread.terminate()
+    }, comparisonMsMax)
+    thread.on('message', (same: boolean) => resolve(same))
+    thread.on('error', (cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      reject(new Error(`the thread that compares two bodies failed: ${reason}`, { cause }))
+    })
+    // After an answer or an error this says nothing new; without either it is the only sign.
+    thread.on('exit', (code) => {
+      clearTimeout(timer)
+      reject(new Error(`the thread that compares two bodies ended with code ${code}`))
+    })
+  })
+}

@@ -1,0 +1,177 @@
+/**
+ * Says what is wrong with a value that is none of a shape: one walk in document order over what is there, then over
+ * what is missing (decisions.md 3). Work is linear in the value and ends when `problems` is full; memory is spent on
+ * listed problems only, however many there are.
+ */
+import { hasTwins } from './judge.js'
+import type { Problems } from './problems.js'
+import type { MemberShape, ObjectShape, ValueShape } from './shape.js'
+import { isDateTime } from './time.js'
+
+/** Adds the problems of `value` to `problems`: at most one a path. */
+export function explain(problems: Problems, shape: ValueShape, value: unknown): void {
+  new Walk(problems).check(shape, value)
+}
+
+class Walk {
+  readonly #problems: Problems
+  /** Names and indices from the top of the body to the value at hand. */
+  readonly #place: (string | number)[] = []
+
+  constructor(problems: Problems) {
+    this.#problems = problems
+  }
+
+  check(shape: ValueShape, value: unknown): void {
+    if (value === null && shape.nullable) return
+    if (shape.kind === 'object' && isObject(value)) this.#checkMembers(shape, value)
+    else if (shape.kind === 'array' && Array.isArray(value)) this.#checkItems(shape, value)
+    else if (!isScalar(shape, value)) this.#add(this.#listing ? describe(shape, value) : unlisted)
+  }
+
+  #checkMembers(shape: ObjectShape, value: Record<string, unknown>): void {
+    const known = membersByName(shape)
+    for (const name of Object.keys(value)) {
+      const member = known.get(name)
+      if (member === undefined || value[name] === undefined) continue
+      if (this.#problems.full) return
+      this.#enter(name)
+      this.check(member.value, value[name])
+      this.#leave()
+    }
+    for (const { name, required, requiredWhen } of shape.members) {
+      if (value[name] !== undefined) continue
+      this.#enter(name)
+      if (required) this.#add('is required')
+      else if (requiredWhen !== undefined && value[requiredWhen.member] === requiredWhen.value)
+        this.#add(this.#listing ? conditionText(requiredWhen) : unlisted)
+      this.#leave()
+    }
+  }
+
+  #checkItems(shape: ValueShape & { kind: 'array' }, items: readonly unknown[]): void {
+    if (items.length > shape.countMax) {
+      this.#add(`must not have more than ${shape.countMax} rows`)
+      return
+    }
+    const countBefore = this.#problems.count
+    for (let index = 0; index < items.length; index++) {
+      if (this.#problems.full) return
+      this.#enter(index)
+      this.check(shape.items, items[index])
+      this.#leave()
+    }
+    // Twins are looked for among good items only: a bad one would have to be compared with anything.
+    if (shape.unique && this.#problems.count === countBefore && hasTwins(items as number[]))
+      this.#add('must not name an item twice')
+  }
+
+  #enter(key: string | number): void {
+    this.#place.push(key)
+  }
+
+  #leave(): void {
+    this.#place.pop()
+  }
+
+  get #listing(): boolean {
+    return this.#problems.listing
+  }
+
+  /** A problem at the value at hand. */
+  #add(words: string): void {
+    if (this.#problems.full) return
+    if (this.#listing) this.#problems.add(pathText(this.#place), words)
+    else this.#problems.addUnlisted()
+  }
+}
+
+/** Stands for the words of a problem that is only counted: nobody reads them. */
+const unlisted = ''
+
+/** `['engagement', 3, 'views']` → `engagement[3].views`. */
+function pathText(place: readonly (string | number)[]): string {
+  return place
+    .map((key, depth) => (typeof key === 'number' ? `[${key}]` : depth === 0 ? key : `.${key}`))
+    .join('')
+}
+
+const memberTables = new Map<ObjectShape, ReadonlyMap<string, MemberShape>>()
+
+/** Members of a shape; the shapes of the contract are few and live as long as the process. */
+function membersByName(shape: ObjectShape): ReadonlyMap<string, MemberShape> {
+  let table = memberTables.get(shape)
+  if (table === undefined) {
+    table = new Map(shape.members.map((member) => [member.name, member]))
+    memberTables.set(shape, table)
+  }
+  return table
+}
+
+/** Whether a value that is no list and no object fits. */
+function isScalar(shape: ValueShape, value: unknown): boolean {
+  switch (shape.kind) {
+    case 'string':
+      return (
+        typeof value === 'string' &&
+        value.length >= shape.charsMin &&
+        (shape.pattern === undefined || patternOf(shape.pattern).test(value))
+      )
+    case 'date-time':
+      return typeof value === 'string' && isDateTime(value)
+    case 'integer':
+      return Number.isInteger(value) && isWithin(shape, value as number)
+    case 'number':
+      return typeof value === 'number' && isWithin(shape, value)
+    case 'enum':
+      return (shape.values as readonly unknown[]).includes(value)
+    case 'array':
+    case 'object':
+      return false
+  }
+}
+
+function isWithin(range: { readonly minimum: number; readonly maximum: number }, value: number): boolean {
+  return value >= range.minimum && value <= range.maximum
+}
+
+const patterns = new Map<string, RegExp>()
+
+function patternOf(source: string): RegExp {
+  let pattern = patterns.get(source)
+  if (pattern === undefined) {
+    pattern = new RegExp(source)
+    patterns.set(source, pattern)
+  }
+  return pattern
+}
+
+function conditionText({ member, value }: { readonly member: string; readonly value: string }): string {
+  return `is required when ${member} is ${value}`
+}
+
+/** The rule that a value breaks, in words. */
+function describe(shape: ValueShape, value: unknown): string {
+  const orNull = shape.nullable ? ' or null' : ''
+  switch (shape.kind) {
+    case 'string':
+      if (shape.pattern !== undefined) return `must be a string that matches ${shape.pattern}${orNull}`
+      return shape.charsMin > 0 && value === '' ? 'must not be empty' : `must be a string${orNull}`
+    case 'date-time':
+      return `must be an RFC 3339 date-time with an explicit offset${orNull}`
+    case 'integer':
+      return `must be an integer from ${shape.minimum} to ${shape.maximum}${orNull}`
+    case 'number':
+      return `must be a number from ${shape.minimum} to ${shape.maximum}${orNull}`
+    case 'enum':
+      return `must be one of ${shape.values.join(', ')}${orNull}`
+    case 'array':
+      return `must be an array${orNull}`
+    case 'object':
+      return `must be an object${orNull}`
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

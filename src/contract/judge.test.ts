@@ -1,0 +1,142 @@
+/** The judge and the walk that explains its verdict must agree on every body. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
+import { explain } from './explain.js'
+import { hasTwins, isCycle, isOutcomes, isWeights } from './judge.js'
+import { Problems } from './problems.js'
+import { cycleShape, outcomesShape, weightsShape, type ObjectShape } from './shape.js'
+
+const bodies: readonly { shape: ObjectShape; is: (body: unknown) => boolean; body: object }[] = [
+  {
+    shape: cycleShape,
+    is: isCycle,
+    body: cycleBody(0, {
+      candidates: [
+        candidate('g', 1, {
+          image_positions: [3, 1, 2],
+          body_html: '<p>',
+          gallery_type: 'mini',
+          category_id: -1,
+        }),
+        candidate('g', 2),
+      ],
+      engagement: [reading('g', 1, 0, { views: null })],
+      candidate_scores: [snapshot('g', 1, 0, { hit_cnt_m: 1, upimg_height: 32767 })],
+      removals: [removal('g', 9, { reason: 'saved', tier: 'main', reason_code: 'x' })],
+    }),
+  },
+  {
+    shape: outcomesShape,
+    is: isOutcomes,
+    body: {
+      outcomes: [
+        {
+          placement_id: 'p',
+          gall_id: 'g',
+          post_no: 1,
+          tier: 'main',
+          placed_at: '2012-01-01T00:00:00Z',
+          picked_by: { type: 'model', model_version: 'm', weights_version: 'w', cycle_id: '20240301T0000' },
+          score_at_placement: 0.5,
+          views_at_placement: 3,
+          readings: [
+            { age_h: 6, observed_at: '2012-01-01T06:00:00Z', views: 1, up: null, down: 2, comment_cnt: 3 },
+          ],
+          hidden_at: null,
+        },
+      ],
+    },
+  },
+  {
+    shape: weightsShape,
+    is: isWeights,
+    body: { version: 'v', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 }, note: '' },
+  },
+]
+
+/** Values that some member takes and others do not. */
+const value = fc.oneof(
+  fc.constantFrom<unknown>(
+    ...[
+      null,
+      true,
+      '',
+      'x',
+      'model',
+      'operator',
+      'saved',
+      'hidden',
+      'ok',
+      'main',
+      '20240301T0000',
+      '20240301T00000',
+    ],
+    ...['2024-03-01T00:00:00Z', '2024-02-30T00:00:00Z', '2024-03-01T00:00:00'],
+    ...[0, -0, 1, 2, 3, 6, -1, 0.5, 32768, 2 ** 53 - 1, 2 ** 53, 1e30, 1e31, -1e300, 1e301, Infinity, NaN],
+    ...[[], {}, [1, 1], [1, 2], [[1]], [{}], { type: 'model' }, { length: 1 }],
+  ),
+  fc.jsonValue({ maxDepth: 2 }),
+)
+
+/** Changes the value at one place of a body, found by walking down `turns`. */
+function mutate(
+  body: object,
+  turns: readonly number[],
+  change: unknown,
+  kind: 'set' | 'drop' | 'add' | 'twice',
+) {
+  let parent = body as Record<string, unknown>
+  let name = ''
+  for (const [depth, turn] of turns.entries()) {
+    const names = Object.keys(parent)
+    if (names.length === 0) break
+    name = names[turn % names.length] as string
+    const next = parent[name]
+    if (depth === turns.length - 1 || typeof next !== 'object' || next === null) break
+    if (Object.keys(next).length === 0) break
+    parent = next as Record<string, unknown>
+  }
+  if (kind === 'add') parent[Array.isArray(parent) ? parent.length : 'unknown'] = change
+  else if (name === '') return
+  else if (kind === 'twice' && Array.isArray(parent)) parent.push(parent[Number(name)])
+  else if (kind === 'drop' && Array.isArray(parent)) parent.splice(Number(name), 1)
+  else if (kind === 'drop') Reflect.deleteProperty(parent, name)
+  else parent[name] = change
+}
+
+test('what the judge takes has no problem, and what it refuses has one, at one path each', () => {
+  const mutation = fc.record({
+    turns: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
+    change: value,
+    kind: fc.constantFrom('set' as const, 'set' as const, 'drop' as const, 'add' as const, 'twice' as const),
+  })
+  const counts = { taken: 0, refused: 0 }
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...bodies),
+      fc.array(mutation, { maxLength: 3 }),
+      ({ shape, is, body }, mutations) => {
+        const mutated = structuredClone(body)
+        for (const { turns, change, kind } of mutations) mutate(mutated, turns, structuredClone(change), kind)
+        const problems = new Problems()
+        explain(problems, shape, mutated)
+        const taken = is(mutated)
+        expect(problems.count === 0, JSON.stringify(problems.fields)).toBe(taken)
+        expect(new Set(problems.fields.map((field) => field.path)).size).toBe(problems.count)
+        counts[taken ? 'taken' : 'refused']++
+      },
+    ),
+    { numRuns: 10_000 },
+  )
+  // A mutation that never, or always, breaks a body would prove little.
+  expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(1000)
+})
+
+test('a list has twins when a set of its numbers is smaller', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 12 }), (items) => {
+      expect(hasTwins(items)).toBe(new Set(items).size < items.length)
+    }),
+  )
+})
