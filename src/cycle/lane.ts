@@ -1,30 +1,31 @@
 /**
- * The lane: one piece of work at a time, in order, with a bounded number of them waiting. Whatever changes the pool
- * or the weights goes through it.
+ * The lane: one piece of work at a time, in order. Whatever changes the pool or the weights goes through it. Cycles and
+ * weights have places of their own, so that neither can keep the other out.
  */
 
+export type WorkKind = 'cycle' | 'weights'
+
 export class Lane {
-  readonly #waitingMax: number
+  readonly #waitingMax: Readonly<Record<WorkKind, number>>
   #tail: Promise<unknown> = Promise.resolve()
   /** Under way and waiting. */
-  #count = 0
+  readonly #count: Record<WorkKind, number> = { cycle: 0, weights: 0 }
 
-  constructor(waitingMax: number) {
+  /** `waitingMax`: how many of each kind may wait behind one that is under way. */
+  constructor(waitingMax: Readonly<Record<WorkKind, number>>) {
     this.#waitingMax = waitingMax
   }
 
-  /** True when one piece is under way and as many wait as may. */
-  get full(): boolean {
-    return this.#count > this.#waitingMax
+  /** True when one piece of the kind is under way and as many wait as may. */
+  isFull(kind: WorkKind): boolean {
+    return this.#count[kind] > this.#waitingMax[kind]
   }
 
-  run<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#count++
+  run<Result>(kind: WorkKind, work: () => Promise<Result>): Promise<Result> {
+    this.#count[kind]++
     const done = this.#tail.then(work)
-    this.#tail = done.then(
-      () => this.#count--,
-      () => this.#count--,
-    )
+    const leave = (): number => this.#count[kind]--
+    this.#tail = done.then(leave, leave)
     return done
   }
 

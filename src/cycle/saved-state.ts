@@ -16,8 +16,10 @@ import {
   readingNames,
   snapshotColumnNames,
   Tombstones,
+  tombstoneAgeMsMax,
   type Column,
   type CyclePlan,
+  type KeyList,
   type PoolState,
 } from '../pool/index.js'
 import type { Store } from '../store/index.js'
@@ -63,8 +65,7 @@ export function loadPool(store: Store): Pool {
     newestCycleMs: saved.header.newestCycleMs ?? fail('the pool record names no newest cycle'),
     galleries: galleries.ids,
   }
-  const tombstones = loadTombstones(store, galleries, state)
-  return new Pool({ ...state, galleries: galleries.ids }, tombstones)
+  return new Pool(state, loadTombstones(store, state))
 }
 
 interface Header {
@@ -98,48 +99,47 @@ function savePool(state: PoolState): Uint8Array {
   return packTable({ layout, newestCycleMs: state.newestCycleMs }, state.count, columns)
 }
 
-function saveEntered({ candidates, galleries }: CycleColumns, { entries }: CyclePlan): Uint8Array | null {
+function saveEntered({ candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array | null {
   const rows = entries.enteredRows
   if (rows.length === 0) return null
+  const { ids, codes } = codesOf(entries.entered.gallIds)
   const columns: NumberColumn[] = [
-    candidates.gallery,
     candidates.postNo,
     candidates.rowStart,
     candidates.rowEnd,
     ...listPostColumns(candidates),
   ]
-  return packTable(
-    { layout, galleries },
-    rows.length,
-    columns.map((column) => rowsOf(column, rows)),
-  )
+  return packTable({ layout, galleries: ids }, rows.length, [
+    codes,
+    ...columns.map((column) => rowsOf(column, rows)),
+  ])
 }
 
-function saveLeft(
-  { removals, galleries }: CycleColumns,
-  { entries, leftAtMs }: CyclePlan,
-): Uint8Array | null {
+function saveLeft({ removals }: CycleColumns, { entries, leftAtMs }: CyclePlan): Uint8Array | null {
   const rows = entries.leftRows
   if (rows.length === 0) return null
-  const columns: NumberColumn[] = [
-    removals.gallery,
-    removals.postNo,
-    removals.reason,
-    removals.tier,
-    removals.decidedAtMs,
-  ]
-  return packTable(
-    { layout, galleries, leftAtMs },
-    rows.length,
-    columns.map((column) => rowsOf(column, rows)),
-  )
+  const { ids, codes } = codesOf(entries.left.gallIds)
+  const columns: NumberColumn[] = [removals.postNo, removals.reason, removals.tier, removals.decidedAtMs]
+  return packTable({ layout, galleries: ids, leftAtMs }, rows.length, [
+    codes,
+    ...columns.map((column) => rowsOf(column, rows)),
+  ])
 }
 
 function rowsOf(column: NumberColumn, rows: Uint32Array): Float64Array {
-  return Float64Array.from(rows, (row) => column[row] as number)
+  const selected = new Float64Array(rows.length)
+  for (let i = 0; i < rows.length; i++) selected[i] = column[rows[i] as number] as number
+  return selected
 }
 
-/** Gallery ids of the rebuilt pool, each with its code. */
+/** Each id once, and the code of each row. */
+function codesOf(gallIds: readonly string[]): { ids: readonly string[]; codes: Uint32Array } {
+  const galleries = new Galleries()
+  const codes = Uint32Array.from(gallIds, (id) => galleries.code(id))
+  return { ids: galleries.ids, codes }
+}
+
+/** Gallery ids in order of appearance, each with its code. */
 class Galleries {
   readonly ids: string[] = []
   readonly #codes = new Map<string, number>()
@@ -189,18 +189,25 @@ function lastUsed<Value>(read: (key: number) => Value): (key: number) => Value {
   }
 }
 
-/** Departures in order of arrival. Those that are too old are forgotten on the way, as they were when they happened. */
-function loadTombstones(store: Store, galleries: Galleries, state: PoolState): Tombstones {
-  const tombstones = new Tombstones()
-  for (const { position } of store.tail(1)) {
+/**
+ * The departures that are still remembered. Read from the last one back: times of departure never fall, so the first
+ * that is too old ends the search, however long the history is.
+ */
+function loadTombstones(store: Store, state: PoolState): Tombstones {
+  const batches: { keys: KeyList; leftAtMs: number }[] = []
+  for (let position = store.lastCycle()?.position ?? 0; position > 0; position--) {
     const packed = store.readLeft(position)
     if (packed === undefined) continue
     const { columns, header } = open(packed, 'left')
-    const codes = (header.galleries ?? []).map((id) => galleries.code(id))
-    const gallery = Array.from(columns[0] ?? [], (code) => codes[code] as number)
-    tombstones.bury({ gallery, postNo: [...(columns[1] ?? [])] }, header.leftAtMs ?? 0)
+    const leftAtMs = header.leftAtMs ?? fail(`the departures of cycle ${position} have no time`)
+    if (leftAtMs < state.newestCycleMs - tombstoneAgeMsMax) break
+    const ids = header.galleries ?? []
+    const gallIds = Array.from(columns[0] ?? [], (code) => ids[code] as string)
+    batches.push({ keys: { gallIds, postNo: [...(columns[1] ?? [])] }, leftAtMs })
   }
-  tombstones.bury({ gallery: [], postNo: [] }, state.newestCycleMs)
-  tombstones.revive({ gallery: [...state.gallery], postNo: [...state.postNo] })
+  const tombstones = new Tombstones()
+  for (const { keys, leftAtMs } of batches.reverse()) tombstones.bury(keys, leftAtMs)
+  const gallIds = Array.from(state.gallery, (code) => state.galleries[code] as string)
+  tombstones.revive({ gallIds, postNo: [...state.postNo] })
   return tombstones
 }

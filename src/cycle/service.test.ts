@@ -20,7 +20,7 @@ import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
 
 const nowMs = cycleMs(1000)
-const silent = { error: () => undefined }
+const silent = { warn: () => undefined, error: () => undefined }
 
 let contents: MemoryContents
 let model: FakeModel
@@ -250,7 +250,38 @@ describe('a failure', () => {
   })
 })
 
+test('a write that fails late has its say: the pool is read again, and the call that is repeated is a replay', async () => {
+  const { store } = parts()
+  const late = new Proxy(store, {
+    get(target, name) {
+      if (name === 'appendCycle') {
+        return async (record: Parameters<typeof store.appendCycle>[0]) => {
+          await target.appendCycle(record)
+          throw new StoreError('failed', 'the answer of the disk was lost')
+        }
+      }
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+  service = await CycleService.open(parts({ store: late }))
+  expect(await refusal(submit(first()))).toMatchObject({ status: 503 })
+  expect(service.pendingCount).toBe(1)
+  expect((JSON.parse(await submit(first())) as CycleResponse).counts.scored_now).toBe(1)
+})
+
 describe('the queue', () => {
+  test('of weights is bounded by itself and keeps no cycle out', async () => {
+    const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
+    const calls = Array.from({ length: 40 }, (_, i) =>
+      service.setWeights({ version: `v${i}`, weights, note: '' }),
+    )
+    const cycle = submit(first())
+    const settled = await Promise.allSettled(calls)
+    expect(settled.filter((result) => result.status === 'rejected').length).toBe(40 - 17)
+    expect(await cycle).toContain('"scored_now":1')
+  })
+
   test('takes one cycle and four that wait; the next gets 503 with Retry-After', async () => {
     let open = (): void => undefined
     model.gate = new Promise<void>((resolve) => (open = resolve))
@@ -270,7 +301,8 @@ describe('the queue', () => {
     model.gate = new Promise<void>((resolve) => (open = resolve))
     const begun = submit(first())
     const waiting = submit(cycleBody(1))
-    await Promise.resolve() // The first one is under way from its next turn on.
+    // Bodies are decoded one a turn; then the first one is under way.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
     const closed = service.close()
     const refused = expect(waiting).rejects.toMatchObject({ status: 503 })
     open()
@@ -295,10 +327,19 @@ test('weights set while a cycle is at work wait for it', async () => {
   })
 })
 
-test('images of a post are counted for the model, whether they came before or after it', async () => {
-  service.images.add({ gallId: 'g', postNo: 1, position: 1 })
+test('images of a post are counted for the model, whether they came before or after it, and after a restart', async () => {
+  const { store } = parts()
+  const put = async (position: number): Promise<void> => {
+    const key = { gallId: 'g', postNo: 1, position }
+    const sha256 = new Uint8Array(32).fill(position)
+    await store.putImage(key, { sha256, uploadedBytes: 1, width: 1, height: 1, normalised: sha256 })
+    service.images.add(key)
+  }
+  await put(1)
+  service = await CycleService.open(parts({ store }))
   await submit(first())
-  service.images.add({ gallId: 'g', postNo: 1, position: 3 })
+  await service.images.load()
+  await put(3)
   await submit(cycleBody(1, { engagement: [reading('g', 1, cycleMs(1))] }))
   expect(model.seen.map((inputs) => [...inputs.imagesStored])).toEqual([[1], [2]])
 })

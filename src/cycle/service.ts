@@ -3,7 +3,7 @@
  * anything, made durable in one transaction, and only then is memory changed and the answer given.
  * Read `submit` first, then `process`.
  */
-import { sameJson, type Codec, type DecodedCycle } from '../codec/index.js'
+import { sameJsonOffThread, type Codec, type DecodedCycle } from '../codec/index.js'
 import {
   formatInstant,
   outcome,
@@ -15,12 +15,13 @@ import {
 } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import { scoreRows, weightsInForce, type CyclePlan, type Pool, type WeightsSetting } from '../pool/index.js'
-import type { Store, StoredCycle } from '../store/index.js'
+import { StoreError, type Store, type StoredCycle } from '../store/index.js'
 import { ImageCounts } from './image-counts.js'
 import { Lane } from './lane.js'
 import { checkMeaning } from './meaning.js'
 import { packRequest, unpackRequest, type RequestBody } from './request-body.js'
 import { loadPool, saveCycle } from './saved-state.js'
+import { Turns } from './turns.js'
 import type { StageClock } from './stage-clock.js'
 import { WeightsDesk, type InitialWeights } from './weights-desk.js'
 
@@ -35,7 +36,10 @@ export interface CycleServiceParts {
   readonly clockSkewMs: number
   readonly cyclesWaitingMax: number
   readonly initialWeights: InitialWeights
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: {
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
 }
 
 /** A cycle under way, for calls that bring the same id meanwhile. */
@@ -45,8 +49,12 @@ interface Leader {
   followerCount: number
 }
 
-/** Calls with the id of a cycle under way that may wait for its end; each holds its body. */
-const followerCountMax = 32
+/** Calls with the id of a cycle under way that may wait for its end. They hold no body: it is compared first. */
+const followerCountMax = 1000
+/** Settings of weights that may wait; they take a millisecond each. */
+const weightsWaitingMax = 16
+/** Bodies that may wait to be decoded. The server bounds their bytes. */
+const decodesWaitingMax = 256
 
 export class CycleService {
   readonly #parts: CycleServiceParts
@@ -55,27 +63,31 @@ export class CycleService {
   readonly images: ImageCounts
   readonly weights: WeightsDesk
   #pool: Pool
+  readonly #decodes = new Turns(decodesWaitingMax)
   #closing = false
-  #storageFails = false
 
   private constructor(parts: CycleServiceParts, pool: Pool, weights: WeightsDesk, lane: Lane) {
     this.#parts = parts
     this.#pool = pool
     this.#lane = lane
     this.weights = weights
-    this.images = new ImageCounts(parts.store.imageKeys())
+    this.images = new ImageCounts(parts.store)
   }
 
   /** The service in the state that its store holds. */
   static async open(parts: CycleServiceParts): Promise<CycleService> {
-    const lane = new Lane(parts.cyclesWaitingMax)
-    const weights = await WeightsDesk.open(parts.store, parts.initialWeights, parts.clock())
-    return new CycleService(parts, loadPool(parts.store), weights, lane)
+    const lane = new Lane({ cycle: parts.cyclesWaitingMax, weights: weightsWaitingMax })
+    const weights = await WeightsDesk.open(parts.store, parts.initialWeights, parts.clock(), parts.log)
+    const service = new CycleService(parts, loadPool(parts.store), weights, lane)
+    service.images.load().catch((error: unknown) => {
+      parts.log.error({ err: error }, 'stored images cannot be counted ahead; each cycle asks the store')
+    })
+    return service
   }
 
   /** False while storage refuses writes or the service ends. */
   get ready(): boolean {
-    return !this.#storageFails && !this.#closing
+    return this.#parts.store.healthy && !this.#closing
   }
 
   get pendingCount(): number {
@@ -87,6 +99,8 @@ export class CycleService {
    * 400, 409, 422, 503. `stages` is told what each stage took.
    */
   async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
+    if (this.#decodes.full) throw busy('too many cycles arrive at once')
+    await this.#decodes.next()
     const cycle = this.#parts.codec.decodeCycle(body.json)
     stages.lap('decode')
     try {
@@ -127,8 +141,12 @@ export class CycleService {
 
   /** Sets weights after the cycles under way, so that none of them is overtaken. */
   setWeights(request: Parameters<WeightsDesk['set']>[0]): Promise<WeightsSetting> {
+    if (this.#closing) return Promise.reject(closing())
+    if (this.#lane.isFull('weights')) return Promise.reject(busy('too many settings of weights are queued'))
     return this.#guarded(() =>
-      this.#lane.run(() => this.weights.set(request, this.#parts.clock(), this.#pool.state.newestCycleMs)),
+      this.#lane.run('weights', () =>
+        this.weights.set(request, this.#parts.clock(), this.#pool.state.newestCycleMs),
+      ),
     )
   }
 
@@ -143,15 +161,16 @@ export class CycleService {
     const response = this.#parts.store.readResponse(stored.cycleId)
     if (request === undefined || response === undefined)
       throw new Error(`cycle ${stored.cycleId} is stored in part`)
-    if (!sameJson(await unpackRequest(request), json)) throw otherBody(stored.cycleId)
+    if (!(await sameJsonOffThread(await unpackRequest(request), json))) throw otherBody(stored.cycleId)
     return response
   }
 
   async #follow(leader: Leader, cycleId: string, json: Uint8Array): Promise<Uint8Array> {
     if (leader.followerCount >= followerCountMax) throw busy('too many calls wait for this cycle')
     leader.followerCount++
-    const response = await leader.response
-    if (!sameJson(leader.body, json)) throw otherBody(cycleId)
+    const same = sameJsonOffThread(leader.body, json)
+    const [response, isSame] = await Promise.all([leader.response, same])
+    if (!isSame) throw otherBody(cycleId)
     return response
   }
 
@@ -163,9 +182,9 @@ export class CycleService {
   ): Promise<Uint8Array> {
     if (this.#closing) throw closing()
     if (this.#parts.model() === null) throw new ServiceError('unavailable', 'no model is loaded')
-    if (this.#lane.full) throw busy('too many cycles are queued')
+    if (this.#lane.isFull('cycle')) throw busy('too many cycles are queued')
     const response = this.#guarded(() =>
-      this.#lane.run(() => this.#process(cycle, body, receivedAtMs, stages)),
+      this.#lane.run('cycle', () => this.#process(cycle, body, receivedAtMs, stages)),
     )
     this.#leaders.set(cycle.cycleId, { body: body.json, response, followerCount: 0 })
     const end = (): void => void this.#leaders.delete(cycle.cycleId)
@@ -232,30 +251,31 @@ export class CycleService {
   async #commit(record: Parameters<Store['appendCycle']>[0], plan: CyclePlan): Promise<void> {
     const { store } = this.#parts
     try {
-      await store.appendCycle(record)
+      const position = await store.appendCycle(record)
+      if (position !== plan.position) throw new Error(`stored at ${position}, planned for ${plan.position}`)
     } catch (error) {
-      this.#storageFails = true
-      // A write that failed late may have reached the disk all the same: what the store says is what counts.
-      if (store.findCycle(record.cycleId) !== undefined) this.#pool = loadPool(store)
+      this.#resync(record.cycleId)
+      if (!(error instanceof StoreError)) throw error
       throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
     }
-    this.#storageFails = false
     this.#pool.publish(plan)
   }
 
-  /** Turns failures of model and storage into 503, with the cause in the log. */
+  /** A write that failed late may have reached the disk all the same: what the store says is what counts. */
+  #resync(cycleId: string): void {
+    const { store, log } = this.#parts
+    if (store.closed || store.findCycle(cycleId) === undefined) return
+    log.warn({ cycle_id: cycleId }, 'a cycle was stored although its write failed; the pool is read again')
+    this.#pool = loadPool(store)
+  }
+
+  /** Turns a failure of the model into 503. */
   async #guarded<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof ModelError) {
-        this.#parts.log.error({ err: error }, 'the model failed')
-        throw new ServiceError('unavailable', 'the model failed', { cause: error })
-      }
-      if (error instanceof ServiceError && error.cause !== undefined) {
-        this.#parts.log.error({ err: error.cause }, error.message)
-      }
-      throw error
+      if (!(error instanceof ModelError)) throw error
+      throw new ServiceError('unavailable', 'the model failed', { cause: error })
     }
   }
 }

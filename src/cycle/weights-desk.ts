@@ -15,6 +15,7 @@ import type { Store } from '../store/index.js'
 export interface InitialWeights {
   readonly version: string
   readonly weights: Weights
+  readonly note?: string
 }
 
 export class WeightsDesk {
@@ -26,10 +27,25 @@ export class WeightsDesk {
     this.#history = history
   }
 
-  static async open(store: Store, initial: InitialWeights, nowMs: number): Promise<WeightsDesk> {
+  /** Opens the history; a fresh one starts with `initial`. Warns when another start has begun it otherwise. */
+  static async open(
+    store: Store,
+    initial: InitialWeights,
+    nowMs: number,
+    log: { warn(fields: object, message: string): void },
+  ): Promise<WeightsDesk> {
     const history = store.listWeights()
-    if (history.length > 0) return new WeightsDesk(store, history)
-    const first: WeightsSetting = { ...initial, note: 'initial weights', setAtMs: nowMs, firstCycleMs: 0 }
+    const first = initialSetting(initial, nowMs)
+    const [oldest] = history
+    if (oldest !== undefined) {
+      if (planWeights([oldest], first, nowMs, nowMs).kind !== 'standing') {
+        log.warn(
+          { configured: first.version, stored: oldest.version },
+          'the configured initial weights differ from those that this data directory began with, and do not apply',
+        )
+      }
+      return new WeightsDesk(store, history)
+    }
     await store.appendWeights(first)
     return new WeightsDesk(store, [first])
   }
@@ -57,6 +73,8 @@ export class WeightsDesk {
       try {
         await this.#store.appendWeights(plan.setting)
       } catch (error) {
+        // A write that failed late may have reached the disk: what the store says is what counts.
+        if (!this.#store.closed) this.#history = this.#store.listWeights()
         throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
       }
       this.#history = [...this.#history, plan.setting]
@@ -69,6 +87,17 @@ export class WeightsDesk {
     const [current, previous] = [this.#history.at(-1), this.#history.at(-2)]
     if (current === undefined) throw new Error('there are no weights')
     return { current: recordOf(current), previous: previous === undefined ? null : recordOf(previous) }
+  }
+}
+
+function initialSetting({ version, weights, note }: InitialWeights, nowMs: number): WeightsSetting {
+  const { views, comments, up, downvote_share } = weights
+  return {
+    version,
+    weights: { views, comments, up, downvote_share },
+    note: note ?? 'initial weights',
+    setAtMs: nowMs,
+    firstCycleMs: 0,
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type ReadingColumns,
   type SnapshotColumns,
 } from '../contract/index.js'
+import type { ColumnMemory } from './column-memory.js'
 
 export type Column = Float64Array | Uint32Array | Uint8Array
 
@@ -121,8 +122,10 @@ export function gatherPosts(
   keptRows: Selection,
   added: PostColumns,
   addedRows: Selection,
+  memory: ColumnMemory,
 ): PostColumns {
-  const join = <Kind extends Column>(a: Kind, b: Kind): Kind => gatherColumn(a, keptRows, b, addedRows)
+  const join = <Kind extends Column>(a: Kind, b: Kind): Kind =>
+    gatherColumn(a, keptRows, b, addedRows, memory)
   const joinAll = <Name extends string, Kind extends Column>(
     names: readonly Name[],
     a: Readonly<Record<Name, Kind>>,
@@ -139,12 +142,17 @@ export function gatherPosts(
 }
 
 /** The rows selected of `kept` in columns of `count` rows; the rows after them are NaN, or 0 in integer columns. */
-export function gatherGroup<Kind extends Group>(kept: Kind, keptRows: Selection, count: number): Kind {
+export function gatherGroup<Kind extends Group>(
+  kept: Kind,
+  keptRows: Selection,
+  count: number,
+  memory: ColumnMemory,
+): Kind {
   return Object.fromEntries(
     Object.entries(kept).map(([name, column]) => {
-      const gathered = allocateLike(column, count)
+      const gathered = memory.allocateLike(column, count)
       keptRows.copy(column, gathered, 0)
-      if (gathered instanceof Float64Array) gathered.fill(NaN, keptRows.count)
+      gathered.fill(gathered instanceof Float64Array ? NaN : 0, keptRows.count)
       return [name, gathered]
     }),
   ) as Kind
@@ -155,8 +163,9 @@ export function gatherColumn<Kind extends Column>(
   keptRows: Selection,
   added: Kind,
   addedRows: Selection,
+  memory: ColumnMemory,
 ): Kind {
-  const column = allocateLike(kept, keptRows.count + addedRows.count)
+  const column = memory.allocateLike(kept, keptRows.count + addedRows.count)
   keptRows.copy(kept, column, 0)
   addedRows.copy(added, column, keptRows.count)
   return column
@@ -219,14 +228,4 @@ function floatGroup<Name extends string>(names: readonly Name[], count: number):
     Name,
     Float64Array
   >
-}
-
-function allocateLike<Kind extends Column>(column: Kind, count: number): Kind {
-  const like: Column =
-    column instanceof Float64Array
-      ? new Float64Array(count)
-      : column instanceof Uint32Array
-        ? new Uint32Array(count)
-        : new Uint8Array(count)
-  return like as Kind
 }

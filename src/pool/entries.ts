@@ -15,7 +15,7 @@ export interface Entries {
   readonly keptSlots: Uint32Array
   /** Removal rows that took effect: of pending posts, and of posts that entered with this very call. */
   readonly leftRows: Uint32Array
-  /** Keys of the posts that left, in pool codes; and of all that entered, to take their tombstones away. */
+  /** Keys of the posts that left; and of all that entered, to take their tombstones away. */
   readonly left: KeyList
   readonly entered: KeyList
   readonly warnings: readonly string[]
@@ -33,8 +33,8 @@ export function planEntries(pool: PoolState, cycle: CycleColumns, codes: Uint32A
     enteredRows: Uint32Array.from(entered),
     keptSlots,
     leftRows: Uint32Array.from(removals.rows),
-    left: keysOf(cycle.removals, removals.rows, codes),
-    entered: keysOf(cycle.candidates, entered, codes),
+    left: keysOf(cycle, cycle.removals, removals.rows),
+    entered: keysOf(cycle, cycle.candidates, entered),
     warnings: [...candidates.differing.lines(), ...removals.notPending.lines()],
   }
 }
@@ -74,7 +74,10 @@ function sameRow(
   b: ReturnType<typeof listPostColumns>,
   rowB: number,
 ): boolean {
-  return a.every((column, i) => Object.is(column[rowA], b[i]?.[rowB]))
+  return a.every((column, i) => {
+    const [x, y] = [column[rowA] as number, b[i]?.[rowB] as number]
+    return x === y || (x !== x && y !== y)
+  })
 }
 
 interface RemovalPlan {
@@ -121,12 +124,12 @@ function galleryOf(cycle: CycleColumns, keys: { readonly gallery: Uint32Array },
 }
 
 function keysOf(
+  cycle: CycleColumns,
   keys: { readonly gallery: Uint32Array; readonly postNo: Float64Array },
   rows: readonly number[],
-  codes: Uint32Array,
 ): KeyList {
   return {
-    gallery: rows.map((row) => codes[keys.gallery[row] as number] as number),
+    gallIds: rows.map((row) => galleryOf(cycle, keys, row)),
     postNo: rows.map((row) => keys.postNo[row] as number),
   }
 }

@@ -6,7 +6,7 @@ export type { CyclePlan } from './plan.js'
 export { Pool } from './pool.js'
 export type { ScoringInputs } from './scoring-inputs.js'
 export { emptyPool, indexKeys, type PoolState } from './state.js'
-export { Tombstones, type KeyList } from './tombstones.js'
+export { Tombstones, tombstoneAgeMsMax, type KeyList } from './tombstones.js'
 export {
   planWeights,
   scoreRows,

@@ -4,6 +4,8 @@
  *   hash(gallery, post_no) → cell → cell + 1 → …   a cell is free while its row is -1
  */
 
+import type { ColumnMemory } from './column-memory.js'
+
 const free = -1
 const loadMax = 0.5
 
@@ -15,11 +17,11 @@ export class KeyIndex {
   #count = 0
 
   /** Room for `capacity` keys; grows by itself past that. */
-  constructor(capacity: number) {
+  constructor(capacity: number, memory?: ColumnMemory) {
     const cells = 2 ** Math.ceil(Math.log2(Math.max(8, capacity / loadMax)))
-    this.#gallery = new Uint32Array(cells)
-    this.#postNo = new Float64Array(cells)
-    this.#row = new Int32Array(cells).fill(free)
+    this.#gallery = memory?.uint32(cells) ?? new Uint32Array(cells)
+    this.#postNo = memory?.float64(cells) ?? new Float64Array(cells)
+    this.#row = (memory?.int32(cells) ?? new Int32Array(cells)).fill(free)
     this.#mask = cells - 1
   }
 

@@ -12,6 +12,7 @@ import {
   type ReadingColumns,
   type SnapshotColumns,
 } from '../contract/index.js'
+import type { ColumnMemory } from './column-memory.js'
 import {
   copyGroup,
   gatherColumn,
@@ -32,6 +33,8 @@ import { PostWarning, unknownFieldLines } from './warnings.js'
 
 /** All that follows from one cycle, apart from the scores. */
 export interface CyclePlan {
+  /** Where the store will keep the cycle. */
+  readonly position: number
   readonly base: PoolState
   readonly next: PoolState
   readonly entries: Entries
@@ -47,16 +50,18 @@ export interface CyclePlan {
   readonly warnings: readonly string[]
 }
 
-/** `position`: where the store will keep this cycle. */
+/** `position`: where the store will keep this cycle. `memory`: for the columns of the next state. */
 export function planCycle(
   pool: PoolState,
   tombstones: Tombstones,
   cycle: CycleColumns,
   position: number,
+  memory: ColumnMemory,
 ): CyclePlan {
-  const { galleries, codes } = mapGalleries(pool, cycle)
-  const entries = planEntries(pool, cycle, codes)
-  const moved = movePosts(pool, galleries, cycle, entries, codes, position)
+  const codesBefore = codesIn(pool.galleries, cycle)
+  const entries = planEntries(pool, cycle, codesBefore)
+  const moved = movePosts(pool, cycle, entries, codesBefore, position, memory)
+  const codes = codesIn(moved.galleries, cycle)
 
   const duplicateReadings = new PostWarning('more than one engagement row, the latest counts')
   const { engagement, candidateScores } = cycle
@@ -88,9 +93,10 @@ export function planCycle(
 
   const previous = keepReadings(moved, cycle, readings)
   const snapshot = keepSnapshots(moved, cycle, snapshots)
-  const others = sortOthers(cycle, readings, codes, entries, tombstones)
+  const others = sortOthers(cycle, readings, entries, tombstones)
   const judged = judge(moved, cycle, readings)
   return {
+    position,
     base: pool,
     next: moved,
     entries,
@@ -119,40 +125,30 @@ export function planCycle(
   }
 }
 
-function mapGalleries(
-  pool: PoolState,
-  cycle: CycleColumns,
-): { galleries: readonly string[]; codes: Uint32Array } {
-  const known = new Map(pool.galleries.map((id, code) => [id, code]))
-  const added: string[] = []
-  const codes = Uint32Array.from(cycle.galleries, (id) => {
-    const code = known.get(id)
-    if (code !== undefined) return code
-    added.push(id)
-    return pool.galleries.length + added.length - 1
-  })
-  return { galleries: added.length === 0 ? pool.galleries : [...pool.galleries, ...added], codes }
+/** Gallery codes of a state for the codes of the request. Galleries that the state lacks get codes past its own. */
+function codesIn(galleries: readonly string[], cycle: CycleColumns): Uint32Array {
+  const known = new Map(galleries.map((id, code) => [id, code]))
+  return Uint32Array.from(cycle.galleries, (id, index) => known.get(id) ?? galleries.length + index)
 }
 
 /** The pool after entries and departures, with the readings and snapshots that the stayers had. */
 function movePosts(
   pool: PoolState,
-  galleries: readonly string[],
   cycle: CycleColumns,
   entries: Entries,
   codes: Uint32Array,
   position: number,
+  memory: ColumnMemory,
 ): PoolState {
   const { candidates } = cycle
   const { enteredRows } = entries
   const kept = new Selection(entries.keptSlots)
   const entered = new Selection(enteredRows)
   const count = kept.count + entered.count
-  const candidateGallery = candidates.gallery.map((request) => codes[request] as number)
-  const gallery = gatherColumn(pool.gallery, kept, candidateGallery, entered)
-  const postNo = gatherColumn(pool.postNo, kept, candidates.postNo, entered)
-  const enteredPosition = gatherGroup({ column: pool.enteredPosition }, kept, count).column
-  const enteredRow = gatherGroup({ column: pool.enteredRow }, kept, count).column
+  const { galleries, gallery } = moveGalleries(pool, cycle, entries, codes, memory)
+  const postNo = gatherColumn(pool.postNo, kept, candidates.postNo, entered, memory)
+  const enteredPosition = gatherGroup({ column: pool.enteredPosition }, kept, count, memory).column
+  const enteredRow = gatherGroup({ column: pool.enteredRow }, kept, count, memory).column
   for (let i = 0; i < enteredRows.length; i++) {
     enteredPosition[kept.count + i] = position
     enteredRow[kept.count + i] = i
@@ -162,15 +158,42 @@ function movePosts(
     galleries,
     gallery,
     postNo,
-    index: indexKeys(gallery, postNo),
+    index: indexKeys(gallery, postNo, memory),
     enteredPosition,
     enteredRow,
-    posts: gatherPosts(pool.posts, kept, candidates, entered),
-    latest: gatherGroup({ ...pool.latest }, kept, count),
-    previous: gatherGroup({ ...pool.previous }, kept, count),
-    snapshot: gatherGroup({ ...pool.snapshot }, kept, count),
+    posts: gatherPosts(pool.posts, kept, candidates, entered, memory),
+    latest: gatherGroup({ ...pool.latest }, kept, count, memory),
+    previous: gatherGroup({ ...pool.previous }, kept, count, memory),
+    snapshot: gatherGroup({ ...pool.snapshot }, kept, count, memory),
     newestCycleMs: Math.max(pool.newestCycleMs, cycle.cycleAt.ms),
   }
+}
+
+/** Galleries of the posts that stay and enter, in order of appearance: nothing is retained of others. */
+function moveGalleries(
+  pool: PoolState,
+  cycle: CycleColumns,
+  { keptSlots, enteredRows }: Entries,
+  codes: Uint32Array,
+  memory: ColumnMemory,
+): { galleries: string[]; gallery: Uint32Array } {
+  const galleries: string[] = []
+  const codeBefore = pool.galleries.length
+  const renumbered = new Int32Array(codeBefore + cycle.galleries.length).fill(-1)
+  const renumber = (code: number): number => {
+    const known = renumbered[code] as number
+    if (known >= 0) return known
+    galleries.push((code < codeBefore ? pool.galleries[code] : cycle.galleries[code - codeBefore]) as string)
+    return (renumbered[code] = galleries.length - 1)
+  }
+  const gallery = memory.uint32(keptSlots.length + enteredRows.length)
+  for (let i = 0; i < keptSlots.length; i++)
+    gallery[i] = renumber(pool.gallery[keptSlots[i] as number] as number)
+  for (let i = 0; i < enteredRows.length; i++) {
+    const request = cycle.candidates.gallery[enteredRows[i] as number] as number
+    gallery[keptSlots.length + i] = renumber(codes[request] as number)
+  }
+  return { galleries, gallery }
 }
 
 /**
@@ -270,20 +293,18 @@ function isBefore(snapshots: SnapshotColumns, row: number, ms: number, fraction:
 function sortOthers(
   cycle: CycleColumns,
   readings: LatestRows,
-  codes: Uint32Array,
   entries: Entries,
   tombstones: Tombstones,
 ): { unknownRows: number[]; removed: PostWarning } {
   const removed = new PostWarning('engagement of a removed post, left out')
-  const leftNow = new Set(
-    entries.left.gallery.map((gallery, i) => `${gallery}/${entries.left.postNo[i] as number}`),
-  )
+  if (readings.otherRows.length === 0) return { unknownRows: [], removed }
+  const { gallIds, postNo: postNos } = entries.left
+  const leftNow = new Set(gallIds.map((gallId, i) => `${gallId}/${postNos[i] as number}`))
   const unknownRows = readings.otherRows.filter((row) => {
-    const request = cycle.engagement.gallery[row] as number
-    const gallery = codes[request] as number
+    const gallId = cycle.galleries[cycle.engagement.gallery[row] as number] as string
     const postNo = cycle.engagement.postNo[row] as number
-    if (!leftNow.has(`${gallery}/${postNo}`) && !tombstones.has(gallery, postNo)) return true
-    removed.add(cycle.galleries[request] as string, postNo)
+    if (!leftNow.has(`${gallId}/${postNo}`) && !tombstones.has(gallId, postNo)) return true
+    removed.add(gallId, postNo)
     return false
   })
   return { unknownRows, removed }

@@ -181,6 +181,19 @@ test('the share of missing counters counts rows of every status', () => {
   expect(pool.plan(columnsOf(cycleBody(0, { engagement })), 1).missingFeatureShare).toBe(3 / 10)
 })
 
+test('nothing is retained of galleries without a pending post', () => {
+  const pool = new Pool()
+  const run = (cycle: CycleRequest, i: number) => pool.publish(pool.plan(columnsOf(cycle), i))
+  run(cycleBody(0, { candidates: [candidate('a', 1), candidate('b', 1)] }), 1)
+  run(
+    cycleBody(1, { engagement: [reading('x', 1, cycleMs(1))], removals: [removal('a', 1), removal('y', 1)] }),
+    2,
+  )
+  expect(pool.state.galleries).toEqual(['b'])
+  run(cycleBody(2, { removals: [removal('b', 1)] }), 3)
+  expect(pool.state.galleries).toEqual([])
+})
+
 test('a plan of another state cannot be published', () => {
   const pool = new Pool()
   const [a, b] = [0, 1].map((i) => pool.plan(columnsOf(cycleBody(i)), 1)) as [CyclePlan, CyclePlan]
@@ -190,13 +203,13 @@ test('a plan of another state cannot be published', () => {
 
 test('a tombstone is kept for seven days, and a younger one of the same post outlives it', () => {
   const tombstones = new Tombstones()
-  const keys = { gallery: [0], postNo: [7] }
+  const keys = { gallIds: ['g'], postNo: [7] }
   tombstones.bury(keys, 0)
   tombstones.revive(keys)
-  expect(tombstones.has(0, 7)).toBe(false)
+  expect(tombstones.has('g', 7)).toBe(false)
   tombstones.bury(keys, 1000)
-  tombstones.bury({ gallery: [], postNo: [] }, tombstoneAgeMsMax + 500)
-  expect(tombstones.has(0, 7)).toBe(true)
-  tombstones.bury({ gallery: [], postNo: [] }, tombstoneAgeMsMax + 1001)
-  expect(tombstones.has(0, 7)).toBe(false)
+  tombstones.bury({ gallIds: [], postNo: [] }, tombstoneAgeMsMax + 500)
+  expect(tombstones.has('g', 7)).toBe(true)
+  tombstones.bury({ gallIds: [], postNo: [] }, tombstoneAgeMsMax + 1001)
+  expect(tombstones.has('g', 7)).toBe(false)
 })

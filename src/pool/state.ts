@@ -9,12 +9,13 @@ import {
   type SnapshotColumns,
 } from '../contract/index.js'
 import { listPostColumns, noReadings, noSnapshots, postColumnsOf } from './columns.js'
+import type { ColumnMemory } from './column-memory.js'
 import { KeyIndex } from './key-index.js'
 
 export interface PoolState {
   /** Pending posts. A post's row is its slot. */
   readonly count: number
-  /** Gallery ids by code. Codes are kept as long as the process lives, so that tombstones can use them too. */
+  /** Gallery ids of the pending posts by code. Codes belong to one state. */
   readonly galleries: readonly string[]
   readonly gallery: Uint32Array
   readonly postNo: Float64Array
@@ -53,8 +54,8 @@ if (listPostColumns(emptyPool.posts).length !== postColumnCount)
   throw new Error('columns of posts are miscounted')
 
 /** An index over the keys of a pool. */
-export function indexKeys(gallery: Uint32Array, postNo: Float64Array): KeyIndex {
-  const index = new KeyIndex(gallery.length)
+export function indexKeys(gallery: Uint32Array, postNo: Float64Array, memory?: ColumnMemory): KeyIndex {
+  const index = new KeyIndex(gallery.length, memory)
   for (let slot = 0; slot < gallery.length; slot++)
     index.set(gallery[slot] as number, postNo[slot] as number, slot)
   return index

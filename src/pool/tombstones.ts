@@ -6,35 +6,36 @@
 /** How long a removed post is remembered, by cycle time. */
 export const tombstoneAgeMsMax = 7 * 24 * 3_600_000
 
+/** Keys of posts that outlive the codes of a state: galleries by their ids. */
 export interface KeyList {
-  readonly gallery: readonly number[]
+  readonly gallIds: readonly string[]
   readonly postNo: readonly number[]
 }
 
 export class Tombstones {
-  /** gallery code → post_no → when it left (cycle time, never falling). */
-  readonly #leftAtMs = new Map<number, Map<number, number>>()
+  /** gall_id → post_no → when it left (cycle time, never falling). */
+  readonly #leftAtMs = new Map<string, Map<number, number>>()
   /** Removals in order, so that the oldest are forgotten first. */
   readonly #batches: { readonly leftAtMs: number; readonly keys: KeyList }[] = []
 
-  has(gallery: number, postNo: number): boolean {
-    return this.#leftAtMs.get(gallery)?.has(postNo) ?? false
+  has(gallId: string, postNo: number): boolean {
+    return this.#leftAtMs.get(gallId)?.has(postNo) ?? false
   }
 
   /** The posts left at `leftAtMs`, which is not before any earlier call's. Forgets what has become too old by then. */
   bury(keys: KeyList, leftAtMs: number): void {
-    keys.gallery.forEach((gallery, i) => {
-      const posts = this.#leftAtMs.get(gallery) ?? new Map<number, number>()
-      this.#leftAtMs.set(gallery, posts)
+    keys.gallIds.forEach((gallId, i) => {
+      const posts = this.#leftAtMs.get(gallId) ?? new Map<number, number>()
+      this.#leftAtMs.set(gallId, posts)
       posts.set(keys.postNo[i] as number, leftAtMs)
     })
-    if (keys.gallery.length > 0) this.#batches.push({ leftAtMs, keys })
+    if (keys.gallIds.length > 0) this.#batches.push({ leftAtMs, keys })
     this.#forget(leftAtMs - tombstoneAgeMsMax)
   }
 
   /** The posts are pending again. */
   revive(keys: KeyList): void {
-    keys.gallery.forEach((gallery, i) => this.#leftAtMs.get(gallery)?.delete(keys.postNo[i] as number))
+    keys.gallIds.forEach((gallId, i) => this.#delete(gallId, keys.postNo[i] as number))
   }
 
   #forget(beforeMs: number): void {
@@ -42,12 +43,17 @@ export class Tombstones {
       const oldest = this.#batches[0]
       if (oldest === undefined || oldest.leftAtMs >= beforeMs) return
       this.#batches.shift()
-      oldest.keys.gallery.forEach((gallery, i) => {
-        const posts = this.#leftAtMs.get(gallery)
+      oldest.keys.gallIds.forEach((gallId, i) => {
         const postNo = oldest.keys.postNo[i] as number
         // A post that came back and left again has a younger tombstone.
-        if (posts?.get(postNo) === oldest.leftAtMs) posts.delete(postNo)
+        if (this.#leftAtMs.get(gallId)?.get(postNo) === oldest.leftAtMs) this.#delete(gallId, postNo)
       })
     }
+  }
+
+  #delete(gallId: string, postNo: number): void {
+    const posts = this.#leftAtMs.get(gallId)
+    posts?.delete(postNo)
+    if (posts?.size === 0) this.#leftAtMs.delete(gallId)
   }
 }

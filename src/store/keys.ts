@@ -9,13 +9,12 @@
  *   all others       4 bytes   an unsigned 32-bit number, in LMDB's own integer order
  */
 import { createHash } from 'node:crypto'
+import { cycleIdForm } from '../contract/index.js'
 import type { ImageKey } from './store.js'
 import { viewOf } from './record.js'
 
 const nameHashBytes = 16
 export const imageKeyBytes = nameHashBytes + 8 + 8
-
-const cycleIdForm = /^\d{8}T\d{4}$/
 
 /** Undefined for a text that is no cycle id: nothing is stored under it. */
 export function cycleIdKey(cycleId: string): Uint8Array | undefined {

@@ -172,6 +172,23 @@ export class LmdbStore implements Store {
     return { sha256, uploadedBytes, width, height, normalised: records.readBytes(picture, 'picture') }
   }
 
+  imagePositions(gallId: string, postNo: number): number[] {
+    this.#checkOpen()
+    const [start, end] = [
+      imageKeyOf({ gallId, postNo, position: 0 }),
+      imageKeyOf({ gallId, postNo: postNo + 1, position: 0 }),
+    ]
+    return Array.from(this.#db.images.getKeys({ start, end }), (key) => imageNumbersOf(key).position)
+  }
+
+  get healthy(): boolean {
+    return this.#writer.healthy
+  }
+
+  get closed(): boolean {
+    return this.#closing !== undefined
+  }
+
   *imageKeys(): Generator<ImageKey, void, undefined> {
     let start = new Uint8Array([0])
     for (;;) {

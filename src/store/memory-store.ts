@@ -49,6 +49,7 @@ class MemoryStore implements Store {
   /** Settles after the last write that was begun: writes happen one after the other. */
   #lastWrite: Promise<unknown> = Promise.resolve()
   #closed = false
+  #healthy = true
 
   constructor(options: MemoryStoreOptions) {
     this.#beforeWrite = options.beforeWrite ?? (() => undefined)
@@ -161,6 +162,21 @@ class MemoryStore implements Store {
     return this.#contents.outcomes.get(placementId)?.slice()
   }
 
+  imagePositions(gallId: string, postNo: number): number[] {
+    return Array.from(this.imageKeys())
+      .filter((key) => key.gallId === gallId && key.postNo === postNo)
+      .map((key) => key.position)
+      .sort((a, b) => a - b)
+  }
+
+  get healthy(): boolean {
+    return this.#healthy
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await this.#lastWrite
@@ -174,7 +190,10 @@ class MemoryStore implements Store {
       await this.#beforeWrite(operation)
       return apply()
     })
-    this.#lastWrite = write.catch(() => undefined)
+    this.#lastWrite = write.then(
+      () => (this.#healthy = true),
+      () => (this.#healthy = false),
+    )
     return write
   }
 

@@ -100,6 +100,8 @@ export interface Store {
 
   putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult>
   findImage(key: ImageKey): StoredImage | undefined
+  /** Positions of the stored images of one post, rising. */
+  imagePositions(gallId: string, postNo: number): number[]
   /** Keys of all stored images, in no particular order. */
   imageKeys(): Iterable<ImageKey>
 
@@ -112,6 +114,9 @@ export interface Store {
   putOutcomes(entries: readonly OutcomeEntry[]): Promise<{ created: number; updated: number }>
   readOutcome(placementId: string): Uint8Array | undefined
 
+  /** False from a write that storage refused until one that it took. */
+  readonly healthy: boolean
+  readonly closed: boolean
   /** Waits for writes under way, then closes. No call is allowed after it. */
   close(): Promise<void>
 }

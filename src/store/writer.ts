@@ -51,6 +51,7 @@ export class Writer {
   #waitingBytes = 0
   #draining: Promise<void> | undefined
   #broken: StoreError | undefined
+  #healthy = true
 
   constructor(environment: WriteEnvironment, options: WriterOptions) {
     this.#environment = environment
@@ -69,6 +70,11 @@ export class Writer {
       this.#waiting.push({ bytes, apply, resolve: resolve as (value: unknown) => void, reject })
       this.#draining ??= this.#drain()
     })
+  }
+
+  /** False from a commit that failed, or a write for which there was no room, until a commit that succeeds. */
+  get healthy(): boolean {
+    return this.#healthy
   }
 
   /** Resolves when no write is waiting or under way. */
@@ -105,6 +111,7 @@ export class Writer {
       try {
         const bytesInUse = this.#environment.bytesInUse()
         if (bytesInUse + write.bytes + overheadBytes <= this.#options.bytesMax) return true
+        this.#healthy = false
         write.reject(
           new StoreError(
             'full',
@@ -116,6 +123,7 @@ export class Writer {
         this.#broken = brokenError(error)
       }
     }
+    this.#healthy = false
     write.reject(this.#broken)
     return false
   }
@@ -125,11 +133,13 @@ export class Writer {
     try {
       outcomes = await this.#environment.transaction(() => batch.map((write) => this.#apply(write)))
     } catch (error) {
+      this.#healthy = false
       const failure = await this.#commitError(await commitCause(error), batch)
       this.#lookForDamage()
       for (const write of batch) write.reject(failure)
       return
     }
+    this.#healthy = true
     batch.forEach((write, index) => {
       const outcome = outcomes[index] as Outcome
       if ('error' in outcome) write.reject(outcome.error)

@@ -18,7 +18,7 @@ export class FakeModel implements Model {
   async predict(inputs: ScoringInputs): Promise<HeadColumns> {
     await this.gate
     if (this.failing) throw new ModelError('the fake model was told to fail')
-    this.seen.push(inputs)
+    this.seen.push(structuredClone(inputs)) // Columns serve the next cycle again.
     const share = Float32Array.from(inputs.readings, (row) => {
       const views = inputs.engagement.views[row] as number
       return Number.isNaN(views) ? 0 : (views % 100) / 100
