@@ -1,5 +1,5 @@
 /**
- * Compiles src/server/native into build/http/one-request-at-a-time.so, which bin/understudy preloads on Linux so that
+ * Compiles src/server/native into dist/native/one-request-at-a-time.so, which bin/understudy preloads on Linux so that
  * pipelined requests are served. Never fails: without a compiler the server runs, and only pipelining is missing.
  */
 import { execFileSync } from 'node:child_process'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sourceDir = join(root, 'src/server/native')
-const library = join(root, 'build/http/one-request-at-a-time.so')
+const library = join(root, 'dist/native/one-request-at-a-time.so')
 
 function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0

@@ -1,6 +1,6 @@
 /**
- * How much image work is taken on at once. A burst of uploads waits here, in order, and a burst that would not fit
- * into memory is told to come back.
+ * How much image work is taken on at once. A burst of uploads waits here, in order, and a burst that would wait too long
+ * is told to come back. Memory is bounded where bodies are received; this bounds the queue.
  */
 import { ServiceError } from '../contract/index.js'
 

@@ -7,6 +7,7 @@ import sharp, { type Sharp } from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ServiceError, type ErrorKind } from '../contract/index.js'
 import { normaliseImage } from './index.js'
+import { refusalOf } from './intake.js'
 
 /** A picture with detail all over it, so that its compressed bytes are spread over the whole of it. */
 function picture(width: number, height: number): Sharp {
@@ -196,6 +197,11 @@ describe('size', () => {
       .toBuffer()
     await expect(normaliseImage(upload)).resolves.toMatchObject({ width: 7000, height: 7000 })
   })
+})
+
+test('a decode that runs out of time is no fault of the image', () => {
+  expect(refusalOf(new Error('timeout: 42% complete'))).toMatchObject({ kind: 'unavailable', status: 503 })
+  expect(refusalOf(new Error('VipsJpeg: timeout: of another kind'))).toMatchObject({ kind: 'bad_request' })
 })
 
 test('any bending of a JPEG is normalised or refused with a ServiceError, and never anything else', async () => {

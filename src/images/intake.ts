@@ -34,15 +34,22 @@ sharp.concurrency(1)
 sharp.cache(false)
 
 /**
- * Checks and normalises an upload. `bytes` must not change until the promise settles. Rejects with a ServiceError:
- * `unsupported_media_type` for what is no JPEG, `bad_request` for a JPEG that does not decode as a whole or is empty,
- * `too_large` for one of more than 50 megapixels.
+ * Checks and normalises an upload. `bytes` must not change until the promise settles; `sha256` is `hashUpload` of them
+ * where it is known already. Rejects with a ServiceError: `unsupported_media_type` for what is no JPEG, `bad_request`
+ * for a JPEG that does not decode as a whole or is empty, `too_large` for one of more than 50 megapixels, `unavailable`
+ * for one that took too long.
  */
-export async function normaliseImage(bytes: Uint8Array): Promise<NormalisedImage> {
+export async function normaliseImage(bytes: Uint8Array, sha256?: Uint8Array): Promise<NormalisedImage> {
   checkSignature(bytes)
   const { width, height } = await readSize(bytes)
   const normalised = await normalise(bytes)
-  return { sha256: await hashUpload(bytes), uploadedBytes: bytes.byteLength, width, height, normalised }
+  return {
+    sha256: sha256 ?? (await hashUpload(bytes)),
+    uploadedBytes: bytes.byteLength,
+    width,
+    height,
+    normalised,
+  }
 }
 
 /** SHA-256 of an upload, 32 bytes. WebCrypto hashes on a thread: 5 MiB would hold up the event loop for 15 ms. */
@@ -103,14 +110,20 @@ function isHarmless(error: unknown): boolean {
 
 /** Runs `decode`; whatever sharp has against the bytes is the client's to know. */
 async function decodable<T>(decode: () => Promise<T>): Promise<T> {
-  try {
-    return await decode()
-  } catch (error) {
-    const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
-    throw new ServiceError(
-      'bad_request',
-      `the image does not decode: ${reason.replace(/^.*VipsJpeg: /, '')}`,
-      { cause: error },
-    )
-  }
+  return decode().catch((error: unknown) => {
+    throw refusalOf(error)
+  })
+}
+
+/** What the client is told of a failure of sharp. */
+export function refusalOf(error: unknown): ServiceError {
+  const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
+  // libvips names the place that failed. Out of time says nothing of the picture: on a machine with less to do it may pass.
+  if (reason.startsWith('timeout: '))
+    return new ServiceError('unavailable', 'the image took too long to decode', { cause: error })
+  return new ServiceError(
+    'bad_request',
+    `the image does not decode: ${reason.replace(/^.*VipsJpeg: /, '')}`,
+    { cause: error },
+  )
 }

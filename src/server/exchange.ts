@@ -5,6 +5,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ServiceError } from '../contract/index.js'
 import type { StageClock } from '../cycle/index.js'
+import type { BodyHold } from './body-budget.js'
 import { GrowingBody } from './growing-body.js'
 
 export interface Answer {
@@ -13,8 +14,16 @@ export interface Answer {
   readonly body: Uint8Array
 }
 
-/** Larger bodies go out in pieces, so that a slow reader holds one copy and not two. */
-const wholeBodyBytesMax = 64 * 1024
+/**
+ * Larger bodies go out in pieces, so that a slow reader holds one copy and not two. As large as the buffer into which
+ * uWebSockets.js copies what a socket does not take.
+ */
+const wholeBodyBytesMax = 16 * 1024
+/** Between two offers of a body to a socket that is full: at first, and when it stays full. */
+const offerMsMin = 1
+const offerMsMax = 50
+/** A client that takes nothing for so long is cut off. */
+const takeMsMax = 60_000
 
 export class Exchange {
   readonly method: string
@@ -36,10 +45,16 @@ export class Exchange {
   bytesReceived = 0
   bytesSent = 0
   status = 0
+  /** Of an answer that is an error, for the log: its code on the wire, and in words of our own what failed us. */
+  errorCode: string | undefined
+  errorReason: string | undefined
+  /** What the request's body takes up; whoever made the exchange releases it. */
+  readonly bodyHold: BodyHold
   readonly #response: HttpResponse
   readonly #onEnd: (exchange: Exchange) => void
   #ended = false
   #paused = false
+  #nextOffer: NodeJS.Timeout | undefined
   #refuseBody: ((error: ServiceError) => void) | null = null
 
   /** Takes the request over; `onEnd` is called once, when the answer is out or the client is gone. */
@@ -47,9 +62,11 @@ export class Exchange {
     response: HttpResponse,
     request: HttpRequest,
     receivedAtMs: number,
+    bodyHold: BodyHold,
     onEnd: (exchange: Exchange) => void,
   ) {
     this.#response = response
+    this.bodyHold = bodyHold
     this.#onEnd = onEnd
     this.method = request.getMethod().toUpperCase()
     this.path = request.getUrl()
@@ -79,13 +96,14 @@ export class Exchange {
 
   /**
    * The whole body, at most `bytesMax` of it. Must be called in the turn in which the exchange was made. Rejects with
-   * `too_large` past the bound, and with `error` of `refuseBody`.
+   * `too_large` past the bound, with `unavailable` past the budget of all bodies, and with `error` of `refuseBody`.
    */
   readBody(bytesMax: number, timeMsMax: number): Promise<Uint8Array> {
     const declared = Number(this.headers.contentLength)
     if (declared > bytesMax) return Promise.reject(tooLarge(bytesMax))
     return new Promise((resolve, reject) => {
-      const body = new GrowingBody(declared > 0 ? declared : bytesMax)
+      // Let go of at the end: the socket keeps the listener until the answer is out.
+      let body: GrowingBody | null = new GrowingBody(declared > 0 ? declared : bytesMax)
       const timer = setTimeout(() => {
         stop()
         this.abort()
@@ -94,6 +112,7 @@ export class Exchange {
       const stop = (): void => {
         clearTimeout(timer)
         this.#refuseBody = null
+        body = null
       }
       this.#refuseBody = (error) => {
         stop()
@@ -101,16 +120,18 @@ export class Exchange {
       }
       this.#response.onData((chunk, isLast) => {
         this.bytesReceived += chunk.byteLength
-        if (this.#refuseBody === null) return
-        if (this.bytesReceived > bytesMax) {
-          this.#refuseBody(tooLarge(bytesMax))
+        if (this.#refuseBody === null || body === null) return
+        const refusal = this.#admit(chunk.byteLength, bytesMax)
+        if (refusal !== null) {
+          this.#refuseBody(refusal)
           return
         }
         body.append(chunk)
         if (!isLast) return
+        const bytes = body.bytes()
         stop()
         this.#pause()
-        resolve(body.bytes())
+        resolve(bytes)
       })
     })
   }
@@ -120,7 +141,7 @@ export class Exchange {
     this.#refuseBody?.(error)
   }
 
-  /** Sends the answer, unless the client is gone. `close`: and then closes the connection. */
+  /** Sends the answer, unless the client is gone. `close`: tells the client that the connection ends with it. */
   send(answer: Answer, close: boolean): void {
     if (this.#ended) return
     this.status = answer.status
@@ -129,15 +150,16 @@ export class Exchange {
       this.#resume()
       this.#response.writeStatus(statusLines[answer.status] ?? String(answer.status))
       for (const [name, value] of Object.entries(answer.headers)) this.#response.writeHeader(name, value)
+      // Said, not done: uWebSockets.js would drop what a slow reader has not taken. The listener closes what is left.
+      if (close) this.#response.writeHeader('Connection', 'close')
       if (this.method === 'HEAD') {
         // With arguments, endWithoutBody leaves the connection waiting for the body that it announces.
         this.#response.writeHeader('Content-Length', String(body.length))
-        if (close) this.#response.writeHeader('Connection', 'close')
         this.#response.endWithoutBody()
         this.#end()
-      } else if (close || body.length <= wholeBodyBytesMax) {
+      } else if (body.length <= wholeBodyBytesMax) {
         this.bytesSent = body.length
-        this.#response.end(body, close)
+        this.#response.end(body)
         this.#end()
       } else this.#sendInPieces(body)
     })
@@ -148,19 +170,38 @@ export class Exchange {
     if (!this.#ended) this.#response.close()
   }
 
+  /** Takes the next bytes of a body into account, or says why they are too many. */
+  #admit(bytes: number, bytesMax: number): ServiceError | null {
+    return this.bytesReceived > bytesMax ? tooLarge(bytesMax) : this.bodyHold.add(bytes)
+  }
+
+  /**
+   * Offers the body until the client's socket has taken all of it. By the clock: a paused socket never turns writable
+   * again, and one that is not paused is closed when the client's next request arrives.
+   */
   #sendInPieces(body: Uint8Array): void {
-    const start = this.#response.getWriteOffset()
-    const sendFrom = (offset: number): boolean => {
-      // The last piece ends the response, and with it the power over its socket.
+    let waitMs = offerMsMin
+    let takenAt = performance.now()
+    const offer = (): void => {
       this.#resume()
-      const [accepted, done] = this.#response.tryEnd(body.subarray(offset - start), body.length)
+      // The last piece ends the response, and with it the power over its socket.
+      const [, done] = this.#response.tryEnd(body.subarray(this.bytesSent), body.length)
       if (done) {
         this.bytesSent = body.length
         this.#end()
-      } else this.#pause()
-      return accepted
+        return
+      }
+      this.#pause()
+      const sent = this.#response.getWriteOffset()
+      if (sent > this.bytesSent) takenAt = performance.now()
+      waitMs = sent > this.bytesSent ? offerMsMin : Math.min(waitMs * 2, offerMsMax)
+      this.bytesSent = sent
+      this.#nextOffer = setTimeout(() => {
+        if (performance.now() - takenAt > takeMsMax) this.abort()
+        else this.#response.cork(offer)
+      }, waitMs)
     }
-    if (!sendFrom(start) && !this.#ended) this.#response.onWritable(sendFrom)
+    offer()
   }
 
   /** uWebSockets.js closes a connection whose next request arrives before this one is answered: stop reading. */
@@ -179,6 +220,7 @@ export class Exchange {
   #end(): void {
     if (this.#ended) return
     this.#ended = true
+    clearTimeout(this.#nextOffer)
     this.#onEnd(this)
   }
 }

@@ -71,7 +71,12 @@ function openPort(
   return new Promise((resolve, reject) => {
     ;(app as unknown as ExclusiveListen).listen(host, port, exclusive, (socket) => {
       if (socket === false)
-        reject(new Error(`cannot listen on ${host}:${port}: the port is taken or not allowed`))
+        reject(
+          new Error(
+            `cannot listen on ${host}:${port}: the port is taken or not allowed, or ${host} is not an address of ` +
+              'this machine; choose another one with --port or --host',
+          ),
+        )
       else resolve(socket)
     })
   })

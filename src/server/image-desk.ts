@@ -1,9 +1,15 @@
 /**
- * Intake of images: identity first, then the decode in the thread pool, then the store. The body is checked before
- * the conflict (decisions.md 30), and the first image of a key stays (decisions.md 26).
+ * Intake of images: when its turn comes, identity first, then the decode, both in the thread pool; then the store. The
+ * body is checked before the conflict (decisions.md 30), and the first image of a key stays (decisions.md 26).
  */
 import { Problems, ServiceError } from '../contract/index.js'
-import { checkSignature, hashUpload, normaliseImage, type ImageGate } from '../images/index.js'
+import {
+  checkSignature,
+  hashUpload,
+  normaliseImage,
+  type ImageGate,
+  type NormalisedImage,
+} from '../images/index.js'
 import type { ImageKey, Store } from '../store/index.js'
 import { refuseWrites } from './refuse-writes.js'
 
@@ -28,19 +34,30 @@ export class ImageDesk {
   /** `claimedSha256`: value of `X-Content-SHA256`, if sent. Throws 400, 409, 413, 415, 503. */
   async put(key: ImageKey, bytes: Uint8Array, claimedSha256: string | undefined): Promise<StoredUpload> {
     checkSignature(bytes)
-    const sha256 = Buffer.from(await hashUpload(bytes)).toString('hex')
-    checkClaim(claimedSha256, sha256)
-    const known = this.#store.findImage(key)
-    // These very bytes have been decoded before.
-    if (known !== undefined && Buffer.from(known.sha256).toString('hex') === sha256)
-      return { created: false, sha256 }
-    const image = await this.#gate.run(bytes.length, () => normaliseImage(bytes))
+    const { sha256, image } = await this.#gate.run(bytes.length, () =>
+      this.#examine(key, bytes, claimedSha256),
+    )
+    if (image === null) return { created: false, sha256 }
     const result = await this.#store.putImage(key, image).catch(refuseWrites)
     if (result === 'different') {
       throw new ServiceError('conflict', 'an image with this key exists already with different bytes')
     }
     if (result === 'created') this.#onCreated(key)
     return { created: result === 'created', sha256 }
+  }
+
+  /** Hash and normalised image; no image when these very bytes are stored with this key, and so were decoded before. */
+  async #examine(
+    key: ImageKey,
+    bytes: Uint8Array,
+    claimedSha256: string | undefined,
+  ): Promise<{ sha256: string; image: NormalisedImage | null }> {
+    const hash = await hashUpload(bytes)
+    const sha256 = Buffer.from(hash).toString('hex')
+    checkClaim(claimedSha256, sha256)
+    const known = this.#store.findImage(key)
+    if (known !== undefined && Buffer.compare(known.sha256, hash) === 0) return { sha256, image: null }
+    return { sha256, image: await normaliseImage(bytes, hash) }
   }
 }
 

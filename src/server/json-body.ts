@@ -6,8 +6,15 @@ import { gunzip } from 'node:zlib'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import type { RequestBody } from '../cycle/index.js'
 import type { Exchange } from './exchange.js'
+import { Turns } from './turns.js'
 
 const decompress = promisify(gunzip)
+
+/**
+ * As many as libuv has threads. A body is charged for when its size is known, so this bounds what is not charged yet:
+ * a thousand bombs unpacked side by side would be 16 GiB.
+ */
+const gunzipTurns = new Turns(4)
 
 export async function readJsonBody(
   exchange: Exchange,
@@ -15,7 +22,11 @@ export async function readJsonBody(
   timeMsMax: number,
 ): Promise<RequestBody> {
   const bytes = await exchange.readBody(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax)
-  return gzip ? { json: await gunzipBody(bytes), gzip: bytes } : { json: bytes, gzip: null }
+  if (!gzip) return { json: bytes, gzip: null }
+  const json = await gunzipTurns.run(() => gunzipBody(bytes))
+  const refusal = exchange.bodyHold.add(json.length)
+  if (refusal !== null) throw refusal
+  return { json, gzip: bytes }
 }
 
 async function gunzipBody(bytes: Uint8Array): Promise<Uint8Array> {

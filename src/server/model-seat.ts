@@ -2,7 +2,7 @@
  * The place of the model in use. A model that does not load leaves the seat empty: the server runs degraded, answers
  * cycles with 503, and tries again with back-off until the files are right.
  */
-import { loadModel, type LoadedModel, type Model } from '../model/index.js'
+import { loadModel, ModelError, type LoadedModel, type Model } from '../model/index.js'
 import type { Settings } from './settings.js'
 
 const retryMsMin = 1000
@@ -55,8 +55,12 @@ export class ModelSeat {
         kind === 'trained' ? 'model loaded' : transportTest,
       )
     } catch (error) {
+      // A wrong package is expected trouble: where in this program it was found out helps nobody.
       this.#log.error(
-        { err: error, retry_ms: this.#retryMs },
+        {
+          ...(error instanceof ModelError ? { problem: error.message } : { err: error }),
+          retry_ms: this.#retryMs,
+        },
         'the model does not load; cycles get 503 until it does',
       )
       if (this.#closed) return

@@ -6,6 +6,7 @@ import { parseJson } from '../codec/index.js'
 import {
   checkOutcomes,
   checkWeights,
+  cycleIdForm,
   formatInstant,
   imageBytesMax,
   ServiceError,
@@ -14,7 +15,7 @@ import {
   type WeightsAck,
   type WeightsRequest,
 } from '../contract/index.js'
-import { StageClock, type CycleService } from '../cycle/index.js'
+import type { CycleService } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import type { Store } from '../store/index.js'
 import type { Answer, Exchange } from './exchange.js'
@@ -22,6 +23,7 @@ import { decodeSegment, parseImagePath } from './image-path.js'
 import type { ImageDesk } from './image-desk.js'
 import { readJsonBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
+import { LoggedStages } from './logged-stages.js'
 import { refuseWrites } from './refuse-writes.js'
 import type { Operation } from './routes.js'
 
@@ -32,6 +34,7 @@ export interface OperationParts {
   readonly model: () => Model | null
   readonly clock: () => number
   readonly bodyReadMsMax: number
+  readonly log: { debug(fields: object, message: string): void }
 }
 
 /** What an operation answers; it must not wait before it reads the body. */
@@ -42,8 +45,8 @@ type Handler = (
 ) => Promise<Answer> | Answer
 
 export const operations: Readonly<Record<Operation, Handler>> = {
-  postCycle: async (exchange, _parameters, { cycles, bodyReadMsMax }) => {
-    const stages = new StageClock(exchange.startedAt)
+  postCycle: async (exchange, _parameters, { cycles, bodyReadMsMax, log }) => {
+    const stages = new LoggedStages(exchange.startedAt, log)
     exchange.stages = stages
     const body = await readJson(exchange, bodyReadMsMax)
     stages.lap('receive')
@@ -54,7 +57,7 @@ export const operations: Readonly<Record<Operation, Handler>> = {
 
   getScores: (_exchange, [segment = ''], { cycles }) => {
     const cycleId = decodeSegment(segment) ?? ''
-    if (!/^\d{8}T\d{4}$/.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
+    if (!cycleIdForm.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
     return jsonBytes(200, cycles.response(cycleId))
   },
 

@@ -11,14 +11,19 @@ import { ImageGate } from '../images/index.js'
 import { openLmdbStore, type Store } from '../store/index.js'
 import { encodeAnswer } from './answer-encoding.js'
 import { ApiKeys } from './api-keys.js'
+import { BodyBudget } from './body-budget.js'
 import { Exchange, type Answer } from './exchange.js'
 import { listen, type HttpListener } from './http-listener.js'
+import { shimMissing } from './http-shim.js'
 import { ImageDesk } from './image-desk.js'
 import { ModelSeat } from './model-seat.js'
 import { jsonHeaders, operations, type OperationParts } from './operations.js'
 import { findRoute } from './routes.js'
 import type { Settings } from './settings.js'
 import { StageReport } from './stage-report.js'
+
+/** Of the time for the end: kept for the model and the store after the last answer. */
+const closingMsMax = 1000
 
 export interface RunningServer {
   readonly url: string
@@ -54,18 +59,16 @@ async function startOn(store: Store, settings: Settings, log: Logger): Promise<R
   })
   const images = new ImageDesk(store, gate, (key) => cycles.images.add(key))
   const report = settings.stageReport === undefined ? null : new StageReport(settings.stageReport)
-  const front = new Front(new ApiKeys(settings.apiKeys), log, report, {
-    cycles,
-    images,
-    store,
-    model,
-    clock,
-    bodyReadMsMax: settings.bodyReadMsMax,
-  })
+  const { apiKeys, bodiesBytesMax, bodyReadMsMax } = settings
+  const guards = { keys: new ApiKeys(apiKeys), bodies: new BodyBudget(bodiesBytesMax) }
+  const front = new Front(guards, log, report, { cycles, images, store, model, clock, bodyReadMsMax, log })
   await seat.load()
   const listener = await listen(settings, (response, request) => front.accept(response, request))
   const scheme = settings.tlsCertFile === undefined ? 'http' : 'https'
   const url = `${scheme}://${settings.host}:${listener.port}`
+  // Under TLS the shim sees no plain text, so there is nothing to miss.
+  const missing = scheme === 'http' ? shimMissing() : null
+  if (missing !== null) log.warn(missing)
   log.info({ url, data_dir: settings.dataDir, pending: cycles.pendingCount }, 'listening')
 
   let resolveStopped = (): void => undefined
@@ -73,8 +76,11 @@ async function startOn(store: Store, settings: Settings, log: Logger): Promise<R
   let stopping: Promise<void> | null = null
   const end = async (): Promise<void> => {
     log.info('stopping')
-    await stopServing(front, listener, cycles, settings.shutdownMsMax)
-    await seat.close()
+    const deadline = performance.now() + settings.shutdownMsMax
+    const closingMs = Math.min(closingMsMax, settings.shutdownMsMax / 2)
+    await stopServing(front, listener, cycles, settings.shutdownMsMax - closingMs)
+    // A model that hangs gets half of what is left: the store must be closed in any case.
+    await withinMs(seat.close(), (deadline - performance.now()) / 2)
     await store.close()
     report?.write()
     log.info('stopped')
@@ -93,16 +99,22 @@ async function stopServing(
 ): Promise<void> {
   listener.stopListening()
   front.close()
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, msMax)))
-  await Promise.race([Promise.all([cycles.close(), front.idle()]), limit])
-  clearTimeout(timer)
+  await withinMs(Promise.all([cycles.close(), front.idle()]), msMax)
   listener.closeConnections()
+}
+
+/** Waits for `work`, `ms` at most. */
+async function withinMs(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))
+  await Promise.race([work, limit])
+  clearTimeout(timer)
 }
 
 /** Every request passes here. */
 class Front {
   readonly #keys: ApiKeys
+  readonly #bodies: BodyBudget
   readonly #log: Logger
   readonly #report: StageReport | null
   readonly #parts: OperationParts
@@ -110,20 +122,35 @@ class Front {
   #closing = false
   #onIdle: (() => void) | null = null
 
-  constructor(keys: ApiKeys, log: Logger, report: StageReport | null, parts: OperationParts) {
+  constructor(
+    { keys, bodies }: { keys: ApiKeys; bodies: BodyBudget },
+    log: Logger,
+    report: StageReport | null,
+    parts: OperationParts,
+  ) {
     this.#keys = keys
+    this.#bodies = bodies
     this.#report = report
     this.#log = log
     this.#parts = parts
   }
 
   accept(response: HttpResponse, request: HttpRequest): void {
-    const exchange = new Exchange(response, request, this.#parts.clock(), (ended) => this.#ended(ended))
+    const body = this.#bodies.open()
+    const exchange = new Exchange(response, request, this.#parts.clock(), body, (ended) => this.#ended(ended))
     this.#underWay.add(exchange)
-    this.#answer(exchange).then(
-      (answer) => exchange.send(answer, this.#closing),
-      (error: unknown) => exchange.send(this.#errorAnswer(exchange, error), this.#closing),
-    )
+    this.#answer(exchange)
+      .catch((error: unknown) => this.#errorAnswer(exchange, error))
+      // Answered, refused or left alone: the operation has ended, and nothing needs the body any more.
+      .finally(() => body.release())
+      .then((answer) => exchange.send(answer, this.#closing))
+      .catch((error: unknown) => {
+        this.#log.error(
+          { err: error, method: exchange.method, path: clip(exchange.path) },
+          'no answer was sent',
+        )
+        exchange.abort()
+      })
   }
 
   /** Gives up on bodies that are still arriving and closes connections after their next answer. */
@@ -154,10 +181,19 @@ class Front {
   }
 
   #errorAnswer(exchange: Exchange, error: unknown): Answer {
-    if (!(error instanceof ServiceError)) {
-      this.#log.error({ err: error, method: exchange.method, path: clip(exchange.path) }, 'a request failed')
+    const known = error instanceof ServiceError
+    const refusal = known ? error : new ServiceError('server_error', 'internal error')
+    const cause: unknown = known ? error.cause : error
+    const record = refusal.toRecord()
+    exchange.errorCode = record.error.code
+    if (refusal.status >= 500) {
+      exchange.errorReason = refusal.message
+      if (cause !== undefined)
+        this.#log.error(
+          { err: cause, method: exchange.method, path: clip(exchange.path) },
+          'a request failed',
+        )
     }
-    const refusal = error instanceof ServiceError ? error : new ServiceError('server_error', 'internal error')
     return {
       status: refusal.status,
       headers: {
@@ -165,7 +201,7 @@ class Front {
         ...(refusal.allow === undefined ? {} : { Allow: refusal.allow }),
         ...(refusal.retryAfterS === undefined ? {} : { 'Retry-After': String(refusal.retryAfterS) }),
       },
-      body: Buffer.from(JSON.stringify(refusal.toRecord())),
+      body: Buffer.from(JSON.stringify(record)),
     }
   }
 
@@ -182,6 +218,8 @@ class Front {
         method: exchange.method,
         path: clip(exchange.path),
         status: exchange.status || 'aborted',
+        code: exchange.errorCode,
+        reason: exchange.errorReason,
         ms: Math.round((performance.now() - exchange.startedAt) * 1000) / 1000,
         bytes_in: exchange.bytesReceived,
         bytes_out: exchange.bytesSent,

@@ -35,7 +35,9 @@ export interface Settings {
   readonly intraOpThreads?: number
   /** One batch through the model. */
   readonly predictMsMax: number
-  /** Uploaded images held in memory, all requests together. */
+  /** Bytes of request bodies held at a time, all requests together, plain and unpacked; a body past them is answered 503. */
+  readonly bodiesBytesMax: number
+  /** Bytes of uploaded images that wait for their turn to be decoded; an upload past them is answered 503. */
   readonly imagesWaitingBytesMax: number
   /** Images decoded at a time. */
   readonly imageConcurrency: number

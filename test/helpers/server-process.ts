@@ -34,6 +34,7 @@ export class ServerProcess {
   port = 0
   log = ''
   readonly #env: Record<string, string>
+  readonly #listeners = new Set<() => void>()
   #child: ChildProcess | null = null
   #exit: Promise<number | null> = Promise.resolve(null)
 
@@ -61,6 +62,7 @@ export class ServerProcess {
     await new Promise<void>((resolve, reject) => {
       const hear = (chunk: Buffer): void => {
         this.log += chunk.toString()
+        for (const listener of this.#listeners) listener()
         if (this.log.includes('"msg":"listening"')) resolve()
       }
       child.stdout.on('data', hear)
@@ -68,6 +70,23 @@ export class ServerProcess {
       child.once('close', () => reject(new Error(this.log)))
     })
     return this
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  /** Resolves when the log holds `text`. */
+  logged(text: string): Promise<void> {
+    return new Promise((resolve) => {
+      const listener = (): void => {
+        if (!this.log.includes(text)) return
+        this.#listeners.delete(listener)
+        resolve()
+      }
+      this.#listeners.add(listener)
+      listener()
+    })
   }
 
   async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {

@@ -27,6 +27,7 @@ char masked(char byte) noexcept { return static_cast<unsigned char>(byte) >= 0x8
 
 std::size_t http_framing::advance(char *data, std::size_t size) noexcept {
   std::size_t at = 0;
+  if (size > 0) fresh_ = false;
   while (at < size) {
     if (stage_ == stage::opaque) return size;
     if (stage_ == stage::body || stage_ == stage::chunk_data) {
@@ -84,17 +85,13 @@ void http_framing::end_header_line() noexcept {
     }
   } else if (names(line_, line_size_, "transfer-encoding:")) {
     chunked_ = true;
-  } else if (names(line_, line_size_, "upgrade:")) {
-    stage_ = stage::opaque;
   }
   line_size_ = 0;
   line_empty_ = true;
 }
 
 void http_framing::begin_body() noexcept {
-  if (stage_ != stage::opaque) {
-    stage_ = chunked_ ? stage::chunk_size : (length_known_ && length_ > 0 ? stage::body : stage::head);
-  }
+  stage_ = chunked_ ? stage::chunk_size : (length_known_ && length_ > 0 ? stage::body : stage::head);
   left_ = length_;
   chunked_ = length_known_ = false;
   chunk_left_ = 0;

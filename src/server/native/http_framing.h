@@ -12,6 +12,9 @@ class http_framing {
   // `size` only when the request ends there. Changes one thing: see `masked`.
   [[nodiscard]] std::size_t advance(char *data, std::size_t size) noexcept;
 
+  // Whether the connection has brought nothing yet.
+  [[nodiscard]] bool fresh() const noexcept { return fresh_; }
+
   // Bytes of a body of known length that are still to come; while there are any, data need not be looked at.
   [[nodiscard]] std::uint64_t body_bytes_left() const noexcept { return stage_ == stage::body ? left_ : 0; }
 
@@ -26,6 +29,7 @@ class http_framing {
   void begin_body() noexcept;
   bool take_chunk_byte(char byte) noexcept;
 
+  bool fresh_ = true;
   stage stage_ = stage::head;
   std::uint64_t left_ = 0;
   // Of the head: the line so far, as far as it matters, and what the lines before it said.

@@ -1,7 +1,9 @@
 // Interposes recv(2) and accept4(2) for uWebSockets.js, which closes a connection when a second request arrives before
 // the first is answered: here it reads no further than the end of the request at hand, so that what a client sends in
 // advance waits in the kernel. The server pauses the socket until its answer is out; order and backpressure follow.
-// Loaded by bin/understudy with LD_PRELOAD (Linux). Without it everything works but pipelining.
+// Loaded by bin/understudy with LD_PRELOAD (Linux). Without it everything works but pipelining, and a key followed by a
+// byte from 0x80 on passes for the key (http_framing.cc). Under TLS there is no plain text to see here: the same two are
+// missing.
 #include <dlfcn.h>
 #include <sys/socket.h>
 
@@ -30,7 +32,8 @@ understudy::http_framing *framing_of(int descriptor) noexcept {
   return descriptor >= 0 && index < connections.size() ? connections[index].get() : nullptr;
 }
 
-// 0x16 begins a TLS handshake: what follows is not ours to read.
+// As the first byte of a connection, 0x16 begins a TLS handshake: what follows is not ours to read. Anywhere else it is
+// a byte like any other.
 constexpr char tls_handshake = 0x16;
 
 }  // namespace
@@ -57,7 +60,7 @@ extern "C" ssize_t recv(int descriptor, void *buffer, std::size_t size, int flag
   const ssize_t seen = next(descriptor, buffer, size, flags | MSG_PEEK);
   if (seen <= 0) return seen;
   auto *data = static_cast<char *>(buffer);
-  if (data[0] == tls_handshake) {
+  if (framing->fresh() && data[0] == tls_handshake) {
     connections[static_cast<std::size_t>(descriptor)].reset();
     return next(descriptor, buffer, size, flags);
   }

@@ -1,0 +1,36 @@
+/**
+ * Servers and directories of one test: taken down after it, whatever became of it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { afterEach } from 'vitest'
+import { ServerProcess } from './server-process.js'
+
+const servers: ServerProcess[] = []
+const scratch: string[] = []
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.dispose()))
+  for (const dir of scratch.splice(0)) rmSync(dir, { recursive: true, force: true })
+})
+
+export async function started(env: Record<string, string> = {}): Promise<ServerProcess> {
+  const server = new ServerProcess(env)
+  servers.push(server)
+  return server.start()
+}
+
+export function scratchDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'understudy-scratch-'))
+  scratch.push(dir)
+  return dir
+}
+
+/** A small JPEG; each grey gives other bytes. */
+export function picture(grey: number): Promise<Buffer> {
+  return sharp({ create: { width: 64, height: 48, channels: 3, background: { r: grey, g: grey, b: 9 } } })
+    .jpeg()
+    .toBuffer()
+}

@@ -1,0 +1,224 @@
+/**
+ * What the server refuses before any operation sees it: keys, methods, sizes, slowness; and what the clients' bytes may
+ * cost. Real processes, real sockets.
+ */
+import { connect, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { imageBytesMax, jsonBodyBytesMax, type CycleResponse } from '../src/contract/index.js'
+import { candidate, cycleBody, cycleMs, reading } from './helpers/bodies.js'
+import type { ServerProcess } from './helpers/server-process.js'
+import { picture, started } from './helpers/servers.js'
+
+const jpeg = { 'Content-Type': 'image/jpeg' }
+
+test('without a key every path and method is 401, known or not; health alone is open', async () => {
+  const server = await started()
+  const status = async (method: string, path: string): Promise<number> =>
+    (await server.call({ method, path, key: null })).status
+  for (const path of ['/', '/v1/nothing', '/v1/cycles', '/v1/scores/x', '/v1/images/g/0/0', '/v1/weights'])
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+      expect(await status(method, path), `${method} ${path}`).toBe(401)
+  expect(await status('DELETE', '/v1/health')).toBe(401)
+  expect(await status('GET', '/v1/health')).toBe(200)
+  expect(await status('HEAD', '/v1/health')).toBe(200)
+})
+
+test('HEAD is answered wherever GET is, with its status and length and without its body', async () => {
+  const server = await started()
+  const body = cycleBody(0, { candidates: [candidate('g', 1)] })
+  await server.postCycle(body)
+  for (const path of [
+    '/v1/health',
+    '/v1/weights',
+    `/v1/scores/${body.cycle_id}`,
+    '/v1/scores/20000101T0000',
+  ]) {
+    const [get, head] = [await server.call({ path }), await server.call({ method: 'HEAD', path })]
+    expect(head.text, path).toBe('')
+    expect(head.status, path).toBe(get.status)
+    // The clock in health has a fixed width.
+    expect(head.headers['content-length'], path).toBe(String(Buffer.byteLength(get.text)))
+    expect(head.headers['content-type'], path).toBe(get.headers['content-type'])
+  }
+})
+
+describe('a body that is too large is 413', () => {
+  const send = (server: ServerProcess, method: string, path: string, body: Buffer, headers = {}) =>
+    server.call({ method, path, body, headers })
+
+  test.each([
+    ['POST', '/v1/cycles'],
+    ['POST', '/v1/outcomes'],
+    ['PUT', '/v1/weights'],
+  ])(
+    '%s %s: what gzip makes larger than the limit, and what is at the limit is read',
+    async (method, path) => {
+      const server = await started()
+      const gzip = (bytes: number) => gzipSync(Buffer.alloc(bytes, ' '), { level: 9 })
+      const headers = { 'Content-Encoding': 'gzip' }
+      const bomb = await send(server, method, path, gzip(4 * jsonBodyBytesMax), headers)
+      expect([bomb.status, bomb.json]).toMatchObject([413, { error: { code: 'too_large' } }])
+      expect((await send(server, method, path, gzip(jsonBodyBytesMax + 1), headers)).status).toBe(413)
+      expect((await send(server, method, path, gzip(jsonBodyBytesMax), headers)).status).toBe(400)
+    },
+  )
+
+  test('an image past 5 MiB; one of just 5 MiB is taken', async () => {
+    const server = await started()
+    const image = Buffer.concat([await picture(1), Buffer.alloc(imageBytesMax)])
+    const put = (bytes: number) =>
+      send(server, 'PUT', '/v1/images/g/1/01', image.subarray(0, bytes), jpeg).then((reply) => reply.status)
+    expect(await put(imageBytesMax + 1)).toBe(413)
+    expect(await put(imageBytesMax)).toBe(201)
+  })
+
+  test('also when its length is not announced', async () => {
+    const server = await started()
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+    const answer = firstBytes(socket)
+    const chunk = Buffer.alloc(1024 * 1024, ' ')
+    socket.write(head(server, 'POST /v1/cycles', 'Transfer-Encoding: chunked'))
+    for (let sent = 0; sent <= jsonBodyBytesMax; sent += chunk.length) {
+      socket.write(`${chunk.length.toString(16)}\r\n`)
+      socket.write(chunk)
+      socket.write('\r\n')
+    }
+    expect(await answer).toMatch(/^HTTP\/1\.1 413 /)
+    socket.destroy()
+  })
+})
+
+test('a client that sends its body byte by byte is cut off when its time is up', async () => {
+  const server = await started({ UNDERSTUDY_BODY_READ_MS_MAX: '200' })
+  const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  socket.write(head(server, 'POST /v1/cycles', 'Content-Length: 1000000'))
+  const trickle = setInterval(() => socket.write('{'), 10)
+  await closed
+  clearInterval(trickle)
+  await server.logged('"status":"aborted"')
+  expect((await server.call({ path: '/v1/weights' })).status).toBe(200)
+})
+
+test('bodies past what may be held are told to come back, and what has ended makes room again', async () => {
+  const mebibyte = 1024 * 1024
+  const server = await started({
+    UNDERSTUDY_BODIES_BYTES_MAX: String(40 * mebibyte),
+    UNDERSTUDY_LOG_LEVEL: 'info',
+  })
+  const body = Buffer.alloc(15 * mebibyte, ' ')
+  const post = (bytes: Uint8Array, headers = {}) =>
+    server.call({ method: 'POST', path: '/v1/cycles', body: bytes, headers })
+  const stall = (count: number): Socket[] =>
+    Array.from({ length: count }, () => {
+      const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+      socket.write(head(server, 'POST /v1/cycles', `Content-Length: ${body.length}`))
+      socket.write(body.subarray(1))
+      return socket
+    })
+  for (let round = 0; round < 3; round++) {
+    const sockets = stall(3)
+    // Two fit and wait for their last byte; the third is the one that is answered.
+    const refused = await Promise.race(sockets.map(firstBytes))
+    expect(refused).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/s)
+    for (const socket of sockets) socket.destroy()
+    while ((await post(body)).status === 503);
+    // Refused for their content, plain and unpacked: each gives back what it took, or the third would not fit.
+    for (let i = 0; i < 3; i++) expect((await post(body)).status).toBe(400)
+    for (let i = 0; i < 3; i++)
+      expect((await post(gzipSync(body), { 'Content-Encoding': 'gzip' })).status).toBe(400)
+    expect((await server.postCycle(cycleBody(round))).status).toBe(200)
+  }
+  expect(server.log).toContain('"code":"server_error","reason":"too many bytes of request bodies are held"')
+})
+
+test('a client that reads late gets large answers whole, and what it asked for in advance after them', async () => {
+  const server = await started()
+  const posts = Array.from({ length: 2000 }, (_, n) => n + 1)
+  const body = cycleBody(0, { engagement: posts.map((n) => reading('긴'.repeat(2500), n, cycleMs(0))) })
+  const answer = await server.postCycle(body)
+  // More than the buffers of two sockets hold.
+  expect(answer.text.length).toBeGreaterThan(5_000_000)
+  const socket = connect(server.port, '127.0.0.1')
+  const lines = [`GET /v1/scores/${body.cycle_id}`, `GET /v1/scores/${body.cycle_id}`, 'GET /v1/weights']
+  socket.write(lines.map((line) => head(server, line)).join(''))
+  await new Promise((resolve) => socket.once('readable', resolve))
+  // The first answer waits for its reader by now; the others wait behind it.
+  await server.call({ path: '/v1/health' })
+  const received: string[] = []
+  await new Promise<void>((resolve, reject) => {
+    socket.setEncoding('utf8')
+    socket.on('close', () => reject(new Error(`closed after ${received.length} pieces`)))
+    socket.on('data', (text: string) => {
+      received.push(text)
+      if (received.slice(-2).join('').endsWith('"previous":null}')) resolve()
+    })
+  })
+  expect(received.join('').split(answer.text)).toHaveLength(3)
+  socket.removeAllListeners('close').destroy()
+})
+
+test('a body that begins like TLS does not end the guard of its connection', async () => {
+  const server = await started()
+  const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+  let received = ''
+  socket.on('data', (data: Buffer) => (received += data.toString()))
+  const answers = async (count: number): Promise<void> => {
+    while (received.split('HTTP/1.1 ').length - 1 < count)
+      await new Promise((resolve) => socket.once('data', resolve))
+  }
+  socket.write(head(server, 'POST /v1/cycles', 'Transfer-Encoding: chunked'))
+  socket.write('1\r\n{\r\n3\r\n')
+  // Each write is a read of its own at the server only when the one before has been taken: hence the detour.
+  await server.call({ path: '/v1/health' })
+  socket.write('\x16\x16\x16')
+  await server.call({ path: '/v1/health' })
+  socket.write('\r\n0\r\n\r\n')
+  await answers(1)
+  socket.write(
+    Buffer.from(`GET /v1/weights HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\xe9\r\n\r\n`, 'latin1'),
+  )
+  await answers(2)
+  expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['400', '401'])
+  socket.destroy()
+})
+
+test('a stored image counts for the score of its post, and of no other', async () => {
+  const server = await started()
+  const posts = [1, 2, 3]
+  const same = { title: '같은 제목', images_in_post: 2, image_positions: [1, 2] }
+  const put = await server.call({
+    method: 'PUT',
+    path: '/v1/images/g/2/01',
+    body: await picture(1),
+    headers: jpeg,
+  })
+  expect(put.status).toBe(201)
+  const scores = async (index: number, fresh: boolean) => {
+    const reply = await server.postCycle(
+      cycleBody(index, {
+        candidates: fresh ? posts.map((n) => candidate('g', n, same)) : [],
+        engagement: posts.map((n) => reading('g', n, cycleMs(index))),
+      }),
+    )
+    return (reply.json as CycleResponse).results.map((row) => row.score)
+  }
+  const [first, second, third] = await scores(0, true)
+  expect(first).toBeTypeOf('number')
+  expect(first).toBe(third)
+  expect(second).not.toBe(first)
+  // As before, from what the disk says.
+  await server.restart()
+  const [again, withImage, control] = await scores(1, false)
+  expect(again).toBe(control)
+  expect(withImage).not.toBe(again)
+})
+
+function head(server: ServerProcess, line: string, ...headers: string[]): string {
+  return [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${server.key}`, ...headers, '', ''].join('\r\n')
+}
+
+function firstBytes(socket: Socket): Promise<string> {
+  return new Promise((resolve) => socket.once('data', (data: Buffer) => resolve(data.toString())))
+}
