@@ -54,7 +54,18 @@ test.each([
 
 test('a data directory that cannot be made is told in one line', () => {
   writeFileSync(dataDir, 'a file')
-  expect(() => ensureKeptKey(dataDir)).toThrow(/^cannot (keep an API key in|read API keys: ).*$/)
+  expect(() => ensureKeptKey(dataDir)).toThrow(/^the data directory .* is not a directory$/)
+})
+
+test('a key file that cannot be read is wrong usage, named as its caller names it', () => {
+  expect(() => readKeysFile(join(root, 'none'), 'apiKeysFile (from --api-keys-file)')).toThrow(
+    expect.objectContaining({
+      name: 'UsageError',
+      message: expect.stringMatching(
+        /^apiKeysFile \(from --api-keys-file\) cannot be read: ENOENT/,
+      ) as string,
+    }),
+  )
 })
 
 test('a key of a file that breaks the rule is not repeated in the message', () => {

@@ -2,14 +2,14 @@
  * Keys of clients: read from files, made where none is configured, and shown by fingerprint only.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { CommandError, messageOf, UsageError } from './failure.js'
+import { makeDataDirectory, pathError } from './data-directory.js'
+import { messageOf, UsageError } from './failure.js'
 import { apiKeyForm, apiKeyRule } from './settings-table.js'
 
 const keyBytes = 32
 const ownerOnly = 0o600
-const ownerOnlyDirectory = 0o700
 const fingerprintChars = 12
 
 export interface KeptKey {
@@ -32,27 +32,30 @@ export function ensureKeptKey(dataDir: string): KeptKey {
   const file = keptKeyFile(dataDir)
   const made = makeKeyFile(dataDir, file)
   const [key, ...others] = readKeysFile(file)
-  if (key === undefined || others.length > 0) throw new CommandError(`${file} must hold exactly one API key`)
+  if (key === undefined || others.length > 0) throw new UsageError(`${file} must hold exactly one API key`)
   const warnings = isOpenTo(file, 0o077)
     ? [`${file} can be read by others than its owner; run: chmod 600 ${file}`]
     : []
   return { key, file, made, warnings }
 }
 
-/** Keys in a file, one a line or separated by commas. Throws with one line where there is none or a bad one. */
-export function readKeysFile(file: string): string[] {
+/**
+ * Keys in a file, one a line or separated by commas. Throws a `UsageError` where there is none or a bad one;
+ * `name` is what its message calls the file.
+ */
+export function readKeysFile(file: string, name = file): string[] {
   let content: string
   try {
     content = readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new CommandError(`cannot read API keys: ${messageOf(cause)}`, { cause })
+    throw new UsageError(`${name} cannot be read: ${messageOf(cause)}`)
   }
   const keys = content.split(/[\n,]/).map((key) => key.trim())
   const given = [...new Set(keys.filter((key) => key !== ''))]
   // The bad key itself is not shown: it may be a good one with a typing error.
-  if (given.length === 0) throw new UsageError(`${file} holds no API key`)
+  if (given.length === 0) throw new UsageError(`${name} holds no API key`)
   if (!given.every((key) => apiKeyForm.test(key))) {
-    throw new UsageError(`a key in ${file} breaks the rule: ${apiKeyRule}`)
+    throw new UsageError(`a key in ${name} breaks the rule: ${apiKeyRule}`)
   }
   return given
 }
@@ -70,9 +73,8 @@ export function fingerprintOf(key: string): string {
 
 /** Makes the file unless there is one; true when it was made. */
 function makeKeyFile(dataDir: string, file: string): boolean {
+  makeDataDirectory(dataDir)
   try {
-    // A directory that is there keeps its mode: the operator chose it.
-    mkdirSync(dataDir, { recursive: true, mode: ownerOnlyDirectory })
     const handle = openSync(file, 'wx', ownerOnly)
     try {
       writeSync(handle, `${randomBytes(keyBytes).toString('base64url')}\n`)
@@ -83,6 +85,6 @@ function makeKeyFile(dataDir: string, file: string): boolean {
     return true
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false
-    throw new CommandError(`cannot keep an API key in ${dataDir}: ${messageOf(cause)}`, { cause })
+    throw pathError(`cannot keep an API key in ${dataDir}`, cause)
   }
 }

@@ -4,6 +4,7 @@
 import { spawn, spawnSync, type ChildProcess, type SpawnSyncReturns } from 'node:child_process'
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -86,11 +87,26 @@ describe('wrong usage', () => {
     [['serve', '--prot', '1'], 2, "understudy: unknown option '--prot'"],
     [['serve', '--port', 'x'], 2, 'understudy: port (from --port) must be a whole number'],
     [['rehearse', '--hours', 'x'], 2, "understudy: option '--hours <number>' argument 'x' is invalid"],
-    [['rehearse', '--data-dir', 'nowhere'], 2, 'understudy: no API key: give --api-key'],
-    [['rehearse', '--api-key', 'k', '--hours', '0'], 2, 'understudy: hours must be a number'],
-    [['demo', '--port', '0'], 2, 'understudy: --port must be a whole number from 1 to 65535'],
+    [['serv'], 2, "understudy: unknown command 'serv' (Did you mean serve?)\n"],
+    [['rehearse', '--data-dir', 'nowhere'], 2, 'understudy: no API key: set UNDERSTUDY_API_KEYS'],
+    [['rehearse', '--api-key', 'k'], 2, "understudy: unknown option '--api-key'"],
+    [['demo', '--port', '-1'], 2, 'understudy: --port must be a whole number from 0 to 65535, not -1'],
+    [
+      ['config', '--api-keys-file', '/none'],
+      2,
+      'understudy: apiKeysFile (from --api-keys-file): /none cannot',
+    ],
+    [
+      ['serve', '--port', '0', '--data-dir', '/dev/null'],
+      2,
+      '/dev/null (from --data-dir) is not a directory\n',
+    ],
+    [
+      ['serve', '--port', '0', '--data-dir', '/dev/null/x'],
+      2,
+      ' cannot be made: /dev/null is not a directory\n',
+    ],
     [['models', 'verify', 'none'], 1, 'understudy: '],
-    [['rehearse', '--api-key', 'k', '--url', 'http://127.0.0.1:1', '--patience', '0'], 1, 'understudy: '],
   ])('%j ends with %i and says why on stderr', (args, code, message) => {
     const { status, stdout, stderr } = call(args)
     expect(stderr).toContain(message)
@@ -98,6 +114,35 @@ describe('wrong usage', () => {
     expect(stdout).toBe('')
     expect(status).toBe(code)
   })
+
+  test.each([
+    [
+      ['--hours', '0'],
+      2,
+      'understudy: --hours must be a multiple of 5 minutes (1/12), at most 8784, not 0\n',
+    ],
+    [['--start-at', 'noon'], 2, 'understudy: --start-at must be a date-time with an offset, such as'],
+    [['--posts-per-day', '-1'], 2, 'understudy: --posts-per-day must be a number from 0 to 4500, not -1\n'],
+    [['--patience', '1e9'], 2, 'understudy: --patience must be a number from 0 to 86400, not 1000000000\n'],
+    [['--url', 'localhost'], 2, 'understudy: --url must be an http or https URL, not "localhost"\n'],
+    [['--url', 'http://127.0.0.1:1', '--patience', '0'], 1, 'understudy: '],
+  ])('rehearse %j ends with %i and names the flag', (args, code, message) => {
+    const { status, stdout, stderr } = call(['rehearse', ...args], { UNDERSTUDY_API_KEYS: 'any-key-at-all' })
+    expect(stderr).toContain(message)
+    expect(stdout).toBe('')
+    expect(status).toBe(code)
+  })
+
+  test.runIf(process.platform === 'linux')(
+    'a data directory where none can be made ends with 2 at once',
+    () => {
+      const { status, stderr } = call(['serve', '--port', '0', '--data-dir', '/proc/understudy'])
+      expect(stderr).toMatch(
+        /^understudy: the data directory \/proc\/understudy \(from --data-dir\) cannot be made or written: .*\n$/,
+      )
+      expect(status).toBe(2)
+    },
+  )
 
   test('a failure is one line, and with UNDERSTUDY_DEBUG a stack', () => {
     const args = ['serve', '--log-level', 'loud']
@@ -155,6 +200,18 @@ describe('serve', () => {
     expect(await server.ended).toBe(0)
   })
 
+  test('a model that does not load is one line of the log without a stack, and the service is up', async () => {
+    const port = await freePort()
+    const dirs = ['--models-dir', '/nowhere', '--data-dir', join(root, 'no model')]
+    const server = start(['serve', '--port', String(port), ...dirs])
+    await up(port, server)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    const output = await server.output
+    expect(output).toContain('"problem":"/nowhere/ACTIVE does not exist"')
+    expect(output).not.toContain('stack')
+  })
+
   test('a signal during the start ends it too', async () => {
     const server = start(['serve', '--port', '0', '--data-dir', join(root, 'early')])
     server.child.kill('SIGTERM')
@@ -165,47 +222,56 @@ describe('serve', () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
-    const server = start([
-      'serve',
-      '--port',
-      String(port),
-      '--data-dir',
-      join(root, 'taken'),
-      '--log-level',
-      'silent',
-    ])
-    expect(await server.ended).toBe(1)
-    expect(await server.remarks).toContain(`127.0.0.1:${port}`)
-    const demo = start(['demo', '--port', String(port)])
-    expect(await demo.ended).toBe(1)
-    expect(await demo.remarks).toBe(`understudy: port ${port} is taken; choose another one with --port\n`)
+    const line = `understudy: cannot listen on 127.0.0.1:${port}: the port is taken; choose another one with --port\n`
+    for (const args of [['serve', '--data-dir', join(root, 'taken')], ['demo']]) {
+      const command = start([...args, '--port', String(port)])
+      expect(await command.ended).toBe(1)
+      expect(await command.remarks).toBe(line)
+      expect(await command.output).toBe('')
+    }
+    expect(existsSync(join(root, 'taken'))).toBe(false)
     await new Promise((resolve) => other.close(resolve))
   })
 })
 
+test('an address of another machine is told to be one', async () => {
+  const server = start(['serve', '--port', '0', '--host', '192.0.2.1', '--data-dir', join(root, 'elsewhere')])
+  expect(await server.ended).toBe(1)
+  expect(await server.remarks).toMatch(
+    /cannot listen on 192\.0\.2\.1:0: 192\.0\.2\.1 is not an address of this machine; .*--host\n$/,
+  )
+})
+
 test('demo shows the best posts and how to go on, stays up, and ends with 0 at Ctrl-C', async () => {
-  const port = await freePort()
-  const demo = start(['demo', '--port', String(port), '--hours', '0.5', '--posts-per-day', '500'])
+  const demo = start(['demo', '--port', '0', '--hours', '0.5', '--posts-per-day', '500'])
   let output = ''
   demo.child.stdout?.on('data', (piece: Buffer) => (output += piece.toString()))
   await new Promise<void>((resolve) => {
     demo.child.stdout?.on('data', () => output.includes('/v1/scores/') && resolve())
     void demo.ended.then(() => resolve())
   })
-  const [, key, url] = /curl -H 'Authorization: ([^']+)' (\S+)/.exec(output) ?? []
+  const [, key, url] = /curl -s -H 'Authorization: ([^']+)' (\S+)/.exec(output) ?? []
   const scores = await fetch(url ?? '', { headers: { authorization: key ?? '' } })
   expect(scores.status).toBe(200)
-  expect(output).toMatch(/ 1 {2}0\.\d{4} {2}/)
+  expect(output).toMatch(/^ ?1 {2}0\.\d{4} {2}/m) // Nights bring fewer than ten posts.
+  expect(output).toContain('transport-test-1: pseudo-random weights, this order means nothing')
+  expect(output).not.toMatch(/_r[0-9a-z]+x[0-9a-z]+/)
   demo.child.kill('SIGINT')
   expect(await demo.ended).toBe(0)
+  const { port } = new URL(url ?? '')
   await expect(fetch(`http://127.0.0.1:${port}/v1/health`)).rejects.toThrow()
+  const dataDir = join(root, 'data', 'demo', port)
+  expect(await demo.remarks).toContain(`stopped; data kept in ${dataDir} until`)
+  expect(existsSync(join(dataDir, 'understudy.mdb'))).toBe(true)
 })
 
 test('rehearse ends with 1 at the first answer that breaks the contract, and says which', async () => {
   const server = createHttpServer((_, response) => response.end('{"status":"fine"}'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const rehearsal = start(['rehearse', '--url', `http://127.0.0.1:${port}`, '--api-key', 'any-key-at-all'])
+  const rehearsal = start(['rehearse', '--url', `http://127.0.0.1:${port}`], {
+    UNDERSTUDY_API_KEYS: 'any-key-at-all',
+  })
   expect(await rehearsal.ended).toBe(1)
   expect(await rehearsal.remarks).toMatch(
     /^understudy: the service broke the contract: .*health.*: expected .*\n$/,
@@ -241,7 +307,18 @@ describe('models', () => {
       expect(status).toBe(1)
     }
     expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('transport-test-1\n')
-    expect(call(['models', 'list', '--models-dir', modelsDir]).stdout).toContain('not sound: ')
+    const { stdout, stderr } = call(['models', 'list', '--models-dir', modelsDir])
+    expect(stdout).toMatch(/\n {3}transport-test-2 {2}not sound\n/)
+    expect(stdout).toMatch(/\n\ntransport-test-2 is not sound: .*head\.onnx has SHA-256 /)
+    expect(
+      Math.max(
+        ...stdout
+          .split('\n')
+          .slice(0, 4)
+          .map((line) => line.length),
+      ),
+    ).toBeLessThan(100)
+    expect(stderr).toContain('models verify <version>` runs the graph too')
   })
 })
 

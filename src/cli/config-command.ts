@@ -20,11 +20,11 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
 }
 
 function effectiveSettings(flags: Record<string, unknown>, context: CommandContext): string {
-  const { env, directory, remark } = context
+  const { env, directory, remark, columns } = context
   const effective = withKeptKey(readSettings({ flags, env, directory }))
   for (const warning of effective.warnings) remark(`understudy: warning: ${warning}\n`)
   const report = reportSettings(effective)
-  return flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : settingsAsText(report)
+  return flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : settingsAsText(report, columns())
 }
 
 /** Where no key is configured, `serve` uses the one that it made before. */

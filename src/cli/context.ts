@@ -11,6 +11,8 @@ export interface CommandContext {
   readonly directory: string
   /** What the command is for: stdout. */
   readonly print: (text: string) => void
+  /** Cells in a line of stdout where it is a terminal. */
+  readonly columns: () => number | undefined
   /** Remarks about it: stderr. */
   readonly remark: (text: string) => void
   /** Where progress is shown: stderr too, so that stdout has the results alone. */
@@ -23,6 +25,7 @@ export function processContext(): CommandContext {
     env: process.env,
     directory: process.cwd(),
     print: (text) => void process.stdout.write(text),
+    columns: () => (process.stdout.isTTY ? process.stdout.columns : undefined),
     remark: (text) => void process.stderr.write(text),
     display: {
       write: (text) => void process.stderr.write(text),
@@ -38,7 +41,11 @@ export function addSettingFlags(command: Command, names: readonly SettingName[] 
   command.option('--config <file>', 'JSON file with settings (or UNDERSTUDY_CONFIG)')
   for (const name of names) {
     const flag = flagOf(name)
-    const words = `${settingsTable[name].description} Default: ${fallbackWordsOf(name)}`.replaceAll('`', '')
+    const words =
+      `${settingsTable[name].description.replace(/\.$/, '')} (default: ${fallbackWordsOf(name)})`.replaceAll(
+        '`',
+        '',
+      )
     if (flag !== null) command.option(`${flag} <value>`, words)
   }
   return command

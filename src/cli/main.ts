@@ -19,7 +19,8 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
     .exitOverride()
     .configureOutput({
       outputError: (text, write) => {
-        write(text.replace(/^error: /, 'understudy: '))
+        // A suggestion comes on a line of its own; a failure is one line.
+        write(text.replace(/^error: /, 'understudy: ').replace(/\n\(/, ' ('))
       },
     })
   for (const add of [addServeCommand, addDemoCommand, addRehearseCommand, addModelsCommand, addConfigCommand])

@@ -32,7 +32,9 @@ type Flags = Record<string, unknown>
 export function addModelsCommand(program: Command, context: CommandContext): void {
   const models = program.command('models').description('list, verify and activate model packages')
   addSettingFlags(models.command('list', { isDefault: true }), ['modelsDir'])
-    .description('list the packages; * marks the one that serves')
+    .description(
+      'list the packages, * marks the one that serves; checks manifests and hashes, and runs no graph',
+    )
     .action((flags: Flags) => list(settingsFor(flags, context), context))
   addSettingFlags(models.command('verify [version]'), sessionSettings)
     .description('check a package, or the active one: files, hashes, a session, a batch')
@@ -55,23 +57,30 @@ async function list({ modelsDir }: Settings, { print, remark }: CommandContext):
     return null
   })
   if (versions.length === 0) throw new CommandError(`there is no model package in ${modelsDir}`)
-  const rows = await Promise.all(
-    versions.map(async (version) => [
-      version === active ? '*' : '',
-      version,
-      ...(await summary(modelsDir, version)),
-    ]),
+  const entries = await Promise.all(versions.map((version) => look(modelsDir, version)))
+  const rows = entries.map(({ version, cells }) => [version === active ? '*' : '', version, ...cells])
+  const problems = entries.flatMap(({ version, problem }) =>
+    problem === null ? [] : [`${version} is not sound: ${problem}\n`],
   )
   print(formatTable(['', 'version', 'kind', 'features', 'heads'], rows))
+  if (problems.length > 0) print(`\n${problems.join('')}`)
+  remark('\nManifests and hashes were checked; `understudy models verify <version>` runs the graph too.\n')
 }
 
-/** Kind, features and heads of a package; or, in the first place, what is wrong with it. */
-async function summary(modelsDir: string, version: string): Promise<string[]> {
+interface ListEntry {
+  readonly version: string
+  /** Kind, features and heads. */
+  readonly cells: readonly string[]
+  readonly problem: string | null
+}
+
+async function look(modelsDir: string, version: string): Promise<ListEntry> {
   try {
     const { manifest } = await readPackage(modelsDir, version)
-    return [manifest.kind, String(manifest.features.length), headsOf(manifest).join(', ')]
+    const cells = [manifest.kind, String(manifest.features.length), headsOf(manifest).join(', ')]
+    return { version, cells, problem: null }
   } catch (error) {
-    return [`not sound: ${messageOf(error)}`]
+    return { version, cells: ['not sound', '', ''], problem: messageOf(error) }
   }
 }
 

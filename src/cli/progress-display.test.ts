@@ -17,6 +17,7 @@ const progress: RehearsalProgress = {
   imagesUploaded: 56,
   retries: 0,
   bytesSent: 1,
+  wallMs: 72_000,
 }
 
 /** A display that writes into a list and whose clock stands still until told. */
@@ -42,14 +43,14 @@ test('simulated time is shown as the clock in Seoul shows it', () => {
 })
 
 test('a line has every number of the progress', () => {
-  expect(progressLine(progress, 2)).toBe(
+  expect(progressLine(progress)).toBe(
     '2026-03-02 00:05 KST  cycle 144/288  pending 1234  scored 1200  images 56  ' +
       'latency last 12.3 ms p50 11.0 ms p99 123 ms  2.0 cycles/s',
   )
 })
 
 test('the bar is half full at half of the cycles', () => {
-  expect(progressBlock(progress, 2).join('\n')).toContain(`${'█'.repeat(15)}${'░'.repeat(15)} 144 of 288`)
+  expect(progressBlock(progress).join('\n')).toContain(`${'█'.repeat(15)}${'░'.repeat(15)} 144 of 288`)
 })
 
 test('a terminal gets a block that is painted over the one before, at most ten times a second', () => {
@@ -58,7 +59,7 @@ test('a terminal gets a block that is painted over the one before, at most ten t
   display.update(progress)
   pass(100)
   display.update(progress)
-  const height = progressBlock(progress, 2).length
+  const height = progressBlock(progress).length
   expect(written).toHaveLength(2)
   expect(written[0]).not.toContain(`\x1b[${height}A`)
   expect(written[1]?.startsWith(`\x1b[${height}A`)).toBe(true)
@@ -78,12 +79,12 @@ test('anything but a terminal gets a line every three seconds, without control c
     pass(1000)
   }
   expect(written).toHaveLength(3)
-  expect(written[2]).toBe(`${progressLine(progress, 24)}\n`)
+  expect(written[2]).toBe(`${progressLine(progress)}\n`)
 })
 
 test('a service that was away is told of', () => {
-  expect(progressBlock(progress, 2).join('\n')).not.toContain('retries')
-  expect(progressBlock({ ...progress, retries: 3 }, 2).join('\n')).toContain('retries         3')
+  expect(progressBlock(progress).join('\n')).not.toContain('retries')
+  expect(progressBlock({ ...progress, retries: 3 }).join('\n')).toContain('retries         3')
 })
 
 test('the end shows what was last reported, however soon it comes', () => {
@@ -93,4 +94,35 @@ test('the end shows what was last reported, however soon it comes', () => {
   display.finish()
   expect(written).toHaveLength(2)
   expect(written[1]).toContain('cycle 288/288')
+})
+
+test('an outage is shown at once, grows by itself, and its line goes when the service is back', () => {
+  const { display, written, pass } = displayOn(true)
+  display.update(progress)
+  display.refresh()
+  expect(written).toHaveLength(1)
+  display.away({ awayMs: 0, reason: 'connect ECONNREFUSED' })
+  expect(written[1]).toContain('service away for 0 s, retrying (connect ECONNREFUSED)')
+  pass(5000)
+  display.refresh()
+  expect(written[2]).toContain('service away for 5 s')
+  display.away(null)
+  expect(written[3]).not.toContain('away')
+  expect(written[3]?.startsWith(`\x1b[${progressBlock(progress).length + 1}A`)).toBe(true)
+  expect(written[3]?.endsWith('\x1b[J')).toBe(true)
+})
+
+test('an outage before the first cycle is shown too, and elsewhere than on a terminal as lines', () => {
+  const { display, written, pass } = displayOn(false)
+  display.away({ awayMs: 1200, reason: 'status 503' })
+  display.away({ awayMs: 1300, reason: 'status 503' })
+  pass(3000)
+  display.refresh()
+  pass(1000)
+  display.away(null)
+  expect(written).toEqual([
+    'service away for 1 s, retrying (status 503)\n',
+    'service away for 4 s, retrying (status 503)\n',
+    'the service is back after 5 s\n',
+  ])
 })

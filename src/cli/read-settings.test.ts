@@ -96,7 +96,7 @@ describe('refusals', () => {
     [
       'executionProviders',
       { UNDERSTUDY_EXECUTION_PROVIDERS: 'cpu,cpu' },
-      'executionProviders (from UNDERSTUDY_EXECUTION_PROVIDERS) must be a list of cpu, cuda, none twice',
+      'executionProviders (from UNDERSTUDY_EXECUTION_PROVIDERS) must be words out of cpu, cuda; separated by commas',
     ],
     [
       'initialWeights',
@@ -140,13 +140,28 @@ describe('refusals', () => {
     'the API key %j is refused and not repeated',
     (keys) => {
       const message = refusal({}, { UNDERSTUDY_API_KEYS: keys })
-      expect(message).toContain('apiKeys (from UNDERSTUDY_API_KEYS) must be keys separated by commas')
+      expect(message).toContain('apiKeys (from UNDERSTUDY_API_KEYS) must be keys, each of at least 8')
       expect(message).not.toContain(keys)
     },
   )
 })
 
 describe('API keys', () => {
+  test('a list that is text in the file is told to be an array there', () => {
+    const config = settingsFile({ apiKeys: 'key-number-1,key-number-2' }, 'text-keys.json')
+    expect(refusal({ config })).toBe(
+      `apiKeys (from ${config}) must be a JSON array of keys, each of at least 8 visible ASCII characters without ` +
+        'white space or commas; none twice',
+    )
+  })
+
+  test('a key file that is not there is refused with its name, its origin and its path', () => {
+    const apiKeysFile = join(directory, 'no-keys')
+    expect(refusal({ apiKeysFile })).toContain(
+      `apiKeysFile (from --api-keys-file): ${apiKeysFile} cannot be read`,
+    )
+  })
+
   test('keys of the environment and of the file are all accepted, each once', () => {
     const apiKeysFile = join(directory, 'keys')
     writeFileSync(apiKeysFile, 'key-number-2\r\nkey-number-3, key-number-1\n\n', { mode: 0o600 })
@@ -211,6 +226,18 @@ describe('TLS', () => {
     expect(refusal({ tlsCert: cert, tlsKey: join(directory, 'absent.pem') })).toContain(rule)
     expect(refusal({ tlsCert: key, tlsKey: cert })).toContain(rule)
   })
+})
+
+test('plain HTTP earns a warning on any address but those of this machine alone', () => {
+  for (const host of ['127.0.0.1', '127.9.9.9', 'localhost', '::1'])
+    expect(read({ host }).warnings).toEqual([])
+  for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.org', '127.0.0.1.example.org']) {
+    expect(read({ host }).warnings).toEqual([
+      expect.stringContaining(`plain HTTP on ${host} shows the API key`),
+    ])
+  }
+  const files = { tlsCert: join(directory, 'cert.pem'), tlsKey: join(directory, 'key.pem') }
+  expect(read({ host: '0.0.0.0', ...files }).warnings).toEqual([])
 })
 
 test('settings are frozen', () => {

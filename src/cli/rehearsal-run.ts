@@ -3,18 +3,20 @@
  */
 import {
   Breach,
+  OptionError,
   rehearse,
   RehearsalError,
   type RehearsalOptions,
   type RehearsalReport,
-  type TopPost,
+  type RehearsalTotals,
 } from '../rehearsal/index.js'
 import { CommandError, UsageError } from './failure.js'
 import { grouped, kstTime, ProgressDisplay, span, type DisplayTarget } from './progress-display.js'
 import { fitCells, formatTable } from './text-table.js'
 
-/** Cells of a title in the table of the best posts. */
+/** Cells of a title in the table of the best posts, where no terminal says how many fit. */
 const titleCellsMax = 60
+const refreshEveryMs = 1000
 
 export interface FinishedRehearsal {
   readonly report: RehearsalReport
@@ -28,6 +30,7 @@ export async function runRehearsal(
   target: DisplayTarget,
 ): Promise<FinishedRehearsal> {
   const display = new ProgressDisplay(target)
+  const refreshing = setInterval(() => display.refresh(), refreshEveryMs)
   let lastCycleId = ''
   try {
     const report = await rehearse({
@@ -36,46 +39,85 @@ export async function runRehearsal(
         lastCycleId = progress.cycleId
         display.update(progress)
       },
+      onSearch: () => display.remark('looking for free cycles…'),
+      onAway: (absence) => display.away(absence),
     })
     return { report, lastCycleId }
   } catch (cause) {
-    if (cause instanceof Breach) {
-      throw new CommandError(`the service broke the contract: ${cause.message}`, { cause })
-    }
-    if (!(cause instanceof RehearsalError)) throw cause
-    throw cause.kind === 'options'
-      ? new UsageError(cause.message)
-      : new CommandError(cause.message, { cause })
+    throw inWords(cause, options)
   } finally {
+    clearInterval(refreshing)
     display.finish()
   }
 }
 
-/** What a rehearsal went through, and the best posts of its last cycle. */
-export function describeReport(report: RehearsalReport): string {
+/** The failure as the person at the terminal knows it: options by their flags. */
+function inWords(cause: unknown, { expectAlone }: RehearsalOptions): unknown {
+  if (cause instanceof Breach) {
+    return new CommandError(`the service broke the contract: ${cause.message}`, { cause })
+  }
+  if (cause instanceof OptionError) return new UsageError(`${flagOf(cause.option)} ${cause.problem}`)
+  if (!(cause instanceof RehearsalError)) return cause
+  const remedy = cause.kind === 'occupied' && expectAlone !== true ? '; give a beginning with --start-at' : ''
+  return new CommandError(cause.message + remedy, { cause })
+}
+
+function flagOf(option: string): string {
+  if (option === 'apiKey') return 'the API key'
+  // A flag needs no unit in its name: its help tells it.
+  return `--${option.replace(/S$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/** What a rehearsal went through, and the best posts of its last cycle, for a terminal of `columns` cells. */
+export function describeReport(report: RehearsalReport, columns?: number): string {
   const { totals, postMs } = report
   const hours = (report.endAtMs - report.startAtMs) / 3_600_000
   const lines = [
     `${kstTime(report.startAtMs)} to ${kstTime(report.endAtMs)} KST: ${Number(hours.toFixed(2))} h in ` +
       `${(report.wallMs / 1000).toFixed(1)} s${report.resumed ? ', an earlier rehearsal gone through again' : ''}`,
-    `${grouped(totals.cycles)} cycles, ${grouped(totals.candidates)} posts, ${grouped(totals.scored)} scores, ` +
-      `${grouped(totals.imagesCreated)} images; model ${report.modelVersion}, weights ${report.weightsVersion}`,
-    `${grouped(totals.mishaps)} mishaps on purpose, ${grouped(totals.answersReread)} answers read again and found ` +
-      `unchanged, ${grouped(totals.retries)} retries; no answer broke the contract`,
+    `${grouped(totals.cycles)} cycles, ${grouped(totals.candidates)} posts, ${grouped(totals.scored)} scores; ` +
+      `model ${report.modelVersion}, weights ${report.weightsVersion}`,
+    imagesInWords(totals),
+    ...faultsInWords(totals),
     `POST /v1/cycles: median ${span(postMs.p50)}, p90 ${span(postMs.p90)}, p99 ${span(postMs.p99)}, ` +
       `longest ${span(postMs.max)}`,
+    'No answer broke the contract.',
   ]
-  return `${lines.join('\n')}\n\n${topTable(report.top)}`
+  return `${lines.join('\n')}\n\n${topTable(report, columns)}`
 }
 
-function topTable(posts: readonly TopPost[]): string {
-  if (posts.length === 0) return 'No post had a score in the last cycle.\n'
-  const rows = posts.map(({ gall_id, post_no, title, score }, index) => [
+function imagesInWords({ imagesCreated, imagesRepeated }: RehearsalTotals): string {
+  const again = imagesRepeated === 0 ? '' : `, ${grouped(imagesRepeated)} of them stored before`
+  return `${grouped(imagesCreated + imagesRepeated)} images uploaded${again}`
+}
+
+function faultsInWords({ mishaps, restarts, answersReread, retries }: RehearsalTotals): string[] {
+  const faults = mishaps + restarts
+  const kinds = faults === 0 ? '' : ' (lost answers, broken connections, twin calls, client restarts)'
+  return [
+    `${grouped(faults)} faults injected${kinds}`,
+    `${grouped(answersReread)} stored answers read again, all unchanged`,
+    ...(retries === 0 ? [] : [`${grouped(retries)} retries, since the service was away`]),
+  ]
+}
+
+function topTable({ top, modelVersion }: RehearsalReport, columns: number | undefined): string {
+  if (top.length === 0) return 'No post had a score in the last cycle.\n'
+  const rows = top.map(({ gallery, post_no, title, score }, index) => [
     String(index + 1),
     score.toFixed(4),
-    fitCells(gall_id, titleCellsMax),
+    fitCells(gallery, titleCellsMax),
     String(post_no),
-    fitCells(title, titleCellsMax),
+    fitCells(title, columns ?? titleCellsMax),
   ])
-  return formatTable(['', 'score', 'gallery', 'post', 'title'], rows)
+  // Health and answers name a model and not its kind; packages of this kind carry it in their names.
+  const warning = modelVersion.startsWith('transport-test')
+    ? `${modelVersion}: pseudo-random weights, this order means nothing\n`
+    : ''
+  const table = formatTable(['', 'score', 'gallery', 'post', 'title'], rows, {
+    cellsMax: columns,
+    column: 4,
+    how: 'clip',
+  })
+  return `The best posts of the last cycle, by score\n${warning}\n${table}`
 }

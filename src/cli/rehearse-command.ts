@@ -17,7 +17,6 @@ type SimulationFlags = Pick<RehearsalOptions, 'hours' | 'postsPerDay' | 'galleri
 
 interface RehearseFlags extends SimulationFlags {
   readonly url: string
-  readonly apiKey?: string
   readonly faults: boolean
   readonly startAt?: string
   readonly patience?: number
@@ -27,16 +26,20 @@ interface RehearseFlags extends SimulationFlags {
 export function addRehearseCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('rehearse')
-    .description('hold a simulated rehearsal against a server that runs, and check every answer')
-    .option('--url <url>', 'base address of the server', 'http://127.0.0.1:8080')
-    .option(
-      '--api-key <key>',
-      'instead of UNDERSTUDY_API_KEYS and the key that serve keeps in its data directory',
+    .description(
+      'Hold a simulated rehearsal against a server that runs, and check every answer. The API key is the first of ' +
+        'UNDERSTUDY_API_KEYS or of the file, else the one that serve keeps in its data directory.',
     )
+    .summary('hold a simulated rehearsal against a server that runs, and check every answer')
+    .option('--url <url>', 'base address of the server', 'http://127.0.0.1:8080')
   addSettingFlags(command, ['dataDir', 'apiKeysFile'])
   addSimulationFlags(command)
-    .option('--start-at <time>', 'where simulated time begins, RFC 3339; default: such that it ends now')
-    .option('--patience <seconds>', 'how long the server may be away; default: 60', numberArgument)
+    .option(
+      '--start-at <time>',
+      'where simulated time begins, RFC 3339 (default: the latest stretch of which the server holds no cycle yet, or ' +
+        'where the same rehearsal was cut short)',
+    )
+    .option('--patience <seconds>', 'how long the server may be away (default: 60)', numberArgument)
     .option('--no-faults', 'without lost answers, twin calls and client restarts')
     .option('--json', 'the report as JSON')
     .action((flags: RehearseFlags) => rehearseAgainst(flags, context))
@@ -45,11 +48,11 @@ export function addRehearseCommand(program: Command, context: CommandContext): v
 /** Flags that `demo` has too. */
 export function addSimulationFlags(command: Command): Command {
   return command
-    .option('--hours <number>', 'simulated hours; default: 24', numberArgument)
-    .option('--posts-per-day <number>', 'posts that enter in 24 hours; default: 2200', numberArgument)
-    .option('--galleries <number>', 'galleries from which they come; default: 8', numberArgument)
-    .option('--seed <seed>', 'same seed, same posts; default: 1')
-    .option('--speed <factor>', 'simulated seconds per second; default: as fast as it goes', numberArgument)
+    .option('--hours <number>', 'simulated hours (default: 24)', numberArgument)
+    .option('--posts-per-day <number>', 'posts that enter in 24 hours (default: 2200)', numberArgument)
+    .option('--galleries <number>', 'galleries from which they come (default: 8)', numberArgument)
+    .option('--seed <seed>', 'same seed, same posts (default: 1)')
+    .option('--speed <factor>', 'simulated seconds per second (default: as fast as it goes)', numberArgument)
 }
 
 /** The flags as options of a rehearsal. */
@@ -77,7 +80,7 @@ async function rehearseAgainst(flags: RehearseFlags, context: CommandContext): P
     {
       ...simulationOf(flags),
       url,
-      apiKey: flags.apiKey ?? configuredKey(flags, context),
+      apiKey: configuredKey(flags, context),
       faults,
       signal: stop.signal,
       ...(startAt === undefined ? {} : { startAt }),
@@ -85,7 +88,9 @@ async function rehearseAgainst(flags: RehearseFlags, context: CommandContext): P
     },
     context.display,
   )
-  context.print(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : describeReport(report))
+  context.print(
+    flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : describeReport(report, context.columns()),
+  )
 }
 
 /** The first key that a server with the same settings would accept. */
@@ -95,7 +100,7 @@ function configuredKey(flags: RehearseFlags, { env, directory }: CommandContext)
   const [key] = settings.apiKeys.length > 0 || !existsSync(file) ? settings.apiKeys : readKeysFile(file)
   if (key === undefined) {
     throw new UsageError(
-      `no API key: give --api-key or UNDERSTUDY_API_KEYS, or a --data-dir with an api-key file`,
+      `no API key: set UNDERSTUDY_API_KEYS or --api-keys-file, or give the --data-dir of a server that made one`,
     )
   }
   return key

@@ -5,7 +5,9 @@ import type { Command } from 'commander'
 import type { Settings } from '../server/index.js'
 import { ensureKeptKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
+import { makeDataDirectory } from './data-directory.js'
 import { exitCode } from './failure.js'
+import { checkPort } from './port-check.js'
 import { readSettings } from './read-settings.js'
 
 /** Between the server's own limit and the end of the process; together below the 5 s of decisions.md 40. */
@@ -20,6 +22,8 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const { env, directory, remark } = context
   const effective = readSettings({ flags, env, directory })
   for (const warning of effective.warnings) remark(`understudy: warning: ${warning}\n`)
+  await checkPort(effective.settings.host, effective.settings.port)
+  makeDataDirectory(effective.settings.dataDir, effective.origins.get('dataDir'))
   const settings = withKey(effective.settings, remark)
   // Loaded late, so that a bad setting is told at once and other commands do without sockets and storage.
   const { startServer } = await import('../server/index.js')

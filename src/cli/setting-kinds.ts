@@ -8,6 +8,8 @@ import { checkWeights, type WeightsRequest } from '../contract/index.js'
 export interface SettingKind<Value> {
   /** Completes "must be …". */
   readonly rule: string
+  /** The same for the JSON file, where that differs. */
+  readonly ruleInFile?: string
   /** `directory` is what a relative path is relative to. */
   fromText(text: string, directory: string): Value | undefined
   fromJson(value: unknown, directory: string): Value | undefined
@@ -41,15 +43,16 @@ export const path: SettingKind<string> = ofText('a path', (value, directory) =>
   value === '' || value.includes('\0') ? undefined : resolve(directory, value),
 )
 
-/** Some words, each once: separated by commas in text, an array in JSON. */
-export function listOf(rule: string, pattern: RegExp): SettingKind<readonly string[]> {
+/** Some words that `each` describes, none twice: separated by commas in text, an array in JSON. */
+export function listOf(each: string, pattern: RegExp): SettingKind<readonly string[]> {
   const check = (items: readonly unknown[]): readonly string[] | undefined => {
     const words = items.filter((item): item is string => typeof item === 'string' && pattern.test(item))
     const good = words.length === items.length && words.length > 0 && new Set(words).size === words.length
     return good ? words : undefined
   }
   return {
-    rule,
+    rule: `${each}; separated by commas, none twice`,
+    ruleInFile: `a JSON array of ${each}; none twice`,
     fromText: (text) => check(text.split(',').map((item) => item.trim())),
     fromJson: (value) => (Array.isArray(value) ? check(value) : undefined),
   }

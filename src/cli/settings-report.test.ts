@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { packageDirectory } from './package-info.js'
 import { readSettings } from './read-settings.js'
 import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-report.js'
+import { cellWidth } from './text-table.js'
 import { fileKeyOf, otherVariables, settingNames, variableOf } from './settings-table.js'
 
 const key = 'a-key-that-nobody-may-see'
@@ -28,10 +29,18 @@ test('a report counts keys and names them by fingerprint, and never shows one', 
   }
 })
 
-test('a report has a line for every setting of the server', () => {
-  const keys = settingNames.filter((name) => name !== 'apiKeysFile').map(fileKeyOf)
+test('a report has a line for every setting', () => {
+  const keys = settingNames.map(fileKeyOf)
   expect(Object.keys(reportSettings(effective))).toEqual(keys)
   for (const name of keys) expect(settingsAsText(reportSettings(effective))).toContain(`\n${name} `)
+})
+
+test('a report on a terminal stays within its width and cuts nothing', () => {
+  const report = reportSettings(effective)
+  const lines = settingsAsText(report, 80).split('\n')
+  for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(80)
+  const weights = JSON.stringify(report['initialWeights']?.value)
+  expect(lines.map((line) => line.slice(23).split('  ')[0]).join('')).toContain(weights)
 })
 
 test('the tables of README.md are the generated ones', () => {

@@ -24,24 +24,23 @@ export interface SettingReport {
   readonly origin: string
 }
 
-/** Every setting of the server with its value and origin, by key of the JSON file; keys as fingerprints. */
-export function reportSettings({ settings, origins }: EffectiveSettings): Record<string, SettingReport> {
-  const names = settingNames.filter((name) => name !== 'apiKeysFile')
+/** Every setting with its value and origin, by key of the JSON file; keys as fingerprints. */
+export function reportSettings(effective: EffectiveSettings): Record<string, SettingReport> {
   return Object.fromEntries(
-    names.map((name) => [
+    settingNames.map((name) => [
       fileKeyOf(name),
-      { value: shownValue(settings, name), origin: originOf(origins, name) },
+      { value: shownValue(effective, name), origin: originOf(effective.origins, name) },
     ]),
   )
 }
 
-/** The report as a table for the terminal. */
-export function settingsAsText(report: Readonly<Record<string, SettingReport>>): string {
+/** The report as a table for a terminal of `columns` cells; values that are too long for it are wrapped. */
+export function settingsAsText(report: Readonly<Record<string, SettingReport>>, columns?: number): string {
   const rows = settingNames.flatMap((name) => {
     const entry = report[fileKeyOf(name)]
     return entry === undefined ? [] : [[fileKeyOf(name), valueInWords(name, entry.value), entry.origin]]
   })
-  return formatTable(['setting', 'value', 'from'], rows)
+  return formatTable(['setting', 'value', 'from'], rows, { cellsMax: columns, column: 1, how: 'wrap' })
 }
 
 /** The tables of README.md: settings, and variables that are none. */
@@ -60,9 +59,9 @@ export function settingsAsMarkdown(): string {
   ].join('\n')
 }
 
-function shownValue(settings: Settings, name: Exclude<SettingName, 'apiKeysFile'>): unknown {
-  if (name !== 'apiKeys') return settings[name] ?? null
-  return keyCount(settings)
+function shownValue({ settings, apiKeysFile }: EffectiveSettings, name: SettingName): unknown {
+  if (name === 'apiKeysFile') return apiKeysFile
+  return name === 'apiKeys' ? keyCount(settings) : (settings[name] ?? null)
 }
 
 function keyCount(settings: Settings): KeyCount {

@@ -41,6 +41,8 @@ export const apiKeyForm = /^[\x21-\x2b\x2d-\x7e]{8,256}$/
 export const apiKeyRule = 'at least 8 visible ASCII characters without white space or commas'
 
 const mebibyte = 1024 * 1024
+// A cycle as gzip of 17 MiB and its 16 MiB unpacked must fit.
+const bodiesBytesMin = 40 * mebibyte
 // An image of 5 MiB must fit, or no upload could ever be taken.
 const imagesWaitingBytesMin = 8 * mebibyte
 
@@ -73,7 +75,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
   },
   apiKeys: {
     word: 'api-keys',
-    kind: listOf(`keys of ${apiKeyRule}`, apiKeyForm),
+    kind: listOf(`keys, each of ${apiKeyRule}`, apiKeyForm),
     fallback: () => [],
     fallbackWords: 'one is made at the first start',
     description: 'Keys that clients may use; in the file a JSON array.',
@@ -143,11 +145,18 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallback: () => 30_000,
     description: 'Time for one run of the model.',
   },
+  bodiesBytesMax: {
+    word: 'bodies-bytes-max',
+    kind: integer(bodiesBytesMin, 64 * 1024 * mebibyte),
+    fallback: () => 256 * mebibyte,
+    description:
+      'Bytes of request bodies held at a time, plain and unpacked; a body past them is answered 503.',
+  },
   imagesWaitingBytesMax: {
     word: 'images-waiting-bytes-max',
     kind: integer(imagesWaitingBytesMin, 64 * 1024 * mebibyte),
     fallback: () => 256 * mebibyte,
-    description: 'Bytes of uploaded images held in memory at a time.',
+    description: 'Bytes of uploaded images that wait to be decoded; an upload past them is answered 503.',
   },
   imageConcurrency: {
     word: 'image-concurrency',

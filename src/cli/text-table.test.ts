@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cellWidth, fitCells, formatTable, padCells } from './text-table.js'
+import { cellWidth, fitCells, formatTable, padCells, wrapCells } from './text-table.js'
 
 test.each([
   ['score', 5],
@@ -46,4 +46,37 @@ test('columns of a table line up in cells, and numbers on the right', () => {
   expect(table).toBe(
     ['제목        score', '──────────  ─────', '안녕하세요    0.5', 'hello       10.25', ''].join('\n'),
   )
+})
+
+test('a wrapped text loses nothing but spaces, and none of its lines is too wide', () => {
+  fc.assert(
+    fc.property(words, fc.integer({ min: 2, max: 20 }), (text, cells) => {
+      const lines = wrapCells(text, cells)
+      for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(cells)
+      expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll(/[ \n]/g, ''))
+    }),
+  )
+})
+
+test('a table that is too wide for the terminal clips one column, or wraps it', () => {
+  const rows = [
+    ['1', '안녕하세요 여러분 반갑습니다', 'x'],
+    ['2', 'short', 'y'],
+  ]
+  const clipped = formatTable(['', 'title', ''], rows, { cellsMax: 20, column: 1, how: 'clip' })
+  for (const line of clipped.split('\n')) expect(cellWidth(line)).toBeLessThanOrEqual(20)
+  expect(clipped).toContain('1  안녕하세요 여…  x\n')
+  const wrapped = formatTable(['', 'title', ''], rows, { cellsMax: 20, column: 1, how: 'wrap' })
+  expect(wrapped.split('\n').slice(2, 5)).toEqual(['1  안녕하세요      x', '   여러분', '   반갑습니다'])
+  expect(formatTable(['', 'title', ''], rows, { cellsMax: undefined, column: 1, how: 'clip' })).toContain(
+    '반갑습니다',
+  )
+})
+
+test('an empty cell leaves a column of numbers on the right', () => {
+  expect(
+    formatTable(['features'], [['122'], [''], ['7']])
+      .split('\n')
+      .slice(2, 5),
+  ).toEqual(['     122', '', '       7'])
 })

@@ -36,19 +36,72 @@ export function padCells(text: string, cells: number, side: 'left' | 'right' = '
   return side === 'left' ? spaces + text : text + spaces
 }
 
-/** Rows under a head, columns aligned; a column whose cells are all numbers is aligned on the right. */
-export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** The text in pieces of at most `cellsMax` cells, broken after spaces and commas where there are any. */
+export function wrapCells(text: string, cellsMax: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.replace(control, ' ').split(/(?<=[ ,])/)) {
+    for (const piece of cellWidth(word.trimEnd()) <= cellsMax ? [word] : word) {
+      if (line !== '' && cellWidth((line + piece).trimEnd()) > cellsMax) {
+        lines.push(line.trimEnd())
+        line = ''
+      }
+      line += piece
+    }
+  }
+  return [...lines, line.trimEnd()]
+}
+
+/** How a table is made to fit a terminal. */
+export interface TableFit {
+  /** Width of the terminal; absent where there is none, and the table is as wide as it likes. */
+  readonly cellsMax: number | undefined
+  /** Index of the column that gives way. */
+  readonly column: number
+  readonly how: 'clip' | 'wrap'
+}
+
+const gap = '  '
+/** A column that gives way keeps this much, or nothing of it could be read. */
+const narrowCells = 10
+
+/** Rows under a head, columns aligned; a column whose cells are all numbers or empty is aligned on the right. */
+export function formatTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  fit?: TableFit,
+): string {
   const columns = head.map((title, index) => {
     const cells = rows.map((row) => row[index] ?? '')
-    const side: 'left' | 'right' =
-      cells.length > 0 && cells.every((cell) => /^-?[\d.,]+$/.test(cell)) ? 'left' : 'right'
+    const isNumeric = cells.some((cell) => cell !== '') && cells.every((cell) => /^(-?[\d.,]+)?$/.test(cell))
+    const side: 'left' | 'right' = isNumeric ? 'left' : 'right'
     return { cells: Math.max(...[title, ...cells].map(cellWidth)), side }
   })
+  const fitted = fit === undefined ? rows : fitRows(rows, columns, fit)
   const line = (row: readonly string[]): string =>
     columns
       .map(({ cells, side }, index) => padCells(row[index] ?? '', cells, side))
-      .join('  ')
+      .join(gap)
       .trimEnd()
   const rule = columns.map(({ cells }) => '─'.repeat(cells))
-  return `${[head, rule, ...rows].map(line).join('\n')}\n`
+  return `${[head, rule, ...fitted].map(line).join('\n')}\n`
+}
+
+/** Narrows one column until the table fits, and returns rows that fit it: a wrapped row becomes several. */
+function fitRows(
+  rows: readonly (readonly string[])[],
+  columns: { cells: number }[],
+  { cellsMax = Infinity, column, how }: TableFit,
+): (readonly string[])[] {
+  const narrowed = columns[column]
+  const width = columns.reduce((sum, { cells }) => sum + cells, gap.length * (columns.length - 1))
+  if (narrowed === undefined || width <= cellsMax) return [...rows]
+  narrowed.cells = Math.min(narrowed.cells, Math.max(narrowCells, narrowed.cells - (width - cellsMax)))
+  return rows.flatMap((row) => {
+    const cell = row[column] ?? ''
+    const pieces = how === 'wrap' ? wrapCells(cell, narrowed.cells) : [fitCells(cell, narrowed.cells)]
+    return pieces.map((piece, number) =>
+      columns.map((_, index) => (index === column ? piece : number === 0 ? (row[index] ?? '') : '')),
+    )
+  })
 }

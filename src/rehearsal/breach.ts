@@ -48,6 +48,21 @@ export class RehearsalError extends Error {
   }
 }
 
+/** An option makes no sense. */
+export class OptionError extends RehearsalError {
+  /** Name of the option, as in `RehearsalOptions`. */
+  readonly option: string
+  /** Completes a sentence that begins with the option's name: callers may know it by another one. */
+  readonly problem: string
+
+  constructor(option: string, problem: string) {
+    super('options', `${option} ${problem}`)
+    this.name = 'OptionError'
+    this.option = option
+    this.problem = problem
+  }
+}
+
 const shownCharsMax = 300
 
 function show(value: unknown): string {

@@ -81,7 +81,7 @@ async function refused(
   const said = `409 ${reply.body.toString('utf8')}`
   const gallIds = await api.storedGalleries(cycleId)
   if (gallIds !== null && ![...gallIds].some(isOwn)) {
-    throw new RehearsalError('occupied', `cycle ${cycleId} is another client's; give another startAt`)
+    throw new RehearsalError('occupied', `cycle ${cycleId} is another client's`)
   }
   return api.fail(call, 'status', 200, said)
 }

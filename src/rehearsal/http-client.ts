@@ -32,6 +32,16 @@ export interface HttpClientOptions {
   /** How long one call is repeated while the service is away. */
   readonly patienceMs: number
   readonly signal: AbortSignal | undefined
+  /** Called at each attempt that fails because the service is away, and with null when it answers again. */
+  readonly onAway?: ((absence: Absence | null) => void) | undefined
+}
+
+/** The service is away, and calls are repeated until it is back. */
+export interface Absence {
+  /** Since the first attempt that failed. */
+  readonly awayMs: number
+  /** What the last attempt met. */
+  readonly reason: string
 }
 
 /** halfway: the connection breaks within the body. unread: it breaks once the body is sent, before the answer. */
@@ -63,6 +73,8 @@ export class HttpClient {
   private readonly base: URL
   private readonly transport: typeof http | typeof https
   private agent: http.Agent | https.Agent
+  /** When the first attempt failed of those since the last answer, or null. */
+  private awaySinceMs: number | null = null
   /** Attempts beyond the first of each call. */
   retryCount = 0
   /** Bytes of bodies sent, each attempt counted. */
@@ -82,10 +94,13 @@ export class HttpClient {
     for (let retryCount = 0; ; retryCount++) {
       this.options.signal?.throwIfAborted()
       const outcome = await this.attempt(call)
-      if (!(outcome instanceof Error) && !passingStatuses.has(outcome.status))
+      if (!(outcome instanceof Error) && !passingStatuses.has(outcome.status)) {
+        this.noteAnswer()
         return { ...outcome, retryCount }
+      }
       this.options.signal?.throwIfAborted()
       if (!(outcome instanceof Error)) this.inspectRefusal(call, outcome)
+      this.noteAbsence(outcome)
       const leftMs = giveUpAtMs - Date.now()
       if (leftMs <= 0) throw this.unreachable(call, outcome)
       await sleep(Math.min(leftMs, waitOf(outcome, retryCount)), undefined, { signal: this.options.signal })
@@ -168,15 +183,29 @@ export class HttpClient {
     })
   }
 
+  private noteAbsence(outcome: Omit<Reply, 'retryCount'> | Error): void {
+    this.awaySinceMs ??= performance.now()
+    this.options.onAway?.({ awayMs: performance.now() - this.awaySinceMs, reason: reasonOf(outcome) })
+  }
+
+  private noteAnswer(): void {
+    if (this.awaySinceMs === null) return
+    this.awaySinceMs = null
+    this.options.onAway?.(null)
+  }
+
   private unreachable(call: Call, outcome: Omit<Reply, 'retryCount'> | Error): RehearsalError {
     const seconds = Math.round(this.options.patienceMs / 1000)
-    const last = outcome instanceof Error ? outcome.message : `status ${outcome.status}`
     return new RehearsalError(
       'unreachable',
-      `${call.method} ${call.path}: no answer within ${seconds} s, at last: ${last}`,
+      `${call.method} ${call.path}: no answer within ${seconds} s, at last: ${reasonOf(outcome)}`,
       outcome instanceof Error ? { cause: outcome } : {},
     )
   }
+}
+
+function reasonOf(outcome: Omit<Reply, 'retryCount'> | Error): string {
+  return outcome instanceof Error ? outcome.message : `status ${outcome.status}`
 }
 
 /** `Retry-After` where the service gives one, else twice as long each time. */

@@ -3,8 +3,9 @@
  */
 import { validateHeaderValue } from 'node:http'
 import { cycleBoundaryMs, parseInstant, rowCountMax } from '../contract/index.js'
-import { RehearsalError } from './breach.js'
+import { OptionError } from './breach.js'
 import { galleryNames, type WorldIdentity } from './galleries.js'
+import type { Absence } from './http-client.js'
 import type { RehearsalProgress } from './report.js'
 
 export interface RehearsalOptions {
@@ -46,6 +47,10 @@ export interface RehearsalOptions {
   readonly expectAlone?: boolean
   /** Called after each cycle. */
   readonly onProgress?: (progress: RehearsalProgress) => void
+  /** Called before a search, which may take a while, for cycles that the service does not hold yet. */
+  readonly onSearch?: () => void
+  /** Called at each attempt that fails because the service is away, and with null when it answers again. */
+  readonly onAway?: (absence: Absence | null) => void
   /** Stops the rehearsal, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
@@ -71,12 +76,13 @@ export interface Settings {
 /** All pending posts must fit into one call, and a day may bring a few more than the average. */
 const postsPerDayMax = rowCountMax - 500
 const hoursMax = 24 * 366
+const galleryCountMax = 1000
 
-/** Checks and completes options; throws a `RehearsalError` of kind `options`. */
+type Option = Exclude<keyof RehearsalOptions, 'apiKey'>
+
+/** Checks and completes options; throws an `OptionError`. */
 export function settle(options: RehearsalOptions): Settings {
-  const hours = numberIn('hours', options.hours ?? 24, 1 / 12, hoursMax)
-  const cycleCount = Math.round(hours * 12)
-  if (Math.abs(cycleCount - hours * 12) > 1e-6) refuse('hours must be a multiple of five minutes (1/12)')
+  const cycleCount = cycleCountOf(options.hours ?? 24)
   const speed = options.speed ?? 0
   return {
     url: urlOf(options.url),
@@ -100,16 +106,25 @@ export function settle(options: RehearsalOptions): Settings {
   }
 }
 
-function numberIn(name: string, value: number, minimum: number, maximum: number): number {
+function cycleCountOf(hours: number): number {
+  const cycleCount = Math.round(hours * 12)
   // Written so that NaN fails.
-  if (!(value >= minimum && value <= maximum))
-    refuse(`${name} must be a number from ${minimum} to ${maximum}`)
+  const good = cycleCount >= 1 && hours <= hoursMax && Math.abs(cycleCount - hours * 12) <= 1e-6
+  if (!good) refuse('hours', `must be a multiple of 5 minutes (1/12), at most ${hoursMax}`, hours)
+  return cycleCount
+}
+
+function numberIn(name: Option, value: number, minimum: number, maximum: number): number {
+  const range = maximum === Number.MAX_VALUE ? `that is at least ${minimum}` : `from ${minimum} to ${maximum}`
+  // Written so that NaN fails.
+  if (!(value >= minimum && value <= maximum)) refuse(name, `must be a number ${range}`, value)
   return value
 }
 
 function urlOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') refuse(`not an http(s) URL: ${text}`)
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    refuse('url', 'must be an http or https URL', text)
   return text
 }
 
@@ -117,28 +132,34 @@ function keyOf(apiKey: string): string {
   try {
     validateHeaderValue('authorization', apiKey)
   } catch {
-    refuse('apiKey holds characters that no header can')
+    throw new OptionError('apiKey', 'holds characters that no header can')
   }
-  return apiKey === '' ? refuse('apiKey must not be empty') : apiKey
+  if (apiKey === '') throw new OptionError('apiKey', 'must not be empty')
+  return apiKey
 }
 
 function namesOf(galleries: number | readonly string[]): string[] {
   if (typeof galleries === 'number') {
-    if (!Number.isInteger(galleries)) refuse('galleries must be a whole number, or names')
-    return galleryNames(numberIn('galleries', galleries, 1, 1000))
+    const good = Number.isInteger(galleries) && galleries >= 1 && galleries <= galleryCountMax
+    if (!good) refuse('galleries', `must be a whole number from 1 to ${galleryCountMax}`, galleries)
+    return galleryNames(galleries)
   }
   const names = [...galleries]
-  if (names.length === 0 || names.includes('')) refuse('galleries must be named')
-  if (new Set(names).size < names.length) refuse('each gallery must be named once')
+  if (names.length === 0 || names.includes('')) refuse('galleries', 'must be named', names)
+  if (new Set(names).size < names.length) refuse('galleries', 'must be named once each', names)
   return names
 }
 
 function boundaryOf(startAt: number | string): number {
   const atMs = typeof startAt === 'number' ? startAt : parseInstant(startAt)?.ms
-  if (atMs === undefined || !(atMs >= 0)) refuse(`startAt is no date-time with an offset: ${startAt}`)
+  if (atMs === undefined || !(atMs >= 0)) {
+    refuse('startAt', 'must be a date-time with an offset, such as 2026-03-02T12:00:00+09:00', startAt)
+  }
   return Math.floor(atMs / cycleBoundaryMs) * cycleBoundaryMs
 }
 
-function refuse(message: string): never {
-  throw new RehearsalError('options', message)
+/** Not for the key: it repeats the value. */
+function refuse(option: Option, rule: string, value: number | string | readonly string[]): never {
+  const shown = typeof value === 'number' ? String(value) : JSON.stringify(value)
+  throw new OptionError(option, `${rule}, not ${shown}`)
 }

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import { parseInstant, type Candidate, type CycleRequest, type ResultRow } from '../contract/index.js'
-import { rehearse, type RehearsalOptions } from './index.js'
+import { rehearse, type Absence, type RehearsalOptions } from './index.js'
 
 type Cheat =
   | 'replays differ'
@@ -278,6 +278,7 @@ test('an honest service passes through all mishaps, and the report tells what wa
     report.top.map((post) => post.score).sort((a, b) => b - a),
   )
   expect(report.top.every((post) => post.title !== '')).toBe(true)
+  for (const { gallery, gall_id } of report.top) expect(gall_id).toMatch(new RegExp(`^${gallery}_r\\w+$`))
 })
 
 test('a rehearsal held again finds all its cycles stored, and every answer unchanged', async () => {
@@ -307,8 +308,14 @@ test('a rehearsal that was cut short is taken up by a new client', async () => {
 
 test("another rehearsal takes cycles that are free, and minds the first one's posts as a stranger's", async () => {
   const { service, options } = await open()
-  const first = await rehearse(options)
-  const second = await rehearse({ ...options, seed: 2 })
+  let searches = 0
+  const onSearch = (): void => {
+    searches++
+  }
+  const first = await rehearse({ ...options, onSearch })
+  expect(searches).toBe(0)
+  const second = await rehearse({ ...options, seed: 2, onSearch })
+  expect(searches).toBe(1)
   expect(second.endAtMs).toBeLessThanOrEqual(first.startAtMs)
   expect(service.answers.size).toBe(72)
   expect(second.totals.waiting).toBeGreaterThan(first.totals.waiting)
@@ -322,15 +329,21 @@ test('cycles of another client in the way are said to be occupied', async () => 
   await expect(rehearse({ ...options, expectAlone: true })).rejects.toMatchObject({ kind: 'occupied' })
 })
 
-test('outages in the middle are survived', async () => {
+test('outages in the middle are survived, and told of as they come and go', async () => {
   const { service, options } = await open()
+  const told: (Absence | null)[] = []
   const report = await rehearse({
     ...options,
     ...noon,
     onProgress: (progress) => {
       if (progress.cycleIndex % 12 === 0 && progress.cycleIndex < 36) service.outage = 2
     },
+    onAway: (absence) => told.push(absence),
   })
+  expect(told.at(-1)).toBeNull()
+  const absences = told.filter((absence) => absence !== null)
+  expect(absences).toHaveLength(report.totals.retries)
+  for (const { awayMs, reason } of absences) expect([awayMs >= 0, reason]).toEqual([true, 'socket hang up'])
   expect(report.totals.retries).toBeGreaterThanOrEqual(2)
   expect(report.totals.cycles).toBe(36)
 })
@@ -376,6 +389,7 @@ test('a refused key is said to be one', async () => {
 })
 
 test.each<[string, Partial<RehearsalOptions>]>([
+  ['no hours', { hours: 0 }],
   ['a URL that is none', { url: 'localhost' }],
   ['an empty key', { apiKey: '' }],
   ['a key that no header can hold', { apiKey: '열쇠' }],
@@ -389,5 +403,8 @@ test.each<[string, Partial<RehearsalOptions>]>([
   ['a number that is none', { hours: NaN }],
 ])('%s is refused before anything is sent', async (_what, over) => {
   const { options } = await open()
-  await expect(rehearse({ ...options, ...over })).rejects.toMatchObject({ kind: 'options' })
+  await expect(rehearse({ ...options, ...over })).rejects.toMatchObject({
+    kind: 'options',
+    option: Object.keys(over)[0],
+  })
 })

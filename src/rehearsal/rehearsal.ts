@@ -49,11 +49,11 @@ const waitMsMax = 3_600_000
 export async function rehearse(options: RehearsalOptions): Promise<RehearsalReport> {
   const settings = settle(options)
   const { url, apiKey, patienceMs } = settings
-  const client = new HttpClient({ url, apiKey, patienceMs, signal: options.signal })
+  const client = new HttpClient({ url, apiKey, patienceMs, signal: options.signal, onAway: options.onAway })
   try {
     const api = new Api(client, settings)
     const [health, book] = await Promise.all([api.health(), PictureBook.draw()])
-    const start = await findStart(api, settings, health)
+    const start = await findStart(api, settings, health, options.onSearch)
     const weights = await api.weights()
     return await new Rehearsal(api, settings, options, { health, start, weights, book }).run()
   } catch (error) {
@@ -226,6 +226,7 @@ class Rehearsal {
       imagesUploaded: this.uploads.count,
       retries: this.api.client.retryCount,
       bytesSent: this.api.client.bodyBytesSent,
+      wallMs: performance.now() - this.startedAtMs,
     }
   }
 
@@ -261,10 +262,12 @@ class Rehearsal {
   }
 
   private top(): TopPost[] {
+    const names = new Map(this.world.galleries.map(({ id, name }) => [id, name]))
     return (this.lastAnswer?.results ?? [])
       .flatMap(({ gall_id, post_no, score }) => {
         const title = this.ledger.titleOf(gall_id, post_no)
-        return score === null || title === undefined ? [] : [{ gall_id, post_no, title, score }]
+        const gallery = names.get(gall_id) ?? gall_id
+        return score === null || title === undefined ? [] : [{ gall_id, gallery, post_no, title, score }]
       })
       .sort((a, b) => b.score - a.score)
       .slice(0, topCount)

@@ -16,14 +16,19 @@ export interface RehearsalProgress {
   readonly scored: number
   /** How long `POST /v1/cycles` took, from the first byte sent to the last received. */
   readonly postMs: { readonly last: number; readonly p50: number; readonly p99: number }
+  /** Uploads of images, those included that found the same image stored. */
   readonly imagesUploaded: number
   readonly retries: number
   readonly bytesSent: number
+  /** Since the first cycle began; the search for free cycles is not in it. */
+  readonly wallMs: number
 }
 
 /** A post as the last answer ranks it. */
 export interface TopPost {
   readonly gall_id: string
+  /** `gall_id` without the tag of this rehearsal. */
+  readonly gallery: string
   readonly post_no: number
   readonly title: string
   readonly score: number

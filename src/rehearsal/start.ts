@@ -18,7 +18,13 @@ export interface Start {
 /** How far back a free stretch is looked for, in cycles: about two months. */
 const searchedCycleCountMax = 20_000
 
-export async function findStart(api: Api, settings: Settings, health: Health): Promise<Start> {
+/** `onSearch` is called before cycles are looked for on the service. */
+export async function findStart(
+  api: Api,
+  settings: Settings,
+  health: Health,
+  onSearch: () => void = () => {},
+): Promise<Start> {
   if (settings.expectAlone && health.last_cycle_id !== null) {
     throw new RehearsalError('occupied', `the service is not fresh: it holds cycle ${health.last_cycle_id}`)
   }
@@ -27,6 +33,7 @@ export async function findStart(api: Api, settings: Settings, health: Health): P
   const lastBoundaryMs = Math.floor(nowMs / cycleBoundaryMs) * cycleBoundaryMs
   const atMs = lastBoundaryMs - settings.cycleCount * cycleBoundaryMs
   if (health.last_cycle_id === null) return { atMs, resumed: false }
+  onSearch()
   if (settings.resume === 'auto') {
     const earlier = await findEarlier(api, settings, { lastCycleId: health.last_cycle_id, fromMs: atMs })
     if (earlier !== null) return { atMs: earlier, resumed: true }
@@ -64,5 +71,5 @@ async function findFreeStretch(api: Api, lastBoundaryMs: number, count: number):
     free = (await api.isStored(cycleIdOf(cycleAtMs))) ? 0 : free + 1
     if (free === count) return cycleAtMs - cycleBoundaryMs
   }
-  throw new RehearsalError('occupied', `no ${count} free cycles in a row; give a startAt`)
+  throw new RehearsalError('occupied', `the service leaves no ${count} free cycles in a row`)
 }

@@ -1,0 +1,50 @@
+/**
+ * Whether a server can listen where it shall, asked before anything is made or logged: the HTTP library says only
+ * that it cannot, the socket of Node says why.
+ */
+import { createServer, type AddressInfo } from 'node:net'
+import { CommandError, messageOf } from './failure.js'
+
+/**
+ * Listens for a moment and resolves with the port: the given one, or for 0 one that is free. Rejects with one line
+ * that says why it cannot be had and what to change.
+ */
+export async function checkPort(host: string, port: number): Promise<number> {
+  const probe = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject).listen({ host, port }, resolve)
+    })
+  } catch (cause) {
+    const place = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+    throw new CommandError(`cannot listen on ${place}: ${explain(cause, host)}`, { cause })
+  }
+  const { port: given } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  return given
+}
+
+function explain(cause: unknown, host: string): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  switch (code) {
+    case 'EADDRINUSE':
+      return 'the port is taken; choose another one with --port'
+    case 'EACCES':
+    case 'EPERM':
+      return 'this user may not use the port; choose another one with --port'
+    case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
+    case 'EINVAL':
+      return `${host} is not an address of this machine; choose another one with --host`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the name ${host} has no address; choose another one with --host`
+    default:
+      return messageOf(cause)
+  }
+}
+
+/** Whether an address can be reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/i.test(host)
+}
