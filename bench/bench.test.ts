@@ -1,0 +1,116 @@
+/**
+ * Every scenario in small, against real servers: so that none rots. No figure is judged here.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { bench, type BenchResults } from './bench.js'
+import { checkResponse } from './cycles.js'
+import { linear } from './linear.js'
+import { parseOptions, type BenchOptions } from './options.js'
+import { projectDir } from './project.js'
+import { scenarioNames } from './scenarios.js'
+import { worldCycles } from './world.js'
+
+const scratchDir = mkdtempSync(join(tmpdir(), 'understudy-bench-test-'))
+afterAll(() => rmSync(scratchDir, { recursive: true, force: true }))
+
+const small: BenchOptions = {
+  scenarios: scenarioNames,
+  cycleCount: 2,
+  seconds: 0.2,
+  scale: 0.004,
+  floor: false,
+  jsonFile: join(scratchDir, 'results.json'),
+}
+
+async function run(options: BenchOptions): Promise<{ results: BenchResults; text: string }> {
+  const lines: string[] = []
+  const results = await bench(options, (text) => lines.push(text))
+  return { results, text: lines.join('\n') }
+}
+
+test('every scenario runs, has its row in the table, and stands in the JSON file', async () => {
+  const { results, text } = await run(small)
+  const rows = results.measurements.map(({ scenario }) => scenario)
+  for (const name of scenarioNames) {
+    const ownRows = rows.filter((row) => row === name || row.startsWith(`${name}: `))
+    expect(ownRows.length, name).toBeGreaterThan(0)
+    for (const row of ownRows) expect(text).toContain(`\n${row} `)
+  }
+  for (const { scenario, latencyMs } of results.measurements) {
+    expect(latencyMs.count, scenario).toBeGreaterThan(0)
+  }
+  expect(JSON.parse(readFileSync(small.jsonFile!, 'utf8'))).toEqual(JSON.parse(JSON.stringify(results)))
+})
+
+test('a cycle with its floor has every part of it, and the stages of its server', async () => {
+  const { results, text } = await run({ ...small, scenarios: ['typical'], floor: true })
+  const { floor, stages } = results.measurements[0]!.details
+  for (const part of ['transportMs', 'walkMs', 'inferMs', 'writeMs'] as const) {
+    expect(floor![part], part).toBeGreaterThan(0)
+  }
+  expect(floor!.totalMs).toBeCloseTo(floor!.transportMs + floor!.walkMs + floor!.inferMs + floor!.writeMs)
+  expect(Object.keys(stages!)).toEqual(expect.arrayContaining(['receive', 'decode', 'infer', 'commit']))
+  expect(text).toMatch(/typical: measured .* \/ floor .* = /)
+  expect(text).toMatch(/^decode .*%/m)
+})
+
+test('a comparison pairs the cycles of both servers', async () => {
+  const { results, text } = await run({ ...small, scenarios: ['typical', 'health'], compareWith: projectDir })
+  expect(results.comparisons).toMatchObject([{ scenario: 'typical', pairCount: 2 }])
+  expect(text).toContain('B / A')
+})
+
+test('the cost by rows is measured step by step and drawn', async () => {
+  const svgFile = join(scratchDir, 'cost.svg')
+  const points = await linear({ rowsMax: 20, steps: 2, cycleCount: 2, svgFile }, () => undefined)
+  expect(points.map(([rows]) => rows)).toEqual([10, 20])
+  expect(readFileSync(svgFile, 'utf8').match(/<circle/g)).toHaveLength(2)
+})
+
+describe('an answer counts only if it is right', () => {
+  const cycle = worldCycles({ pending: 10, turnover: 1, snapshots: false, bodyChars: 20 }).next().value
+  const key = { gall_id: 'g', post_no: 1 }
+  const right = {
+    cycle_id: cycle.cycleId,
+    cycle_time: '2025-03-03T09:00:00+09:00',
+    received_at: '2025-03-03T09:00:00Z',
+    scored_at: '2025-03-03T09:00:00Z',
+    model_version: 'm',
+    weights_version: 'w',
+    counts: { ...cycle.counts, scored_now: 2, waiting: 0, not_scored: 0, results: 2 },
+    missing_feature_share: 0,
+    warnings: [],
+    results: [
+      { ...key, status: 'scored' as const, score: 0.5 },
+      { ...key, status: 'scored' as const, score: 0.5 },
+    ],
+  }
+
+  test('the right one passes', () => {
+    expect(() => checkResponse(cycle, right)).not.toThrow()
+  })
+
+  test('a count that is off, another cycle, or a post without a score does not', () => {
+    const wrong = [
+      { ...right, counts: { ...right.counts, candidates: 1 } },
+      { ...right, cycle_id: '20250303T0905' },
+      { ...right, results: [right.results[0]!, { ...key, status: 'waiting' as const, score: null }] },
+    ]
+    for (const response of wrong) expect(() => checkResponse(cycle, response)).toThrow(/was answered with/)
+  })
+})
+
+describe('the command line', () => {
+  test('without arguments runs every scenario with its floor', () => {
+    expect(parseOptions([])).toEqual({ scenarios: scenarioNames, seconds: 5, scale: 1, floor: true })
+  })
+
+  test('says what it does not understand', () => {
+    expect(() => parseOptions(['--scenario', 'ful'])).toThrow('no scenario ful')
+    expect(() => parseOptions(['--cycles', 'many'])).toThrow('--cycles takes a number')
+    expect(() => parseOptions(['--speed'])).toThrow(/--speed/)
+  })
+})

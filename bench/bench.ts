@@ -1,0 +1,133 @@
+/**
+ * The bench: runs the scenarios that were asked for, one after the other, and puts their figures together.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { buildRevision, compareCycles, type Comparison } from './compare.js'
+import { measureCycles } from './cycles.js'
+import { FloorProbe } from './floor/floor-probe.js'
+import type { Measurement } from './measurement.js'
+import { measureMixed } from './mixed.js'
+import type { BenchOptions } from './options.js'
+import { circumstances, projectDir, type Circumstances } from './project.js'
+import { comparisonTable, floorLines, legend, measurementTable, memoryLine, stageBars } from './report.js'
+import { cycleScenarios, isCycleScenario, scaledShape, type ScenarioName } from './scenarios.js'
+import { measureGetScores, measureHealth, measureImagePut, measureReplay } from './serving.js'
+import type { ServerOptions } from './server-under-test.js'
+import { measureStartUp } from './start-up.js'
+
+/** The JSON file. */
+export interface BenchResults {
+  readonly circumstances: Circumstances
+  readonly options: BenchOptions
+  readonly measurements: readonly Measurement[]
+  readonly comparisons: readonly Comparison[]
+}
+
+/** Measures, prints as it goes, writes the JSON file. Rejects at the first answer that is wrong. */
+export async function bench(options: BenchOptions, print: (text: string) => void): Promise<BenchResults> {
+  const around = circumstances()
+  print(`${around.commit}, ${around.machine}, Node ${around.node}`)
+  if (options.scale !== 1) print(`! at scale ${options.scale}: no scenario is what its name says`)
+  const comparing = options.compareWith !== undefined
+  const measurements = comparing ? [] : await measureAll(options, print)
+  const comparisons = comparing ? await compareAll(options, options.compareWith, print) : []
+  const results = { circumstances: around, options, measurements, comparisons }
+  if (comparing) print(`\n${comparisonTable(comparisons)}`)
+  else printMeasurements(measurements, print)
+  print(`\nfigures: ${relative(process.cwd(), writeResults(results))}`)
+  return results
+}
+
+async function measureAll(options: BenchOptions, print: (text: string) => void): Promise<Measurement[]> {
+  const measurements: Measurement[] = []
+  for (const scenario of options.scenarios) {
+    print(`… ${scenario}`)
+    measurements.push(...(await measure(scenario, options)))
+  }
+  return measurements
+}
+
+async function measure(scenario: ScenarioName, options: BenchOptions): Promise<Measurement[]> {
+  switch (scenario) {
+    case 'replay':
+      return [await measureReplay(options)]
+    case 'get-scores':
+      return [await measureGetScores(options)]
+    case 'image-put':
+      return [await measureImagePut(options)]
+    case 'health':
+      return [await measureHealth(options)]
+    case 'mixed':
+      return measureMixed(options)
+    case 'start-up':
+      return [await measureStartUp(options)]
+    default: {
+      const { shape, cycleCount } = cycleScenarios[scenario]
+      return [
+        await measureCycles({
+          scenario,
+          shape: scaledShape(shape, options.scale),
+          cycleCount: options.cycleCount ?? cycleCount,
+          ...(options.profileDir === undefined ? {} : { server: profiled(options.profileDir) }),
+          ...(options.floor
+            ? { openFloor: ({ scratchDir }: { scratchDir: string }) => FloorProbe.open(scratchDir) }
+            : {}),
+        }),
+      ]
+    }
+  }
+}
+
+/** `bin/understudy` ends in exec, so Node's own variable reaches the server. */
+function profiled(dir: string): ServerOptions {
+  return { env: { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${JSON.stringify(resolve(dir))}` } }
+}
+
+async function compareAll(
+  options: BenchOptions,
+  revision: string,
+  print: (text: string) => void,
+): Promise<Comparison[]> {
+  print(`… building ${revision}`)
+  const other = buildRevision(revision)
+  const comparisons: Comparison[] = []
+  try {
+    for (const scenario of options.scenarios.filter(isCycleScenario)) {
+      print(`… ${scenario}`)
+      const { shape, cycleCount } = cycleScenarios[scenario]
+      comparisons.push(
+        await compareCycles(
+          {
+            scenario,
+            shape: scaledShape(shape, options.scale),
+            cycleCount: options.cycleCount ?? cycleCount,
+          },
+          other,
+        ),
+      )
+    }
+  } finally {
+    other.remove()
+  }
+  return comparisons
+}
+
+function printMeasurements(measurements: readonly Measurement[], print: (text: string) => void): void {
+  print(`\n${measurementTable(measurements)}\n${legend}`)
+  for (const lines of [floorLines, memoryLine, stageBars]) {
+    const text = measurements.map(lines).filter((line) => line !== '')
+    if (text.length > 0) print(`\n${text.join(lines === stageBars ? '\n\n' : '\n')}`)
+  }
+}
+
+function writeResults(results: BenchResults): string {
+  const stamp = results.circumstances.startedAt.slice(0, 19).replaceAll(/[-:]/g, '')
+  const file = resolve(
+    results.options.jsonFile ??
+      join(projectDir, 'bench', 'results', `${stamp}-${results.circumstances.commit}.json`),
+  )
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`)
+  return file
+}

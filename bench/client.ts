@@ -1,0 +1,99 @@
+/**
+ * A client for calls one after the other over a kept-alive connection, which knows how busy it was: a client that
+ * works all the time measures itself.
+ */
+import http from 'node:http'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: http.IncomingHttpHeaders
+  readonly body: Buffer
+  /** From the call to the last byte of its answer. */
+  readonly tookMs: number
+}
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly path: string
+  readonly body?: Buffer
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** How a server is reached. */
+export interface Address {
+  readonly port: number
+  readonly key: string
+}
+
+export class Client {
+  readonly address: Address
+  readonly #agent: http.Agent
+  #waitedMs = 0
+  #cpuMs = 0
+
+  /** Calls beyond `connectionCount` at a time wait in here, which counts as the server's time. */
+  constructor(address: Address, connectionCount = 1) {
+    this.address = address
+    this.#agent = new http.Agent({ keepAlive: true, maxSockets: connectionCount })
+  }
+
+  /** Rejects when no answer comes; any status is an answer. */
+  async send(call: Call): Promise<Reply> {
+    const cpu = process.cpuUsage()
+    const reply = await this.#exchange(call)
+    const { user, system } = process.cpuUsage(cpu)
+    this.#cpuMs += (user + system) / 1000
+    this.#waitedMs += reply.tookMs
+    return reply
+  }
+
+  /** Part of the time of its calls, since the last question, in which this process computed, 0 to about 1. */
+  takeBusyShare(): number {
+    const share = this.#waitedMs === 0 ? 0 : this.#cpuMs / this.#waitedMs
+    this.#waitedMs = 0
+    this.#cpuMs = 0
+    return share
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #exchange({ method, path, body, headers }: Call): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const startedAt = performance.now()
+      const request = http.request({
+        host: '127.0.0.1',
+        port: this.address.port,
+        agent: this.#agent,
+        method,
+        path,
+        headers: {
+          authorization: this.address.key,
+          ...(body === undefined
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': body.length }),
+          ...headers,
+        },
+      })
+      request.on('error', reject)
+      request.on('response', (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const tookMs = performance.now() - startedAt
+          const { statusCode = 0, headers: replyHeaders } = response
+          resolve({ status: statusCode, headers: replyHeaders, body: Buffer.concat(chunks), tookMs })
+        })
+      })
+      request.end(body)
+    })
+  }
+}
+
+/** The body of an answer with the wanted status; throws, with what the server said, for any other. */
+export function expectStatus(reply: Reply, status: number, what: string): Buffer {
+  if (reply.status === status) return reply.body
+  throw new Error(`${what}: ${reply.status} ${reply.body.subarray(0, 400).toString()}`)
+}

@@ -1,0 +1,132 @@
+/**
+ * Is this revision faster than another one? Both servers get the same cycles in one run, in the order A B B A, so
+ * that neither has the better moments of the machine.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Client } from './client.js'
+import { leadCycleCount, postCycle } from './cycles.js'
+import { projectDir } from './project.js'
+import { withServer, type ServerUnderTest } from './server-under-test.js'
+import { median, summarize } from './statistics.js'
+import { worldCycles, type WorldShape } from './world.js'
+
+const outputTextMax = 2000
+
+export interface Comparison {
+  readonly scenario: string
+  readonly nameA: string
+  readonly nameB: string
+  readonly pairCount: number
+  readonly medianMsA: number
+  readonly medianMsB: number
+  /** Median over the pairs of what B took divided by what A took: above 1, A is faster. */
+  readonly ratio: number
+  readonly ratioP10: number
+  readonly ratioP90: number
+  /** CPU time of B divided by that of A. */
+  readonly cpuRatio: number | null
+}
+
+/** A checkout that can serve, and how to be rid of it. */
+export interface BuiltCheckout {
+  readonly dir: string
+  readonly name: string
+  readonly remove: () => void
+}
+
+/** Builds a revision in a worktree of its own; a directory is taken as it is. */
+export function buildRevision(revision: string): BuiltCheckout {
+  if (existsSync(join(revision, 'bin', 'understudy'))) {
+    return { dir: resolve(revision), name: revision, remove: () => undefined }
+  }
+  const commit = run('git', ['rev-parse', '--short', '--verify', `${revision}^{commit}`], projectDir).trim()
+  const scratchDir = mkdtempSync(join(tmpdir(), 'understudy-compare-'))
+  const dir = join(scratchDir, 'worktree')
+  const remove = (): void => {
+    run('git', ['worktree', 'remove', '--force', dir], projectDir)
+    rmSync(scratchDir, { recursive: true, force: true })
+  }
+  run('git', ['worktree', 'add', '--detach', dir, commit], projectDir)
+  try {
+    // Builds it too: `prepare`.
+    run('npm', ['ci', '--no-audit', '--no-fund'], dir)
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return { dir, name: commit, remove }
+}
+
+export interface CompareOptions {
+  readonly scenario: string
+  readonly shape: WorldShape
+  readonly cycleCount: number
+}
+
+/** A is this working tree, B the other checkout. */
+export async function compareCycles(options: CompareOptions, other: BuiltCheckout): Promise<Comparison> {
+  return withServer({ stageReport: false }, (serverA) =>
+    withServer({ checkoutDir: other.dir, stageReport: false }, (serverB) =>
+      alternate(options, other.name, [serverA, serverB]),
+    ),
+  )
+}
+
+async function alternate(
+  { scenario, shape, cycleCount }: CompareOptions,
+  nameB: string,
+  servers: readonly [ServerUnderTest, ServerUnderTest],
+): Promise<Comparison> {
+  const world = worldCycles(shape)
+  const clients = servers.map((server) => new Client(server))
+  const samplesMs: [number[], number[]] = [[], []]
+  let cpuBeforeMs = servers.map((server) => server.usage().cpuMs)
+  for (let i = 0; i < leadCycleCount + cycleCount; i++) {
+    const cycle = world.next().value
+    if (i === leadCycleCount) cpuBeforeMs = servers.map((server) => server.usage().cpuMs)
+    for (const side of i % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+      const { tookMs } = await postCycle(clients[side] as Client, cycle)
+      if (i >= leadCycleCount) samplesMs[side].push(tookMs)
+    }
+  }
+  // NaN where the system does not tell.
+  const [cpuMsA = NaN, cpuMsB = NaN] = servers.map(
+    (server, side) => (server.usage().cpuMs ?? NaN) - (cpuBeforeMs[side] ?? NaN),
+  )
+  for (const client of clients) client.close()
+  const [a, b] = samplesMs
+  const ratios = b.map((tookMs, i) => tookMs / (a[i] as number)).sort((x, y) => x - y)
+  const at = (part: number): number => ratios[Math.round(part * (ratios.length - 1))] as number
+  return {
+    scenario,
+    nameA: 'this tree',
+    nameB,
+    pairCount: ratios.length,
+    medianMsA: summarize(a).p50,
+    medianMsB: summarize(b).p50,
+    ratio: median(ratios),
+    ratioP10: at(0.1),
+    ratioP90: at(0.9),
+    cpuRatio: cpuMsA > 0 && cpuMsB > 0 ? cpuMsB / cpuMsA : null,
+  }
+}
+
+/** What a program printed. Throws, with the end of what it said, when it fails. */
+function run(program: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    maxBuffer: 64 * 1024 * 1024,
+    // Its postinstall wants to download what the CPU does not need.
+    env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip' },
+  })
+  if (error !== undefined) throw error
+  if (status === 0) return stdout
+  // Compilers complain to the one, npm to the other.
+  const words = `${stdout.slice(-outputTextMax)}\n${stderr.slice(-outputTextMax)}`.trim()
+  throw new Error(`${[program, ...args].join(' ')} failed:\n${words}`)
+}

@@ -1,0 +1,165 @@
+/**
+ * The floor of a cycle, from primitives: what any server must spend on the same bytes. Sampled beside each cycle, so
+ * that both meet the same machine.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { constants, zstdCompress } from 'node:zlib'
+import * as ort from 'onnxruntime-node'
+import { Client, expectStatus } from '../client.js'
+import type { FloorFigures } from '../measurement.js'
+import { forkScript, projectDir } from '../project.js'
+import { median } from '../statistics.js'
+import type { WorldCycle } from '../world.js'
+import { measureWalk } from './walk.js'
+
+const compress = promisify(zstdCompress)
+/** Filled before the clock starts: writing into it allocates nothing on the disk. */
+const fileBytes = 64 * 1024 * 1024
+/** As the service takes where the manifest says nothing. */
+const intraOpThreads = 2
+
+interface Sample {
+  readonly transportMs: number
+  readonly inferMs: number
+  readonly writeMs: number
+}
+
+export class FloorProbe {
+  readonly #scratchDir: string
+  readonly #echo: ChildProcess
+  readonly #client: Client
+  readonly #session: ort.InferenceSession
+  readonly #input: { readonly name: string; readonly featureCount: number }
+  readonly #file: number
+  readonly #samples: Sample[] = []
+  #matrix = new Float32Array(0)
+  #fileAt = 0
+
+  private constructor(
+    scratchDir: string,
+    echo: ChildProcess,
+    port: number,
+    session: ort.InferenceSession,
+    input: { readonly name: string; readonly featureCount: number },
+  ) {
+    this.#scratchDir = scratchDir
+    this.#echo = echo
+    this.#client = new Client({ port, key: 'none' })
+    this.#session = session
+    this.#input = input
+    this.#file = openSync(join(scratchDir, 'floor.bin'), 'w+')
+    const zeros = Buffer.alloc(1024 * 1024)
+    for (let at = 0; at < fileBytes; at += zeros.length) writeSync(this.#file, zeros, 0, zeros.length, at)
+    fdatasyncSync(this.#file)
+  }
+
+  /** `scratchDir` must lie on the disk of the server's data. */
+  static async open(scratchDir: string): Promise<FloorProbe> {
+    const { session, input } = await openActiveModel()
+    const echo = forkScript('floor/echo.ts')
+    const port = await new Promise<number>((resolve, reject) => {
+      echo.once('message', (message) => resolve((message as { port: number }).port))
+      echo.once('exit', () => reject(new Error('the echo ended at its start')))
+    })
+    return new FloorProbe(scratchDir, echo, port, session, input)
+  }
+
+  /** A sample that does not count. */
+  async warmUp(cycle: WorldCycle, response: Buffer): Promise<void> {
+    await this.#take(cycle, response)
+  }
+
+  async sample(cycle: WorldCycle, response: Buffer): Promise<void> {
+    this.#samples.push(await this.#take(cycle, response))
+  }
+
+  /** Sums up; `last` stands for all bodies where On-Demand walks. */
+  async figures(last: WorldCycle, measuredMs: readonly number[]): Promise<FloorFigures> {
+    const of = (name: keyof Sample): number => median(this.#samples.map((sample) => sample[name]))
+    const walk = await measureWalk(last.request, this.#scratchDir)
+    const parts = { transportMs: of('transportMs'), inferMs: of('inferMs'), writeMs: of('writeMs') }
+    const totalMs = parts.transportMs + parts.inferMs + parts.writeMs + walk.ms
+    return {
+      ...parts,
+      walkMs: walk.ms,
+      walkNote: walk.note,
+      totalMs,
+      ratio: median(measuredMs) / totalMs,
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#client.close()
+    this.#echo.disconnect()
+    closeSync(this.#file)
+    await this.#session.release()
+  }
+
+  async #take(cycle: WorldCycle, response: Buffer): Promise<Sample> {
+    const transportMs = await this.#transport(cycle.request, response.length)
+    const inferMs = await this.#infer(cycle.counts.engagement)
+    const kept = await compress(cycle.request, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+    return { transportMs, inferMs, writeMs: this.#write(Buffer.concat([kept, response])) }
+  }
+
+  async #transport(body: Buffer, answerBytes: number): Promise<number> {
+    const headers = { 'x-answer-bytes': String(answerBytes) }
+    const reply = await this.#client.send({ method: 'POST', path: '/', body, headers })
+    const answer = expectStatus(reply, 200, 'the echo')
+    if (answer.length !== answerBytes || Number(reply.headers['x-received-bytes']) !== body.length) {
+      throw new Error('the echo lost bytes')
+    }
+    return reply.tookMs
+  }
+
+  /** Values do not change the time, only their number does. */
+  async #infer(rowCount: number): Promise<number> {
+    const { name, featureCount } = this.#input
+    if (this.#matrix.length !== rowCount * featureCount) {
+      this.#matrix = Float32Array.from({ length: rowCount * featureCount }, (_, i) => ((i * 7919) % 97) / 97)
+    }
+    const input = new ort.Tensor('float32', this.#matrix, [rowCount, featureCount])
+    const startedAt = performance.now()
+    const outputs = await this.#session.run({ [name]: input })
+    const tookMs = performance.now() - startedAt
+    if (Object.values(outputs).some((output) => output.dims[0] !== rowCount)) {
+      throw new Error('the session lost rows')
+    }
+    return tookMs
+  }
+
+  #write(bytes: Uint8Array): number {
+    if (this.#fileAt + bytes.length > fileBytes) this.#fileAt = 0
+    const startedAt = performance.now()
+    writeSync(this.#file, bytes, 0, bytes.length, this.#fileAt)
+    fdatasyncSync(this.#file)
+    const tookMs = performance.now() - startedAt
+    this.#fileAt += bytes.length
+    return tookMs
+  }
+}
+
+/** The model that the service loads, with the options that it gives the session. */
+async function openActiveModel(): Promise<{
+  session: ort.InferenceSession
+  input: { name: string; featureCount: number }
+}> {
+  const modelsDir = join(projectDir, 'models')
+  const modelDir = join(modelsDir, readFileSync(join(modelsDir, 'ACTIVE'), 'utf8').trim())
+  const manifest = JSON.parse(readFileSync(join(modelDir, 'manifest.json'), 'utf8')) as {
+    head: { file: string; input: string }
+    features: string[]
+  }
+  const session = await ort.InferenceSession.create(join(modelDir, manifest.head.file), {
+    executionProviders: ['cpu'],
+    intraOpNumThreads: intraOpThreads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+  })
+  return { session, input: { name: manifest.head.input, featureCount: manifest.features.length } }
+}

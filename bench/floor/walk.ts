@@ -1,0 +1,84 @@
+/**
+ * simdjson's own walk over a body: `walk.cc`, compiled once against the sources in the npm package. Where there is no
+ * compiler, the product's native decoder stands in, which is no floor, and the note says so.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type * as Codec from '../../src/codec/index.js'
+import { builtModule, projectDir } from '../project.js'
+import { median } from '../statistics.js'
+
+export interface WalkFigure {
+  readonly ms: number
+  readonly note: string
+}
+
+const roundCount = 41
+
+/** Median time to visit every value of a body. `scratchDir` takes the body as a file. */
+export async function measureWalk(body: Buffer, scratchDir: string): Promise<WalkFigure> {
+  const program = compileWalk()
+  if (typeof program === 'string') {
+    const file = join(scratchDir, 'body.json')
+    writeFileSync(file, body)
+    const output = execFileSync(program, [file, String(roundCount)], { encoding: 'utf8' })
+    const { ms, values } = JSON.parse(output) as { ms: number; values: number }
+    const wanted = countValues(JSON.parse(body.toString())) - 1
+    if (values !== wanted) throw new Error(`the walk visited ${values} values of ${wanted}`)
+    return { ms, note: 'simdjson On-Demand' }
+  }
+  const { loadCodec } = await builtModule<typeof Codec>('codec/index.js')
+  const { codec } = loadCodec('auto')
+  const rounds: number[] = []
+  for (let round = 0; round < roundCount; round++) {
+    const startedAt = performance.now()
+    const columns = codec.decodeCycle(body)
+    rounds.push(performance.now() - startedAt)
+    columns.release?.()
+  }
+  return { ms: median(rounds), note: `${codec.name} decoder, no floor: ${program.message}` }
+}
+
+/** The value itself and all inside it. */
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce((count: number, inner) => count + countValues(inner), 1)
+}
+
+let compiled: string | Error | undefined
+
+/** Path of the program, or why there is none. */
+function compileWalk(): string | Error {
+  compiled ??= tryCompile()
+  return compiled
+}
+
+function tryCompile(): string | Error {
+  try {
+    const manifest = createRequire(import.meta.url).resolve('simdjson/package.json')
+    const simdjsonDir = join(dirname(manifest), 'simdjson', 'src')
+    const source = join(projectDir, 'bench', 'floor', 'walk.cc')
+    const program = join(projectDir, 'build', 'bench', 'walk')
+    const builtAtMs = statSync(program, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    if (builtAtMs > statSync(source).mtimeMs) return program
+    mkdirSync(dirname(program), { recursive: true })
+    // Two runs at a time build two files, and the last one takes the name.
+    const fresh = `${program}.${process.pid}`
+    execFileSync(
+      process.env.CXX ?? 'g++',
+      // For this machine: without it, On-Demand takes the code that suits any.
+      [
+        ...['-std=c++17', '-O3', '-march=native', `-I${simdjsonDir}`, '-o', fresh],
+        ...[source, join(simdjsonDir, 'simdjson.cpp')],
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+    renameSync(fresh, program)
+    return program
+  } catch (error) {
+    const words = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
+    return new Error(`walk.cc was not built (${words})`)
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Figures for people: one table, the stages of a cycle as bars, and each cycle against its floor.
+ */
+import { stageNames } from '../src/cycle/stage-clock.js'
+import type { Comparison } from './compare.js'
+import type { Measurement } from './measurement.js'
+
+/** Above this, a client is too busy for its figures to be the server's. */
+const clientBusyShareMax = 0.85
+const barWidth = 40
+
+const columns: readonly (readonly [head: string, text: (row: Measurement) => string])[] = [
+  ['scenario', (row) => row.scenario],
+  ['count', (row) => String(row.latencyMs.count)],
+  ['p50 ms', (row) => ms(row.latencyMs.p50)],
+  ['p90', (row) => ms(row.latencyMs.p90)],
+  ['p99', (row) => ms(row.latencyMs.p99)],
+  ['max', (row) => ms(row.latencyMs.max)],
+  ['per s', (row) => number(row.perSecond)],
+  ['MB/s', (row) => number(row.megabytesPerSecond)],
+  ['CPU ms', (row) => (row.serverCpuMsPerRequest === null ? '-' : ms(row.serverCpuMsPerRequest))],
+  ['RSS MiB', (row) => (row.serverRssPeakMib === null ? '-' : row.serverRssPeakMib.toFixed(0))],
+  ['loop p99', (row) => (row.eventLoopDelayP99Ms === null ? '-' : ms(row.eventLoopDelayP99Ms))],
+  ['client', (row) => `${Math.round(row.clientBusyShare * 100)} %`],
+]
+
+/** The table, a line a row, and a warning for each row that the client may have limited. */
+export function measurementTable(rows: readonly Measurement[]): string {
+  const table = [columns.map(([head]) => head), ...rows.map((row) => columns.map(([, text]) => text(row)))]
+  const busy = rows
+    .filter((row) => row.clientBusyShare > clientBusyShareMax)
+    .map(
+      (row) =>
+        `! ${row.scenario}: the client computed ${Math.round(row.clientBusyShare * 100)} % of the time: the server may be faster than this.`,
+    )
+  return [...alignColumns(table), ...busy].join('\n')
+}
+
+export const legend = [
+  'CPU ms: of the server, all threads, per request. RSS: its peak. loop p99: event-loop delay in ms over its whole life.',
+  'client: part of the time in which the client computed; near 100 %, it measured itself.',
+].join('\n')
+
+/** Where the median cycle of a server spends its time; empty for rows without stages. */
+export function stageBars({ scenario, latencyMs, details }: Measurement): string {
+  const { stages } = details
+  if (stages === undefined) return ''
+  const medians = stageNames.flatMap((stage) => {
+    const figures = stages[stage]
+    return figures === undefined ? [] : [{ name: stage, p50: figures.p50, p99: figures.p99 }]
+  })
+  const inside = medians.reduce((total, { p50 }) => total + p50, 0)
+  // What the client sees beyond the stages: the network, and the client's own share.
+  const outside = { name: 'outside', p50: Math.max(0, latencyMs.p50 - inside), p99: null }
+  const whole = inside + outside.p50
+  const lines = [...medians, outside].map(({ name, p50, p99 }) => [
+    name,
+    ms(p50),
+    p99 === null ? '' : `p99 ${ms(p99)}`,
+    `${Math.round((p50 / whole) * 100)} %`,
+    bar(p50 / whole),
+  ])
+  return [`${scenario}: stages of the median cycle, ms`, ...alignColumns(lines, [0, 4])].join('\n')
+}
+
+/** The parts of the floor; empty for rows without one. */
+export function floorLines({ scenario, latencyMs, details }: Measurement): string {
+  const { floor, stages } = details
+  if (floor === undefined) return ''
+  const lines = [
+    `${scenario}: measured ${ms(latencyMs.p50)} / floor ${ms(floor.totalMs)} = ${floor.ratio.toFixed(2)}` +
+      `   transport ${ms(floor.transportMs)} + walk ${ms(floor.walkMs)} (${floor.walkNote})` +
+      ` + infer ${ms(floor.inferMs)} + write ${ms(floor.writeMs)}`,
+  ]
+  if (stages?.decode !== undefined) {
+    // Decoding does all that the walk does, and more.
+    if (stages.decode.p50 < floor.walkMs)
+      lines.push(`! ${scenario}: decode below the walk: the floor is too high`)
+    lines.push(
+      `${' '.repeat(scenario.length)}  decode ${ms(stages.decode.p50)} / walk = ${(stages.decode.p50 / floor.walkMs).toFixed(2)}`,
+    )
+  }
+  return lines.join('\n')
+}
+
+/** Resident memory over the run: flat, or not. */
+export function memoryLine({ scenario, details }: Measurement): string {
+  const { rssMib = [] } = details
+  if (rssMib.length < 2) return ''
+  return `${scenario}: resident MiB over the run: ${rssMib.map((value) => value.toFixed(0)).join(' ')}`
+}
+
+/** Two revisions side by side. */
+export function comparisonTable(rows: readonly Comparison[]): string {
+  const [first] = rows
+  if (first === undefined) return ''
+  return alignColumns([
+    [
+      'scenario',
+      'pairs',
+      `${first.nameA} p50 ms`,
+      `${first.nameB} p50 ms`,
+      'B / A',
+      'p10',
+      'p90',
+      'CPU B / A',
+    ],
+    ...rows.map((row) => [
+      row.scenario,
+      String(row.pairCount),
+      ms(row.medianMsA),
+      ms(row.medianMsB),
+      row.ratio.toFixed(3),
+      row.ratioP10.toFixed(3),
+      row.ratioP90.toFixed(3),
+      row.cpuRatio === null ? '-' : row.cpuRatio.toFixed(2),
+    ]),
+  ]).join('\n')
+}
+
+/** Text columns on the left as listed, all others on the right. */
+export function alignColumns(
+  rows: readonly (readonly string[])[],
+  leftColumns: readonly number[] = [0],
+): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  )
+  return rows.map((row) =>
+    row
+      .map((text, column) => {
+        const width = widths[column] ?? 0
+        return leftColumns.includes(column) ? text.padEnd(width) : text.padStart(width)
+      })
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+/** A bar for a part of the whole, in eighths of a character. */
+export function bar(part: number): string {
+  const eighths = Math.round(Math.max(0, Math.min(1, part)) * barWidth * 8)
+  return ('█'.repeat(Math.floor(eighths / 8)) + ' ▏▎▍▌▋▊▉'.charAt(eighths % 8)).trimEnd()
+}
+
+function ms(value: number): string {
+  if (value >= 100) return value.toFixed(0)
+  return value.toFixed(value >= 10 ? 1 : 2)
+}
+
+function number(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(1)
+}

@@ -1,0 +1,74 @@
+/**
+ * The scenarios by name. The canonical one is `full`: a full pool with a snapshot of every post.
+ */
+import { jsonBodyBytesMax } from '../src/contract/limits.js'
+import type { WorldShape } from './world.js'
+
+export interface CycleScenario {
+  readonly shape: WorldShape
+  /** Cycles that are counted unless told otherwise. */
+  readonly cycleCount: number
+}
+
+export const cycleScenarios = {
+  typical: {
+    shape: { pending: 600, turnover: 8, snapshots: true, bodyChars: 2600 },
+    cycleCount: 200,
+  },
+  max: {
+    shape: { pending: 5000, turnover: 40, snapshots: false, bodyChars: 600 },
+    cycleCount: 100,
+  },
+  full: {
+    shape: { pending: 5000, turnover: 500, snapshots: true, bodyChars: 2600 },
+    cycleCount: 60,
+  },
+  'limit-16MiB': {
+    shape: {
+      pending: 5000,
+      turnover: 500,
+      snapshots: true,
+      bodyChars: 2600,
+      requestBytes: jsonBodyBytesMax - 16,
+    },
+    cycleCount: 25,
+  },
+} as const satisfies Record<string, CycleScenario>
+
+export type CycleScenarioName = keyof typeof cycleScenarios
+
+export const scenarioNames = [
+  ...(Object.keys(cycleScenarios) as CycleScenarioName[]),
+  'replay',
+  'get-scores',
+  'image-put',
+  'health',
+  'mixed',
+  'start-up',
+] as const
+export type ScenarioName = (typeof scenarioNames)[number]
+
+export function isCycleScenario(name: string): name is CycleScenarioName {
+  return Object.hasOwn(cycleScenarios, name)
+}
+
+/** How a scenario runs; a small run of each belongs to the tests. */
+export interface RunSize {
+  /** Cycles that are counted, instead of each scenario's own number. */
+  readonly cycleCount?: number
+  /** Time of the scenarios that have no number of cycles. */
+  readonly seconds: number
+  /** Part of the pending posts of each scenario, 0 to 1. Below 1 a scenario is not what its name says. */
+  readonly scale: number
+}
+
+export function scaledShape(shape: WorldShape, scale: number): WorldShape {
+  if (scale === 1) return shape
+  const { requestBytes, ...rest } = shape
+  return {
+    ...rest,
+    pending: Math.ceil(shape.pending * scale),
+    turnover: Math.ceil(shape.turnover * scale),
+    ...(requestBytes === undefined ? {} : { requestBytes: Math.ceil(requestBytes * scale) }),
+  }
+}

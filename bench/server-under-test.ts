@@ -1,0 +1,165 @@
+/**
+ * A real server in a process of its own, on a directory of its own, and what it used.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { StageName } from '../src/cycle/index.js'
+import { Client, type Address } from './client.js'
+import { freePort, projectDir } from './project.js'
+
+/** What a server writes to `UNDERSTUDY_STAGE_REPORT` at its end: of its whole life, ramp and warm-up included. */
+export interface StageReport {
+  readonly cycles: number
+  readonly stages_ms: Readonly<Partial<Record<StageName, StageFigures>>>
+  readonly event_loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number }
+  readonly cpu_s: { readonly user: number; readonly system: number }
+  readonly rss_peak_bytes: number
+}
+
+interface StageFigures {
+  readonly count: number
+  readonly mean: number
+  readonly p50: number
+  readonly p99: number
+  readonly max: number
+}
+
+/** Resources used so far; null where /proc does not tell. */
+export interface Usage {
+  readonly cpuMs: number | null
+  readonly rssMib: number | null
+  readonly rssPeakMib: number | null
+}
+
+const startMsMax = 60_000
+const stopMsMax = 15_000
+const errorTextMax = 4000
+/** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick. */
+const clockTickMs = 10
+
+export interface ServerOptions {
+  /** A built checkout. Default: this one. */
+  readonly checkoutDir?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Default: true. Older revisions end at variables that they do not know. */
+  readonly stageReport?: boolean
+}
+
+export class ServerUnderTest implements Address {
+  readonly key = 'bench-key-0123456789abcdef'
+  readonly #options: ServerOptions
+  /** Everything of this server lies in here. */
+  readonly scratchDir = mkdtempSync(join(tmpdir(), 'understudy-bench-'))
+  port = 0
+  #child: ChildProcess | null = null
+  #ended: Promise<void> = Promise.resolve()
+  #errorText = ''
+
+  constructor(options: ServerOptions = {}) {
+    this.#options = options
+  }
+
+  /** Starts the process; resolves with the time until it answered. Rejects with its words when it ends first. */
+  async start(): Promise<number> {
+    this.port ||= await freePort()
+    const startedAt = performance.now()
+    const child = spawn(join(this.#options.checkoutDir ?? projectDir, 'bin', 'understudy'), ['serve'], {
+      env: {
+        ...process.env,
+        UNDERSTUDY_HOST: '127.0.0.1',
+        UNDERSTUDY_PORT: String(this.port),
+        UNDERSTUDY_DATA_DIR: join(this.scratchDir, 'data'),
+        UNDERSTUDY_API_KEYS: this.key,
+        UNDERSTUDY_LOG_LEVEL: 'warn',
+        ...(this.#options.stageReport === false ? {} : { UNDERSTUDY_STAGE_REPORT: this.#reportFile }),
+        ...this.#options.env,
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#errorText = (this.#errorText + chunk.toString()).slice(-errorTextMax)
+    })
+    this.#child = child
+    this.#ended = new Promise<void>((resolve) => {
+      child.once('error', () => resolve())
+      child.once('exit', () => resolve())
+    })
+    const client = new Client(this)
+    try {
+      for (;;) {
+        const reply = await client.send({ method: 'GET', path: '/v1/health' }).catch(() => null)
+        if (reply?.status === 200) return performance.now() - startedAt
+        if (child.pid === undefined || child.exitCode !== null)
+          throw new Error(`the server ended at its start: ${this.#errorText}`)
+        if (performance.now() - startedAt > startMsMax) throw new Error('the server does not answer')
+        await sleep(2)
+      }
+    } finally {
+      client.close()
+    }
+  }
+
+  usage(): Usage {
+    try {
+      const proc = `/proc/${String(this.#child?.pid)}`
+      const status = readFileSync(`${proc}/status`, 'utf8')
+      // The second field, the name, may contain spaces; the fields behind it are counted from its bracket.
+      const fields = readFileSync(`${proc}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+      return {
+        cpuMs: (Number(fields[11]) + Number(fields[12])) * clockTickMs,
+        rssMib: mebibytesOf(status, 'VmRSS'),
+        rssPeakMib: mebibytesOf(status, 'VmHWM'),
+      }
+    } catch {
+      return { cpuMs: null, rssMib: null, rssPeakMib: null }
+    }
+  }
+
+  /** Ends the process gracefully and returns its report, null from a server that writes none. */
+  async stop(): Promise<StageReport | null> {
+    const child = this.#child
+    if (child === null) return null
+    this.#child = null
+    const killer = setTimeout(() => child.kill('SIGKILL'), stopMsMax)
+    child.kill('SIGTERM')
+    await this.#ended
+    clearTimeout(killer)
+    try {
+      return JSON.parse(readFileSync(this.#reportFile, 'utf8')) as StageReport
+    } catch {
+      return null
+    }
+  }
+
+  /** Ends the process, if it runs, and removes its directory. */
+  async dispose(): Promise<void> {
+    await this.stop()
+    rmSync(this.scratchDir, { recursive: true, force: true })
+  }
+
+  get #reportFile(): string {
+    return join(this.scratchDir, 'stages.json')
+  }
+}
+
+/** Runs `use` with a fresh server, and removes all trace of it. */
+export async function withServer<Result>(
+  options: ServerOptions,
+  use: (server: ServerUnderTest) => Promise<Result>,
+): Promise<Result> {
+  const server = new ServerUnderTest(options)
+  try {
+    await server.start()
+    return await use(server)
+  } finally {
+    await server.dispose()
+  }
+}
+
+function mebibytesOf(status: string, name: string): number | null {
+  const match = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)
+  return match === null ? null : Number(match[1]) / 1024
+}

@@ -1,0 +1,144 @@
+/**
+ * How fast is what is no new cycle? A replay by POST, stored scores by GET, image uploads, health: by autocannon, each
+ * against a fresh server.
+ */
+import { Client, expectStatus } from './client.js'
+import { fillPool } from './cycles.js'
+import { load, type LoadFigures, type LoadOptions } from './load.js'
+import { measurementOf, type Measurement, type MeasurementDetails } from './measurement.js'
+import { pictureSource } from './pictures.js'
+import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
+import { withServer, type ServerUnderTest } from './server-under-test.js'
+
+/** A full cycle that is stored is sent again: the stored response comes back. */
+export async function measureReplay(size: RunSize): Promise<Measurement> {
+  return withServer({}, async (server) => {
+    const { cycle, response } = await fillPool(server, scaledShape(cycleScenarios.full.shape, size.scale))
+    const request = { method: 'POST', path: '/v1/cycles', body: cycle.request } as const
+    await expectBytes(server, request, response)
+    return measureLoad(
+      'replay',
+      server,
+      {
+        address: server,
+        connectionCount: 2,
+        seconds: size.seconds,
+        request: { ...request, contentType: 'application/json' },
+        expectedStatus: 200,
+        sameLength: true,
+      },
+      { requestBytes: cycle.request.length, responseBytes: response.length },
+    )
+  })
+}
+
+/** The stored response of a full cycle. */
+export async function measureGetScores(size: RunSize): Promise<Measurement> {
+  return withServer({}, async (server) => {
+    const { cycle, response } = await fillPool(server, scaledShape(cycleScenarios.full.shape, size.scale))
+    const request = { method: 'GET', path: `/v1/scores/${cycle.cycleId}` } as const
+    await expectBytes(server, request, response)
+    return measureLoad(
+      'get-scores',
+      server,
+      {
+        address: server,
+        connectionCount: 4,
+        seconds: size.seconds,
+        request,
+        expectedStatus: 200,
+        sameLength: true,
+      },
+      { responseBytes: response.length },
+    )
+  })
+}
+
+/** New images of 1024 pixels and about 200 kB: decoded, normalised and durable before the answer. */
+export async function measureImagePut(size: RunSize): Promise<Measurement> {
+  const picture = await pictureSource()
+  return withServer({}, async (server) => {
+    let number = 0
+    const nextRequest = (): { path: string; body: Buffer } => {
+      number++
+      return { path: `/v1/images/bench/${number}/01`, body: picture(number) }
+    }
+    await expectImageTaken(server, nextRequest())
+    return measureLoad(
+      'image-put',
+      server,
+      {
+        address: server,
+        connectionCount: 2,
+        seconds: size.seconds,
+        request: { method: 'PUT', path: '/', contentType: 'image/jpeg' },
+        nextRequest,
+        expectedStatus: 201,
+      },
+      { requestBytes: picture(1).length },
+    )
+  })
+}
+
+/** Health, with nothing else going on. */
+export async function measureHealth(size: RunSize): Promise<Measurement> {
+  return withServer({}, (server) =>
+    measureLoad(
+      'health',
+      server,
+      {
+        address: server,
+        connectionCount: 10,
+        seconds: size.seconds,
+        request: { method: 'GET', path: '/v1/health' },
+        expectedStatus: 200,
+      },
+      {},
+    ),
+  )
+}
+
+async function measureLoad(
+  scenario: string,
+  server: ServerUnderTest,
+  options: LoadOptions,
+  details: MeasurementDetails,
+): Promise<Measurement> {
+  const before = server.usage()
+  const figures: LoadFigures = await load(options)
+  const after = server.usage()
+  const report = await server.stop()
+  return measurementOf({
+    scenario,
+    samplesMs: figures.samplesMs,
+    busyS: figures.tookS,
+    bytes: figures.bytes + figures.samplesMs.length * (details.requestBytes ?? 0),
+    clientBusyShare: figures.clientBusyShare,
+    before,
+    after,
+    report,
+    details,
+  })
+}
+
+async function expectBytes(
+  server: ServerUnderTest,
+  call: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: Buffer },
+  wanted: Buffer,
+): Promise<void> {
+  const client = new Client(server)
+  const body = expectStatus(await client.send(call), 200, `${call.method} ${call.path}`)
+  client.close()
+  if (!body.equals(wanted)) throw new Error(`${call.method} ${call.path} differs from the first answer`)
+}
+
+async function expectImageTaken(
+  server: ServerUnderTest,
+  image: { readonly path: string; readonly body: Buffer },
+): Promise<void> {
+  const client = new Client(server)
+  const put = { method: 'PUT', ...image, headers: { 'content-type': 'image/jpeg' } } as const
+  expectStatus(await client.send(put), 201, 'a new image')
+  expectStatus(await client.send(put), 200, 'the same image again')
+  client.close()
+}

@@ -1,0 +1,40 @@
+/**
+ * How long after its start does a service with a full pool answer? Started again and again on one directory.
+ */
+import { Client, expectStatus } from './client.js'
+import { fillPool } from './cycles.js'
+import { measurementOf, sequentialS, type Measurement } from './measurement.js'
+import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
+import { withServer } from './server-under-test.js'
+
+const startCount = 7
+
+export async function measureStartUp(size: RunSize): Promise<Measurement> {
+  return withServer({}, async (server) => {
+    const { cycle, response } = await fillPool(server, scaledShape(cycleScenarios.full.shape, size.scale))
+    const samplesMs: number[] = []
+    const rounds = Math.min(startCount, size.cycleCount ?? startCount)
+    for (let round = 0; round < rounds; round++) {
+      await server.stop()
+      samplesMs.push(await server.start())
+    }
+    const client = new Client(server)
+    const stored = await client.send({ method: 'GET', path: `/v1/scores/${cycle.cycleId}` })
+    client.close()
+    if (!expectStatus(stored, 200, 'GET after a restart').equals(response)) {
+      throw new Error('a restart changed a stored response')
+    }
+    const after = server.usage()
+    return measurementOf({
+      scenario: 'start-up',
+      samplesMs,
+      busyS: sequentialS(samplesMs),
+      bytes: 0,
+      clientBusyShare: 0,
+      before: { ...after, cpuMs: null },
+      after,
+      report: await server.stop(),
+      details: { note: 'from the start of the process to the first answer of health' },
+    })
+  })
+}

@@ -1,0 +1,67 @@
+/**
+ * Figures from samples: exact quantiles, no histogram, since a bench has thousands of samples and not millions.
+ */
+
+/** Milliseconds. */
+export interface LatencySummary {
+  readonly count: number
+  readonly min: number
+  readonly mean: number
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+  readonly p999: number
+  readonly max: number
+}
+
+/** Throws when there is nothing to sum up: a bench without a sample has failed. */
+export function summarize(samplesMs: readonly number[]): LatencySummary {
+  if (samplesMs.length === 0) throw new Error('no samples')
+  const sorted = [...samplesMs].sort((a, b) => a - b)
+  const at = (part: number): number => quantileOfSorted(sorted, part)
+  return {
+    count: sorted.length,
+    min: at(0),
+    mean: sum(sorted) / sorted.length,
+    p50: at(0.5),
+    p90: at(0.9),
+    p99: at(0.99),
+    p999: at(0.999),
+    max: at(1),
+  }
+}
+
+export function median(samples: readonly number[]): number {
+  if (samples.length === 0) throw new Error('no samples')
+  return quantileOfSorted(
+    [...samples].sort((a, b) => a - b),
+    0.5,
+  )
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+/** A straight line through points, by least squares; `r2` is the part of the variance that it explains. */
+export interface Line {
+  readonly intercept: number
+  readonly slope: number
+  readonly r2: number
+}
+
+export function fitLine(points: readonly (readonly [x: number, y: number])[]): Line {
+  const meanX = sum(points.map(([x]) => x)) / points.length
+  const meanY = sum(points.map(([, y]) => y)) / points.length
+  const varianceX = sum(points.map(([x]) => (x - meanX) ** 2))
+  const slope = sum(points.map(([x, y]) => (x - meanX) * (y - meanY))) / varianceX
+  const intercept = meanY - slope * meanX
+  const residual = sum(points.map(([x, y]) => (y - intercept - slope * x) ** 2))
+  const variance = sum(points.map(([, y]) => (y - meanY) ** 2))
+  return { intercept, slope, r2: variance === 0 ? 1 : 1 - residual / variance }
+}
+
+/** The nearest sample at or above the wanted rank: a value that was really measured. */
+function quantileOfSorted(sorted: readonly number[], part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(part * sorted.length) - 1))] as number
+}
