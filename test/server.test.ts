@@ -313,6 +313,17 @@ test('HEAD gives the headers of GET, and the connection goes on', async () => {
   expect([...received.matchAll(/Content-Length: \d+/g)]).toHaveLength(3)
 })
 
+test('the time of each stage of a cycle is told to those who ask', async () => {
+  const server = await started()
+  const post = (path: string, headers: Record<string, string>, index: number) =>
+    server.call({ method: 'POST', path, headers, body: JSON.stringify(cycleBody(index)) })
+  const stages = /^receive;dur=[\d.]+, decode;dur=[\d.]+, wait;dur=[\d.]+, plan;dur=[\d.]+/
+  expect((await post('/v1/cycles?timing', {}, 0)).headers['server-timing']).toMatch(stages)
+  expect((await post('/v1/cycles?a=b&timing=1', {}, 1)).headers['server-timing']).toMatch(stages)
+  expect((await post('/v1/cycles', { 'X-Timing': '1' }, 2)).headers['server-timing']).toMatch(stages)
+  expect((await post('/v1/cycles?nottiming', {}, 3)).headers['server-timing']).toBeUndefined()
+})
+
 test('the log has one line a request, and neither bodies nor keys', async () => {
   const server = await started()
   await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1, { title: '비밀 제목' })] }))

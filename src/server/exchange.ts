@@ -7,6 +7,7 @@ import { ServiceError } from '../contract/index.js'
 import type { StageClock } from '../cycle/index.js'
 import type { BodyHold } from './body-budget.js'
 import { GrowingBody } from './growing-body.js'
+import type { SpareBuffers } from './spare-buffers.js'
 
 export interface Answer {
   readonly status: number
@@ -71,7 +72,7 @@ export class Exchange {
     this.method = request.getMethod().toUpperCase()
     this.path = request.getUrl()
     this.receivedAtMs = receivedAtMs
-    this.wantsTiming = request.getQuery('timing') !== undefined || request.getHeader('x-timing') !== ''
+    this.wantsTiming = /(^|&)timing(=|&|$)/.test(request.getQuery()) || request.getHeader('x-timing') !== ''
     this.headers = {
       authorization: request.getHeader('authorization'),
       contentType: request.getHeader('content-type'),
@@ -96,14 +97,15 @@ export class Exchange {
 
   /**
    * The whole body, at most `bytesMax` of it. Must be called in the turn in which the exchange was made. Rejects with
+   * Large ones stand in a buffer of `spare`, to be given back. Rejects with
    * `too_large` past the bound, with `unavailable` past the budget of all bodies, and with `error` of `refuseBody`.
    */
-  readBody(bytesMax: number, timeMsMax: number): Promise<Uint8Array> {
+  readBody(bytesMax: number, timeMsMax: number, spare: SpareBuffers | null = null): Promise<Uint8Array> {
     const declared = Number(this.headers.contentLength)
     if (declared > bytesMax) return Promise.reject(tooLarge(bytesMax))
     return new Promise((resolve, reject) => {
       // Let go of at the end: the socket keeps the listener until the answer is out.
-      let body: GrowingBody | null = new GrowingBody(declared > 0 ? declared : bytesMax)
+      let body: GrowingBody | null = new GrowingBody(declared > 0 ? declared : bytesMax, spare)
       const timer = setTimeout(() => {
         stop()
         this.abort()

@@ -6,6 +6,7 @@ import { gunzip } from 'node:zlib'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import type { RequestBody } from '../cycle/index.js'
 import type { Exchange } from './exchange.js'
+import type { SpareBuffers } from './spare-buffers.js'
 import { Turns } from './turns.js'
 
 const decompress = promisify(gunzip)
@@ -20,8 +21,9 @@ export async function readJsonBody(
   exchange: Exchange,
   gzip: boolean,
   timeMsMax: number,
+  spare: SpareBuffers | null = null,
 ): Promise<RequestBody> {
-  const bytes = await exchange.readBody(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax)
+  const bytes = await exchange.readBody(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, spare)
   if (!gzip) return { json: bytes, gzip: null }
   const json = await gunzipTurns.run(() => gunzipBody(bytes))
   const refusal = exchange.bodyHold.add(json.length)

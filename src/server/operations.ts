@@ -26,6 +26,7 @@ import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { LoggedStages } from './logged-stages.js'
 import { refuseWrites } from './refuse-writes.js'
 import type { Operation } from './routes.js'
+import { SpareBuffers } from './spare-buffers.js'
 
 export interface OperationParts {
   readonly cycles: CycleService
@@ -48,9 +49,11 @@ export const operations: Readonly<Record<Operation, Handler>> = {
   postCycle: async (exchange, _parameters, { cycles, bodyReadMsMax, log }) => {
     const stages = new LoggedStages(exchange.startedAt, log)
     exchange.stages = stages
-    const body = await readJson(exchange, bodyReadMsMax)
+    const body = await readJson(exchange, bodyReadMsMax, spareBodies)
     stages.lap('receive')
-    const response = await cycles.submit(body, exchange.receivedAtMs, stages)
+    const response = await cycles
+      .submit(body, exchange.receivedAtMs, stages)
+      .finally(() => spareBodies.give(body.gzip ?? body.json))
     const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
     return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
   },
@@ -125,9 +128,16 @@ export const operations: Readonly<Record<Operation, Handler>> = {
 /** Headers of every answer with a JSON body. */
 export const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8' } as const
 
-function readJson(exchange: Exchange, timeMsMax: number): ReturnType<typeof readJsonBody> {
+/** Bodies of cycles come in one after the other, as large as the ones before. */
+const spareBodies = new SpareBuffers()
+
+function readJson(
+  exchange: Exchange,
+  timeMsMax: number,
+  spare: SpareBuffers | null = null,
+): ReturnType<typeof readJsonBody> {
   const { contentType, contentEncoding } = exchange.headers
-  return readJsonBody(exchange, checkJsonHeaders(contentType, contentEncoding), timeMsMax)
+  return readJsonBody(exchange, checkJsonHeaders(contentType, contentEncoding), timeMsMax, spare)
 }
 
 function json(status: number, value: unknown): Answer {
