@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { CycleResponse } from '../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from './helpers/bodies.js'
-import { executable, freePort, projectDir } from './helpers/server-process.js'
+import { executable, freePort, projectDir, ServerProcess } from './helpers/server-process.js'
 import { picture, scratchDir, started } from './helpers/servers.js'
 
 const outcome = {
@@ -182,6 +182,18 @@ describe('SIGTERM', () => {
     expect(server.log).toContain('"msg":"stopped"')
     socket.destroy()
   })
+})
+
+test('SIGTERM during the start ends the server with 0', async () => {
+  const server = new ServerProcess()
+  try {
+    const starting = server.start().catch(() => null)
+    while (!server.log.includes('"msg"')) await new Promise((resolve) => setImmediate(resolve))
+    expect(await server.kill('SIGTERM')).toBe(0)
+    await starting
+  } finally {
+    await server.dispose()
+  }
 })
 
 describe('a start', () => {

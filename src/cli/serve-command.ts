@@ -27,11 +27,11 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const settings = withKey(effective.settings, remark)
   // Loaded late, so that a bad setting is told at once and other commands do without sockets and storage.
   const { startServer } = await import('../server/index.js')
+  // Listened for from here on: a signal during the start is heard when the start is done.
+  const signal = stopSignal()
+  void signal.then(() => setTimeout(overdue, settings.shutdownMsMax + shutdownGraceMs, remark).unref())
   const server = await startServer(settings)
-  void stopSignal().then(async () => {
-    setTimeout(overdue, settings.shutdownMsMax + shutdownGraceMs, remark).unref()
-    await server.stop()
-  })
+  void signal.then(() => server.stop())
   await server.stopped
 }
 

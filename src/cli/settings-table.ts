@@ -40,6 +40,9 @@ const logLevels = [
 export const apiKeyForm = /^[\x21-\x2b\x2d-\x7e]{8,256}$/
 export const apiKeyRule = 'at least 8 visible ASCII characters without white space or commas'
 
+/** Names that ONNX Runtime's binding for Node knows; which of them a machine has shows at the start. */
+const providers = ['cpu', 'cuda', 'tensorrt', 'coreml', 'dml', 'webgpu', 'qnn', 'openvino']
+
 const mebibyte = 1024 * 1024
 // A cycle as gzip of 17 MiB and its 16 MiB unpacked must fit.
 const bodiesBytesMin = 40 * mebibyte
@@ -128,7 +131,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
   },
   executionProviders: {
     word: 'execution-providers',
-    kind: listOf('words out of cpu, cuda', /^(cpu|cuda)$/),
+    kind: listOf(`words out of ${providers.join(', ')}`, new RegExp(`^(${providers.join('|')})$`)),
     fallback: () => ['cpu'],
     description: 'Execution providers of ONNX Runtime in order of preference; in the file a JSON array.',
   },
