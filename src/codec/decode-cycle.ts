@@ -9,6 +9,7 @@ import {
   cycleShape,
   engagementStatusCodes,
   galleryTypeCodes,
+  GalleryTable,
   parseInstant,
   removalReasonCodes,
   rowShape,
@@ -62,20 +63,6 @@ function columnsOf(request: CycleRequest, slices: RowSlices): CycleColumns {
 
 const knownMembers = new Set(cycleShape.members.map((member) => member.name))
 const rowLists = ['candidates', 'engagement', 'candidate_scores', 'removals'] as const
-
-/** Gallery ids in order of first appearance, each with its code. */
-class GalleryTable {
-  readonly ids: string[] = []
-  readonly #codes = new Map<string, number>()
-
-  code(id: string): number {
-    const known = this.#codes.get(id)
-    if (known !== undefined) return known
-    this.ids.push(id)
-    this.#codes.set(id, this.ids.length - 1)
-    return this.ids.length - 1
-  }
-}
 
 function keyColumns(
   rows: readonly { gall_id: string; post_no: number }[],

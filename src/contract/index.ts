@@ -4,6 +4,7 @@
  */
 export * from './columns.js'
 export * from './errors.js'
+export * from './gallery-table.js'
 export * from './limits.js'
 export * from './problems.js'
 export * from './shape.js'

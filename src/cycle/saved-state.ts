@@ -6,7 +6,7 @@
  *   pool     of every pending post: where it entered (position, row), its readings and its snapshot
  */
 import { packTable, unpackTable, type NumberColumn, type PackedTable } from '../codec/index.js'
-import type { CycleColumns } from '../contract/index.js'
+import { GalleryTable, type CycleColumns } from '../contract/index.js'
 import {
   emptyPool,
   indexKeys,
@@ -48,7 +48,7 @@ export function loadPool(store: Store): Pool {
   const enteredRow = next()
   const group = <Name extends string>(names: readonly Name[]): Record<Name, Float64Array> =>
     Object.fromEntries(names.map((name) => [name, next()])) as Record<Name, Float64Array>
-  const galleries = new Galleries()
+  const galleries = new GalleryTable()
   const entered = gatherEntered(store, galleries, enteredPosition, enteredRow)
   const state: PoolState = {
     ...emptyPool,
@@ -134,28 +134,15 @@ function rowsOf(column: NumberColumn, rows: Uint32Array): Float64Array {
 
 /** Each id once, and the code of each row. */
 function codesOf(gallIds: readonly string[]): { ids: readonly string[]; codes: Uint32Array } {
-  const galleries = new Galleries()
+  const galleries = new GalleryTable()
   const codes = Uint32Array.from(gallIds, (id) => galleries.code(id))
   return { ids: galleries.ids, codes }
-}
-
-/** Gallery ids in order of appearance, each with its code. */
-class Galleries {
-  readonly ids: string[] = []
-  readonly #codes = new Map<string, number>()
-
-  code(id: string): number {
-    const known = this.#codes.get(id)
-    if (known !== undefined) return known
-    this.#codes.set(id, this.ids.length)
-    return this.ids.push(id) - 1
-  }
 }
 
 /** Columns of the pending posts, each taken from the record of the cycle with which it entered. */
 function gatherEntered(
   store: Store,
-  galleries: Galleries,
+  galleries: GalleryTable,
   positions: Float64Array,
   rows: Float64Array,
 ): Pick<PoolState, 'gallery' | 'postNo' | 'posts'> {
