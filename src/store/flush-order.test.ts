@@ -47,9 +47,12 @@ test.skipIf(impossible)(
         { env: { ...process.env, LD_PRELOAD: library }, encoding: 'utf8' },
       )
       const seen = JSON.parse(output) as { reads: number; early: number; after: boolean }
-      expect(seen).toMatchObject({ early: 0, after: true })
+      expect(seen.after).toBe(true)
       // The write was slow enough to be watched.
-      expect(seen.reads).toBeGreaterThan(10)
+      expect(seen.reads).toBeGreaterThan(1000)
+      // A record that shows before its flush shows for all of the flush. One that shows after it may be seen for a turn
+      // or two of the event loop before the promise hears of it.
+      expect(seen.early).toBeLessThan(seen.reads / 100)
     } finally {
       rmSync(dir, { recursive: true, force: true })
     }
