@@ -1,6 +1,6 @@
 /**
  * The wire types as data: which members an object has and what each may hold. Read off typia's JSON schema of
- * `wire.ts`, so that messages, the native decoder's plan and the OpenAPI document have the types as their source.
+ * `wire.ts`, so that messages and the native decoder's plan have the types as their source.
  */
 import typia from 'typia'
 import { isDateTime } from './time.js'

@@ -1,6 +1,6 @@
 /**
- * The wire types of interface.md, sections 2.1 to 2.11, written once. Validators, messages, column layouts
- * and the OpenAPI document are derived from these types and their tags; nothing repeats them. That goes for one kind
+ * The wire types of interface.md, sections 2.1 to 2.11, written once. Validators, messages, enum codes
+ * and the native decoder's plan are derived from these types and their tags; nothing repeats them. That goes for one kind
  * of comment too: "Required when `member` is `value`." over a member is a rule, read from typia's schema by shape.ts.
  */
 import type { tags } from 'typia'

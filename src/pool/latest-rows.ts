@@ -2,8 +2,7 @@
  * Of several rows for one post, the one that counts: the latest, the last one on a tie (decisions.md 15).
  */
 import type { KeyColumns } from '../contract/index.js'
-import type { KeyIndex } from './key-index.js'
-import { KeyIndex as Index } from './key-index.js'
+import { KeyIndex } from './key-index.js'
 import type { PostWarning } from './warnings.js'
 
 export interface LatestRows {
@@ -29,7 +28,7 @@ export function latestRows(
   duplicates: PostWarning,
 ): LatestRows {
   const rowOfSlot = new Int32Array(slotCount).fill(-1)
-  const others = new Index(8)
+  const others = new KeyIndex(8)
   const otherRows: number[] = []
   for (let row = 0; row < rows.count; row++) {
     const request = rows.gallery[row] as number

@@ -1,7 +1,7 @@
 /**
  * Where features find their inputs: a column of `ScoringInputs` and the index that leads from a row into it.
  */
-import type { CounterName, SnapshotName, TextMeasureName } from '../../contract/index.js'
+import type { CounterName, TextMeasureName } from '../../contract/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
 
 /** Numbers of a column; NaN where one is missing. */
@@ -40,10 +40,6 @@ export function titleMeasure(name: TextMeasureName): Column {
 
 export function bodyMeasure(name: TextMeasureName): Column {
   return { by: 'slots', values: (inputs) => inputs.posts.body[name] }
-}
-
-export function snapshotCounter(name: SnapshotName): Column {
-  return { by: 'slots', values: (inputs) => inputs.snapshot[name] }
 }
 
 export const observedAt: Column = { by: 'readings', values: (inputs) => inputs.engagement.observedAtMs }
