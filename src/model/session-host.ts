@@ -54,11 +54,17 @@ export class SessionHost {
     return this.#provider
   }
 
-  /** See `SessionWorker.run`; calls take turns. Rejects with a `ModelError` while there is no worker. */
+  /**
+   * See `SessionWorker.run`; calls take turns. Rejects with a `ModelError` while there is no worker. When it returns
+   * and no batch was before it, the thread is at work already: the caller can use the time.
+   */
   async run(count: number, fill: (matrix: Float32Array) => void): Promise<Float32Array[]> {
     if (this.#batchesWaiting >= batchesWaitingMax) throw new ModelError('too many batches wait for the model')
+    const batch =
+      this.#batchesWaiting === 0
+        ? this.#runNow(count, fill)
+        : this.#lastBatch.then(() => this.#runNow(count, fill))
     this.#batchesWaiting++
-    const batch = this.#lastBatch.then(() => this.#runNow(count, fill))
     this.#lastBatch = batch.catch(() => undefined)
     try {
       return await batch
