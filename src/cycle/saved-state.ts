@@ -102,15 +102,15 @@ function savePool(state: PoolState): Uint8Array {
 function saveEntered({ candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array | null {
   const rows = entries.enteredRows
   if (rows.length === 0) return null
-  const { ids, codes } = codesOf(entries.entered.gallIds)
+  const { galleries, gallery } = entries.entered
   const columns: NumberColumn[] = [
     candidates.postNo,
     candidates.rowStart,
     candidates.rowEnd,
     ...listPostColumns(candidates),
   ]
-  return packTable({ layout, galleries: ids }, rows.length, [
-    codes,
+  return packTable({ layout, galleries }, rows.length, [
+    gallery,
     ...columns.map((column) => rowsOf(column, rows)),
   ])
 }
@@ -118,10 +118,10 @@ function saveEntered({ candidates }: CycleColumns, { entries }: CyclePlan): Uint
 function saveLeft({ removals }: CycleColumns, { entries, leftAtMs }: CyclePlan): Uint8Array | null {
   const rows = entries.leftRows
   if (rows.length === 0) return null
-  const { ids, codes } = codesOf(entries.left.gallIds)
+  const { galleries, gallery } = entries.left
   const columns: NumberColumn[] = [removals.postNo, removals.reason, removals.tier, removals.decidedAtMs]
-  return packTable({ layout, galleries: ids, leftAtMs }, rows.length, [
-    codes,
+  return packTable({ layout, galleries, leftAtMs }, rows.length, [
+    gallery,
     ...columns.map((column) => rowsOf(column, rows)),
   ])
 }
@@ -130,13 +130,6 @@ function rowsOf(column: NumberColumn, rows: Uint32Array): Float64Array {
   const selected = new Float64Array(rows.length)
   for (let i = 0; i < rows.length; i++) selected[i] = column[rows[i] as number] as number
   return selected
-}
-
-/** Each id once, and the code of each row. */
-function codesOf(gallIds: readonly string[]): { ids: readonly string[]; codes: Uint32Array } {
-  const galleries = new GalleryTable()
-  const codes = Uint32Array.from(gallIds, (id) => galleries.code(id))
-  return { ids: galleries.ids, codes }
 }
 
 /** Columns of the pending posts, each taken from the record of the cycle with which it entered. */
@@ -188,13 +181,12 @@ function loadTombstones(store: Store, state: PoolState): Tombstones {
     const { columns, header } = open(packed, 'left')
     const leftAtMs = header.leftAtMs ?? fail(`the departures of cycle ${position} have no time`)
     if (leftAtMs < state.newestCycleMs - tombstoneAgeMsMax) break
-    const ids = header.galleries ?? []
-    const gallIds = Array.from(columns[0] ?? [], (code) => ids[code] as string)
-    batches.push({ keys: { gallIds, postNo: [...(columns[1] ?? [])] }, leftAtMs })
+    const gallery = Uint32Array.from(columns[0] ?? [])
+    const postNo = columns[1] ?? new Float64Array(0)
+    batches.push({ keys: { galleries: header.galleries ?? [], gallery, postNo }, leftAtMs })
   }
   const tombstones = new Tombstones()
   for (const { keys, leftAtMs } of batches.reverse()) tombstones.bury(keys, leftAtMs)
-  const gallIds = Array.from(state.gallery, (code) => state.galleries[code] as string)
-  tombstones.revive({ gallIds, postNo: [...state.postNo] })
+  tombstones.revive(state)
   return tombstones
 }

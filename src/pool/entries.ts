@@ -1,18 +1,21 @@
 /**
  * Who enters and who leaves with a cycle: candidates first, then removals (decisions.md 13 and 14).
  */
-import type { CycleColumns } from '../contract/index.js'
-import { listPostColumns } from './columns.js'
-import { KeyIndex } from './key-index.js'
-import type { PoolState } from './state.js'
+import type { CycleColumns, KeyColumns } from '../contract/index.js'
+import { planCandidates } from './candidates.js'
+import type { ColumnMemory } from './column-memory.js'
+import type { KeyIndex } from './key-index.js'
+import { findSlot, type PoolState } from './state.js'
+import { source, Stretches } from './stretches.js'
 import type { KeyList } from './tombstones.js'
 import { PostWarning } from './warnings.js'
 
 export interface Entries {
+  /** The next pool: slots of this one that stay (the first source), then candidate rows that enter (the second). */
+  readonly moved: Stretches
+  readonly keptCount: number
   /** Candidate rows that enter and stay, in order. */
   readonly enteredRows: Uint32Array
-  /** Slots of the pool that stay, in order. */
-  readonly keptSlots: Uint32Array
   /** Removal rows that took effect: of pending posts, and of posts that entered with this very call. */
   readonly leftRows: Uint32Array
   /** Keys of the posts that left; and of all that entered, to take their tombstones away. */
@@ -22,114 +25,102 @@ export interface Entries {
 }
 
 /** `codes`: gallery codes of the pool for the codes of the request. */
-export function planEntries(pool: PoolState, cycle: CycleColumns, codes: Uint32Array): Entries {
-  const candidates = planCandidates(pool, cycle, codes)
-  const removals = planRemovals(pool, cycle, codes, candidates.index)
-  const keptSlots = new Uint32Array(pool.count - removals.slotCount)
-  let kept = 0
-  for (let slot = 0; slot < pool.count; slot++) if (removals.slotLeft[slot] === 0) keptSlots[kept++] = slot
-  const entered = candidates.rows.filter((row) => removals.candidateLeft[row] === 0)
+export function planEntries(
+  pool: PoolState,
+  cycle: CycleColumns,
+  codes: Uint32Array,
+  memory: ColumnMemory,
+): Entries {
+  const candidates = planCandidates(pool, cycle, codes, memory)
+  const removals = planRemovals(pool, cycle, codes, candidates.index, memory)
+  const enteredRows = unmarked(candidates.rows, removals.candidateLeft)
+  const moved = new Stretches()
+  addUnmarked(moved, removals.slotLeft)
+  const keptCount = moved.count
+  for (let i = 0; i < enteredRows.length; i++) moved.add(source.second, enteredRows[i] as number, 1)
   return {
-    enteredRows: Uint32Array.from(entered),
-    keptSlots,
-    leftRows: Uint32Array.from(removals.rows),
+    moved,
+    keptCount,
+    enteredRows,
+    leftRows: removals.rows,
     left: keysOf(cycle, cycle.removals, removals.rows),
-    entered: keysOf(cycle, cycle.candidates, entered),
+    entered: keysOf(cycle, cycle.candidates, enteredRows),
     warnings: [...candidates.differing.lines(), ...removals.notPending.lines()],
   }
 }
 
-interface CandidatePlan {
-  readonly rows: number[]
-  /** Keys of the rows above, each with its candidate row. */
-  readonly index: KeyIndex
-  readonly differing: PostWarning
-}
-
-function planCandidates(pool: PoolState, cycle: CycleColumns, codes: Uint32Array): CandidatePlan {
-  const { candidates } = cycle
-  const rows: number[] = []
-  const index = new KeyIndex(candidates.count)
-  const differing = new PostWarning('candidate sent again with another record, the first one stays')
-  const pending = listPostColumns(pool.posts)
-  const sent = listPostColumns(candidates)
-  for (let row = 0; row < candidates.count; row++) {
-    const gallery = codes[candidates.gallery[row] as number] as number
-    const postNo = candidates.postNo[row] as number
-    const slot = pool.index.find(gallery, postNo)
-    const first = slot < 0 ? index.find(gallery, postNo) : -1
-    if (slot < 0 && first < 0) {
-      rows.push(row)
-      index.set(gallery, postNo, row)
-    } else if (slot >= 0 ? !sameRow(pending, slot, sent, row) : !sameRow(sent, first, sent, row)) {
-      differing.add(galleryOf(cycle, candidates, row), postNo)
-    }
-  }
-  return { rows, index, differing }
-}
-
-function sameRow(
-  a: ReturnType<typeof listPostColumns>,
-  rowA: number,
-  b: ReturnType<typeof listPostColumns>,
-  rowB: number,
-): boolean {
-  return a.every((column, i) => {
-    const [x, y] = [column[rowA] as number, b[i]?.[rowB] as number]
-    return x === y || (x !== x && y !== y)
-  })
-}
-
 interface RemovalPlan {
   /** Removal rows that take effect. */
-  readonly rows: number[]
+  readonly rows: Uint32Array
+  /** 1 for slots, and for candidate rows, that leave. */
   readonly slotLeft: Uint8Array
-  readonly slotCount: number
   readonly candidateLeft: Uint8Array
   readonly notPending: PostWarning
 }
 
+/** `entering`: candidates, of which those that are pending are found in the pool first. */
 function planRemovals(
   pool: PoolState,
   cycle: CycleColumns,
   codes: Uint32Array,
   entering: KeyIndex,
+  memory: ColumnMemory,
 ): RemovalPlan {
-  const { removals } = cycle
-  const rows: number[] = []
-  const slotLeft = new Uint8Array(pool.count)
-  const candidateLeft = new Uint8Array(cycle.candidates.count)
+  const { count, gallery, postNo } = cycle.removals
+  const rows = memory.uint32(count)
+  const slotLeft = memory.uint8(pool.count).fill(0)
+  const candidateLeft = memory.uint8(cycle.candidates.count).fill(0)
   const notPending = new PostWarning('removal of a post that is not pending')
-  let slotCount = 0
-  for (let row = 0; row < removals.count; row++) {
-    const gallery = codes[removals.gallery[row] as number] as number
-    const postNo = removals.postNo[row] as number
-    const slot = pool.index.find(gallery, postNo)
-    const candidate = slot < 0 ? entering.find(gallery, postNo) : -1
+  let leaving = 0
+  let guess = 0
+  for (let row = 0; row < count; row++) {
+    const request = gallery[row] as number
+    const slot = findSlot(pool, codes[request] as number, postNo[row] as number, guess)
+    guess = slot + 1
+    const at = slot >= 0 ? slot : entering.find(request, postNo[row] as number)
     const left = slot >= 0 ? slotLeft : candidateLeft
-    const at = slot >= 0 ? slot : candidate
     if (at < 0 || left[at] === 1) {
-      notPending.add(galleryOf(cycle, removals, row), postNo)
+      notPending.add(galleryOf(cycle, cycle.removals, row), postNo[row] as number)
       continue
     }
     left[at] = 1
-    if (slot >= 0) slotCount++
-    rows.push(row)
+    rows[leaving++] = row
   }
-  return { rows, slotLeft, slotCount, candidateLeft, notPending }
+  return { rows: rows.subarray(0, leaving), slotLeft, candidateLeft, notPending }
 }
 
-function galleryOf(cycle: CycleColumns, keys: { readonly gallery: Uint32Array }, row: number): string {
+/** Takes the rows that have a mark out of `rows`, in place. */
+function unmarked(rows: Uint32Array, marks: Uint8Array): Uint32Array {
+  let count = 0
+  for (let i = 0; i < rows.length; i++) if (marks[rows[i] as number] === 0) rows[count++] = rows[i] as number
+  return rows.subarray(0, count)
+}
+
+/** Appends the slots that have no mark, run by run. */
+function addUnmarked(stretches: Stretches, marks: Uint8Array): void {
+  for (let slot = 0; slot < marks.length; slot++) {
+    const start = slot
+    while (slot < marks.length && marks[slot] === 0) slot++
+    stretches.add(source.first, start, slot - start)
+  }
+}
+
+function galleryOf(cycle: CycleColumns, keys: KeyColumns, row: number): string {
   return cycle.galleries[keys.gallery[row] as number] as string
 }
 
-function keysOf(
-  cycle: CycleColumns,
-  keys: { readonly gallery: Uint32Array; readonly postNo: Float64Array },
-  rows: readonly number[],
-): KeyList {
-  return {
-    gallIds: rows.map((row) => galleryOf(cycle, keys, row)),
-    postNo: rows.map((row) => keys.postNo[row] as number),
+/** Keys of `rows`, in memory of their own: tombstones outlive the cycle. Other galleries of the request do not. */
+function keysOf(cycle: CycleColumns, keys: KeyColumns, rows: Uint32Array): KeyList {
+  const galleries: string[] = []
+  const codes = new Int32Array(cycle.galleries.length).fill(-1)
+  const gallery = new Uint32Array(rows.length)
+  const postNo = new Float64Array(rows.length)
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i] as number
+    const request = keys.gallery[row] as number
+    if (codes[request] === -1) codes[request] = galleries.push(cycle.galleries[request] as string) - 1
+    gallery[i] = codes[request] as number
+    postNo[i] = keys.postNo[row] as number
   }
+  return { galleries, gallery, postNo }
 }

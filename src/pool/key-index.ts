@@ -1,70 +1,78 @@
 /**
- * Index from a post's key to a row number: open addressing over typed arrays, no object a key.
+ * Index from a post's key to a row number: open addressing over one array of rows. The keys themselves stay in the
+ * columns that they come from.
  *
  *   hash(gallery, post_no) → cell → cell + 1 → …   a cell is free while its row is -1
  */
-
 import type { ColumnMemory } from './column-memory.js'
 
 const free = -1
 const loadMax = 0.5
+const cellsMin = 8
 
 export class KeyIndex {
-  #gallery: Uint32Array
-  #postNo: Float64Array
-  #row: Int32Array
-  #mask: number
-  #count = 0
+  readonly #gallery: Uint32Array
+  readonly #postNo: Float64Array
+  readonly #rows: Int32Array
+  readonly #mask: number
 
-  /** Room for `capacity` keys; grows by itself past that. */
-  constructor(capacity: number, memory?: ColumnMemory) {
-    const cells = 2 ** Math.ceil(Math.log2(Math.max(8, capacity / loadMax)))
-    this.#gallery = memory?.uint32(cells) ?? new Uint32Array(cells)
-    this.#postNo = memory?.float64(cells) ?? new Float64Array(cells)
-    this.#row = (memory?.int32(cells) ?? new Int32Array(cells)).fill(free)
+  /** For rows of the columns `gallery` and `postNo`: at most `capacity` of them, none to begin with. */
+  constructor(gallery: Uint32Array, postNo: Float64Array, capacity: number, memory?: ColumnMemory) {
+    const cells = cellsMin << (32 - Math.clz32(capacity / loadMax / cellsMin))
+    this.#gallery = gallery
+    this.#postNo = postNo
+    this.#rows = (memory?.int32(cells) ?? new Int32Array(cells)).fill(free)
     this.#mask = cells - 1
-  }
-
-  get count(): number {
-    return this.#count
   }
 
   /** The row of a key, or -1. */
   find(gallery: number, postNo: number): number {
-    return this.#row[this.#cell(gallery, postNo)] as number
-  }
-
-  /** Adds a key or gives it another row. */
-  set(gallery: number, postNo: number, row: number): void {
-    const cell = this.#cell(gallery, postNo)
-    if (this.#row[cell] === free) {
-      this.#count++
-      this.#gallery[cell] = gallery
-      this.#postNo[cell] = postNo
-    }
-    this.#row[cell] = row
-    if (this.#count > (this.#mask + 1) * loadMax) this.#grow()
-  }
-
-  #cell(gallery: number, postNo: number): number {
     let cell = hashKey(gallery, postNo) & this.#mask
-    while (this.#row[cell] !== free && (this.#gallery[cell] !== gallery || this.#postNo[cell] !== postNo)) {
+    for (;;) {
+      const row = this.#rows[cell] as number
+      if (row === free || (this.#postNo[row] === postNo && this.#gallery[row] === gallery)) return row
       cell = (cell + 1) & this.#mask
     }
-    return cell
   }
 
-  #grow(): void {
-    const bigger = new KeyIndex((this.#mask + 1) * loadMax * 2)
-    for (let cell = 0; cell <= this.#mask; cell++) {
-      const row = this.#row[cell] as number
-      if (row !== free) bigger.set(this.#gallery[cell] as number, this.#postNo[cell] as number, row)
-    }
-    this.#gallery = bigger.#gallery
-    this.#postNo = bigger.#postNo
-    this.#row = bigger.#row
-    this.#mask = bigger.#mask
+  /** Adds a row whose key is not there yet. */
+  add(row: number): void {
+    let cell = hashKey(this.#gallery[row] as number, this.#postNo[row] as number) & this.#mask
+    while (this.#rows[cell] !== free) cell = (cell + 1) & this.#mask
+    this.#rows[cell] = row
   }
+}
+
+/** The slots of a pool by their keys. Made when the first slot is asked for: most cycles come in the order of the slots. */
+export class SlotIndex {
+  readonly #gallery: Uint32Array
+  readonly #postNo: Float64Array
+  readonly #memory: ColumnMemory | undefined
+  #index: KeyIndex | null = null
+
+  constructor(gallery: Uint32Array, postNo: Float64Array, memory?: ColumnMemory) {
+    this.#gallery = gallery
+    this.#postNo = postNo
+    this.#memory = memory
+  }
+
+  /** The slot of a key, or -1. */
+  find(gallery: number, postNo: number): number {
+    this.#index ??= this.#make()
+    return this.#index.find(gallery, postNo)
+  }
+
+  #make(): KeyIndex {
+    const count = this.#gallery.length
+    const index = new KeyIndex(this.#gallery, this.#postNo, count, this.#memory)
+    for (let slot = 0; slot < count; slot++) index.add(slot)
+    return index
+  }
+}
+
+/** An index over the keys of a pool, each of which stands there once. */
+export function indexKeys(gallery: Uint32Array, postNo: Float64Array, memory?: ColumnMemory): SlotIndex {
+  return new SlotIndex(gallery, postNo, memory)
 }
 
 function hashKey(gallery: number, postNo: number): number {

@@ -59,6 +59,47 @@ test('any sequence of cycles gives what the naive model gives', () => {
   )
 })
 
+/** Cycles of hundreds of posts, which come and go in `order`, with rows in order of the slots, broken up, or turned. */
+function largeCycles(order: 'oldest' | 'any', rowOrder: 'slots' | 'broken' | 'turned'): CycleRequest[] {
+  const keys: [gallId: string, postNo: number][] = []
+  return Array.from({ length: 6 }, (_, i) => {
+    const removals = keys.filter((_key, k) => (order === 'oldest' ? k < 30 * i : k % 11 === i))
+    const kept = keys.filter((each) => !removals.includes(each))
+    const entering = Array.from({ length: i === 0 ? 300 : 40 }, (_none, k): [string, number] => [
+      `g${k % 3}`,
+      1000 * i + k + 1,
+    ])
+    const asked = [...kept, ...entering].filter((_key, k) => rowOrder === 'slots' || k % 90 !== i)
+    if (rowOrder === 'turned') asked.reverse()
+    keys.splice(0, Infinity, ...kept, ...entering)
+    const atMs = cycleMs(i) - 1000
+    return cycleBody(i, {
+      candidates: entering.map((each) => candidate(...each)),
+      engagement: asked.map((each, k) =>
+        reading(...each, atMs, { views: 7 * i + k, status: k % 70 === 3 && i > 2 ? 'missing' : 'ok' }),
+      ),
+      candidate_scores:
+        i % 3 === 1 ? [] : asked.map((each, k) => snapshot(...each, atMs, { hit_cnt: i + k })),
+      removals: removals.map((each) => removal(...each)),
+    })
+  })
+}
+
+test.each([
+  ['oldest', 'slots'],
+  ['oldest', 'broken'],
+  ['any', 'slots'],
+  ['any', 'turned'],
+] as const)('so do pools of hundreds: posts leave %s first, rows come as %s', (order, rowOrder) => {
+  const pool = new Pool()
+  const naive = new NaivePool()
+  largeCycles(order, rowOrder).forEach((cycle, i) => {
+    const plan = pool.plan(columnsOf(cycle), i + 1)
+    expect(resultsOf(plan, cycle)).toEqual(withNulls(naive.apply(cycle)))
+    pool.publish(plan)
+  })
+})
+
 test('planning changes nothing: a plan made twice is the same, and so is the state', () => {
   fc.assert(
     fc.property(cycleSequence, (cycles) => {
@@ -203,13 +244,14 @@ test('a plan of another state cannot be published', () => {
 
 test('a tombstone is kept for seven days, and a younger one of the same post outlives it', () => {
   const tombstones = new Tombstones()
-  const keys = { gallIds: ['g'], postNo: [7] }
+  const keys = { galleries: ['g'], gallery: Uint32Array.of(0), postNo: Float64Array.of(7) }
+  const none = { galleries: [], gallery: new Uint32Array(0), postNo: new Float64Array(0) }
   tombstones.bury(keys, 0)
   tombstones.revive(keys)
   expect(tombstones.has('g', 7)).toBe(false)
   tombstones.bury(keys, 1000)
-  tombstones.bury({ gallIds: [], postNo: [] }, tombstoneAgeMsMax + 500)
+  tombstones.bury(none, tombstoneAgeMsMax + 500)
   expect(tombstones.has('g', 7)).toBe(true)
-  tombstones.bury({ gallIds: [], postNo: [] }, tombstoneAgeMsMax + 1001)
+  tombstones.bury(none, tombstoneAgeMsMax + 1001)
   expect(tombstones.has('g', 7)).toBe(false)
 })

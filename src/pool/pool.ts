@@ -26,7 +26,8 @@ export class Pool {
 
   /**
    * What `cycle` would change, were it stored at `position`. Changes nothing. A plan that is not published may be used
-   * until the pool is garbage; one that is, until the plan after the next.
+   * until the pool is garbage; one that is, until the plan after the next: then the memory of its columns, slots and
+   * rows is used again. Keys that left or entered stay.
    */
   plan(cycle: CycleColumns, position: number): CyclePlan {
     const memory = this.#spare ?? new ColumnMemory()

@@ -23,4 +23,11 @@ export interface ScoringInputs {
   readonly snapshot: SnapshotColumns
   /** By slot: images of the post that are stored. */
   readonly imagesStored: Uint32Array
+  /** By slot: images of the post that the model's encoder has read; 0 for a model without one. */
+  readonly imagesEncoded: Uint32Array
+  /** By slot: 1 where the model's encoder has read the post's text; 0 for a model without one. */
+  readonly textEncoded: Uint8Array
 }
+
+/** What the pool knows of it. */
+export type PoolInputs = Omit<ScoringInputs, 'imagesStored' | 'imagesEncoded' | 'textEncoded'>

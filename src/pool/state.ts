@@ -9,17 +9,19 @@ import {
   type SnapshotColumns,
 } from '../contract/index.js'
 import { listPostColumns, noReadings, noSnapshots, postColumnsOf } from './columns.js'
-import type { ColumnMemory } from './column-memory.js'
-import { KeyIndex } from './key-index.js'
+import { indexKeys, type SlotIndex } from './key-index.js'
 
-export interface PoolState {
-  /** Pending posts. A post's row is its slot. */
+/** Which posts are pending: one row each, which is the post's slot. */
+export interface PoolKeys {
   readonly count: number
-  /** Gallery ids of the pending posts by code. Codes belong to one state. */
-  readonly galleries: readonly string[]
   readonly gallery: Uint32Array
   readonly postNo: Float64Array
-  readonly index: KeyIndex
+  readonly index: SlotIndex
+}
+
+export interface PoolState extends PoolKeys {
+  /** Gallery ids of the pending posts by code. Codes belong to one state. */
+  readonly galleries: readonly string[]
   /** Store position of the cycle with which the post entered, and its row among the candidates entered then. */
   readonly enteredPosition: Float64Array
   readonly enteredRow: Float64Array
@@ -35,12 +37,15 @@ export interface PoolState {
 
 const postColumnCount = 12 + 2 * textMeasureNames.length
 
+const noGallery = new Uint32Array(0)
+const noPostNo = new Float64Array(0)
+
 export const emptyPool: PoolState = {
   count: 0,
   galleries: [],
-  gallery: new Uint32Array(0),
-  postNo: new Float64Array(0),
-  index: new KeyIndex(0),
+  gallery: noGallery,
+  postNo: noPostNo,
+  index: indexKeys(noGallery, noPostNo),
   enteredPosition: new Float64Array(0),
   enteredRow: new Float64Array(0),
   posts: postColumnsOf(Array.from({ length: postColumnCount }, () => new Float64Array(0))),
@@ -53,10 +58,11 @@ export const emptyPool: PoolState = {
 if (listPostColumns(emptyPool.posts).length !== postColumnCount)
   throw new Error('columns of posts are miscounted')
 
-/** An index over the keys of a pool. */
-export function indexKeys(gallery: Uint32Array, postNo: Float64Array, memory?: ColumnMemory): KeyIndex {
-  const index = new KeyIndex(gallery.length, memory)
-  for (let slot = 0; slot < gallery.length; slot++)
-    index.set(gallery[slot] as number, postNo[slot] as number, slot)
-  return index
+/**
+ * The slot of a key, or -1. Rows mostly come in the order of the slots: `guess`, the slot after that of the row before,
+ * is looked at first.
+ */
+export function findSlot(keys: PoolKeys, gallery: number, postNo: number, guess: number): number {
+  if (guess < keys.count && keys.postNo[guess] === postNo && keys.gallery[guess] === gallery) return guess
+  return keys.index.find(gallery, postNo)
 }

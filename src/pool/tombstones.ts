@@ -6,36 +6,47 @@
 /** How long a removed post is remembered, by cycle time. */
 export const tombstoneAgeMsMax = 7 * 24 * 3_600_000
 
-/** Keys of posts that outlive the codes of a state: galleries by their ids. */
+/** Keys of posts that outlive the codes of a state: `gallery` indexes `galleries`, which holds each id once. */
 export interface KeyList {
-  readonly gallIds: readonly string[]
-  readonly postNo: readonly number[]
+  readonly galleries: readonly string[]
+  readonly gallery: Uint32Array
+  readonly postNo: Float64Array
+}
+
+/** Tombstones of one gallery. */
+interface Buried {
+  /** post_no → when it left (cycle time, never falling). */
+  readonly leftAtMs: Map<number, number>
+  /** No number above it was ever here: a gallery counts its posts up, so that new ones need not be looked for. */
+  postNoMax: number
 }
 
 export class Tombstones {
-  /** gall_id → post_no → when it left (cycle time, never falling). */
-  readonly #leftAtMs = new Map<string, Map<number, number>>()
+  /** By gall_id. */
+  readonly #galleries = new Map<string, Buried>()
   /** Removals in order, so that the oldest are forgotten first. */
   readonly #batches: { readonly leftAtMs: number; readonly keys: KeyList }[] = []
 
   has(gallId: string, postNo: number): boolean {
-    return this.#leftAtMs.get(gallId)?.has(postNo) ?? false
+    return this.#galleries.get(gallId)?.leftAtMs.has(postNo) ?? false
   }
 
   /** The posts left at `leftAtMs`, which is not before any earlier call's. Forgets what has become too old by then. */
   bury(keys: KeyList, leftAtMs: number): void {
-    keys.gallIds.forEach((gallId, i) => {
-      const posts = this.#leftAtMs.get(gallId) ?? new Map<number, number>()
-      this.#leftAtMs.set(gallId, posts)
-      posts.set(keys.postNo[i] as number, leftAtMs)
-    })
-    if (keys.gallIds.length > 0) this.#batches.push({ leftAtMs, keys })
+    const { galleries, gallery, postNo } = keys
+    const buried = galleries.map((gallId) => this.#buriedIn(gallId))
+    for (let i = 0; i < postNo.length; i++) {
+      const ofGallery = buried[gallery[i] as number] as Buried
+      ofGallery.leftAtMs.set(postNo[i] as number, leftAtMs)
+      ofGallery.postNoMax = Math.max(ofGallery.postNoMax, postNo[i] as number)
+    }
+    if (postNo.length > 0) this.#batches.push({ leftAtMs, keys })
     this.#forget(leftAtMs - tombstoneAgeMsMax)
   }
 
   /** The posts are pending again. */
   revive(keys: KeyList): void {
-    keys.gallIds.forEach((gallId, i) => this.#delete(gallId, keys.postNo[i] as number))
+    this.#delete(keys, null)
   }
 
   #forget(beforeMs: number): void {
@@ -43,17 +54,29 @@ export class Tombstones {
       const oldest = this.#batches[0]
       if (oldest === undefined || oldest.leftAtMs >= beforeMs) return
       this.#batches.shift()
-      oldest.keys.gallIds.forEach((gallId, i) => {
-        const postNo = oldest.keys.postNo[i] as number
-        // A post that came back and left again has a younger tombstone.
-        if (this.#leftAtMs.get(gallId)?.get(postNo) === oldest.leftAtMs) this.#delete(gallId, postNo)
-      })
+      this.#delete(oldest.keys, oldest.leftAtMs)
     }
   }
 
-  #delete(gallId: string, postNo: number): void {
-    const posts = this.#leftAtMs.get(gallId)
-    posts?.delete(postNo)
-    if (posts?.size === 0) this.#leftAtMs.delete(gallId)
+  /** With a time, younger tombstones stay: they are of posts that came back and left again. */
+  #delete({ galleries, gallery, postNo }: KeyList, leftAtMs: number | null): void {
+    const buried = galleries.map((gallId) => this.#galleries.get(gallId))
+    for (let i = 0; i < postNo.length; i++) {
+      const ofGallery = buried[gallery[i] as number]
+      const post = postNo[i] as number
+      if (ofGallery === undefined || post > ofGallery.postNoMax) continue
+      if (leftAtMs === null || ofGallery.leftAtMs.get(post) === leftAtMs) ofGallery.leftAtMs.delete(post)
+    }
+    galleries.forEach((gallId, code) => {
+      if (buried[code]?.leftAtMs.size === 0) this.#galleries.delete(gallId)
+    })
+  }
+
+  #buriedIn(gallId: string): Buried {
+    const known = this.#galleries.get(gallId)
+    if (known !== undefined) return known
+    const buried: Buried = { leftAtMs: new Map(), postNoMax: 0 }
+    this.#galleries.set(gallId, buried)
+    return buried
   }
 }
