@@ -7,6 +7,9 @@
  *     cycle_ids           cycle id → position
  *     pool                0 → columns of the pending pool after the last cycle
  *     images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
+ *     embeddings          encoder and what it encoded → a vector
+ *     shadow_scores       position and model version → packed scores of a shadow
+ *     model_versions      model version → identity of its files
  *     weights             1, 2, 3, … → one entry of the history
  *     outcomes            placement key → id and record
  */
@@ -34,13 +37,16 @@ export interface Databases {
   readonly pool: NumberedDatabase
   readonly images: KeyedDatabase
   readonly imageBytes: KeyedDatabase
+  readonly embeddings: KeyedDatabase
+  readonly shadowScores: KeyedDatabase
+  readonly modelVersions: KeyedDatabase
   readonly weights: NumberedDatabase
   readonly outcomes: KeyedDatabase
 }
 
-const databaseCountMax = 24
-const schemaKey = Buffer.from('schema_version')
-const createdKey = Buffer.from('created_at')
+export const databaseCountMax = 24
+export const schemaKey = Buffer.from('schema_version')
+export const createdKey = Buffer.from('created_at')
 
 export function databasePath(dataDir: string): string {
   return join(dataDir, 'understudy.mdb')
@@ -61,6 +67,12 @@ export async function openDatabases(dataDir: string, mapBytesMax: number): Promi
   }
 }
 
+/** Bytes of the file that the last commit uses, free space between them included. */
+export function bytesInUse({ root }: Databases): number {
+  const stats = root.getStats() as { lastPageNumber: number; pageSize: number }
+  return (stats.lastPageNumber + 1) * stats.pageSize
+}
+
 function openEnvironment(path: string, mapBytesMax: number): RootDatabase<Uint8Array, Uint8Array> {
   return open<Uint8Array, Uint8Array>({
     path,
@@ -74,11 +86,18 @@ function openEnvironment(path: string, mapBytesMax: number): RootDatabase<Uint8A
     // Writer batches by itself. With lmdb-js's own batching, a commit that fails also rejects a promise that nobody
     // can reach, and Node ends the process for it.
     eventTurnBatching: false,
+    ...thresholds,
     encoding: 'binary',
     keyEncoding: 'binary',
     cache: false,
   })
 }
+
+/**
+ * Known to lmdb-js (write.js) but not to its types: writes of one block after which LMDB's thread begins, instead of
+ * in the next turn of the event loop. It waits for the end of the block, and has copied what is there by then.
+ */
+const thresholds = { batchStartThreshold: 1, txnStartThreshold: 1 }
 
 // Known to lmdb-js 3.5.6 (src/env.cpp) but not to its types. Requests are personal data: for the owner alone.
 const permissions = { permissionsMode: 0o600 }
@@ -96,8 +115,8 @@ function openMeta(root: RootDatabase<Uint8Array, Uint8Array>, path: string): Key
     root.transactionSync(() => {
       const value = new Uint8Array(4)
       viewOf(value).setUint32(0, schemaVersion, true)
-      meta.putSync(schemaKey, packRecord(recordVersion, 0, value))
-      meta.putSync(createdKey, packRecord(recordVersion, 0, Buffer.from(new Date().toISOString())))
+      meta.putSync(schemaKey, packRecord(recordVersion, 0, [value]))
+      meta.putSync(createdKey, packRecord(recordVersion, 0, [Buffer.from(new Date().toISOString())]))
     })
     return meta
   }
@@ -122,6 +141,9 @@ function openNamed(root: RootDatabase<Uint8Array, Uint8Array>): Omit<Databases, 
     pool: openNumbered(root, 'pool'),
     images: openKeyed(root, 'images'),
     imageBytes: openKeyed(root, 'image_bytes'),
+    embeddings: openKeyed(root, 'embeddings'),
+    shadowScores: openKeyed(root, 'shadow_scores'),
+    modelVersions: openKeyed(root, 'model_versions'),
     weights: openNumbered(root, 'weights'),
     outcomes: openKeyed(root, 'outcomes'),
   }

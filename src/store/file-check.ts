@@ -55,6 +55,30 @@ export async function checkDatabaseFile(path: string): Promise<void> {
   }
 }
 
+/**
+ * Looks at a file that is only read. `whole`: it must be as long as its last page says, as a backup is; a file that a
+ * server writes may be shorter. Rejects with a StoreError `unusable` for anything else than a database.
+ */
+export async function checkReadableFile(path: string, whole: boolean): Promise<void> {
+  let file: FileHandle
+  try {
+    file = await open(path, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new StoreError('unusable', `there is no database ${path}`)
+  }
+  try {
+    const { size } = await file.stat()
+    const meta = await latestMeta(file, path)
+    const bytesNeeded = (meta.lastPage + 1) * meta.pageBytes
+    const lacking = bytesNeeded - size
+    if (size < 2 * meta.pageBytes || lacking > (whole ? 0 : unwrittenBytesMax))
+      throw new StoreError('unusable', `${path} is cut short: ${size} bytes, ${bytesNeeded} are in use`)
+  } finally {
+    await file.close()
+  }
+}
+
 async function latestMeta(file: FileHandle, path: string): Promise<MetaPage> {
   const first = await readMeta(file, 0)
   if (first === undefined) throw new StoreError('unusable', `${path} is not a database of this program`)

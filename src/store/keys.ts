@@ -6,6 +6,9 @@
  *   cycle id        13 bytes   ASCII, YYYYMMDDTHHMM
  *   image           32 bytes   hash of gall_id [16] · post_no [8, big endian] · position [8, big endian]
  *   placement       16 bytes   hash of placement_id
+ *   embedding       17 - 48    first half of the encoder's hash [16] · what it encoded
+ *   shadow score    20 bytes   position [4, big endian] · hash of model_version [16]
+ *   model version   16 bytes   hash of model_version
  *   all others       4 bytes   an unsigned 32-bit number, in LMDB's own integer order
  */
 import { createHash } from 'node:crypto'
@@ -41,6 +44,21 @@ export function imageNumbersOf(key: Uint8Array): { postNo: number; position: num
 
 export function placementKeyOf(placementId: string): Uint8Array {
   return nameHash(placementId)
+}
+
+export function embeddingKeyOf(encoder: string, key: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from(encoder, 'hex').subarray(0, nameHashBytes), key])
+}
+
+export function shadowKeyOf(position: number, modelVersion: string): Uint8Array {
+  const key = new Uint8Array(4 + nameHashBytes)
+  viewOf(key).setUint32(0, position)
+  key.set(nameHash(modelVersion), 4)
+  return key
+}
+
+export function versionKeyOf(modelVersion: string): Uint8Array {
+  return nameHash(modelVersion)
 }
 
 function nameHash(name: string): Uint8Array {

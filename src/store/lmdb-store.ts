@@ -1,17 +1,23 @@
 /**
  * The store on LMDB. One environment, one transaction per write, one process per data directory.
- * Read `appendCycle` first: all writes have its shape, which is to pack at once, so that the caller's bytes are free
- * again, and to decide inside the transaction.
+ * Read `putImage` first: all writes but one have its shape, which is to pack at once, so that the caller's bytes are
+ * free again, and to decide inside the transaction. `appendCycle`, the large one, leaves the puts to LMDB's thread.
  */
 import { statfs } from 'node:fs/promises'
-import type { Databases } from './databases.js'
+import { bytesInUse, type Databases } from './databases.js'
 import type { DirectoryLock } from './directory-lock.js'
+import type { HeadRoom } from './head-room.js'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
+import { recordHeadBytes } from './record.js'
+import { RecordSpace } from './record-space.js'
 import * as records from './records.js'
 import { describe, StoreError } from './store-error.js'
 import type {
+  CycleBeginning,
+  CycleDraft,
   CycleRecord,
   ImageKey,
+  ModelRecords,
   OutcomeEntry,
   Position,
   PutImageResult,
@@ -21,6 +27,7 @@ import type {
   StoredRequest,
   WeightsEntry,
 } from './store.js'
+import { LmdbModelRecords, packEmbeddings } from './lmdb-model-records.js'
 import { Writer } from './writer.js'
 
 /** Key of the one record in `pool`. */
@@ -30,9 +37,13 @@ const imageKeyBatch = 1000
 
 /** Made by `openLmdbStore` alone. */
 export class LmdbStore implements Store {
+  readonly models: ModelRecords
   readonly #db: Databases
   readonly #lock: DirectoryLock
   readonly #writer: Writer
+  readonly #headRoom: Pick<HeadRoom, 'committed' | 'close'>
+  /** At most one: cycles come one after the other. */
+  readonly #spaces: RecordSpace[] = []
   /** No committed position is lower; those after it are found by looking. */
   #lastSeen: Position
   #closing: Promise<void> | undefined
@@ -41,10 +52,12 @@ export class LmdbStore implements Store {
     dataDir: string,
     databases: Databases,
     lock: DirectoryLock,
+    headRoom: Pick<HeadRoom, 'committed' | 'close'>,
     options: { mapBytesMax: number; waitingBytesMax: number },
   ) {
     this.#db = databases
     this.#lock = lock
+    this.#headRoom = headRoom
     const { root } = databases
     this.#writer = new Writer(
       {
@@ -55,10 +68,8 @@ export class LmdbStore implements Store {
           root.resetReadTxn()
           databases.pool.getBinary(poolKey)
         },
-        bytesInUse: () => {
-          const stats = root.getStats() as { lastPageNumber: number; pageSize: number }
-          return (stats.lastPageNumber + 1) * stats.pageSize
-        },
+        bytesInUse: () => bytesInUse(databases),
+        committed: () => headRoom.committed(),
         diskBytesFree: async () => {
           const { bavail, bsize } = await statfs(dataDir)
           return bavail * bsize
@@ -66,34 +77,72 @@ export class LmdbStore implements Store {
       },
       { bytesMax: options.mapBytesMax, waitingBytesMax: options.waitingBytesMax },
     )
+    this.models = new LmdbModelRecords(databases, {
+      write: (bytes, apply) => this.#write(bytes, apply),
+      read: (database, key) => this.#get(database, key),
+    })
     this.#lastSeen = [...databases.cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   }
 
   // ---- cycles
 
   async appendCycle(record: CycleRecord): Promise<Position> {
-    const idKey = cycleIdKey(record.cycleId)
-    if (idKey === undefined) throw new TypeError(`not a cycle id: ${record.cycleId}`)
-    const header = records.packHeader(record)
-    const request = records.packRequest(record.request)
-    const response = records.packBytes(record.response)
-    const entered = record.entered === null ? null : records.packBytes(record.entered)
-    const left = record.left === null ? null : records.packBytes(record.left)
-    const pool = records.packBytes(record.pool)
-    const bytes = bytesOf(header, request, response, entered, left, pool)
-    const position = await this.#write(bytes, () => {
-      const db = this.#db
-      if (db.cycleIds.getBinary(idKey) !== undefined)
-        throw new StoreError('exists', `cycle ${record.cycleId} is stored already`)
+    return this.draftCycle(record).append(record.response)
+  }
+
+  draftCycle(beginning: CycleBeginning): CycleDraft {
+    const { cycleId } = beginning
+    const idKey = cycleIdKey(cycleId)
+    if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
+    const space = this.#spaces.pop() ?? new RecordSpace()
+    const packed = packBeginning(beginning, space)
+    return {
+      append: async (response) => {
+        const room = space.allocate(recordHeadBytes + response.byteLength)
+        const packResponse = (): Uint8Array => records.packBytes(response, () => room)
+        const { request } = packed
+        try {
+          const cycle = { ...packed, request: request instanceof Promise ? await request : request }
+          return await this.#insertCycle(cycleId, idKey, cycle, room.byteLength, packResponse)
+        } finally {
+          space.clear()
+          if (this.#spaces.length === 0) this.#spaces.push(space)
+        }
+      },
+    }
+  }
+
+  async #insertCycle(
+    cycleId: string,
+    idKey: Uint8Array,
+    { header, request, entered, left, pool, texts }: PackedBeginning,
+    responseBytes: number,
+    packResponse: () => Uint8Array,
+  ): Promise<Position> {
+    this.#checkOpen()
+    const db = this.#db
+    const textRecords = texts.map(({ record }) => record)
+    const bytes = bytesOf(header, request, entered, left, pool, ...textRecords) + responseBytes
+    const position = await this.#writer.insert(bytes, () => {
       const free = this.#freePosition()
-      db.cycles.putSync(free, header)
-      db.cycleIds.putSync(idKey, records.packPosition(free))
-      db.requests.putSync(free, request)
-      db.responses.putSync(free, response)
-      if (entered !== null) db.entered.putSync(free, entered)
-      if (left !== null) db.left.putSync(free, left)
-      db.pool.putSync(poolKey, pool)
-      return free
+      if (db.cycleIds.getBinary(idKey) !== undefined)
+        throw new StoreError('exists', `cycle ${cycleId} is stored already`)
+      // Positions are given without gaps: while this one is free, no cycle was stored since the look at the ids.
+      const inserted = db.cycles.ifNoExists(free, () => {
+        // LMDB's thread begins at the second of these, and copies them while this thread packs the response.
+        void db.requests.put(free, request)
+        if (entered !== null) void db.entered.put(free, entered)
+        if (left !== null) void db.left.put(free, left)
+        void db.pool.put(poolKey, pool)
+        for (const { key, record } of texts) void db.embeddings.put(key, record)
+        void db.responses.put(free, packResponse())
+        void db.cycleIds.put(idKey, records.packPosition(free))
+        void db.cycles.put(free, header)
+      })
+      return inserted.then((stored) => {
+        if (!stored) throw new StoreError('failed', `another process has stored a cycle at position ${free}`)
+        return free
+      })
     })
     this.#lastSeen = Math.max(this.#lastSeen, position)
     return position
@@ -121,7 +170,7 @@ export class LmdbStore implements Store {
   }
 
   *tail(position: Position): Generator<StoredCycle, void, undefined> {
-    for (let next = Math.max(1, position); ; next++) {
+    for (let next = Math.max(this.#firstPosition(), position); ; next++) {
       const cycle = this.#readCycle(next)
       if (cycle === undefined) return
       yield cycle
@@ -170,6 +219,11 @@ export class LmdbStore implements Store {
     const picture = this.#get(this.#db.imageBytes, imageKey)
     if (picture === undefined) throw new StoreError('unusable', 'an image is stored without its picture')
     return { sha256, uploadedBytes, width, height, normalised: records.readBytes(picture, 'picture') }
+  }
+
+  readImageHash(key: ImageKey): Uint8Array | undefined {
+    const record = this.#get(this.#db.images, imageKeyOf(key))
+    return record && identityOf(record, key.gallId).sha256
   }
 
   imagePositions(gallId: string, postNo: number): number[] {
@@ -253,6 +307,7 @@ export class LmdbStore implements Store {
 
   async #close(): Promise<void> {
     await this.#writer.idle()
+    await this.#headRoom.close()
     await this.#db.root.close()
     await this.#lock.release()
   }
@@ -288,6 +343,12 @@ export class LmdbStore implements Store {
     return record && { position, ...records.readHeader(record) }
   }
 
+  /** Of the oldest cycle that is stored; earlier ones may have expired. */
+  #firstPosition(): Position {
+    this.#checkOpen()
+    return [...this.#db.cycles.getKeys({ limit: 1 })][0] ?? 1
+  }
+
   /** The first position that neither a commit nor the transaction under way has taken. */
   #freePosition(): Position {
     let position = this.#lastSeen + 1
@@ -297,6 +358,35 @@ export class LmdbStore implements Store {
 
   #checkOpen(): void {
     if (this.#closing !== undefined) throw new StoreError('closed', 'the store is closed')
+  }
+}
+
+/** The records of a cycle but those of its position and its response. */
+interface PackedBeginning {
+  readonly header: Uint8Array
+  readonly request: Uint8Array
+  readonly entered: Uint8Array | null
+  readonly left: Uint8Array | null
+  readonly pool: Uint8Array
+  readonly texts: readonly { readonly key: Uint8Array; readonly record: Uint8Array }[]
+}
+
+function packBeginning(
+  beginning: CycleBeginning,
+  { allocate }: RecordSpace,
+): Omit<PackedBeginning, 'request'> & { readonly request: Uint8Array | Promise<Uint8Array> } {
+  const { request, entered, left, pool, texts } = beginning
+  const packRequest = (stored: StoredRequest): Uint8Array => records.packRequest(stored, allocate)
+  const packed = request instanceof Promise ? request.then(packRequest) : packRequest(request)
+  // A draft may be dropped, and then nobody asks for its request.
+  if (packed instanceof Promise) packed.catch(() => undefined)
+  return {
+    header: records.packHeader(beginning),
+    request: packed,
+    entered: entered && records.packBytes(entered, allocate),
+    left: left && records.packBytes(left, allocate),
+    pool: records.packBytes(pool, allocate),
+    texts: texts ? packEmbeddings(texts.encoder, texts.entries) : [],
   }
 }
 

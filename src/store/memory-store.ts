@@ -4,8 +4,12 @@
  */
 import { StoreError } from './store-error.js'
 import type {
+  CycleBeginning,
+  CycleDraft,
   CycleRecord,
+  Embedding,
   ImageKey,
+  ModelRecords,
   OutcomeEntry,
   Position,
   PutImageResult,
@@ -16,7 +20,14 @@ import type {
   WeightsEntry,
 } from './store.js'
 
-export type WriteOperation = 'appendCycle' | 'putImage' | 'appendWeights' | 'putOutcomes'
+export type WriteOperation =
+  | 'appendCycle'
+  | 'putImage'
+  | 'appendWeights'
+  | 'putOutcomes'
+  | 'putEmbeddings'
+  | 'putShadowScores'
+  | 'claimVersion'
 
 export interface MemoryStoreOptions {
   /** Runs before a write changes anything; what it throws, the write rejects with, and nothing is stored. */
@@ -33,10 +44,22 @@ export interface MemoryContents {
   readonly images: Map<string, { readonly key: ImageKey; readonly image: StoredImage }>
   readonly weights: WeightsEntry[]
   readonly outcomes: Map<string, Uint8Array>
+  readonly embeddings: Map<string, Float32Array>
+  readonly shadowScores: Map<string, Uint8Array>
+  readonly modelVersions: Map<string, string>
 }
 
 export function createMemoryContents(): MemoryContents {
-  return { cycles: [], positions: new Map(), images: new Map(), weights: [], outcomes: new Map() }
+  return {
+    cycles: [],
+    positions: new Map(),
+    images: new Map(),
+    weights: [],
+    outcomes: new Map(),
+    embeddings: new Map(),
+    shadowScores: new Map(),
+    modelVersions: new Map(),
+  }
 }
 
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
@@ -59,13 +82,28 @@ class MemoryStore implements Store {
   // ---- cycles
 
   async appendCycle(record: CycleRecord): Promise<Position> {
-    const copy = copyCycle(record)
+    return this.draftCycle(record).append(record.response)
+  }
+
+  draftCycle(beginning: CycleBeginning): CycleDraft {
+    const known = copyBeginning(beginning)
+    return {
+      append: async (response) => {
+        const { request } = known
+        const cycle = { ...known, response: new Uint8Array(response) }
+        return this.#append({ ...cycle, request: request instanceof Promise ? await request : request })
+      },
+    }
+  }
+
+  #append(cycle: CycleRecord): Promise<Position> {
     return this.#write('appendCycle', () => {
       const { cycles, positions } = this.#contents
-      if (positions.has(copy.cycleId))
-        throw new StoreError('exists', `cycle ${copy.cycleId} is stored already`)
-      const position = cycles.push(copy)
-      positions.set(copy.cycleId, position)
+      if (positions.has(cycle.cycleId))
+        throw new StoreError('exists', `cycle ${cycle.cycleId} is stored already`)
+      const position = cycles.push(cycle)
+      this.#keepEmbeddings(cycle.texts?.encoder ?? '', cycle.texts?.entries ?? [])
+      positions.set(cycle.cycleId, position)
       return position
     })
   }
@@ -129,9 +167,47 @@ class MemoryStore implements Store {
     return stored && copyImage(stored.image)
   }
 
+  readImageHash(key: ImageKey): Uint8Array | undefined {
+    return this.findImage(key)?.sha256
+  }
+
   *imageKeys(): Generator<ImageKey, void, undefined> {
     this.#checkOpen()
     for (const { key } of this.#contents.images.values()) yield { ...key }
+  }
+
+  // ---- models
+
+  readonly models: ModelRecords = {
+    putEmbeddings: async (encoder, entries) => {
+      const copies = copyEmbeddings(entries)
+      return this.#write('putEmbeddings', () => this.#keepEmbeddings(encoder, copies))
+    },
+    readEmbedding: (encoder, key) => {
+      this.#checkOpen()
+      return this.#contents.embeddings.get(embeddingName(encoder, key))?.slice()
+    },
+    putShadowScores: async (position, modelVersion, scores) => {
+      const copy = new Uint8Array(scores)
+      return this.#write(
+        'putShadowScores',
+        () => void this.#contents.shadowScores.set(JSON.stringify([position, modelVersion]), copy),
+      )
+    },
+    readShadowScores: (position, modelVersion) => {
+      this.#checkOpen()
+      return this.#contents.shadowScores.get(JSON.stringify([position, modelVersion]))?.slice()
+    },
+    claimVersion: async (modelVersion, identity) =>
+      this.#write('claimVersion', () => {
+        const known = this.#contents.modelVersions.get(modelVersion)
+        if (known === undefined) this.#contents.modelVersions.set(modelVersion, identity)
+        return known ?? identity
+      }),
+  }
+
+  #keepEmbeddings(encoder: string, entries: readonly Embedding[]): void {
+    for (const { key, vector } of entries) this.#contents.embeddings.set(embeddingName(encoder, key), vector)
   }
 
   // ---- weights and outcomes
@@ -214,23 +290,45 @@ class MemoryStore implements Store {
   }
 }
 
+function embeddingName(encoder: string, key: Uint8Array): string {
+  return `${encoder}/${Buffer.from(key).toString('hex')}`
+}
+
+function copyEmbeddings(entries: readonly Embedding[]): Embedding[] {
+  return entries.map(({ key, vector }) => ({ key: new Uint8Array(key), vector: new Float32Array(vector) }))
+}
+
 function imageName(key: ImageKey): string {
   return JSON.stringify([key.gallId, key.postNo, key.position])
 }
 
-function copyCycle(record: CycleRecord): CycleRecord {
+function copyBeginning(beginning: CycleBeginning): CycleBeginning {
+  const {
+    cycleId,
+    cycleAtMs,
+    receivedAt,
+    modelVersion,
+    weightsVersion,
+    request,
+    entered,
+    left,
+    pool,
+    texts,
+  } = beginning
+  const copied = request instanceof Promise ? request.then(copyRequest) : copyRequest(request)
+  if (copied instanceof Promise) copied.catch(() => undefined) // A draft may be dropped.
   return {
-    cycleId: record.cycleId,
-    cycleAtMs: record.cycleAtMs,
-    receivedAt: record.receivedAt,
-    modelVersion: record.modelVersion,
-    weightsVersion: record.weightsVersion,
-    request: { ...record.request, bytes: new Uint8Array(record.request.bytes) },
-    response: new Uint8Array(record.response),
-    entered: record.entered && new Uint8Array(record.entered),
-    left: record.left && new Uint8Array(record.left),
-    pool: new Uint8Array(record.pool),
+    ...{ cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion },
+    request: copied,
+    entered: entered && new Uint8Array(entered),
+    left: left && new Uint8Array(left),
+    pool: new Uint8Array(pool),
+    texts: texts ? { encoder: texts.encoder, entries: copyEmbeddings(texts.entries) } : null,
   }
+}
+
+function copyRequest(request: StoredRequest): StoredRequest {
+  return { ...request, bytes: new Uint8Array(request.bytes) }
 }
 
 function copyImage(image: StoredImage): StoredImage {

@@ -3,9 +3,10 @@
  */
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { databasePath, openDatabases, type Databases } from './databases.js'
+import { bytesInUse, databasePath, openDatabases, type Databases } from './databases.js'
 import { lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
+import { HeadRoom } from './head-room.js'
 import { LmdbStore } from './lmdb-store.js'
 import { describe, StoreError } from './store-error.js'
 import type { Store } from './store.js'
@@ -32,14 +33,21 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const { mapBytesMax = mapBytesDefault, waitingBytesMax = waitingBytesDefault } = options
   let lock: DirectoryLock | undefined
   let databases: Databases | undefined
+  let headRoom: HeadRoom | undefined
   try {
     const createdDir = await mkdir(dataDir, { recursive: true, mode: 0o700 })
     lock = await lockDirectory(dataDir)
     await checkDatabaseFile(databasePath(dataDir))
     databases = await openDatabases(dataDir, mapBytesMax)
     await flushDirectories(dataDir, createdDir)
-    return new LmdbStore(dataDir, databases, lock, { mapBytesMax, waitingBytesMax })
+    headRoom = await HeadRoom.open(databasePath(dataDir), {
+      dataDir,
+      bytesInUse: bytesInUse.bind(null, databases),
+      bytesMax: mapBytesMax,
+    })
+    return new LmdbStore(dataDir, databases, lock, headRoom, { mapBytesMax, waitingBytesMax })
   } catch (error) {
+    await headRoom?.close()
     await databases?.root.close()
     await lock?.release()
     if (error instanceof StoreError) throw error

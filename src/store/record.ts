@@ -19,10 +19,18 @@ export interface RecordContents {
   readonly payload: Uint8Array
 }
 
+/** Gives memory for a record: so many bytes, with any contents, from an address that is a multiple of 8. */
+export type Allocate = (bytes: number) => Uint8Array
+
 /** A record of its own bytes: the parts are copied into it, one after the other. */
-export function packRecord(version: number, tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
-  const payloadBytes = parts.reduce((sum, part) => sum + part.byteLength, 0)
-  const record = new Uint8Array(recordHeadBytes + payloadBytes)
+export function packRecord(
+  version: number,
+  tag: number,
+  parts: readonly Uint8Array[],
+  allocate: Allocate = (bytes) => new Uint8Array(bytes),
+): Uint8Array {
+  const record = allocate(parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes))
+  record.fill(0, 0, recordHeadBytes)
   record[0] = version
   record[1] = tag
   let offset = recordHeadBytes

@@ -70,7 +70,7 @@ describe('records of version 1 are written and read as ever', () => {
 
 describe('a record', () => {
   test('of a later version is refused by name', () => {
-    expect(() => openRecord(packRecord(2, 0, bytesOf(1)), 1, 'pool')).toThrow(
+    expect(() => openRecord(packRecord(2, 0, [bytesOf(1)]), 1, 'pool')).toThrow(
       'the stored pool has version 2, this program reads 1',
     )
   })
@@ -78,7 +78,7 @@ describe('a record', () => {
   test('gives back its tag and payload, and refuses every change of a bit and every cut', () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.nat(255), fc.nat(), fc.nat(7), (payload, tag, position, bit) => {
-        const record = packRecord(1, tag, payload)
+        const record = packRecord(1, tag, [payload])
         expect(openRecord(record, 1, 'thing')).toEqual({ tag, payload })
         const index = position % record.length
         expect(() => openRecord(record.slice(0, index), 1, 'thing')).toThrow('the stored thing is damaged')
@@ -89,7 +89,9 @@ describe('a record', () => {
   })
 
   test('of a request in an unknown encoding is refused', () => {
-    expect(() => records.readStoredRequest(packRecord(1, 9, new Uint8Array(8)))).toThrow('unknown encoding 9')
+    expect(() => records.readStoredRequest(packRecord(1, 9, [new Uint8Array(8)]))).toThrow(
+      'unknown encoding 9',
+    )
   })
 })
 

@@ -5,6 +5,9 @@
  *   cycle id     0-3 position
  *   request      tag 0 identity, 1 gzip, 2 zstd · 0-3 length of the JSON body · 4-7 zero · 8 … the encoded body
  *   response     the JSON body
+ *   embedding    the vector, 32-bit floats, little endian
+ *   shadow score packed columns, which the store does not look into
+ *   version      identity of a model's files as JSON
  *   columns      entered, left, pool: packed columns, which the store does not look into
  *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 zero · 16-47 SHA-256 of the upload ·
  *                48 … gall_id as JSON
@@ -14,7 +17,7 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
-import { openRecord, packRecord, viewOf } from './record.js'
+import { openRecord, packRecord, viewOf, type Allocate } from './record.js'
 import { StoreError } from './store-error.js'
 import type {
   CycleHeader,
@@ -50,7 +53,7 @@ export function packHeader(header: CycleHeader): Uint8Array {
     model_version: header.modelVersion,
     weights_version: header.weightsVersion,
   }
-  return packRecord(recordVersion, 0, toJson(labels))
+  return packRecord(recordVersion, 0, [toJson(labels)])
 }
 
 export function readHeader(record: Uint8Array): CycleHeader {
@@ -65,16 +68,16 @@ export function readHeader(record: Uint8Array): CycleHeader {
 }
 
 export function packPosition(position: Position): Uint8Array {
-  return packRecord(recordVersion, 0, numbers(position))
+  return packRecord(recordVersion, 0, [numbers(position)])
 }
 
 export function readPosition(record: Uint8Array): Position {
   return viewOf(openRecord(record, recordVersion, 'cycle id').payload).getUint32(0, true)
 }
 
-export function packRequest(request: StoredRequest): Uint8Array {
+export function packRequest(request: StoredRequest, allocate?: Allocate): Uint8Array {
   const tag = requestEncodings.indexOf(request.encoding)
-  return packRecord(recordVersion, tag, numbers(request.bodyBytes, 0), request.bytes)
+  return packRecord(recordVersion, tag, [numbers(request.bodyBytes, 0), request.bytes], allocate)
 }
 
 export function readStoredRequest(record: Uint8Array): StoredRequest {
@@ -86,8 +89,8 @@ export function readStoredRequest(record: Uint8Array): StoredRequest {
 }
 
 /** A response, columns or a picture: bytes that the store does not look into. */
-export function packBytes(bytes: Uint8Array): Uint8Array {
-  return packRecord(recordVersion, 0, bytes)
+export function packBytes(bytes: Uint8Array, allocate?: Allocate): Uint8Array {
+  return packRecord(recordVersion, 0, [bytes], allocate)
 }
 
 export function readBytes(record: Uint8Array, what: string): Uint8Array {
@@ -103,7 +106,7 @@ export interface ImageIdentity extends Omit<StoredImage, 'normalised'> {
 
 export function packImageIdentity(gallId: string, image: StoredImage): Uint8Array {
   const head = numbers(image.uploadedBytes, image.width, image.height, 0)
-  return packRecord(recordVersion, 0, head, image.sha256, toJson(gallId))
+  return packRecord(recordVersion, 0, [head, image.sha256, toJson(gallId)])
 }
 
 export function readImageIdentity(record: Uint8Array): ImageIdentity {
@@ -116,6 +119,24 @@ export function readImageIdentity(record: Uint8Array): ImageIdentity {
     sha256: payload.subarray(imageHeadBytes - sha256Bytes, imageHeadBytes),
     gallId: fromJson(payload.subarray(imageHeadBytes)) as string,
   }
+}
+
+// ---- models
+
+export function packVector(vector: Float32Array): Uint8Array {
+  return packBytes(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength))
+}
+
+export function readVector(record: Uint8Array): Float32Array {
+  return new Float32Array(readBytes(record, 'embedding').slice().buffer)
+}
+
+export function packText(text: string): Uint8Array {
+  return packBytes(toJson(text))
+}
+
+export function readText(record: Uint8Array, what: string): string {
+  return fromJson(readBytes(record, what)) as string
 }
 
 // ---- weights and outcomes
@@ -137,7 +158,7 @@ export function packWeights(entry: WeightsEntry): Uint8Array {
     set_at_ms: entry.setAtMs,
     first_cycle_ms: entry.firstCycleMs,
   }
-  return packRecord(recordVersion, 0, toJson(json))
+  return packRecord(recordVersion, 0, [toJson(json)])
 }
 
 export function readWeights(record: Uint8Array): WeightsEntry {
@@ -153,7 +174,7 @@ export function readWeights(record: Uint8Array): WeightsEntry {
 
 export function packOutcome(entry: OutcomeEntry): Uint8Array {
   const id = toJson(entry.placementId)
-  return packRecord(recordVersion, 0, numbers(id.byteLength), id, entry.record)
+  return packRecord(recordVersion, 0, [numbers(id.byteLength), id, entry.record])
 }
 
 export function readStoredOutcome(record: Uint8Array): OutcomeEntry {

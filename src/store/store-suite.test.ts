@@ -6,8 +6,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createMemoryStore, openLmdbStore, StoreError, type Store } from './index.js'
-import { bytesOf, cycleIdAt, cycleSample, imageSample, weightsSample } from './samples.js'
+import { createMemoryStore, openLmdbStore, StoreError, type Store, type StoredRequest } from './index.js'
+import { bytesOf, cycleIdAt, cycleSample, imageSample, largeCycleSample, weightsSample } from './samples.js'
 
 const directories: string[] = []
 const stores: Store[] = []
@@ -113,17 +113,65 @@ describe.each(Object.entries(implementations))('%s', (_, openStore) => {
       expect([...store.tail(1)].map((cycle) => cycle.cycleId)).toEqual([cycleIdAt(1), cycleIdAt(2)])
     })
 
-    test('bytes are free for reuse as soon as a call has returned', async () => {
+    test('bytes are free for reuse as soon as a call has returned, those of a response once it is stored', async () => {
       const store = await newStore()
       const cycle = cycleSample(1, { response: bytesOf(1, 2, 3), pool: bytesOf(4, 5), entered: bytesOf(6) })
       const expected = structuredClone(cycle)
       const written = store.appendCycle(cycle)
-      for (const bytes of [cycle.response, cycle.pool, cycle.entered, cycle.request.bytes]) bytes?.fill(0)
+      for (const bytes of [cycle.pool, cycle.entered, cycle.request.bytes]) bytes?.fill(0)
       await written
+      cycle.response.fill(0)
       expect(store.readResponse(cycle.cycleId)).toEqual(expected.response)
       expect(store.readPool()).toEqual(expected.pool)
       expect(store.readEntered(1)).toEqual(expected.entered)
       expect(store.readRequest(1)).toEqual(expected.request)
+    })
+
+    test('a draft keeps what it was given, whatever becomes of it, and takes its request when it is there', async () => {
+      const store = await newStore()
+      const cycle = largeCycleSample(1, 20_000)
+      const expected = structuredClone(cycle)
+      let give: (request: StoredRequest) => void = () => undefined
+      const request = new Promise<StoredRequest>((resolve) => (give = resolve))
+      const draft = store.draftCycle({ ...cycle, request })
+      for (const bytes of [cycle.pool, cycle.entered, cycle.left]) bytes?.fill(0)
+      const appended = draft.append(cycle.response)
+      expect(await store.appendCycle(largeCycleSample(2, 30_000))).toBe(1)
+      give(cycle.request)
+      expect(await appended).toBe(2)
+      cycle.request.bytes.fill(0)
+      expect(store.readRequest(2)).toEqual(expected.request)
+      expect(store.readResponse(cycle.cycleId)).toEqual(expected.response)
+      expect(store.readEntered(2)).toEqual(expected.entered)
+      expect(store.readLeft(2)).toEqual(expected.left)
+      expect(store.readPool()).toEqual(expected.pool)
+    })
+
+    test('a draft stores nothing until it is appended, nor when its request fails', async () => {
+      const store = await newStore()
+      store.draftCycle(cycleSample(1))
+      const failure = new Error('no request')
+      const failing = store.draftCycle({ ...cycleSample(2), request: Promise.reject(failure) })
+      await expect(failing.append(bytesOf(1))).rejects.toBe(failure)
+      store.draftCycle({ ...cycleSample(3), request: Promise.reject(failure) })
+      expect(store.lastCycle()).toBeUndefined()
+      expect(await store.appendCycle(cycleSample(1))).toBe(1)
+      expect([...store.tail(1)]).toHaveLength(1)
+    })
+
+    test('cycles of any sizes, one after the other and at once, keep their bytes apart', async () => {
+      const store = await newStore()
+      const sizes = [0, 1, 4095, 4096, 20_000, 7, 200_000, 12, 20_000, 1, 0]
+      const samples = sizes.map((bytes, number) => largeCycleSample(number, bytes))
+      for (const sample of samples.slice(0, 6)) await store.appendCycle(sample)
+      await Promise.all(samples.slice(6).map((sample) => store.appendCycle(sample)))
+      for (const [index, sample] of samples.entries()) {
+        expect(store.readRequest(index + 1)).toEqual(sample.request)
+        expect(store.readResponse(sample.cycleId)).toEqual(sample.response)
+        expect(store.readEntered(index + 1)).toEqual(sample.entered)
+        expect(store.readLeft(index + 1)).toEqual(sample.left)
+      }
+      expect(store.readPool()).toEqual(samples.at(-1)?.pool)
     })
 
     test('what was read stays as it is, whatever is read, written or changed later', async () => {

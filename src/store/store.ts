@@ -25,16 +25,45 @@ export interface CycleHeader {
   readonly weightsVersion: string
 }
 
-/** All that one cycle makes durable, in one transaction. Columns come packed; the store does not look inside. */
-export interface CycleRecord extends CycleHeader {
-  readonly request: StoredRequest
-  readonly response: Uint8Array
+/** What is known of a cycle before its response. Columns come packed; the store does not look inside. */
+export interface CycleBeginning extends CycleHeader {
+  readonly request: StoredRequest | Promise<StoredRequest>
   /** Columns of the candidates that entered with this cycle, or null. */
   readonly entered: Uint8Array | null
   /** Columns of the posts that left with this cycle, or null. */
   readonly left: Uint8Array | null
   /** Columns of the whole pending pool after this cycle; replaces those of the cycle before. */
   readonly pool: Uint8Array
+  /** Vectors of the texts that entered with this cycle. */
+  readonly texts?: EncodedTexts | null
+}
+
+/** What an encoder made of a text or an image. */
+export interface Embedding {
+  /** Up to 32 bytes that name what was encoded, unique for one encoder. */
+  readonly key: Uint8Array
+  readonly vector: Float32Array
+}
+
+export interface EncodedTexts {
+  /** Hash of the encoder, 64 hex characters. */
+  readonly encoder: string
+  readonly entries: readonly Embedding[]
+}
+
+/** All that one cycle makes durable, in one transaction. */
+export interface CycleRecord extends CycleBeginning {
+  readonly request: StoredRequest
+  readonly response: Uint8Array
+}
+
+/** A cycle that waits for its response. One that never gets it may be dropped. */
+export interface CycleDraft {
+  /**
+   * Stores the cycle; to be called once. `response` stays as it is until this settles. Rejects as `appendCycle` does,
+   * and with what the request rejects with.
+   */
+  append(response: Uint8Array): Promise<Position>
 }
 
 /** A stored cycle as `tail` gives it. */
@@ -82,9 +111,30 @@ export interface OutcomeEntry {
   readonly record: Uint8Array
 }
 
+/** What models leave behind. */
+export interface ModelRecords {
+  /** `encoder`: its hash, 64 hex characters. A vector that is stored already is replaced. */
+  putEmbeddings(encoder: string, entries: readonly Embedding[]): Promise<void>
+  readEmbedding(encoder: string, key: Uint8Array): Float32Array | undefined
+  /** Packed scores that a shadow gave a stored cycle. */
+  putShadowScores(position: Position, modelVersion: string, scores: Uint8Array): Promise<void>
+  readShadowScores(position: Position, modelVersion: string): Uint8Array | undefined
+  /** Ties a version to the identity of its files, once for ever, and gives the identity that it is tied to. */
+  claimVersion(modelVersion: string, identity: string): Promise<string>
+}
+
 export interface Store {
-  /** Stores a cycle. Rejects, with nothing stored, when the id is stored already or storage refuses writes. */
+  readonly models: ModelRecords
+  /**
+   * Stores a cycle. Rejects, with nothing stored, when the id is stored already or storage refuses writes. The bytes
+   * of `response` stay as they are until it settles.
+   */
   appendCycle(record: CycleRecord): Promise<Position>
+  /**
+   * Packs a cycle that has no response yet, so that little is left to do when it comes. Bytes are free for reuse when
+   * this returns; those of a request that is a promise, a microtask after it resolves.
+   */
+  draftCycle(beginning: CycleBeginning): CycleDraft
   findCycle(cycleId: string): StoredCycle | undefined
   /** The last cycle to arrive. */
   lastCycle(): StoredCycle | undefined
@@ -100,6 +150,8 @@ export interface Store {
 
   putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult>
   findImage(key: ImageKey): StoredImage | undefined
+  /** SHA-256 of a stored image, without its picture. */
+  readImageHash(key: ImageKey): Uint8Array | undefined
   /** Positions of the stored images of one post, rising. */
   imagePositions(gallId: string, postNo: number): number[]
   /** Keys of all stored images, in no particular order. */

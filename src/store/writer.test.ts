@@ -2,9 +2,13 @@
  * The line of writes, over an environment that can be made to fail where a real disk would.
  */
 import { describe, expect, test } from 'vitest'
+import { StoreError } from './store-error.js'
 import { Writer, type WriteEnvironment } from './writer.js'
 
-/** Transactions as LMDB has them, over a list of lines; `faults` may be changed between two writes. */
+/**
+ * Transactions as LMDB has them, over a list of lines: what is given in one turn of the event loop is one commit.
+ * `faults` may be changed between two writes.
+ */
 function createEnvironment() {
   const faults = {
     commit: undefined as unknown,
@@ -15,14 +19,20 @@ function createEnvironment() {
   const committed: string[] = []
   let pending: string[] = []
   let commitCount = 0
+  let committing: Promise<void> | undefined
+  const commit = (): Promise<void> =>
+    (committing ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
+      const lines = pending
+      pending = []
+      committing = undefined
+      if (faults.commit !== undefined) throw faults.commit as Error
+      committed.push(...lines)
+      commitCount++
+    }))
   const environment: WriteEnvironment = {
     transaction: async (apply) => {
-      pending = []
       const result = apply()
-      await new Promise((resolve) => setImmediate(resolve))
-      if (faults.commit !== undefined) throw faults.commit as Error
-      committed.push(...pending)
-      commitCount++
+      await commit()
       return result
     },
     child: (apply) => {
@@ -38,6 +48,7 @@ function createEnvironment() {
       if (faults.probe !== undefined) throw faults.probe as Error
     },
     bytesInUse: () => faults.bytesInUse,
+    committed: () => undefined,
     diskBytesFree: () => Promise.resolve(faults.diskBytesFree),
   }
   const writer = new Writer(environment, { bytesMax: 1e9, waitingBytesMax: 1e9 })
@@ -46,7 +57,13 @@ function createEnvironment() {
       pending.push(line)
       return line
     })
-  return { faults, committed, writer, write, commitCount: () => commitCount }
+  const insert = (line: string, bytes = 1) =>
+    writer.insert(bytes, () => {
+      if (committed.includes(line)) throw new StoreError('exists', line)
+      pending.push(line)
+      return commit().then(() => line)
+    })
+  return { faults, committed, writer, write, insert, commitCount: () => commitCount }
 }
 
 function nativeError(message: string, code: number): Error {
@@ -79,6 +96,41 @@ describe('the line of writes', () => {
     await expect(failing).rejects.toThrow(RangeError)
     await Promise.all([before, after])
     expect(committed).toEqual(['a', 'b'])
+  })
+
+  test('an insert shares the commit of the writes beside it', async () => {
+    const { write, insert, committed, commitCount } = createEnvironment()
+    expect(await Promise.all([write('a'), insert('b'), write('c')])).toEqual(['a', 'b', 'c'])
+    expect(committed.toSorted()).toEqual(['a', 'b', 'c'])
+    expect(commitCount()).toBe(1)
+  })
+
+  test('an insert sees what those before it have stored, and is refused alone', async () => {
+    const { write, insert, committed } = createEnvironment()
+    const results = await Promise.allSettled([insert('a'), insert('a'), write('b'), insert('c')])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+    expect(results[1]).toMatchObject({ reason: { code: 'exists' } })
+    expect(committed).toEqual(['a', 'b', 'c'])
+  })
+
+  test('an insert that throws is refused alone', async () => {
+    const { writer, write, committed } = createEnvironment()
+    const failing = writer.insert(1, () => {
+      throw nativeError('MDB_READERS_FULL', -30790)
+    })
+    const results = await Promise.allSettled([failing, write('a')])
+    expect(results).toMatchObject([{ reason: { code: 'failed' } }, { value: 'a' }])
+    expect(committed).toEqual(['a'])
+  })
+
+  test('a commit that fails rejects its insert too, and the next one works', async () => {
+    const { faults, write, insert, committed } = createEnvironment()
+    faults.commit = nativeError('Input/output error', 5)
+    const results = await Promise.allSettled([insert('a'), write('b')])
+    for (const result of results) expect(result).toMatchObject({ reason: { code: 'failed' } })
+    faults.commit = undefined
+    await insert('a')
+    expect(committed).toEqual(['a'])
   })
 
   test('a commit that fails rejects all its writes, and the next one works', async () => {
