@@ -3,6 +3,7 @@
  * reference decides whatever native code leaves to it, so errors are the same by construction.
  */
 import type { CycleColumns } from '../contract/index.js'
+import { columnOperations, runReference, type ColumnProgram, type RunProgram } from './column-program.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse, type ResponseColumns } from './encode-response.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
@@ -18,11 +19,18 @@ export interface Codec {
   decodeCycle(body: Uint8Array): DecodedCycle
   /** A response as JSON in UTF-8. */
   encodeResponse(response: ResponseColumns): Uint8Array
+  /** What runs a column program. */
+  columnProgram(program: ColumnProgram): RunProgram
 }
 
 export type CodecChoice = Codec['name'] | 'auto'
 
-export const referenceCodec: Codec = { name: 'reference', decodeCycle, encodeResponse }
+export const referenceCodec: Codec = {
+  name: 'reference',
+  decodeCycle,
+  encodeResponse,
+  columnProgram: runReference,
+}
 
 /**
  * The codec of a choice, and one line that says which serves and why. `auto` takes the reference codec when the addon
@@ -46,6 +54,9 @@ export function loadCodec(choice: CodecChoice): { codec: Codec; note: string } {
 export function nativeCodec(addon: NativeAddon): Codec {
   const decode = createNativeDecode(addon)
   const encode = createNativeEncode(addon)
+  if (addon.columnOperations.join() !== columnOperations.join()) {
+    throw new Error('the native codec is of another version: its column operations are others')
+  }
   return {
     name: 'native',
     decodeCycle(body) {
@@ -53,6 +64,10 @@ export function nativeCodec(addon: NativeAddon): Codec {
       return typeof columns === 'number' ? decodeCycle(body) : columns
     },
     encodeResponse: (response) => encode(response) ?? encodeResponse(response),
+    columnProgram(program) {
+      const native = new addon.ColumnProgram(program)
+      return (inputs, matrix) => native.run(inputs, matrix)
+    },
   }
 }
 

@@ -52,6 +52,26 @@ function padded(body: Uint8Array, filler: number): Uint8Array {
   return buffer.subarray(0, body.length)
 }
 
+/** A valid body with `count` candidates whose texts are a few kilobytes long, some of them with escapes. */
+function bodyOfTexts(random: Random, count: number): Buffer {
+  const cycle = JSON.parse(validBody(random).toString()) as object
+  const pieces = ['실시간 베스트 ㅋㅋ ', '<p>', '</p>', '<img src="a.jpg">', 'abc 12, ', '\n', '"', '\u3000', '漢字', '😀', '<'] // prettier-ignore
+  const text = (length: number): string =>
+    Array.from({ length: random.below(length) }, () => random.pick(pieces)).join('')
+  const candidates = Array.from({ length: count }, (_, index) => ({
+    gall_id: random.pick(['a', 'b', '한글']),
+    post_no: index + 1,
+    title: text(10),
+    created_at: null,
+    extracted_at: '2026-01-05T00:00:00Z',
+    source: 'vote',
+    manual_flag: 0,
+    images_in_post: 0,
+    ...(random.chance(0.9) ? { body_html: `x${text(400)}` } : {}),
+  }))
+  return Buffer.from(JSON.stringify({ ...cycle, candidates }))
+}
+
 describe.skipIf(built === null)('native decoder (skipped when the addon is not built)', () => {
   test('every valid cycle is decoded natively, with the columns of the reference', () => {
     const decode = createNativeDecode(addon)
@@ -135,6 +155,52 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
       const columns = decode(body) as ReleasableColumns
       expect(isDeepStrictEqual(plain(columns), decodeCycle(body))).toBe(true)
       columns.release()
+    }
+  })
+
+  test('a list with many long texts, which two threads measure, has the columns of the reference', () => {
+    const decode = createNativeDecode(addon)
+    for (let round = 0; round < 20; round++) {
+      const body = bodyOfTexts(new Random(firstSeed + round), 300)
+      const columns = decode(body) as ReleasableColumns
+      if (!isDeepStrictEqual(plain(columns), decodeCycle(body)))
+        throw new Error(`round ${round}: other columns`)
+      columns.release()
+    }
+  })
+
+  test('one text among many that native code does not unescape leaves the cycle to the reference', () => {
+    const decode = createNativeDecode(addon)
+    const text = bodyOfTexts(new Random(firstSeed), 300).toString()
+    for (const escape of ['\\ud800', '\\u12x4', '\\x']) {
+      for (const share of [0.01, 0.5, 0.99]) {
+        const at = text.indexOf('"body_html":"', text.length * share) + '"body_html":"'.length
+        expect(typeof decode(Buffer.from(text.slice(0, at) + escape + text.slice(at)))).toBe('number')
+      }
+      const columns = decode(Buffer.from(text)) as ReleasableColumns
+      expect(isDeepStrictEqual(plain(columns), decodeCycle(Buffer.from(text)))).toBe(true)
+      columns.release()
+    }
+  })
+
+  test('galleries of any number, length and likeness are numbered as the reference numbers them', () => {
+    const decode = createNativeDecode(addon)
+    const random = new Random(firstSeed)
+    const cycle = JSON.parse(validBody(random).toString()) as object
+    const ids = Array.from({ length: 200 }, (_, index) => [
+      `g${index}`,
+      `${'a'.repeat(index % 40)}${index}${'z'.repeat(index % 7)}`,
+      `same-start-${index % 9}-same-end`,
+    ]).flat()
+    const removals = Array.from({ length: 3000 }, (_, index) => ({
+      gall_id: random.pick(ids),
+      post_no: index + 1,
+      reason: 'hidden',
+      decided_at: '2026-01-05T00:00:00Z',
+    }))
+    for (const space of [0, 1]) {
+      const body = Buffer.from(JSON.stringify({ ...cycle, removals }, null, space))
+      expect(isDeepStrictEqual(plain(decode(body) as ReleasableColumns), decodeCycle(body))).toBe(true)
     }
   })
 

@@ -1,5 +1,5 @@
 /**
- * Bytes ⇄ columns: cycle bodies and responses on the wire, packed columns on the disk.
+ * Bytes ⇄ columns: cycle bodies and responses on the wire, packed columns on the disk; and programs over columns.
  */
 export {
   bodyBufferBytes,
@@ -9,9 +9,18 @@ export {
   type CodecChoice,
   type DecodedCycle,
 } from './codec.js'
+export {
+  columnOperations,
+  type ColumnInputs,
+  type ColumnOperation,
+  type ColumnProgram,
+  type ProgramColumn,
+  type RunProgram,
+} from './column-program.js'
 export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
 export { parseJson } from './json-text.js'
+export type { NativeAddon } from './native-addon.js'
 export { packTable, unpackTable, type NumberColumn, type PackedTable } from './pack.js'
 export { sameJson } from './same-json.js'
 export { sameJsonOffThread } from './same-json-thread.js'

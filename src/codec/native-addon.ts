@@ -4,6 +4,7 @@
  */
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import type { ColumnProgram, RunProgram } from './column-program.js'
 
 /** What a decode found beside its columns. */
 export interface NativeFindings {
@@ -51,11 +52,20 @@ export interface NativeRows {
 
 export interface NativeAddon {
   readonly Decoder: new (plan: string) => NativeDecoder
+  /** Runs as `RunProgram` says. Throws a TypeError for a program whose parts do not fit together. */
+  readonly ColumnProgram: new (program: ColumnProgram) => { readonly run: RunProgram }
   /** Bytes that suffice for the rows; 0: numbers that native code leaves to the reference encoder. */
   rowsBytesMax(rows: NativeRows): number
   /** Writes the rows at `start` of `out` and returns where they end. */
   writeRows(rows: NativeRows, out: Uint8Array, start: number): number
+  /** Descriptor of an empty file in memory that has no name; -1 where the system has none. */
+  createMemoryFile(): number
+  /** Descriptor of a counter: a read of its 8 bytes waits until some were written; -1 where the system has none. */
+  createEvent(): number
+  /** The first `bytes` of a file that is at least that long, shared with every process that maps it. */
+  mapFile(descriptor: number, bytes: number): ArrayBuffer
   readonly errorSentences: readonly string[]
+  readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]
   readonly bodyPaddingBytes: number
 }

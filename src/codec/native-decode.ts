@@ -12,8 +12,9 @@ import type {
 import { unknownNameCountMax } from './decode-cycle.js'
 import type { NativeAddon, NativeFindings } from './native-addon.js'
 import { ArenaPool, type Arena } from './native-arena.js'
-import type { ColumnType, ListName } from './native-layout.js'
+import type { ListName } from './native-layout.js'
 import { cyclePlan, type NativePlan } from './native-plan.js'
+import { ColumnViews } from './native-views.js'
 
 /** Columns that lie in memory of a pool. After `release` they must not be read any more. */
 export type ReleasableColumns = CycleColumns & { readonly release: () => void }
@@ -24,7 +25,7 @@ export type NativeDecode = (body: Uint8Array) => ReleasableColumns | number
 export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const plan = cyclePlan()
   const decoder = new addon.Decoder(plan.json)
-  const views = columnViews(plan)
+  const views = new ColumnViews(plan)
   const pool = new ArenaPool(plan)
   const tooManyRows = addon.errorSentences.length
   return (body) => {
@@ -49,22 +50,22 @@ function isRowCounts(answer: NativeFindings | readonly number[] | number): answe
 
 function cycleColumns(
   plan: NativePlan,
-  views: readonly ObjectViews[],
+  views: ColumnViews,
   body: Uint8Array,
   arena: Arena,
   found: NativeFindings,
   pool: ArenaPool,
 ): ReleasableColumns {
-  const root = viewColumns(views[0] as ObjectViews, arena, 1) as unknown as RootColumns
+  const root = views.of(arena, 0, 1) as unknown as RootColumns
   const text = (start: Uint32Array, end: Uint32Array): string =>
     Buffer.from(
       body.buffer,
       body.byteOffset + (start[0] as number),
       (end[0] as number) - (start[0] as number),
     ).toString('latin1')
-  const list = (name: ListName): ColumnGroup => {
+  const list = (name: ListName): unknown => {
     const object = plan.lists.indexOf(name) + 1
-    return viewColumns(views[object] as ObjectViews, arena, found.rowCounts[object] as number)
+    return views.of(arena, object, found.rowCounts[object] as number)
   }
   let released = false
   return {
@@ -72,10 +73,10 @@ function cycleColumns(
     cycleTime: text(root.cycleTimeStart, root.cycleTimeEnd),
     cycleAt: { ms: root.cycleAtMs[0] as number, fraction: root.cycleAtFraction[0] as number },
     memberOrder: found.memberOrder.map((member) => plan.rootMembers[member] as string),
-    candidates: list('candidates') as unknown as CandidateColumns,
-    engagement: list('engagement') as unknown as EngagementColumns,
-    candidateScores: list('candidate_scores') as unknown as CandidateScoreColumns,
-    removals: list('removals') as unknown as RemovalColumns,
+    candidates: list('candidates') as CandidateColumns,
+    engagement: list('engagement') as EngagementColumns,
+    candidateScores: list('candidate_scores') as CandidateScoreColumns,
+    removals: list('removals') as RemovalColumns,
     unknownFields: unknownFields(plan, found),
     galleries: found.keys,
     release: () => {
@@ -101,60 +102,4 @@ function unknownFields(plan: NativePlan, found: NativeFindings): string[] {
     group.map((name) => (object === 0 ? name : `${plan.lists[object - 1] as string}[].${name}`)),
   )
   return [...new Set(names)].slice(0, unknownNameCountMax)
-}
-
-// ---- typed arrays over an arena
-
-type View = Float64Array | Uint32Array | Uint8Array
-interface ColumnGroup {
-  [name: string]: View | ColumnGroup | number
-}
-
-/** Columns of one object: those of its own, and those in groups such as `title`. */
-interface ObjectViews {
-  readonly columns: readonly { readonly name: string; readonly type: ColumnType; readonly index: number }[]
-  readonly groups: readonly (readonly [string, ObjectViews])[]
-}
-
-function columnViews(plan: NativePlan): ObjectViews[] {
-  return plan.rowCountsMax.map((_, object) => {
-    const own = plan.columns.flatMap((column, index) =>
-      column.object === object ? [{ name: column.path, type: column.type, index }] : [],
-    )
-    return groupViews(own)
-  })
-}
-
-function groupViews(columns: ObjectViews['columns']): ObjectViews {
-  const groups = new Map<string, { name: string; type: ColumnType; index: number }[]>()
-  const plain: { name: string; type: ColumnType; index: number }[] = []
-  for (const column of columns) {
-    const point = column.name.indexOf('.')
-    if (point < 0) plain.push(column)
-    else {
-      const group = column.name.slice(0, point)
-      groups.set(group, [...(groups.get(group) ?? []), { ...column, name: column.name.slice(point + 1) }])
-    }
-  }
-  return {
-    columns: plain,
-    groups: [...groups].map(([name, members]) => [name, groupViews(members)] as const),
-  }
-}
-
-function viewColumns(views: ObjectViews, arena: Arena, count: number): ColumnGroup {
-  const group: ColumnGroup = { count, ...viewGroup(views, arena, count) }
-  for (const [name, members] of views.groups) group[name] = viewGroup(members, arena, count)
-  return group
-}
-
-function viewGroup(views: ObjectViews, arena: Arena, count: number): ColumnGroup {
-  const group: ColumnGroup = {}
-  for (const { name, type, index } of views.columns) {
-    const start = arena.starts[index] as number
-    if (type === 'f64') group[name] = new Float64Array(arena.buffer, start, count)
-    else if (type === 'u32') group[name] = new Uint32Array(arena.buffer, start, count)
-    else group[name] = new Uint8Array(arena.buffer, start, count)
-  }
-  return group
 }

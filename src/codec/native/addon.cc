@@ -2,8 +2,10 @@
 #include <iterator>
 
 #include "error.h"
+#include "js_column_program.h"
 #include "js_decoder.h"
 #include "js_response_rows.h"
+#include "js_shared_memory.h"
 #include "napi.h"
 #include "text_measures.h"
 
@@ -20,8 +22,13 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 
 Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("Decoder", js_decoder::define(env));
+  exports.Set("ColumnProgram", js_column_program::define(env));
+  exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
   exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
+  exports.Set("createMemoryFile", Napi::Function::New<create_memory_file>(env));
+  exports.Set("createEvent", Napi::Function::New<create_event>(env));
+  exports.Set("mapFile", Napi::Function::New<map_file>(env));
   exports.Set("errorSentences", texts(env, decode_error_sentences));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));

@@ -15,12 +15,14 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// The member whose quoted name starts at `name`, tried in the plan's order; null when the plan has none.
-[[nodiscard]] member_plan* find_member(object_plan& plan, const uint8_t* name) noexcept {
-  for (member_plan& member : plan.members) {
-    if (member.name.is_at(name)) return &member;
+constexpr uint32_t no_member = ~uint32_t{0};
+
+/// Index of the member whose quoted name starts at `name`, tried in the plan's order, or `no_member`.
+[[nodiscard]] uint32_t find_member(const object_plan& plan, const uint8_t* name) noexcept {
+  for (uint32_t index = 0; index < plan.members.size(); index++) {
+    if (plan.members[index].name.is_at(name)) return index;
   }
-  return nullptr;
+  return no_member;
 }
 
 /// Fingerprint of a list as codec/decode-cycle.ts defines it.
@@ -47,12 +49,26 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-decoder::decoder(decode_plan plan) : plan_(std::move(plan)) {
+decoder::decoder(decode_plan plan, size_t shared_bytes_min)
+    : plan_(std::move(plan)), texts_(shared_bytes_min) {
   findings_.row_counts.resize(plan_.objects.size());
   findings_.unknown_names.resize(plan_.objects.size());
 }
 
 decode_error decoder::decode(padded_bytes body, column_set columns) {
+  texts_.begin(columns.starts);
+  try {
+    const decode_error error = decode_tokens(body, columns);
+    if (error == decode_error::none) return texts_.finish();
+    texts_.abandon();
+    return error;
+  } catch (...) {
+    texts_.abandon();
+    throw;
+  }
+}
+
+decode_error decoder::decode_tokens(padded_bytes body, column_set columns) {
   body_ = body;
   columns_ = columns;
   error_ = decode_error::none;
@@ -126,23 +142,25 @@ const uint32_t* decoder::decode_object(object_plan& plan, uint32_t object, uint3
   uint64_t seen = 0;
   // Where the next member is guessed, and what is learned when the guess was wrong.
   uint32_t* guess = &plan.first_member;
+  member_plan* const members = plan.members.data();
   bool more = body[*++at] != '}';
   if (!more) at++;
   while (more) {
     if (end - at < 4) return fail(decode_error::grammar);
     const uint8_t* name = body + at[0];
-    member_plan* member = &plan.members[*guess];
-    if (!member->name.is_at(name)) member = find_member(plan, name);
-    if (member == nullptr) {
+    uint32_t index = *guess;
+    if (!members[index].name.is_at(name)) index = find_member(plan, name);
+    if (index == no_member) {
       at = decode_unknown(object, at);
     } else {
-      const uint32_t index = static_cast<uint32_t>(member - plan.members.data());
-      if ((seen >> index & 1) != 0) return fail(decode_error::duplicate_member);
-      seen |= uint64_t{1} << index;
-      *guess = index;
-      guess = &member->successor;
+      member_plan& member = members[index];
+      const uint64_t bit = uint64_t{1} << index;
+      if ((seen & bit) != 0) return fail(decode_error::duplicate_member);
+      seen |= bit;
+      if (*guess != index) *guess = index;
+      guess = &member.successor;
       if (object == 0) findings_.member_order.push_back(index);
-      at = decode_member(*member, row, at);
+      at = decode_member(member, row, at);
     }
     if (at == nullptr) return nullptr;
     if (at == end) return fail(decode_error::grammar);
@@ -162,18 +180,26 @@ inline const uint32_t* decoder::decode_member(member_plan& member, uint32_t row,
   return error == decode_error::none ? at + 3 : fail(error);
 }
 
+inline decode_error decoder::decode_integer(const member_plan& member, uint32_t row, const uint8_t* token,
+                                            const uint8_t* next) {
+  double& value = column<double>(member.columns[0])[row];
+  const int64_t digits = read_digits(token, next);
+  value = static_cast<double>(digits);
+  // One branch for the three conditions, which mostly hold.
+  if ((digits >= 0) & (value >= member.minimum) & (value <= member.maximum)) return decode_error::none;
+  if (member.nullable && is_null(token)) {
+    value = not_a_number;
+    return decode_error::none;
+  }
+  if (!read_integer(token, value)) return decode_error::unusual_number;
+  return value >= member.minimum && value <= member.maximum ? decode_error::none : decode_error::value;
+}
+
 inline decode_error decoder::decode_scalar(member_plan& member, uint32_t row, const uint8_t* token,
                                            const uint8_t* next) {
   switch (member.kind) {
-    case value_kind::integer: {
-      double& value = column<double>(member.columns[0])[row];
-      if (!read_integer(token, value)) {
-        if (!member.nullable || !is_null(token)) return decode_error::unusual_number;
-        value = not_a_number;
-        return decode_error::none;
-      }
-      return value >= member.minimum && value <= member.maximum ? decode_error::none : decode_error::value;
-    }
+    case value_kind::integer:
+      return decode_integer(member, row, token, next);
     case value_kind::key:
       return decode_key(member, row, token, next);
     case value_kind::date_time:
@@ -214,12 +240,16 @@ decode_error decoder::decode_fixed_text(const member_plan& member, uint32_t row,
 
 decode_error decoder::decode_key(const member_plan& member, uint32_t row, const uint8_t* token,
                                  const uint8_t* next) {
+  uint32_t& code = column<uint32_t>(member.columns[0])[row];
+  code = keys_.noted_code(token, next);
+  if (code != key_table::unknown_code) return decode_error::none;
   if (*token != '"') return decode_error::value;
   const uint8_t* close = closing_quote(token, next);
   if (close == nullptr || has_escape(token, close)) return decode_error::unusual_text;
   const size_t bytes = static_cast<size_t>(close - token) - 1;
   if (bytes == 0) return decode_error::value;
-  column<uint32_t>(member.columns[0])[row] = keys_.code_of({reinterpret_cast<const char*>(token + 1), bytes});
+  code = keys_.code_of({reinterpret_cast<const char*>(token + 1), bytes});
+  keys_.note(token, close + 1, code);
   return decode_error::none;
 }
 
@@ -229,26 +259,15 @@ decode_error decoder::decode_measured(const member_plan& member, uint32_t row, c
   const uint8_t* text = token + 1;
   const uint8_t* close = closing_quote(token, next);
   if (close == nullptr) return decode_error::unusual_text;
-  size_t bytes = static_cast<size_t>(close - text);
-  if (has_escape(text, close)) {
-    const decode_error error = unescape(text, close, unescaped_);
-    if (error != decode_error::none) return error;
-    text = unescaped_.data() + unescape_margin_bytes;
-    bytes = unescaped_.size() - 2 * unescape_margin_bytes;
-  }
-  const text_measures measures = measure_text(text, bytes, member.html);
-  for (uint32_t measure = 0; measure < text_measure_count; measure++) {
-    column<uint32_t>(member.columns[measure])[row] = measures.counts[measure];
-  }
-  if (member.columns.size() > text_measure_count)
-    column<uint8_t>(member.columns[text_measure_count])[row] = 1;
+  texts_.add({text, static_cast<size_t>(close - text), &member, row});
   return decode_error::none;
 }
 
 decode_error decoder::decode_date_time(member_plan& member, uint32_t row, const uint8_t* token,
                                        const uint8_t* next) {
+  const uint32_t start = static_cast<uint32_t>(token + 1 - body_.data);
   date_time_memo& memo = member.memo;
-  if (memo.quoted_bytes == 0 || std::memcmp(token, memo.quoted, memo.quoted_bytes) != 0) {
+  if (memo.bytes == 0 || !memo.quoted.is_at(token)) {
     if (member.nullable && is_null(token)) {
       write_date_time(member, row, {not_a_number, 0}, 0, 0);
       return decode_error::none;
@@ -256,14 +275,15 @@ decode_error decoder::decode_date_time(member_plan& member, uint32_t row, const 
     if (*token != '"') return decode_error::value;
     const uint8_t* close = closing_quote(token, next);
     if (close == nullptr) return decode_error::unusual_text;
-    memo.quoted_bytes = 0;
-    const size_t bytes = static_cast<size_t>(close - token) - 1;
-    if (!read_date_time(token + 1, bytes, memo.at)) return decode_error::value;
-    memo.quoted_bytes = static_cast<uint32_t>(bytes) + 2;
-    std::memcpy(memo.quoted, token, memo.quoted_bytes);
+    const uint32_t bytes = static_cast<uint32_t>(close - token) - 1;
+    instant at;
+    if (!read_date_time(token + 1, bytes, at)) return decode_error::value;
+    write_date_time(member, row, at, start, start + bytes);
+    if (bytes <= short_text::bytes_max)
+      memo = {short_text({reinterpret_cast<const char*>(token + 1), bytes}), bytes, at};
+    return decode_error::none;
   }
-  const uint32_t start = static_cast<uint32_t>(token + 1 - body_.data);
-  write_date_time(member, row, memo.at, start, start + memo.quoted_bytes - 2);
+  write_date_time(member, row, memo.at, start, start + memo.bytes);
   return decode_error::none;
 }
 
@@ -316,7 +336,10 @@ const uint32_t* decoder::decode_rows(uint32_t object, const uint32_t* at) {
     findings_.row_counts[object] = row + 1;
     if (at == end_) return fail(decode_error::grammar);
     const uint8_t separator = body[*at++];
-    if (separator == ']') return at;
+    if (separator == ']') {
+      texts_.end_list();
+      return at;
+    }
     if (separator != ',') return fail(decode_error::grammar);
   }
 }

@@ -1,6 +1,6 @@
-// The decoder: one pass over the tokens of a body, straight into columns. It accepts a body only if the
-// reference decoder accepts it, with the same columns; whatever it is not sure of it refuses with a code, and
-// the reference decides. Free of N-API, so that it can be fuzzed alone.
+// The decoder: one pass over the tokens of a body, straight into columns; long texts are measured beside it.
+// It accepts a body only if the reference decoder accepts it, with the same columns; whatever it is not sure
+// of it refuses with a code, and the reference decides. Free of N-API, so that it can be fuzzed alone.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "padded_bytes.h"
 #include "plan.h"
 #include "structural_index.h"
+#include "text_batches.h"
 
 namespace understudy {
 
@@ -43,7 +44,8 @@ inline constexpr size_t unknown_name_bytes_max = 200;
 /// Reused from body to body: it keeps its memory and its guesses.
 class decoder {
  public:
-  explicit decoder(decode_plan plan);
+  /// `shared_bytes_min`: bytes of text in a list from which on a second thread measures some of them.
+  explicit decoder(decode_plan plan, size_t shared_bytes_min = shared_text_bytes_min);
 
   /// Fills `columns` from `body`. May throw std::bad_alloc and nothing else.
   [[nodiscard]] decode_error decode(padded_bytes body, column_set columns);
@@ -53,6 +55,8 @@ class decoder {
   [[nodiscard]] const decode_plan& plan() const noexcept { return plan_; }
 
  private:
+  decode_error decode_tokens(padded_bytes body, column_set columns);
+
   // From the token at which something starts to the token behind it, or null with `error_` set.
   const uint32_t* decode_object(object_plan& plan, uint32_t object, uint32_t row, const uint32_t* at);
   const uint32_t* decode_member(member_plan& member, uint32_t row, const uint32_t* at);
@@ -64,6 +68,8 @@ class decoder {
 
   // Values of one token at `token`; `next` is the token behind it.
   decode_error decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  decode_error decode_integer(const member_plan& member, uint32_t row, const uint8_t* token,
+                              const uint8_t* next);
   decode_error decode_ignored(const uint8_t* token, const uint8_t* next);
   decode_error decode_fixed_text(const member_plan& member, uint32_t row, const uint8_t* token);
   decode_error decode_key(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
@@ -91,7 +97,7 @@ class decoder {
   structural_index index_;
   key_table keys_;
   decode_findings findings_;
-  std::vector<uint8_t> unescaped_;
+  text_batches texts_;
   std::vector<uint64_t> integers_;
   padded_bytes body_ = {};
   column_set columns_ = {};

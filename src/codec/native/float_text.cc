@@ -174,15 +174,80 @@ constexpr digit_pairs pairs;
   return write_integer(end, static_cast<uint64_t>(point > 0 ? point - 1 : 1 - point));
 }
 
-}  // namespace
-
-char* write_integer(char* out, uint64_t value) noexcept {
-  return write_digits(out, value, digit_count(value));
+/// The eight digits of a number below 10^8, a digit a byte and not yet letters, the highest in the lowest
+/// byte.
+[[nodiscard]] inline uint64_t eight_digits(uint32_t value) noexcept {
+  // Division by multiplication, in two lanes of four digits, then in four lanes of two.
+  uint64_t lanes = value / 10000 | static_cast<uint64_t>(value % 10000) << 32;
+  const uint64_t hundreds = (lanes * 10486 >> 20) & 0x0000007f0000007f;
+  lanes = hundreds | (lanes - hundreds * 100) << 16;
+  const uint64_t tens = (lanes * 103 >> 10) & 0x000f000f000f000f;
+  return tens | (lanes - tens * 10) << 8;
 }
 
-char* write_float(char* out, float value) noexcept {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
+constexpr uint64_t digits_to_text = 0x3030303030303030;
+
+// Shares, which most numbers of a response are: from 2^-10 up to 1.
+constexpr int32_t share_shift_min = 24;
+constexpr int32_t share_shift_max = 33;
+constexpr int32_t share_digits = 16;
+
+/// By shift: the coarser of the two spacings that come into question, and what fills up the digits of the
+/// finer one.
+struct share_units {
+  uint64_t coarse[share_shift_max + 1] = {};
+  uint64_t fill[share_shift_max + 1] = {};
+  constexpr share_units() {
+    for (int32_t shift = share_shift_min; shift <= share_shift_max; shift++) {
+      coarse[shift] = static_cast<uint64_t>(ten_to.power[decimals_of.decimals[shift] - 1]);
+      fill[shift] = static_cast<uint64_t>(ten_to.power[share_digits - decimals_of.decimals[shift]]);
+    }
+  }
+};
+constexpr share_units units;
+
+/// What `shortest` and `write_decimal` do, for shares that are no power of two, without a branch that depends
+/// on the digits. Writes up to 18 bytes.
+[[nodiscard]] inline char* write_share(char* out, uint64_t mantissa, int32_t shift) noexcept {
+  const uint64_t half = uint64_t{1} << (shift - 1);
+  const uint64_t coarse_unit = units.coarse[shift];
+  const uint64_t coarse_scaled = mantissa * coarse_unit;
+  const uint64_t coarse = (coarse_scaled + half) >> shift;
+  const int64_t rest = static_cast<int64_t>(coarse_scaled - (coarse << shift));
+  const uint64_t reach = static_cast<uint64_t>(rest < 0 ? -rest : rest) * 2;
+  // The finer spacing always hits: it is narrower than that of the floats.
+  const uint64_t fine = (coarse_scaled * 10 + half) >> shift;
+  const uint64_t is_even = ~mantissa & 1;
+  // A mask, since compilers make a branch of `?:` here, and half of the guesses at it would be wrong.
+  const uint64_t hits = -uint64_t{reach < coarse_unit + is_even};
+  const uint64_t digits = ((coarse * 10 & hits) | (fine & ~hits)) * units.fill[shift];
+  const uint64_t high = eight_digits(static_cast<uint32_t>(digits / 100000000));
+  uint64_t text = high | digits_to_text;
+  std::memcpy(out, "0.", 2);
+  std::memcpy(out + 2, &text, sizeof text);
+  const uint32_t rest_digits = static_cast<uint32_t>(digits % 100000000);
+  // Numbers from 0.125 on have no more than eight decimals.
+  if (rest_digits == 0) return out + 10 - __builtin_clzll(high) / 8;
+  const uint64_t low = eight_digits(rest_digits);
+  text = low | digits_to_text;
+  std::memcpy(out + 10, &text, sizeof text);
+  return out + 18 - __builtin_clzll(low) / 8;
+}
+
+[[nodiscard]] inline int32_t shift_of(uint32_t bits) noexcept {
+  return 150 - static_cast<int32_t>(bits >> 23 & 0xff);
+}
+
+[[nodiscard]] inline bool is_power_of_two(uint32_t bits) noexcept {
+  return (bits & 0x7fffff) == 0;
+}
+
+[[nodiscard]] inline uint32_t mantissa_of(uint32_t bits) noexcept {
+  return (bits & 0x7fffff) | 0x800000;
+}
+
+/// Not inlined: it needs more of registers and stack than shares do.
+[[nodiscard, gnu::noinline]] char* write_any_float(char* out, uint32_t bits) noexcept {
   const uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude == 0) {
     // JavaScript spells negative zero without its sign.
@@ -190,15 +255,35 @@ char* write_float(char* out, float value) noexcept {
     return out;
   }
   if (magnitude != bits) *out++ = '-';
-  const int32_t exponent = static_cast<int32_t>(magnitude >> 23);
-  const uint32_t fraction = magnitude & 0x7fffff;
-  const float_parts parts = {fraction | 0x800000, 150 - exponent, fraction == 0};
+  const float_parts parts = {mantissa_of(bits), shift_of(bits), is_power_of_two(bits)};
   if (parts.shift >= 0 && parts.shift <= shift_max_64) return write_decimal(out, shortest<uint64_t>(parts));
   if (parts.shift > 0 && parts.shift <= shift_max_128)
     return write_decimal(out, shortest<unsigned __int128>(parts));
   float absolute;
   std::memcpy(&absolute, &magnitude, sizeof absolute);
   return write_decimal(out, shortest_slowly(absolute));
+}
+
+}  // namespace
+
+char* write_integer(char* out, uint64_t value) noexcept {
+  if (value - 1 < 99999999) {
+    const uint64_t digits = eight_digits(static_cast<uint32_t>(value));
+    const int zeros = __builtin_ctzll(digits) / 8;
+    const uint64_t text = (digits | digits_to_text) >> (zeros * 8);
+    std::memcpy(out, &text, sizeof text);
+    return out + 8 - zeros;
+  }
+  return write_digits(out, value, digit_count(value));
+}
+
+char* write_float(char* out, float value) noexcept {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  const int32_t shift = shift_of(bits);
+  const bool is_share = shift >= share_shift_min && shift <= share_shift_max && (bits >> 31) == 0;
+  if (is_share && !is_power_of_two(bits)) return write_share(out, mantissa_of(bits), shift);
+  return write_any_float(out, bits);
 }
 
 }  // namespace understudy

@@ -25,6 +25,14 @@ key_table::key_table()
 void key_table::clear() {
   texts_.clear();
   slots_.assign(slot_count_min, 0);
+  for (noted_key& noted : noted_) noted.code = unknown_code;
+}
+
+void key_table::note(const uint8_t* token, const uint8_t* next, uint32_t code) noexcept {
+  const size_t bytes = static_cast<size_t>(next - token);
+  if (bytes > short_text::bytes_max + 2) return;
+  noted_[note_index(token, bytes)] = {short_text({reinterpret_cast<const char*>(token + 1), bytes - 2}),
+                                      code};
 }
 
 uint32_t key_table::code_of(std::string_view text) {

@@ -50,10 +50,11 @@ inline constexpr uint8_t absent_code = 255;
 /// Which members of an object were seen is kept in one word.
 inline constexpr uint32_t member_count_max = 64;
 
-/// The last date-time of a member. Rows of one cycle mostly share theirs.
+/// The last date-time of a member that fits into a short text. Rows of one cycle mostly share theirs.
 struct date_time_memo {
-  uint8_t quoted[date_time_bytes_max + 2] = {};
-  uint32_t quoted_bytes = 0;
+  short_text quoted{""};
+  /// Without its quotes; 0: none yet.
+  uint32_t bytes = 0;
   instant at = {};
 };
 

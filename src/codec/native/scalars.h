@@ -56,6 +56,26 @@ inline constexpr int integer_digits_max = 16;
   return true;
 }
 
+/// The integer at `token` if it is one to eight digits that reach the token behind it, else -1. Without
+/// branches on the digits: how many a counter has cannot be foreseen, and a wrong guess costs more than the
+/// rest of this.
+[[nodiscard]] inline int64_t read_digits(const uint8_t* token, const uint8_t* next) noexcept {
+  constexpr uint64_t zeros = 0x3030303030303030;
+  const uint64_t bits = static_cast<uint64_t>(next - token) * 8;
+  if (bits > 64) return -1;
+  uint64_t word;
+  std::memcpy(&word, token, sizeof word);
+  const bool superfluous_zero = (*token == '0') & (bits > 8);
+  // Digits move to the end of the word, where the first byte is the lowest; zeros stand before them.
+  uint64_t digits = (word << (64 - bits) | zeros >> 8 >> (bits - 8)) ^ zeros;
+  const bool is_number = ((digits | (digits + 0x7676767676767676)) & 0x8080808080808080) == 0;
+  // Digits to pairs, pairs to fours, fours to one number.
+  digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
+  digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
+  digits = (digits * 10000 + (digits >> 32)) & 0xffffffff;
+  return (is_number & !superfluous_zero) ? static_cast<int64_t>(digits) : -1;
+}
+
 /// The closing quote of the string that opens at `open`, given the token after it. Between the two quotes
 /// stage 1 finds no token, and behind the closing one only white space: so it is the last byte before `next`
 /// that is none.
@@ -82,11 +102,12 @@ inline constexpr size_t unescape_margin_bytes = 64;
 /// Deepest nesting of a value that is skipped; deeper ones are left to the reference decoder.
 inline constexpr uint32_t skipped_depth_max = 64;
 
-/// Arrays and objects that skipped values may hold, all together. With those of the rows, which are some 300,000 in a
-/// body of 16 MiB, fewer than the reference decoder takes; bodies with more are left to it.
+/// Arrays and objects that skipped values may hold, all together. With those of the rows, which are some
+/// 300,000 in a body of 16 MiB, fewer than the reference decoder takes; bodies with more are left to it.
 inline constexpr uint32_t skipped_container_count_max = 500'000;
 
-/// Checks the value at token `*at` in full and moves `at` behind it. Each array or object takes one of `containers_left`.
+/// Checks the value at token `*at` in full and moves `at` behind it. Each array or object takes one of
+/// `containers_left`.
 [[nodiscard]] decode_error skip_value(const uint8_t* body, const uint32_t*& at, const uint32_t* end,
                                       uint32_t& containers_left) noexcept;
 
