@@ -89,6 +89,14 @@ function resolve(schema: Schema): Schema {
   return resolve(target)
 }
 
+/**
+ * typia gives the members of a union in the order in which the compiler met them, and that depends on other files.
+ * Their places are codes that stand on the disk.
+ */
+function inOrder(a: string | number, b: string | number): number {
+  return a < b ? -1 : 1
+}
+
 function valueShape(reference: Schema, nullable = false): ValueShape {
   const schema = resolve(reference)
   if (schema.oneOf) {
@@ -96,7 +104,7 @@ function valueShape(reference: Schema, nullable = false): ValueShape {
     const values = options.filter((option) => option.type !== 'null')
     const orNull = nullable || values.length < options.length
     if (values.length === 1) return valueShape(values[0] as Schema, orNull)
-    return { kind: 'enum', nullable: orNull, values: values.map((option) => constant(option)) }
+    return { kind: 'enum', nullable: orNull, values: values.map((option) => constant(option)).sort(inOrder) }
   }
   switch (schema.type) {
     case 'object':

@@ -1,0 +1,28 @@
+/** Codes of enums stand in columns on the disk: their order must never change, whatever order typia meets them in. */
+import { expect, test } from 'vitest'
+import {
+  engagementStatusCodes,
+  galleryTypeCodes,
+  outcomeCodes,
+  removalReasonCodes,
+  sourceCodes,
+  tierCodes,
+} from './index.js'
+
+test('codes of enums are those that data directories hold', () => {
+  expect({
+    sourceCodes,
+    galleryTypeCodes,
+    engagementStatusCodes,
+    removalReasonCodes,
+    tierCodes,
+    outcomes: outcomeCodes.length,
+  }).toEqual({
+    sourceCodes: ['keyword', 'manual', 'score', 'setting', 'unknown', 'vote'],
+    galleryTypeCodes: ['main', 'mini', 'minor'],
+    engagementStatusCodes: ['missing', 'nomap', 'ok'],
+    removalReasonCodes: ['aged_out', 'deleted', 'hidden', 'saved'],
+    tierCodes: ['app', 'light', 'main', 'night'],
+    outcomes: 6,
+  })
+})
