@@ -17,6 +17,8 @@ const heads = ['p_views', 'p_comments', 'p_up', 'downvote_share']
 const headBiases = [-0.5, 0.8, -1.8, 0.5]
 const hiddenCounts = [128, 64]
 const seed = 20_240_607
+const goldenSeed = 20_260_601
+const goldenCount = 5
 
 /** A feature with its middle and spread over ordinary posts, so that no input drowns the others. */
 const inputs: readonly (readonly [name: string, middle: number, spread: number])[] = [
@@ -120,8 +122,44 @@ export function makeLayers(): Layer[] {
   })
 }
 
-/** The files of the package. */
-export async function makePackage(): Promise<{ manifest: string; head: Uint8Array }> {
+/** The heads of one row, in double precision: what the graph must compute, but for rounding. */
+export function forward(layers: readonly Layer[], row: readonly number[]): number[] {
+  return layers.reduce<number[]>(
+    (values, { outputCount, weights, biases }, index) =>
+      Array.from(biases, (bias, output) => {
+        const sum = values.reduce(
+          (total, value, input) => total + value * (weights[input * outputCount + output] as number),
+          bias,
+        )
+        return index === layers.length - 1 ? 1 / (1 + Math.exp(-sum)) : Math.max(sum, 0)
+      }),
+    [...row],
+  )
+}
+
+/** Rows around the middle of every feature, with their heads to six digits: the same bytes on every machine. */
+function goldenCases(layers: readonly Layer[]): object[] {
+  const random = randomNumbers(goldenSeed)
+  return Array.from({ length: goldenCount }, (_, index) => {
+    const row = inputs.map(([, middle, spread]) =>
+      rounded(middle + (index === 0 ? 0 : spread * bell(random)), 3),
+    )
+    return {
+      name: index === 0 ? 'the middle of every feature' : `around the middle, ${index}`,
+      features: Object.fromEntries(inputs.map(([name], column) => [name, row[column]])),
+      heads: Object.fromEntries(
+        heads.map((name, head) => [name, rounded(forward(layers, row)[head] as number, 6)]),
+      ),
+    }
+  })
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
+}
+
+/** The files of the package by name. */
+export async function makePackage(): Promise<Record<string, string | Uint8Array>> {
   const layers = makeLayers()
   const names = layers.map((_, index) => `layer${index + 1}`)
   // Plain Node resolves no './x.js' to a source, and tsc takes no './x.ts': hence the import by URL.
@@ -149,19 +187,31 @@ export async function makePackage(): Promise<{ manifest: string; head: Uint8Arra
       ]
     }),
   })
+  const golden = JSON.stringify({ cases: goldenCases(layers) }, null, 2) + '\n'
   const manifest = {
+    $schema: '../../docs/manifest.schema.json',
     model_version: version,
     kind: 'transport-test',
+    provenance: { trained_on: 'nothing' },
     note,
     head: {
       file: 'head.onnx',
-      sha256: createHash('sha256').update(head).digest('hex'),
-      input: 'features',
+      sha256: sha256(head),
+      inputs: { features: 'features' },
       outputs: Object.fromEntries(heads.map((name, column) => [name, { name: 'probs', column }])),
     },
     features: inputs.map(([name]) => name),
+    golden: { file: 'golden.json', sha256: sha256(golden) },
   }
-  return { manifest: JSON.stringify(manifest, null, 2) + '\n', head }
+  return {
+    'manifest.json': JSON.stringify(manifest, null, 2) + '\n',
+    'head.onnx': head,
+    'golden.json': golden,
+  }
+}
+
+function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
 }
 
 /** mulberry32: uniform in 0 to 1, the same on every machine. */
@@ -183,10 +233,9 @@ function bell(random: () => number): number {
 }
 
 async function main(directory: string): Promise<void> {
-  const { manifest, head } = await makePackage()
   mkdirSync(directory, { recursive: true })
-  writeFileSync(join(directory, 'manifest.json'), manifest)
-  writeFileSync(join(directory, 'head.onnx'), head)
+  for (const [file, content] of Object.entries(await makePackage()))
+    writeFileSync(join(directory, file), content)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

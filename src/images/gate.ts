@@ -6,9 +6,9 @@ import { ServiceError } from '../contract/index.js'
 
 export interface ImageGateOptions {
   /** Pictures worked on at once. */
-  readonly activeCountMax?: number
+  readonly activeCountMax?: number | undefined
   /** Bytes of uploads that may wait for their turn. */
-  readonly waitingBytesMax?: number
+  readonly waitingBytesMax?: number | undefined
 }
 
 const retryAfterS = 5
@@ -21,16 +21,22 @@ interface Waiting {
 }
 
 export class ImageGate {
-  readonly #activeCountMax: number
-  readonly #waitingBytesMax: number
+  #activeCountMax = 2
+  #waitingBytesMax = 256 * 1024 * 1024
   #activeCount = 0
   #waiting: Waiting[] = []
   #waitingBytes = 0
 
+  // Two at once: as many as there are cores to spare, and libuv's four threads also commit and hash.
   constructor(options: ImageGateOptions = {}) {
-    // Two: as many as there are cores to spare, and libuv's four threads also commit and hash.
-    this.#activeCountMax = options.activeCountMax ?? 2
-    this.#waitingBytesMax = options.waitingBytesMax ?? 256 * 1024 * 1024
+    this.limit(options)
+  }
+
+  /** Changes limits; what is absent stays. What is in work or waiting already goes on. */
+  limit({ activeCountMax, waitingBytesMax }: ImageGateOptions): void {
+    this.#activeCountMax = activeCountMax ?? this.#activeCountMax
+    this.#waitingBytesMax = waitingBytesMax ?? this.#waitingBytesMax
+    this.#startNext()
   }
 
   /**
@@ -56,6 +62,7 @@ export class ImageGate {
   }
 
   async #enter(bytes: number): Promise<void> {
+    // While anyone waits, all places are taken.
     if (this.#activeCount < this.#activeCountMax) {
       this.#activeCount++
       return
@@ -66,14 +73,19 @@ export class ImageGate {
     await new Promise<void>((start) => this.#waiting.push({ bytes, start }))
   }
 
-  /** Hands the place to the next in line, or gives it up. */
   #leave(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) {
-      this.#activeCount--
-      return
+    this.#activeCount--
+    this.#startNext()
+  }
+
+  /** Gives the places that are free to the next in line. */
+  #startNext(): void {
+    while (this.#activeCount < this.#activeCountMax) {
+      const next = this.#waiting.shift()
+      if (next === undefined) return
+      this.#waitingBytes -= next.bytes
+      this.#activeCount++
+      next.start()
     }
-    this.#waitingBytes -= next.bytes
-    next.start()
   }
 }

@@ -1,7 +1,13 @@
 /**
- * Models that serve, with the real runtime in its thread: what they answer, and how they fail and come back.
+ * Models that serve, with the real runtime in its processes: what they answer, and how they fail and come back.
+ * The processes run what `npm run build` made.
  */
-import { Worker } from 'node:worker_threads'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import sharp from 'sharp'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   modelsDir,
@@ -11,9 +17,7 @@ import {
   writePackage,
 } from '../../test/helpers/model-packages.js'
 import { makeInputs, ordinaryInputs } from '../../test/helpers/scoring-inputs.js'
-import type { ScoringInputs } from '../pool/index.js'
-import { loadModel, ModelError, type LoadedModel, type LoadOptions } from './index.js'
-import type { SessionPlan } from './worker-protocol.js'
+import { loadModel, ModelError, type LoadedModel, type LoadOptions, type ModelInputs } from './index.js'
 
 /** p_views of the sigmoid graph for posts with these views: (1 + views) / (2 + views). */
 const expectedViews = (views: readonly number[]) => views.map((count) => (1 + count) / (2 + count))
@@ -47,7 +51,7 @@ describe('a loaded model', () => {
     }
     const options = packaged(head, (manifest) => ({
       features: ['views_log', 'up_log'],
-      head: { ...manifest.head, outputs },
+      head: Object.assign({}, manifest.head, { outputs }),
     }))
     const model = await load(options)
     const heads = await model.predict(
@@ -59,6 +63,25 @@ describe('a loaded model', () => {
     expectClose(heads.p_up, expectedViews([8, 9]))
     expectClose(heads.downvote_share, expectedViews([8, 9]))
     expect(heads.p_comments).toBeNull()
+  })
+
+  test('joins heads of several graphs, whose files are where the manifest says', async () => {
+    const options = packaged(sigmoidGraph, () => ({
+      head: [graphEntry('views.onnx', 'p_views'), graphEntry('up.onnx', 'p_up')],
+    }))
+    for (const name of ['views.onnx', 'up.onnx'])
+      writeFileSync(join(options.modelsDir, 'v1', name), sigmoidGraph)
+    const model = await load(options)
+    const heads = await model.predict(postsWithViews([0, 8]))
+    expectClose(heads.p_views, expectedViews([0, 8]))
+    expectClose(heads.p_up, expectedViews([0, 8]))
+    expect(heads.p_comments).toBeNull()
+  })
+
+  test('predicts rows whose features are given as it predicts posts', async () => {
+    const model = await load(packaged(sigmoidGraph))
+    const rows = { count: 2, features: Float32Array.of(Math.log1p(8), 0), text: null, image: null }
+    expectClose((await model.predictRows(rows)).p_views, expectedViews([8, 0]))
   })
 
   test('answers batches of any size, and calls at the same time each with their own rows', async () => {
@@ -114,6 +137,67 @@ describe('a loaded model', () => {
   })
 })
 
+describe('a model with encoders', () => {
+  const title = (text: string) => Buffer.from(JSON.stringify({ title: text, body_html: null }))
+  const example = () => load({ ...quiet(), modelsDir, version: 'example-1' })
+
+  test('makes vectors of texts and images, and of what it cannot read none', async () => {
+    const { text, image, processes } = await example()
+    expect(processes.map(({ role }) => role)).toEqual(['heads', 'text', 'image'])
+    const texts = await text!.encode([title('안녕'), Buffer.from('no JSON'), title('안녕')], 10_000)
+    expect([...texts.encoded]).toEqual([1, 0, 1])
+    const [first, unread, third] = [0, 1, 2].map((row) => vectorOf(texts.vectors, row, text!.dim))
+    expect(first!.some((value) => value !== 0)).toBe(true)
+    expect(unread).toEqual(new Array(text!.dim).fill(0))
+    expectClose(Float32Array.from(third!), first!)
+    const jpeg = await sharp({ create: { width: 40, height: 30, channels: 3, background: 'red' } })
+      .jpeg()
+      .toBuffer()
+    const images = await image!.encode([Buffer.from('no JPEG'), jpeg])
+    expect([...images.encoded]).toEqual([0, 1])
+    expect(vectorOf(images.vectors, 1, image!.dim).some((value) => value !== 0)).toBe(true)
+  })
+
+  test('predicts from embeddings by slot, and from zeros where there are none', async () => {
+    const model = await example()
+    const inputs = ordinaryInputs(3, 1)
+    const textOf = (dim: number, slots: readonly number[]) => {
+      const row = new Int32Array(2 * inputs.count).fill(-1)
+      slots.forEach((slot, vector) => (row[slot] = vector))
+      return { dim, vectors: new Float32Array(slots.length * dim).fill(0.5), row }
+    }
+    const without = await model.predict(inputs)
+    const [slot] = inputs.slots as unknown as [number]
+    const withOne = await model.predict({ ...inputs, text: textOf(model.text!.dim, [slot]) })
+    const changed = [...inputs.slots].map((_, row) => withOne.p_views?.[row] !== without.p_views?.[row])
+    expect(changed).toEqual([true, false, false])
+    const zeros = { ...textOf(model.text!.dim, [slot]), vectors: new Float32Array(model.text!.dim) }
+    expectClose((await model.predict({ ...inputs, text: zeros })).p_views, [...without.p_views!])
+  })
+
+  test('goes on predicting while an encoder is being replaced', async () => {
+    const model = await example()
+    const encoder = model.processes.find(({ role }) => role === 'text')!.pid
+    process.kill(encoder, 'SIGKILL')
+    await expectModelError(
+      model.text!.encode([title('안녕')], 10_000),
+      /the process of the text encoder was ended by SIGKILL|the text encoder is down/,
+    )
+    expect((await model.predict(ordinaryInputs(2, 1))).p_views).toHaveLength(2)
+    await vi.waitUntil(() => model.processes.length === 3, { timeout: 30_000 })
+    expect([...(await model.text!.encode([title('안녕')], 10_000)).encoded]).toEqual([1])
+  })
+
+  test('is not loaded when a file of one of them is wrong', async () => {
+    const options = packaged(sigmoidGraph)
+    const directory = join(options.modelsDir, 'example-1')
+    cpSync(join(modelsDir, 'example-1'), directory, { recursive: true })
+    appendFileSync(join(directory, 'text/tokenizer.json'), ' ')
+    const version = 'example-1'
+    await expectModelError(loadModel({ ...options, version }), /tokenizer.json has SHA-256 /)
+  })
+})
+
 describe('a model is not loaded when', () => {
   const port = (name: string, ...shape: (number | string)[]) => [{ name, shape }]
   const sigmoid = [{ type: 'Sigmoid', inputs: ['features'], outputs: ['probs'] }]
@@ -126,7 +210,7 @@ describe('a model is not loaded when', () => {
         inputs: port('x', 'N', 1),
         operators: [{ type: 'Sigmoid', inputs: ['x'], outputs: ['probs'] }],
       }),
-      /must have input features \[N, 1\] alone, and has x/,
+      /must have input features \[N, 1\], and has x/,
     ],
     [
       'its input has another width',
@@ -155,7 +239,7 @@ describe('a model is not loaded when', () => {
 
   test('a column lies beyond its output', async () => {
     const options = packaged(sigmoidGraph, (manifest) => ({
-      head: { ...manifest.head, outputs: { p_up: { name: 'probs', column: 3 } } },
+      head: Object.assign({}, manifest.head, { outputs: { p_up: { name: 'probs', column: 3 } } }),
     }))
     await expectModelError(loadModel(options), /output probs has no column 3/)
   })
@@ -188,82 +272,122 @@ describe('a model that breaks its promise', () => {
   })
 })
 
-describe('when the thread of a model', () => {
-  test('dies in a batch, every call under way or waiting rejects, and later ones are served', async () => {
-    const { options, threads } = withThreads(packaged(slowGraph))
-    const model = await load(options)
-    threads[0]?.postMessage(crash)
-    const calls = [model.predict(slowPosts), model.predict(slowPosts)]
-    await Promise.all(calls.map((call) => expectModelError(call, /the model thread ended with code 7/)))
+describe('when the process of a model', () => {
+  test.each(['SIGSEGV', 'SIGKILL'] as const)(
+    'is ended by %s in a batch, every call under way or waiting rejects, and later ones are served',
+    async (signal) => {
+      const model = await load(packaged(slowGraph))
+      const pid = processOf(model)
+      const calls = [model.predict(slowPosts), model.predict(slowPosts)]
+      process.kill(pid, signal)
+      const message = new RegExp(`the process of the model was ended by ${signal}$`)
+      await Promise.all(calls.map((call) => expectModelError(call, message)))
+      expect(model).toMatchObject({ available: false, processes: [] })
+      await expectModelError(model.predict(postsWithViews([1])), /the model is down: .* was ended by SIG/)
+      await vi.waitUntil(() => model.available, { timeout: 30_000 })
+      expect(processOf(model)).not.toBe(pid)
+      expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
+    },
+  )
+
+  test('hangs, the call rejects at the time limit, and the process is killed and replaced', async () => {
+    const model = await load(packaged(sigmoidGraph, undefined, { timeLimitMs: 200 }))
+    const pid = processOf(model)
+    process.kill(pid, 'SIGSTOP')
+    await expectModelError(
+      model.predict(postsWithViews([1, 2])),
+      /a batch of 2 rows took longer than its time limit of 200 ms/,
+    )
     expect(model.available).toBe(false)
-    await expectModelError(model.predict(postsWithViews([1])), /the model is down: .* ended with code 7/)
     await vi.waitUntil(() => model.available, { timeout: 30_000 })
-    expect(threads).toHaveLength(2)
+    expect(processOf(model)).not.toBe(pid)
+    await vi.waitUntil(() => !isRunning(pid), { timeout: 30_000 })
     expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
   })
 
-  test('takes longer than the time limit, the call rejects and the thread is replaced', async () => {
-    const { options, threads } = withThreads(packaged(slowGraph, undefined, { timeLimitMs: 1 }))
-    const model = await load(options)
+  test('is busy past the time limit, the call rejects and the process is replaced', async () => {
+    const model = await load(packaged(slowGraph, undefined, { timeLimitMs: 1 }))
     await expectModelError(
       model.predict(slowPosts),
       /a batch of 1200 rows took longer than its time limit of 1 ms/,
     )
     expect(model.available).toBe(false)
     await vi.waitUntil(() => model.available, { timeout: 30_000 })
-    expect(threads).toHaveLength(2)
   })
+
+  test.runIf(process.platform === 'linux')(
+    'takes more memory than it may, it is killed and replaced, and the log says so',
+    async () => {
+      const options = packaged(slowGraph, undefined, { processBytesMax: 300 * 2 ** 20 })
+      const model = await load(options)
+      const reason = /the process of the model holds \d+ MiB, and may hold 300 MiB$/
+      await expectModelError(model.predict(posts(6000)), reason)
+      expect(options.lines.at(-1)).toMatch(
+        /^error: the model is down: the process of the model holds \d+ MiB/,
+      )
+      await vi.waitUntil(() => model.available, { timeout: 30_000 })
+      expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
+    },
+  )
 
   test('cannot be started again, the model keeps trying and says so each time', async () => {
-    const { options, threads } = withThreads(packaged(sigmoidGraph))
-    let broken = false
-    const { startThread: start } = options
-    const model = await load({
-      ...options,
-      startThread: (plan) => start(broken ? { ...plan, graph: new Uint8Array(3) } : plan),
-    })
-    broken = true
-    threads[0]?.postMessage(crash)
-    await vi.waitUntil(() => threads.length >= 3, { timeout: 30_000 })
-    await expectModelError(model.predict(postsWithViews([1])), /the model is down: no execution provider/)
-    broken = false
+    const options = packaged(sigmoidGraph)
+    const file = join(options.modelsDir, 'v1/head.onnx')
+    const model = await load(options)
+    writeFileSync(file, 'no graph')
+    process.kill(processOf(model), 'SIGKILL')
+    const refusals = () => options.lines.filter((line) => line.includes('head.onnx has SHA-256'))
+    await vi.waitUntil(() => refusals().length >= 2, { timeout: 30_000 })
+    await expectModelError(model.predict(postsWithViews([1])), /the model is down: .*head.onnx has SHA-256/)
+    writeFileSync(file, sigmoidGraph)
     await vi.waitUntil(() => model.available, { timeout: 30_000 })
-    expect(
-      options.lines.filter((line) => line.startsWith('error: the model is down')).length,
-    ).toBeGreaterThan(1)
+    expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
+  })
+
+  test('gets a signal that is meant for the service, it goes on: when it ends is for the service to say', async () => {
+    const model = await load(packaged(sigmoidGraph))
+    const pid = processOf(model)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
+    expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
+    expectClose((await model.predict(postsWithViews([8]))).p_views, expectedViews([8]))
+    expect(processOf(model)).toBe(pid)
+  })
+
+  test('hangs, closing the model waits for nothing and leaves nothing behind', async () => {
+    const model = await load(packaged(slowGraph))
+    const pid = processOf(model)
+    const call = expectModelError(model.predict(slowPosts), /the model is closed/)
+    process.kill(pid, 'SIGSTOP')
+    await model.close()
+    await call
+    await vi.waitUntil(() => !isRunning(pid), { timeout: 30_000 })
   })
 })
 
-test('threads that never return do not pile up: after two, none is started until one is gone', async () => {
-  // Answers its warm-up with zeros and then nothing any more, as a driver that hangs would.
-  const code = `
-    const { parentPort } = require('node:worker_threads')
-    parentPort.postMessage({ kind: 'ready', provider: 'stuck' })
-    parentPort.on('message', (m) => m.count !== 3 && m.kind === 'batch' && parentPort.postMessage({ kind: 'done' }))`
-  const threads: Worker[] = []
-  const options = packaged(sigmoidGraph, undefined, {
-    timeLimitMs: 1,
-    startThread: () => {
-      const thread = new Worker(code, { eval: true, execArgv: [] })
-      threads.push(thread)
-      return thread
-    },
-  })
-  const model = await load(options)
-  onTestFinished(async () => {
-    await Promise.all(threads.map((thread) => thread.terminate()))
-  })
-  for (let i = 0; i < 2; i++) {
-    await vi.waitUntil(() => model.available, { timeout: 30_000 })
-    await expectModelError(model.predict(postsWithViews([1, 2, 3])), /time limit/)
-  }
-  const refusal = 'error: the model is down: 2 threads of the model have not returned'
-  await vi.waitUntil(() => options.lines.includes(refusal), { timeout: 30_000 })
-  expect(threads).toHaveLength(2)
-  await threads[0]?.terminate()
-  await vi.waitUntil(() => model.available, { timeout: 30_000 })
-  expect(threads).toHaveLength(3)
-})
+test.runIf(process.platform === 'linux')(
+  'the process of a model ends with the one that started it, also in the middle of a batch',
+  async () => {
+    const { modelsDir: directory } = packaged(slowGraph)
+    const code = `
+      const { loadModel } = await import(${JSON.stringify(new URL('../../dist/model/index.js', import.meta.url))})
+      const log = { info() {}, warn() {}, error() {} }
+      const options = { modelsDir: ${JSON.stringify(directory)}, version: 'v1', executionProviders: ['cpu'], log }
+      const model = await loadModel(options)
+      const count = 8000
+      model.predictRows({ count, features: new Float32Array(count), text: null, image: null })
+      console.log(model.processes[0].pid)`
+    const owner = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void owner.kill('SIGKILL'))
+    const [line] = (await once(owner.stdout, 'data')) as [Buffer]
+    const pid = Number(line.toString())
+    expect(isRunning(pid)).toBe(true)
+    owner.kill('SIGKILL')
+    // A batch of 8000 rows of that graph takes minutes.
+    await vi.waitUntil(() => !isRunning(pid), { timeout: 20_000 })
+  },
+)
 
 /** Much work for its batch of 1200 rows, next to none for small ones: it multiplies [N, N] matrices. */
 const slowGraph = smallGraph({
@@ -279,10 +403,7 @@ const slowGraph = smallGraph({
     { type: 'Sigmoid', inputs: ['sum'], outputs: ['probs'] },
   ],
 })
-const slowPosts = postsWithViews(Array.from({ length: 1200 }, () => 1))
-
-/** Told to a thread of `withThreads`. */
-const crash = 'crash'
+const slowPosts = posts(1200)
 
 interface TestOptions extends LoadOptions {
   /** What was logged: level and message. */
@@ -309,21 +430,27 @@ function packaged(
   return { ...quiet(), modelsDir: directory, version: 'v1', ...more }
 }
 
-/** The same options, with the threads that the model starts within reach: each dies when it is told to. */
-function withThreads(options: TestOptions) {
-  const threads: Worker[] = []
-  const worker = new URL('./worker.ts', import.meta.url).href
-  const start = (plan: SessionPlan): Worker => {
-    const code = `
-      require('node:worker_threads').parentPort.on('message', (message) => {
-        if (message === ${JSON.stringify(crash)}) process.exit(7)
-      })
-      import(${JSON.stringify(worker)})`
-    const thread = new Worker(code, { eval: true, workerData: plan, execArgv: [] })
-    threads.push(thread)
-    return thread
+/** A graph of a manifest with several: the sigmoid graph, for one head. */
+function graphEntry(file: string, head: string): object {
+  const sha256 = createHash('sha256').update(sigmoidGraph).digest('hex')
+  return { file, sha256, inputs: { features: 'features' }, outputs: { [head]: { name: 'probs' } } }
+}
+
+/** Process id of the heads. */
+function processOf(model: LoadedModel): number {
+  expect(model.processes.map(({ role }) => role)).toEqual(['heads'])
+  return model.processes[0]!.pid
+}
+
+/** False for one that has ended and was not waited for, too: its new parent may never do so. */
+function isRunning(pid: number): boolean {
+  try {
+    return process.platform === 'linux'
+      ? !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+      : process.kill(pid, 0)
+  } catch {
+    return false
   }
-  return { options: { ...options, startThread: start }, threads }
 }
 
 async function load(options: LoadOptions): Promise<LoadedModel> {
@@ -332,10 +459,18 @@ async function load(options: LoadOptions): Promise<LoadedModel> {
   return model
 }
 
-function postsWithViews(views: readonly number[]): ScoringInputs {
+function posts(count: number): ModelInputs {
+  return postsWithViews(Array.from({ length: count }, () => 1))
+}
+
+function postsWithViews(views: readonly number[]): ModelInputs {
   return makeInputs(views.length, 0, (_, path, row) =>
     path === 'engagement.views' ? (views[row] as number) : 0,
   )
+}
+
+function vectorOf(vectors: Float32Array, row: number, dim: number): number[] {
+  return [...vectors.subarray(row * dim, (row + 1) * dim)]
 }
 
 function expectClose(values: Float32Array | null, expected: readonly number[]): void {

@@ -1,154 +1,244 @@
 /**
- * A model that serves: package, features and session worker put together behind the `Model` interface.
+ * A model that serves: package, features and session processes put together behind the `Model` interface.
  */
-import { availableParallelism } from 'node:os'
-import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
-import type { ScoringInputs } from '../pool/index.js'
-import { fillFeatures } from './features/index.js'
-import type { ModelLog } from './log.js'
+import { referenceCodec, type Codec } from '../codec/index.js'
+import type { HeadColumns, HeadName } from '../contract/index.js'
+import { fillEmbeddings } from './embedding-rows.js'
+import { imageEncoderHash, modelIdentity, textEncoderHash } from './encoder-hash.js'
+import type { FeatureRows } from './feature-rows.js'
+import { compileFeatures, type FillFeatures } from './features/index.js'
+import { byName, checkShares } from './head-shares.js'
 import type { Manifest } from './manifest.js'
-import { ModelError, type Model } from './model.js'
-import { activeVersion, readPackage, type ModelPackage } from './package.js'
-import { SessionHost } from './session-host.js'
-import { startMsMax, startThread, type SessionWorker, type SessionWorkerOptions } from './session-worker.js'
-import type { SessionPlan } from './worker-protocol.js'
+import type { Model, ImageEncoder, ModelInputs, TextEncoder } from './model.js'
+import { activeVersion, readPackage } from './package.js'
+import { planModel, type PlanOptions } from './plans.js'
+import {
+  headsCourier,
+  plainCourier,
+  SessionHost,
+  startMsMax,
+  type HeadRows,
+  type HeadsPlan,
+  type ImagePlan,
+  type ImageReply,
+  type ImageRequest,
+  type Matrices,
+  type Role,
+  type SessionProcess,
+  type TextPlan,
+  type TextReply,
+  type TextRequest,
+} from './sessions/index.js'
 
 const timeLimitMsDefault = 30_000
-const intraOpThreadsDefault = Math.min(2, availableParallelism())
-/** Batches of a new worker before it may serve: the least, and one large enough for all threads. */
+const processBytesMaxDefault = 4 * 2 ** 30
+/** Batches of new heads before they may serve: the least, and one large enough for all threads. */
 const warmUpCounts = [1, 256]
 
-export interface LoadOptions {
+export interface LoadOptions extends PlanOptions {
   readonly modelsDir: string
   /** Without one, the version that `ACTIVE` names. */
   readonly version?: string
-  /** ONNX Runtime's names, such as `cuda` and `cpu`; the first that can serve the model does. */
-  readonly executionProviders: readonly string[]
-  /** Default: what the manifest says, else 2, or 1 on a single core. */
-  readonly intraOpThreads?: number
-  /** For one batch; past it the worker is replaced. Default 30 s. */
+  /** For one batch; past it the process is replaced. Texts have it on top of their budget. Default 30 s. */
   readonly timeLimitMs?: number
-  readonly log: ModelLog
-  /** For tests that need a hand on the thread. */
-  readonly startThread?: SessionWorkerOptions['startThread']
+  /** Resident memory of each process, in bytes; past it the process is replaced. Linux only. Default 4 GiB. */
+  readonly processBytesMax?: number
+  /** Computes the features. Default: the reference. */
+  readonly codec?: Codec
 }
 
 export interface LoadedModel extends Model {
-  /** False while the worker is being replaced: `predict` rejects at once. */
+  /** Hash of all that shapes its scores. */
+  readonly identity: string
+  /** False while the process of the heads is being replaced: `predict` rejects at once. */
   readonly available: boolean
+  /** Those that run now. */
+  readonly processes: readonly { readonly role: Role; readonly pid: number }[]
+  /** `predict` for rows whose features are known: for golden cases and checks. */
+  predictRows(rows: FeatureRows): Promise<HeadColumns>
   close(): Promise<void>
 }
 
+type HeadsHost = SessionHost<HeadRows, Float32Array[]>
+type TextHost = SessionHost<TextRequest, TextReply>
+type ImageHost = SessionHost<ImageRequest, ImageReply>
+const noHost = Promise.resolve(null)
+
 /**
- * Loads a model package, opens its session in a thread and warms it up. Rejects with a `ModelError` that says what
+ * Loads a model package, opens its graphs in processes and warms them up. Rejects with a `ModelError` that says what
  * is wrong with the package, or why no provider can serve it; then nothing is left running.
  */
 export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
   const version = options.version ?? (await activeVersion(options.modelsDir))
   const modelPackage = await readPackage(options.modelsDir, version)
   const { manifest, features } = modelPackage
-  const heads = headsOf(manifest)
-  const host = await SessionHost.open({
-    plan: planOf(modelPackage, options),
-    log: options.log,
-    timeLimitMs: options.timeLimitMs ?? timeLimitMsDefault,
-    startThread: options.startThread ?? startThread,
-    warmUp: (worker) => warmUp(worker, heads),
-  })
+  const { codec = referenceCodec } = options
+  const fillFeatures = compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' })
+  const plans = planModel(modelPackage, options)
+  const [heads, text, image] = await openAll([
+    openHeads(plans.heads, options),
+    plans.text === null ? noHost : openText(plans.text, options),
+    plans.image === null ? noHost : openImage(plans.image, options),
+  ])
+  return assemble({ manifest, plan: plans.heads, fillFeatures, heads, text, image, options })
+}
+
+interface Parts {
+  readonly manifest: Manifest
+  readonly plan: HeadsPlan
+  readonly fillFeatures: FillFeatures
+  readonly heads: HeadsHost
+  readonly text: TextHost | null
+  readonly image: ImageHost | null
+  readonly options: LoadOptions
+}
+
+function assemble({ manifest, plan, fillFeatures, heads, text, image, options }: Parts): LoadedModel {
+  const timeLimitMs = options.timeLimitMs ?? timeLimitMsDefault
+  const predict = async (count: number, fill: (matrices: Matrices) => void): Promise<HeadColumns> => {
+    if (count === 0)
+      return byName(
+        plan.heads,
+        plan.heads.map(() => new Float32Array(0)),
+      )
+    const columns = await heads.run({ count, fill }, timeLimitMs)
+    checkShares(plan.heads, columns)
+    return byName(plan.heads, columns)
+  }
+  // A missing embedding is told as a missing value is.
+  const missing = manifest.missing === 'nan' ? NaN : 0
+  const hosts = [
+    ['heads', heads],
+    ['text', text],
+    ['image', image],
+  ] as const
   return {
-    version,
+    version: manifest.model_version,
+    identity: modelIdentity(manifest),
     kind: manifest.kind,
     get provider() {
-      return host.provider
+      return heads.provider
     },
     get available() {
-      return host.available
+      return heads.available
     },
-    async predict(inputs: ScoringInputs, onFeatures?: () => void): Promise<HeadColumns> {
-      if (inputs.count === 0) return headColumns(heads, () => new Float32Array(0))
-      const columns = await host.run(inputs.count, (matrix) => {
-        fillFeatures(features, inputs, matrix)
-        onFeatures?.()
+    get processes() {
+      return hosts.flatMap(([role, host]) => {
+        const pid = host?.pid ?? null
+        return pid === null ? [] : [{ role, pid }]
       })
-      checkHeads(heads, columns)
-      return headColumns(heads, (index) => columns[index] as Float32Array)
     },
-    close: () => host.close(),
+    text: textEncoder(manifest, text, timeLimitMs),
+    image: imageEncoder(manifest, image, timeLimitMs),
+    predict: (inputs, onFeatures) =>
+      predict(inputs.count, (matrices) => {
+        fillMatrices(matrices, inputs, fillFeatures, missing)
+        onFeatures?.()
+      }),
+    predictRows: (rows) =>
+      predict(rows.count, (matrices) => {
+        for (const name of ['features', 'text', 'image'] as const) {
+          const values = rows[name]
+          if (values === null || matrices[name].length === 0) matrices[name].fill(missing)
+          else matrices[name].set(values)
+        }
+      }),
+    async close() {
+      await Promise.all(hosts.map(async ([, host]) => host?.close()))
+    },
   }
 }
 
-/** The heads that the model has, in the order of the contract. */
-function headsOf(manifest: Manifest): HeadName[] {
-  return headNames.filter((name) => manifest.head.outputs[name] !== undefined)
+/** Right into the memory of the process that will read it. */
+function fillMatrices(
+  { features, text, image }: Matrices,
+  inputs: ModelInputs,
+  fillFeatures: FillFeatures,
+  missing: number,
+): void {
+  if (features.length > 0) fillFeatures(inputs, features)
+  const slots = inputs.slots.subarray(0, inputs.count)
+  fillEmbeddings(inputs.text, slots, text, missing)
+  fillEmbeddings(inputs.image, slots, image, missing)
 }
 
-function planOf({ manifest, head }: ModelPackage, options: LoadOptions): SessionPlan {
-  const { outputs, input } = manifest.head
+function textEncoder({ text }: Manifest, host: TextHost | null, timeLimitMs: number): TextEncoder | null {
+  if (text === undefined || host === null) return null
   return {
-    graph: head,
-    providers: providersOf(manifest, options),
-    intraOpThreads: options.intraOpThreads ?? manifest.intra_op_threads ?? intraOpThreadsDefault,
-    input,
-    featureCount: manifest.features.length,
-    heads: headsOf(manifest).flatMap((name) => {
-      const output = outputs[name]
-      return output === undefined ? [] : [{ output: output.name, column: output.column ?? 0 }]
-    }),
+    hash: textEncoderHash(text),
+    dim: text.dim,
+    encode: (records, budgetMs) => host.run({ records, budgetMs }, budgetMs + timeLimitMs),
   }
 }
 
-function providersOf(manifest: Manifest, { executionProviders, log }: LoadOptions): string[] {
-  const checked = manifest.execution_providers
-  const usable = executionProviders.filter((provider) => checked?.includes(provider) ?? true)
-  for (const provider of executionProviders.filter((name) => !usable.includes(name))) {
-    log.warn({ provider }, `execution provider ${provider} is passed over: the manifest does not list it`)
+function imageEncoder({ image }: Manifest, host: ImageHost | null, timeLimitMs: number): ImageEncoder | null {
+  if (image === undefined || host === null) return null
+  const { dim, pooling, required = false } = image
+  return {
+    hash: imageEncoderHash(image),
+    dim,
+    pooling,
+    required,
+    encode: (images) => host.run({ images }, timeLimitMs),
   }
-  if (usable.length > 0) return usable
-  throw new ModelError(
-    `model ${manifest.model_version} has no execution provider: configured are ` +
-      `${executionProviders.join(', ') || 'none'}, its manifest lists ${checked?.join(', ') ?? 'any'}`,
-  )
+}
+
+function openHeads(plan: HeadsPlan, { log, processBytesMax }: LoadOptions): Promise<HeadsHost> {
+  return SessionHost.open({
+    name: 'the model',
+    plan,
+    openCourier: () => headsCourier(plan),
+    describe: ({ count }) => `a batch of ${count} rows`,
+    bytesMax: processBytesMax ?? processBytesMaxDefault,
+    log,
+    warmUp: (process) => warmUp(process, plan.heads),
+  })
+}
+
+/** Encoders run a batch of their own when they open, so there is no other warm-up. */
+function openText(plan: TextPlan, { log, processBytesMax }: LoadOptions): Promise<TextHost> {
+  return SessionHost.open({
+    name: 'the text encoder',
+    plan,
+    openCourier: () => plainCourier(),
+    describe: ({ records }) => `a batch of ${records.length} texts`,
+    bytesMax: processBytesMax ?? processBytesMaxDefault,
+    log,
+  })
+}
+
+function openImage(plan: ImagePlan, { log, processBytesMax }: LoadOptions): Promise<ImageHost> {
+  return SessionHost.open({
+    name: 'the image encoder',
+    plan,
+    openCourier: () => plainCourier(),
+    describe: ({ images }) => `a batch of ${images.length} images`,
+    bytesMax: processBytesMax ?? processBytesMaxDefault,
+    log,
+  })
 }
 
 /** Rows of zeros: the heads must hold what they promise for them too. */
-async function warmUp(worker: SessionWorker, heads: readonly HeadName[]): Promise<void> {
-  for (const count of warmUpCounts) {
-    checkHeads(heads, await worker.run(count, (matrix) => matrix.fill(0), startMsMax))
-  }
-}
-
-function checkHeads(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
-  heads.forEach((head, index) => {
-    const values = columns[index] as Float32Array
-    let badCount = 0
-    let firstBad = -1
-    for (let row = 0; row < values.length; row++) {
-      const value = values[row] as number
-      // Written so that NaN is bad.
-      if (value >= 0 && value <= 1) continue
-      if (badCount === 0) firstBad = row
-      badCount++
-    }
-    if (badCount === 0) return
-    throw new ModelError(
-      `head ${head}: ${badCount} of ${values.length} rows are not finite and within 0 to 1, ` +
-        `the first is row ${firstBad} with ${values[firstBad]}`,
-    )
-  })
-}
-
-function headColumns(
+async function warmUp(
+  process: SessionProcess<HeadRows, Float32Array[]>,
   heads: readonly HeadName[],
-  columnOf: (index: number) => Float32Array,
-): Record<HeadName, Float32Array | null> {
-  const column = (name: HeadName): Float32Array | null => {
-    const index = heads.indexOf(name)
-    return index < 0 ? null : columnOf(index)
+): Promise<void> {
+  const fill = ({ features, text, image }: Matrices): void => {
+    for (const matrix of [features, text, image]) matrix.fill(0)
   }
-  return {
-    p_views: column('p_views'),
-    p_comments: column('p_comments'),
-    p_up: column('p_up'),
-    downvote_share: column('downvote_share'),
+  for (const count of warmUpCounts) checkShares(heads, await process.run({ count, fill }, startMsMax))
+}
+
+/** All of the hosts, or none: one that fails closes the others. */
+async function openAll(
+  opening: readonly [Promise<HeadsHost>, Promise<TextHost | null>, Promise<ImageHost | null>],
+): Promise<readonly [HeadsHost, TextHost | null, ImageHost | null]> {
+  try {
+    return await Promise.all(opening)
+  } catch (error) {
+    for (const host of await Promise.allSettled(opening)) {
+      if (host.status === 'fulfilled') await host.value?.close()
+    }
+    throw error
   }
 }

@@ -1,5 +1,6 @@
 /**
- * What the service asks of a model: predictions for the rows of a cycle, and the name to label them with.
+ * What the service asks of a model: vectors for texts and images, predictions for the rows of a cycle, and the name to
+ * label them with.
  */
 import type { HeadColumns } from '../contract/index.js'
 import type { ScoringInputs } from '../pool/index.js'
@@ -9,13 +10,61 @@ export interface Model {
   readonly version: string
   /** A transport test is no trained model, and says so wherever it speaks. */
   readonly kind: 'trained' | 'transport-test'
-  /** Execution provider that serves, such as `cpu`. */
+  /** Execution provider that serves the heads, such as `cpu`; of several graphs all distinct ones, joined by `+`. */
   readonly provider: string
+  /** null: the model reads no texts. */
+  readonly text: TextEncoder | null
+  /** null: the model reads no images. */
+  readonly image: ImageEncoder | null
   /**
    * One batch for all rows. Heads come as `inputs.count` float32 values each, finite and in 0..1. Rejects with a
    * `ModelError` when the model fails or breaks that promise. `onFeatures` is called when the features are computed.
    */
-  predict(inputs: ScoringInputs, onFeatures?: () => void): Promise<HeadColumns>
+  predict(inputs: ModelInputs, onFeatures?: () => void): Promise<HeadColumns>
+}
+
+export interface TextEncoder {
+  /** Of everything that shapes a vector: what it is stored under. */
+  readonly hash: string
+  readonly dim: number
+  /**
+   * Vectors of candidates, each a raw JSON object as it came. What does not fit into the time budget is left out.
+   * Rejects with a `ModelError` when the encoder fails.
+   */
+  encode(records: readonly Uint8Array[], budgetMs: number): Promise<Vectors>
+}
+
+export interface ImageEncoder {
+  /** Of everything that shapes a vector: what it is stored under, together with the hash of the image. */
+  readonly hash: string
+  readonly dim: number
+  /** How vectors of a post's images become one. */
+  readonly pooling: 'mean' | 'max'
+  /** Posts whose expected images are not all encoded are counted in a warning. */
+  readonly required: boolean
+  /** Vectors of normalised JPEGs. Rejects with a `ModelError` when the encoder fails. */
+  encode(images: readonly Uint8Array[]): Promise<Vectors>
+}
+
+export interface Vectors {
+  /** Row-major [items, dim]; zeros where not encoded. */
+  readonly vectors: Float32Array
+  /** By item: 1 where its row is a vector. */
+  readonly encoded: Uint8Array
+}
+
+/** What a model may look at. An embedding column must have the dim of the model's encoder; null: all are missing. */
+export interface ModelInputs extends ScoringInputs {
+  readonly text: EmbeddingColumn | null
+  readonly image: EmbeddingColumn | null
+}
+
+/** Embeddings by slot: the one of slot s is vector `row[s]` of the arena, and missing where that is -1. */
+export interface EmbeddingColumn {
+  readonly dim: number
+  /** Row-major [vectors, dim]. */
+  readonly vectors: Float32Array
+  readonly row: Int32Array
 }
 
 /** The model, not the request, is at fault. */

@@ -1,7 +1,8 @@
 /**
  * Model packages on disk: what is accepted, and what an author is told about the rest.
  */
-import { rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -10,23 +11,85 @@ import {
   temporaryModelsDir,
   writePackage,
 } from '../../test/helpers/model-packages.js'
-import { activeVersion, listModels, ModelError, readPackage, type Manifest } from './index.js'
+import { parseManifest } from './manifest-file.js'
+import type { HeadManifest, Manifest } from './manifest.js'
+import { ModelError } from './model.js'
+import { activeVersion, checkHashes, listModels, readPackage, shadowVersions } from './package.js'
+
+/** Encoders as manifests have them. */
+const text = {
+  file: 'text/model.onnx',
+  sha256: sha256('text/model.onnx'),
+  tokenizer: { file: 'text/tokenizer.json', sha256: sha256('text/tokenizer.json') },
+  template: '{title}\n{body}',
+  tokens_max: 64,
+  pooling: 'mean',
+  dim: 8,
+}
+const image = {
+  file: 'image.onnx',
+  sha256: sha256(''),
+  input: 'pixels',
+  output: 'vectors',
+  dim: 4,
+  resize: { shortest_edge: 256 },
+  crop: { width: 224, height: 224 },
+  mean: [0, 0, 0],
+  std: [1, 1, 1],
+  pooling: 'max',
+}
 
 describe('a package', () => {
   test('that is sound is read, with its features in the order of the manifest', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph, { features: ['up_log', 'views_log'] })
-    const { manifest, features, head } = await readPackage(directory, 'v1')
-    expect(manifest.model_version).toBe('v1')
-    expect(features.map((feature) => feature.name)).toEqual(['up_log', 'views_log'])
-    expect(Buffer.compare(head, sigmoidGraph)).toBe(0)
+    const found = await readPackage(directory, 'v1')
+    expect(found.manifest.model_version).toBe('v1')
+    expect(found.features.map((feature) => feature.name)).toEqual(['up_log', 'views_log'])
+    const path = join(directory, 'v1', 'head.onnx')
+    const { sha256 } = found.manifest.head as HeadManifest
+    expect(found.files).toEqual([
+      { place: 'head', file: 'head.onnx', path, sha256, bytes: sigmoidGraph.length },
+    ])
+    await checkHashes(found)
   })
 
-  test('whose head is not the file that was hashed is refused', async () => {
+  test('names all its files, those in folders too', async () => {
+    const directory = temporaryModelsDir()
+    const manifest = writePackage(directory, 'v1', sigmoidGraph)
+    mkdirSync(join(directory, 'v1', 'text'))
+    for (const file of ['text/model.onnx', 'text/tokenizer.json', 'golden.json'])
+      writeFileSync(join(directory, 'v1', file), file)
+    writePackage(directory, 'v1', sigmoidGraph, {
+      head: [{ ...(manifest.head as HeadManifest), inputs: { text: 'text' } }],
+      text,
+      golden: { file: 'golden.json', sha256: sha256('golden.json') },
+    })
+    const { files } = await readPackage(directory, 'v1')
+    expect(files.map(({ place, file }) => `${place} ${file}`)).toEqual([
+      'head[0] head.onnx',
+      'text text/model.onnx',
+      'text.tokenizer text/tokenizer.json',
+      'golden golden.json',
+    ])
+  })
+
+  test('whose files are not those that were hashed is told so', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph)
     writeFileSync(join(directory, 'v1', 'head.onnx'), 'something else')
-    await expectRefusal(directory, 'v1', /head\.onnx has SHA-256 [0-9a-f]{64}, and its manifest says/)
+    const found = await readPackage(directory, 'v1')
+    await expect(checkHashes(found)).rejects.toThrow(
+      /head\.onnx has SHA-256 [0-9a-f]{64}, and its manifest says/,
+    )
+  })
+
+  test('whose head is a directory is refused', async () => {
+    const directory = temporaryModelsDir()
+    writePackage(directory, 'v1', sigmoidGraph)
+    rmSync(join(directory, 'v1', 'head.onnx'))
+    mkdirSync(join(directory, 'v1', 'head.onnx'))
+    await expectRefusal(directory, 'v1', /head\.onnx is no file/)
   })
 
   test('whose head is missing is refused', async () => {
@@ -58,7 +121,19 @@ describe('a package', () => {
 })
 
 describe('a manifest is refused, naming file, path and rule, when', () => {
-  const head = (changes: object) => (manifest: Manifest) => ({ head: { ...manifest.head, ...changes } })
+  const head = (changes: object) => (manifest: Manifest) => ({
+    head: { ...(manifest.head as HeadManifest), ...changes },
+  })
+  const heads =
+    (...changes: object[]) =>
+    (manifest: Manifest) => ({
+      head: changes.map((change) => ({ ...(manifest.head as HeadManifest), ...change })),
+    })
+  /** A manifest with encoders and a head that reads them. */
+  const reading = (encoders: { text?: object; image?: object }) => (manifest: Manifest) => ({
+    ...head({ inputs: Object.fromEntries(Object.keys(encoders).map((name) => [name, name])) })(manifest),
+    ...encoders,
+  })
 
   test.each<[string, (manifest: Manifest) => Record<string, unknown>, RegExp]>([
     ['its kind is unknown', () => ({ kind: 'toy' }), /manifest\.json: kind must be .*"trained".*is "toy"/],
@@ -69,7 +144,7 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       () => ({ features: ['up_log', 'up_log'] }),
       /features must be .*UniqueItems/,
     ],
-    ['a feature is no name', () => ({ features: [7] }), /features\[0\] must be string, and is 7/],
+    ['a feature is no name', () => ({ features: [7] }), /features\[0\] must be .*string.*is 7/],
     ['a member is unknown', () => ({ featuers: [] }), /manifest\.json: featuers is not known/],
     ['a hash is malformed', head({ sha256: 'abc' }), /head\.sha256 must be .*Pattern/],
     ['a file lies elsewhere', head({ file: '../head.onnx' }), /head\.file must be .*Pattern/],
@@ -88,6 +163,60 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       head({ outputs: { downvote_share: { name: 'probs' } } }),
       /head\.outputs must have at least one of p_views, p_comments, p_up/,
     ],
+    [
+      'a head has no inputs',
+      head({ inputs: {} }),
+      /head\.inputs must have at least one of features, text, im/,
+    ],
+    [
+      'two inputs are one',
+      (manifest) => ({ ...head({ inputs: { features: 'x', text: 'x' } })(manifest), text }),
+      /head\.inputs must have different names/,
+    ],
+    [
+      'two graphs give one head',
+      heads({}, { file: 'other.onnx' }),
+      /manifest\.json: head p_views is given by more than one graph/,
+    ],
+    ['it has no graphs', heads(), /head must be/],
+    ['it has five graphs', heads({}, {}, {}, {}, {}), /head must be/],
+    [
+      'a graph of several gives nothing',
+      heads({}, { outputs: {} }),
+      /head\[1\]\.outputs must have at least one head/,
+    ],
+    [
+      'a head reads texts without an encoder',
+      head({ inputs: { text: 'text' } }),
+      /a head has an input for text, and there is no text encoder/,
+    ],
+    [
+      'nobody reads its encoder',
+      () => ({ text }),
+      /there is a text encoder, and no head has an input for it/,
+    ],
+    [
+      'a template has no title',
+      reading({ text: { ...text, template: 'x' } }),
+      /text\.template must be .*is "x"/,
+    ],
+    [
+      'a template has a placeholder that nobody fills',
+      reading({ text: { ...text, template: '{title} {boby}' } }),
+      /text\.template holds \{boby\}, and only \{title\} and \{body\} are known/,
+    ],
+    [
+      'its pictures have many sizes',
+      reading({ image: { ...image, crop: undefined } }),
+      /image\.resize\.shortest_edge needs image\.crop/,
+    ],
+    [
+      'it crops more than there is',
+      reading({ image: { ...image, crop: { width: 224, height: 257 } } }),
+      /image\.crop must not be larger/,
+    ],
+    ['a deviation is zero', reading({ image: { ...image, std: [1, 0, 1] } }), /image\.std must be above 0/],
+    ['a day is none', () => ({ provenance: { date: 'May 2026' } }), /provenance\.date must be .*date/],
   ])('%s', async (_, change, message) => {
     const directory = temporaryModelsDir()
     const manifest = writePackage(directory, 'v1', sigmoidGraph)
@@ -101,6 +230,21 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
     writeFileSync(join(directory, 'v1', 'manifest.json'), '{"model_version":')
     await expectRefusal(directory, 'v1', /manifest\.json is not JSON/)
   })
+})
+
+test.each<[string, object]>([
+  ['reads texts', { head: readingHead('text'), text }],
+  ['reads images', { head: readingHead('image'), image }],
+  ['comes from somewhere', { provenance: { trained_on: 'cycles of May', date: '2026-05-31', note: 'n' } }],
+  ['takes NaN', { missing: 'nan' }],
+])('a manifest that %s is accepted', (_, change) => {
+  const manifest = {
+    model_version: 'v1',
+    kind: 'trained',
+    features: ['up_log'],
+    head: readingHead('features'),
+  }
+  expect(parseManifest(JSON.stringify({ ...manifest, ...change }), 'manifest.json')).toMatchObject(change)
 })
 
 describe('a models directory', () => {
@@ -126,12 +270,42 @@ describe('a models directory', () => {
     await expect(activeVersion(directory)).rejects.toThrow(/ACTIVE does not exist/)
   })
 
+  test('names its shadows one a line, and none where there is no such file', async () => {
+    const directory = temporaryModelsDir()
+    expect(await shadowVersions(directory)).toEqual([])
+    for (const [text, versions] of [
+      ['', []],
+      ['v2\nv1\n', ['v2', 'v1']],
+      [' v2 \r\n\n', ['v2']],
+    ] as const) {
+      writeFileSync(join(directory, 'SHADOW'), text)
+      expect(await shadowVersions(directory)).toEqual(versions)
+    }
+    for (const text of ['../v1', 'v1\nv1', Array.from({ length: 9 }, (_, i) => `v${i}`).join('\n')]) {
+      writeFileSync(join(directory, 'SHADOW'), text)
+      await expect(shadowVersions(directory)).rejects.toThrow(/SHADOW must hold up to 8 model versions/)
+    }
+  })
+
   test('of this repository has a sound package for every version, the active one among them', async () => {
     const versions = await listModels(modelsDir)
     expect(versions).toContain(await activeVersion(modelsDir))
-    for (const version of versions) await readPackage(modelsDir, version)
+    for (const version of versions) await checkHashes(await readPackage(modelsDir, version))
   })
 })
+
+function readingHead(matrix: string): object {
+  return {
+    file: 'head.onnx',
+    sha256: sha256(''),
+    inputs: { [matrix]: matrix },
+    outputs: { p_up: { name: 'p', activation: 'sigmoid' } },
+  }
+}
+
+function sha256(content: string): string {
+  return createHash('sha256').update(content).digest('hex')
+}
 
 async function expectRefusal(directory: string, version: string, message: RegExp): Promise<void> {
   const error: unknown = await readPackage(directory, version).catch((reason: unknown) => reason)

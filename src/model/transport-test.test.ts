@@ -6,11 +6,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { makeLayers, type Layer } from '../../models/make-transport-test.js'
+import { forward, makeLayers } from '../../models/make-transport-test.js'
 import { modelsDir, temporaryModelsDir } from '../../test/helpers/model-packages.js'
 import { ordinaryInputs } from '../../test/helpers/scoring-inputs.js'
+import { referenceCodec } from '../codec/index.js'
 import { headNames } from '../contract/index.js'
-import { fillFeatures } from './features/index.js'
+import { compileFeatures } from './features/index.js'
 import { featureGroups, loadModel, readPackage } from './index.js'
 
 const version = 'transport-test-1'
@@ -20,7 +21,7 @@ test('the script makes the committed files, byte for byte', () => {
   const directory = temporaryModelsDir()
   const script = fileURLToPath(new URL('../../models/make-transport-test.ts', import.meta.url))
   execFileSync(process.execPath, [script, directory])
-  for (const file of ['manifest.json', 'head.onnx']) {
+  for (const file of ['manifest.json', 'head.onnx', 'golden.json']) {
     const committed = readFileSync(join(modelsDir, version, file))
     expect(Buffer.compare(readFileSync(join(directory, file)), committed), file).toBe(0)
   }
@@ -44,7 +45,7 @@ test('the session computes what a forward pass by hand does', async () => {
   const { features } = await readPackage(modelsDir, version)
   const inputs = ordinaryInputs(200, 11)
   const matrix = new Float32Array(inputs.count * features.length)
-  fillFeatures(features, inputs, matrix)
+  compileFeatures(features, { codec: referenceCodec })(inputs, matrix)
   const heads = await model.predict(inputs)
   const layers = makeLayers()
   for (let row = 0; row < inputs.count; row++) {
@@ -71,20 +72,4 @@ async function loadTransportTest() {
   const model = await loadModel({ modelsDir, version, executionProviders: ['cpu'], log })
   onTestFinished(() => model.close())
   return model
-}
-
-function forward(layers: readonly Layer[], input: readonly number[]): number[] {
-  return layers.reduce<number[]>(
-    (values, layer, index) => {
-      const sums = Array.from(layer.biases, (bias, output) =>
-        values.reduce(
-          (sum, value, i) => sum + value * (layer.weights[i * layer.outputCount + output] as number),
-          bias,
-        ),
-      )
-      const isLast = index === layers.length - 1
-      return sums.map((sum) => (isLast ? 1 / (1 + Math.exp(-sum)) : Math.max(sum, 0)))
-    },
-    [...input],
-  )
 }

@@ -7,8 +7,10 @@ import type { ScoringInputs } from '../../src/pool/index.js'
 
 export class FakeModel implements Model {
   readonly version = 'fake-1'
-  readonly kind = 'transport-test'
+  kind: 'trained' | 'transport-test' = 'trained'
   readonly provider = 'none'
+  readonly text = null
+  readonly image = null
   failing = false
   /** Inputs of the batches so far. */
   readonly seen: ScoringInputs[] = []

@@ -56,7 +56,7 @@ export function writePackage(
     head: {
       file: 'head.onnx',
       sha256: createHash('sha256').update(head).digest('hex'),
-      input: 'features',
+      inputs: { features: 'features' },
       outputs: { p_views: { name: 'probs' } },
     },
   }

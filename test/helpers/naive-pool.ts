@@ -22,19 +22,44 @@ export interface NaiveResult {
   hits?: number | null | undefined
 }
 
+/** How long the removal of a post is remembered, in cycle time. */
+const removalMsMax = 7 * 24 * 3_600_000
+
 export class NaivePool {
   readonly #pending = new Map<string, Post>()
-  readonly #removed = new Set<string>()
+  /** When a post left, in cycle time that never falls. */
+  readonly #removed = new Map<string, number>()
+  #newestMs = -Infinity
+
+  /** Time of the newest cycle, -Infinity before the first. */
+  get newestMs(): number {
+    return this.#newestMs
+  }
+
+  get pendingCount(): number {
+    return this.#pending.size
+  }
+
+  /** The record with which a pending post entered. */
+  candidateOf(post: string): Candidate | undefined {
+    return this.#pending.get(post)?.candidate
+  }
+
+  /** True when the post was pending once, is not any more, and has not been forgotten. */
+  isRemoved(post: string): boolean {
+    return this.#removed.has(post)
+  }
 
   /** The results of a cycle, in order. */
   apply(cycle: CycleRequest): NaiveResult[] {
+    this.#newestMs = Math.max(this.#newestMs, instant(cycle.cycle_time).ms)
     for (const candidate of cycle.candidates) {
       const post = keyOf(candidate)
       if (!this.#pending.has(post)) this.#pending.set(post, { candidate, readings: [], snapshots: [] })
     }
     for (const removal of cycle.removals) {
       const post = keyOf(removal)
-      if (this.#pending.delete(post)) this.#removed.add(post)
+      if (this.#pending.delete(post)) this.#removed.set(post, this.#newestMs)
     }
     for (const candidate of cycle.candidates) {
       if (this.#pending.has(keyOf(candidate))) this.#removed.delete(keyOf(candidate))
@@ -48,6 +73,8 @@ export class NaivePool {
       if (this.#pending.has(key) || this.#removed.has(key)) continue
       results.push({ post: key, status: 'not_scored', reason: 'unknown_post' })
     }
+    for (const [post, leftAtMs] of this.#removed)
+      if (leftAtMs < this.#newestMs - removalMsMax) this.#removed.delete(post)
     return results
   }
 

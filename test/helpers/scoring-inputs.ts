@@ -9,7 +9,7 @@ import {
   sourceCodes,
   textMeasureNames,
 } from '../../src/contract/index.js'
-import type { ScoringInputs } from '../../src/pool/index.js'
+import type { ModelInputs } from '../../src/model/index.js'
 
 /** Kinds of columns, by the values that they may hold. Kinds that begin with `optional` may hold NaN. */
 export type ColumnKind =
@@ -26,7 +26,7 @@ export type ColumnKind =
 /** The value for a column, such as `engagement.views` or `posts.title.chars`, and a row. */
 export type Pick = (kind: ColumnKind, path: string, row: number) => number
 
-export function makeInputs(count: number, cycleAtMs: number, pick: Pick): ScoringInputs {
+export function makeInputs(count: number, cycleAtMs: number, pick: Pick): ModelInputs {
   const slots = Uint32Array.from({ length: count }, (_, row) => 2 * (count - 1 - row) + 1)
   const readings = Uint32Array.from({ length: count }, (_, row) => (row + 1) % count)
   const bySlot = <T extends Float64Array | Uint32Array | Uint8Array>(
@@ -89,11 +89,15 @@ export function makeInputs(count: number, cycleAtMs: number, pick: Pick): Scorin
       ),
     },
     imagesStored: uint('measure', 'imagesStored'),
+    imagesEncoded: uint('measure', 'imagesEncoded'),
+    textEncoded: byte('flag', 'textEncoded'),
+    text: null,
+    image: null,
   }
 }
 
 /** Ordinary posts of one cycle: Korean titles, counters over several magnitudes, some values missing. */
-export function ordinaryInputs(count: number, seed: number): ScoringInputs {
+export function ordinaryInputs(count: number, seed: number): ModelInputs {
   const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
   const random = randomNumbers(seed)
   const ages = Float64Array.from({ length: count }, () => 60_000 + random() ** 2 * 86_000_000)
@@ -141,7 +145,7 @@ export function ordinaryInputs(count: number, seed: number): ScoringInputs {
 }
 
 function ordinaryMeasure(path: string, name: string, random: () => number): number {
-  if (path === 'imagesStored') return Math.floor(random() * 3)
+  if (path === 'imagesStored' || path === 'imagesEncoded') return Math.floor(random() * 3)
   const chars = path.startsWith('posts.title') ? 22 : 300
   const shares: Record<string, number> = {
     chars: 1,

@@ -3,10 +3,12 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { codecs, nativeCodecOrNull as native } from '../../../test/helpers/codecs.js'
 import { makeInputs, ordinaryInputs, type ColumnKind } from '../../../test/helpers/scoring-inputs.js'
+import { referenceCodec, type Codec } from '../../codec/index.js'
 import { absentCode } from '../../contract/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
-import { catalogue, fillFeatures, type Feature } from './index.js'
+import { catalogue, compileFeatures, type Feature, type MissingValues } from './index.js'
 
 const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
 /** 0001-01-01 and 9999-12-31: the first and last dates that a client can send, more or less. */
@@ -49,12 +51,12 @@ describe('the catalogue', () => {
   })
 })
 
-describe('every feature', () => {
+describe.each(codecs)('every feature, by the $name codec,', (codec) => {
   test('is finite and of a size that a network can digest, however extreme the inputs', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3 }), fc.gen(), (count, draw) => {
         const inputs = makeInputs(count, cycleAtMs, (kind) => draw(() => arbitraries[kind]))
-        for (const [index, value] of fill(catalogue, inputs).entries()) {
+        for (const [index, value] of fill(codec, catalogue, inputs).entries()) {
           const name = catalogue[index % catalogue.length]?.name
           expect(Math.abs(value), `${name} is ${value}`).toBeLessThan(100)
         }
@@ -68,15 +70,45 @@ describe('every feature', () => {
       if (kind === 'galleryType') return absentCode
       return kind === 'time' ? cycleAtMs : 0
     })
-    const matrix = fill(catalogue, inputs)
+    const matrix = fill(codec, catalogue, inputs)
     catalogue.forEach(({ name, missing }, column) => {
       if (missing !== null) expect([name, matrix[column]]).toEqual([name, missing])
     })
   })
 
+  test('that is missing is NaN where that is asked for, and its documented value elsewhere', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 3 }), fc.gen(), (count, draw) => {
+        const inputs = makeInputs(count, cycleAtMs, (kind) => draw(() => arbitraries[kind]))
+        const imputed = fill(codec, catalogue, inputs)
+        fill(codec, catalogue, inputs, 'nan').forEach((value, at) => {
+          const { name, missing } = catalogue[at % catalogue.length]!
+          if (!Number.isNaN(value)) expect([name, value]).toEqual([name, imputed[at]])
+          else expect([name, missing]).toEqual([name, imputed[at]])
+        })
+      }),
+    )
+  })
+
+  test('but a flag is missing when all that may be missing is', () => {
+    const inputs = makeInputs(1, cycleAtMs, (kind) => {
+      if (kind.startsWith('optional') || kind === 'height') return NaN
+      if (kind === 'galleryType') return absentCode
+      return kind === 'time' ? cycleAtMs : 0
+    })
+    const matrix = fill(codec, catalogue, inputs, 'nan')
+    const known = catalogue.filter((_, column) => !Number.isNaN(matrix[column]))
+    const flags = catalogue.filter(({ name }) => /_(missing|present)$|^gallery_/.test(name))
+    expect(known.map(({ name }) => name)).toEqual(
+      catalogue
+        .filter((feature) => feature.missing === null || flags.includes(feature))
+        .map(({ name }) => name),
+    )
+  })
+
   test('of a row does not depend on the other rows', () => {
     const all = ordinaryInputs(7, 1)
-    const matrix = fill(catalogue, all)
+    const matrix = fill(codec, catalogue, all)
     for (let row = 0; row < all.count; row++) {
       const alone = {
         ...all,
@@ -84,14 +116,14 @@ describe('every feature', () => {
         slots: all.slots.slice(row, row + 1),
         readings: all.readings.slice(row, row + 1),
       }
-      expect(fill(catalogue, alone)).toEqual(
+      expect(fill(codec, catalogue, alone)).toEqual(
         matrix.slice(row * catalogue.length, (row + 1) * catalogue.length),
       )
     }
   })
 
   test('tells ordinary posts apart, apart from the two that are the hour of the cycle', () => {
-    const matrix = fill(catalogue, ordinaryInputs(500, 2))
+    const matrix = fill(codec, catalogue, ordinaryInputs(500, 2))
     const constant = catalogue
       .filter((_, column) => {
         const values = matrix.filter((_value, index) => index % catalogue.length === column)
@@ -102,12 +134,12 @@ describe('every feature', () => {
   })
 })
 
-describe('the feature matrix', () => {
+describe.each(codecs)('the feature matrix of the $name codec', (codec) => {
   test('has its columns in the order that was asked for', () => {
     const inputs = ordinaryInputs(3, 3)
     const asked = [catalogue[5], catalogue[2], catalogue[40]] as Feature[]
-    const whole = fill(catalogue, inputs)
-    const part = fill(asked, inputs)
+    const whole = fill(codec, catalogue, inputs)
+    const part = fill(codec, asked, inputs)
     asked.forEach((feature, column) => {
       const wholeColumn = catalogue.indexOf(feature)
       for (let row = 0; row < inputs.count; row++) {
@@ -119,15 +151,51 @@ describe('the feature matrix', () => {
   test('leaves what lies beyond it alone, and is refused when it is too small', () => {
     const inputs = ordinaryInputs(2, 4)
     const out = new Float32Array(2 * catalogue.length + 1).fill(-7)
-    fillFeatures(catalogue, inputs, out)
+    compileFeatures(catalogue, { codec })(inputs, out)
     expect(out.at(-1)).toBe(-7)
-    expect(() => fillFeatures(catalogue, inputs, new Float32Array(2))).toThrow('too small')
+    expect(() => compileFeatures(catalogue, { codec })(inputs, new Float32Array(2))).toThrow('too small')
   })
 })
 
-function fill(features: readonly Feature[], inputs: ScoringInputs): Float32Array {
-  // NaN marks what no feature has written.
-  const out = new Float32Array(inputs.count * features.length).fill(NaN)
-  fillFeatures(features, inputs, out)
+describe.skipIf(native === null)('the codecs (skipped when the addon is not built)', () => {
+  /** Also what no client can send. */
+  const extremes = fc.oneof(
+    fc.constantFrom(NaN, 0, -0, 1, -1, Infinity, -Infinity, 2 ** 53, -(2 ** 53), cycleAtMs, cycleAtMs - 1),
+    fc.double(),
+  )
+
+  test.each<MissingValues>(['imputed', 'nan'])('give the same bits for the catalogue, %s', (missing) => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(0, 1, 2, 5, 257, 513),
+        fc.array(extremes, { minLength: 9 }),
+        (count, values) => {
+          let next = 0
+          const inputs = makeInputs(count, cycleAtMs, () => values[next++ % values.length]!)
+          const expected = fill(referenceCodec, catalogue, inputs, missing)
+          fill(native!, catalogue, inputs, missing).forEach((value, at) => {
+            const name = catalogue[at % catalogue.length]!.name
+            if (!Object.is(value, expected[at])) expect([name, value]).toEqual([name, expected[at]])
+          })
+        },
+      ),
+    )
+  })
+
+  test('give the same bits for ordinary posts', () => {
+    const inputs = ordinaryInputs(1000, 5)
+    expect(fill(native!, catalogue, inputs)).toEqual(fill(referenceCodec, catalogue, inputs))
+  })
+})
+
+function fill(
+  codec: Codec,
+  features: readonly Feature[],
+  inputs: ScoringInputs,
+  missing: MissingValues = 'imputed',
+): Float32Array {
+  // A number that no feature has marks what none has written.
+  const out = new Float32Array(inputs.count * features.length).fill(-777)
+  compileFeatures(features, { codec, missing })(inputs, out)
   return out
 }

@@ -1,7 +1,6 @@
 /**
- * All features by name, and the matrix of those that a model asks for.
+ * All features by name.
  */
-import type { ScoringInputs } from '../../pool/index.js'
 import { clockFeatures } from './clocks.js'
 import { counterFeatures, ratioFeatures } from './counters.js'
 import type { Feature } from './feature.js'
@@ -30,17 +29,4 @@ const byName = new Map(catalogue.map((feature) => [feature.name, feature]))
 
 export function findFeature(name: string): Feature | undefined {
   return byName.get(name)
-}
-
-/**
- * Fills a row-major matrix [inputs.count, features.length], one column at a time. `out` may be longer; what lies
- * beyond the matrix is left alone.
- */
-export function fillFeatures(features: readonly Feature[], inputs: ScoringInputs, out: Float32Array): void {
-  const stride = features.length
-  if (out.length < inputs.count * stride) throw new Error('the feature matrix is too small')
-  for (let column = 0; column < stride; column++) {
-    const feature = features[column] as Feature
-    feature.fill(inputs, out, column, stride)
-  }
 }

@@ -1,17 +1,8 @@
 /**
- * Where features find their inputs: a column of `ScoringInputs` and the index that leads from a row into it.
+ * Where features find their inputs: columns of `ScoringInputs`, each with the index that leads from a row into it.
  */
-import type { CounterName, TextMeasureName } from '../../contract/index.js'
-import type { ScoringInputs } from '../../pool/index.js'
-
-/** Numbers of a column; NaN where one is missing. */
-export type Values = Float64Array | Uint32Array | Uint8Array
-
-export interface Column {
-  /** `slots` or `readings`: the member of `ScoringInputs` that gives a row's place in the column. */
-  readonly by: 'slots' | 'readings'
-  readonly values: (inputs: ScoringInputs) => Values
-}
+import type { CounterName, SnapshotName, TextMeasureName } from '../../contract/index.js'
+import { present, where, type ColumnExpression, type CycleExpression, type Expression } from './expression.js'
 
 /** Posts' columns that hold one number a post. */
 type PostColumnName =
@@ -26,23 +17,54 @@ type PostColumnName =
   | 'bodyPresent'
 
 /** A counter of the reading that is scored. */
-export function counter(name: CounterName): Column {
-  return { by: 'readings', values: (inputs) => inputs.engagement[name] }
+export function counter(name: CounterName): Expression {
+  return column('readings', `engagement.${name}`, (inputs) => inputs.engagement[name])
 }
 
-export function post(name: PostColumnName): Column {
-  return { by: 'slots', values: (inputs) => inputs.posts[name] }
+/** A counter of the reading before; missing without one, whatever the slot still holds of an earlier post. */
+export function previousCounter(name: CounterName): Expression {
+  const values = column('slots', `previous.${name}`, (inputs) => inputs.previous[name])
+  return where(values, present(previousAt))
 }
 
-export function titleMeasure(name: TextMeasureName): Column {
-  return { by: 'slots', values: (inputs) => inputs.posts.title[name] }
+export function post(name: PostColumnName): Expression {
+  return column('slots', `posts.${name}`, (inputs) => inputs.posts[name])
 }
 
-export function bodyMeasure(name: TextMeasureName): Column {
-  return { by: 'slots', values: (inputs) => inputs.posts.body[name] }
+export function titleMeasure(name: TextMeasureName): Expression {
+  return column('slots', `posts.title.${name}`, (inputs) => inputs.posts.title[name])
 }
 
-export const observedAt: Column = { by: 'readings', values: (inputs) => inputs.engagement.observedAtMs }
-export const previousAt: Column = { by: 'slots', values: (inputs) => inputs.previous.observedAtMs }
-export const snapshotAt: Column = { by: 'slots', values: (inputs) => inputs.snapshot.snapshotAtMs }
-export const imagesStored: Column = { by: 'slots', values: (inputs) => inputs.imagesStored }
+/** Missing without a body. */
+export function bodyMeasure(name: TextMeasureName): Expression {
+  const values = column('slots', `posts.body.${name}`, (inputs) => inputs.posts.body[name])
+  return where(values, post('bodyPresent'))
+}
+
+/** Missing without a snapshot, whatever the slot still holds of an earlier post. */
+export function snapshotCounter(name: SnapshotName): Expression {
+  const values = column('slots', `snapshot.${name}`, (inputs) => inputs.snapshot[name])
+  return where(values, present(snapshotAt))
+}
+
+export const observedAt = column('readings', 'engagement.observedAtMs', (i) => i.engagement.observedAtMs)
+export const previousAt = column('slots', 'previous.observedAtMs', (inputs) => inputs.previous.observedAtMs)
+export const snapshotAt = column('slots', 'snapshot.snapshotAtMs', (inputs) => inputs.snapshot.snapshotAtMs)
+export const imagesEncoded = column('slots', 'imagesEncoded', (inputs) => inputs.imagesEncoded)
+export const textEncoded = column('slots', 'textEncoded', (inputs) => inputs.textEncoded)
+export const imagesStored = column('slots', 'imagesStored', (inputs) => inputs.imagesStored)
+
+export const cycleAt = cycleNumber('cycleAtMs', (inputs) => inputs.cycleAtMs)
+
+/** A number that all rows share. */
+export function cycleNumber(name: string, value: CycleExpression['value']): CycleExpression {
+  return { kind: 'cycle', name, value }
+}
+
+function column(
+  by: ColumnExpression['by'],
+  name: string,
+  values: ColumnExpression['values'],
+): ColumnExpression {
+  return { kind: 'column', name, by, values }
+}

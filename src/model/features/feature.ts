@@ -1,13 +1,7 @@
 /**
- * What a feature is: a name that manifests ask for, a formula in words, and a loop that fills one matrix column.
+ * What a feature is: a name that manifests ask for, a formula in words, and the same formula as an expression.
  */
-import type { ScoringInputs } from '../../pool/index.js'
-
-/**
- * Writes column `column` of a row-major matrix whose rows are `stride` values long, for rows 0 to
- * `inputs.count` - 1. Every value written is a finite float32, whatever the inputs hold.
- */
-export type Fill = (inputs: ScoringInputs, out: Float32Array, column: number, stride: number) => void
+import type { Expression } from './expression.js'
 
 export interface Feature {
   /** Unique in the catalogue. A name never changes its meaning: trained models depend on it. */
@@ -16,5 +10,9 @@ export interface Feature {
   readonly formula: string
   /** The value where an input is missing; null for a feature whose inputs are always there. */
   readonly missing: number | null
-  readonly fill: Fill
+  /**
+   * NaN where the feature is missing, else finite, whatever the inputs hold; never NaN where `missing` is null.
+   * A flag is never missing: it answers whether something is there.
+   */
+  readonly value: Expression
 }

@@ -2,16 +2,17 @@
  * Formulas on one post, by hand: each line is a feature's value for inputs that are written next to it.
  */
 import { describe, expect, test } from 'vitest'
+import { codecs } from '../../../test/helpers/codecs.js'
 import { makeInputs } from '../../../test/helpers/scoring-inputs.js'
 import { absentCode } from '../../contract/index.js'
-import { fillFeatures, findFeature } from './index.js'
+import { compileFeatures, findFeature } from './index.js'
 
 // Noon in Korea.
 const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
 const minute = 60_000
 const hour = 60 * minute
 
-/** The feature of a post that has the given columns; the others are missing, 0 or, for times, the cycle's. */
+/** The feature, by every codec, of a post that has the given columns; the others are missing, 0 or, for times, the cycle's. */
 function valueOf(name: string, columns: Record<string, number>): number {
   const inputs = makeInputs(1, cycleAtMs, (kind, path) => {
     const given = columns[path]
@@ -22,9 +23,13 @@ function valueOf(name: string, columns: Record<string, number>): number {
   })
   const feature = findFeature(name)
   if (feature === undefined) throw new Error(`no feature ${name}`)
-  const out = new Float32Array(1)
-  fillFeatures([feature], inputs, out)
-  return out[0] as number
+  const [value, ...others] = codecs.map((codec) => {
+    const out = new Float32Array(1)
+    compileFeatures([feature], { codec })(inputs, out)
+    return out[0]!
+  })
+  for (const other of others) expect(other).toBe(value)
+  return value!
 }
 
 const twoReadings = (now: number, before: number, spanMs: number) => ({
@@ -57,9 +62,9 @@ test.each<[string, Record<string, number>, number]>([
   ['created_hour_sin', { 'posts.createdAtMs': cycleAtMs - 6 * hour }, 1],
   ['title_hangul_share', { 'posts.title.chars': 20, 'posts.title.hangul': 15 }, 0.75],
   ['title_hangul_share', { 'posts.title.chars': 0 }, 0],
-  ['body_links_log', { 'posts.body.links': 3 }, log1p(3)],
-  ['source_keyword', { 'posts.source': 2 }, 1],
-  ['gallery_mini', { 'posts.galleryType': 2 }, 1],
+  ['body_links_log', { 'posts.bodyPresent': 1, 'posts.body.links': 3 }, log1p(3)],
+  ['source_score', { 'posts.source': 2 }, 1],
+  ['gallery_minor', { 'posts.galleryType': 2 }, 1],
   ['gallery_main', {}, 0],
   ['category_present', { 'posts.categoryId': 0 }, 1],
   ['images_stored_share', { 'posts.imagesInPost': 9, 'posts.imagesExpected': 4, imagesStored: 3 }, 0.75],

@@ -2,9 +2,10 @@
  * Measures of titles and bodies that suit Korean text: shares of scripts, bare jamo (ㅠㅠ) and laughter (ㅋㅋ).
  */
 import type { TextMeasureName } from '../../contract/index.js'
-import { bodyMeasure, post, titleMeasure, type Column } from './columns.js'
+import { bodyMeasure, post, titleMeasure } from './columns.js'
+import { equal, log, type Expression } from './expression.js'
 import type { Feature } from './feature.js'
-import { equalFlag, logCount, ratio } from './fills.js'
+import { ratio } from './shared.js'
 
 type Text = 'title' | 'body'
 
@@ -29,7 +30,7 @@ export const bodyFeatures: readonly Feature[] = [
     name: 'body_present',
     formula: '1 when there is a body_html, else 0',
     missing: 0,
-    fill: equalFlag(post('bodyPresent'), 1),
+    value: equal(post('bodyPresent'), 1),
   },
   count('body', 'chars'),
   count('body', 'words'),
@@ -52,7 +53,7 @@ function count(text: Text, measure: TextMeasureName): Feature {
     name: `${text}_${measure}_log`,
     formula: `log(${measure} of the ${text})`,
     missing: missingOf(text),
-    fill: logCount(columnOf(text, measure)),
+    value: log(measureOf(text, measure)),
   }
 }
 
@@ -61,11 +62,11 @@ function share(text: Text, measure: TextMeasureName): Feature {
     name: `${text}_${measure}_share`,
     formula: `${measure} / chars of the ${text}, 0 for an empty one`,
     missing: missingOf(text),
-    fill: ratio(columnOf(text, measure), columnOf(text, 'chars'), 1),
+    value: ratio(measureOf(text, measure), measureOf(text, 'chars'), 1),
   }
 }
 
-function columnOf(text: Text, measure: TextMeasureName): Column {
+function measureOf(text: Text, measure: TextMeasureName): Expression {
   return text === 'title' ? titleMeasure(measure) : bodyMeasure(measure)
 }
 

@@ -1,0 +1,224 @@
+/**
+ * What of the bare session's speed is left when 100 new posts go through the text encoder as the service runs it: in a
+ * child process, HTML reduced, tokenised, batched, pooled? A 4-layer, 256-wide transformer, rows of 128 tokens.
+ * `npm run build && scripts/pinned node --import ./bench/typescript.mjs bench/text-encoder.ts [--rounds 9] [--threads 1]`
+ */
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type * as Runtime from 'onnxruntime-node'
+import { koreanTokenizer } from '../models/korean-tokenizer.js'
+import { transformerGraph } from '../models/transformer.js'
+import type * as Sessions from '../src/model/sessions/index.js'
+import type { FilePlan, TextPlan, TextReply, TextRequest } from '../src/model/sessions/index.js'
+import type * as Text from '../src/model/text/index.js'
+import { bodyHtml, titleText } from '../src/rehearsal/korean-text.js'
+import { topics } from '../src/rehearsal/korean-words.js'
+import { Rng } from '../src/rehearsal/rng.js'
+import { builtModule, circumstances } from './project.js'
+import { median } from './statistics.js'
+
+export interface EncoderBenchOptions {
+  readonly rounds: number
+  readonly threads: number
+  readonly postCount: number
+  readonly layerCount: number
+  readonly width: number
+  readonly tokensMax: number
+}
+
+export interface EncoderBenchResult {
+  /** Posts a second, medians. */
+  readonly bare: number
+  /** By rows of a run: the same rows through the bare session in several runs. */
+  readonly bareSplit: readonly { readonly rowCount: number; readonly postsPerSecond: number }[]
+  readonly service: number
+  readonly share: number
+}
+
+const timeLimitMs = 60_000
+const bytesMax = 4 * 2 ** 30
+
+/** Measures in turns, so that what else the machine does falls on all alike. */
+export async function textEncoderBench(
+  options: EncoderBenchOptions,
+  print: (text: string) => void,
+): Promise<EncoderBenchResult> {
+  const directory = mkdtempSync(join(tmpdir(), 'understudy-text-encoder-'))
+  try {
+    const plan = writeEncoder(directory, options)
+    const { openTokenizer, parseTemplate, readPost } = await builtModule<typeof Text>('model/text/index.js')
+    const records = makeRecords(options.postCount)
+    const tokenizer = openTokenizer(readFileSync(plan.tokenizer.file), plan)
+    const template = parseTemplate(plan.template)
+    const rows = records.map((record) => {
+      const post = readPost(record)
+      if (post === null) throw new Error('a record cannot be read')
+      return tokenizer.encode(template(post, tokenizer.charsMax)).ids
+    })
+    if (rows.some((row) => row.length !== options.tokensMax)) throw new Error('a text is too short')
+    return await measure(options, plan, { records, rows }, print)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+async function measure(
+  options: EncoderBenchOptions,
+  plan: TextPlan,
+  { records, rows }: { records: readonly Uint8Array[]; rows: readonly (readonly number[])[] },
+  print: (text: string) => void,
+): Promise<EncoderBenchResult> {
+  const bare = await openBare(plan)
+  const { SessionHost, plainCourier } = await builtModule<typeof Sessions>('model/sessions/index.js')
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const host = await SessionHost.open<TextRequest, TextReply>({
+    name: 'the text encoder',
+    plan,
+    openCourier: () => plainCourier<TextRequest, TextReply>(),
+    describe: ({ records: batch }) => `a batch of ${batch.length} records`,
+    bytesMax,
+    log: silent,
+  })
+  const splits = [8, 16, 32, 64].filter((rowCount) => rowCount < rows.length)
+  const encodeAll = async (): Promise<void> => {
+    const reply = await host.run({ records, budgetMs: timeLimitMs }, timeLimitMs)
+    if (reply.encoded.includes(0)) throw new Error('a post was not encoded')
+  }
+  try {
+    const ways = [
+      { name: 'bare session, one run', run: () => bare.run(rows) },
+      ...splits.map((rowCount) => ({
+        name: `bare session, ${rowCount} rows a run`,
+        run: async () => {
+          for (let at = 0; at < rows.length; at += rowCount) await bare.run(rows.slice(at, at + rowCount))
+        },
+      })),
+      { name: 'service, in its process', run: encodeAll },
+    ]
+    const rates = await takeTurns(ways, options.rounds, rows.length)
+    const { commit, machine } = circumstances()
+    print(`${commit}, ${machine}`)
+    print(
+      `${rows.length} posts of ${options.tokensMax} tokens, ${options.threads} thread(s), posts a second:`,
+    )
+    ways.forEach(({ name }, way) =>
+      print(`  ${name.padEnd(32)}${(rates[way] ?? NaN).toFixed(1).padStart(8)}`),
+    )
+    const [one = NaN, service = NaN] = [rates[0], rates.at(-1)]
+    print(`the service reaches ${((100 * service) / one).toFixed(0)} % of the bare session`)
+    return {
+      bare: one,
+      bareSplit: splits.map((rowCount, index) => ({ rowCount, postsPerSecond: rates[index + 1] ?? NaN })),
+      service,
+      share: service / one,
+    }
+  } finally {
+    await Promise.all([host.close(), bare.close()])
+  }
+}
+
+/** Median posts a second of each way; the first round warms up and does not count. */
+async function takeTurns(
+  ways: readonly { run: () => Promise<unknown> }[],
+  rounds: number,
+  postCount: number,
+): Promise<number[]> {
+  const samples = ways.map((): number[] => [])
+  for (let round = 0; round <= rounds; round++) {
+    for (const [index, way] of ways.entries()) {
+      const startMs = performance.now()
+      await way.run()
+      if (round > 0) samples[index]?.push((1000 * postCount) / (performance.now() - startMs))
+    }
+  }
+  return samples.map(median)
+}
+
+/** The graph without anything of ours around it, with the service's session options. */
+async function openBare(plan: TextPlan) {
+  // Not a static import: of the packages only the service's own folders import this one.
+  const ort: typeof Runtime = await import('onnxruntime-node')
+  const session = await ort.InferenceSession.create(plan.file, {
+    executionProviders: [...plan.providers],
+    intraOpNumThreads: plan.intraOpThreads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+  })
+  return {
+    run: (rows: readonly (readonly number[])[]) => {
+      const shape = [rows.length, rows[0]?.length ?? 0]
+      const ids = BigInt64Array.from(rows.flat(), BigInt)
+      return session.run({
+        input_ids: new ort.Tensor('int64', ids, shape),
+        attention_mask: new ort.Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
+        token_type_ids: new ort.Tensor('int64', new BigInt64Array(ids.length), shape),
+      })
+    },
+    close: () => session.release(),
+  }
+}
+
+function writeEncoder(
+  directory: string,
+  { layerCount, width, tokensMax, threads }: EncoderBenchOptions,
+): TextPlan {
+  const { json, vocabularyCount } = koreanTokenizer()
+  const graph = transformerGraph({
+    layerCount,
+    width,
+    headCount: 4,
+    hiddenWidth: 4 * width,
+    vocabularyCount,
+    tokensMax,
+    hasTypeIds: true,
+    seed: 20_250_201,
+    note: 'for a benchmark',
+  })
+  const write = (name: string, bytes: Uint8Array): FilePlan => {
+    const file = join(directory, name)
+    writeFileSync(file, bytes)
+    return { file, sha256: createHash('sha256').update(bytes).digest('hex') }
+  }
+  return {
+    role: 'text',
+    ...write('model.onnx', graph),
+    providers: ['cpu'],
+    intraOpThreads: threads,
+    tokenizer: write('tokenizer.json', new TextEncoder().encode(json)),
+    template: '{title}\n{body}',
+    tokensMax,
+    pooling: 'mean',
+    normalize: true,
+    dim: width,
+    inputs: { inputIds: 'input_ids', attentionMask: 'attention_mask', tokenTypeIds: 'token_type_ids' },
+    output: 'last_hidden_state',
+    padTokenId: null,
+    goldenTokens: [],
+  }
+}
+
+/** Candidates with bodies of some hundred characters, as raw JSON objects. */
+function makeRecords(count: number): Uint8Array[] {
+  const rng = new Rng('bench text encoder')
+  return Array.from({ length: count }, () => {
+    const topic = rng.pick(topics)
+    const body = bodyHtml(rng, topic, { charsAim: 600, imageCount: 1 })
+    return new TextEncoder().encode(JSON.stringify({ title: titleText(rng, topic), body_html: body }))
+  })
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { values } = parseArgs({
+    options: { rounds: { type: 'string', default: '9' }, threads: { type: 'string', default: '1' } },
+  })
+  const size = { postCount: 100, layerCount: 4, width: 256, tokensMax: 128 }
+  await textEncoderBench(
+    { ...size, rounds: Number(values.rounds), threads: Number(values.threads) },
+    (text) => console.log(text),
+  )
+}

@@ -1,0 +1,32 @@
+/**
+ * From embeddings by slot to a matrix of rows.
+ */
+import { ModelError, type EmbeddingColumn } from './model.js'
+
+/**
+ * Writes the embedding of each of `slots` into `matrix` [slots, dim], and `missing` where there is none. A `matrix` of no
+ * columns is left alone. Throws a `ModelError` when the vectors are of another encoder's width.
+ */
+export function fillEmbeddings(
+  embeddings: EmbeddingColumn | null,
+  slots: Uint32Array,
+  matrix: Float32Array,
+  missing: number,
+): void {
+  if (embeddings === null || matrix.length === 0) {
+    matrix.fill(missing)
+    return
+  }
+  const { dim, vectors, row } = embeddings
+  if (matrix.length !== slots.length * dim) {
+    throw new ModelError(
+      `embeddings of ${dim} values do not fit into a matrix of ${matrix.length / slots.length}`,
+    )
+  }
+  slots.forEach((slot, index) => {
+    const vector = row[slot] ?? -1
+    const start = index * dim
+    if (vector < 0) matrix.fill(missing, start, start + dim)
+    else matrix.set(vectors.subarray(vector * dim, (vector + 1) * dim), start)
+  })
+}

@@ -1,0 +1,121 @@
+/**
+ * Hashes of encoders and models: what they depend on, and what they do not.
+ */
+import { describe, expect, test } from 'vitest'
+import { imageEncoderHash, modelIdentity, textEncoderHash } from './encoder-hash.js'
+import type { HeadManifest, ImageManifest, Manifest, TextManifest } from './manifest.js'
+
+const text: TextManifest = {
+  file: 'text.onnx',
+  sha256: 'a'.repeat(64),
+  tokenizer: { file: 'tokenizer.json', sha256: 'b'.repeat(64) },
+  template: '{title} {body}',
+  tokens_max: 128,
+  pooling: 'mean',
+  dim: 32,
+}
+const image: ImageManifest = {
+  file: 'image.onnx',
+  sha256: 'c'.repeat(64),
+  input: 'pixels',
+  output: 'vectors',
+  dim: 16,
+  resize: { shortest_edge: 256 },
+  crop: { width: 224, height: 224 },
+  mean: [0.5, 0.5, 0.5],
+  std: [0.5, 0.5, 0.5],
+  pooling: 'mean',
+}
+const head: HeadManifest = {
+  file: 'head.onnx',
+  sha256: 'd'.repeat(64),
+  inputs: { features: 'features', text: 'text', image: 'image' },
+  outputs: { p_views: { name: 'probs' } },
+}
+const manifest: Manifest = {
+  model_version: 'v1',
+  kind: 'trained',
+  features: ['views_log'],
+  head,
+  text,
+  image,
+}
+
+describe('the hash of a text encoder', () => {
+  test.each<[string, Partial<TextManifest>]>([
+    ['graph', { sha256: 'e'.repeat(64) }],
+    ['tokenizer', { tokenizer: { ...text.tokenizer, sha256: 'e'.repeat(64) } }],
+    ['template', { template: '{title}' }],
+    ['cut', { tokens_max: 64 }],
+    ['pooling', { pooling: 'cls' }],
+    ['normalisation', { normalize: true }],
+    ['length', { dim: 31 }],
+    ['inputs', { inputs: { input_ids: 'ids' } }],
+    ['output', { output: 'pooled' }],
+    ['padding', { pad_token_id: 1 }],
+  ])('changes with its %s', (_, change) => {
+    expect(textEncoderHash({ ...text, ...change })).not.toBe(textEncoderHash(text))
+  })
+
+  test.each<[string, Partial<TextManifest>]>([
+    ['the name of a file', { file: 'other.onnx' }],
+    ['threads and providers', { intra_op_threads: 4, execution_providers: ['cuda'] }],
+    ['golden tokens', { golden_tokens: [{ text: 'a', ids: [1] }] }],
+    [
+      'a default that is written out',
+      { normalize: false, output: 'last_hidden_state', inputs: { input_ids: 'input_ids' } },
+    ],
+  ])('does not change with %s', (_, change) => {
+    expect(textEncoderHash({ ...text, ...change })).toBe(textEncoderHash(text))
+  })
+})
+
+describe('the hash of an image encoder', () => {
+  test.each<[string, Partial<ImageManifest>]>([
+    ['graph', { sha256: 'e'.repeat(64) }],
+    ['size', { resize: { width: 256, height: 256 } }],
+    ['crop', { crop: { width: 200, height: 224 } }],
+    ['interpolation', { interpolation: 'bilinear' }],
+    ['channels', { channels: 'bgr' }],
+    ['layout', { layout: 'nhwc' }],
+    ['scale', { scale: 1 }],
+    ['mean', { mean: [0, 0, 0] }],
+    ['deviation', { std: [1, 1, 1] }],
+    ['pool over tokens', { pool: 'cls' }],
+  ])('changes with its %s', (_, change) => {
+    expect(imageEncoderHash({ ...image, ...change })).not.toBe(imageEncoderHash(image))
+  })
+
+  test.each<[string, Partial<ImageManifest>]>([
+    ['how the images of a post are pooled', { pooling: 'max' }],
+    ['whether images are required', { required: true }],
+    [
+      'a default that is written out',
+      { scale: 1 / 255, channels: 'rgb', layout: 'nchw', interpolation: 'bicubic' },
+    ],
+  ])('does not change with %s', (_, change) => {
+    expect(imageEncoderHash({ ...image, ...change })).toBe(imageEncoderHash(image))
+  })
+})
+
+describe('the identity of a model', () => {
+  test.each<[string, Partial<Manifest>]>([
+    ['features', { features: ['up_log'] }],
+    ['missing values', { missing: 'nan' }],
+    ['graph', { head: { ...head, sha256: 'e'.repeat(64) } }],
+    ['activation', { head: { ...head, outputs: { p_views: { name: 'probs', activation: 'clip' } } } }],
+    ['text encoder', { text: { ...text, tokens_max: 64 } }],
+    ['pooling of images', { image: { ...image, pooling: 'max' } }],
+  ])('changes with its %s', (_, change) => {
+    expect(modelIdentity({ ...manifest, ...change })).not.toBe(modelIdentity(manifest))
+  })
+
+  test.each<[string, Partial<Manifest>]>([
+    ['notes', { note: 'n', provenance: { note: 'p' } }],
+    ['golden cases', { golden: { file: 'golden.json', sha256: 'e'.repeat(64) } }],
+    ['one graph in a list', { head: [head] }],
+    ['defaults written out', { missing: 'imputed' }],
+  ])('does not change with %s', (_, change) => {
+    expect(modelIdentity({ ...manifest, ...change })).toBe(modelIdentity(manifest))
+  })
+})

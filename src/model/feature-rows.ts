@@ -1,0 +1,12 @@
+/**
+ * Rows as a head graph sees them: values of the manifest's features, not posts. For golden cases and checks.
+ */
+
+export interface FeatureRows {
+  readonly count: number
+  /** Row-major [count, features] in the order of the manifest; NaN where a value is missing and the model takes NaN. */
+  readonly features: Float32Array
+  /** Row-major [count, dim] of the text encoder; null where the model has none, or no row has a text. */
+  readonly text: Float32Array | null
+  readonly image: Float32Array | null
+}

@@ -1,0 +1,60 @@
+/**
+ * Golden cases out of rows that a model has scored: what `models golden` writes down.
+ */
+import { referenceCodec } from '../codec/index.js'
+import { headNames, type HeadColumns } from '../contract/index.js'
+import { compileFeatures } from './features/index.js'
+import type { GoldenCase, GoldenFile } from './golden.js'
+import type { ModelInputs } from './model.js'
+import type { ModelPackage } from './package.js'
+
+/** What a case keeps of a row beside its features and heads. */
+export interface RecordedRow {
+  readonly name: string
+  /** What the text encoder has read: a candidate's JSON object; null where the text was missing. */
+  readonly record: Uint8Array | null
+  /** Files that hold what the image encoder has read, in position order. */
+  readonly images: readonly { readonly file: string; readonly sha256: string }[]
+}
+
+/** Cases of all rows of `inputs`, with the heads that the model gave for them; one of `rows` each. */
+export function recordGolden(
+  { manifest, features }: ModelPackage,
+  inputs: ModelInputs,
+  heads: HeadColumns,
+  rows: readonly RecordedRow[],
+): GoldenFile {
+  const matrix = new Float32Array(inputs.count * features.length)
+  compileFeatures(features, { codec: referenceCodec, missing: manifest.missing ?? 'imputed' })(inputs, matrix)
+  const cases = rows.map(({ name, record, images }, row): GoldenCase => {
+    const values = matrix.subarray(row * features.length, (row + 1) * features.length)
+    const given = headNames.flatMap((head) => {
+      const value = heads[head]?.[row]
+      return value === undefined ? [] : [[head, shortest(value)]]
+    })
+    return {
+      name,
+      features: Object.fromEntries(
+        features.map((feature, i) => [feature.name, shortest(values[i] as number)]),
+      ),
+      ...(record === null ? {} : { record: readableRecord(record) }),
+      ...(images.length === 0 ? {} : { images: images.map(({ file, sha256 }) => ({ file, sha256 })) }),
+      heads: Object.fromEntries(given) as GoldenCase['heads'],
+    }
+  })
+  return { cases }
+}
+
+/** Nine digits are enough to read the same float32 again; null for NaN, which JSON lacks. */
+function shortest(value: number): number | null {
+  return Number.isNaN(value) ? null : Number(value.toPrecision(9))
+}
+
+/** The members of a candidate that an encoder reads. */
+function readableRecord(record: Uint8Array): { title: string; body_html?: string } {
+  const { title, body_html } = JSON.parse(Buffer.from(record).toString('utf8')) as {
+    title: string
+    body_html?: string | null
+  }
+  return { title, ...(typeof body_html === 'string' ? { body_html } : {}) }
+}

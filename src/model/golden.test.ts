@@ -1,0 +1,222 @@
+/**
+ * Golden cases: what their file may hold, how they are run, and how they are recorded.
+ */
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { temporaryModelsDir } from '../../test/helpers/model-packages.js'
+import { referenceCodec } from '../codec/index.js'
+import type { HeadColumns } from '../contract/index.js'
+import { compileFeatures, findFeature, type Feature } from './features/index.js'
+import type { FeatureRows } from './feature-rows.js'
+import { parseGolden, readGolden, runGolden, type GoldenCase, type GoldenSubject } from './golden.js'
+import { recordGolden } from './golden-record.js'
+import type { HeadManifest, ImageManifest, Manifest, TextManifest } from './manifest.js'
+import { ModelError } from './model.js'
+import type { ModelPackage } from './package.js'
+import { trialInputs } from './verification/trial-inputs.js'
+
+const head: HeadManifest = {
+  file: 'head.onnx',
+  sha256: 'a'.repeat(64),
+  inputs: { features: 'features' },
+  outputs: { p_views: { name: 'probs', column: 0 }, p_up: { name: 'probs', column: 1 } },
+}
+const manifest: Manifest = { model_version: 'v1', kind: 'trained', features: ['views_log', 'up_log'], head }
+const text = { dim: 2 } as TextManifest
+const image = { dim: 2, pooling: 'max' } as ImageManifest
+const sound: GoldenCase = { features: { views_log: 1, up_log: 2 }, heads: { p_views: 0.25, p_up: 0.5 } }
+
+describe('a file of golden cases is refused, naming file and place, when', () => {
+  test.each<[string, unknown, RegExp]>([
+    ['it is no JSON', undefined, /golden\.json is not JSON/],
+    ['it holds something else', { cases: 1 }, /golden\.json: cases must be/],
+    ['it has no cases', { cases: [] }, /cases must not be empty/],
+    [
+      'a feature is missing',
+      { cases: [{ ...sound, features: { views_log: 1 } }] },
+      /cases\[0\]\.features lacks up_log/,
+    ],
+    [
+      'a feature is unknown',
+      { cases: [sound, { ...sound, features: { ...sound.features, mood: 1 } }] },
+      /cases\[1\]\.features has mood, which the manifest does not name/,
+    ],
+    [
+      'a value is null where missing ones are imputed',
+      { cases: [{ ...sound, features: { views_log: 1, up_log: null } }] },
+      /features\.up_log is null, and the model takes imputed values/,
+    ],
+    [
+      'a head is missing',
+      { cases: [{ ...sound, heads: { p_up: 1 } }] },
+      /heads must be those of the model: p_views, p_up/,
+    ],
+    [
+      'a record has no reader',
+      { cases: [{ ...sound, record: { title: 'x' } }] },
+      /record, and the model no text encoder/,
+    ],
+    [
+      'images have no reader',
+      { cases: [{ ...sound, images: [] }] },
+      /images, and the model no image encoder/,
+    ],
+  ])('%s', (_, value, message) => {
+    const content = value === undefined ? '{' : JSON.stringify(value)
+    expect(() => parseGolden(content, 'golden.json', manifest)).toThrow(message)
+    expect(() => parseGolden(content, 'golden.json', manifest)).toThrow(ModelError)
+  })
+
+  test('it is not the file that was hashed', async () => {
+    const directory = temporaryModelsDir()
+    writeFileSync(join(directory, 'golden.json'), JSON.stringify({ cases: [sound] }))
+    const golden = { file: 'golden.json', sha256: 'b'.repeat(64) }
+    await expect(readGolden(packageOf({ ...manifest, golden }, directory))).rejects.toThrow(/has SHA-256/)
+  })
+})
+
+test('a package without golden cases has none', async () => {
+  expect(await readGolden(packageOf(manifest))).toBeNull()
+})
+
+describe('golden cases', () => {
+  const cases = [sound, { ...sound, name: 'the second', heads: { p_views: 0.25, p_up: 0.75 } }]
+
+  test('are run as one batch of features in the order of the manifest, and nothing differs where all is right', async () => {
+    const model = subject({ p_views: [0.25, 0.25], p_up: [0.5, 0.75] })
+    expect(await runGolden(model, packageOf(manifest), { cases }, 1000)).toEqual({
+      differenceMax: 0,
+      misses: [],
+    })
+    expect(model.seen).toMatchObject([
+      { count: 2, features: Float32Array.of(1, 2, 1, 2), text: null, image: null },
+    ])
+  })
+
+  test('that differ by more than the tolerance are named, with what was expected and found', async () => {
+    const model = subject({ p_views: [0.25, 0.25], p_up: [0.505, 0.5] })
+    const golden = { file: 'golden.json', sha256: '', tolerance: 0.01 }
+    const { misses, differenceMax } = await runGolden(
+      model,
+      packageOf({ ...manifest, golden }),
+      { cases },
+      1000,
+    )
+    expect(misses).toEqual([{ case: 'the second', head: 'p_up', expected: 0.75, found: 0.5 }])
+    expect(differenceMax).toBe(0.25)
+  })
+
+  test('miss where a head is not a number, or is not there', async () => {
+    const model = subject({ p_views: [NaN, 0.25] })
+    const { misses } = await runGolden(model, packageOf(manifest), { cases }, 1000)
+    expect(misses.map(({ case: name, head: column }) => `${name} ${column}`)).toEqual([
+      'case 1 p_views',
+      'case 1 p_up',
+      'the second p_up',
+    ])
+  })
+
+  test('have their records and pictures read by the encoders, and rows of NaN where there are none', async () => {
+    const directory = temporaryModelsDir()
+    const pictures = ['a', 'b'].map((content) => {
+      writeFileSync(join(directory, content), content)
+      return { file: content, sha256: createHash('sha256').update(content).digest('hex') }
+    })
+    const model = subject({ p_views: [0, 0], p_up: [0, 0] }, true)
+    const found = packageOf({ ...manifest, missing: 'nan', text, image }, directory)
+    const withNull = { ...sound, features: { views_log: null, up_log: 2 } }
+    await runGolden(
+      model,
+      found,
+      { cases: [withNull, { ...sound, record: { title: '글' }, images: pictures }] },
+      1000,
+    )
+    expect(model.seen[0]).toEqual({
+      count: 2,
+      features: Float32Array.of(NaN, 2, 1, 2),
+      text: Float32Array.of(NaN, NaN, '{"title":"글"}'.length, 0),
+      image: Float32Array.of(NaN, NaN, 98, 0),
+    })
+  })
+
+  test('whose picture was changed are refused', async () => {
+    const directory = temporaryModelsDir()
+    writeFileSync(join(directory, 'a'), 'a')
+    const one = { ...sound, images: [{ file: 'a', sha256: 'c'.repeat(64) }] }
+    const found = packageOf({ ...manifest, image }, directory)
+    await expect(runGolden(subject({}, true), found, { cases: [one] }, 1000)).rejects.toThrow(/SHA-256/)
+  })
+})
+
+test('recorded cases hold what the model saw, so that they read as the very same float32 values', () => {
+  const inputs = trialInputs(['ordinary', 'missing', 'huge'], { textDim: null, imageDim: null, seed: 1 })
+  const found = packageOf({ ...manifest, missing: 'nan', text })
+  const heads: HeadColumns = {
+    p_views: Float32Array.of(0.1, 0.2, 1 / 3),
+    p_comments: null,
+    p_up: Float32Array.of(0, 1, 1e-7),
+    downvote_share: null,
+  }
+  const record = Buffer.from('{"gall_id":"g","title":"제목","body_html":"<p>","source":"vote"}')
+  const rows = ['a', 'b', 'c'].map((name, row) => ({ name, record: row === 0 ? record : null, images: [] }))
+  const golden = recordGolden(found, inputs, heads, rows)
+  const again = parseGolden(JSON.stringify(golden), 'golden.json', found.manifest)
+  const matrix = new Float32Array(6)
+  compileFeatures(found.features, { codec: referenceCodec, missing: 'nan' })(inputs, matrix)
+  expect(
+    Float32Array.from(
+      again.cases.flatMap(({ features }) => Object.values(features).map((value) => value ?? NaN)),
+    ),
+  ).toEqual(matrix)
+  expect(Float32Array.from(again.cases, (one) => one.heads.p_views ?? NaN)).toEqual(heads.p_views)
+  expect(again.cases[0]).toMatchObject({ name: 'a', record: { title: '제목', body_html: '<p>' } })
+  expect(again.cases[1]).not.toHaveProperty('record')
+})
+
+function packageOf(changed: Manifest, directory = '/nowhere'): ModelPackage {
+  const features = changed.features.map((name) => findFeature(name) as Feature)
+  return { directory, manifest: changed, features, files: [] }
+}
+
+/** A model that answers with these heads. Its encoders make a vector of the length or the last byte of what they read. */
+function subject(
+  heads: { [name: string]: number[] },
+  reads = false,
+): GoldenSubject & { readonly seen: FeatureRows[] } {
+  const seen: FeatureRows[] = []
+  const vectorsOf = (items: readonly Uint8Array[], value: (item: Uint8Array) => number) => ({
+    vectors: Float32Array.from(items.flatMap((item) => [value(item), 0])),
+    encoded: new Uint8Array(items.length).fill(1),
+  })
+  const encoder = { hash: '', dim: 2 }
+  return {
+    seen,
+    text: reads
+      ? {
+          ...encoder,
+          encode: (records) =>
+            Promise.resolve(vectorsOf(records, (record) => Buffer.from(record).toString('utf8').length)),
+        }
+      : null,
+    image: reads
+      ? {
+          ...encoder,
+          pooling: 'max',
+          required: false,
+          encode: (images) => Promise.resolve(vectorsOf(images, (picture) => picture.at(-1) ?? 0)),
+        }
+      : null,
+    predictRows(rows) {
+      seen.push(rows)
+      const column = (name: string) => (heads[name] === undefined ? null : Float32Array.from(heads[name]))
+      return Promise.resolve({
+        p_views: column('p_views'),
+        p_comments: null,
+        p_up: column('p_up'),
+        downvote_share: null,
+      })
+    },
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Golden cases: rows with the heads that the model must give for them, wherever it runs. A case holds features by
+ * name, so that it tests the graphs and not the catalogue, and for encoders what they read: a record, pictures.
+ */
+import { join } from 'node:path'
+import typia, { type IValidation } from 'typia'
+import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
+import type { FeatureRows } from './feature-rows.js'
+import { headsOf } from './manifest-file.js'
+import type { Manifest, PackageFile, Sha256 } from './manifest.js'
+import { ModelError, type Model } from './model.js'
+import { readHashed, type ModelPackage } from './package.js'
+import { poolVectors } from './pool-vectors.js'
+
+/** What a head may differ from its golden value, where the manifest does not say. */
+export const goldenToleranceDefault = 1e-4
+
+export interface GoldenFile {
+  cases: GoldenCase[]
+}
+
+export interface GoldenCase {
+  /** Where the case is from, for people. */
+  name?: string
+  /** Every feature of the manifest by name; null: missing, for a model that takes NaN. */
+  features: { [name: string]: number | null }
+  /** What the text encoder reads; without it the text is missing. */
+  record?: { title: string; body_html?: string | null }
+  /** What the image encoder reads, in position order; without it the images are missing. */
+  images?: { file: PackageFile; sha256: Sha256 }[]
+  heads: { [Name in HeadName]?: number }
+}
+
+/** One head of one case that is further from its golden value than it may be. */
+export interface GoldenMiss {
+  readonly case: string
+  readonly head: HeadName
+  readonly expected: number
+  readonly found: number
+}
+
+const validate = typia.createValidateEquals<GoldenFile>()
+
+/** The golden cases of a package, or null where its manifest names none. Throws a `ModelError` for a file that is wrong. */
+export async function readGolden({ directory, manifest }: ModelPackage): Promise<GoldenFile | null> {
+  const { golden } = manifest
+  if (golden === undefined) return null
+  const file = join(directory, golden.file)
+  const bytes = await readHashed(file, golden.sha256)
+  return parseGolden(bytes.toString('utf8'), file, manifest)
+}
+
+/** Throws a `ModelError` that names `file`, and what is wrong in it. */
+export function parseGolden(text: string, file: string, manifest: Manifest): GoldenFile {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new ModelError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
+  }
+  const report = validate(value)
+  if (!report.success) throw new ModelError(`${file}: ${wording(report.errors)}`)
+  const problem = problemOf(report.data, manifest)
+  if (problem !== null) throw new ModelError(`${file}: ${problem}`)
+  return report.data
+}
+
+/** What golden cases need of a model: its encoders, and heads for rows. */
+export interface GoldenSubject extends Pick<Model, 'text' | 'image'> {
+  predictRows(rows: FeatureRows): Promise<HeadColumns>
+}
+
+export interface GoldenResult {
+  /** Largest difference of any head from its golden value. */
+  readonly differenceMax: number
+  readonly misses: readonly GoldenMiss[]
+}
+
+/** Runs all cases as one batch, and compares. Rejects with a `ModelError` when the model fails. */
+export async function runGolden(
+  model: GoldenSubject,
+  { directory, manifest }: ModelPackage,
+  { cases }: GoldenFile,
+  encodeMsMax: number,
+): Promise<GoldenResult> {
+  const missing = manifest.missing === 'nan' ? NaN : 0
+  const features = Float32Array.from(
+    cases.flatMap((one) => manifest.features.map((name) => one.features[name] ?? NaN)),
+  )
+  const rows = {
+    count: cases.length,
+    features,
+    text:
+      manifest.text === undefined ? null : new Float32Array(cases.length * manifest.text.dim).fill(missing),
+    image:
+      manifest.image === undefined ? null : new Float32Array(cases.length * manifest.image.dim).fill(missing),
+  }
+  if (model.text !== null && rows.text !== null) await encodeTexts(model.text, cases, rows.text, encodeMsMax)
+  if (model.image !== null && rows.image !== null)
+    await encodeImages(model.image, cases, rows.image, directory)
+  return compare(cases, await model.predictRows(rows), manifest.golden?.tolerance ?? goldenToleranceDefault)
+}
+
+function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: number): GoldenResult {
+  let differenceMax = 0
+  const misses: GoldenMiss[] = []
+  cases.forEach((one, row) => {
+    for (const head of headNames) {
+      const expected = one.heads[head]
+      if (expected === undefined) continue
+      const found = heads[head]?.[row] ?? NaN
+      const difference = Math.abs(found - expected)
+      differenceMax = Math.max(differenceMax, difference)
+      // Written so that NaN is a miss.
+      if (!(difference <= tolerance))
+        misses.push({ case: one.name ?? `case ${row + 1}`, head, expected, found })
+    }
+  })
+  return { differenceMax, misses }
+}
+
+async function encodeTexts(
+  encoder: NonNullable<GoldenSubject['text']>,
+  cases: readonly GoldenCase[],
+  out: Float32Array,
+  encodeMsMax: number,
+): Promise<void> {
+  const dim = out.length / cases.length
+  const withText = [...cases.keys()].filter((row) => cases[row]?.record !== undefined)
+  const records = withText.map((row) => Buffer.from(JSON.stringify(cases[row]?.record)))
+  if (records.length === 0) return
+  const { vectors, encoded } = await encoder.encode(records, encodeMsMax)
+  withText.forEach((row, index) => {
+    if (encoded[index] !== 1) throw new ModelError(`the text of golden case ${row + 1} was not encoded`)
+    out.set(vectors.subarray(index * dim, (index + 1) * dim), row * dim)
+  })
+}
+
+async function encodeImages(
+  encoder: NonNullable<GoldenSubject['image']>,
+  cases: readonly GoldenCase[],
+  out: Float32Array,
+  directory: string,
+): Promise<void> {
+  const dim = out.length / cases.length
+  for (const [row, { images = [] }] of cases.entries()) {
+    if (images.length === 0) continue
+    const pictures = await Promise.all(
+      images.map(({ file, sha256 }) => readHashed(join(directory, file), sha256)),
+    )
+    const { vectors, encoded } = await encoder.encode(pictures)
+    if (encoded.includes(0)) throw new ModelError(`an image of golden case ${row + 1} was not encoded`)
+    const list = pictures.map((_, index) => vectors.subarray(index * dim, (index + 1) * dim))
+    out.set(poolVectors(list, encoder.pooling), row * dim)
+  }
+}
+
+/** What the type of the file cannot say. */
+function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
+  if (cases.length === 0) return 'cases must not be empty'
+  const heads = headsOf(manifest)
+  for (const [index, one] of cases.entries()) {
+    const place = `cases[${index}]`
+    const lacking = manifest.features.filter((name) => one.features[name] === undefined)
+    const unknown = Object.keys(one.features).filter((name) => !manifest.features.includes(name))
+    const missing = manifest.features.filter((name) => one.features[name] === null)
+    const wrongHeads = headNames.filter((name) => (one.heads[name] !== undefined) !== heads.includes(name))
+    if (lacking.length > 0) return `${place}.features lacks ${lacking.join(', ')}`
+    if (unknown.length > 0)
+      return `${place}.features has ${unknown.join(', ')}, which the manifest does not name`
+    if (missing.length > 0 && manifest.missing !== 'nan')
+      return `${place}.features.${missing[0]} is null, and the model takes imputed values`
+    if (wrongHeads.length > 0) return `${place}.heads must be those of the model: ${heads.join(', ')}`
+    if (one.record !== undefined && manifest.text === undefined)
+      return `${place} has a record, and the model no text encoder`
+    if (one.images !== undefined && manifest.image === undefined)
+      return `${place} has images, and the model no image encoder`
+  }
+  return null
+}
+
+function wording(errors: readonly IValidation.IError[]): string {
+  return errors
+    .slice(0, 5)
+    .map(({ path, expected }) => `${path.replace(/^\$input\.?/, '') || 'the file'} must be ${expected}`)
+    .join('; ')
+}

@@ -1,0 +1,37 @@
+/**
+ * What heads must be: finite and within 0 to 1. A model that breaks it fails, whatever it was asked.
+ */
+import type { HeadColumns, HeadName } from '../contract/index.js'
+import { ModelError } from './model.js'
+
+/** Throws a `ModelError` that counts the bad rows of the first head that has some. */
+export function checkShares(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
+  heads.forEach((head, index) => {
+    const values = columns[index] as Float32Array
+    let badCount = 0
+    let firstBad = -1
+    for (let row = 0; row < values.length; row++) {
+      const value = values[row] as number
+      // Written so that NaN is bad.
+      if (value >= 0 && value <= 1) continue
+      if (badCount === 0) firstBad = row
+      badCount++
+    }
+    if (badCount === 0) return
+    throw new ModelError(
+      `head ${head}: ${badCount} of ${values.length} rows are not finite and within 0 to 1, ` +
+        `the first is row ${firstBad} with ${values[firstBad]}`,
+    )
+  })
+}
+
+/** Columns by name; null for heads that the model lacks. */
+export function byName(heads: readonly HeadName[], columns: readonly Float32Array[]): HeadColumns {
+  const column = (name: HeadName): Float32Array | null => columns[heads.indexOf(name)] ?? null
+  return {
+    p_views: column('p_views'),
+    p_comments: column('p_comments'),
+    p_up: column('p_up'),
+    downvote_share: column('downvote_share'),
+  }
+}

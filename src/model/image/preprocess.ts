@@ -1,0 +1,122 @@
+/**
+ * A JPEG as an encoder was trained to see it: resized, cropped, channels in order, each value scaled and normalised.
+ * Resizing and decoding are sharp's, on its threads; the rest is one pass over the pixels.
+ */
+import sharp, { type Sharp } from 'sharp'
+import type { ImagePlan } from '../sessions/protocol.js'
+
+export type PreprocessOptions = Pick<
+  ImagePlan,
+  'resize' | 'crop' | 'interpolation' | 'channels' | 'layout' | 'scale' | 'mean' | 'std'
+>
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+const channelCount = 3
+const byteCount = 256
+
+// Images are encoded in the background, beside the work of cycles: one thread a picture. None is seen twice.
+sharp.concurrency(1)
+sharp.cache(false)
+
+const kernels = {
+  nearest: sharp.kernel.nearest,
+  bilinear: sharp.kernel.linear,
+  bicubic: sharp.kernel.cubic,
+  lanczos3: sharp.kernel.lanczos3,
+} as const
+
+/** Width and height of what the graph sees. */
+export function pixelSize({ resize, crop }: Pick<PreprocessOptions, 'resize' | 'crop'>): Size {
+  if (crop !== null) return crop
+  // The manifest's check sees to it that a shortest edge comes with a crop.
+  if ('shortestEdge' in resize) throw new Error('resize to a shortest edge needs a crop')
+  return resize
+}
+
+/** Shape of a tensor of `count` images. */
+export function inputShape(options: PreprocessOptions, count: number): readonly number[] {
+  const { width, height } = pixelSize(options)
+  return options.layout === 'nchw'
+    ? [count, channelCount, height, width]
+    : [count, height, width, channelCount]
+}
+
+export class Preprocessor {
+  /** Values of one image in the tensor. */
+  readonly valueCount: number
+  readonly #options: PreprocessOptions
+  readonly #size: Size
+  /** By place of the channel in the tensor: where it is in a pixel, and the value of each byte. */
+  readonly #channels: readonly { readonly source: number; readonly values: Float32Array }[]
+
+  constructor(options: PreprocessOptions) {
+    this.#options = options
+    this.#size = pixelSize(options)
+    this.valueCount = this.#size.width * this.#size.height * channelCount
+    this.#channels = Array.from({ length: channelCount }, (_, channel) => ({
+      source: options.channels === 'rgb' ? channel : channelCount - 1 - channel,
+      values: byteValues(options, channel),
+    }))
+  }
+
+  /** Writes the image to `target` [valueCount]. Rejects where the bytes are no sound JPEG. */
+  async fill(jpeg: Uint8Array, target: Float32Array): Promise<void> {
+    const pixels = await this.#pixels(jpeg)
+    const count = this.#size.width * this.#size.height
+    const isPlanar = this.#options.layout === 'nchw'
+    this.#channels.forEach(({ source, values }, channel) => {
+      const step = isPlanar ? 1 : channelCount
+      let to = isPlanar ? channel * count : channel
+      for (let pixel = 0, from = source; pixel < count; pixel++, from += channelCount, to += step) {
+        target[to] = values[pixels[from] as number] as number
+      }
+    })
+  }
+
+  /** Three bytes a pixel in the order of rgb, row by row. */
+  async #pixels(jpeg: Uint8Array): Promise<Uint8Array> {
+    const image = sharp(jpeg)
+    const scaled = await this.#scaledSize(image)
+    const { width, height } = this.#size
+    const { data, info } = await image
+      .resize({
+        ...scaled,
+        fit: 'fill',
+        kernel: kernels[this.#options.interpolation],
+        // The training's resize saw every pixel; a decoder that halves the picture on the way would not.
+        fastShrinkOnLoad: false,
+      })
+      .extract({
+        left: Math.floor((scaled.width - width) / 2),
+        top: Math.floor((scaled.height - height) / 2),
+        width,
+        height,
+      })
+      .toColourspace('srgb')
+      .raw()
+      .toBuffer({ resolveWithObject: true })
+    if (info.channels !== channelCount) throw new Error(`the picture has ${info.channels} channels`)
+    return data
+  }
+
+  /** As torchvision and Hugging Face do: the longer edge is rounded down. */
+  async #scaledSize(image: Sharp): Promise<Size> {
+    const { resize } = this.#options
+    if (!('shortestEdge' in resize)) return resize
+    const { width, height } = await image.metadata()
+    const { shortestEdge } = resize
+    return width <= height
+      ? { width: shortestEdge, height: Math.floor((shortestEdge * height) / width) }
+      : { width: Math.floor((shortestEdge * width) / height), height: shortestEdge }
+  }
+}
+
+/** What each byte of a channel is for the graph. */
+function byteValues({ scale, mean, std }: PreprocessOptions, channel: number): Float32Array {
+  const [middle, spread] = [mean[channel] as number, std[channel] as number]
+  return Float32Array.from({ length: byteCount }, (_, byte) => (byte * scale - middle) / spread)
+}

@@ -1,0 +1,143 @@
+/**
+ * From the text of a `manifest.json` to a manifest that holds together: shape first, then what members say of each
+ * other. An author is told what is wrong, where, and under which rule.
+ */
+import typia, { type IValidation } from 'typia'
+import { headNames, type HeadName } from '../contract/index.js'
+import type { GraphManifest, HeadManifest, ImageManifest, Manifest } from './manifest.js'
+import { ModelError } from './model.js'
+
+const validate = typia.createValidateEquals<Manifest>()
+/** A model without any of these predicts nothing that a score is made of. */
+const scoredHeads: readonly HeadName[] = headNames.filter((name) => name !== 'downvote_share')
+const placeholderForm = /\{[A-Za-z_]+\}/g
+
+/**
+ * The manifest in `text`. Throws a `ModelError` that names `file`, each failing path and the rule it breaks.
+ */
+export function parseManifest(text: string, file: string): Manifest {
+  const report = validate(parse(text, file))
+  if (!report.success) throw new ModelError(wordings(report.errors, file).join('\n'))
+  const problems = contradictions(report.data)
+  if (problems.length > 0) throw new ModelError(problems.map((problem) => `${file}: ${problem}`).join('\n'))
+  return report.data
+}
+
+/** The graphs that give heads: one or more. */
+export function headGraphs({ head }: Manifest): readonly HeadManifest[] {
+  return Array.isArray(head) ? head : [head]
+}
+
+/** The heads that the model gives, in the order of the contract. */
+export function headsOf(manifest: Manifest): HeadName[] {
+  return headNames.filter((name) => headGraphs(manifest).some(({ outputs }) => outputs[name] !== undefined))
+}
+
+/** Every graph of the model with its place in the manifest: `head`, or `head[1]` of several, `text`, `image`. */
+export function namedGraphs(manifest: Manifest): { readonly place: string; readonly graph: GraphManifest }[] {
+  const { head, text, image } = manifest
+  const heads = Array.isArray(head)
+    ? head.map((graph, index) => ({ place: `head[${index}]`, graph }))
+    : [{ place: 'head', graph: head }]
+  return [
+    ...heads,
+    ...(text === undefined ? [] : [{ place: 'text', graph: text }]),
+    ...(image === undefined ? [] : [{ place: 'image', graph: image }]),
+  ]
+}
+
+/** Every file that the manifest names, each with its hash and its place in the manifest. */
+export function namedFiles(
+  manifest: Manifest,
+): { readonly place: string; readonly file: string; readonly sha256: string }[] {
+  const { text, golden } = manifest
+  return [
+    ...namedGraphs(manifest).map(({ place, graph: { file, sha256 } }) => ({ place, file, sha256 })),
+    ...(text === undefined ? [] : [{ place: 'text.tokenizer', ...text.tokenizer }]),
+    ...(golden === undefined ? [] : [{ place: 'golden', file: golden.file, sha256: golden.sha256 }]),
+  ]
+}
+
+function parse(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ModelError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function wordings(errors: readonly IValidation.IError[], file: string): string[] {
+  return errors.map(({ path, value, expected }) => {
+    const place = path === '$input' ? 'the manifest' : path.replace(/^\$input\.?/, '')
+    if (expected === 'undefined') return `${file}: ${place} is not known`
+    if (value === undefined) return `${file}: ${place} is required`
+    return `${file}: ${place} must be ${expected}, and is ${clipped(JSON.stringify(value))}`
+  })
+}
+
+function clipped(text: string): string {
+  return text.length <= 200 ? text : `${text.slice(0, 200)}…`
+}
+
+/** What no type can say. */
+function contradictions(manifest: Manifest): string[] {
+  return [...headProblems(manifest), ...encoderProblems(manifest), ...imageProblems(manifest.image)]
+}
+
+function headProblems(manifest: Manifest): string[] {
+  const graphs = headGraphs(manifest)
+  const givenTwice = headNames.filter(
+    (name) => graphs.filter(({ outputs }) => outputs[name] !== undefined).length > 1,
+  )
+  const isNothing = !headsOf(manifest).some((name) => scoredHeads.includes(name))
+  const perGraph = graphs.flatMap(({ inputs, outputs }, index) => {
+    const place = Array.isArray(manifest.head) ? `head[${index}]` : 'head'
+    const names = Object.values(inputs)
+    return [
+      ...(names.length > 0 ? [] : [`${place}.inputs must have at least one of features, text, image`]),
+      ...(new Set(names).size === names.length ? [] : [`${place}.inputs must have different names`]),
+      ...(Object.keys(outputs).length > 0 || !Array.isArray(manifest.head)
+        ? []
+        : [`${place}.outputs must have at least one head`]),
+    ]
+  })
+  return [
+    ...perGraph,
+    ...givenTwice.map((name) => `head ${name} is given by more than one graph`),
+    ...(isNothing ? [`head.outputs must have at least one of ${scoredHeads.join(', ')}`] : []),
+  ]
+}
+
+function encoderProblems(manifest: Manifest): string[] {
+  const graphs = headGraphs(manifest)
+  const problems = (['text', 'image'] as const).flatMap((encoder) => {
+    const isUsed = graphs.some(({ inputs }) => inputs[encoder] !== undefined)
+    const isThere = manifest[encoder] !== undefined
+    if (isUsed && !isThere) return [`a head has an input for ${encoder}, and there is no ${encoder} encoder`]
+    if (isThere && !isUsed) return [`there is a ${encoder} encoder, and no head has an input for it`]
+    return []
+  })
+  const unknown = [...(manifest.text?.template.matchAll(placeholderForm) ?? [])]
+    .map(([placeholder]) => placeholder)
+    .filter((placeholder) => placeholder !== '{title}' && placeholder !== '{body}')
+  return [
+    ...problems,
+    ...unknown.map((name) => `text.template holds ${name}, and only {title} and {body} are known`),
+  ]
+}
+
+function imageProblems(image: ImageManifest | undefined): string[] {
+  if (image === undefined) return []
+  const { resize, crop, std } = image
+  const [width, height] =
+    'shortest_edge' in resize ? [resize.shortest_edge, resize.shortest_edge] : [resize.width, resize.height]
+  return [
+    ...('shortest_edge' in resize && crop === undefined
+      ? ['image.resize.shortest_edge needs image.crop: the pictures of a batch have one size']
+      : []),
+    ...(crop !== undefined && (crop.width > width || crop.height > height)
+      ? ['image.crop must not be larger than what image.resize leaves']
+      : []),
+    ...(std.some((value) => value <= 0) ? ['image.std must be above 0'] : []),
+  ]
+}

@@ -1,0 +1,153 @@
+/**
+ * From a package and the configuration to what each child process is to open: all defaults are filled in here.
+ */
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { headNames } from '../contract/index.js'
+import type { ModelLog } from './log.js'
+import { headGraphs, headsOf, namedGraphs } from './manifest-file.js'
+import type { GraphManifest, HeadManifest, ImageManifest, Manifest, TextManifest } from './manifest.js'
+import { ModelError } from './model.js'
+import type { ModelPackage } from './package.js'
+import type {
+  GraphPlan,
+  HeadGraphPlan,
+  HeadPlace,
+  HeadsPlan,
+  ImagePlan,
+  MatrixName,
+  TextPlan,
+} from './sessions/index.js'
+
+const intraOpThreadsDefault = Math.min(2, availableParallelism())
+
+export interface PlanOptions {
+  /** ONNX Runtime's names, such as `cuda` and `cpu`; of each graph the first that can serve it does. */
+  readonly executionProviders: readonly string[]
+  /** Default: what the manifest says, else 2, or 1 on a single core. */
+  readonly intraOpThreads?: number
+  readonly log: ModelLog
+}
+
+export interface ModelPlans {
+  readonly heads: HeadsPlan
+  readonly text: TextPlan | null
+  readonly image: ImagePlan | null
+}
+
+/** Throws a `ModelError` when a graph is left without a provider. */
+export function planModel({ directory, manifest }: ModelPackage, options: PlanOptions): ModelPlans {
+  const providers = chooseProviders(manifest, options)
+  const planGraph = (graph: GraphManifest): GraphPlan => ({
+    file: join(directory, graph.file),
+    sha256: graph.sha256,
+    providers: providers.get(graph) as readonly string[],
+    intraOpThreads:
+      options.intraOpThreads ?? graph.intra_op_threads ?? manifest.intra_op_threads ?? intraOpThreadsDefault,
+  })
+  const { text, image } = manifest
+  return {
+    heads: planHeads(manifest, planGraph),
+    text: text === undefined ? null : planText(text, directory, planGraph(text)),
+    image: image === undefined ? null : planImage(image, planGraph(image)),
+  }
+}
+
+function planHeads(manifest: Manifest, planGraph: (graph: GraphManifest) => GraphPlan): HeadsPlan {
+  const graphs = headGraphs(manifest)
+  const uses = (matrix: MatrixName): boolean => graphs.some(({ inputs }) => inputs[matrix] !== undefined)
+  return {
+    role: 'heads',
+    graphs: graphs.map((graph): HeadGraphPlan => ({
+      ...planGraph(graph),
+      inputs: graph.inputs,
+      heads: planOutputs(graph),
+    })),
+    featureCount: uses('features') ? manifest.features.length : 0,
+    textDim: uses('text') ? (manifest.text?.dim ?? 0) : 0,
+    imageDim: uses('image') ? (manifest.image?.dim ?? 0) : 0,
+    heads: headsOf(manifest),
+  }
+}
+
+function planOutputs({ outputs }: HeadManifest): HeadPlace[] {
+  return headNames.flatMap((head) => {
+    const output = outputs[head]
+    if (output === undefined) return []
+    const { name, column = 0, activation = 'none' } = output
+    return [{ head, output: name, column, activation }]
+  })
+}
+
+function planText(text: TextManifest, directory: string, graph: GraphPlan): TextPlan {
+  const { tokenizer, template, pooling, normalize = false, dim, inputs } = text
+  return {
+    role: 'text',
+    ...graph,
+    tokenizer: { file: join(directory, tokenizer.file), sha256: tokenizer.sha256 },
+    template,
+    tokensMax: text.tokens_max,
+    pooling,
+    normalize,
+    dim,
+    inputs: {
+      inputIds: inputs?.input_ids ?? 'input_ids',
+      attentionMask: inputs?.attention_mask ?? 'attention_mask',
+      tokenTypeIds: inputs?.token_type_ids ?? 'token_type_ids',
+    },
+    output: text.output ?? 'last_hidden_state',
+    padTokenId: text.pad_token_id ?? null,
+    goldenTokens: text.golden_tokens ?? [],
+  }
+}
+
+function planImage(image: ImageManifest, graph: GraphPlan): ImagePlan {
+  const { input, output, dim, resize, mean, std } = image
+  return {
+    role: 'image',
+    ...graph,
+    input,
+    output,
+    dim,
+    resize: 'shortest_edge' in resize ? { shortestEdge: resize.shortest_edge } : resize,
+    crop: image.crop ?? null,
+    interpolation: image.interpolation ?? 'bicubic',
+    channels: image.channels ?? 'rgb',
+    layout: image.layout ?? 'nchw',
+    scale: image.scale ?? 1 / 255,
+    mean,
+    std,
+    pool: image.pool ?? null,
+  }
+}
+
+/** Of each graph the providers to try: configured, and listed where the manifest lists some. Logs what is passed over. */
+function chooseProviders(
+  manifest: Manifest,
+  { executionProviders, log }: PlanOptions,
+): Map<GraphManifest, readonly string[]> {
+  const chosen = new Map<GraphManifest, readonly string[]>()
+  // A list for the whole model passes a provider over for several graphs, and is told of once.
+  const passedOver = new Map<string, string>()
+  for (const { place, graph } of namedGraphs(manifest)) {
+    const isOwn = graph.execution_providers !== undefined
+    const listed = graph.execution_providers ?? manifest.execution_providers
+    const usable = executionProviders.filter((provider) => listed?.includes(provider) ?? true)
+    for (const provider of executionProviders.filter((name) => !usable.includes(name))) {
+      const [where, lister] = isOwn ? [` for ${place}`, `${place} in the manifest`] : ['', 'the manifest']
+      passedOver.set(
+        `execution provider ${provider} is passed over${where}: ${lister} does not list it`,
+        provider,
+      )
+    }
+    if (usable.length === 0) {
+      throw new ModelError(
+        `model ${manifest.model_version} has no execution provider${isOwn ? ` for ${place}` : ''}: configured are ` +
+          `${executionProviders.join(', ') || 'none'}, its manifest lists ${listed?.join(', ') ?? 'any'}`,
+      )
+    }
+    chosen.set(graph, usable)
+  }
+  for (const [message, provider] of passedOver) log.warn({ provider }, message)
+  return chosen
+}

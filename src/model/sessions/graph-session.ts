@@ -1,0 +1,78 @@
+/**
+ * Opens ONNX graphs, for the programs of all roles: the file is read and hashed, providers are tried one by one.
+ */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import * as ort from 'onnxruntime-node'
+import type { FilePlan, GraphPlan, Unavailable } from './protocol.js'
+
+/** The graph is not what the manifest says: no other provider would change that. */
+export class PortError extends Error {}
+
+export interface GraphSession {
+  readonly session: ort.InferenceSession
+  /** The provider that serves. */
+  readonly provider: string
+}
+
+/** The bytes of a file of the package. Rejects when they are not those that the manifest means. */
+export async function readChecked({ file, sha256 }: FilePlan): Promise<Uint8Array> {
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    throw new Error(`${file} cannot be read: ${reasonOf(cause)}`, { cause })
+  })
+  const found = createHash('sha256').update(bytes).digest('hex')
+  if (found !== sha256) throw new Error(`${file} has SHA-256 ${found}, and its manifest says ${sha256}`)
+  return bytes
+}
+
+/**
+ * Opens the graph with the first provider that can serve it. `check` compares its ports with the plan and throws a
+ * `PortError` where they differ; `say` hears of each provider before it that cannot.
+ */
+export async function openGraph(
+  plan: GraphPlan,
+  check: (session: ort.InferenceSession) => void,
+  say: (unavailable: Unavailable) => void,
+): Promise<GraphSession> {
+  const graph = await readChecked(plan)
+  const known = ort.listSupportedBackends().map((backend) => backend.name)
+  for (const provider of plan.providers) {
+    let session: ort.InferenceSession | null = null
+    try {
+      if (!known.includes(provider)) throw new Error(`this ONNX Runtime knows only ${known.join(', ')}`)
+      session = await createSession(graph, plan, provider)
+      check(session)
+      return { session, provider }
+    } catch (error) {
+      await session?.release()
+      if (error instanceof PortError) throw error
+      say({ provider, reason: reasonOf(error) })
+    }
+  }
+  throw new Error(`no execution provider can serve: tried ${plan.providers.join(', ')}`)
+}
+
+function createSession(graph: Uint8Array, plan: GraphPlan, provider: string): Promise<ort.InferenceSession> {
+  return ort.InferenceSession.create(graph, {
+    // One at a time: in a list, ONNX Runtime would skip one that fails without a word (onnxruntime#23372).
+    executionProviders: [provider],
+    intraOpNumThreads: plan.intraOpThreads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    logSeverityLevel: 3,
+    extra: {
+      session: {
+        // Idle threads would otherwise spin for a while after every batch, at the cost of everything else.
+        intra_op: { allow_spinning: '0' },
+        // A provider that leaves nodes to the CPU does not serve this model, whatever its name says.
+        ...(provider === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
+      },
+    },
+  })
+}
+
+/** The message of anything that was thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,316 @@
+/**
+ * Heads in the real runtime: graphs of the kinds that training tools export, and what is refused of them.
+ */
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { smallGraph } from '../../../test/helpers/model-packages.js'
+import type { Operator } from '../../../models/onnx-writer.js'
+import { batchBytes, viewBatch } from './head-memory.js'
+import { openHeadsProgram } from './heads-program.js'
+import type { HeadGraphPlan, HeadPlace, HeadsPlan, MatrixName, Unavailable } from './protocol.js'
+
+const sigmoid = (x: number) => 1 / (1 + Math.exp(-x))
+const features = (columnCount: number) => [{ name: 'features', shape: ['N', columnCount] }]
+const operator = (type: string, input: string, output: string): Operator => ({
+  type,
+  inputs: [input],
+  outputs: [output],
+})
+
+describe('heads', () => {
+  test('of one graph come from its outputs and columns, in the order of the plan', async () => {
+    const graph = smallGraph({
+      inputs: features(2),
+      outputs: [
+        { name: 'pair', shape: ['N', 2] },
+        { name: 'single', shape: ['N'] },
+      ],
+      constants: [{ name: 'second', shape: [2], values: Float32Array.of(0, 1) }],
+      operators: [
+        operator('Sigmoid', 'features', 'pair'),
+        { type: 'MatMul', inputs: ['pair', 'second'], outputs: ['single'] },
+      ],
+    })
+    const plan = plannedHeads([
+      {
+        graph,
+        heads: [place('p_up', 'pair', 1), place('p_views', 'pair', 0), place('downvote_share', 'single')],
+      },
+    ])
+    const heads = await predict({ ...plan, featureCount: 2 }, 2, { features: [1, 2, 3, 4] })
+    expectClose(heads, [
+      [sigmoid(2), sigmoid(4)],
+      [sigmoid(1), sigmoid(3)],
+      [sigmoid(2), sigmoid(4)],
+    ])
+  })
+
+  test('of several graphs are those of the graph that gives them, each fed with what it asks for', async () => {
+    const of = (name: string, columnCount: number) =>
+      smallGraph({
+        inputs: [{ name, shape: ['N', columnCount] }],
+        operators: [
+          {
+            type: 'ReduceSum',
+            inputs: [name, 'axes'],
+            outputs: ['sum'],
+            attributes: { keepdims: { int: 0 } },
+          },
+          operator('Sigmoid', 'sum', 'probs'),
+        ],
+        constants: [{ name: 'axes', shape: [1], values: BigInt64Array.of(1n) }],
+        outputs: [{ name: 'probs', shape: ['N'] }],
+      })
+    const plan = plannedHeads([
+      { graph: of('numbers', 1), inputs: { features: 'numbers' }, heads: [place('p_views', 'probs')] },
+      { graph: of('words', 3), inputs: { text: 'words' }, heads: [place('p_up', 'probs')] },
+      { graph: of('pictures', 2), inputs: { image: 'pictures' }, heads: [place('p_comments', 'probs')] },
+    ])
+    const heads = await predict({ ...plan, textDim: 3, imageDim: 2 }, 2, {
+      features: [1, 2],
+      text: [0, 0, 1, 1, 1, 1],
+      image: [-1, -1, 0, 0],
+    })
+    expectClose(heads, [
+      [sigmoid(1), sigmoid(2)],
+      [sigmoid(1), sigmoid(3)],
+      [sigmoid(-2), sigmoid(0)],
+    ])
+  })
+
+  test('in doubles, from doubles, are the same in float32', async () => {
+    const graph = smallGraph({
+      inputs: [{ name: 'features', shape: ['N', 1], element: 'float64' }],
+      outputs: [{ name: 'probs', shape: ['N', 1], element: 'float64' }],
+      operators: [operator('Sigmoid', 'features', 'probs')],
+    })
+    expectClose(await predict(plannedHeads([{ graph }]), 2, { features: [0.5, -3] }), [
+      [sigmoid(0.5), sigmoid(-3)],
+    ])
+  })
+
+  test('of a tree ensemble send a missing value the way that training chose', async () => {
+    // One split at 0.5: 0.2 below it, 0.8 above it, and a missing value goes the way of `true`.
+    const graph = smallGraph({
+      inputs: features(1),
+      outputs: [{ name: 'probs', shape: ['N', 1] }],
+      operators: [
+        {
+          type: 'TreeEnsembleRegressor',
+          domain: 'ai.onnx.ml',
+          inputs: ['features'],
+          outputs: ['probs'],
+          attributes: {
+            n_targets: { int: 1 },
+            nodes_treeids: { ints: [0, 0, 0] },
+            nodes_nodeids: { ints: [0, 1, 2] },
+            nodes_featureids: { ints: [0, 0, 0] },
+            nodes_modes: { texts: ['BRANCH_LEQ', 'LEAF', 'LEAF'] },
+            nodes_values: { floats: [0.5, 0, 0] },
+            nodes_truenodeids: { ints: [1, 0, 0] },
+            nodes_falsenodeids: { ints: [2, 0, 0] },
+            nodes_missing_value_tracks_true: { ints: [1, 0, 0] },
+            target_treeids: { ints: [0, 0] },
+            target_nodeids: { ints: [1, 2] },
+            target_ids: { ints: [0, 0] },
+            target_weights: { floats: [0.2, 0.8] },
+          },
+        },
+      ],
+    })
+    expectClose(await predict(plannedHeads([{ graph }]), 3, { features: [0, 1, NaN] }), [[0.2, 0.8, 0.2]])
+  })
+
+  test.each([
+    ['sigmoid', [sigmoid(-2), sigmoid(0.25), sigmoid(3)]],
+    ['clip', [0, 0.25, 1]],
+    ['none', [-2, 0.25, 3]],
+  ] as const)('with activation %s make that of a value', async (activation, expected) => {
+    const graph = smallGraph({ operators: [operator('Identity', 'features', 'probs')] })
+    const plan = plannedHeads([{ graph, heads: [{ ...place('p_views', 'probs'), activation }] }])
+    expectClose(await predict(plan, 3, { features: [-2, 0.25, 3] }), [expected])
+  })
+
+  test.each(['sigmoid', 'clip'] as const)(
+    'with activation %s leave what is not finite to be seen',
+    async (activation) => {
+      const graph = smallGraph({ operators: [operator('Identity', 'features', 'probs')] })
+      const plan = plannedHeads([{ graph, heads: [{ ...place('p_views', 'probs'), activation }] }])
+      const [values] = await predict(plan, 3, { features: [NaN, Infinity, -Infinity] })
+      expect([...values!]).toEqual([NaN, Infinity, -Infinity])
+    },
+  )
+
+  test('are served by the first provider that can, of each graph, and the others are told of', async () => {
+    const graph = smallGraph({ operators: [operator('Sigmoid', 'features', 'probs')] })
+    const plan = plannedHeads([{ graph, providers: ['abacus', 'cpu'] }])
+    const heard: Unavailable[] = []
+    const program = await openHeadsProgram(plan, (unavailable) => heard.push(unavailable))
+    onTestFinished(() => program.close())
+    expect(program.provider).toBe('cpu')
+    expect(heard.map(({ provider }) => provider)).toEqual(['abacus'])
+    expect(heard[0]?.reason).toMatch(/^this ONNX Runtime knows only .*cpu/)
+  })
+})
+
+describe('a graph is refused when', () => {
+  const refused = async (graph: Uint8Array, change: Partial<HeadGraphPlan>, message: RegExp) => {
+    await expect(predict(plannedHeads([{ graph, ...change }]), 2, {})).rejects.toThrow(message)
+  }
+  const identity = smallGraph({ operators: [operator('Identity', 'features', 'probs')] })
+
+  test.each<[string, Uint8Array, Partial<HeadGraphPlan>, RegExp]>([
+    [
+      'an input is of integers',
+      smallGraph({
+        inputs: [{ name: 'features', shape: ['N', 1], element: 'int64' }],
+        operators: [{ ...operator('Cast', 'features', 'probs'), attributes: { to: { int: 1 } } }],
+      }),
+      {},
+      /^input features must be a tensor of float32 or float64, and is one of int64$/,
+    ],
+    [
+      'it asks for an input that the plan does not have',
+      smallGraph({
+        inputs: [...features(1), { name: 'more', shape: ['N', 1] }],
+        operators: [{ type: 'Add', inputs: ['features', 'more'], outputs: ['probs'] }],
+      }),
+      {},
+      /^the graph must have input features \[N, 1\] alone, and has features, more$/,
+    ],
+    [
+      'it lacks an input of the plan',
+      identity,
+      { inputs: { features: 'numbers' } },
+      /^the graph must have input numbers \[N, 1\], and has features$/,
+    ],
+    [
+      'an input has more than two dimensions',
+      smallGraph({
+        inputs: [{ name: 'features', shape: ['N', 1, 1] }],
+        operators: [operator('Identity', 'features', 'probs')],
+        outputs: [{ name: 'probs', shape: ['N', 1, 1] }],
+      }),
+      {},
+      /^the graph must have input features \[N, 1\], and has it as \[N, 1, 1\]$/,
+    ],
+    [
+      'an output has more than two dimensions',
+      smallGraph({
+        operators: [{ type: 'Unsqueeze', inputs: ['features', 'axes'], outputs: ['probs'] }],
+        constants: [{ name: 'axes', shape: [1], values: BigInt64Array.of(2n) }],
+        outputs: [{ name: 'probs', shape: ['N', 1, 1] }],
+      }),
+      {},
+      /^output probs must be \[N\] or \[N, columns\], and is \[N, 1, 1\]$/,
+    ],
+    [
+      'an output is of labels',
+      smallGraph({
+        operators: [{ ...operator('Cast', 'features', 'probs'), attributes: { to: { int: 7 } } }],
+        outputs: [{ name: 'probs', shape: ['N', 1], element: 'int64' }],
+      }),
+      {},
+      /^output probs must be a tensor of float32 or float64, and is one of int64$/,
+    ],
+    [
+      'its file is not there',
+      identity,
+      { file: '/nowhere/head.onnx' },
+      /^\/nowhere\/head.onnx cannot be read: ENOENT/,
+    ],
+    [
+      'its file is another one',
+      identity,
+      { sha256: '0'.repeat(64) },
+      /head0.onnx has SHA-256 [0-9a-f]{64}, and its manifest says 0{64}$/,
+    ],
+  ])('%s', (_, graph, change, message) => refused(graph, change, message))
+
+  test('its probabilities are a sequence of maps, as skl2onnx writes them unless told not to', async () => {
+    // features [N, 2] → ZipMap → probabilities. As bytes, since the writer of this project knows tensors only.
+    const graph = Buffer.from(
+      'CAg6jQEKSgoIZmVhdHVyZXMSDXByb2JhYmlsaXRpZXMiBlppcE1hcCobChJjbGFzc2xhYmVsc19pbnQ2NHNAAEABoAEHOgphaS5vbm54Lm1sEgFn' +
+        'WhsKCGZlYXR1cmVzEg8KDQgBEgkKAxIBTgoCCAJiHwoNcHJvYmFiaWxpdGllcxIOIgwKCioICAcSBAoCCAFCBAoAEBFCDgoKYWkub25ueC5tbBAB',
+      'base64',
+    )
+    const plan = plannedHeads([{ graph, heads: [place('p_views', 'probabilities', 1)] }])
+    await expect(predict({ ...plan, featureCount: 2 }, 2, {})).rejects.toThrow(
+      /^output probabilities is a sequence or a map, .* export with options=\{id\(model\): \{"zipmap": False\}\}/,
+    )
+  })
+
+  test('it gives another count of rows than it was asked for', async () => {
+    // Each row twice. An open dimension says nothing: the first batch shows it.
+    const graph = smallGraph({
+      operators: [
+        {
+          type: 'Concat',
+          inputs: ['features', 'features'],
+          outputs: ['probs'],
+          attributes: { axis: { int: 0 } },
+        },
+      ],
+    })
+    await refused(graph, {}, /^output probs came as \[4,1\] for a batch of 2 rows$/)
+  })
+})
+
+interface GraphParts extends Partial<HeadGraphPlan> {
+  readonly graph: Uint8Array
+}
+
+function place(head: HeadPlace['head'], output: string, column = 0): HeadPlace {
+  return { head, output, column, activation: 'none' }
+}
+
+/** Heads of these graphs, each p_views of `probs` from `features` [N, 1] unless it says otherwise. */
+function plannedHeads(parts: readonly GraphParts[]): HeadsPlan {
+  const directory = mkdtempSync(join(tmpdir(), 'understudy-heads-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const graphs = parts.map(({ graph, ...changes }, index): HeadGraphPlan => {
+    const file = join(directory, `head${index}.onnx`)
+    writeFileSync(file, graph)
+    return {
+      file,
+      sha256: createHash('sha256').update(graph).digest('hex'),
+      providers: ['cpu'],
+      intraOpThreads: 1,
+      inputs: { features: 'features' },
+      heads: [place('p_views', 'probs')],
+      ...changes,
+    }
+  })
+  return {
+    role: 'heads',
+    graphs,
+    featureCount: 1,
+    textDim: 0,
+    imageDim: 0,
+    heads: graphs.flatMap((graph) => graph.heads.map(({ head }) => head)),
+  }
+}
+
+/** The heads of one batch, in the order of the plan. */
+async function predict(
+  plan: HeadsPlan,
+  count: number,
+  values: { readonly [Matrix in MatrixName]?: readonly number[] },
+): Promise<readonly Float32Array[]> {
+  const program = await openHeadsProgram(plan, () => undefined)
+  onTestFinished(() => program.close())
+  const batch = viewBatch(plan, count, new ArrayBuffer(batchBytes(plan, count)))
+  for (const [matrix, numbers] of Object.entries(values)) batch.matrices[matrix as MatrixName].set(numbers)
+  await program.run({ count, ...batch })
+  return batch.heads
+}
+
+function expectClose(heads: readonly Float32Array[], expected: readonly (readonly number[])[]): void {
+  expect(heads.map((values) => values.length)).toEqual(expected.map((values) => values.length))
+  heads.forEach((values, head) =>
+    values.forEach((value, row) => expect(value).toBeCloseTo(expected[head]![row]!, 5)),
+  )
+}

@@ -1,0 +1,110 @@
+/**
+ * The image encoder as a program, with the real runtime, the example's graph and real JPEGs.
+ */
+import sharp from 'sharp'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { GraphBuilder } from '../../../models/graph-builder.js'
+import { randomNumbers } from '../../../models/random.js'
+import { imagePlan } from '../../../test/helpers/encoder-plans.js'
+import { openImageProgram } from './image-program.js'
+import type { ImagePlan, ImageReply } from './protocol.js'
+
+const picture = (red: number, blue: number): Promise<Uint8Array> =>
+  sharp({ create: { width: 70, height: 50, channels: 3, background: { r: red, g: 90, b: blue } } })
+    .jpeg()
+    .toBuffer()
+
+async function open(plan: ImagePlan = imagePlan()) {
+  const program = await openImageProgram(plan, () => undefined)
+  onTestFinished(() => program.close())
+  return program
+}
+
+const row = (reply: ImageReply, index: number, dim = 16): number[] => [
+  ...reply.vectors.subarray(index * dim, (index + 1) * dim),
+]
+
+describe('an image encoder', () => {
+  test('gives a picture the same vector alone and among more than fit one run, unreadable ones among them', async () => {
+    const program = await open()
+    const images = await Promise.all(Array.from({ length: 19 }, (_, index) => picture(10 * index, 200)))
+    images[3] = Buffer.from('no picture')
+    images[12] = images[12]?.subarray(0, 100) ?? new Uint8Array(0)
+    const all = await program.run({ images })
+    expect([...all.encoded]).toEqual(images.map((_, index) => (index === 3 || index === 12 ? 0 : 1)))
+    expect(row(all, 3)).toEqual(Array<number>(16).fill(0))
+    for (const index of [0, 4, 11, 13, 18]) {
+      const alone = row(await program.run({ images: images.slice(index, index + 1) }), 0)
+      row(all, index).forEach((value, at) => expect(Math.abs(value - (alone[at] ?? NaN))).toBeLessThan(1e-5))
+    }
+    expect(row(all, 0)).not.toEqual(row(all, 18))
+  })
+
+  test('answers nothing for no images, and zeros where none can be read', async () => {
+    const program = await open()
+    expect((await program.run({ images: [] })).encoded).toHaveLength(0)
+    const reply = await program.run({ images: [new Uint8Array(0), Buffer.from('x')] })
+    expect([...reply.encoded]).toEqual([0, 0])
+    expect([...reply.vectors]).toEqual(Array<number>(32).fill(0))
+  })
+
+  test('pools tokens, cells and vectors as its plan says', async () => {
+    // Every output holds the mean red, green and blue of the picture, as one vector, as two tokens, as cells.
+    const plan = { dim: 3, pool: null, scale: 1 / 255, mean: [0, 0, 0], std: [1, 1, 1] } as const
+    for (const [output, pool] of [
+      ['vector', null],
+      ['tokens', 'cls'],
+      ['tokens', 'mean'],
+      ['cells', 'mean'],
+    ] as const) {
+      const program = await open(imagePlan({ ...plan, output, pool }, colourGraph()))
+      const [red, green, blue] = row(await program.run({ images: [await picture(200, 30)] }), 0, 3)
+      expect([red, green, blue].map((value) => Math.round((255 * (value ?? NaN)) / 10))).toEqual([20, 9, 3])
+    }
+  })
+})
+
+describe('an image encoder is not opened when', () => {
+  const refused = (plan: ImagePlan, message: RegExp) =>
+    expect(openImageProgram(plan, () => undefined)).rejects.toThrow(message)
+
+  test('its file is not the one that the manifest hashed', () =>
+    refused({ ...imagePlan(), sha256: '0'.repeat(64) }, /model\.onnx has SHA-256/))
+
+  test.each<[string, Partial<ImagePlan>, RegExp]>([
+    ['its input has another name', { input: 'pixels' }, /must have input pixels alone, and has pixel_values/],
+    [
+      'its pictures have another size',
+      { crop: { width: 24, height: 24 } },
+      /pixel_values must be \[N, 3, 24, 24\] with N free, and is \[N, 3, 32, 32\]/,
+    ],
+    ['its layout is another', { layout: 'nhwc' }, /must be \[N, 32, 32, 3\]/],
+    ['there is no such output', { output: 'vector' }, /no port vector, but patches/],
+    ['dim is another', { dim: 8 }, /output patches must be \[N, 8\] or .* and is \[N, 16, 4, 4\]/],
+    [
+      'cells are to be pooled by a first token',
+      { pool: 'cls' },
+      /must be \[N, 16\] or \[N, tokens, 16\] \(with pool cls\)/,
+    ],
+    ['cells are not to be pooled', { pool: null }, /must be \[N, 16\] \(without pool\)/],
+  ])('%s', (_, changes, message) => refused(imagePlan(changes), message))
+})
+
+/** The mean of each channel as `vector` [N, 3], `tokens` [N, 2, 3] and `cells` [N, 3, 32, 32] (the picture itself). */
+function colourGraph(): Uint8Array {
+  const graph = new GraphBuilder(randomNumbers(1))
+  graph.add('Identity', ['pixel_values'], {}, 'cells')
+  graph.add('ReduceMean', ['pixel_values'], { axes: { ints: [2, 3] }, keepdims: { int: 0 } }, 'vector')
+  const token = graph.add('Unsqueeze', ['vector', graph.integers(1)])
+  graph.add('Concat', [token, token], { axis: { int: 1 } }, 'tokens')
+  return graph.write({
+    name: 'colours',
+    note: '',
+    inputs: [{ name: 'pixel_values', shape: ['N', 3, 32, 32] }],
+    outputs: [
+      { name: 'cells', shape: ['N', 3, 32, 32] },
+      { name: 'vector', shape: ['N', 3] },
+      { name: 'tokens', shape: ['N', 2, 3] },
+    ],
+  })
+}

@@ -1,0 +1,151 @@
+/**
+ * The image encoder of a model: JPEGs to tensors by sharp, a few at a time through the graph, outputs to vectors.
+ */
+import * as ort from 'onnxruntime-node'
+import { inputShape, poolImage, Preprocessor } from '../image/index.js'
+import { openGraph, PortError } from './graph-session.js'
+import type { OpenProgram, Program } from './program.js'
+import type { ImagePlan, ImageReply, ImageRequest } from './protocol.js'
+
+/** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
+const runImagesMax = 8
+const runValuesMax = 16 * 1024 * 1024
+
+/** Opens the encoder and runs it on one picture of zeros, so that its output is known to be what the plan says. */
+export const openImageProgram: OpenProgram<ImagePlan, ImageRequest, ImageReply> = async (plan, say) => {
+  const { session, provider } = await openGraph(plan, (opened) => checkPorts(opened, plan), say)
+  const program = new ImageProgram(plan, session, provider)
+  try {
+    await program.probe()
+    return program
+  } catch (error) {
+    await program.close()
+    throw error
+  }
+}
+
+class ImageProgram implements Program<ImageRequest, ImageReply> {
+  readonly provider: string
+  readonly #plan: ImagePlan
+  readonly #session: ort.InferenceSession
+  readonly #preprocessor: Preprocessor
+  readonly #runImages: number
+
+  constructor(plan: ImagePlan, session: ort.InferenceSession, provider: string) {
+    this.provider = provider
+    this.#plan = plan
+    this.#session = session
+    this.#preprocessor = new Preprocessor(plan)
+    const { valueCount } = this.#preprocessor
+    this.#runImages = Math.max(1, Math.min(runImagesMax, Math.floor(runValuesMax / valueCount)))
+  }
+
+  async run({ images }: ImageRequest): Promise<ImageReply> {
+    const { dim } = this.#plan
+    const vectors = new Float32Array(images.length * dim)
+    const encoded = new Uint8Array(images.length)
+    for (let start = 0; start < images.length; start += this.#runImages) {
+      const { tensor, readable } = await this.#preprocess(images.slice(start, start + this.#runImages))
+      if (readable.length === 0) continue
+      const output = await this.#runGraph(tensor, readable.length)
+      readable.forEach((index, row) => {
+        const image = start + index
+        const target = vectors.subarray(image * dim, (image + 1) * dim)
+        encoded[image] = poolImage(output, row, this.#plan.pool, target) ? 1 : 0
+      })
+    }
+    return { vectors, encoded }
+  }
+
+  async probe(): Promise<void> {
+    await this.#runGraph(new Float32Array(this.#preprocessor.valueCount), 1)
+  }
+
+  close(): Promise<void> {
+    return this.#session.release()
+  }
+
+  /** Those that can be read, one behind the other, and which they are. */
+  async #preprocess(
+    images: readonly Uint8Array[],
+  ): Promise<{ tensor: Float32Array; readable: readonly number[] }> {
+    const { valueCount } = this.#preprocessor
+    const filled = await Promise.all(
+      images.map((image) => {
+        const values = new Float32Array(valueCount)
+        return this.#preprocessor.fill(image, values).then(
+          () => values,
+          () => null,
+        )
+      }),
+    )
+    const readable = [...filled.keys()].filter((index) => filled[index] !== null)
+    const tensor = new Float32Array(readable.length * valueCount)
+    readable.forEach((index, row) => tensor.set(filled[index] ?? [], row * valueCount))
+    return { tensor, readable }
+  }
+
+  async #runGraph(
+    tensor: Float32Array,
+    count: number,
+  ): Promise<{ values: Float32Array; dims: readonly number[] }> {
+    const { input, output } = this.#plan
+    const feeds = { [input]: new ort.Tensor('float32', tensor, inputShape(this.#plan, count)) }
+    const found = (await this.#session.run(feeds, [output]))[output]
+    const dims = found?.dims ?? []
+    const values = found?.data
+    if (dims[0] !== count || !(values instanceof Float32Array) || !isPoolable(dims, this.#plan)) {
+      throw new PortError(
+        `output ${output} must be float32 ${outputForms(this.#plan)}, and came as [${dims.join(', ')}]`,
+      )
+    }
+    return { values, dims }
+  }
+}
+
+/** Whether a vector of `dim` values can be made of an output of this shape. */
+function isPoolable(dims: readonly (number | string)[], { dim, pool }: ImagePlan): boolean {
+  const isDim = (size: number | string | undefined): boolean => typeof size === 'string' || size === dim
+  if (dims.length === 2) return isDim(dims[1])
+  if (dims.length === 3) return pool !== null && isDim(dims[2])
+  return dims.length === 4 && pool === 'mean' && isDim(dims[1])
+}
+
+function outputForms({ dim, pool }: ImagePlan): string {
+  const forms = [`[N, ${dim}]`]
+  if (pool !== null) forms.push(`[N, tokens, ${dim}]`)
+  if (pool === 'mean') forms.push(`[N, ${dim}, height, width]`)
+  return `${forms.join(' or ')}${pool === null ? ' (without pool)' : ` (with pool ${pool})`}`
+}
+
+function checkPorts(session: ort.InferenceSession, plan: ImagePlan): void {
+  const { input, output } = plan
+  if (session.inputNames.length !== 1 || session.inputNames[0] !== input) {
+    throw new PortError(`the graph must have input ${input} alone, and has ${session.inputNames.join(', ')}`)
+  }
+  const [, ...wanted] = inputShape(plan, 1)
+  const [count, ...sizes] = shapeOf(session.inputMetadata, input)
+  const fits = sizes.every((size, index) => typeof size === 'string' || size === wanted[index])
+  if (typeof count === 'number' || sizes.length !== wanted.length || !fits) {
+    throw new PortError(
+      `input ${input} must be [N, ${wanted.join(', ')}] with N free, and is [${[count, ...sizes].join(', ')}]`,
+    )
+  }
+  const shape = shapeOf(session.outputMetadata, output)
+  // Some exporters leave the shape out; the probe sees it.
+  if (shape.length > 0 && !isPoolable(shape, plan)) {
+    throw new PortError(`output ${output} must be ${outputForms(plan)}, and is [${shape.join(', ')}]`)
+  }
+}
+
+function shapeOf(
+  ports: readonly ort.InferenceSession.ValueMetadata[],
+  name: string,
+): readonly (number | string)[] {
+  const port = ports.find((candidate) => candidate.name === name)
+  if (port === undefined) {
+    throw new PortError(`the graph has no port ${name}, but ${ports.map((each) => each.name).join(', ')}`)
+  }
+  if (!port.isTensor || port.type !== 'float32') throw new PortError(`${name} must be a float32 tensor`)
+  return port.shape
+}

@@ -1,0 +1,222 @@
+/**
+ * The text encoder as a program, with the real runtime and the example's graph and tokenizer.
+ */
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { exampleTokenizer, jsonBytes, textPlan } from '../../../test/helpers/encoder-plans.js'
+import { GraphBuilder } from '../../../models/graph-builder.js'
+import { koreanTokenizer } from '../../../models/korean-tokenizer.js'
+import { randomNumbers } from '../../../models/random.js'
+import { transformerGraph } from '../../../models/transformer.js'
+import type { TextPlan, TextReply } from './protocol.js'
+import { openTextProgram } from './text-program.js'
+
+const dim = 32
+const always = 1e9
+const record = (title: string, body?: string): Uint8Array =>
+  jsonBytes({ title, ...(body === undefined ? {} : { body_html: body }) })
+
+async function open(plan: TextPlan = textPlan()) {
+  const program = await openTextProgram(plan, () => undefined)
+  onTestFinished(() => program.close())
+  return {
+    program,
+    encode: (records: readonly Uint8Array[], budgetMs = always) => program.run({ records, budgetMs }),
+  }
+}
+
+const row = (reply: TextReply, index: number): number[] => [
+  ...reply.vectors.subarray(index * dim, (index + 1) * dim),
+]
+
+function expectClose(actual: readonly number[], expected: readonly number[], tolerance = 1e-5): void {
+  expect(actual).toHaveLength(expected.length)
+  actual.forEach((value, index) => expect(Math.abs(value - (expected[index] ?? NaN))).toBeLessThan(tolerance))
+}
+
+describe('a text encoder', () => {
+  test('gives a text the same vector alone and in any batch', async () => {
+    const { encode } = await open()
+    const words = fc.array(
+      fc.constantFrom('오늘', '진짜', 'ㅋㅋㅋ', 'ok!', '후기', '<p>', '글&amp;', '1234'),
+      {
+        minLength: 1,
+        maxLength: 70,
+      },
+    )
+    const posts = fc.array(fc.tuple(words, words), { minLength: 2, maxLength: 40 })
+    await fc.assert(
+      fc.asyncProperty(posts, fc.nat(), async (list, pick) => {
+        const records = list.map(([title, body]) => record(title.join(' '), body.join(' ')))
+        const index = pick % records.length
+        const all = await encode(records)
+        const alone = await encode(records.slice(index, index + 1))
+        expect([...all.encoded]).toEqual(records.map(() => 1))
+        expectClose(row(all, index), row(alone, 0))
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  test('makes different vectors of different texts, each of length 1 where the plan normalises', async () => {
+    const { encode } = await open()
+    const reply = await encode([record('오늘 축구'), record('오늘 야구'), record('오늘 축구', '본문')])
+    const vectors = [0, 1, 2].map((index) => row(reply, index))
+    for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1, 5)
+    expect(
+      Math.hypot(...(vectors[0] ?? []).map((value, i) => value - (vectors[1]?.[i] ?? 0))),
+    ).toBeGreaterThan(0.01)
+    expect(vectors[0]).not.toEqual(vectors[2])
+  })
+
+  test('counts tokens without padding', async () => {
+    const { encode } = await open(textPlan({ template: '{title}' }))
+    expect((await encode([record('오늘'), record('오늘 진짜')])).tokensTotal).toBe(3 + 4)
+  })
+
+  test('pools by the first token where the plan says so', async () => {
+    const [mean, cls] = [await open(), await open(textPlan({ pooling: 'cls' }))]
+    const records = [record('오늘 진짜 후기'), record('글')]
+    expect(row(await mean.encode(records), 0)).not.toEqual(row(await cls.encode(records), 0))
+    expectClose(row(await cls.encode(records), 1), row(await cls.encode(records.slice(1)), 0))
+  })
+
+  test('gives a graph without token types none', async () => {
+    const { vocabularyCount } = koreanTokenizer()
+    const graph = transformerGraph({
+      ...{ layerCount: 1, width: dim, headCount: 2, hiddenWidth: 32, vocabularyCount, tokensMax: 64 },
+      ...{ hasTypeIds: false, seed: 1, note: '' },
+    })
+    const { encode } = await open(textPlan({}, { graph }))
+    expect([...(await encode([record('오늘')])).encoded]).toEqual([1])
+  })
+
+  test('uses a pooled output as it is', async () => {
+    const graph = embeddingGraph({ isPooled: true })
+    const { encode } = await open(textPlan({ normalize: false, output: 'pooled' }, { graph }))
+    const reply = await encode([record('오늘'), record('오늘 진짜 후기')])
+    // The graph sums the ids of a row: [CLS] 2, words, [SEP] 3.
+    expect(row(reply, 0)).toEqual(Array<number>(dim).fill(2 + 595 + 3))
+  })
+})
+
+describe('a record is not encoded, and the others are, when', () => {
+  test('it is no record with a title', async () => {
+    const { encode } = await open()
+    const reply = await encode([
+      record('하나'),
+      Buffer.from('{"titl'),
+      jsonBytes({ title: null }),
+      record('둘'),
+    ])
+    expect([...reply.encoded]).toEqual([1, 0, 0, 1])
+    expect(row(reply, 1)).toEqual(Array<number>(dim).fill(0))
+    expectClose(row(reply, 3), row(await encode([record('둘')]), 0))
+  })
+
+  test('it has no tokens at all', async () => {
+    const tokenizer = jsonBytes({ ...exampleTokenizer(), post_processor: null })
+    const { encode } = await open(textPlan({ template: '{title}' }, { tokenizer }))
+    expect([...(await encode([record(' '), record('글')])).encoded]).toEqual([0, 1])
+  })
+
+  test('it holds a token that the graph does not know', async () => {
+    const graph = embeddingGraph({ isPooled: false, vocabularyCount: 1200 })
+    const { encode } = await open(textPlan({ normalize: false }, { graph }))
+    // The ids of such endings, the last of the tokenizer's 1225, are beyond the graph's 1200.
+    const reply = await encode([record('글'), record('글했는데'), record('오늘')])
+    expect([...reply.encoded]).toEqual([1, 0, 1])
+    expect([...(await encode([record('글했는데')])).encoded]).toEqual([0])
+  })
+
+  test('its vector is not finite', async () => {
+    const graph = embeddingGraph({ isPooled: false, divides: true })
+    const { encode } = await open(textPlan({ normalize: false }, { graph }))
+    // The graph divides by id - 595, and 595 is 오늘.
+    expect([...(await encode([record('글'), record('오늘')])).encoded]).toEqual([1, 0])
+  })
+})
+
+test('past the budget what is left stays unencoded, and the first batch is run in any case', async () => {
+  const { encode } = await open()
+  const records = Array.from({ length: 200 }, (_, index) => record(`글 ${index}`, '진짜 '.repeat(80)))
+  const none = await encode(records, 0)
+  const count = none.encoded.reduce((sum, flag) => sum + flag, 0)
+  expect(count).toBeGreaterThan(0)
+  expect(count).toBeLessThan(200)
+  expect([...none.vectors.subarray(-dim)]).toEqual(Array<number>(dim).fill(0))
+  expect([...(await encode(records)).encoded]).not.toContain(0)
+})
+
+test('no records are an empty answer', async () => {
+  const { encode } = await open()
+  expect(await encode([])).toMatchObject({ encoded: new Uint8Array(0), tokensTotal: 0 })
+})
+
+describe('a text encoder is not opened when', () => {
+  const refused = (plan: TextPlan, message: RegExp) =>
+    expect(openTextProgram(plan, () => undefined)).rejects.toThrow(message)
+
+  test('a file is not the one that the manifest hashed', async () => {
+    const plan = textPlan()
+    await refused(
+      { ...plan, sha256: '0'.repeat(64) },
+      /model\.onnx has SHA-256 .*, and its manifest says 0000/,
+    )
+    await refused(
+      { ...plan, tokenizer: { ...plan.tokenizer, sha256: '0'.repeat(64) } },
+      /tokenizer\.json has SHA-256/,
+    )
+  })
+
+  test('its graph cannot take tokens_max tokens', () =>
+    refused(textPlan({ tokensMax: 65 }), /fails on a row of 65 tokens/))
+
+  test('golden tokens differ', () =>
+    refused(
+      textPlan({ goldenTokens: [{ text: '오늘', ids: [1, 2] }] }),
+      /golden_tokens: "오늘" has tokens 2 595 3 here/,
+    ))
+
+  test.each<[string, Partial<TextPlan>, RegExp]>([
+    [
+      'dim is another',
+      { dim: 16 },
+      /output last_hidden_state must be \[N, tokens, 16\] or \[N, 16\], and is/,
+    ],
+    ['there is no such output', { output: 'pooled' }, /no output pooled, but last_hidden_state/],
+    [
+      'its inputs have other names',
+      { inputs: { inputIds: 'ids', attentionMask: 'attention_mask', tokenTypeIds: 'token_type_ids' } },
+      /no input ids, but input_ids, attention_mask, token_type_ids/,
+    ],
+    [
+      'it wants something else too',
+      { inputs: { inputIds: 'input_ids', attentionMask: 'attention_mask', tokenTypeIds: 'types' } },
+      /an input token_type_ids, which a text encoder is not given/,
+    ],
+  ])('%s', (_, changes, message) => refused(textPlan(changes), message))
+})
+
+/** A graph whose token vectors are the ids themselves (or 1 / (id - 595)), looked up in a table of `vocabularyCount`. */
+function embeddingGraph({ isPooled = false, divides = false, vocabularyCount = 1300 }): Uint8Array {
+  const graph = new GraphBuilder(randomNumbers(1))
+  const ids = Float32Array.from({ length: vocabularyCount * dim }, (_, index) => Math.floor(index / dim))
+  const mask = graph.add('Cast', ['attention_mask'], { to: { int: 1 } })
+  const wide = graph.add('Unsqueeze', [mask, graph.integers(2)])
+  const looked = graph.add('Gather', [graph.floats([vocabularyCount, dim], ids), 'input_ids'])
+  const masked = graph.add('Mul', [looked, wide])
+  if (isPooled) graph.add('ReduceSum', [masked, graph.integers(1)], { keepdims: { int: 0 } }, 'pooled')
+  else if (divides) {
+    const rest = graph.add('Sub', [masked, graph.floats([1], Float32Array.of(595))])
+    graph.add('Reciprocal', [rest], {}, 'last_hidden_state')
+  } else graph.add('Identity', [masked], {}, 'last_hidden_state')
+  return graph.write({
+    name: 'ids',
+    note: '',
+    inputs: ['input_ids', 'attention_mask'].map((name) => ({ name, shape: ['N', 'T'], element: 'int64' })),
+    outputs: isPooled
+      ? [{ name: 'pooled', shape: ['N', dim] }]
+      : [{ name: 'last_hidden_state', shape: ['N', 'T', dim] }],
+  })
+}

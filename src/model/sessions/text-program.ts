@@ -1,0 +1,235 @@
+/**
+ * The text encoder of a model: records to token rows, rows to batches, batches through the graph, token vectors to one.
+ * Between batches it looks at the clock: past the budget, what is left stays unencoded.
+ */
+import * as ort from 'onnxruntime-node'
+import { openTokenizer, parseTemplate, planBatches, poolRow, readPost } from '../text/index.js'
+import type { TextTokenizer, TokenOutput, TokenRow } from '../text/index.js'
+import { openGraph, PortError, readChecked, reasonOf } from './graph-session.js'
+import type { OpenProgram, Program } from './program.js'
+import type { TextPlan, TextReply, TextRequest } from './protocol.js'
+
+/**
+ * Tokens of one run, padding included. On a CPU, small: the activations stay near the processor (8 rows of 128 tokens
+ * are as fast as 100, bench/text-encoder.ts) and the clock is looked at often. A device wants to be filled.
+ */
+const batchTokensMax = { cpu: 1024, device: 16_384 }
+
+/** Of every kind of letter one, so that the row which checks tokens_max is made of ordinary tokens. */
+const probeText = '가나다 한글 abc 123.'
+
+interface TextRow {
+  /** Index into the request's records. */
+  readonly record: number
+  readonly tokens: TokenRow
+}
+
+/** A reply that is being filled. */
+type Filling = { -readonly [Member in keyof TextReply]: TextReply[Member] }
+
+/** Opens the encoder and runs one row of tokens_max tokens: a graph that cannot take it fails here, not on a post. */
+export const openTextProgram: OpenProgram<TextPlan, TextRequest, TextReply> = async (plan, say) => {
+  const tokenizer = openTokenizer(await readChecked(plan.tokenizer), plan)
+  const { session, provider } = await openGraph(plan, (opened) => checkPorts(opened, plan), say)
+  const program = new TextProgram(plan, tokenizer, session, provider)
+  try {
+    await program.probe()
+    return program
+  } catch (error) {
+    await program.close()
+    throw error
+  }
+}
+
+class TextProgram implements Program<TextRequest, TextReply> {
+  readonly provider: string
+  readonly #plan: TextPlan
+  readonly #tokenizer: TextTokenizer
+  readonly #session: ort.InferenceSession
+  readonly #template: ReturnType<typeof parseTemplate>
+  readonly #hasTypeIds: boolean
+  readonly #batchTokens: number
+
+  constructor(plan: TextPlan, tokenizer: TextTokenizer, session: ort.InferenceSession, provider: string) {
+    this.provider = provider
+    this.#plan = plan
+    this.#tokenizer = tokenizer
+    this.#session = session
+    this.#batchTokens = provider === 'cpu' ? batchTokensMax.cpu : batchTokensMax.device
+    this.#template = parseTemplate(plan.template)
+    this.#hasTypeIds = session.inputNames.includes(plan.inputs.tokenTypeIds)
+  }
+
+  async run({ records, budgetMs }: TextRequest): Promise<TextReply> {
+    const endMs = performance.now() + budgetMs
+    const rows = this.#tokenise(records, endMs)
+    const { dim } = this.#plan
+    const reply: Filling = {
+      vectors: new Float32Array(records.length * dim),
+      encoded: new Uint8Array(records.length),
+      tokensTotal: 0,
+      runMs: 0,
+    }
+    const lengths = rows.map(({ tokens }) => tokens.ids.length)
+    for (const [number, batch] of planBatches(lengths, this.#batchTokens).entries()) {
+      // One batch in any case: a budget that is always too short must not mean that nothing is ever encoded.
+      if (number > 0 && performance.now() >= endMs) break
+      await this.#encode(
+        batch.rows.map((row) => rows[row] as TextRow),
+        reply,
+      )
+    }
+    return reply
+  }
+
+  /** Runs the longest row that there may be. */
+  async probe(): Promise<void> {
+    const { tokensMax, dim } = this.#plan
+    const text = `${probeText} `.repeat(tokensMax)
+    const tokens = this.#tokenizer.encode(text)
+    const length = tokens.ids.length
+    try {
+      const output = await this.#runBatch([{ record: 0, tokens }])
+      poolRow(output, 0, length, this.#plan, new Float32Array(dim))
+    } catch (error) {
+      if (error instanceof PortError) throw error
+      throw new Error(`the text encoder fails on a row of ${length} tokens: ${reasonOf(error)}`, {
+        cause: error,
+      })
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#session.release()
+  }
+
+  /** Token rows of what can be read and is not empty; where time runs out, of the records in front. */
+  #tokenise(records: readonly Uint8Array[], endMs: number): TextRow[] {
+    const rows: TextRow[] = []
+    for (const [record, bytes] of records.entries()) {
+      if (rows.length > 0 && performance.now() >= endMs) break
+      const tokens = this.#tokensOf(bytes)
+      if (tokens !== null && tokens.ids.length > 0) rows.push({ record, tokens })
+    }
+    return rows
+  }
+
+  #tokensOf(record: Uint8Array): TokenRow | null {
+    const post = readPost(record)
+    if (post === null) return null
+    try {
+      return this.#tokenizer.encode(this.#template(post, this.#tokenizer.charsMax))
+    } catch {
+      // A text that the library cannot take, as one of a single word without end: its row is not encoded.
+      return null
+    }
+  }
+
+  /**
+   * One batch. Where it fails, each of its rows alone: a token that the graph does not know must not cost the others
+   * their vectors. That the session itself is sound shows the probe, which rejects where it is not.
+   */
+  async #encode(rows: readonly TextRow[], reply: Filling): Promise<void> {
+    const startMs = performance.now()
+    const output = await this.#runBatch(rows).catch(() => null)
+    reply.runMs += performance.now() - startMs
+    if (output === null) {
+      if (rows.length === 1) await this.probe()
+      else for (const row of rows) await this.#encode([row], reply)
+      return
+    }
+    const { dim } = this.#plan
+    rows.forEach(({ record, tokens }, row) => {
+      const target = reply.vectors.subarray(record * dim, (record + 1) * dim)
+      if (!poolRow(output, row, tokens.ids.length, this.#plan, target)) return
+      reply.encoded[record] = 1
+      reply.tokensTotal += tokens.ids.length
+    })
+  }
+
+  async #runBatch(rows: readonly TextRow[]): Promise<TokenOutput> {
+    const length = rows.reduce((longest, { tokens }) => Math.max(longest, tokens.ids.length), 0)
+    const { inputs, output, dim } = this.#plan
+    const shape = [rows.length, length]
+    const ids = new BigInt64Array(rows.length * length).fill(BigInt(this.#tokenizer.padTokenId))
+    const mask = new BigInt64Array(rows.length * length)
+    const typeIds = new BigInt64Array(this.#hasTypeIds ? rows.length * length : 0)
+    rows.forEach(({ tokens }, row) => {
+      const start = row * length
+      tokens.ids.forEach((id, at) => (ids[start + at] = BigInt(id)))
+      mask.fill(1n, start, start + tokens.ids.length)
+      if (this.#hasTypeIds) tokens.typeIds.forEach((id, at) => (typeIds[start + at] = BigInt(id)))
+    })
+    const feeds = {
+      [inputs.inputIds]: new ort.Tensor('int64', ids, shape),
+      [inputs.attentionMask]: new ort.Tensor('int64', mask, shape),
+      ...(this.#hasTypeIds ? { [inputs.tokenTypeIds]: new ort.Tensor('int64', typeIds, shape) } : {}),
+    }
+    const outputs = await this.#session.run(feeds, [output])
+    return readOutput(outputs[output], { name: output, rowCount: rows.length, length, dim })
+  }
+}
+
+interface Expected {
+  readonly name: string
+  readonly rowCount: number
+  readonly length: number
+  readonly dim: number
+}
+
+function readOutput(
+  found: ort.OnnxValue | undefined,
+  { name, rowCount, length, dim }: Expected,
+): TokenOutput {
+  const [rows, ...rest] = found?.dims ?? []
+  const isPooled = rest.length === 1 && rest[0] === dim
+  const isTokens = rest.length === 2 && rest[0] === length && rest[1] === dim
+  const values = found?.data
+  if (rows !== rowCount || !(isPooled || isTokens) || !(values instanceof Float32Array)) {
+    const came = `[${String(found?.dims)}] of ${found?.type}`
+    throw new PortError(
+      `output ${name} must be float32 [${rowCount}, ${length}, ${dim}] or [${rowCount}, ${dim}] for that batch, ` +
+        `and came as ${came}`,
+    )
+  }
+  return { values, length: isPooled ? null : length, dim }
+}
+
+function checkPorts(session: ort.InferenceSession, { inputs, output, dim }: TextPlan): void {
+  const known = [inputs.inputIds, inputs.attentionMask, inputs.tokenTypeIds]
+  for (const name of known.slice(0, 2)) {
+    if (!session.inputNames.includes(name)) {
+      throw new PortError(`the graph has no input ${name}, but ${session.inputNames.join(', ')}`)
+    }
+  }
+  for (const port of session.inputMetadata) {
+    if (!known.includes(port.name)) {
+      throw new PortError(`the graph has an input ${port.name}, which a text encoder is not given`)
+    }
+    if (!port.isTensor || port.type !== 'int64')
+      throw new PortError(`input ${port.name} must be an int64 tensor`)
+    if (port.shape.length !== 2 || port.shape.some((size) => typeof size === 'number')) {
+      throw new PortError(
+        `input ${port.name} must be [N, tokens], both of free size, and is [${port.shape.join(', ')}]`,
+      )
+    }
+  }
+  checkOutput(session, output, dim)
+}
+
+function checkOutput(session: ort.InferenceSession, output: string, dim: number): void {
+  const port = session.outputMetadata.find(({ name }) => name === output)
+  if (port === undefined) {
+    throw new PortError(`the graph has no output ${output}, but ${session.outputNames.join(', ')}`)
+  }
+  if (!port.isTensor || port.type !== 'float32')
+    throw new PortError(`output ${output} must be a float32 tensor`)
+  // Some exporters leave the shape out; the probe sees it.
+  if (port.shape.length === 0) return
+  const width = port.shape.at(-1)
+  if (port.shape.length < 2 || port.shape.length > 3 || (typeof width === 'number' && width !== dim)) {
+    throw new PortError(
+      `output ${output} must be [N, tokens, ${dim}] or [N, ${dim}], and is [${port.shape.join(', ')}]`,
+    )
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Batches of rows of different lengths.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { planBatches } from './batches.js'
+
+test('every row is in one batch, batches are bounded and ascend, and each is as long as its longest row', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 80 }),
+      fc.integer({ min: 1, max: 1000 }),
+      (lengths, tokensMax) => {
+        const batches = planBatches(lengths, tokensMax)
+        const order = batches.flatMap(({ rows }) => rows)
+        expect([...order].sort((a, b) => a - b)).toEqual([...lengths.keys()])
+        const sorted = order.map((row) => lengths[row] ?? 0)
+        expect(sorted).toEqual([...sorted].sort((a, b) => a - b))
+        for (const { rows, length } of batches) {
+          expect(length).toBe(Math.max(...rows.map((row) => lengths[row] ?? 0)))
+          expect(rows.length === 1 || rows.length * length <= tokensMax).toBe(true)
+        }
+      },
+    ),
+  )
+})
+
+test('a batch takes as many rows as fit', () => {
+  expect(planBatches([4, 4, 4, 4, 4], 8)).toEqual([
+    { rows: [0, 1], length: 4 },
+    { rows: [2, 3], length: 4 },
+    { rows: [4], length: 4 },
+  ])
+})

@@ -1,0 +1,64 @@
+/**
+ * HTML to text: what is kept, what is left out, where words and lines end.
+ */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cutChars, htmlToText } from './html-text.js'
+
+const textOf = (html: string): string => htmlToText(html, 1_000_000)
+
+describe('the text of a body', () => {
+  test.each([
+    ['has its entities decoded', '&lt;b&gt; &amp; &#44032;&#x1F602; &copy;', '<b> & 가😂 ©'],
+    ['has a line per block', '<p>하나</p><p>둘</p><div>셋<br>넷</div>다섯', '하나\n둘\n셋\n넷\n다섯'],
+    ['has a line per cell and item', '<ul><li>a<li>b</ul><table><tr><td>c<td>d</table>', 'a\nb\nc\nd'],
+    ['runs through inline elements', '가<b>나</b><a href="x">다</a>', '가나다'],
+    ['has its white space collapsed', ' a \n\n b&nbsp;&nbsp;c\t<b> d</b> ', 'a b c d'],
+    ['has no empty lines', '<div><p> </p><p>a</p><br><br><p>b</p></div>', 'a\nb'],
+    ['leaves scripts and styles out', 'a<script>if (a < b) x("<p>")</script><style>p{}</style>b', 'a b'],
+    ['leaves comments out', 'a<!-- <p>x</p> -->b', 'ab'],
+    ['leaves alt texts and links out', '사진<img src="x" alt="고양이">끝<a href="y"></a>', '사진 끝'],
+    ['leaves out what stands in for a video', '<video src="x">재생할 수 없습니다</video>댓글', '댓글'],
+    ['survives elements that nobody closes', '<div><b>a<p>b<i>c', 'a\nbc'],
+    ['is empty for an empty body', '', ''],
+    ['is that of a plain text', '그냥 글 < 5 & 6', '그냥 글 < 5 & 6'],
+  ])('%s', (_, html, text) => expect(textOf(html)).toBe(text))
+
+  test('is as long as asked for, and never ends in half a character', () => {
+    expect(htmlToText('가나다라', 2)).toBe('가나')
+    expect(htmlToText('a😂b', 2)).toBe('a')
+    expect(cutChars('a😂b', 3)).toBe('a😂')
+  })
+
+  test('of a body larger than one step of the parser is whole', () => {
+    const words = Array.from({ length: 20_000 }, (_, index) => `낱말${index}`)
+    expect(textOf(words.map((word) => `<b>${word}</b> `).join(''))).toBe(words.join(' '))
+  })
+
+  test('ends where elements nest without end', () => {
+    const text = textOf('앞' + '<b>'.repeat(300_000) + '뒤')
+    expect(text).toBe('앞')
+  })
+
+  test('has no tags, no double spaces and no blank ends, whatever the pieces', () => {
+    const piece = fc.constantFrom(
+      '<p>',
+      '</p>',
+      '<br>',
+      '<b>',
+      '</b>',
+      '<script>',
+      '</script>',
+      ' ',
+      '\n',
+      '가',
+      'a.',
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const text = textOf(pieces.join(''))
+        expect(text).not.toMatch(/[<>]|\s\s|^\s|\s$/)
+      }),
+    )
+  })
+})

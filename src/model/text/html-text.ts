@@ -1,0 +1,103 @@
+/**
+ * HTML reduced to its text: entities decoded, scripts and styles left out, a line per block, white space collapsed.
+ * Who trains an encoder must reduce bodies in the same way: docs/models.md states these rules.
+ */
+import { Parser } from 'htmlparser2'
+
+/** What a reader does not see, and what only stands in for something that cannot be shown. */
+const hiddenElements = new Set(
+  'script style template noscript noembed noframes iframe object video audio canvas svg select head title'.split(
+    ' ',
+  ),
+)
+
+/** A line begins before and after each of these. */
+const blockElements = new Set(
+  (
+    'address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption ' +
+    'figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p pre ' +
+    'search section summary table tbody td tfoot th thead tr ul'
+  ).split(' '),
+)
+
+/** Words on both sides of a picture are two words; its alt text is left out. */
+const spacedElements = new Set(['img', ...hiddenElements])
+
+/**
+ * Nobody nests this deep by hand (browsers flatten at 512), and the parser's stack costs its depth at every tag: what
+ * follows is left out.
+ */
+const depthMax = 512
+
+/** So much HTML is parsed before a look at whether there is text enough. */
+const stepChars = 16_384
+
+/** The text of `html`, cut to at most `charsMax` UTF-16 units; whole characters only. */
+export function htmlToText(html: string, charsMax: number): string {
+  const text = new TextCollector()
+  const parser = new Parser({
+    onopentagname: (name) => text.open(name),
+    onclosetag: (name) => text.close(name),
+    ontext: (data) => text.add(data),
+  })
+  for (let at = 0; at < html.length && !text.isTooDeep && text.length < charsMax; at += stepChars) {
+    parser.write(html.slice(at, at + stepChars))
+  }
+  if (!text.isTooDeep) parser.end()
+  return cutChars(text.toString(), charsMax)
+}
+
+/** The first `charsMax` UTF-16 units, or one less where that would cut a character in two. */
+export function cutChars(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text
+  const isCut = text.charCodeAt(charsMax - 1) >> 10 === 0xd800 >> 10
+  return text.slice(0, isCut ? charsMax - 1 : charsMax)
+}
+
+class TextCollector {
+  #text = ''
+  /** Stands between the text so far and the next word. */
+  #gap: '' | ' ' | '\n' = ''
+  #hiddenDepth = 0
+  #depth = 0
+
+  /** Once it is, nothing more is taken. */
+  isTooDeep = false
+
+  get length(): number {
+    return this.#text.length
+  }
+
+  open(name: string): void {
+    this.#depth++
+    if (this.#depth > depthMax) this.isTooDeep = true
+    if (hiddenElements.has(name)) this.#hiddenDepth++
+    this.#separate(name)
+  }
+
+  close(name: string): void {
+    this.#depth--
+    if (hiddenElements.has(name)) this.#hiddenDepth--
+    this.#separate(name)
+  }
+
+  add(data: string): void {
+    if (this.#hiddenDepth > 0 || this.isTooDeep) return
+    const collapsed = data.replace(/\s+/g, ' ')
+    const words = collapsed.trim()
+    if (collapsed.startsWith(' ')) this.#gap ||= ' '
+    if (words === '') return
+    this.#text += this.#text === '' ? words : this.#gap + words
+    this.#gap = collapsed.endsWith(' ') ? ' ' : ''
+  }
+
+  toString(): string {
+    return this.#text
+  }
+
+  #separate(name: string): void {
+    if (this.#hiddenDepth > 0) return
+    if (blockElements.has(name)) this.#gap = '\n'
+    else if (spacedElements.has(name)) this.#gap ||= ' '
+  }
+}

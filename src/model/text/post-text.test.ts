@@ -1,0 +1,39 @@
+/**
+ * From a candidate's record to the text that an encoder reads.
+ */
+import { expect, test } from 'vitest'
+import { parseTemplate, readPost } from './post-text.js'
+
+const record = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value))
+
+test('a record gives its title and body, and an absent or null body is an empty one', () => {
+  expect(readPost(record({ title: '제목', body_html: '<p>글', gall_id: 'x' }))).toEqual({
+    title: '제목',
+    bodyHtml: '<p>글',
+  })
+  expect(readPost(record({ title: '제목', body_html: null }))).toEqual({ title: '제목', bodyHtml: '' })
+  expect(readPost(record({ title: '' }))).toEqual({ title: '', bodyHtml: '' })
+})
+
+test('what is no record with a title gives nothing', () => {
+  for (const bytes of [
+    record({}),
+    record(null),
+    record([1]),
+    record({ title: 1 }),
+    Buffer.from('{"title":"a'),
+  ]) {
+    expect(readPost(bytes)).toBeNull()
+  }
+})
+
+test('a template is filled where it says so, and nowhere else', () => {
+  const fill = parseTemplate('[{title}] {body} {title} {other}')
+  expect(fill({ title: '{body} $& $1', bodyHtml: '<p>{title}</p>' }, 100)).toBe(
+    '[{body} $& $1] {title} {body} $& $1 {other}',
+  )
+})
+
+test('a template without a body leaves it out', () => {
+  expect(parseTemplate('{title}')({ title: '제목', bodyHtml: '글' }, 100)).toBe('제목')
+})

@@ -1,0 +1,42 @@
+/**
+ * What an encoder reads of a post: title and body out of a candidate's record, joined as the manifest's template says.
+ */
+import { htmlToText } from './html-text.js'
+
+export interface PostText {
+  readonly title: string
+  /** HTML; empty where the record has none. */
+  readonly bodyHtml: string
+}
+
+/** Makes the text of a post; of a long body only so much as `charsMax` UTF-16 units hold. */
+export type Template = (post: PostText, charsMax: number) => string
+
+const decoder = new TextDecoder()
+
+/** Title and body of a candidate's raw JSON object, or null where it is none with a title. */
+export function readPost(record: Uint8Array): PostText | null {
+  let value: unknown
+  try {
+    value = JSON.parse(decoder.decode(record))
+  } catch {
+    return null
+  }
+  if (typeof value !== 'object' || value === null) return null
+  const { title, body_html: bodyHtml } = value as { title?: unknown; body_html?: unknown }
+  if (typeof title !== 'string') return null
+  return { title, bodyHtml: typeof bodyHtml === 'string' ? bodyHtml : '' }
+}
+
+/**
+ * Each `{title}` and `{body}` of the template is replaced, and nothing else is touched: a title that holds `{body}`
+ * stays as it is, and around an empty body the template's own words stay.
+ */
+export function parseTemplate(template: string): Template {
+  const parts = template.split(/(\{title\}|\{body\})/)
+  const wantsBody = parts.includes('{body}')
+  return ({ title, bodyHtml }, charsMax) => {
+    const body = wantsBody ? htmlToText(bodyHtml, charsMax) : ''
+    return parts.map((part) => (part === '{title}' ? title : part === '{body}' ? body : part)).join('')
+  }
+}

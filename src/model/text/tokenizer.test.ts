@@ -1,0 +1,122 @@
+/**
+ * A tokenizer.json as the model team delivers it: cut, framed, padded, and checked against the training's tokens.
+ */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { exampleTokenizer, jsonBytes } from '../../../test/helpers/encoder-plans.js'
+import { openTokenizer, type TokenizerOptions } from './tokenizer.js'
+
+const plain: TokenizerOptions = { tokensMax: 16, padTokenId: null, goldenTokens: [] }
+const [cls, sep] = [2, 3]
+
+function open(changes: Record<string, unknown> = {}, options: Partial<TokenizerOptions> = {}) {
+  return openTokenizer(jsonBytes({ ...exampleTokenizer(), ...changes }), { ...plain, ...options })
+}
+
+describe('a row of tokens', () => {
+  const words = fc.array(fc.constantFrom('오늘', '진짜', 'ㅋㅋㅋㅋ', 'ok!', '中', '후기', '1234', '\n'), {
+    maxLength: 60,
+  })
+
+  test('keeps its special tokens, whole or cut, and is the beginning of the uncut one', () => {
+    const short = open()
+    const long = open({}, { tokensMax: 4096 })
+    fc.assert(
+      fc.property(words, (list) => {
+        const text = list.join(' ')
+        const [cut, whole] = [short.encode(text).ids, long.encode(text).ids]
+        expect(cut.length).toBe(Math.min(whole.length, 16))
+        expect([cut[0], cut.at(-1)]).toEqual([cls, sep])
+        expect(cut.slice(0, -1)).toEqual(whole.slice(0, cut.length - 1))
+      }),
+    )
+  })
+
+  test('of a text far too long is that of its beginning', () => {
+    const text = '오늘 진짜 사진 후기 '.repeat(50_000)
+    expect(open().encode(text)).toEqual(open().encode(text.slice(0, 200)))
+  })
+
+  test('of words that each are one unknown token is full, though their letters are many', () => {
+    const words = Array.from({ length: 2000 }, () => `${'x'.repeat(40)}€`).join(' ')
+    expect(open({}, { tokensMax: 602 }).encode(words).ids).toEqual([cls, ...Array<number>(600).fill(1), sep])
+    expect(open().encode('x'.repeat(100_000)).ids).toEqual([cls, 1, sep])
+  })
+
+  test('has a type for each token, as the post-processor says', () => {
+    const special = (id: string, type_id: number) => ({ SpecialToken: { id, type_id } })
+    const post_processor = {
+      type: 'TemplateProcessing',
+      single: [special('[CLS]', 2), { Sequence: { id: 'A', type_id: 1 } }, special('[SEP]', 0)],
+      pair: [],
+      special_tokens: {},
+    }
+    const { ids, typeIds } = open({ post_processor }).encode('오늘 ㅋㅋ')
+    expect(typeIds).toEqual([2, ...ids.slice(2).map(() => 1), 0])
+  })
+
+  test('has no special tokens where the tokenizer adds none, and is empty for an empty text', () => {
+    const bare = open({ post_processor: null })
+    expect(bare.encode('').ids).toEqual([])
+    expect(bare.encode('오늘').ids).toEqual(open().encode('오늘').ids.slice(1, -1))
+  })
+})
+
+describe('the padding token', () => {
+  test('is the one asked for, else the one of the padding, else the token named so, else 0', () => {
+    const added = [{ id: 7, content: '<pad>', special: true }]
+    expect(open({ added_tokens: added }, { padTokenId: 9 }).padTokenId).toBe(9)
+    expect(open({ padding: { pad_id: 4 } }).padTokenId).toBe(4)
+    expect(open({ added_tokens: added, post_processor: null }).padTokenId).toBe(7)
+    expect(open({ added_tokens: [], post_processor: null }).padTokenId).toBe(0)
+  })
+})
+
+describe('a tokenizer is refused when', () => {
+  const goldenTokens = [{ text: '오늘', ids: [2, 595, 3] }]
+
+  test.each([
+    ['Whitespace', { type: 'Whitespace' }],
+    ['Punctuation', { type: 'Punctuation', behavior: 'Isolated' }],
+    ['Digits', { type: 'Digits', individual_digits: false }],
+    ['Split (Removed)', { type: 'Split', pattern: { String: ' ' }, behavior: 'Removed', invert: false }],
+  ])('%s splits its texts and no golden tokens say how', (type, part) => {
+    const nested = { type: 'Sequence', pretokenizers: [{ type: 'WhitespaceSplit' }, part] }
+    expect(() => open({ pre_tokenizer: part })).toThrow(`pre-tokenizer of type ${type}`)
+    expect(() => open({ pre_tokenizer: nested })).toThrow(/golden_tokens are required/)
+  })
+
+  test('golden tokens differ: with Whitespace, a Korean word is not a word', () => {
+    const whitespace = { pre_tokenizer: { type: 'Whitespace' } }
+    const ids = open({}).encode('한글1').ids
+    expect(() => open(whitespace, { goldenTokens: [{ text: '한글1', ids }] })).toThrow(
+      /golden_tokens: "한글1" has tokens 2 .* in training/,
+    )
+    expect(() => open({}, { goldenTokens: [{ text: '오늘', ids: [2, 595] }] })).toThrow(
+      /595 3 here, and 2 595 in/,
+    )
+  })
+
+  test('nothing of a text would fit', () => {
+    expect(() => open({}, { tokensMax: 2 })).toThrow(/tokens_max 2 leaves no room/)
+  })
+
+  test.each<[string, Record<string, unknown>, RegExp]>([
+    ['a part of it is unknown', { normalizer: { type: 'Magic' } }, /cannot be used: .*Magic/],
+    [
+      'a special token has no id',
+      { added_tokens: [], model: { type: 'WordPiece', vocab: { a: 0 } } },
+      /\[CLS\] has no id/,
+    ],
+  ])('%s', (_, changes, message) => expect(() => open(changes)).toThrow(message))
+
+  test('it is not JSON', () => {
+    expect(() => openTokenizer(Buffer.from('no'), plain)).toThrow(/the tokenizer is not JSON/)
+  })
+
+  test('else it is taken, golden tokens and all', () => {
+    expect(open({ pre_tokenizer: { type: 'Whitespace' } }, { goldenTokens }).encode('오늘').ids).toEqual([
+      2, 595, 3,
+    ])
+  })
+})

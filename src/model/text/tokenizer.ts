@@ -1,0 +1,221 @@
+/**
+ * A model's `tokenizer.json`, run by @huggingface/tokenizers, and what that library leaves to its caller: the cut to a
+ * longest row with special tokens kept, token types, padding, and the check against the training's own tokens.
+ */
+import { Tokenizer } from '@huggingface/tokenizers'
+import { cutChars } from './html-text.js'
+
+export interface TokenizerOptions {
+  /** Special tokens included. */
+  readonly tokensMax: number
+  /** null: what tokenizer.json says, else 0. */
+  readonly padTokenId: number | null
+  /** Texts with their ids, uncut, special tokens included. */
+  readonly goldenTokens: readonly { readonly text: string; readonly ids: readonly number[] }[]
+}
+
+export interface TokenRow {
+  readonly ids: readonly number[]
+  readonly typeIds: readonly number[]
+}
+
+export interface TextTokenizer {
+  readonly padTokenId: number
+  /** So much of a text is looked at, in UTF-16 units. */
+  readonly charsMax: number
+  /** At most tokensMax tokens, special tokens first and last as the tokenizer has them. */
+  encode(text: string): TokenRow
+}
+
+/** The part of the library's class that is used: its type declarations do not resolve under `nodenext`. */
+interface Library {
+  encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] }
+  token_to_id(token: string): number | undefined
+  readonly post_processor: {
+    post_process(
+      tokens: string[],
+      pair: null,
+      addSpecialTokens: true,
+    ): { tokens: string[]; token_type_ids?: (number | undefined)[] }
+  } | null
+}
+
+/** What of `tokenizer.json` is looked at here. */
+interface TokenizerFile {
+  readonly added_tokens?: readonly { readonly id: number; readonly content: string }[]
+  readonly padding?: { readonly pad_id?: number } | null
+  readonly pre_tokenizer?: PreTokenizerPart | null
+}
+
+interface PreTokenizerPart {
+  readonly type?: string
+  readonly behavior?: string
+  readonly invert?: boolean
+  readonly pretokenizers?: readonly PreTokenizerPart[]
+}
+
+/** Special tokens around a text, and the token types that go with them. */
+interface Frame {
+  readonly before: TokenRow
+  readonly after: TokenRow
+  readonly contentTypeId: number
+}
+
+const padTokens = ['[PAD]', '<pad>', '<|padding|>', '<|pad|>']
+
+/**
+ * A text is read in a first portion, which mostly holds more tokens than fit (Korean has about two characters a token),
+ * or in a larger one, which is the bound: where a token stands for more characters on average, it is not words.
+ */
+const charsPerToken = { first: 3, last: 64 }
+/** At least so much is read in the end: a few long words alone may be that long. */
+const charsMin = 4096
+
+/** Reads `tokenizer.json`. Throws an Error that says what in it this service cannot do, or does otherwise. */
+export function openTokenizer(json: Uint8Array, options: TokenizerOptions): TextTokenizer {
+  const file = parseFile(json)
+  const tokenizer = open(file)
+  const frame = frameOf(tokenizer)
+  const room = options.tokensMax - frame.before.ids.length - frame.after.ids.length
+  if (room < 1) throw new Error(`tokens_max ${options.tokensMax} leaves no room beside the special tokens`)
+  const idsOf = (text: string): number[] => contentIds(tokenizer, text)
+  const framed = (ids: readonly number[]): TokenRow => inFrame(frame, ids)
+  checkGolden(file, options, (text) => framed(idsOf(text)).ids)
+  return {
+    padTokenId: options.padTokenId ?? padTokenOf(file),
+    charsMax: charsBound(options.tokensMax),
+    encode: (text) => framed(firstIds(idsOf, text, room)),
+  }
+}
+
+function parseFile(json: Uint8Array): TokenizerFile {
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder().decode(json))
+  } catch (cause) {
+    throw new Error(`the tokenizer is not JSON: ${(cause as Error).message}`, { cause })
+  }
+  if (typeof value !== 'object' || value === null) throw new Error('the tokenizer is no JSON object')
+  return value
+}
+
+function open(file: TokenizerFile): Library {
+  // The library asks for every member, and leaves none out itself.
+  const complete = {
+    added_tokens: [],
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: null,
+    ...file,
+  }
+  try {
+    // The constructor's types are lost with the rest: see `Library`.
+    return new (Tokenizer as new (file: object, config: object) => Library)(complete, {})
+  } catch (cause) {
+    throw new Error(`the tokenizer cannot be used: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** The special tokens, found by handing a marker through the post-processor. */
+function frameOf(tokenizer: Library): Frame {
+  const marker = '\u0000content'
+  const processed = tokenizer.post_processor?.post_process([marker], null, true) ?? { tokens: [marker] }
+  const rows = processed.tokens.map((token, index) => ({
+    token,
+    id: token === marker ? 0 : specialId(tokenizer, token),
+    typeId: processed.token_type_ids?.[index] ?? 0,
+  }))
+  const at = rows.findIndex(({ token }) => token === marker)
+  if (at < 0) throw new Error('the post-processor of the tokenizer leaves the text out')
+  const rowOf = (part: typeof rows): TokenRow => ({
+    ids: part.map(({ id }) => id),
+    typeIds: part.map(({ typeId }) => typeId),
+  })
+  return {
+    before: rowOf(rows.slice(0, at)),
+    after: rowOf(rows.slice(at + 1)),
+    contentTypeId: rows[at]?.typeId ?? 0,
+  }
+}
+
+function specialId(tokenizer: Library, token: string): number {
+  const id = tokenizer.token_to_id(token)
+  if (id === undefined) throw new Error(`the special token ${token} has no id in the tokenizer`)
+  return id
+}
+
+function inFrame({ before, after, contentTypeId }: Frame, ids: readonly number[]): TokenRow {
+  return {
+    ids: [...before.ids, ...ids, ...after.ids],
+    typeIds: [...before.typeIds, ...ids.map(() => contentTypeId), ...after.typeIds],
+  }
+}
+
+function contentIds(tokenizer: Library, text: string): number[] {
+  return tokenizer.encode(text, { add_special_tokens: false }).ids.map((id) => {
+    if (id === undefined) throw new Error('a token has no id, and the tokenizer has no unknown token')
+    return id
+  })
+}
+
+/** The first `count` ids of `text`. Of a long text only the beginning is tokenised, cut between words. */
+function firstIds(idsOf: (text: string) => number[], text: string, count: number): number[] {
+  const first = cutWords(text, count * charsPerToken.first)
+  const ids = first === null ? [] : idsOf(first)
+  if (first !== null && (ids.length >= count || first.length === text.length)) return ids.slice(0, count)
+  const charsMax = charsBound(count)
+  return idsOf(cutWords(text, charsMax) ?? cutChars(text, charsMax)).slice(0, count)
+}
+
+function charsBound(tokenCount: number): number {
+  return Math.max(tokenCount * charsPerToken.last, charsMin)
+}
+
+/** null where the text is longer, and the cut would be inside its first word. */
+function cutWords(text: string, charsMax: number): string | null {
+  if (text.length <= charsMax) return text
+  const lastSpace = text.slice(0, charsMax).search(/\s\S*$/)
+  return lastSpace > 0 ? text.slice(0, lastSpace) : null
+}
+
+function padTokenOf({ padding, added_tokens: added = [] }: TokenizerFile): number {
+  return padding?.pad_id ?? added.find(({ content }) => padTokens.includes(content))?.id ?? 0
+}
+
+function checkGolden(
+  file: TokenizerFile,
+  { goldenTokens }: TokenizerOptions,
+  encode: (text: string) => readonly number[],
+): void {
+  const doubtful = doubtfulPart(file.pre_tokenizer ?? null)
+  if (doubtful !== null && goldenTokens.length === 0) {
+    throw new Error(
+      `the tokenizer has a pre-tokenizer of type ${doubtful}, which splits some texts otherwise here than in ` +
+        'training: golden_tokens are required',
+    )
+  }
+  for (const { text, ids } of goldenTokens) {
+    const found = encode(text)
+    if (found.length !== ids.length || found.some((id, index) => id !== ids[index])) {
+      throw new Error(
+        `golden_tokens: ${JSON.stringify(text)} has tokens ${found.join(' ')} here, and ${ids.join(' ')} in training`,
+      )
+    }
+  }
+}
+
+/**
+ * A pre-tokenizer that this library and the Rust one run differently, or null; found by comparing both on 1,800 texts.
+ * `Whitespace` takes ASCII letters alone for words, `Punctuation` keeps runs together, `Digits` knows no ①, and of
+ * `Split` two forms are alike. Alike are also BERT's, ByteLevel, Metaspace and WhitespaceSplit.
+ */
+function doubtfulPart(part: PreTokenizerPart | null): string | null {
+  if (part === null) return null
+  const { type = '', behavior = '', invert = false } = part
+  if (type === 'Whitespace' || type === 'Punctuation' || type === 'Digits') return type
+  if (type === 'Split' && behavior.toLowerCase() !== (invert ? 'removed' : 'isolated')) {
+    return `Split (${behavior}${invert ? ', inverted' : ''})`
+  }
+  return (part.pretokenizers ?? []).map(doubtfulPart).find((name) => name !== null) ?? null
+}

@@ -1,0 +1,12 @@
+/**
+ * Verification of model packages: what is wrong with one, before it scores anything.
+ */
+export {
+  type CheckLine,
+  type CheckState,
+  type LatencyFigure,
+  type VerificationFigures,
+  type VerificationReport,
+} from './report.js'
+export { assertSound, checkRuns, type TrialModel } from './run-checks.js'
+export { loadSoundModel, verifyPackage, type VerifyOptions } from './verify.js'

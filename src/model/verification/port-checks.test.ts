@@ -1,0 +1,259 @@
+/**
+ * Graphs against their manifests: what a wrong export is told.
+ */
+import { describe, expect, test } from 'vitest'
+import type { HeadManifest, ImageManifest, Manifest, TextManifest } from '../manifest.js'
+import type { OnnxFile, OnnxPort } from '../onnx-file/index.js'
+import { portProblems } from './port-checks.js'
+
+const head: HeadManifest = {
+  file: 'head.onnx',
+  sha256: '',
+  inputs: { features: 'features', text: 'text', image: 'image' },
+  outputs: { p_views: { name: 'probs', column: 1 }, p_up: { name: 'up' } },
+}
+const text: TextManifest = {
+  file: 'text.onnx',
+  sha256: '',
+  tokenizer: { file: 'tokenizer.json', sha256: '' },
+  template: '{title}',
+  tokens_max: 32,
+  pooling: 'mean',
+  dim: 8,
+}
+const image: ImageManifest = {
+  file: 'image.onnx',
+  sha256: '',
+  input: 'pixels',
+  output: 'vectors',
+  dim: 4,
+  resize: { shortest_edge: 40 },
+  crop: { width: 32, height: 24 },
+  mean: [0, 0, 0],
+  std: [1, 1, 1],
+  pooling: 'mean',
+}
+const manifest: Manifest = {
+  model_version: 'v1',
+  kind: 'trained',
+  features: ['views_log', 'up_log', 'down_log'],
+  head,
+  text,
+  image,
+}
+
+const port = (name: string, shape: OnnxPort['shape'], dtype = 'float32'): OnnxPort => ({
+  name,
+  kind: 'tensor',
+  dtype,
+  shape,
+})
+
+const headFile = {
+  inputs: [port('features', ['N', 3]), port('text', ['N', 8]), port('image', [null, 4])],
+  outputs: [port('probs', ['N', 2]), port('up', ['N'])],
+}
+const textFile = {
+  inputs: [port('input_ids', ['N', 'T'], 'int64'), port('attention_mask', ['N', 'T'], 'int64')],
+  outputs: [port('last_hidden_state', ['N', 'T', 8])],
+}
+const imageFile = { inputs: [port('pixels', ['N', 3, 24, 32])], outputs: [port('vectors', ['N', 4])] }
+
+type Ports = Pick<OnnxFile, 'inputs' | 'outputs'>
+
+function file(ports: Ports): OnnxFile {
+  return { irVersion: 8, producer: '', opsets: [], operators: [], externalFiles: [], ...ports }
+}
+
+describe('the graph of heads', () => {
+  test.each<[string, Ports]>([
+    ['as the manifest says', headFile],
+    [
+      'of doubles',
+      { ...headFile, outputs: [port('probs', ['N', 2], 'float64'), port('up', ['N', 1], 'float64')] },
+    ],
+    [
+      'that leaves widths and ranks open',
+      {
+        inputs: [port('features', null), port('text', ['N', 'T']), port('image', null)],
+        outputs: [port('probs', null), port('up', ['N', 'M'])],
+      },
+    ],
+    [
+      'with outputs that nobody asks for',
+      { ...headFile, outputs: [...headFile.outputs, port('label', ['N'], 'int64')] },
+    ],
+  ])('is right %s', (_, ports) => expect(portProblems(manifest, 'head', file(ports))).toEqual([]))
+
+  const withInput = (input: OnnxPort): Ports => ({
+    ...headFile,
+    inputs: headFile.inputs.map((other) => (other.name === input.name ? input : other)),
+  })
+  const withOutput = (output: OnnxPort): Ports => ({
+    ...headFile,
+    outputs: headFile.outputs.map((other) => (other.name === output.name ? output : other)),
+  })
+
+  test.each<[string, Ports, string]>([
+    [
+      'lacks an input',
+      { ...headFile, inputs: headFile.inputs.slice(1) },
+      'there is no input features, but text, image',
+    ],
+    [
+      'takes another width',
+      withInput(port('features', ['N', 4])),
+      'input features must be float32 or float64 [N, 3], and is float32 [N, 4]',
+    ],
+    [
+      'takes one row only',
+      withInput(port('text', [1, 8])),
+      'input text must be float32 or float64 [N, 8], and is float32 [1, 8]',
+    ],
+    [
+      'takes integers',
+      withInput(port('image', ['N', 4], 'int64')),
+      'input image must be float32 or float64 [N, 4], and is int64 [N, 4]',
+    ],
+    [
+      'wants more than it is given',
+      { ...headFile, inputs: [...headFile.inputs, port('mask', ['N'])] },
+      "the manifest does not know the graph's input mask",
+    ],
+    [
+      'lacks an output',
+      { ...headFile, outputs: headFile.outputs.slice(1) },
+      'there is no output probs for p_views, but up',
+    ],
+    [
+      'lacks a column',
+      withOutput(port('probs', ['N', 1])),
+      'output probs has no column 1 for p_views: it is float32 [N, 1]',
+    ],
+    [
+      'has columns of which none is named',
+      withOutput(port('up', ['N', 2])),
+      'output up has 2 columns, and the manifest names none for p_up',
+    ],
+    [
+      'answers in half precision',
+      withOutput(port('up', ['N'], 'float16')),
+      'output up must be float32 or float64, [N] or [N, columns], and is float16 [N]',
+    ],
+    [
+      'answers with maps',
+      withOutput({ name: 'probs', kind: 'sequence', dtype: null, shape: null }),
+      'output probs is a sequence and must be a tensor; with skl2onnx, export with zipmap=False',
+    ],
+  ])('is refused when it %s', (_, ports, problem) =>
+    expect(portProblems(manifest, 'head', file(ports))).toEqual([problem]),
+  )
+
+  test('of several is held against its own part of the manifest', () => {
+    const second: HeadManifest = {
+      ...head,
+      inputs: { features: 'x' },
+      outputs: { p_comments: { name: 'y' } },
+    }
+    const both = { ...manifest, head: [head, second] }
+    const ports = { inputs: [port('x', ['N', 3])], outputs: [port('y', ['N', 1])] }
+    expect(portProblems(both, 'head[1]', file(ports))).toEqual([])
+    expect(portProblems(both, 'head[0]', file(ports))).not.toEqual([])
+  })
+})
+
+describe('the graph of a text encoder', () => {
+  test.each<[string, Ports]>([
+    ['as Hugging Face exports it', textFile],
+    [
+      'with token types',
+      { ...textFile, inputs: [...textFile.inputs, port('token_type_ids', ['N', 'T'], 'int64')] },
+    ],
+    ['that pools by itself', { ...textFile, outputs: [port('last_hidden_state', ['N', 8])] }],
+  ])('is right %s', (_, ports) => expect(portProblems(manifest, 'text', file(ports))).toEqual([]))
+
+  test.each<[string, Ports, string]>([
+    [
+      'lacks its mask',
+      { ...textFile, inputs: textFile.inputs.slice(0, 1) },
+      'there is no input attention_mask, but input_ids',
+    ],
+    [
+      'takes 32-bit integers',
+      { ...textFile, inputs: textFile.inputs.map((input) => ({ ...input, dtype: 'int32' })) },
+      'input input_ids must be int64 [N, tokens], and is int32 [N, T]',
+    ],
+    [
+      'wants positions',
+      { ...textFile, inputs: [...textFile.inputs, port('position_ids', ['N', 'T'], 'int64')] },
+      "the manifest does not know the graph's input position_ids",
+    ],
+    [
+      'gives another width',
+      { ...textFile, outputs: [port('last_hidden_state', ['N', 'T', 16])] },
+      'output last_hidden_state must be float32 of rank 2 or 3 and width 8, and is float32 [N, T, 16]',
+    ],
+    [
+      'gives another output',
+      { ...textFile, outputs: [port('logits', ['N', 8])] },
+      'there is no output last_hidden_state, but logits',
+    ],
+  ])('is refused when it %s', (_, ports, problem) =>
+    expect(portProblems(manifest, 'text', file(ports))[0]).toBe(problem),
+  )
+})
+
+describe('the graph of an image encoder', () => {
+  const pooled = (pool: 'cls' | 'mean'): Manifest => ({ ...manifest, image: { ...image, pool } })
+  const outputs = (shape: OnnxPort['shape']): Ports => ({ ...imageFile, outputs: [port('vectors', shape)] })
+
+  test.each<[string, Manifest, Ports]>([
+    ['as the manifest says', manifest, imageFile],
+    ['of open size', manifest, { ...imageFile, inputs: [port('pixels', ['N', 3, 'H', 'W'])] }],
+    ['of tokens', pooled('cls'), outputs(['N', 50, 4])],
+    ['of cells', pooled('mean'), outputs(['N', 4, 7, 7])],
+    [
+      'with channels last',
+      { ...manifest, image: { ...image, layout: 'nhwc' } },
+      { ...imageFile, inputs: [port('pixels', ['N', 24, 32, 3])] },
+    ],
+    [
+      'of a size without a crop',
+      {
+        ...manifest,
+        image: { ...image, resize: { width: 16, height: 8 }, crop: undefined } as unknown as ImageManifest,
+      },
+      { ...imageFile, inputs: [port('pixels', ['N', 3, 8, 16])] },
+    ],
+  ])('is right %s', (_, changed, ports) => expect(portProblems(changed, 'image', file(ports))).toEqual([]))
+
+  test.each<[string, Manifest, Ports, string]>([
+    [
+      'takes another size',
+      manifest,
+      { ...imageFile, inputs: [port('pixels', ['N', 3, 32, 24])] },
+      'input pixels must be float32 [N, 3, 24, 32], and is float32 [N, 3, 32, 24]',
+    ],
+    [
+      'gives tokens unpooled',
+      manifest,
+      outputs(['N', 50, 4]),
+      'output vectors has rank 3, and the manifest does not say image.pool',
+    ],
+    [
+      'has cells without a first',
+      pooled('cls'),
+      outputs(['N', 4, 7, 7]),
+      'output vectors has rank 4, and cells have no first one: image.pool must be mean',
+    ],
+    [
+      'gives another width',
+      manifest,
+      outputs(['N', 5]),
+      'output vectors must be float32 of rank 2 or 3 or 4 and width 4, and is float32 [N, 5]',
+    ],
+    ['lacks its input', manifest, { ...imageFile, inputs: [] }, 'there is no input pixels, but none'],
+  ])('is refused when it %s', (_, changed, ports, problem) =>
+    expect(portProblems(changed, 'image', file(ports))[0]).toBe(problem),
+  )
+})

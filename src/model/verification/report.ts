@@ -1,0 +1,70 @@
+/**
+ * The report of a verification: one line a check, and the figures that were measured on the way.
+ */
+import type { Manifest } from '../manifest.js'
+
+/** skip: there is nothing to check, or what it needs has failed. */
+export type CheckState = 'pass' | 'fail' | 'skip'
+
+export interface CheckLine {
+  readonly check: string
+  readonly state: CheckState
+  /** A whole sentence, for the one who made the model. */
+  readonly sentence: string
+}
+
+export interface LatencyFigure {
+  readonly rows: number
+  /** Of several runs, from asking for scores to having them: features and the way to the process and back included. */
+  readonly medianMs: number
+  readonly slowestMs: number
+}
+
+export interface VerificationFigures {
+  readonly latency: readonly LatencyFigure[]
+  /** Largest memory of each process of the model so far; empty where it cannot be read. */
+  readonly memory: readonly { readonly role: string; readonly bytes: number }[]
+}
+
+export interface VerificationReport {
+  readonly version: string
+  /** Null where the manifest could not be read. */
+  readonly kind: Manifest['kind'] | null
+  /** That served, or null where none did. */
+  readonly provider: string | null
+  /** No check has failed. */
+  readonly passed: boolean
+  readonly checks: readonly CheckLine[]
+  readonly figures: VerificationFigures
+}
+
+export function pass(check: string, sentence: string): CheckLine {
+  return { check, state: 'pass', sentence }
+}
+
+export function fail(check: string, sentence: string): CheckLine {
+  return { check, state: 'fail', sentence }
+}
+
+export function skip(check: string, sentence: string): CheckLine {
+  return { check, state: 'skip', sentence }
+}
+
+/** The result of a check that throws where it fails. */
+export async function attempt(check: string, run: () => Promise<CheckLine>): Promise<CheckLine> {
+  try {
+    return await run()
+  } catch (error) {
+    return fail(check, sentenceOf(error))
+  }
+}
+
+export function sentenceOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.trim().replace(/\s*\n\s*/g, '; ') || 'failed without a message'
+}
+
+/** `1 row`, `5000 rows`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,214 @@
+/**
+ * Checks that run a model, with models that are wrong in one way each.
+ */
+import { describe, expect, test } from 'vitest'
+import type { HeadColumns } from '../../contract/index.js'
+import { findFeature, type Feature } from '../features/index.js'
+import { ModelError, type ModelInputs } from '../model.js'
+import type { ModelPackage } from '../package.js'
+import { compareWithCpu } from './provider-check.js'
+import type { CheckLine } from './report.js'
+import { assertSound, checkRuns, type TrialModel } from './run-checks.js'
+import { manyKinds, reordered, shuffled, trialInputs } from './trial-inputs.js'
+
+const modelPackage: ModelPackage = {
+  directory: '/nowhere',
+  manifest: {
+    model_version: 'v1',
+    kind: 'trained',
+    features: ['views_log'],
+    head: { file: 'head.onnx', sha256: '', inputs: { features: 'x' }, outputs: { p_up: { name: 'y' } } },
+  },
+  features: [findFeature('views_log') as Feature],
+  files: [],
+}
+
+/** One share a row, from the views of its reading; `change` sees the row among how many it is. */
+function scoring(
+  change: (share: number, rowCount: number, row: number) => number = (share) => share,
+): TrialModel {
+  return {
+    text: null,
+    image: null,
+    predict: (inputs: ModelInputs) =>
+      Promise.resolve(
+        heads(
+          Float32Array.from(inputs.readings.subarray(0, inputs.count), (reading, row) => {
+            const views = inputs.engagement.views[reading] as number
+            return change(Number.isNaN(views) ? 0.5 : (views % 97) / 97, inputs.count, row)
+          }),
+        ),
+      ),
+    predictRows: ({ count }) => Promise.resolve(heads(new Float32Array(count))),
+  }
+}
+
+function heads(column: Float32Array): HeadColumns {
+  return { p_views: null, p_comments: null, p_up: column, downvote_share: null }
+}
+
+async function lineOf(check: string, model: TrialModel): Promise<CheckLine | undefined> {
+  return (await checkRuns(model, modelPackage)).find((line) => line.check === check)
+}
+
+describe('a model', () => {
+  test('that is sound passes, and what it lacks is skipped', async () => {
+    const lines = await checkRuns(scoring(), modelPackage)
+    expect(lines.map(({ check, state }) => `${check} ${state}`)).toEqual([
+      'golden skip',
+      'extremes pass',
+      'batches pass',
+      'text skip',
+      'image skip',
+    ])
+    await assertSound(scoring(), modelPackage)
+  })
+
+  test('whose rows depend on how many there are is told so, alone and among others', async () => {
+    const line = await lineOf(
+      'batches',
+      scoring((share, rowCount) => (share + rowCount / 1e6) / 2),
+    )
+    expect(line).toMatchObject({ state: 'fail' })
+    expect(line?.sentence).toMatch(
+      /does not score the same alone as among 5000 rows: p_up of row \d+ differs by 0\.0025/,
+    )
+  })
+
+  test('whose rows depend on their place is told so', async () => {
+    const line = await lineOf(
+      'batches',
+      scoring((share, rowCount, row) => (row > 0 && rowCount < 5000 ? 1 - share : share)),
+    )
+    expect(line?.sentence).toMatch(/among 600 rows in another order/)
+  })
+
+  test('may differ within the tolerance of its golden cases', async () => {
+    const model = scoring((share, rowCount) => share * 0.9 + (rowCount === 1 ? 5e-5 : 0))
+    expect(await lineOf('batches', model)).toMatchObject({ state: 'fail' })
+    const golden = { file: 'golden.json', sha256: '', tolerance: 1e-4 }
+    const tolerant = { ...modelPackage, manifest: { ...modelPackage.manifest, golden } }
+    expect((await checkRuns(model, tolerant))[2]).toMatchObject({ check: 'batches', state: 'pass' })
+  })
+
+  test.each([
+    ['not finite', NaN],
+    ['above 1', 1.1],
+    ['below 0', -0.1],
+  ])('that gives a head %s for huge counters fails on the extremes', async (_, value) => {
+    const model = scoring((share, rowCount) => (rowCount === 16 && share > 0.5 ? value : share))
+    const line = await lineOf('extremes', model)
+    expect(line).toMatchObject({ state: 'fail' })
+    expect(line?.sentence).toContain(`head p_up is ${Math.fround(value)}`)
+  })
+
+  test('that fails is told with the reason and the kind of rows, and the other checks run', async () => {
+    let calls = 0
+    const model: TrialModel = {
+      ...scoring(),
+      predict: (inputs) =>
+        ++calls === 2 ? Promise.reject(new ModelError('the process ended')) : scoring().predict(inputs),
+    }
+    const lines = await checkRuns(model, modelPackage)
+    expect(lines[1]).toEqual({
+      check: 'extremes',
+      state: 'fail',
+      sentence: 'Rows of kind "zeros" (all is zero): the process ended.',
+    })
+    expect(lines[2]?.state).toBe('pass')
+  })
+
+  test('that is not sound is refused by name, with every check that failed', async () => {
+    const model = scoring((share, rowCount) => (rowCount === 1 ? NaN : share))
+    const error: unknown = await assertSound(model, modelPackage).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(ModelError)
+    expect((error as ModelError).message).toMatch(/^model v1 is not sound: batches: /)
+  })
+})
+
+describe('an encoder', () => {
+  const encoding = (vector: (item: Uint8Array, together: number) => number[] | null): TrialModel => {
+    const encode = (items: readonly Uint8Array[]) => {
+      const found = items.map((item) => vector(item, items.length))
+      return Promise.resolve({
+        vectors: Float32Array.from(found.flatMap((row) => row ?? [0, 0])),
+        encoded: Uint8Array.from(found, (row) => (row === null ? 0 : 1)),
+      })
+    }
+    return {
+      ...scoring(),
+      text: { hash: '', dim: 2, encode },
+      image: { hash: '', dim: 2, pooling: 'mean', required: false, encode },
+    }
+  }
+
+  test.each<[string, Parameters<typeof encoding>[0], CheckLine['state'], RegExp]>([
+    ['that gives each its own vector passes', (item) => [item.length, 1], 'pass', /same finite vectors/],
+    ['that leaves one out fails', (item) => (item.length > 100 ? null : [1, 1]), 'fail', /was not encoded/],
+    ['whose vectors are not finite fails', () => [1, NaN], 'fail', /is not finite/],
+    [
+      'whose vectors depend on others fails',
+      (_, together) => [together, 1],
+      'fail',
+      /differs by .* alone and together/,
+    ],
+  ])('%s', async (_, vector, state, sentence) => {
+    const lines = (await checkRuns(encoding(vector), modelPackage)).slice(3)
+    for (const line of lines) {
+      expect(line.state).toBe(state)
+      expect(line.sentence).toMatch(sentence)
+    }
+  })
+})
+
+describe('a provider', () => {
+  test('passes where its heads are near those of the CPU', async () => {
+    const line = await compareWithCpu(
+      scoring((share) => share * 0.9999),
+      scoring(),
+      'cuda',
+      1e-3,
+    )
+    expect(line).toMatchObject({ check: 'provider', state: 'pass' })
+    expect(line.sentence).toMatch(/between cuda and cpu over 5000 rows: heads 0\.0000\d+; 0\.001 is allowed/)
+  })
+
+  test.each([
+    ['are far from', (share: number) => share * 0.9],
+    ['are no numbers beside', () => NaN],
+  ])('fails where its heads %s those of the CPU', async (_, change) => {
+    expect(await compareWithCpu(scoring(change), scoring(), 'cuda', 1e-3)).toMatchObject({ state: 'fail' })
+  })
+})
+
+describe('rows to try a model with', () => {
+  const options = { textDim: 3, imageDim: null, seed: 7 }
+
+  test('are the same for the same seed, and others for another', () => {
+    expect(trialInputs(manyKinds(40), options)).toEqual(trialInputs(manyKinds(40), options))
+    expect(trialInputs(manyKinds(40), { ...options, seed: 8 })).not.toEqual(
+      trialInputs(manyKinds(40), options),
+    )
+  })
+
+  test('have every kind among them, most being ordinary', () => {
+    const kinds = manyKinds(80)
+    expect(new Set(kinds)).toEqual(new Set(['ordinary', 'missing', 'zeros', 'huge', 'mixed']))
+    expect(kinds.filter((kind) => kind === 'ordinary').length).toBeGreaterThan(60)
+  })
+
+  test('that miss everything have no vectors and no counters; huge ones have the largest', () => {
+    const { text, engagement } = trialInputs(['missing', 'huge'], options)
+    expect([...(text?.row ?? [])]).toEqual([-1, 1])
+    expect([...engagement.views]).toEqual([NaN, Number.MAX_SAFE_INTEGER])
+  })
+
+  test('in another order are the same rows', () => {
+    const inputs = trialInputs(manyKinds(9), options)
+    const order = shuffled(9, 3)
+    expect([...order].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
+    const moved = reordered(inputs, order)
+    const views = (some: ModelInputs, row: number) => some.engagement.views[some.readings[row] as number]
+    order.forEach((row, index) => expect(views(moved, index)).toBe(views(inputs, row)))
+  })
+})

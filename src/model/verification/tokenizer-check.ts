@@ -1,0 +1,29 @@
+/**
+ * The tokenizer against that of the training: golden token ids, made where the model was trained, must come out here.
+ */
+import { join } from 'node:path'
+import { readHashed, type ModelPackage } from '../package.js'
+import { openTokenizer } from '../text/index.js'
+import { attempt, counted, pass, skip, type CheckLine } from './report.js'
+
+const check = 'tokenizer'
+
+/** The very tokenizer that the encoder's process opens, with the checks that it makes. */
+export async function checkTokenizer({ directory, manifest }: ModelPackage): Promise<CheckLine> {
+  const { text } = manifest
+  if (text === undefined) return skip(check, 'The model reads no texts.')
+  return attempt(check, async () => {
+    const json = await readHashed(join(directory, text.tokenizer.file), text.tokenizer.sha256)
+    const goldenTokens = text.golden_tokens ?? []
+    openTokenizer(json, {
+      tokensMax: text.tokens_max,
+      padTokenId: text.pad_token_id ?? null,
+      goldenTokens,
+    })
+    if (goldenTokens.length === 0) {
+      const why = 'the tokenizer was not compared with that of the training.'
+      return skip(check, `The manifest has no golden_tokens: ${why}`)
+    }
+    return pass(check, `${counted(goldenTokens.length, 'golden text')} give the token ids of the training.`)
+  })
+}

@@ -1,0 +1,231 @@
+/**
+ * Rows to try a model with: what posts look like on an ordinary day, and what none should ever look like but may.
+ * From a seed, so that a report says the same tomorrow.
+ */
+import {
+  absentCode,
+  counterNames,
+  galleryTypeCodes,
+  snapshotNames,
+  sourceCodes,
+  statusOk,
+  textMeasureNames,
+  type PostColumns,
+  type TextColumns,
+} from '../../contract/index.js'
+import type { EmbeddingColumn, ModelInputs } from '../model.js'
+
+/** How the values of a row are chosen. */
+export const trialKinds = ['ordinary', 'missing', 'zeros', 'huge', 'mixed'] as const
+export type TrialKind = (typeof trialKinds)[number]
+
+/** Noon in Korea on a day in June. */
+const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
+const dayMs = 86_400_000
+/** 0001-01-01: the first date that a client can send. */
+const yearOneMs = -62_135_596_800_000
+
+/** The kinds of columns: what may stand in them. */
+type ColumnKind = 'counter' | 'count' | 'time' | 'past' | 'measure' | 'flag' | 'source' | 'galleryType'
+
+export interface TrialOptions {
+  readonly textDim: number | null
+  readonly imageDim: number | null
+  readonly seed: number
+}
+
+/** Inputs of one row a kind, in that order. Row r is slot r and reading r. */
+export function trialInputs(kinds: readonly TrialKind[], options: TrialOptions): ModelInputs {
+  const count = kinds.length
+  const random = randomNumbers(options.seed)
+  const column = <T extends Float64Array | Uint32Array | Uint8Array>(values: T, kind: ColumnKind): T => {
+    kinds.forEach((row, index) => (values[index] = valueOf(kind, row, random)))
+    return values
+  }
+  const counters = <Name extends string>(names: readonly Name[]): Record<Name, Float64Array> =>
+    record(names, () => column(new Float64Array(count), 'counter'))
+  const rows = Uint32Array.from({ length: count }, (_, row) => row)
+  return {
+    cycleAtMs,
+    count,
+    slots: rows,
+    readings: rows.slice(),
+    posts: postColumns(count, column),
+    engagement: {
+      count,
+      gallery: new Uint32Array(count),
+      postNo: Float64Array.from(rows),
+      status: new Uint8Array(count).fill(statusOk),
+      observedAtMs: column(new Float64Array(count), 'past'),
+      observedAtFraction: new Float64Array(count),
+      ...counters(counterNames),
+    },
+    previous: {
+      observedAtMs: column(new Float64Array(count), 'time'),
+      observedAtFraction: new Float64Array(count),
+      ...counters(counterNames),
+    },
+    snapshot: {
+      snapshotAtMs: column(new Float64Array(count), 'time'),
+      snapshotAtFraction: new Float64Array(count),
+      ...counters(snapshotNames),
+    },
+    imagesStored: column(new Uint32Array(count), 'measure'),
+    imagesEncoded: column(new Uint32Array(count), 'measure'),
+    textEncoded: column(new Uint8Array(count), 'flag'),
+    text: options.textDim === null ? null : embeddings(kinds, options.textDim, random),
+    image: options.imageDim === null ? null : embeddings(kinds, options.imageDim, random),
+  }
+}
+
+/** `count` rows, most of them ordinary, every eighth of another kind. */
+export function manyKinds(count: number): TrialKind[] {
+  return Array.from({ length: count }, (_, row) =>
+    row % 8 === 7 ? (trialKinds[Math.floor(row / 8) % trialKinds.length] as TrialKind) : 'ordinary',
+  )
+}
+
+/** The same rows in another order: row r is row `order[r]` of `inputs`. Fewer rows are a part of them. */
+export function reordered(inputs: ModelInputs, order: readonly number[]): ModelInputs {
+  return {
+    ...inputs,
+    count: order.length,
+    slots: Uint32Array.from(order, (row) => inputs.slots[row] as number),
+    readings: Uint32Array.from(order, (row) => inputs.readings[row] as number),
+  }
+}
+
+/** 0 to `count` - 1 in an order that depends on the seed alone. */
+export function shuffled(count: number, seed: number): number[] {
+  const random = randomNumbers(seed)
+  const order = Array.from({ length: count }, (_, index) => index)
+  for (let last = count - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1))
+    ;[order[last], order[other]] = [order[other] as number, order[last] as number]
+  }
+  return order
+}
+
+function postColumns(
+  count: number,
+  column: <T extends Float64Array | Uint32Array | Uint8Array>(values: T, kind: ColumnKind) => T,
+): PostColumns {
+  const measures = (): TextColumns =>
+    record(textMeasureNames, () => column(new Uint32Array(count), 'measure'))
+  return {
+    createdAtMs: column(new Float64Array(count), 'past'),
+    createdAtFraction: new Float64Array(count),
+    extractedAtMs: column(new Float64Array(count), 'past'),
+    extractedAtFraction: new Float64Array(count),
+    source: column(new Uint8Array(count), 'source'),
+    manualFlag: column(new Uint8Array(count), 'flag'),
+    imagesInPost: column(new Float64Array(count), 'count'),
+    imagesExpected: column(new Float64Array(count), 'counter'),
+    imagePositionsFingerprint: new Uint32Array(count),
+    galleryType: column(new Uint8Array(count), 'galleryType'),
+    categoryId: column(new Float64Array(count), 'counter'),
+    bodyPresent: column(new Uint8Array(count), 'flag'),
+    title: measures(),
+    body: measures(),
+  }
+}
+
+function valueOf(kind: ColumnKind, row: TrialKind, random: () => number): number {
+  switch (row) {
+    case 'ordinary':
+      return ordinaryValue(kind, random)
+    case 'missing':
+      return missingValue(kind)
+    case 'zeros':
+      return kind === 'past' || kind === 'time' ? cycleAtMs : 0
+    case 'huge':
+      return hugeValue(kind)
+    case 'mixed': {
+      const other = trialKinds[Math.floor(random() * (trialKinds.length - 1))] as TrialKind
+      return valueOf(kind, other, random)
+    }
+  }
+}
+
+function ordinaryValue(kind: ColumnKind, random: () => number): number {
+  switch (kind) {
+    case 'counter':
+      return random() < 0.05 ? NaN : Math.floor(Math.exp(9 * random()))
+    case 'count':
+      return Math.floor(4 * random())
+    case 'time':
+      return random() < 0.1 ? NaN : cycleAtMs - Math.floor(random() * 600_000)
+    case 'past':
+      return cycleAtMs - Math.floor(random() ** 2 * dayMs)
+    case 'measure':
+      return Math.floor(40 * random())
+    case 'flag':
+      return random() < 0.5 ? 0 : 1
+    case 'source':
+      return Math.floor(random() * sourceCodes.length)
+    case 'galleryType':
+      return Math.floor(random() * galleryTypeCodes.length)
+  }
+}
+
+function missingValue(kind: ColumnKind): number {
+  switch (kind) {
+    case 'counter':
+    case 'time':
+      return NaN
+    case 'past':
+      return cycleAtMs
+    case 'galleryType':
+      return absentCode
+    default:
+      return 0
+  }
+}
+
+function hugeValue(kind: ColumnKind): number {
+  switch (kind) {
+    case 'counter':
+    case 'count':
+      return Number.MAX_SAFE_INTEGER
+    case 'time':
+    case 'past':
+      return yearOneMs
+    case 'measure':
+      return 2 ** 32 - 1
+    case 'source':
+      return sourceCodes.length - 1
+    case 'galleryType':
+      return galleryTypeCodes.length - 1
+    case 'flag':
+      return 1
+  }
+}
+
+/** Vectors of length 1 for ordinary posts and huge ones, none where things are missing, zeros for zeros. */
+function embeddings(kinds: readonly TrialKind[], dim: number, random: () => number): EmbeddingColumn {
+  const row = Int32Array.from(kinds, (kind, slot) => (kind === 'missing' ? -1 : slot))
+  const vectors = new Float32Array(kinds.length * dim)
+  kinds.forEach((kind, slot) => {
+    if (kind === 'missing' || kind === 'zeros') return
+    const vector = vectors.subarray(slot * dim, (slot + 1) * dim)
+    for (let i = 0; i < dim; i++) vector[i] = 2 * random() - 1
+    const length = Math.hypot(...vector)
+    for (let i = 0; i < dim; i++) vector[i] = (vector[i] as number) / length
+  })
+  return { dim, vectors, row }
+}
+
+/** mulberry32: uniform in 0 to 1, the same on every machine. */
+function randomNumbers(start: number): () => number {
+  let state = start | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+function record<Name extends string, T>(names: readonly Name[], make: (name: Name) => T): Record<Name, T> {
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Name, T>
+}

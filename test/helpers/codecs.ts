@@ -1,0 +1,11 @@
+/**
+ * The codecs that there are, for suites that hold for all of them: the reference alone where the addon is not built.
+ */
+import { loadCodec, referenceCodec, type Codec } from '../../src/codec/index.js'
+
+const { codec } = loadCodec('auto')
+
+export const nativeCodecOrNull: Codec | null = codec.name === 'native' ? codec : null
+
+export const codecs: readonly Codec[] =
+  nativeCodecOrNull === null ? [referenceCodec] : [referenceCodec, nativeCodecOrNull]

@@ -1,0 +1,52 @@
+/**
+ * Certificates signed by themselves, made by openssl where it is installed.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, type ConnectionOptions } from 'node:tls'
+
+export const opensslMissing = spawnSync('openssl', ['version']).error !== undefined
+
+export interface TlsFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+/** A certificate for 127.0.0.1 in the name of `name`, and its key. */
+export function makeTlsFiles(directory: string, name: string): TlsFiles {
+  const files = { cert: join(directory, `${name}-cert.pem`), key: join(directory, `${name}-key.pem`) }
+  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1']
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', files.key, '-out', files.cert, ...subject],
+    { stdio: 'ignore' },
+  )
+  return files
+}
+
+export interface Handshake {
+  /** The name in the server's certificate. */
+  readonly name: string
+  readonly protocol: string | null
+  readonly cipher: string
+}
+
+/** A handshake with the server on a port of this machine, and its end. Rejects when there is none. */
+export function shakeHands(port: number, options: ConnectionOptions = {}): Promise<Handshake> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options })
+    socket.on('error', reject)
+    socket.on('secureConnect', () => {
+      const { CN } = socket.getPeerCertificate().subject
+      const name = typeof CN === 'string' ? CN : ''
+      resolve({ name, protocol: socket.getProtocol(), cipher: socket.getCipher().name })
+      socket.destroy()
+    })
+  })
+}
+
+/** What a client needs to trust the certificate. */
+export function authority({ cert }: TlsFiles): Buffer {
+  return readFileSync(cert)
+}
