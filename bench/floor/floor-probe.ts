@@ -150,7 +150,7 @@ async function openActiveModel(): Promise<{
   const modelsDir = join(projectDir, 'models')
   const modelDir = join(modelsDir, readFileSync(join(modelsDir, 'ACTIVE'), 'utf8').trim())
   const manifest = JSON.parse(readFileSync(join(modelDir, 'manifest.json'), 'utf8')) as {
-    head: { file: string; input: string }
+    head: { file: string; inputs: { features: string } }
     features: string[]
   }
   const session = await ort.InferenceSession.create(join(modelDir, manifest.head.file), {
@@ -161,5 +161,5 @@ async function openActiveModel(): Promise<{
     graphOptimizationLevel: 'all',
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   })
-  return { session, input: { name: manifest.head.input, featureCount: manifest.features.length } }
+  return { session, input: { name: manifest.head.inputs.features, featureCount: manifest.features.length } }
 }

@@ -1,7 +1,15 @@
 /**
  * Keys of clients: files with their modes, in directories of their own.
  */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
@@ -17,7 +25,9 @@ beforeEach(() => {
 })
 
 test('a kept key lies in a file and a directory that only their owner can open', () => {
-  const { key, file, made, warnings } = ensureKeptKey(dataDir)
+  const { keys, file, made, warnings } = ensureKeptKey(dataDir)
+  const [key] = keys
+  expect(keys).toHaveLength(1)
   expect(made).toBe(true)
   expect(warnings).toEqual([])
   expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/)
@@ -28,15 +38,15 @@ test('a kept key lies in a file and a directory that only their owner can open',
 })
 
 test('the second start uses the key of the first', () => {
-  const { key } = ensureKeptKey(dataDir)
-  expect(ensureKeptKey(dataDir)).toMatchObject({ key, made: false })
+  const { keys } = ensureKeptKey(dataDir)
+  expect(ensureKeptKey(dataDir)).toMatchObject({ keys, made: false })
 })
 
 test('a kept key that others can read earns a warning and is used', () => {
-  const { key, file } = ensureKeptKey(dataDir)
+  const { keys, file } = ensureKeptKey(dataDir)
   chmodSync(file, 0o640)
   expect(ensureKeptKey(dataDir)).toMatchObject({
-    key,
+    keys,
     warnings: [expect.stringContaining(`chmod 600 ${file}`)],
   })
 })
@@ -44,12 +54,17 @@ test('a kept key that others can read earns a warning and is used', () => {
 test.each([
   ['', 'holds no API key'],
   ['short\n', 'breaks the rule'],
-  ['key-number-1\nkey-number-2\n', 'must hold exactly one API key'],
 ])('a kept key file with %j stops the start instead of getting another key', (content, message) => {
   ensureKeptKey(dataDir)
   writeFileSync(keptKeyFile(dataDir), content)
   expect(() => ensureKeptKey(dataDir)).toThrow(message)
   expect(readFileSync(keptKeyFile(dataDir), 'utf8')).toBe(content)
+})
+
+test('a key that is added to the kept one is good beside it', () => {
+  const { keys, file } = ensureKeptKey(dataDir)
+  appendFileSync(file, 'key-number-2\n')
+  expect(ensureKeptKey(dataDir).keys).toEqual([...keys, 'key-number-2'])
 })
 
 test('a data directory that cannot be made is told in one line', () => {

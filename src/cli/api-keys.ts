@@ -12,31 +12,31 @@ const keyBytes = 32
 const ownerOnly = 0o600
 const fingerprintChars = 12
 
-export interface KeptKey {
-  readonly key: string
+export interface KeptKeys {
+  /** At least one. */
+  readonly keys: readonly string[]
   readonly file: string
   readonly made: boolean
   readonly warnings: readonly string[]
 }
 
-/** The file in which a service without configured keys keeps the one it made. */
+/** The file in which a service without configured keys keeps the one it made, and others that are added by hand. */
 export function keptKeyFile(dataDir: string): string {
   return join(dataDir, 'api-key')
 }
 
 /**
- * The key that a service without configured keys uses: made at the first start, the same ever after.
- * Fails where a file is there that cannot be read or holds no key: a second key would lock the clients out.
+ * The keys that a service without configured keys uses: one is made at the first start. Fails where a file is there that
+ * cannot be read or holds no key: another key would lock the clients out.
  */
-export function ensureKeptKey(dataDir: string): KeptKey {
+export function ensureKeptKey(dataDir: string): KeptKeys {
   const file = keptKeyFile(dataDir)
   const made = makeKeyFile(dataDir, file)
-  const [key, ...others] = readKeysFile(file)
-  if (key === undefined || others.length > 0) throw new UsageError(`${file} must hold exactly one API key`)
+  const keys = readKeysFile(file)
   const warnings = isOpenTo(file, 0o077)
     ? [`${file} can be read by others than its owner; run: chmod 600 ${file}`]
     : []
-  return { key, file, made, warnings }
+  return { keys, file, made, warnings }
 }
 
 /**

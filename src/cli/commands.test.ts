@@ -2,17 +2,7 @@
  * The commands as real processes: exit codes, what is printed where, signals. Runs what `npm run build` made.
  */
 import { spawn, spawnSync, type ChildProcess, type SpawnSyncReturns } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -106,7 +96,6 @@ describe('wrong usage', () => {
       2,
       ' cannot be made: /dev/null is not a directory\n',
     ],
-    [['models', 'verify', 'none'], 1, 'understudy: '],
   ])('%j ends with %i and says why on stderr', (args, code, message) => {
     const { status, stdout, stderr } = call(args)
     expect(stderr).toContain(message)
@@ -277,49 +266,6 @@ test('rehearse ends with 1 at the first answer that breaks the contract, and say
     /^understudy: the service broke the contract: .*health.*: expected .*\n$/,
   )
   server.close()
-})
-
-describe('models', () => {
-  const modelsDir = join(root, 'models')
-  cpSync(join(packageDirectory, 'models', 'transport-test-1'), join(modelsDir, 'transport-test-1'), {
-    recursive: true,
-  })
-
-  test('activate verifies a package, then names it in ACTIVE; list marks it', () => {
-    const { status, stdout } = call(['models', 'activate', 'transport-test-1', '--models-dir', modelsDir])
-    expect(stdout).toContain('transport-test-1 is sound: transport-test, ')
-    expect(status).toBe(0)
-    expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('transport-test-1\n')
-    expect(call(['models', '--models-dir', modelsDir]).stdout).toMatch(
-      /\n\* {2}transport-test-1 {2}transport-test/,
-    )
-  })
-
-  test('a package whose file was changed is neither verified nor activated', () => {
-    const broken = join(modelsDir, 'transport-test-2')
-    cpSync(join(modelsDir, 'transport-test-1'), broken, { recursive: true })
-    const manifest = readFileSync(join(broken, 'manifest.json'), 'utf8')
-    writeFileSync(join(broken, 'manifest.json'), manifest.replaceAll('transport-test-1', 'transport-test-2'))
-    writeFileSync(join(broken, 'head.onnx'), 'something else')
-    for (const verb of ['verify', 'activate']) {
-      const { status, stderr } = call(['models', verb, 'transport-test-2', '--models-dir', modelsDir])
-      expect(stderr).toContain('SHA-256')
-      expect(status).toBe(1)
-    }
-    expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('transport-test-1\n')
-    const { stdout, stderr } = call(['models', 'list', '--models-dir', modelsDir])
-    expect(stdout).toMatch(/\n {3}transport-test-2 {2}not sound\n/)
-    expect(stdout).toMatch(/\n\ntransport-test-2 is not sound: .*head\.onnx has SHA-256 /)
-    expect(
-      Math.max(
-        ...stdout
-          .split('\n')
-          .slice(0, 4)
-          .map((line) => line.length),
-      ),
-    ).toBeLessThan(100)
-    expect(stderr).toContain('models verify <version>` runs the graph too')
-  })
 })
 
 test('the command works from another directory through a link, as npx makes one', () => {

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { makeDataDirectory, pathError } from './data-directory.js'
+import { dataDirectoryWarnings, makeDataDirectory, pathError } from './data-directory.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-directory-'))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -26,6 +26,21 @@ test('a directory that is there keeps its mode', () => {
   chmodSync(path, 0o750)
   makeDataDirectory(path)
   expect(statSync(path).mode & 0o777).toBe(0o750)
+})
+
+test('a directory that anyone can look into earns a warning with the command that mends it', () => {
+  const path = join(base, 'open')
+  mkdirSync(path)
+  for (const [mode, count] of [
+    [0o700, 0],
+    [0o750, 0],
+    [0o751, 1],
+    [0o755, 1],
+  ] as const) {
+    chmodSync(path, mode)
+    expect(dataDirectoryWarnings(path), mode.toString(8)).toHaveLength(count)
+  }
+  expect(dataDirectoryWarnings(path)[0]).toContain(`chmod o= ${path}`)
 })
 
 test('a file in its place or above it is told as wrong usage, with the origin of the path', () => {

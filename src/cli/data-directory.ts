@@ -30,6 +30,14 @@ export function makeDataDirectory(path: string, origin?: string): void {
   }
 }
 
+/** What of a data directory that is there should not stay as it is; one line each. */
+export function dataDirectoryWarnings(path: string): string[] {
+  // The group is left alone: an operator may let a backup in.
+  return (statSync(path).mode & 0o007) === 0
+    ? []
+    : [`${path} holds all data and keys, and anyone on this machine can look into it; run: chmod o= ${path}`]
+}
+
 /** A failure on a path: of the machine, or, as a `UsageError`, of the path itself. */
 export function pathError(what: string, cause: unknown): CommandError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''

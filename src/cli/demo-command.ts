@@ -53,7 +53,8 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   // By port, so that no demo takes away the data of another one that runs.
   const dataDir = join(context.directory, 'data', 'demo', String(port))
   rmSync(dataDir, { recursive: true, force: true })
-  const { key, file } = ensureKeptKey(dataDir)
+  const { keys, file } = ensureKeptKey(dataDir)
+  const [key = ''] = keys
   context.remark(`A server with fresh data in ${dataDir}, and a client that simulates its day:\n\n`)
   const server = startServer({ port, dataDir, keyFile: file }, context.env)
   const url = `http://${host}:${port}`

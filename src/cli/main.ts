@@ -7,7 +7,7 @@ import { processContext, type CommandContext } from './context.js'
 import { addDemoCommand } from './demo-command.js'
 import { exitCode, reportFailure } from './failure.js'
 import { packageVersion } from './package-info.js'
-import { addModelsCommand } from './models-command.js'
+import { addModelsCommand } from './models/index.js'
 import { addRehearseCommand } from './rehearse-command.js'
 import { addServeCommand } from './serve-command.js'
 

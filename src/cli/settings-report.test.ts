@@ -40,7 +40,8 @@ test('a report on a terminal stays within its width and cuts nothing', () => {
   const lines = settingsAsText(report, 80).split('\n')
   for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(80)
   const weights = JSON.stringify(report['initialWeights']?.value)
-  expect(lines.map((line) => line.slice(23).split('  ')[0]).join('')).toContain(weights)
+  const namesWidth = Math.max(...Object.keys(report).map((name) => name.length)) + 2
+  expect(lines.map((line) => line.slice(namesWidth).split('  ')[0]).join('')).toContain(weights)
 })
 
 test('the tables of README.md are the generated ones', () => {

@@ -117,6 +117,38 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallback: () => 4,
     description: 'Cycles that wait for their turn; one more is answered 503.',
   },
+  connectionsMax: {
+    word: 'connections-max',
+    kind: integer(16, 1_000_000),
+    fallback: () => 2048,
+    description: 'Connections open at a time; one more is closed at once.',
+  },
+  connectionsPerAddressMax: {
+    word: 'connections-per-address-max',
+    kind: integer(1, 1_000_000),
+    fallback: () => 256,
+    description:
+      'Connections of one address, of IPv6 a /64, that may be open; on Linux only, and not for connections from this machine, where a proxy has its place.',
+  },
+  trustedProxyCount: {
+    word: 'trusted-proxy-count',
+    kind: integer(0, 16),
+    fallback: () => 0,
+    description:
+      'Reverse proxies in front whose entries in `X-Forwarded-For` are believed, to tell who guesses keys; 0: the header is ignored.',
+  },
+  wrongKeysPerMinuteMax: {
+    word: 'wrong-keys-per-minute-max',
+    kind: integer(1, 1_000_000),
+    fallback: () => 60,
+    description: 'Wrong keys of one client, of IPv6 a /64, in a minute that are answered at once.',
+  },
+  wrongKeyDelayMs: {
+    word: 'wrong-key-delay-ms',
+    kind: integer(0, 60_000),
+    fallback: () => 2000,
+    description: 'What later wrong keys wait for their 401; a right key never waits.',
+  },
   bodyReadMsMax: {
     word: 'body-read-ms-max',
     kind: integer(100, 3_600_000),
@@ -147,6 +179,18 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     kind: integer(100, 600_000),
     fallback: () => 30_000,
     description: 'Time for one run of the model.',
+  },
+  modelProcessBytesMax: {
+    word: 'model-process-bytes-max',
+    kind: integer(256 * mebibyte, 1024 * 1024 * mebibyte),
+    fallback: () => 4096 * mebibyte,
+    description: 'Resident memory of one process of a model; past it the process is replaced. Linux only.',
+  },
+  textEncodeMsMax: {
+    word: 'text-encode-ms-max',
+    kind: integer(1, 600_000),
+    fallback: () => 2000,
+    description: 'Time for encoding the texts that enter with one cycle; past it they are scored without.',
   },
   bodiesBytesMax: {
     word: 'bodies-bytes-max',

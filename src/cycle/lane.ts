@@ -1,15 +1,15 @@
 /**
- * The lane: one piece of work at a time, in order. Whatever changes the pool or the weights goes through it. Cycles and
- * weights have places of their own, so that neither can keep the other out.
+ * The lane: one piece of work at a time, in order. Whatever changes the pool, the weights or the model that
+ * scores goes through it. Each kind has places of its own, so that none can keep another out.
  */
 
-export type WorkKind = 'cycle' | 'weights'
+export type WorkKind = 'cycle' | 'weights' | 'model'
 
 export class Lane {
   readonly #waitingMax: Readonly<Record<WorkKind, number>>
   #tail: Promise<unknown> = Promise.resolve()
   /** Under way and waiting. */
-  readonly #count: Record<WorkKind, number> = { cycle: 0, weights: 0 }
+  readonly #count: Record<WorkKind, number> = { cycle: 0, weights: 0, model: 0 }
 
   /** `waitingMax`: how many of each kind may wait behind one that is under way. */
   constructor(waitingMax: Readonly<Record<WorkKind, number>>) {

@@ -15,7 +15,14 @@ import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
-import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
+import {
+  createMemoryContents,
+  createMemoryStore,
+  StoreError,
+  type CycleBeginning,
+  type CycleDraft,
+  type MemoryContents,
+} from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
 
@@ -38,6 +45,7 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
     clock: () => nowMs,
     clockSkewMs: 2000,
     cyclesWaitingMax: 4,
+    textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: silent,
     ...over,
@@ -124,6 +132,15 @@ describe('a cycle', () => {
         { gall_id: 'x', post_no: 9, status: 'not_scored', score: null, reason: 'unknown_post' },
       ],
     })
+  })
+
+  test('that a transport test scored says so, and one that a trained model scored does not', async () => {
+    const lines = (response: unknown): string[] => (response as { warnings: string[] }).warnings
+    expect(lines(await answer(cycleBody(1)))).toEqual([])
+    model.kind = 'transport-test'
+    expect(lines(await answer(cycleBody(2)))).toEqual([
+      'transport test: fake-1 is no trained model, its scores mean nothing',
+    ])
   })
 
   test('of the same gallery known and unknown names each post rightly', async () => {
@@ -254,10 +271,15 @@ test('a write that fails late has its say: the pool is read again, and the call 
   const { store } = parts()
   const late = new Proxy(store, {
     get(target, name) {
-      if (name === 'appendCycle') {
-        return async (record: Parameters<typeof store.appendCycle>[0]) => {
-          await target.appendCycle(record)
-          throw new StoreError('failed', 'the answer of the disk was lost')
+      if (name === 'draftCycle') {
+        return (beginning: CycleBeginning): CycleDraft => {
+          const draft = target.draftCycle(beginning)
+          return {
+            append: async (response) => {
+              await draft.append(response)
+              throw new StoreError('failed', 'the answer of the disk was lost')
+            },
+          }
         }
       }
       const member: unknown = Reflect.get(target, name, target)

@@ -14,14 +14,30 @@ import {
   type ResultColumns,
 } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
-import { scoreRows, weightsInForce, type CyclePlan, type Pool, type WeightsSetting } from '../pool/index.js'
-import { StoreError, type Store, type StoredCycle } from '../store/index.js'
+import {
+  scoreRows,
+  weightsInForce,
+  type CyclePlan,
+  type Pool,
+  type PoolState,
+  type WeightsSetting,
+} from '../pool/index.js'
+import {
+  StoreError,
+  type CycleDraft,
+  type ImageKey,
+  type Store,
+  type StoredCycle,
+  type StoredRequest,
+} from '../store/index.js'
+import { EmbeddingDesk, kindWarnings, readingWarnings } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
 import { Lane } from './lane.js'
 import { checkMeaning } from './meaning.js'
 import { packRequest, unpackRequest, type RequestBody } from './request-body.js'
 import { loadPool, saveCycle } from './saved-state.js'
 import { Turns } from './turns.js'
+import { Shadows } from './shadows.js'
 import type { StageClock } from './stage-clock.js'
 import { WeightsDesk, type InitialWeights } from './weights-desk.js'
 
@@ -33,9 +49,12 @@ export interface CycleServiceParts {
   readonly model: () => Model | null
   /** Milliseconds since 1970. */
   readonly clock: () => number
+  /** This and the next are asked for each cycle: they may change. */
   readonly clockSkewMs: number
   readonly cyclesWaitingMax: number
   readonly initialWeights: InitialWeights
+  /** For the texts of the posts that enter with one cycle. */
+  readonly textEncodeMsMax: number
   readonly log: {
     warn(fields: object, message: string): void
     error(fields: object, message: string): void
@@ -53,6 +72,8 @@ interface Leader {
 const followerCountMax = 1000
 /** Settings of weights that may wait; they take a millisecond each. */
 const weightsWaitingMax = 16
+/** Models that may wait to take over. */
+const modelsWaitingMax = 16
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
 
@@ -62,7 +83,13 @@ export class CycleService {
   readonly #leaders = new Map<string, Leader>()
   readonly images: ImageCounts
   readonly weights: WeightsDesk
+  readonly shadows: Shadows
+  readonly #embeddings: EmbeddingDesk
   #pool: Pool
+  /** Plans that were begun: columns of a plan can be read until the second one after it. */
+  #planCount = 0
+  #isCompleting = false
+  #submittedCount = 0
   readonly #decodes = new Turns(decodesWaitingMax)
   #closing = false
 
@@ -72,11 +99,19 @@ export class CycleService {
     this.#lane = lane
     this.weights = weights
     this.images = new ImageCounts(parts.store)
+    this.#embeddings = new EmbeddingDesk(parts)
+    this.shadows = new Shadows({ ...parts, embeddings: this.#embeddings })
   }
 
   /** The service in the state that its store holds. */
   static async open(parts: CycleServiceParts): Promise<CycleService> {
-    const lane = new Lane({ cycle: parts.cyclesWaitingMax, weights: weightsWaitingMax })
+    const lane = new Lane({
+      get cycle() {
+        return parts.cyclesWaitingMax
+      },
+      weights: weightsWaitingMax,
+      model: modelsWaitingMax,
+    })
     const weights = await WeightsDesk.open(parts.store, parts.initialWeights, parts.clock(), parts.log)
     const service = new CycleService(parts, loadPool(parts.store), weights, lane)
     service.images.load().catch((error: unknown) => {
@@ -90,6 +125,11 @@ export class CycleService {
     return this.#parts.store.healthy && !this.#closing
   }
 
+  /** Bodies so far, good or bad. */
+  get submittedCount(): number {
+    return this.#submittedCount
+  }
+
   get pendingCount(): number {
     return this.#pool.state.count
   }
@@ -100,23 +140,80 @@ export class CycleService {
    * still be compressing it is the request of a cycle that failed, and is thrown away.
    */
   async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
+    this.#submittedCount++
     if (this.#decodes.full) throw busy('too many cycles arrive at once')
     await this.#decodes.next()
+    // Before it is known whether the cycle is good or new: most are, and the other threads have nothing else to do now.
+    const packing = packRequest(body)
+    packing.catch(() => undefined) // Awaited when the cycle is stored; until then a failure is not unhandled.
     const cycle = this.#parts.codec.decodeCycle(body.json)
     stages.lap('decode')
+    const held = { cycle, packing, readers: 1 }
     try {
-      return await this.#answer(cycle, body, receivedAtMs, stages)
+      return await this.#answer(held, body, receivedAtMs, stages)
     } finally {
-      cycle.release?.()
+      letGo(held)
     }
   }
 
+  /** An image is durable now. */
+  imageStored(key: ImageKey): void {
+    this.images.add(key)
+    this.#embeddings.imageStored(key)
+  }
+
+  /**
+   * Gives `model` the vectors of the pending posts, and calls `takeOver` between two cycles. Rejects with what fails;
+   * then nothing has changed.
+   */
+  async adopt(model: Model, before: Model | null, takeOver: () => void): Promise<void> {
+    const ended = (): boolean => this.#closing
+    const state = (): PoolState => this.#pool.state
+    this.#embeddings.enter(model)
+    try {
+      await this.#embeddings.complete(model, state, ended)
+      await this.#lane.run('model', async () => {
+        // Of the posts that have entered meanwhile.
+        await this.#embeddings.completeTexts(model, state, ended)
+        takeOver()
+      })
+    } catch (error) {
+      this.#embeddings.leave(model)
+      throw error
+    }
+    if (before !== null) this.#embeddings.leave(before)
+  }
+
+  /** From now on `model` scores every cycle too, after its answer. */
+  async addShadow(model: Model): Promise<void> {
+    this.#embeddings.enter(model)
+    try {
+      await this.#embeddings.complete(
+        model,
+        () => this.#pool.state,
+        () => this.#closing,
+      )
+    } catch (error) {
+      this.#embeddings.leave(model)
+      throw error
+    }
+    this.shadows.add(model)
+  }
+
+  /** Resolves when the model is used no more. */
+  async removeShadow(model: Model): Promise<void> {
+    this.shadows.remove(model.version)
+    await this.shadows.idle()
+    this.#embeddings.leave(model)
+  }
+
   async #answer(
-    cycle: DecodedCycle,
+    held: HeldCycle,
     body: RequestBody,
     receivedAtMs: number,
     stages: StageClock,
   ): Promise<Uint8Array> {
+    const { cycle } = held
     const problems = checkMeaning(cycle, { nowMs: receivedAtMs, skewMs: this.#parts.clockSkewMs })
     if (problems !== null)
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
@@ -124,7 +221,7 @@ export class CycleService {
     if (stored !== undefined) return this.#replay(stored, body.json)
     const leader = this.#leaders.get(cycle.cycleId)
     return leader === undefined
-      ? this.#lead(cycle, body, receivedAtMs, stages)
+      ? this.#lead(held, body, receivedAtMs, stages)
       : this.#follow(leader, cycle.cycleId, body.json)
   }
 
@@ -176,87 +273,140 @@ export class CycleService {
     return response
   }
 
-  #lead(
-    cycle: CycleColumns,
-    body: RequestBody,
-    receivedAtMs: number,
-    stages: StageClock,
-  ): Promise<Uint8Array> {
+  #lead(held: HeldCycle, body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
+    const { cycleId } = held.cycle
     if (this.#closing) throw closing()
     if (this.#parts.model() === null) throw new ServiceError('unavailable', 'no model is loaded')
     if (this.#lane.isFull('cycle')) throw busy('too many cycles are queued')
     const response = this.#guarded(() =>
-      this.#lane.run('cycle', () => this.#process(cycle, body, receivedAtMs, stages)),
+      this.#lane.run('cycle', () => this.#process(held, body, receivedAtMs, stages)),
     )
-    this.#leaders.set(cycle.cycleId, { body: body.json, response, followerCount: 0 })
-    const end = (): void => void this.#leaders.delete(cycle.cycleId)
+    this.#leaders.set(cycleId, { body: body.json, response, followerCount: 0 })
+    const end = (): void => void this.#leaders.delete(cycleId)
     response.then(end, end)
     return response
   }
 
   async #process(
-    cycle: CycleColumns,
+    held: HeldCycle,
     body: RequestBody,
     receivedAtMs: number,
     stages: StageClock,
   ): Promise<Uint8Array> {
     if (this.#closing) throw closing()
     const { codec, store, clock } = this.#parts
+    const { cycle, packing } = held
     const model = this.#parts.model()
     if (model === null) throw new ServiceError('unavailable', 'no model is loaded')
 
     stages.lap('wait')
-    const packing = packRequest(body)
-    packing.catch(() => undefined) // Awaited below; until then a failure must not count as unhandled.
     const plan = this.#pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1)
+    this.#planCount++
     const weights = weightsInForce(this.weights.history, cycle.cycleAt.ms)
     stages.lap('plan')
-    const predicting = this.#predict(model, plan, stages)
+    const entering =
+      model.text === null
+        ? null
+        : await this.#embeddings.encode(model, plan, recordsOf(body.json, cycle, plan))
+    const imagesStored = this.images.column(plan.next.galleries, plan.next.gallery, plan.next.postNo)
+    const reading = this.#embeddings.inputs(model, plan.next, imagesStored, entering)
+    const predicting =
+      plan.scoring.count === 0
+        ? Promise.resolve(noHeads)
+        : model.predict({ ...plan.scoring, ...reading, imagesStored }, () => stages.lap('features'))
     predicting.catch(() => undefined)
-    // Packing the columns for the disk fits into the time in which another thread runs the model.
-    const saved = saveCycle(cycle, plan)
-    const heads = await predicting
+    // Packing for the disk fits into the time in which another thread runs the model.
+    const receivedAt = formatInstant(receivedAtMs)
+    const draft = store.draftCycle({
+      cycleId: cycle.cycleId,
+      cycleAtMs: cycle.cycleAt.ms,
+      receivedAt,
+      modelVersion: model.version,
+      weightsVersion: weights.version,
+      request: packing,
+      ...saveCycle(cycle, plan),
+      texts: this.#embeddings.records(model, entering),
+    })
+    const heads = await predicting.catch((error: unknown) => {
+      this.#embeddings.forget(model, entering)
+      throw error
+    })
     stages.lap('infer')
     const response = codec.encodeResponse({
       cycleId: cycle.cycleId,
       cycleTime: cycle.cycleTime,
-      receivedAt: formatInstant(receivedAtMs),
+      receivedAt,
       scoredAt: formatInstant(clock()),
       modelVersion: model.version,
       weightsVersion: weights.version,
       counts: countsOf(cycle, plan),
       missingFeatureShare: plan.missingFeatureShare,
-      warnings: plan.warnings,
+      warnings: [...kindWarnings(model), ...plan.warnings, ...readingWarnings(model, plan, reading)],
       results: resultsOf(cycle, plan, heads, weights),
     })
-    const request = await packing
+    await packing
     stages.lap('encode')
-    const labels = {
-      cycleId: cycle.cycleId,
-      cycleAtMs: cycle.cycleAt.ms,
-      receivedAt: formatInstant(receivedAtMs),
-      modelVersion: model.version,
-      weightsVersion: weights.version,
-    }
-    await this.#commit({ ...labels, request, response, ...saved }, plan)
+    await this.#commit(cycle.cycleId, draft, response, plan, () => this.#embeddings.forget(model, entering))
     stages.lap('commit')
+    this.#afterwards(model, held, plan, imagesStored, body.json)
     return response
   }
 
-  async #predict(model: Model, plan: CyclePlan, stages: StageClock): Promise<HeadColumns> {
-    const { scoring, next } = plan
-    if (scoring.count === 0) return noHeads
-    const imagesStored = this.images.column(next.galleries, next.gallery, next.postNo)
-    return model.predict({ ...scoring, imagesStored }, () => stages.lap('features'))
+  /** What is done when the answer is on its way: texts that were not ready, and the shadows. */
+  #afterwards(
+    model: Model,
+    held: HeldCycle,
+    plan: CyclePlan,
+    imagesStored: Uint32Array,
+    json: Uint8Array,
+  ): void {
+    if (model.text !== null) {
+      this.#embeddings.stored(plan.next)
+      this.#completeTexts(model)
+    }
+    if (this.shadows.count === 0) return
+    held.readers++
+    const { cycle } = held
+    // The body's memory is used again as soon as the answer is out.
+    const records = this.shadows.readTexts
+      ? recordsOf(json, cycle, plan).map((record) => Uint8Array.from(record))
+      : []
+    const planCount = this.#planCount
+    const readable = (): boolean => this.#planCount <= planCount + 1
+    setImmediate(() => {
+      void this.shadows.score({ cycle, plan, imagesStored, records, readable }).finally(() => letGo(held))
+    })
   }
 
-  async #commit(record: Parameters<Store['appendCycle']>[0], plan: CyclePlan): Promise<void> {
-    const { store } = this.#parts
+  /** In the background: what a cycle's time did not suffice for. */
+  #completeTexts(model: Model): void {
+    if (this.#isCompleting) return
+    this.#isCompleting = true
+    void this.#embeddings
+      .completeTexts(
+        model,
+        () => this.#pool.state,
+        () => this.#closing || this.#parts.model() !== model,
+      )
+      .catch((error: unknown) => {
+        this.#parts.log.error({ err: error }, 'texts could not be encoded; the next cycle tries again')
+      })
+      .finally(() => (this.#isCompleting = false))
+  }
+
+  async #commit(
+    cycleId: string,
+    draft: CycleDraft,
+    response: Uint8Array,
+    plan: CyclePlan,
+    undo: () => void,
+  ): Promise<void> {
     try {
-      const position = await store.appendCycle(record)
+      const position = await draft.append(response)
       if (position !== plan.position) throw new Error(`stored at ${position}, planned for ${plan.position}`)
     } catch (error) {
-      this.#resync(record.cycleId)
+      undo()
+      this.#resync(cycleId)
       if (!(error instanceof StoreError)) throw error
       throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
     }
@@ -280,6 +430,25 @@ export class CycleService {
       throw new ServiceError('unavailable', 'the model failed', { cause: error })
     }
   }
+}
+
+/** A decoded cycle. The memory of its columns goes back when the last of its readers is done. */
+interface HeldCycle {
+  readonly cycle: DecodedCycle
+  /** Its body as the store keeps it. */
+  readonly packing: Promise<StoredRequest>
+  readers: number
+}
+
+function letGo(held: HeldCycle): void {
+  if (--held.readers === 0) held.cycle.release?.()
+}
+
+/** Raw JSON of the posts that enter, in order: views of the body. */
+function recordsOf(json: Uint8Array, { candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array[] {
+  return Array.from(entries.enteredRows, (row) =>
+    json.subarray(candidates.rowStart[row], candidates.rowEnd[row]),
+  )
 }
 
 const noHeads: HeadColumns = { p_views: null, p_comments: null, p_up: null, downvote_share: null }

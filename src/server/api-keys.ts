@@ -5,13 +5,21 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 export class ApiKeys {
-  readonly #hashes: readonly Buffer[]
+  #hashes: readonly Buffer[]
 
   constructor(keys: readonly string[]) {
     this.#hashes = keys.map(hash)
   }
 
-  /** Whether `authorization` is one of the keys. Every key is looked at, whichever matches. */
+  /** From now on these keys are good, and no others. */
+  replace(keys: readonly string[]): void {
+    this.#hashes = keys.map(hash)
+  }
+
+  /**
+   * Whether `authorization` is one of the keys. Every key is looked at, whichever matches; and since hashes are
+   * compared, neither how long a key is nor how much of it was guessed shows in the time that this takes.
+   */
   accepts(authorization: string): boolean {
     const given = hash(authorization)
     let accepted = false

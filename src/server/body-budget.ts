@@ -7,11 +7,12 @@ import { ServiceError } from '../contract/index.js'
 const retryAfterS = 1
 
 export class BodyBudget {
-  readonly #bytesMax: number
+  /** May change at any time; what is held already stays. */
+  bytesMax: number
   #bytesHeld = 0
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
+    this.bytesMax = bytesMax
   }
 
   /** Of all requests. */
@@ -24,7 +25,7 @@ export class BodyBudget {
     let held = 0
     return {
       add: (bytes) => {
-        if (this.#bytesHeld + bytes > this.#bytesMax) return spent()
+        if (this.#bytesHeld + bytes > this.bytesMax) return spent()
         this.#bytesHeld += bytes
         held += bytes
         return null

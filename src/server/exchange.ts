@@ -38,6 +38,10 @@ export class Exchange {
     readonly contentLength: string
     readonly acceptEncoding: string
     readonly contentSha256: string | undefined
+    /** All of them, joined by commas; empty where there is none. */
+    readonly forwardedFor: string
+    /** Readers may differ about where the request ends: what follows it on the connection must not be served. */
+    readonly isEndUnclear: boolean
   }
   /** Whether the client asks for `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
   readonly wantsTiming: boolean
@@ -79,12 +83,17 @@ export class Exchange {
       contentEncoding: request.getHeader('content-encoding'),
       contentLength: request.getHeader('content-length'),
       acceptEncoding: request.getHeader('accept-encoding'),
-      contentSha256: headerOrNone(request, 'x-content-sha256'),
+      ...rarerHeaders(request),
     }
     response.onAborted(() => {
       this.#refuseBody?.(new ServiceError('bad_request', 'the client left'))
       this.#end()
     })
+  }
+
+  /** The other end of the connection: 4 or 16 bytes, or none when it is gone. */
+  get peer(): Uint8Array {
+    return this.#ended ? new Uint8Array() : new Uint8Array(this.#response.getRemoteAddress())
   }
 
   get ended(): boolean {
@@ -138,6 +147,11 @@ export class Exchange {
     })
   }
 
+  /** Reads nothing more of the connection until the answer is sent. */
+  hold(): void {
+    this.#pause()
+  }
+
   /** Gives up a body that is still arriving. */
   refuseBody(error: ServiceError): void {
     this.#refuseBody?.(error)
@@ -155,13 +169,17 @@ export class Exchange {
       // Said, not done: uWebSockets.js would drop what a slow reader has not taken. The listener closes what is left.
       if (close) this.#response.writeHeader('Connection', 'close')
       if (this.method === 'HEAD') {
+        if (this.headers.isEndUnclear) {
+          this.#response.close()
+          return
+        }
         // With arguments, endWithoutBody leaves the connection waiting for the body that it announces.
         this.#response.writeHeader('Content-Length', String(body.length))
         this.#response.endWithoutBody()
         this.#end()
       } else if (body.length <= wholeBodyBytesMax) {
         this.bytesSent = body.length
-        this.#response.end(body)
+        this.#response.end(body, this.headers.isEndUnclear)
         this.#end()
       } else this.#sendInPieces(body)
     })
@@ -227,13 +245,31 @@ export class Exchange {
   }
 }
 
-function headerOrNone(request: HttpRequest, name: string): string | undefined {
-  // uWebSockets.js gives '' for a header that is absent; an empty one is present and malformed.
-  let value: string | undefined
+interface RarerHeaders {
+  readonly contentSha256: string | undefined
+  readonly forwardedFor: string
+  readonly isEndUnclear: boolean
+}
+
+/** Headers for which `getHeader` does not do: it gives '' for one that is absent, and the first of several. */
+function rarerHeaders(request: HttpRequest): RarerHeaders {
+  // An empty one is present and malformed.
+  let contentSha256: string | undefined
+  const forwardedFor: string[] = []
+  const lengths: string[] = []
+  const codings: string[] = []
   request.forEach((key, text) => {
-    if (key === name) value = text
+    if (key === 'x-content-sha256') contentSha256 = text
+    else if (key === 'x-forwarded-for') forwardedFor.push(text)
+    else if (key === 'content-length') lengths.push(text)
+    else if (key === 'transfer-encoding') codings.push(text)
   })
-  return value
+  return {
+    contentSha256,
+    forwardedFor: forwardedFor.join(','),
+    // uWebSockets.js takes the first length, and any coding for chunked; whatever stands in front may not.
+    isEndUnclear: lengths.length > 1 || codings.length > 1 || !/^(chunked)?$/i.test(codings[0] ?? ''),
+  }
 }
 
 function tooLarge(bytesMax: number): ServiceError {

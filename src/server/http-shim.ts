@@ -1,6 +1,6 @@
 /**
- * Whether the shim of `native/` is in this process. Without it, requests that a client sends in advance cost it the
- * connection, and nobody would know why.
+ * Whether the shim of `native/` is in this process, and what it is told. Without it, requests that a client sends in
+ * advance cost it the connection, and nobody would know why.
  */
 import { readFileSync } from 'node:fs'
 
@@ -10,9 +10,14 @@ const library = 'one-request-at-a-time.so'
 export function shimMissing(): string | null {
   if (process.platform !== 'linux' || mappedFiles().includes(library)) return null
   return (
-    `pipelined HTTP requests are not served: dist/native/${library} is not preloaded. bin/understudy preloads it when ` +
+    `pipelined HTTP requests are not served, and connections of one address not counted: dist/native/${library} is not preloaded. bin/understudy preloads it when ` +
     'it is built (npm run build, with g++) and its path has neither spaces nor colons'
   )
+}
+
+/** Connections of one address that may be open. The shim looks at this variable whenever a connection comes. */
+export function limitPerAddress(count: number): void {
+  process.env.HTTP_SHIM_CONNECTIONS_PER_ADDRESS_MAX = String(count)
 }
 
 function mappedFiles(): string {

@@ -2,4 +2,5 @@
  * The HTTP server: sockets, authentication, routes, graceful end.
  */
 export type { LogLevel, Settings } from './settings.js'
+export type { ReloadRequest, SettingKey } from './reload.js'
 export { startServer, type RunningServer } from './server.js'

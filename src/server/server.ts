@@ -6,28 +6,41 @@ import { pino, type Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { loadCodec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
-import { CycleService } from '../cycle/index.js'
+import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageGate } from '../images/index.js'
 import { openLmdbStore, type Store } from '../store/index.js'
 import { encodeAnswer } from './answer-encoding.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyBudget } from './body-budget.js'
+import { clientOf } from './client-address.js'
+import { Connections } from './connections.js'
 import { Exchange, type Answer } from './exchange.js'
 import { listen, type HttpListener } from './http-listener.js'
-import { shimMissing } from './http-shim.js'
+import { limitPerAddress, shimMissing } from './http-shim.js'
 import { ImageDesk } from './image-desk.js'
-import { ModelSeat } from './model-seat.js'
+import { LogOutput } from './log-output.js'
+import { ModelDesk } from './model-desk.js'
+import { ModelLoader } from './model-loader.js'
 import { jsonHeaders, operations, type OperationParts } from './operations.js'
+import { reload, type ReloadRequest } from './reload.js'
 import { findRoute } from './routes.js'
 import type { Settings } from './settings.js'
 import { StageReport } from './stage-report.js'
+import { WrongKeys } from './wrong-keys.js'
 
 /** Of the time for the end: kept for the model and the store after the last answer. */
 const closingMsMax = 1000
+/** For the last lines of the log. */
+const logMsMax = 200
+const stdout = 1
 
 export interface RunningServer {
   readonly url: string
   readonly port: number
+  /** In force now. */
+  readonly settings: Settings
+  /** Reads settings again and takes over what may change without a restart; the log says what became of it. */
+  reload(request: ReloadRequest): void
   /** Ends gracefully: finishes what has begun, answers 503 to what has not, closes the store. */
   stop(): Promise<void>
   /** Resolves when the server has ended. */
@@ -36,34 +49,63 @@ export interface RunningServer {
 
 /** Opens the data directory, loads the model and the pool, and listens. Rejects with one clear error. */
 export async function startServer(settings: Settings): Promise<RunningServer> {
-  const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime })
+  const options = { level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }
+  const output = new LogOutput(stdout)
+  const log = pino(options, output)
   const store = await openLmdbStore({ dataDir: settings.dataDir })
   try {
-    return await startOn(store, settings, log)
+    return await startOn(store, settings, log, () => output.drain(logMsMax))
   } catch (error) {
     await store.close()
+    await output.drain(logMsMax)
     throw error
   }
 }
 
-async function startOn(store: Store, settings: Settings, log: Logger): Promise<RunningServer> {
+async function startOn(
+  store: Store,
+  settings: Settings,
+  log: Logger,
+  drainLog: () => Promise<void>,
+): Promise<RunningServer> {
   const clock = (): number => Date.now()
-  const seat = new ModelSeat(settings, log)
-  const model = (): ReturnType<typeof seat.current> => seat.current()
   const { codec, note } = loadCodec(settings.codec)
   log.info({ codec: codec.name }, note)
-  const cycles = await CycleService.open({ ...settings, codec, store, model, clock, log })
+  const loader = new ModelLoader({ settings, codec, store, log })
+  const desk = new ModelDesk({ modelsDir: settings.modelsDir, loader, log })
+  const model = (): ReturnType<typeof desk.current> => desk.current()
+  // What `reload` replaces.
+  const live = { current: settings }
+  const cycleParts: CycleServiceParts = {
+    ...{ ...settings, codec, store, model, clock, log },
+    get clockSkewMs() {
+      return live.current.clockSkewMs
+    },
+    get cyclesWaitingMax() {
+      return live.current.cyclesWaitingMax
+    },
+  }
+  const cycles = await CycleService.open(cycleParts)
   const gate = new ImageGate({
     activeCountMax: settings.imageConcurrency,
     waitingBytesMax: settings.imagesWaitingBytesMax,
   })
-  const images = new ImageDesk(store, gate, (key) => cycles.images.add(key))
+  const images = new ImageDesk(store, gate, (key) => cycles.imageStored(key))
   const report = settings.stageReport === undefined ? null : new StageReport(settings.stageReport)
-  const { apiKeys, bodiesBytesMax, bodyReadMsMax } = settings
-  const guards = { keys: new ApiKeys(apiKeys), bodies: new BodyBudget(bodiesBytesMax) }
-  const front = new Front(guards, log, report, { cycles, images, store, model, clock, bodyReadMsMax, log })
-  await seat.load()
-  const listener = await listen(settings, (response, request) => front.accept(response, request))
+  const guards = openGuards(live, log)
+  const front = new Front(guards, log, report, {
+    ...{ cycles, images, store, model, clock, log },
+    get bodyReadMsMax() {
+      return live.current.bodyReadMsMax
+    },
+  })
+  await desk.open(cycles)
+  const connections = new Connections(settings.connectionsMax, log)
+  limitPerAddress(settings.connectionsPerAddressMax)
+  const listener = await listen(settings, {
+    connections,
+    onRequest: (response, request) => front.accept(response, request),
+  })
   const scheme = settings.tlsCertFile === undefined ? 'http' : 'https'
   const url = `${scheme}://${settings.host}:${listener.port}`
   // Under TLS the shim sees no plain text, so there is nothing to miss.
@@ -71,23 +113,62 @@ async function startOn(store: Store, settings: Settings, log: Logger): Promise<R
   if (missing !== null) log.warn(missing)
   log.info({ url, data_dir: settings.dataDir, pending: cycles.pendingCount }, 'listening')
 
+  let stopping: Promise<void> | null = null
+  // In the background: whoever is in a hurry is served at once, as slowly as ever.
+  const wanted = (): boolean => cycles.submittedCount > 0 || stopping !== null || model() === null
+  warmUp(cycleParts, wanted).catch((error: unknown) => {
+    if (!wanted()) log.warn({ err: error }, 'the warm-up failed; the first cycles will be slower')
+  })
+
   let resolveStopped = (): void => undefined
   const stopped = new Promise<void>((resolve) => (resolveStopped = resolve))
-  let stopping: Promise<void> | null = null
   const end = async (): Promise<void> => {
     log.info('stopping')
-    const deadline = performance.now() + settings.shutdownMsMax
-    const closingMs = Math.min(closingMsMax, settings.shutdownMsMax / 2)
-    await stopServing(front, listener, cycles, settings.shutdownMsMax - closingMs)
+    const { shutdownMsMax } = live.current
+    const deadline = performance.now() + shutdownMsMax
+    const closingMs = Math.min(closingMsMax, shutdownMsMax / 2)
+    await stopServing(front, listener, cycles, shutdownMsMax - closingMs)
     // A model that hangs gets half of what is left: the store must be closed in any case.
-    await withinMs(seat.close(), (deadline - performance.now()) / 2)
+    await withinMs(desk.close(), (deadline - performance.now()) / 2)
     await store.close()
     report?.write()
     log.info('stopped')
-    log.flush()
+    await drainLog()
     resolveStopped()
   }
-  return { url, port: listener.port, stopped, stop: () => (stopping ??= end()) }
+  const reloaded = { settings: live, ...guards, imageGate: gate, connections, listener, log }
+  return {
+    url,
+    port: listener.port,
+    stopped,
+    get settings() {
+      return live.current
+    },
+    reload: (request) => reload(reloaded, request),
+    stop: () => (stopping ??= end()),
+  }
+}
+
+/** What stands between a request and its operation. */
+interface Guards {
+  readonly apiKeys: ApiKeys
+  readonly bodies: BodyBudget
+  readonly wrongKeys: WrongKeys
+  readonly trustedProxyCount: () => number
+}
+
+function openGuards(live: { readonly current: Settings }, log: Logger): Guards {
+  return {
+    apiKeys: new ApiKeys(live.current.apiKeys),
+    bodies: new BodyBudget(live.current.bodiesBytesMax),
+    wrongKeys: new WrongKeys({
+      limits: () => live.current,
+      clock: () => performance.now(),
+      onSlow: (client) =>
+        log.warn({ client }, 'many wrong keys: later ones of this minute are answered late'),
+    }),
+    trustedProxyCount: () => live.current.trustedProxyCount,
+  }
 }
 
 /** Lets requests under way end, for `msMax` at most; what stalls is cut off (decisions.md 40). */
@@ -113,8 +194,7 @@ async function withinMs(work: Promise<unknown>, ms: number): Promise<void> {
 
 /** Every request passes here. */
 class Front {
-  readonly #keys: ApiKeys
-  readonly #bodies: BodyBudget
+  readonly #guards: Guards
   readonly #log: Logger
   readonly #report: StageReport | null
   readonly #parts: OperationParts
@@ -122,21 +202,15 @@ class Front {
   #closing = false
   #onIdle: (() => void) | null = null
 
-  constructor(
-    { keys, bodies }: { keys: ApiKeys; bodies: BodyBudget },
-    log: Logger,
-    report: StageReport | null,
-    parts: OperationParts,
-  ) {
-    this.#keys = keys
-    this.#bodies = bodies
+  constructor(guards: Guards, log: Logger, report: StageReport | null, parts: OperationParts) {
+    this.#guards = guards
     this.#report = report
     this.#log = log
     this.#parts = parts
   }
 
   accept(response: HttpResponse, request: HttpRequest): void {
-    const body = this.#bodies.open()
+    const body = this.#guards.bodies.open()
     const exchange = new Exchange(response, request, this.#parts.clock(), body, (ended) => this.#ended(ended))
     this.#underWay.add(exchange)
     this.#answer(exchange)
@@ -156,6 +230,7 @@ class Front {
   /** Gives up on bodies that are still arriving and closes connections after their next answer. */
   close(): void {
     this.#closing = true
+    this.#guards.wrongKeys.close()
     for (const exchange of this.#underWay) exchange.refuseBody(shuttingDown())
   }
 
@@ -166,9 +241,12 @@ class Front {
 
   /** Checks in the order of decisions.md 1. Runs in one turn up to the point where the body is read. */
   async #answer(exchange: Exchange): Promise<Answer> {
+    if (exchange.headers.isEndUnclear)
+      throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
     const route = findRoute(exchange.method, exchange.path)
     const open = route.kind === 'operation' && route.operation === 'getHealth'
-    if (!open && !this.#keys.accepts(exchange.headers.authorization)) {
+    if (!open && !this.#guards.apiKeys.accepts(exchange.headers.authorization)) {
+      await this.#slowDown(exchange)
       throw new ServiceError('unauthorized', 'the API key is missing or unknown')
     }
     if (route.kind === 'not_found') throw new ServiceError('not_found', 'there is nothing at this path')
@@ -178,6 +256,23 @@ class Front {
     if (this.#closing) throw shuttingDown()
     const answer = await operations[route.operation](exchange, route.parameters, this.#parts)
     return encodeAnswer(answer, exchange.headers.acceptEncoding)
+  }
+
+  /** Resolves when a wrong key may be answered; of a client that has too many answers waiting, cuts the connection. */
+  async #slowDown(exchange: Exchange): Promise<void> {
+    const { wrongKeys, trustedProxyCount } = this.#guards
+    const { authorization, forwardedFor } = exchange.headers
+    // No key is no guess.
+    if (authorization === '') return
+    const verdict = wrongKeys.note(clientOf(exchange.peer, forwardedFor, trustedProxyCount()))
+    if (verdict.kind === 'now') return
+    if (verdict.kind === 'cut') {
+      exchange.errorCode = 'unauthorized'
+      exchange.abort()
+      return
+    }
+    exchange.hold()
+    await verdict.over
   }
 
   #errorAnswer(exchange: Exchange, error: unknown): Answer {

@@ -25,6 +25,16 @@ export interface Settings {
   readonly clockSkewMs: number
   /** Cycles that wait for their turn; one more is answered 503. */
   readonly cyclesWaitingMax: number
+  /** Connections open at a time; one more is closed at once. */
+  readonly connectionsMax: number
+  /** The same for one address, where the shim of `native/` is loaded; this machine's own addresses are not counted. */
+  readonly connectionsPerAddressMax: number
+  /** Reverse proxies whose entries in `X-Forwarded-For` are believed: the last so many. */
+  readonly trustedProxyCount: number
+  /** Wrong keys of one client in a minute that are answered at once. */
+  readonly wrongKeysPerMinuteMax: number
+  /** What later ones wait for their answer. */
+  readonly wrongKeyDelayMs: number
   /** From the first byte of a request's body to its last. */
   readonly bodyReadMsMax: number
   /** From the signal to the end (decisions.md 40). */
@@ -35,6 +45,10 @@ export interface Settings {
   readonly intraOpThreads?: number
   /** One batch through the model. */
   readonly predictMsMax: number
+  /** Resident memory of one process of a model; past it the process is replaced. */
+  readonly modelProcessBytesMax: number
+  /** For the texts of the posts that enter with one cycle; past it they are scored without. */
+  readonly textEncodeMsMax: number
   /** Bytes of request bodies held at a time, all requests together, plain and unpacked; a body past them is answered 503. */
   readonly bodiesBytesMax: number
   /** Bytes of uploaded images that wait for their turn to be decoded; an upload past them is answered 503. */

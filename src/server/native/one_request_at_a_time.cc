@@ -1,70 +1,129 @@
 // Interposes recv(2) and accept4(2) for uWebSockets.js, which closes a connection when a second request arrives before
 // the first is answered: here it reads no further than the end of the request at hand, so that what a client sends in
 // advance waits in the kernel. The server pauses the socket until its answer is out; order and backpressure follow.
-// Loaded by bin/understudy with LD_PRELOAD (Linux). Without it everything works but pipelining, and a key followed by a
-// byte from 0x80 on passes for the key (http_framing.cc). Under TLS there is no plain text to see here: the same two are
-// missing.
+// And it ends connections of an address that has as many open as it may: uWebSockets.js tells that a connection is gone,
+// but not whose it was, so close(2) is watched for that.
+// Loaded by bin/understudy with LD_PRELOAD (Linux). Without it everything works but pipelining and that limit, and a key
+// followed by a byte from 0x80 on passes for the key (http_framing.cc). Under TLS there is no plain text to see here:
+// pipelining and the byte are missing, the limit is not.
 #include <dlfcn.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
+#include "connection_counts.h"
 #include "http_framing.h"
 
 namespace {
 
 using recv_function = ssize_t (*)(int, void *, std::size_t, int);
 using accept4_function = int (*)(int, sockaddr *, socklen_t *, int);
+using close_function = int (*)(int);
 
 template <typename Function>
 Function next_symbol(const char *name) noexcept {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-// Framing by descriptor. One thread accepts and reads: uWebSockets runs on the event loop only.
-thread_local std::vector<std::unique_ptr<understudy::http_framing>> connections;
-
-understudy::http_framing *framing_of(int descriptor) noexcept {
-  const auto index = static_cast<std::size_t>(descriptor);
-  return descriptor >= 0 && index < connections.size() ? connections[index].get() : nullptr;
+int close_for_good(int descriptor) noexcept {
+  static const auto next = next_symbol<close_function>("close");
+  return next(descriptor);
 }
 
-// As the first byte of a connection, 0x16 begins a TLS handshake: what follows is not ours to read. Anywhere else it is
-// a byte like any other.
+struct connection {
+  understudy::connection_counts::origin origin;
+  understudy::http_framing framing;
+  // Under TLS what follows is not ours to read.
+  bool opaque = false;
+};
+
+struct connections {
+  std::vector<std::unique_ptr<connection>> by_descriptor;
+  understudy::connection_counts counts;
+};
+
+// One thread accepts, reads and closes: uWebSockets runs on the event loop only. Other threads have none. Never freed:
+// the process closes descriptors until its very end, after the objects of its threads are gone.
+thread_local connections *own = nullptr;
+
+connection *find(int descriptor) noexcept {
+  const auto index = static_cast<std::size_t>(descriptor);
+  if (own == nullptr || descriptor < 0 || index >= own->by_descriptor.size()) return nullptr;
+  return own->by_descriptor[index].get();
+}
+
+void forget(int descriptor) noexcept {
+  const auto *known = find(descriptor);
+  if (known == nullptr) return;
+  own->counts.leave(known->origin);
+  own->by_descriptor[static_cast<std::size_t>(descriptor)].reset();
+}
+
+// False: its address has too many open already.
+bool remember(int descriptor, understudy::connection_counts::origin origin, std::size_t per_address_max) {
+  if (own == nullptr) own = new connections;
+  forget(descriptor);
+  if (!own->counts.enter(origin, per_address_max)) return false;
+  const auto index = static_cast<std::size_t>(descriptor);
+  if (index >= own->by_descriptor.size()) own->by_descriptor.resize(index + 1);
+  own->by_descriptor[index] = std::make_unique<connection>(connection{origin, {}});
+  return true;
+}
+
+// The server says it here, before it listens and whenever it changes (http-shim.ts).
+std::size_t per_address_max() noexcept {
+  const char *text = std::getenv("HTTP_SHIM_CONNECTIONS_PER_ADDRESS_MAX");
+  return text == nullptr ? SIZE_MAX : static_cast<std::size_t>(std::strtoull(text, nullptr, 10));
+}
+
+// As the first byte of a connection, 0x16 begins a TLS handshake. Anywhere else it is a byte like any other.
 constexpr char tls_handshake = 0x16;
 
 }  // namespace
 
 extern "C" int accept4(int listener, sockaddr *address, socklen_t *size, int flags) {
   static const auto next = next_symbol<accept4_function>("accept4");
-  const int descriptor = next(listener, address, size, flags);
-  if (descriptor < 0) return descriptor;
-  const auto index = static_cast<std::size_t>(descriptor);
-  if (index >= connections.size()) connections.resize(index + 1);
-  connections[index] = std::make_unique<understudy::http_framing>();
-  return descriptor;
+  const socklen_t room = size == nullptr ? 0 : *size;
+  for (;;) {
+    if (size != nullptr) *size = room;
+    const int descriptor = next(listener, address, size, flags);
+    if (descriptor < 0) return descriptor;
+    const auto origin = understudy::connection_counts::origin_of(address, size == nullptr ? 0 : std::min(*size, room));
+    if (remember(descriptor, origin, per_address_max())) return descriptor;
+    close_for_good(descriptor);
+  }
+}
+
+extern "C" int close(int descriptor) {
+  forget(descriptor);
+  return close_for_good(descriptor);
 }
 
 extern "C" ssize_t recv(int descriptor, void *buffer, std::size_t size, int flags) {
   static const auto next = next_symbol<recv_function>("recv");
-  auto *framing = framing_of(descriptor);
-  if (framing == nullptr || (flags & MSG_PEEK) != 0 || size == 0) return next(descriptor, buffer, size, flags);
-  if (const auto left = framing->body_bytes_left(); left > 0) {
+  auto *known = find(descriptor);
+  if (known == nullptr || known->opaque || (flags & MSG_PEEK) != 0 || size == 0) {
+    return next(descriptor, buffer, size, flags);
+  }
+  auto &framing = known->framing;
+  if (const auto left = framing.body_bytes_left(); left > 0) {
     const ssize_t got = next(descriptor, buffer, static_cast<std::size_t>(std::min<std::uint64_t>(size, left)), flags);
-    if (got > 0) framing->skip_body(static_cast<std::uint64_t>(got));
+    if (got > 0) framing.skip_body(static_cast<std::uint64_t>(got));
     return got;
   }
   const ssize_t seen = next(descriptor, buffer, size, flags | MSG_PEEK);
   if (seen <= 0) return seen;
   auto *data = static_cast<char *>(buffer);
-  if (framing->fresh() && data[0] == tls_handshake) {
-    connections[static_cast<std::size_t>(descriptor)].reset();
+  if (framing.fresh() && data[0] == tls_handshake) {
+    known->opaque = true;
     return next(descriptor, buffer, size, flags);
   }
   // What was peeked at stays in the buffer, with its changes; taking it out of the kernel needs no second look.
-  const std::size_t taken = framing->advance(data, static_cast<std::size_t>(seen));
+  const std::size_t taken = framing.advance(data, static_cast<std::size_t>(seen));
   return next(descriptor, nullptr, taken, flags | MSG_TRUNC);
 }

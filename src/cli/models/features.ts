@@ -1,0 +1,115 @@
+/**
+ * `understudy models features` and `matrix`: the catalogue, and its values for stored cycles. A model is trained on
+ * what it will see: the rows come out of the requests as they came, by the code that serves.
+ */
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { loadCodec } from '../../codec/index.js'
+import { replayCycles, type ReplayedCycle } from '../../cycle/index.js'
+import { compileFeatures, featureGroups, findFeature, type Feature } from '../../model/index.js'
+import type { Settings } from '../../server/index.js'
+import type { CommandContext } from '../context.js'
+import { CommandError, messageOf, UsageError } from '../failure.js'
+import { formatTable } from '../text-table.js'
+import type { Flags } from './settings.js'
+import { positionOf, withStore } from './stored-cycles.js'
+
+const keyColumns = ['cycle_id', 'gall_id', 'post_no']
+
+export function listFeatures({ json }: Flags, { print, columns }: CommandContext): void {
+  const features = Object.entries(featureGroups).flatMap(([group, members]) =>
+    members.map(({ name, formula, missing }) => ({ group, name, missing, formula })),
+  )
+  if (json === true) {
+    print(`${JSON.stringify(features, null, 2)}\n`)
+    return
+  }
+  const rows = features.map(({ group, name, missing, formula }) => [
+    group,
+    name,
+    missing === null ? 'never' : String(missing),
+    formula,
+  ])
+  print(
+    formatTable(['group', 'feature', 'missing', 'formula'], rows, {
+      cellsMax: columns(),
+      column: 3,
+      how: 'wrap',
+    }),
+  )
+}
+
+/** Writes a CSV file: one line a scored post of the cycles from `--from` to `--to`, in the order of their arrival. */
+export async function writeMatrix(settings: Settings, flags: Flags, context: CommandContext): Promise<void> {
+  const features = chosenFeatures(flags['features'])
+  const missing = flags['missing'] === 'nan' ? 'nan' : 'imputed'
+  if (flags['missing'] !== undefined && flags['missing'] !== missing)
+    throw new UsageError('--missing must be imputed or nan')
+  const from = String(flags['from'])
+  const to = typeof flags['to'] === 'string' ? flags['to'] : from
+  const file = resolve(context.directory, String(flags['out']))
+  const { codec } = loadCodec(settings.codec)
+  const fill = compileFeatures(features, { codec, missing })
+  await withStore(settings.dataDir, async (store) => {
+    const range = { from: positionOf(store, from), to: positionOf(store, to), codec }
+    if (range.to < range.from) throw new UsageError(`cycle ${to} arrived before cycle ${from}`)
+    const out = openFile(file)
+    let rowCount = 0
+    try {
+      writeSync(out, `${[...keyColumns, ...features.map(({ name }) => name)].join(',')}\n`)
+      for await (const again of replayCycles(store, range)) {
+        const lines = linesOf(again, features.length, fill)
+        rowCount += lines.length
+        writeSync(out, lines.join(''))
+      }
+    } finally {
+      closeSync(out)
+    }
+    context.print(`${rowCount} rows of ${features.length} features are in ${file}\n`)
+  })
+}
+
+function chosenFeatures(names: unknown): readonly Feature[] {
+  if (typeof names !== 'string') return Object.values(featureGroups).flat()
+  return names.split(',').map((name) => {
+    const feature = findFeature(name.trim())
+    if (feature === undefined)
+      throw new UsageError(`the catalogue has no feature ${JSON.stringify(name.trim())}`)
+    return feature
+  })
+}
+
+function openFile(file: string): number {
+  try {
+    return openSync(file, 'wx')
+  } catch (cause) {
+    throw new CommandError(`cannot write ${file}: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** As if every encoder had kept up: texts are encoded, and of images all that are stored. */
+function linesOf(
+  { cycle, plan, imagesStored }: ReplayedCycle,
+  width: number,
+  fill: ReturnType<typeof compileFeatures>,
+): string[] {
+  const { scoring, next } = plan
+  const matrix = new Float32Array(scoring.count * width)
+  const textEncoded = new Uint8Array(next.count).fill(1)
+  fill({ ...scoring, imagesStored, imagesEncoded: imagesStored, textEncoded }, matrix)
+  return Array.from({ length: scoring.count }, (_, row) => {
+    const slot = scoring.slots[row] as number
+    const gallId = next.galleries[next.gallery[slot] as number] as string
+    const values = Array.from(matrix.subarray(row * width, (row + 1) * width), cell)
+    return `${[cycle.cycleId, quoted(gallId), next.postNo[slot] as number, ...values].join(',')}\n`
+  })
+}
+
+/** Nine digits are enough to read the same float32 again; a missing value is an empty cell. */
+function cell(value: number): string {
+  return Number.isNaN(value) ? '' : String(Number(value.toPrecision(9)))
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

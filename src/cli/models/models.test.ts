@@ -1,0 +1,409 @@
+/**
+ * `understudy models` as a real process: what is printed, which files are written, exit codes.
+ */
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
+import { FakeModel } from '../../../test/helpers/fake-model.js'
+import { picture, scratchDir } from '../../../test/helpers/servers.js'
+import { referenceCodec } from '../../codec/index.js'
+import { CycleService, StageClock } from '../../cycle/index.js'
+import { catalogue, manifestSchemaText, type GoldenFile, type Manifest } from '../../model/index.js'
+import { openLmdbStore } from '../../store/index.js'
+import { packageDirectory } from '../package-info.js'
+
+const understudy = join(packageDirectory, 'bin', 'understudy')
+const environment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith('UNDERSTUDY_')),
+)
+
+/** A directory of models with `v1`, a copy of the transport test. */
+let modelsDir: string
+
+beforeEach(() => {
+  modelsDir = join(scratchDir(), 'models')
+  mkdirSync(modelsDir)
+  addVersion('v1')
+})
+
+describe('list', () => {
+  test('shows every package in one line, and which of them score', () => {
+    addVersion('v2')
+    writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')
+    writeFileSync(join(modelsDir, 'SHADOW'), 'v2\n')
+    const { status, stdout } = models('list')
+    expect(stdout).toMatch(
+      /\nactive {2}v1 +transport-test +64 +80 kB {2}p_views, p_comments, p_up, downvote_share\n/,
+    )
+    expect(stdout).toMatch(/\nshadow {2}v2 +transport-test/)
+    expect(status).toBe(0)
+    expect(models().stdout).toBe(stdout)
+  })
+
+  test('is not destroyed by one bad package, and hashes nothing', () => {
+    change('v1', { features: ['luck'] })
+    addVersion('v2')
+    writeFileSync(join(modelsDir, 'v2', 'head.onnx'), 'something else')
+    const { status, stdout, stderr } = models('list')
+    expect(stdout).toMatch(/\n {2}v1 +not sound\n/)
+    expect(stdout).toMatch(/\n {2}v2 +transport-test/)
+    expect(stdout).toMatch(/\n\nv1 is not sound: .*features that the catalogue lacks: luck\n$/)
+    expect(stderr).toContain('no model is active')
+    expect(stderr).toContain('models verify <version>` hashes the files and runs the model')
+    expect(status).toBe(0)
+  })
+
+  test('as JSON holds the same', () => {
+    expect(JSON.parse(models('list', '--json').stdout)).toEqual([
+      {
+        version: 'v1',
+        role: null,
+        kind: 'transport-test',
+        provenance: { trained_on: 'nothing' },
+        feature_count: 64,
+        reads: [],
+        heads: ['p_views', 'p_comments', 'p_up', 'downvote_share'],
+        bytes: expect.any(Number) as number,
+        problem: null,
+      },
+    ])
+  })
+
+  test('of an empty directory fails', () => {
+    rmSync(join(modelsDir, 'v1'), { recursive: true })
+    const { status, stderr } = models('list')
+    expect(stderr).toContain('there is no model package in')
+    expect(status).toBe(1)
+  })
+})
+
+describe('verify', () => {
+  test('of a sound package prints a line a check, and ends with 0', () => {
+    const { status, stdout } = models('verify', 'v1')
+    expect(stdout).toMatch(/^PASS {2}manifest {5}A transport test, no trained model with 64 features/)
+    expect(stdout).toMatch(/\nPASS {2}golden {7}5 golden cases: /)
+    expect(stdout).toMatch(/\nSKIP {2}text {9}The model reads no texts\.\n/)
+    expect(stdout).toMatch(
+      /\n\nv1 is sound, served by cpu, and is a transport test: its scores mean nothing\.\n$/,
+    )
+    expect(status).toBe(0)
+  })
+
+  test('without a version is of the active one', () => {
+    expect(models('verify').stderr).toMatch(/ACTIVE does not exist/)
+    writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')
+    expect(models('verify').stdout).toContain('v1 is sound')
+  })
+
+  test('of one that is not sound names what failed, and ends with 1', () => {
+    writeFileSync(join(modelsDir, 'v1', 'head.onnx'), 'something else')
+    const { status, stdout, stderr } = models('verify', 'v1')
+    expect(stdout).toMatch(/\nFAIL {2}files {8}.*head\.onnx/)
+    expect(stderr).toMatch(/understudy: v1 does not pass: files, graph head failed\.\n$/)
+    expect(status).toBe(1)
+  })
+
+  test('as JSON is the report', () => {
+    const { status, stdout } = models('verify', 'v1', '--json')
+    const report = JSON.parse(stdout) as { checks: object[] }
+    expect(report).toMatchObject({ version: 'v1', kind: 'transport-test', provider: 'cpu', passed: true })
+    expect(report.checks[0]).toMatchObject({ check: 'manifest', state: 'pass' })
+    expect(status).toBe(0)
+  })
+
+  test('with a provider that is not here says that it cannot serve, and ends with 1', () => {
+    const { status, stdout } = models('verify', 'v1', '--provider', 'abacus')
+    expect(stdout).toMatch(/\nFAIL {2}provider {5}abacus cannot serve this model on this machine/)
+    expect(status).toBe(1)
+  })
+
+  test.each([
+    [['--tolerance', '0.1'], '--tolerance is for the comparison that --provider asks for'],
+    [['--provider', 'cuda', '--tolerance', '0'], '--tolerance must be above 0 and at most 1, not 0'],
+  ])('with %j is called wrongly', (flags, message) => {
+    const { status, stderr } = models('verify', 'v1', ...flags)
+    expect(stderr).toContain(message)
+    expect(status).toBe(2)
+  })
+})
+
+describe('inspect', () => {
+  test('shows what the package and its graphs say of themselves', () => {
+    const { status, stdout } = models('inspect', 'v1')
+    expect(stdout).toMatch(/^version {7}v1\n/)
+    expect(stdout).toContain('\ninput         features: float32 [N, 64]\n')
+    expect(stdout).toContain('\noutput        probs: float32 [N, 4]\n')
+    expect(stdout).toContain('\nversions      IR 8, ai.onnx 17\n')
+    expect(stdout).toContain('\noperators     Gemm 3, Relu 2, Sigmoid 1\n')
+    expect(status).toBe(0)
+  })
+
+  test('shows a graph that is none, and goes on', () => {
+    writeFileSync(join(modelsDir, 'v1', 'head.onnx'), 'something else')
+    expect(models('inspect', 'v1').stdout).toMatch(/\nproblem {7}.*head\.onnx is no ONNX file/)
+  })
+
+  test('as JSON holds the manifest, its identity and the graphs', () => {
+    const view = JSON.parse(models('inspect', 'v1', '--json').stdout) as {
+      identity: string
+      graphs: object[]
+    }
+    expect(view.identity).toMatch(/^[0-9a-f]{64}$/)
+    expect(view.graphs).toMatchObject([{ place: 'head', graph: { irVersion: 8, externalFiles: [] } }])
+  })
+})
+
+describe('activate', () => {
+  test('verifies, writes ACTIVE and says how to go back', () => {
+    addVersion('v2')
+    expect(models('activate', 'v1').stdout).toMatch(
+      /\nv1 is active; a server that runs takes it at once, between two cycles\.\n$/,
+    )
+    expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('v1\n')
+    const { status, stdout } = models('activate', 'v2')
+    expect(stdout).toContain('The way back: understudy models activate v1.')
+    expect(status).toBe(0)
+  })
+
+  test('leaves ACTIVE alone where the package is not sound', () => {
+    writeFileSync(join(modelsDir, 'ACTIVE'), 'v0\n')
+    writeFileSync(join(modelsDir, 'v1', 'golden.json'), '{}')
+    const { status, stderr } = models('activate', 'v1')
+    expect(stderr).toContain('v1 does not pass: files failed.')
+    expect(status).toBe(1)
+    expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('v0\n')
+  })
+})
+
+describe('shadow', () => {
+  test('verifies versions and writes them one a line; --none takes them away', () => {
+    addVersion('v2')
+    const { status, stdout } = models('shadow', 'v2', 'v1')
+    expect(stdout).toMatch(/\nv2, v1 score every cycle from now on, after its answer; .*\n$/)
+    expect(status).toBe(0)
+    expect(readFileSync(join(modelsDir, 'SHADOW'), 'utf8')).toBe('v2\nv1\n')
+    expect(models('shadow').stdout).toBe('v2\nv1\n')
+    models('shadow', '--none')
+    expect(readFileSync(join(modelsDir, 'SHADOW'), 'utf8')).toBe('')
+    expect(models('shadow').stdout).toBe('No model is a shadow.\n')
+  })
+
+  test.each([
+    [['v1'], 'v1 is the active model; a shadow is another one'],
+    [['v2', 'v2'], 'a version is named twice'],
+    [['--none', 'v2'], '--none and versions exclude each other'],
+  ])('%j is called wrongly', (args, message) => {
+    writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')
+    const { status, stderr } = models('shadow', ...args)
+    expect(stderr).toContain(message)
+    expect(status).toBe(2)
+    expect(existsSync(join(modelsDir, 'SHADOW'))).toBe(false)
+  })
+
+  test('one that is not sound leaves SHADOW alone', () => {
+    addVersion('v2')
+    writeFileSync(join(modelsDir, 'v2', 'head.onnx'), '')
+    expect(models('shadow', 'v1', 'v2').status).toBe(1)
+    expect(existsSync(join(modelsDir, 'SHADOW'))).toBe(false)
+  })
+})
+
+describe('golden', () => {
+  test('records cases of a stored cycle, which the model then passes', async () => {
+    const dataDir = await servedDirectory(7)
+    const { status, stdout, stderr } = models(
+      'golden',
+      'v1',
+      '--data-dir',
+      dataDir,
+      '--cycle',
+      cycleId,
+      '--force',
+    )
+    expect(stderr).toMatch(/7 cases of cycle .* in place of its golden member:\n/)
+    expect(status).toBe(0)
+    const file = readFileSync(join(modelsDir, 'v1', 'golden.json'))
+    const line = JSON.parse(`{${stdout}}`) as Pick<Manifest, 'golden'>
+    expect(line.golden).toEqual({
+      file: 'golden.json',
+      sha256: createHash('sha256').update(file).digest('hex'),
+    })
+    const { cases } = JSON.parse(file.toString()) as GoldenFile
+    expect(cases[0]?.name).toBe(`${cycleId} g/1`)
+    expect(cases[6]?.features['views_log']).toBeCloseTo(Math.log1p(700), 5)
+    change('v1', line)
+    expect(models('verify', 'v1').stdout).toMatch(
+      /\nPASS {2}golden {7}7 golden cases: the largest difference of a head is [\d.e-]+, and may/,
+    )
+  })
+
+  test('keeps what encoders have read: records in the cases, pictures as files of the package', async () => {
+    rmSync(join(modelsDir, 'v1'), { recursive: true })
+    addVersion('v1', 'example-1')
+    const dataDir = await servedDirectory(2, [2])
+    const { stdout, status } = models('golden', 'v1', '--data-dir', dataDir, '--cycle', cycleId, '--force')
+    expect(status).toBe(0)
+    const { cases } = JSON.parse(readFileSync(join(modelsDir, 'v1', 'golden.json'), 'utf8')) as GoldenFile
+    expect(cases.map(({ record }) => record)).toEqual([{ title: '제목 1 ㅋㅋ' }, { title: '제목 2 ㅋㅋ' }])
+    expect(cases.map(({ images }) => images?.map(({ file }) => file))).toEqual([
+      undefined,
+      ['golden/2-1.jpg'],
+    ])
+    expect(cases[1]?.features).toMatchObject({ text_encoded: 1, images_encoded_share: 1 })
+    change('v1', JSON.parse(`{${stdout}}`) as object)
+    expect(models('verify', 'v1').stdout).toMatch(/\nPASS {2}golden {7}2 golden cases: /)
+    writeFileSync(join(modelsDir, 'v1', 'golden', '2-1.jpg'), await picture(200))
+    expect(models('verify', 'v1').stdout).toMatch(/\nFAIL {2}golden {7}.*2-1\.jpg has SHA-256/)
+  })
+
+  test('takes as many cases as asked for, spread over the cycle', async () => {
+    const dataDir = await servedDirectory(7)
+    models('golden', 'v1', '--data-dir', dataDir, '--cycle', cycleId, '--force', '--cases', '2')
+    const { cases } = JSON.parse(readFileSync(join(modelsDir, 'v1', 'golden.json'), 'utf8')) as GoldenFile
+    expect(cases.map(({ name }) => name)).toEqual([`${cycleId} g/1`, `${cycleId} g/4`])
+  })
+
+  test.each<[string, string[], number, RegExp]>([
+    ['a file that is there', ['--cycle', 'x'], 1, /golden\.json is there already; --force replaces it/],
+    [
+      'a directory that is not there',
+      ['--cycle', 'x', '--force', '--data-dir', '/nowhere'],
+      2,
+      /\/nowhere is not there/,
+    ],
+    ['no cases', ['--cycle', 'x', '--cases', '0'], 2, /--cases must be a whole number from 1 to 1000, not 0/],
+    ['no cycle', [], 2, /required option '--cycle <id>'/],
+  ])('refuses %s', (_, flags, code, message) => {
+    const { status, stderr } = models('golden', 'v1', ...flags)
+    expect(stderr).toMatch(message)
+    expect(status).toBe(code)
+  })
+
+  test('refuses a cycle that is not stored, and a directory that a server uses', async () => {
+    const dataDir = await servedDirectory(1)
+    const args = ['golden', 'v1', '--force', '--data-dir', dataDir, '--cycle']
+    expect(models(...args, '20200101T0000').stderr).toContain(
+      'there is no cycle 20200101T0000 in the data directory',
+    )
+    const store = await openLmdbStore({ dataDir })
+    expect(models(...args, cycleId).stderr).toMatch(/a server is using .*: stop it for a moment/)
+    await store.close()
+  })
+})
+
+describe('features', () => {
+  test('lists the catalogue, with formulas', () => {
+    const { stdout } = models('features')
+    expect(stdout).toMatch(/\ncounters +views_log +0 +log\(views\)\n/)
+    expect((JSON.parse(models('features', '--json').stdout) as object[]).length).toBe(
+      stdout.trim().split('\n').length - 2,
+    )
+  })
+})
+
+describe('matrix', () => {
+  test('writes a line a scored post, which reads as the very values that the model saw', async () => {
+    const dataDir = await servedDirectory(3)
+    const out = join(scratchDir(), 'matrix.csv')
+    const flags = [
+      '--data-dir',
+      dataDir,
+      '--from',
+      cycleId,
+      '--out',
+      out,
+      '--features',
+      'views_log,previous_minutes_log',
+    ]
+    const { status, stdout } = models('matrix', ...flags, '--missing', 'nan')
+    expect(stdout).toBe(`3 rows of 2 features are in ${out}\n`)
+    expect(status).toBe(0)
+    const log = (views: number) => String(Number(Math.fround(Math.log1p(views)).toPrecision(9)))
+    expect(readFileSync(out, 'utf8').split('\n')).toEqual([
+      'cycle_id,gall_id,post_no,views_log,previous_minutes_log',
+      `${cycleId},g,1,${log(100)},`,
+      `${cycleId},g,2,${log(200)},`,
+      `${cycleId},g,3,${log(300)},`,
+      '',
+    ])
+    expect(models('matrix', ...flags).stderr).toContain(`cannot write ${out}`)
+  })
+
+  test('has all features when none are named', async () => {
+    const dataDir = await servedDirectory(1)
+    const out = join(scratchDir(), 'matrix.csv')
+    models('matrix', '--data-dir', dataDir, '--from', cycleId, '--to', cycleId, '--out', out)
+    const [head = '', row = ''] = readFileSync(out, 'utf8').split('\n')
+    expect(head.split(',')).toEqual(['cycle_id', 'gall_id', 'post_no', ...catalogue.map(({ name }) => name)])
+    expect(row.split(',')).toHaveLength(head.split(',').length)
+  })
+
+  test.each([
+    [['--features', 'luck'], 'the catalogue has no feature "luck"'],
+    [['--missing', 'zero'], '--missing must be imputed or nan'],
+  ])('with %j is called wrongly', (flags, message) => {
+    const { status, stderr } = models('matrix', '--from', cycleId, '--out', '/nowhere/x', ...flags)
+    expect(stderr).toContain(message)
+    expect(status).toBe(2)
+  })
+})
+
+test('schema prints the JSON schema of manifests', () => {
+  expect(models('schema').stdout).toBe(manifestSchemaText())
+})
+
+const cycleId = cycleBody(0).cycle_id
+
+/** A data directory with one cycle of `count` scored posts: post n has 100 n views, some have a picture. */
+async function servedDirectory(count: number, pictured: readonly number[] = []): Promise<string> {
+  const dataDir = join(scratchDir(), 'data')
+  const store = await openLmdbStore({ dataDir })
+  for (const postNo of pictured) {
+    const normalised = await picture(postNo)
+    const image = { sha256: new Uint8Array(32), uploadedBytes: 1, width: 64, height: 48, normalised }
+    await store.putImage({ gallId: 'g', postNo, position: 1 }, image)
+  }
+  const service = await CycleService.open({
+    codec: referenceCodec,
+    store,
+    model: () => new FakeModel(),
+    clock: () => cycleMs(1),
+    clockSkewMs: 2000,
+    cyclesWaitingMax: 4,
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+  const posts = Array.from({ length: count }, (_, index) => index + 1)
+  const cycle = cycleBody(0, {
+    candidates: posts.map((postNo) =>
+      candidate('g', postNo, { images_in_post: pictured.includes(postNo) ? 1 : 0 }),
+    ),
+    engagement: posts.map((postNo) => reading('g', postNo, cycleMs(0), { views: 100 * postNo })),
+  })
+  await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1), new StageClock(0))
+  await service.close()
+  await store.close()
+  return dataDir
+}
+
+function addVersion(version: string, shipped = 'transport-test-1'): void {
+  cpSync(join(packageDirectory, 'models', shipped), join(modelsDir, version), { recursive: true })
+  change(version, { model_version: version })
+}
+
+function change(version: string, members: object): void {
+  const file = join(modelsDir, version, 'manifest.json')
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as object
+  writeFileSync(file, JSON.stringify({ ...manifest, ...members }))
+}
+
+function models(...args: string[]): SpawnSyncReturns<string> {
+  return spawnSync(understudy, ['models', ...args], {
+    encoding: 'utf8',
+    env: { ...environment, UNDERSTUDY_MODELS_DIR: modelsDir },
+  })
+}

@@ -1,0 +1,38 @@
+/**
+ * Reports on models as a person reads them.
+ */
+import type { VerificationReport } from '../../model/index.js'
+import { padCells, wrapCells } from '../text-table.js'
+
+/** Where there is no terminal. */
+const cellsDefault = 110
+const stateCells = 6
+const checkCells = 13
+
+/** One line a check, long sentences over several, and a last line that says what follows. */
+export function verificationText(report: VerificationReport, columns: number | undefined): string {
+  const sentenceCells = Math.max((columns ?? cellsDefault) - stateCells - checkCells, 30)
+  const lines = report.checks.flatMap(({ check, state, sentence }) =>
+    wrapCells(sentence, sentenceCells).map((piece, number) =>
+      `${padCells(number === 0 ? state.toUpperCase() : '', stateCells)}${padCells(number === 0 ? check : '', checkCells)}${piece}`.trimEnd(),
+    ),
+  )
+  return `${lines.join('\n')}\n\n${verdict(report)}\n`
+}
+
+/** How many checks have failed, as a sentence. */
+export function verdict({ version, kind, passed, provider, checks }: VerificationReport): string {
+  if (passed) {
+    const test = kind === 'transport-test' ? ', and is a transport test: its scores mean nothing' : ''
+    return `${version} is sound, served by ${provider ?? 'none'}${test}.`
+  }
+  const failed = checks.filter(({ state }) => state === 'fail').map(({ check }) => check)
+  return `${version} does not pass: ${failed.join(', ')} failed.`
+}
+
+export function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  const [size, unit] =
+    bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB']
+  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${unit}`
+}

@@ -1,0 +1,63 @@
+/** Figures of a comparison, against cases that can be worked out by hand and rules that hold for any scores. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { compareScores, largestMovers } from './comparison.js'
+
+const scores = fc.array(fc.double({ min: 0, max: 3, noNaN: true }), { minLength: 2, maxLength: 200 })
+
+test('a model agrees with itself wholly', () => {
+  fc.assert(
+    fc.property(scores, (list) => {
+      const values = Float64Array.from(list)
+      const { rankCorrelation, overlap, meanDifference } = compareScores(values, values)
+      expect(rankCorrelation === null || Math.abs(rankCorrelation - 1) < 1e-9).toBe(true)
+      expect(overlap.every((share) => share === null || share === 1)).toBe(true)
+      expect(meanDifference).toBe(0)
+      expect(largestMovers(values, values, 5)).toEqual([])
+    }),
+  )
+})
+
+test('the order of the two models does not matter to what they share', () => {
+  fc.assert(
+    fc.property(scores, scores, (a, b) => {
+      const count = Math.min(a.length, b.length)
+      const [first, second] = [Float64Array.from(a.slice(0, count)), Float64Array.from(b.slice(0, count))]
+      const [there, back] = [compareScores(first, second), compareScores(second, first)]
+      expect(there.overlap).toEqual(back.overlap)
+      expect(there.first).toEqual(back.second)
+      if (there.rankCorrelation === null) expect(back.rankCorrelation).toBeNull()
+      else expect(there.rankCorrelation).toBeCloseTo(back.rankCorrelation ?? NaN, 9)
+    }),
+  )
+})
+
+test('reversed orders correlate to -1, whatever the distances', () => {
+  const first = Float64Array.of(0.1, 0.2, 0.9, 5)
+  expect(compareScores(first, Float64Array.of(4, 3, 2, 1)).rankCorrelation).toBeCloseTo(-1, 12)
+})
+
+test('equal scores share the mean of their ranks', () => {
+  // Ranks 1.5, 1.5, 3 against 1, 2, 3.
+  const { rankCorrelation } = compareScores(Float64Array.of(2, 2, 1), Float64Array.of(3, 2, 1))
+  expect(rankCorrelation).toBeCloseTo(Math.sqrt(3) / 2, 12)
+})
+
+test('overlap counts the posts that both have among their best', () => {
+  const first = Float64Array.from({ length: 20 }, (_, row) => row)
+  const second = Float64Array.from({ length: 20 }, (_, row) => (row < 5 ? 100 + row : row))
+  expect(compareScores(first, second).overlap).toEqual([0.5, null, null])
+})
+
+test('quantiles lie between two values in proportion', () => {
+  const { first } = compareScores(Float64Array.of(4, 1, 3, 2), Float64Array.of(1, 2, 3, 4))
+  expect(first).toEqual({
+    mean: 2.5,
+    quantiles: [1, 1.3, 1.75, 2.5, 3.25, 3.7, 4].map((q): unknown => expect.closeTo(q, 9)),
+  })
+})
+
+test('the post whose rank differs most comes first', () => {
+  const movers = largestMovers(Float64Array.of(4, 3, 2, 1), Float64Array.of(1, 3, 2, 4), 1)
+  expect(movers).toEqual([{ row: 0, firstRank: 1, secondRank: 4 }])
+})

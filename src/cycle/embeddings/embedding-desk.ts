@@ -1,0 +1,166 @@
+/**
+ * Embeddings for the models that score: books of vectors by encoder, shared by models with the same one; vectors of
+ * entering posts within a cycle's time; those of the whole pool before a model may serve.
+ */
+import type { ImageEncoder, Model, TextEncoder } from '../../model/index.js'
+import type { CyclePlan, PoolState } from '../../pool/index.js'
+import type { EncodedTexts, ImageKey, Store } from '../../store/index.js'
+import { ImageBook, type ImageColumns } from './image-book.js'
+import { TextBook, type EnteringTexts } from './text-book.js'
+
+export interface EmbeddingDeskParts {
+  readonly store: Store
+  /** Within one cycle, for texts of the posts that enter. */
+  readonly textEncodeMsMax: number
+  readonly log: { error(fields: object, message: string): void }
+}
+
+/** What a model reads of texts and pictures beside the columns of the pool. */
+export type EmbeddingInputs = Pick<
+  Parameters<Model['predict']>[0],
+  'text' | 'image' | 'textEncoded' | 'imagesEncoded'
+>
+
+/** A book, and the encoders of the models that use it: each has processes of its own, the newest does the work. */
+interface Shared<Book extends { encoder: Encoder }, Encoder> {
+  readonly book: Book
+  readonly encoders: Encoder[]
+}
+
+export class EmbeddingDesk {
+  readonly #parts: EmbeddingDeskParts
+  readonly #texts = new Map<string, Shared<TextBook, TextEncoder>>()
+  readonly #images = new Map<string, Shared<ImageBook, ImageEncoder>>()
+
+  constructor(parts: EmbeddingDeskParts) {
+    this.#parts = parts
+  }
+
+  /** Makes room for a model's vectors; `leave` gives it up. */
+  enter({ text, image }: Model): void {
+    const { store, log } = this.#parts
+    if (text !== null) use(this.#texts, text, () => new TextBook(text, store))
+    if (image !== null) use(this.#images, image, () => new ImageBook(image, store, log))
+  }
+
+  leave({ text, image }: Model): void {
+    if (text !== null) release(this.#texts, text)
+    if (image !== null) void release(this.#images, image)?.close()
+  }
+
+  /** Makes the vectors of all pending posts that a model lacks. Stops when `ended`. */
+  async complete(model: Model, state: () => PoolState, ended: () => boolean): Promise<void> {
+    await this.completeTexts(model, state, ended)
+    await this.#imageBook(model)?.complete(state, ended)
+  }
+
+  /** As `complete`, without images: those are never waited for. */
+  async completeTexts(model: Model, state: () => PoolState, ended: () => boolean): Promise<void> {
+    await this.#textBook(model)?.complete(state, ended)
+  }
+
+  /** Vectors of the texts that enter with a plan, from their raw JSON; null for a model that reads none. */
+  async encode(
+    model: Model,
+    { position }: CyclePlan,
+    records: readonly Uint8Array[],
+  ): Promise<EnteringTexts | null> {
+    const { text } = model
+    // A model with the same encoder may have been here before.
+    const rows = this.#textBook(model)?.lacking(position, records.length) ?? []
+    if (text === null || rows.length === 0) return null
+    const { vectors, encoded } = await text.encode(
+      rows.map((row) => records[row] as Uint8Array),
+      this.#parts.textEncodeMsMax,
+    )
+    return { position, rows, vectors, encoded }
+  }
+
+  /** By slot of `state`. `imagesStored`: images of each post in the store. */
+  inputs(
+    model: Model,
+    state: PoolState,
+    imagesStored: Uint32Array,
+    entering: EnteringTexts | null,
+  ): EmbeddingInputs {
+    const text = this.#textBook(model)?.column(state, entering) ?? null
+    const images: ImageColumns | null = this.#imageBook(model)?.columns(state, imagesStored) ?? null
+    return {
+      text,
+      image: images?.column ?? null,
+      textEncoded:
+        text === null
+          ? new Uint8Array(zeros(state.count).buffer, 0, state.count)
+          : Uint8Array.from(text.row, (row) => (row < 0 ? 0 : 1)),
+      imagesEncoded: images?.encoded ?? zeros(state.count),
+    }
+  }
+
+  /** What goes into the store with the cycle; null without a text encoder. */
+  records(model: Model, entering: EnteringTexts | null): EncodedTexts | null {
+    if (entering === null || model.text === null) return null
+    const entries = this.#textBook(model)?.records(entering) ?? []
+    return entries.length === 0 ? null : { encoder: model.text.hash, entries }
+  }
+
+  /** The cycle was not stored: what entered with it did not enter. */
+  forget(model: Model, entering: EnteringTexts | null): void {
+    if (entering !== null) this.#textBook(model)?.forget(entering)
+  }
+
+  /** The cycle is stored, `state` is the pool now. */
+  stored(state: PoolState): void {
+    for (const { book } of this.#texts.values()) book.sweep(state)
+  }
+
+  imageStored(key: ImageKey): void {
+    for (const { book } of this.#images.values()) book.add(key)
+  }
+
+  #textBook({ text }: Model): TextBook | undefined {
+    return text === null ? undefined : this.#texts.get(text.hash)?.book
+  }
+
+  #imageBook({ image }: Model): ImageBook | undefined {
+    return image === null ? undefined : this.#images.get(image.hash)?.book
+  }
+}
+
+type Books<Book extends { encoder: Encoder }, Encoder> = Map<string, Shared<Book, Encoder>>
+
+function use<Book extends { encoder: Encoder }, Encoder extends { readonly hash: string }>(
+  books: Books<Book, Encoder>,
+  encoder: Encoder,
+  make: () => Book,
+): void {
+  const shared = books.get(encoder.hash) ?? { book: make(), encoders: [] }
+  books.set(encoder.hash, shared)
+  shared.encoders.push(encoder)
+  shared.book.encoder = encoder
+}
+
+/** The book, where nobody uses it any more. */
+function release<Book extends { encoder: Encoder }, Encoder extends { readonly hash: string }>(
+  books: Books<Book, Encoder>,
+  encoder: Encoder,
+): Book | undefined {
+  const shared = books.get(encoder.hash)
+  const place = shared?.encoders.indexOf(encoder) ?? -1
+  if (shared === undefined || place < 0) return undefined
+  shared.encoders.splice(place, 1)
+  const newest = shared.encoders.at(-1)
+  if (newest !== undefined) {
+    shared.book.encoder = newest
+    return undefined
+  }
+  books.delete(encoder.hash)
+  return shared.book
+}
+
+let zeroWords = new Uint32Array(0)
+
+/** So many zeros, never written to: a model without encoders asks for them in every cycle. */
+function zeros(count: number): Uint32Array {
+  if (zeroWords.length < count) zeroWords = new Uint32Array(2 * count)
+  return zeroWords.subarray(0, count)
+}

@@ -1,0 +1,192 @@
+/**
+ * Vectors of posts' images for one encoder: each picture is encoded once, in the background, and kept in the store by
+ * its hash; a post's vector is pooled over its encoded images in the order of their positions.
+ */
+import { poolVectors, type EmbeddingColumn, type ImageEncoder } from '../../model/index.js'
+import type { PoolState } from '../../pool/index.js'
+import type { ImageKey, Store } from '../../store/index.js'
+import { nextTurn } from './next-turn.js'
+import { VectorArena } from './vector-arena.js'
+
+/** Pictures that the encoder gets at a time. */
+const batchCount = 8
+/** Posts that are looked up between two turns of the event loop. */
+const postsPerTurn = 100
+/** Below so many posts nothing is worth forgetting. */
+const sweepCountMin = 1000
+
+export interface ImageColumns {
+  readonly column: EmbeddingColumn
+  /** By slot: images of the post that are encoded. */
+  readonly encoded: Uint32Array
+}
+
+interface PostEntry {
+  /** Of its vector in the arena. */
+  readonly id: number
+  encodedCount: number
+}
+
+export class ImageBook {
+  /** Of the newest model that uses the book: an older one's processes may be gone. */
+  encoder: ImageEncoder
+  readonly #store: Store
+  readonly #log: { error(fields: object, message: string): void }
+  readonly #arena: VectorArena<number>
+  /** gall_id → post_no → entry. */
+  readonly #posts = new Map<string, Map<number, PostEntry>>()
+  #lastId = 0
+  readonly #queue: ImageKey[] = []
+  #working: Promise<void> | null = null
+  #closed = false
+
+  constructor(encoder: ImageEncoder, store: Store, log: { error(fields: object, message: string): void }) {
+    this.encoder = encoder
+    this.#store = store
+    this.#log = log
+    this.#arena = new VectorArena(encoder.dim)
+  }
+
+  /** What is known now, by slot; nothing is waited for. `stored`: images of each post in the store. */
+  columns(state: PoolState, stored: Uint32Array): ImageColumns {
+    const row = new Int32Array(state.count).fill(-1)
+    const encoded = new Uint32Array(state.count)
+    for (let slot = 0; slot < state.count; slot++) {
+      if (stored[slot] === 0) continue
+      const gallId = state.galleries[state.gallery[slot] as number] as string
+      const postNo = state.postNo[slot] as number
+      const entry = this.#posts.get(gallId)?.get(postNo) ?? this.#meet(gallId, postNo)
+      row[slot] = this.#arena.row(entry.id)
+      encoded[slot] = entry.encodedCount
+    }
+    return { column: { dim: this.encoder.dim, vectors: this.#arena.vectors, row }, encoded }
+  }
+
+  /** An image is durable now: it is encoded when its turn comes. */
+  add(key: ImageKey): void {
+    this.#queue.push(key)
+    this.#working ??= this.#work().finally(() => (this.#working = null))
+  }
+
+  /** Encodes what is stored of the pending posts and not encoded yet. Stops when `ended`. */
+  async complete(state: () => PoolState, ended: () => boolean): Promise<void> {
+    const { galleries, gallery, postNo, count } = state()
+    const posts = Array.from({ length: count }, (_, slot) => ({
+      gallId: galleries[gallery[slot] as number] as string,
+      postNo: postNo[slot] as number,
+    }))
+    for (const [i, post] of posts.entries()) {
+      if (i % postsPerTurn === postsPerTurn - 1) await nextTurn()
+      if (ended() || this.#closed) return
+      const images = this.#imagesOf(post.gallId, post.postNo)
+      if (images.length === 0) continue
+      for (let from = 0; from < images.length; from += batchCount)
+        await this.#encode(images.slice(from, from + batchCount))
+      if (ended() || this.#ended) return
+      this.#pool(post.gallId, post.postNo)
+    }
+    this.#sweep(state())
+  }
+
+  /** Nothing is encoded any more. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#queue.length = 0
+    await this.#working
+  }
+
+  /** Asked anew after every wait. */
+  get #ended(): boolean {
+    return this.#closed || this.#store.closed
+  }
+
+  async #work(): Promise<void> {
+    while (this.#queue.length > 0 && !this.#closed) {
+      const batch = this.#queue.splice(0, batchCount)
+      try {
+        await this.#encode(batch)
+        if (this.#ended) return
+        for (const { gallId, postNo } of batch) this.#pool(gallId, postNo)
+      } catch (error) {
+        // What is missing is encoded with the next start or swap; until then it counts as missing.
+        this.#log.error({ err: error, image_count: batch.length }, 'images could not be encoded')
+        if (this.#ended) return
+      }
+      await nextTurn()
+    }
+  }
+
+  /** Makes and stores the vectors that these images lack. */
+  async #encode(keys: readonly ImageKey[]): Promise<void> {
+    const lacking = new Map<string, { hash: Uint8Array; picture: Uint8Array }>()
+    for (const key of keys) {
+      const hash = this.#store.readImageHash(key)
+      if (hash === undefined || this.#store.models.readEmbedding(this.encoder.hash, hash) !== undefined)
+        continue
+      const image = this.#store.findImage(key)
+      if (image !== undefined) lacking.set(hex(hash), { hash, picture: image.normalised })
+    }
+    const wanted = [...lacking.values()]
+    if (wanted.length === 0) return
+    const { vectors, encoded } = await this.encoder.encode(wanted.map(({ picture }) => picture))
+    if (this.#store.closed) return
+    const { dim } = this.encoder
+    await this.#store.models.putEmbeddings(
+      this.encoder.hash,
+      wanted.flatMap(({ hash }, i) =>
+        encoded[i] === 1 ? [{ key: hash, vector: vectors.slice(i * dim, (i + 1) * dim) }] : [],
+      ),
+    )
+  }
+
+  /** A post with images that came before it, or when it was pending once before. */
+  #meet(gallId: string, postNo: number): PostEntry {
+    const entry = this.#pool(gallId, postNo)
+    for (const key of entry.lacking) this.add(key)
+    return entry
+  }
+
+  /** Pools a post's vectors anew. */
+  #pool(gallId: string, postNo: number): PostEntry & { readonly lacking: readonly ImageKey[] } {
+    const lacking: ImageKey[] = []
+    const vectors = this.#imagesOf(gallId, postNo).flatMap((key) => {
+      const hash = this.#store.readImageHash(key)
+      const vector = hash && this.#store.models.readEmbedding(this.encoder.hash, hash)
+      if (vector?.length === this.encoder.dim) return [vector]
+      lacking.push(key)
+      return []
+    })
+    const posts = this.#posts.get(gallId) ?? new Map<number, PostEntry>()
+    this.#posts.set(gallId, posts)
+    const entry = posts.get(postNo) ?? { id: ++this.#lastId, encodedCount: 0 }
+    posts.set(postNo, entry)
+    entry.encodedCount = vectors.length
+    if (vectors.length > 0) this.#arena.set(entry.id, poolVectors(vectors, this.encoder.pooling))
+    return { ...entry, lacking }
+  }
+
+  #imagesOf(gallId: string, postNo: number): ImageKey[] {
+    return this.#store.imagePositions(gallId, postNo).map((position) => ({ gallId, postNo, position }))
+  }
+
+  /** Forgets posts that are not pending, when they have become many. What is stored of them stays. */
+  #sweep({ galleries, gallery, postNo, count }: PoolState): void {
+    if (this.#arena.count < Math.max(sweepCountMin, 2 * count)) return
+    const pending = new Map(galleries.map((gallId) => [gallId, new Set<number>()]))
+    for (let slot = 0; slot < count; slot++)
+      pending.get(galleries[gallery[slot] as number] as string)?.add(postNo[slot] as number)
+    const kept = new Set<number>()
+    for (const [gallId, posts] of this.#posts) {
+      for (const [post, { id }] of posts) {
+        if (pending.get(gallId)?.has(post) === true) kept.add(id)
+        else posts.delete(post)
+      }
+      if (posts.size === 0) this.#posts.delete(gallId)
+    }
+    this.#arena.retain(kept)
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}

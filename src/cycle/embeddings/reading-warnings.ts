@@ -1,0 +1,35 @@
+/**
+ * Lines of `warnings` about what a model could not read in time.
+ */
+import type { Model } from '../../model/index.js'
+import { PostWarning, type CyclePlan } from '../../pool/index.js'
+import type { EmbeddingInputs } from './embedding-desk.js'
+
+/** For the posts that are scored. `imagesStored` and the inputs are by slot. */
+export function readingWarnings(
+  { text, image }: Model,
+  { scoring, next }: CyclePlan,
+  { textEncoded, imagesEncoded }: EmbeddingInputs,
+): string[] {
+  const unread = new PostWarning('text not encoded in time, scored without it')
+  const incomplete = new PostWarning('expected images not all encoded, scored without them')
+  const { imagesExpected, imagesInPost } = next.posts
+  for (let row = 0; row < scoring.count; row++) {
+    const slot = scoring.slots[row] as number
+    const name = (): [string, number] => [
+      next.galleries[next.gallery[slot] as number] as string,
+      next.postNo[slot] as number,
+    ]
+    if (text !== null && textEncoded[slot] === 0) unread.add(...name())
+    if (image?.required !== true) continue
+    const expected = imagesExpected[slot] as number
+    const due = Number.isNaN(expected) ? (imagesInPost[slot] as number) : expected
+    if ((imagesEncoded[slot] as number) < due) incomplete.add(...name())
+  }
+  return [...unread.lines(), ...incomplete.lines()]
+}
+
+/** A line that every response of a transport test carries. */
+export function kindWarnings({ kind, version }: Model): string[] {
+  return kind === 'trained' ? [] : [`transport test: ${version} is no trained model, its scores mean nothing`]
+}

@@ -1,0 +1,199 @@
+/** Stored cycles once more: what the model saw then, and the scores that were stored. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import { referenceCodec } from '../codec/index.js'
+import {
+  counterNames,
+  snapshotNames,
+  type Candidate,
+  type CycleRequest,
+  type CycleResponse,
+} from '../contract/index.js'
+import { scoreRows, type CyclePlan } from '../pool/index.js'
+import type { ModelInputs } from '../model/index.js'
+import { createMemoryContents, createMemoryStore, type Store } from '../store/index.js'
+import { firstNeeded, replayCycles, type ReplayedCycle } from './replay.js'
+import { CycleService } from './service.js'
+import { StageClock } from './stage-clock.js'
+
+const weights = { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 }
+const codec = referenceCodec
+
+describe('a replayed cycle', () => {
+  test('gives the very inputs that the model saw, and the scores that were stored', () =>
+    fc.assert(
+      fc.asyncProperty(cycleSequence, async (cycles) => {
+        const { store, model } = await served(cycles)
+        const seen = [...model.seen]
+        for (const [index, cycle] of cycles.entries()) {
+          const position = index + 1
+          for await (const again of replayCycles(store, { from: position, to: position, codec })) {
+            const scoring = again.plan.scoring
+            if (scoring.count > 0) expect(rowsOf(scoring)).toEqual(rowsOf(seen.shift() as ModelInputs))
+            expect(await scoresOf(again)).toEqual(storedScores(store, cycle))
+          }
+        }
+        expect(seen).toEqual([])
+      }),
+      { numRuns: 60 },
+    ))
+
+  test('is the same among all cycles as alone', () =>
+    fc.assert(
+      fc.asyncProperty(cycleSequence, async (cycles) => {
+        const { store } = await served(cycles)
+        const positions: number[] = []
+        for await (const again of replayCycles(store, { from: 1, to: cycles.length, codec })) {
+          positions.push(again.position)
+          const among = rowsOf(again.plan.scoring)
+          const range = { from: again.position, to: again.position, codec }
+          for await (const alone of replayCycles(store, range))
+            expect(rowsOf(alone.plan.scoring)).toEqual(among)
+        }
+        expect(positions).toEqual(cycles.map((_, index) => index + 1))
+      }),
+      { numRuns: 30 },
+    ))
+
+  test('knows the record of every pending post as it came', () =>
+    fc.assert(
+      fc.asyncProperty(cycleSequence, async (cycles) => {
+        const { store } = await served(cycles)
+        for await (const { plan, recordOf } of replayCycles(store, { from: 1, to: cycles.length, codec })) {
+          for (let slot = 0; slot < plan.next.count; slot++) {
+            const record = JSON.parse(Buffer.from(recordOf(slot)).toString()) as Candidate
+            expect(record.post_no).toBe(plan.next.postNo[slot])
+            expect(record.gall_id).toBe(plan.next.galleries[plan.next.gallery[slot] as number])
+          }
+        }
+      }),
+      { numRuns: 30 },
+    ))
+
+  test('counts the images that are stored', async () => {
+    const { store } = await served([first()])
+    const image = {
+      sha256: new Uint8Array(32),
+      uploadedBytes: 1,
+      width: 1,
+      height: 1,
+      normalised: Uint8Array.of(1),
+    }
+    await store.putImage({ gallId: 'g', postNo: 1, position: 2 }, image)
+    for await (const { imagesStored } of replayCycles(store, { from: 1, to: 1, codec }))
+      expect([...imagesStored]).toEqual([1])
+  })
+
+  test('that the store lacks is refused', async () => {
+    const { store } = await served([first()])
+    const reads = replayCycles(store, { from: 1, to: 2, codec })
+    await reads.next()
+    await expect(reads.next()).rejects.toThrow('the store has no request at position 2')
+  })
+})
+
+describe('a replay begins', () => {
+  const posts = (index: number, numbers: readonly number[]): Partial<CycleRequest> => ({
+    candidates: numbers.map((postNo) => candidate('g', postNo)),
+    engagement: numbers.map((postNo) => reading('g', postNo, cycleMs(index))),
+  })
+
+  test('with the cycle in which the oldest post of that moment entered, whether it has left since or not', async () => {
+    const { store } = await served([
+      cycleBody(0, posts(0, [1])),
+      cycleBody(1, { ...posts(1, [2]), removals: [removal('g', 1)] }),
+      cycleBody(2, posts(2, [3])),
+      cycleBody(3, { removals: [removal('g', 2)] }),
+      cycleBody(4, posts(4, [4])),
+    ])
+    expect([1, 2, 3, 4, 5].map((position) => firstNeeded(store, position))).toEqual([1, 2, 2, 3, 3])
+  })
+
+  test('with the latest entry of a post that left and came again', async () => {
+    const { store } = await served([
+      cycleBody(0, posts(0, [1])),
+      cycleBody(1, { removals: [removal('g', 1)] }),
+      cycleBody(2, posts(2, [1])),
+      cycleBody(3, { removals: [removal('g', 1)] }),
+    ])
+    expect([1, 2, 3, 4].map((position) => firstNeeded(store, position))).toEqual([1, 2, 3, 4])
+  })
+
+  test('with the cycle itself where nothing was pending', async () => {
+    const { store } = await served([cycleBody(0), cycleBody(1)])
+    expect(firstNeeded(store, 2)).toBe(2)
+  })
+})
+
+function first(): CycleRequest {
+  return cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
+}
+
+/** A store after these cycles, and the model that scored them. */
+async function served(cycles: readonly CycleRequest[]): Promise<{ store: Store; model: FakeModel }> {
+  const model = new FakeModel()
+  const store = createMemoryStore({ contents: createMemoryContents() })
+  const service = await CycleService.open({
+    codec,
+    store,
+    model: () => model,
+    clock: () => cycleMs(1000),
+    clockSkewMs: 2000,
+    cyclesWaitingMax: 4,
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+  for (const cycle of cycles)
+    await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
+  return { store, model }
+}
+
+async function scoresOf({ plan, imagesStored }: ReplayedCycle): Promise<number[]> {
+  if (plan.scoring.count === 0) return []
+  const inputs: ModelInputs = {
+    ...plan.scoring,
+    imagesStored,
+    imagesEncoded: imagesStored,
+    textEncoded: new Uint8Array(plan.next.count),
+    text: null,
+    image: null,
+  }
+  const heads = await new FakeModel().predict(inputs)
+  return [...scoreRows(heads, weights, plan.scoring.count)]
+}
+
+function storedScores(store: Store, { cycle_id }: CycleRequest): number[] {
+  const response = JSON.parse(Buffer.from(store.readResponse(cycle_id) ?? []).toString()) as CycleResponse
+  return response.results.flatMap((result) =>
+    result.status === 'scored' ? [Math.fround(result.score as number)] : [],
+  )
+}
+
+/** Everything that a model may look at, row by row: slots of a replay may be others. */
+function rowsOf(inputs: CyclePlan['scoring']): object[] {
+  const { cycleAtMs, posts, engagement, previous, snapshot } = inputs
+  return Array.from({ length: inputs.count }, (_, row) => {
+    const slot = inputs.slots[row] as number
+    const at = inputs.readings[row] as number
+    return {
+      cycleAtMs,
+      posts: valuesAt(posts, slot),
+      title: valuesAt(posts.title, slot),
+      body: valuesAt(posts.body, slot),
+      observed: [engagement.observedAtMs[at], engagement.observedAtFraction[at]],
+      counters: counterNames.map((name) => engagement[name][at]),
+      before: [previous.observedAtMs[slot], ...counterNames.map((name) => previous[name][slot])],
+      snapshot: [snapshot.snapshotAtMs[slot], ...snapshotNames.map((name) => snapshot[name][slot])],
+    }
+  })
+}
+
+function valuesAt(columns: object, slot: number): unknown[] {
+  return Object.entries(columns)
+    .filter(([, column]) => ArrayBuffer.isView(column))
+    .map(([name, column]) => [name, (column as Float64Array)[slot]])
+}

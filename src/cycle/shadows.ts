@@ -1,0 +1,148 @@
+/**
+ * Models that are tried beside the one that serves: each scores every cycle too, after the answer has left, and what it
+ * says is stored beside the cycle. None of it delays an answer; a shadow that cannot keep up leaves cycles out, and
+ * `understudy models compare` makes up for them from the recorded requests.
+ */
+import { packTable, unpackTable } from '../codec/index.js'
+import { headNames, type CycleColumns, type HeadColumns } from '../contract/index.js'
+import type { Model } from '../model/index.js'
+import type { CyclePlan } from '../pool/index.js'
+import type { Position, Store } from '../store/index.js'
+import type { EmbeddingDesk } from './embeddings/index.js'
+
+export interface ShadowsParts {
+  readonly store: Store
+  readonly embeddings: EmbeddingDesk
+  readonly log: { warn(fields: object, message: string): void }
+}
+
+/** A cycle that is answered, while its columns can still be read. */
+export interface AnsweredCycle {
+  readonly cycle: CycleColumns
+  readonly plan: CyclePlan
+  /** Images of each post in the store, by slot. */
+  readonly imagesStored: Uint32Array
+  /** Raw JSON of the posts that entered, in order; copies, since the body's memory is used again. */
+  readonly records: readonly Uint8Array[]
+  /** False from the moment when the pool uses the columns' memory for another plan. */
+  readonly readable: () => boolean
+}
+
+interface Shadow {
+  readonly model: Model
+  busy: boolean
+  leftOutCount: number
+}
+
+export class Shadows {
+  readonly #parts: ShadowsParts
+  readonly #shadows = new Map<string, Shadow>()
+  #work: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: ShadowsParts) {
+    this.#parts = parts
+  }
+
+  get versions(): string[] {
+    return [...this.#shadows.keys()]
+  }
+
+  get count(): number {
+    return this.#shadows.size
+  }
+
+  /** True when some shadow reads texts: then `AnsweredCycle.records` is needed. */
+  get readTexts(): boolean {
+    return [...this.#shadows.values()].some(({ model }) => model.text !== null)
+  }
+
+  add(model: Model): void {
+    this.#shadows.set(model.version, { model, busy: false, leftOutCount: 0 })
+  }
+
+  remove(version: string): void {
+    this.#shadows.delete(version)
+  }
+
+  /** Scores one cycle with each shadow. Never rejects; resolves when all have ended. */
+  async score(answered: AnsweredCycle): Promise<void> {
+    const work = [...this.#shadows.values()].map((shadow) => this.#scoreWith(shadow, answered))
+    this.#work = Promise.all([this.#work, ...work])
+    await Promise.all(work)
+  }
+
+  /** Resolves when nothing is being scored. */
+  async idle(): Promise<void> {
+    await this.#work
+  }
+
+  async #scoreWith(shadow: Shadow, answered: AnsweredCycle): Promise<void> {
+    const { model } = shadow
+    const { position } = answered.plan
+    if (shadow.busy) {
+      this.#leaveOut(shadow, position, 'it is still at an earlier cycle')
+      return
+    }
+    shadow.busy = true
+    try {
+      const heads = await this.#predict(model, answered)
+      if (heads === null) this.#leaveOut(shadow, position, 'its texts took until after the next cycles')
+      else if (!this.#parts.store.closed)
+        await this.#parts.store.models.putShadowScores(position, model.version, packHeads(heads))
+    } catch (error) {
+      this.#leaveOut(shadow, position, error instanceof Error ? error.message : String(error))
+    } finally {
+      shadow.busy = false
+    }
+  }
+
+  /** Null when the columns were gone before the model could read them. */
+  async #predict(model: Model, answered: AnsweredCycle): Promise<HeadColumns | null> {
+    const { plan, imagesStored, records, readable } = answered
+    const { embeddings, store } = this.#parts
+    const entering = await embeddings.encode(model, plan, records)
+    if (!readable()) return null
+    const reading = embeddings.inputs(model, plan.next, imagesStored, entering)
+    const predicting = model.predict({ ...plan.scoring, ...reading, imagesStored })
+    const encoded = embeddings.records(model, entering)
+    const [heads] = await Promise.all([
+      predicting,
+      encoded === null ? undefined : store.models.putEmbeddings(encoded.encoder, encoded.entries),
+    ])
+    return heads
+  }
+
+  #leaveOut(shadow: Shadow, position: Position, reason: string): void {
+    shadow.leftOutCount++
+    this.#parts.log.warn(
+      { model_version: shadow.model.version, position, reason, left_out: shadow.leftOutCount },
+      'a shadow left a cycle out',
+    )
+  }
+}
+
+const layout = 1
+
+/** Heads of the scored rows, in the order of the response, for the disk. */
+export function packHeads(heads: HeadColumns): Uint8Array {
+  const names = headNames.filter((name) => heads[name] !== null)
+  const columns = names.map((name) => Float64Array.from(heads[name] ?? []))
+  return packTable({ layout, heads: names }, columns[0]?.length ?? 0, columns)
+}
+
+/** The inverse of `packHeads`. Throws when the bytes are not what it writes. */
+export function unpackHeads(packed: Uint8Array): HeadColumns {
+  const { header, columns } = unpackTable(packed)
+  const { layout: found, heads: names } = header as { layout?: number; heads?: readonly string[] }
+  if (found !== layout || names === undefined) throw new Error('not the scores of a shadow')
+  const column = (name: string): Float32Array | null => {
+    const values = columns[names.indexOf(name)]
+    return values === undefined ? null : Float32Array.from(values)
+  }
+  return {
+    p_views: column('p_views'),
+    p_comments: column('p_comments'),
+    p_up: column('p_up'),
+    downvote_share: column('downvote_share'),
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Which model scores. The file `ACTIVE` in the models' directory names it; when that changes, the version it names is
+ * loaded and checked beside the one that serves, gets the embeddings of the pending posts, and takes over between two
+ * cycles. A version that fails leaves the other one serving, and the log says why.
+ */
+import type { CycleService } from '../cycle/index.js'
+import { activeVersion, ModelError, type LoadedModel, type Model } from '../model/index.js'
+import type { ModelLoader } from './model-loader.js'
+import { ShadowDesk } from './shadow-desk.js'
+
+const retryMsMin = 1000
+const retryMsMax = 30_000
+/** Between two looks at the file. */
+const lookMs = 1000
+
+interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface ModelDeskParts {
+  readonly modelsDir: string
+  readonly loader: ModelLoader
+  readonly log: Log
+}
+
+export class ModelDesk {
+  readonly #parts: ModelDeskParts
+  #serving: LoadedModel | null = null
+  #cycles: CycleService | null = null
+  #shadows: ShadowDesk | null = null
+  /** What was tried last and failed, and when it is worth another try. */
+  #failed: { version: string; retryAtMs: number; retryMs: number } | null = null
+  #timer: NodeJS.Timeout | null = null
+  #looking: Promise<void> | null = null
+  #closed = false
+
+  constructor(parts: ModelDeskParts) {
+    this.#parts = parts
+  }
+
+  /** The model that scores, or null while none can. */
+  current(): Model | null {
+    return this.#serving?.available === true ? this.#serving : null
+  }
+
+  /** Loads the active model and from then on follows `ACTIVE`. Resolves after the first try, either way. */
+  async open(cycles: CycleService): Promise<void> {
+    this.#cycles = cycles
+    this.#shadows = new ShadowDesk({ ...this.#parts, cycles })
+    await this.look()
+  }
+
+  /** Looks at `ACTIVE` now, and again after a while. */
+  async look(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await (this.#looking ??= this.#follow().finally(() => (this.#looking = null)))
+    if (this.#closed) return
+    this.#shadows?.look()
+    this.#timer = setTimeout(() => void this.look(), lookMs)
+    this.#timer.unref()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#looking
+    await Promise.all([this.#serving?.close(), this.#shadows?.close()])
+  }
+
+  async #follow(): Promise<void> {
+    let version = ''
+    try {
+      version = await activeVersion(this.#parts.modelsDir)
+      if (version === this.#serving?.version) {
+        this.#failed = null
+        return
+      }
+      const failed = this.#failed
+      if (failed?.version === version && performance.now() < failed.retryAtMs) return
+      await this.#swap(version)
+      this.#failed = null
+    } catch (error) {
+      if (!this.#closed) this.#fail(version, error)
+    }
+  }
+
+  async #swap(version: string): Promise<void> {
+    const { loader, log } = this.#parts
+    const before = this.#serving
+    if (before !== null)
+      log.info({ model_version: version, serving: before.version }, 'a model is loaded beside')
+    const model = await loader.load(version)
+    try {
+      await this.#cycles?.adopt(model, before, () => {
+        if (this.#closed) throw new ModelError('the service ends')
+        this.#serving = model
+      })
+    } catch (error) {
+      await model.close()
+      throw error
+    }
+    const { kind, provider } = model
+    log.info(
+      { model_version: version, kind, provider, ...(before === null ? {} : { before: before.version }) },
+      kind === 'trained' ? 'model serves' : transportTest,
+    )
+    await before?.close()
+  }
+
+  /** A wrong package is expected trouble: where in this program it was found out helps nobody. */
+  #fail(version: string, error: unknown): void {
+    const again = this.#failed?.version === version ? this.#failed.retryMs * 2 : retryMsMin
+    const retryMs = Math.min(again, retryMsMax)
+    this.#failed = { version, retryMs, retryAtMs: performance.now() + retryMs }
+    const serving = this.#serving?.version
+    this.#parts.log.error(
+      {
+        model_version: version,
+        ...(error instanceof ModelError ? { problem: error.message } : { err: error }),
+        ...(serving === undefined ? {} : { serving }),
+        retry_ms: retryMs,
+      },
+      serving === undefined
+        ? 'the model does not load; cycles get 503 until it does'
+        : 'the model does not load; the one before goes on serving',
+    )
+  }
+}
+
+const transportTest = 'model serves; it is a transport test, not a trained model'

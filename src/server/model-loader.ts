@@ -1,0 +1,49 @@
+/**
+ * From a version to a model that may score: package, processes, checks; and the store's word that this version has
+ * never named other files.
+ */
+import type { Codec } from '../codec/index.js'
+import { loadSoundModel, ModelError, type LoadedModel } from '../model/index.js'
+import type { Store } from '../store/index.js'
+import type { Settings } from './settings.js'
+
+export interface ModelLoaderParts {
+  readonly settings: Settings
+  readonly codec: Codec
+  readonly store: Store
+  readonly log: {
+    info(fields: object, message: string): void
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+}
+
+export class ModelLoader {
+  readonly #parts: ModelLoaderParts
+
+  constructor(parts: ModelLoaderParts) {
+    this.#parts = parts
+  }
+
+  /** Rejects with a `ModelError` that says what is wrong; then nothing is left running. */
+  async load(version: string): Promise<LoadedModel> {
+    const { settings, codec, store, log } = this.#parts
+    const { modelsDir, executionProviders, intraOpThreads, predictMsMax } = settings
+    const model = await loadSoundModel({
+      ...{ modelsDir, version, executionProviders, codec, log },
+      ...(intraOpThreads === undefined ? {} : { intraOpThreads }),
+      timeLimitMs: predictMsMax,
+      processBytesMax: settings.modelProcessBytesMax,
+    })
+    try {
+      // Scores stored under a version could not be told apart, were it to name other files one day.
+      if ((await store.models.claimVersion(version, model.identity)) === model.identity) return model
+      throw new ModelError(
+        `model_version ${version} has scored with other files; deliver these under another version`,
+      )
+    } catch (error) {
+      await model.close()
+      throw error
+    }
+  }
+}

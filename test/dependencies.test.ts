@@ -1,0 +1,88 @@
+/**
+ * Packages of others: listed with licence and reason, pinned by hash, from the registry. `scripts/dependencies.mjs` does
+ * the work; here it runs, also on a project in which something is wrong.
+ */
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { projectDir } from './helpers/server-process.js'
+import { scratchDir } from './helpers/servers.js'
+
+interface Lockfile {
+  packages: Record<string, { integrity?: string; resolved?: string; link?: boolean }>
+}
+
+let copy: string
+beforeEach(() => {
+  copy = scratchDir()
+  for (const directory of ['scripts', 'docs']) mkdirSync(join(copy, directory))
+  for (const file of [
+    'scripts/dependencies.mjs',
+    'docs/dependencies.md',
+    'package.json',
+    'package-lock.json',
+    'README.md',
+  ])
+    copyFileSync(join(projectDir, file), join(copy, file))
+})
+
+const check = () =>
+  spawnSync(process.execPath, [join(copy, 'scripts/dependencies.mjs'), '--check'], { encoding: 'utf8' })
+
+function edit(file: string, change: (text: string) => string): void {
+  const path = join(copy, file)
+  const before = readFileSync(path, 'utf8')
+  const after = change(before)
+  expect(after).not.toBe(before)
+  writeFileSync(path, after)
+}
+
+function editLock(change: (packages: Lockfile['packages']) => void): void {
+  edit('package-lock.json', (text) => {
+    const lock = JSON.parse(text) as Lockfile
+    change(lock.packages)
+    return JSON.stringify(lock)
+  })
+}
+
+test('the list is up to date, every package has its reason in README.md, and the lockfile is whole', () => {
+  const { status, stderr } = check()
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+})
+
+test.each<[string, (packages: Lockfile['packages']) => void, string]>([
+  [
+    'no hash',
+    (packages) => delete packages['node_modules/pino']?.integrity,
+    'node_modules/pino has no SHA-512',
+  ],
+  [
+    'a weak hash',
+    (packages) => (packages['node_modules/pino']!.integrity = 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk='),
+    'node_modules/pino has no SHA-512',
+  ],
+  [
+    'another source',
+    (packages) => (packages['node_modules/pino']!.resolved = 'https://example.org/pino.tgz'),
+    'node_modules/pino is not from the registry',
+  ],
+  ['a link', (packages) => (packages['node_modules/pino']!.link = true), 'node_modules/pino is a link'],
+])('an entry of the lockfile with %s is found', (_, change, problem) => {
+  editLock(change)
+  const { status, stderr } = check()
+  expect(stderr).toContain(problem)
+  expect(status).toBe(1)
+})
+
+test('a package without a reason, a reason without a package and another version are found', () => {
+  edit('README.md', (text) => text.replace(/^\| `pino`.*\n/m, ''))
+  expect(check().stderr).toContain('README.md does not say what pino is for')
+  copyFileSync(join(projectDir, 'README.md'), join(copy, 'README.md'))
+  edit('README.md', (text) => text.replace('| `pino` ', '| `pinto` '))
+  expect(check().stderr).toMatch(/pino is for|pinto/)
+  copyFileSync(join(projectDir, 'README.md'), join(copy, 'README.md'))
+  editLock((packages) => Object.assign(packages['node_modules/pino'] ?? {}, { version: '0.0.1' }))
+  expect(check().stderr).toContain('out of date')
+})

@@ -1,0 +1,390 @@
+/**
+ * What stands between strangers and the data (docs/security.md): keys that are slow to guess, connections that have an
+ * end, TLS that is not weak, files that are the owner's alone, and a log that tells no secrets. Real processes.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading } from './helpers/bodies.js'
+import { executable, freePort, type ServerProcess } from './helpers/server-process.js'
+import { picture, scratchDir, started } from './helpers/servers.js'
+import { makeTlsFiles, opensslMissing, shakeHands } from './helpers/tls-files.js'
+
+describe('wrong keys', () => {
+  const slow = { UNDERSTUDY_WRONG_KEYS_PER_MINUTE_MAX: '5', UNDERSTUDY_WRONG_KEY_DELAY_MS: '60000' }
+  const ask = (server: ServerProcess, key: string, client?: string) =>
+    server.call({
+      path: '/v1/weights',
+      key,
+      headers: client === undefined ? {} : { 'X-Forwarded-For': client },
+    })
+  const guess = async (server: ServerProcess, count: number, client?: string): Promise<number[]> =>
+    Promise.all(
+      Array.from({ length: count }, async (_, index) => (await ask(server, `guess-${index}`, client)).status),
+    )
+
+  test('wait for their 401 once a client has tried too many; a right key and a missing one never do', async () => {
+    const server = await started({ ...slow, UNDERSTUDY_WRONG_KEY_DELAY_MS: '300' })
+    expect(await guess(server, 5)).toEqual(Array(5).fill(401))
+    const late = await ask(server, 'guess-late')
+    expect(late.json).toEqual((await server.call({ path: '/v1/weights', key: null })).json)
+    expect(late.status).toBe(401)
+    expect((await ask(server, server.key)).status).toBe(200)
+    const took = (key: RegExp): number[] =>
+      [...server.log.matchAll(/"status":401,"code":"unauthorized","ms":([\d.]+)/g)]
+        .map((match) => Number(match[1]))
+        .filter((ms) => key.test(String(ms >= 299)))
+    expect(took(/true/)).toHaveLength(1)
+    expect(server.log.match(/many wrong keys/g)).toHaveLength(1)
+    expect(server.log).not.toContain('guess-')
+  })
+
+  test('that wait are few: past that the connection ends, and others are served', async () => {
+    const server = await started(slow)
+    await guess(server, 5)
+    const waiting = Array.from({ length: 8 }, () => ask(server, 'guess-that-waits').catch(() => 'cut'))
+    await server.call({ path: '/v1/health' })
+    await expect(ask(server, 'guess-too-many')).rejects.toThrow()
+    expect((await ask(server, server.key)).status).toBe(200)
+    expect((await server.postCycle(cycleBody(0))).status).toBe(200)
+    // What waits does not hold up the end, and gets its answer.
+    expect(await server.kill('SIGTERM')).toBe(0)
+    expect(
+      (await Promise.all(waiting)).map((reply) =>
+        reply === 'cut' ? reply : (reply as { status: number }).status,
+      ),
+    ).toEqual(Array(8).fill(401))
+  })
+
+  test('count by the address that a trusted proxy names, and what a client claims counts for nothing', async () => {
+    const server = await started({ ...slow, UNDERSTUDY_TRUSTED_PROXY_COUNT: '1' })
+    expect(await guess(server, 5, 'forged, 192.0.2.1')).toEqual(Array(5).fill(401))
+    const late = ask(server, 'guess-late', 'another forgery, 192.0.2.1').catch(() => null)
+    expect(await guess(server, 5, '192.0.2.1, 192.0.2.2')).toEqual(Array(5).fill(401))
+    expect(server.log).toContain('"client":"192.0.2.1"')
+    expect(server.log).not.toContain('"client":"192.0.2.2"')
+    await server.kill('SIGTERM')
+    expect((await late)?.status).toBe(401)
+  })
+
+  test('count by the connection where no proxy is trusted', async () => {
+    const server = await started(slow)
+    await guess(server, 5, '192.0.2.1')
+    const late = ask(server, 'guess-late', '192.0.2.2').catch(() => null)
+    await server.logged('"client":"127.0.0.1"')
+    await server.kill('SIGTERM')
+    expect((await late)?.status).toBe(401)
+  })
+})
+
+describe('connections', () => {
+  /** Opens connections that say nothing, and gives those that the server has not ended. */
+  async function open(host: string, port: number, count: number): Promise<Socket[]> {
+    const sockets = Array.from({ length: count }, () => connect(port, host))
+    const fates = sockets.map(
+      (socket) =>
+        new Promise<boolean>((resolve) => {
+          socket.on('error', () => resolve(false))
+          socket.on('close', () => resolve(false))
+          // Whoever is let in gets an answer.
+          socket.on('data', () => resolve(true))
+          socket.write('GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n')
+        }),
+    )
+    const open = await Promise.all(fates)
+    return sockets.filter((_, index) => open[index])
+  }
+
+  test('past the limit are ended at once, are told in the log, and have room again when others go', async () => {
+    const server = await started({ UNDERSTUDY_CONNECTIONS_MAX: '16' })
+    const held = await open('127.0.0.1', server.port, 40)
+    expect(held).toHaveLength(16)
+    expect(server.log).toContain('"connections_max":16')
+    await expect(server.call({ path: '/v1/health' })).rejects.toThrow()
+    for (const socket of held) socket.destroy()
+    while ((await server.call({ path: '/v1/health' }).catch(() => null))?.status !== 200);
+  })
+
+  const outside = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .find((entry) => entry.family === 'IPv4' && !entry.internal)?.address
+
+  test.skipIf(process.platform !== 'linux' || outside === undefined)(
+    'of one address have a limit of their own, which those of this machine do not count for',
+    async () => {
+      const server = await started({
+        UNDERSTUDY_HOST: '0.0.0.0',
+        UNDERSTUDY_CONNECTIONS_PER_ADDRESS_MAX: '7',
+      })
+      const held = await open(outside ?? '', server.port, 30)
+      expect(held).toHaveLength(7)
+      expect(await open('127.0.0.1', server.port, 30)).toHaveLength(30)
+      for (const socket of held.slice(0, 3)) socket.destroy()
+      let again: Socket[] = []
+      while (again.length < 3) again = [...again, ...(await open(outside ?? '', server.port, 1))]
+      expect(await open(outside ?? '', server.port, 5)).toHaveLength(0)
+    },
+  )
+
+  test('that say nothing, or too little too slowly, are ended after a while', async () => {
+    const server = await started()
+    const silent = connect(server.port, '127.0.0.1').on('error', () => undefined)
+    const slow = connect(server.port, '127.0.0.1').on('error', () => undefined)
+    const ended = [silent, slow].map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+    slow.write('GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
+    const drip = setInterval(() => slow.write('a'), 500)
+    // 10 s as uWebSockets.js counts them; the limit of this test is a minute.
+    await Promise.all(ended)
+    clearInterval(drip)
+  })
+
+  test('with a head that is too long, or has too many headers, are answered 431 and ended', async () => {
+    const server = await started()
+    for (const header of [`X-Long: ${'a'.repeat(140_000)}`, 'X-Many: a\r\n'.repeat(200).trim()]) {
+      const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+      let received = ''
+      socket.on('data', (data: Buffer) => (received += data.toString()))
+      socket.write(`GET /v1/health HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`)
+      await new Promise((resolve) => socket.once('close', resolve))
+      expect(received).toMatch(/^HTTP\/1\.1 431 /)
+    }
+  })
+})
+
+describe.skipIf(opensslMissing)('TLS', () => {
+  test('is 1.2 or 1.3, with forward secrecy and authenticated encryption, and nothing else', async () => {
+    const files = makeTlsFiles(scratchDir(), 'localhost')
+    const server = await started({ UNDERSTUDY_TLS_CERT: files.cert, UNDERSTUDY_TLS_KEY: files.key })
+    expect(await shakeHands(server.port)).toMatchObject({ name: 'localhost', protocol: 'TLSv1.3' })
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.2' } as const
+    const with12 = (ciphers: string) => shakeHands(server.port, { ...old, ciphers: `${ciphers}:@SECLEVEL=0` })
+    expect(await with12('ALL')).toMatchObject({ protocol: 'TLSv1.2', cipher: /^ECDHE-RSA-/ })
+    for (const good of ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-CHACHA20-POLY1305'])
+      expect((await with12(good)).cipher).toBe(good)
+    for (const weak of [
+      'AES128-SHA',
+      'AES256-GCM-SHA384',
+      'ECDHE-RSA-AES128-SHA',
+      'DHE-RSA-AES128-GCM-SHA256',
+    ])
+      await expect(with12(weak), weak).rejects.toThrow()
+    await expect(
+      shakeHands(server.port, { ...old, maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
+    ).rejects.toThrow()
+  })
+})
+
+describe('files', () => {
+  const modesBelow = (directory: string): string[] =>
+    readdirSync(directory, { recursive: true, withFileTypes: true }).map((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      const mode = statSync(path).mode & 0o777
+      return `${entry.isDirectory() ? 'directory' : 'file'} ${mode.toString(8)}`
+    })
+
+  test('of the service are its owner’s alone, whatever mask it was started under', async () => {
+    const base = scratchDir()
+    const dataDir = join(base, 'deep', 'data')
+    const mask = process.umask(0)
+    const server = await started({
+      UNDERSTUDY_DATA_DIR: dataDir,
+      UNDERSTUDY_API_KEYS: '',
+      UNDERSTUDY_STAGE_REPORT: join(base, 'deep', 'report.json'),
+    }).finally(() => process.umask(mask))
+    const key = readFileSync(join(dataDir, 'api-key'), 'utf8').trim()
+    const put = { method: 'PUT', path: '/v1/images/g/1/01', body: await picture(1), key }
+    expect((await server.call({ ...put, headers: { 'Content-Type': 'image/jpeg' } })).status).toBe(201)
+    const cycle = bytesOf(cycleBody(0, { candidates: [candidate('g', 1)] }))
+    expect((await server.call({ method: 'POST', path: '/v1/cycles', body: cycle, key })).status).toBe(200)
+    await server.kill('SIGTERM')
+    expect(new Set(modesBelow(base))).toEqual(new Set(['directory 700', 'file 600']))
+  })
+
+  test('and directories that strangers can look into are told at the start, with the command that mends it', async () => {
+    const base = scratchDir()
+    const dataDir = join(base, 'open')
+    mkdirSync(dataDir)
+    chmodSync(dataDir, 0o755)
+    const keys = join(base, 'keys')
+    writeFileSync(keys, 'key-of-the-file\n')
+    chmodSync(keys, 0o644)
+    const server = await started({
+      UNDERSTUDY_DATA_DIR: dataDir,
+      UNDERSTUDY_API_KEYS: '',
+      UNDERSTUDY_API_KEYS_FILE: keys,
+    })
+    expect(server.log).toContain(`run: chmod o= ${dataDir}`)
+    expect(server.log).toContain(`run: chmod o= ${keys}`)
+  })
+})
+
+test.runIf(process.platform === 'linux')('no process that the service starts inherits its keys', async () => {
+  const server = await started()
+  const list = execFileSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], { encoding: 'utf8' })
+  const children = list.split(/\s+/).filter((text) => text !== '')
+  expect(children.length).toBeGreaterThan(0)
+  for (const pid of children) expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain(server.key)
+})
+
+describe('the log', () => {
+  // One word that stands wherever a client may put something, other than a path.
+  const secret = 'GEHEIMNIS'
+
+  const calls: [string, (server: ServerProcess) => Promise<unknown>][] = [
+    [
+      'a title',
+      (server) => server.postCycle(cycleBody(0, { candidates: [candidate('g', 1, { title: secret })] })),
+    ],
+    [
+      'the same with another title',
+      (server) =>
+        server.postCycle(cycleBody(0, { candidates: [candidate('g', 1, { title: secret + secret })] })),
+    ],
+    [
+      'a post that is scored',
+      (server) => server.postCycle(cycleBody(1, { engagement: [reading('g', 1, cycleMs(1))] })),
+    ],
+    ['an unknown field', (server) => server.postCycle({ ...cycleBody(2), [secret]: secret })],
+    ['a wrong value', (server) => server.postCycle({ ...cycleBody(2), cycle_time: secret })],
+    ['a body that is no JSON', (server) => post(server, '/v1/cycles', `{"${secret}": ${secret}`)],
+    [
+      'a body that is no gzip',
+      (server) => post(server, '/v1/cycles', secret, { 'Content-Encoding': 'gzip' }),
+    ],
+    [
+      'a body in gzip that is no cycle',
+      (server) => post(server, '/v1/cycles', gzipSync(secret), { 'Content-Encoding': 'gzip' }),
+    ],
+    ['a body that is too large', (server) => post(server, '/v1/cycles', secret.repeat(2_000_000))],
+    ['a media type', (server) => post(server, '/v1/cycles', '{}', { 'Content-Type': secret })],
+    [
+      'an outcome',
+      (server) => post(server, '/v1/outcomes', JSON.stringify({ outcomes: [{ placement_id: secret }] })),
+    ],
+    [
+      'weights',
+      (server) =>
+        server.call({
+          method: 'PUT',
+          path: '/v1/weights',
+          body: JSON.stringify({ version: 'v', note: secret }),
+        }),
+    ],
+    [
+      'an image that is none',
+      (server) =>
+        server.call({
+          method: 'PUT',
+          path: '/v1/images/g/1/01',
+          body: secret,
+          headers: { 'Content-Type': 'image/jpeg' },
+        }),
+    ],
+    [
+      'an image that is cut',
+      async (server) =>
+        server.call({
+          method: 'PUT',
+          path: '/v1/images/g/1/01',
+          body: Buffer.concat([(await picture(1)).subarray(0, 300), Buffer.from(secret)]),
+          headers: { 'Content-Type': 'image/jpeg' },
+        }),
+    ],
+    [
+      'a hash',
+      async (server) =>
+        server.call({
+          method: 'PUT',
+          path: '/v1/images/g/1/01',
+          body: await picture(1),
+          headers: { 'Content-Type': 'image/jpeg', 'X-Content-SHA256': secret },
+        }),
+    ],
+    ['a wrong key', (server) => server.call({ path: '/v1/weights', key: secret })],
+    ['a key in another scheme', (server) => server.call({ path: '/v1/weights', key: `Bearer ${secret}` })],
+    ['a key in the query', (server) => server.call({ path: `/v1/weights?key=${secret}` })],
+    [
+      'any other header',
+      (server) =>
+        server.call({ path: '/v1/weights', headers: { Cookie: secret, 'X-Forwarded-For': secret } }),
+    ],
+    [
+      'a body that stops',
+      (server) =>
+        leave(
+          server,
+          `POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\nContent-Length: 99\r\n\r\n${secret}`,
+        ),
+    ],
+    ['a request that is none', (server) => leave(server, `${secret} ${secret}\r\n\r\n`)],
+  ]
+
+  test('has neither keys nor titles nor anything of a body, at its most talkative level', async () => {
+    const server = await started({ UNDERSTUDY_LOG_LEVEL: 'trace' })
+    for (const [what, make] of calls) {
+      await make(server)
+      expect(server.log, what).not.toContain(secret)
+    }
+    expect(await server.kill('SIGTERM')).toBe(0)
+    expect(server.log).not.toContain(secret)
+    expect(server.log).not.toContain(server.key)
+    // It did hear of them.
+    expect(server.log.match(/"msg":"request"/g)?.length).toBeGreaterThanOrEqual(calls.length - 1)
+  })
+
+  test.runIf(process.platform === 'linux')('that cannot be written does not stop the service', async () => {
+    const port = await freePort()
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(executable, ['serve', '--port', String(port), '--data-dir', scratchDir()], {
+      // Writes to this device fail as on a full disk.
+      stdio: ['ignore', full, 'ignore'],
+    })
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    const health = () => fetch(`http://127.0.0.1:${port}/v1/health`).catch(() => null)
+    try {
+      while ((await health())?.status !== 200) if (child.exitCode !== null) throw new Error('it has ended')
+      for (let index = 0; index < 100; index++) expect((await health())?.status).toBe(200)
+      child.kill('SIGTERM')
+      expect(await ended).toBe(0)
+    } finally {
+      child.kill('SIGKILL')
+      closeSync(full)
+    }
+  })
+
+  test('shows of a path at most 200 characters, on the line that it belongs to', async () => {
+    const server = await started()
+    await server.call({ path: `/v1/${'a'.repeat(5000)}` })
+    await server.call({ path: '/v1/%0A%7B%22level%22:60%7D"\\' })
+    await server.kill('SIGTERM')
+    expect(server.log).not.toContain('a'.repeat(201))
+    for (const line of server.log.trim().split('\n'))
+      expect(() => JSON.parse(line) as unknown, line).not.toThrow()
+    expect(server.log).not.toContain('"level":60')
+  })
+
+  const post = (server: ServerProcess, path: string, body: string | Uint8Array, headers = {}) =>
+    server.call({ method: 'POST', path, body, headers }).catch(() => null)
+
+  /** Sends what it has and goes when the server has had time to read it. */
+  async function leave(server: ServerProcess, text: string): Promise<void> {
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+    socket.write(text)
+    await server.call({ path: '/v1/health' })
+    socket.destroy()
+    await server.call({ path: '/v1/health' })
+  }
+})
