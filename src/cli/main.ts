@@ -2,6 +2,7 @@
  * The command line: which commands there are, and how each ends. `bin/understudy` runs this file.
  */
 import { Command, CommanderError } from 'commander'
+import { addBackupCommand } from './backup-command.js'
 import { addConfigCommand } from './config-command.js'
 import { processContext, type CommandContext } from './context.js'
 import { addDemoCommand } from './demo-command.js'
@@ -9,7 +10,9 @@ import { exitCode, reportFailure } from './failure.js'
 import { packageVersion } from './package-info.js'
 import { addModelsCommand } from './models/index.js'
 import { addRehearseCommand } from './rehearse-command.js'
+import { addRestoreCommand } from './restore-command.js'
 import { addServeCommand } from './serve-command.js'
+import { addVerifyCommand } from './verify-command.js'
 
 /** Runs one command and returns the exit code: 0 done, 1 failed, 2 called wrongly. */
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
@@ -23,7 +26,16 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
         write(text.replace(/^error: /, 'understudy: ').replace(/\n\(/, ' ('))
       },
     })
-  for (const add of [addServeCommand, addDemoCommand, addRehearseCommand, addModelsCommand, addConfigCommand])
+  for (const add of [
+    addServeCommand,
+    addDemoCommand,
+    addRehearseCommand,
+    addModelsCommand,
+    addConfigCommand,
+    addBackupCommand,
+    addRestoreCommand,
+    addVerifyCommand,
+  ])
     add(program, context)
   try {
     await program.parseAsync(args, { from: 'user' })

@@ -211,6 +211,26 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallback: () => 2,
     description: 'Images decoded at a time.',
   },
+  retainCyclesDays: {
+    word: 'retain-cycles-days',
+    kind: integer(0, 36_500),
+    fallback: () => 14,
+    description:
+      'Days that a cycle, its request and its answer are kept; 0: for ever, and less than 8 counts as 8. What a pending post needs stays.',
+  },
+  retainImagesDays: {
+    word: 'retain-images-days',
+    kind: integer(0, 36_500),
+    fallback: () => 7,
+    description:
+      'Days that an image is kept after its arrival; 0: for ever. Images of posts that are pending, or have left in the last 7 days, stay.',
+  },
+  retainOutcomesDays: {
+    word: 'retain-outcomes-days',
+    kind: integer(0, 36_500),
+    fallback: () => 90,
+    description: 'Days that an outcome is kept after its placement; 0: for ever.',
+  },
   logLevel: {
     word: 'log-level',
     kind: oneOf(logLevels),

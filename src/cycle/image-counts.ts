@@ -45,6 +45,15 @@ export class ImageCounts {
     if (!positions.includes(position)) positions.push(position)
   }
 
+  /** An image is gone. */
+  remove({ gallId, postNo, position }: ImageKey): void {
+    const posts = this.#positions.get(gallId)
+    const left = posts?.get(postNo)?.filter((known) => known !== position) ?? []
+    if (left.length > 0) posts?.set(postNo, left)
+    else posts?.delete(postNo)
+    if (posts?.size === 0) this.#positions.delete(gallId)
+  }
+
   /** One count a row of the key columns. */
   column(galleries: readonly string[], gallery: Uint32Array, postNo: Float64Array): Uint32Array {
     const counts = new Uint32Array(gallery.length)

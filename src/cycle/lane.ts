@@ -21,6 +21,11 @@ export class Lane {
     return this.#count[kind] > this.#waitingMax[kind]
   }
 
+  /** True when nothing is under way and nothing waits. */
+  get isFree(): boolean {
+    return Object.values(this.#count).every((count) => count === 0)
+  }
+
   run<Result>(kind: WorkKind, work: () => Promise<Result>): Promise<Result> {
     this.#count[kind]++
     const done = this.#tail.then(work)

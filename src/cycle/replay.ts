@@ -38,6 +38,8 @@ export async function* replayCycles(
   const pool = new Pool()
   const records = new Map<Position, readonly Uint8Array[]>()
   for (let position = firstNeeded(store, from); position <= to; position++) {
+    // Of an expired cycle only what a pending post needs is kept.
+    if (position < from && store.readRequest(position) === undefined) continue
     const json = await readBody(store, position)
     const cycle = codec.decodeCycle(json)
     try {

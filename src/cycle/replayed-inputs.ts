@@ -1,34 +1,45 @@
 /**
- * What a model reads of a replayed cycle: its rows, with texts and images encoded for the purpose. Nothing is stored,
- * and no cache is asked: for a few rows, or for a model that no server has loaded.
+ * What a model reads of a replayed cycle: its rows, with texts and images encoded for the purpose, or taken from vectors
+ * that are known. Nothing is stored.
  */
-import { poolVectors, type EmbeddingColumn, type Model, type ModelInputs } from '../model/index.js'
+import {
+  poolVectors,
+  type EmbeddingColumn,
+  type ImageEncoder,
+  type Model,
+  type ModelInputs,
+} from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
-import type { Store } from '../store/index.js'
+import type { ImageKey, Store } from '../store/index.js'
+import type { KnownVectors } from './known-vectors.js'
 import type { ReplayedCycle } from './replay.js'
 
 export interface ReplayedInputs {
   /** Row r is row `rows[r]` of the cycle's scored rows. */
   readonly inputs: ModelInputs
-  /** By row: the record that the text encoder has read, or null. */
+  /** By row: the record that the text encoder has read for this, or null. */
   readonly records: readonly (Uint8Array | null)[]
-  /** By row: the pictures that the image encoder has read, in position order. */
+  /** By row: the pictures that the image encoder has read for this, in position order. */
   readonly pictures: readonly (readonly Uint8Array[])[]
 }
 
-/** Rejects with a `ModelError` when an encoder fails. `encodeMsMax` bounds the time for all texts. */
+/**
+ * Rejects with a `ModelError` when an encoder fails. `encodeMsMax` bounds the time for all texts. With `known`, vectors
+ * are taken from there where they are, and kept there; `records` and `pictures` lack what was not encoded for this call.
+ */
 export async function replayedInputs(
   store: Store,
   model: Pick<Model, 'text' | 'image'>,
   again: ReplayedCycle,
   rows: readonly number[],
   encodeMsMax: number,
+  known: KnownVectors | null = null,
 ): Promise<ReplayedInputs> {
-  const { scoring, next } = again.plan
+  const { scoring } = again.plan
   const slots = Uint32Array.from(rows, (row) => scoring.slots[row] as number)
   const readings = Uint32Array.from(rows, (row) => scoring.readings[row] as number)
-  const texts = await encodeTexts(model, again, slots, encodeMsMax)
-  const images = await encodeImages(model, store, next, slots)
+  const texts = await encodeTexts(model, again, slots, encodeMsMax, known)
+  const images = await encodeImages(model, store, again.plan.next, slots, known)
   return {
     inputs: {
       ...scoring,
@@ -57,24 +68,39 @@ async function encodeTexts(
   again: ReplayedCycle,
   slots: Uint32Array,
   encodeMsMax: number,
+  known: KnownVectors | null,
 ): Promise<EncodedTexts> {
-  const slotCount = again.plan.next.count
-  const encoded = new Uint8Array(slotCount)
-  if (text === null || slots.length === 0)
-    return { column: null, encoded, records: Array.from(slots, () => null) }
-  const records = Array.from(slots, (slot) => again.recordOf(slot))
-  const found = await text.encode(records, encodeMsMax)
-  const row = new Int32Array(slotCount).fill(-1)
-  slots.forEach((slot, index) => {
-    if (found.encoded[index] !== 1) return
+  const { next } = again.plan
+  const encoded = new Uint8Array(next.count)
+  const records: (Uint8Array | null)[] = Array.from(slots, () => null)
+  if (text === null || slots.length === 0) return { column: null, encoded, records }
+  const { dim } = text
+  const vectors = new Float32Array(slots.length * dim)
+  const row = new Int32Array(next.count).fill(-1)
+  const put = (index: number, vector: Float32Array): void => {
+    const slot = slots[index] as number
+    vectors.set(vector, index * dim)
     row[slot] = index
     encoded[slot] = 1
-  })
-  return {
-    column: { dim: text.dim, vectors: found.vectors, row },
-    encoded,
-    records: records.map((record, index) => (found.encoded[index] === 1 ? record : null)),
   }
+  const unknown: number[] = []
+  for (const [index, slot] of slots.entries()) {
+    const vector = known?.text(next, slot)
+    if (vector === undefined) unknown.push(index)
+    else put(index, vector)
+  }
+  if (unknown.length > 0) {
+    const asked = unknown.map((index) => again.recordOf(slots[index] as number))
+    const made = await text.encode(asked, encodeMsMax)
+    for (const [place, index] of unknown.entries()) {
+      if (made.encoded[place] !== 1) continue
+      const vector = made.vectors.slice(place * dim, (place + 1) * dim)
+      put(index, vector)
+      known?.keepText(next, slots[index] as number, vector)
+      records[index] = asked[place] ?? null
+    }
+  }
+  return { column: { dim, vectors, row }, encoded, records }
 }
 
 interface EncodedImages {
@@ -88,33 +114,58 @@ async function encodeImages(
   store: Store,
   state: PoolState,
   slots: Uint32Array,
+  known: KnownVectors | null,
 ): Promise<EncodedImages> {
   const encoded = new Uint32Array(state.count)
-  if (image === null) return { column: null, encoded, pictures: Array.from(slots, () => []) }
+  const pictures: Uint8Array[][] = Array.from(slots, () => [])
+  if (image === null) return { column: null, encoded, pictures }
   const { dim, pooling } = image
   const vectors = new Float32Array(slots.length * dim)
   const row = new Int32Array(state.count).fill(-1)
-  const pictures: Uint8Array[][] = []
   for (const [index, slot] of slots.entries()) {
-    const stored = storedPictures(store, state, slot)
-    const found = stored.length === 0 ? null : await image.encode(stored)
-    const readable = [...stored.keys()].filter((picture) => found?.encoded[picture] === 1)
-    pictures.push(readable.map((picture) => stored[picture] as Uint8Array))
-    if (found === null || readable.length === 0) continue
-    const each = readable.map((picture) => found.vectors.subarray(picture * dim, (picture + 1) * dim))
+    const each = await encodePost(image, store, imagesOf(store, state, slot), known, pictures[index] ?? [])
+    if (each.length === 0) continue
     vectors.set(poolVectors(each, pooling), index * dim)
     row[slot] = index
-    encoded[slot] = readable.length
+    encoded[slot] = each.length
   }
   return { column: { dim, vectors, row }, encoded, pictures }
 }
 
-/** Normalised copies of a post's images, in position order. */
-function storedPictures(store: Store, state: PoolState, slot: number): Uint8Array[] {
+/** Vectors of a post's images in position order; `read` is given the pictures that were encoded for them. */
+async function encodePost(
+  image: ImageEncoder,
+  store: Store,
+  keys: readonly ImageKey[],
+  known: KnownVectors | null,
+  read: Uint8Array[],
+): Promise<Float32Array[]> {
+  const found: (Float32Array | undefined)[] = []
+  const unknown: { readonly place: number; readonly sha256: Uint8Array; readonly picture: Uint8Array }[] = []
+  for (const [place, key] of keys.entries()) {
+    const sha256 = store.readImageHash(key)
+    const vector = sha256 && known?.image(sha256)
+    found.push(vector)
+    const stored = vector === undefined ? store.findImage(key) : undefined
+    if (stored !== undefined) unknown.push({ place, sha256: stored.sha256, picture: stored.normalised })
+  }
+  if (unknown.length > 0) {
+    const { dim } = image
+    const made = await image.encode(unknown.map(({ picture }) => picture))
+    for (const [index, { place, sha256, picture }] of unknown.entries()) {
+      if (made.encoded[index] !== 1) continue
+      const vector = made.vectors.slice(index * dim, (index + 1) * dim)
+      found[place] = vector
+      known?.keepImage(sha256, vector)
+      read.push(picture)
+    }
+  }
+  return found.filter((vector) => vector !== undefined)
+}
+
+/** Of a post, in position order. */
+function imagesOf(store: Store, state: PoolState, slot: number): ImageKey[] {
   const gallId = state.galleries[state.gallery[slot] as number] as string
   const postNo = state.postNo[slot] as number
-  return store
-    .imagePositions(gallId, postNo)
-    .map((position) => store.findImage({ gallId, postNo, position })?.normalised)
-    .filter((picture) => picture !== undefined)
+  return store.imagePositions(gallId, postNo).map((position) => ({ gallId, postNo, position }))
 }

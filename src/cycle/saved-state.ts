@@ -175,7 +175,9 @@ function lastUsed<Value>(read: (key: number) => Value): (key: number) => Value {
  */
 function loadTombstones(store: Store, state: PoolState): Tombstones {
   const batches: { keys: KeyList; leftAtMs: number }[] = []
-  for (let position = store.lastCycle()?.position ?? 0; position > 0; position--) {
+  // Departures of expired cycles are too old to be remembered.
+  const first = store.expiry?.firstPosition() ?? 1
+  for (let position = store.lastCycle()?.position ?? 0; position >= first; position--) {
     const packed = store.readLeft(position)
     if (packed === undefined) continue
     const { columns, header } = open(packed, 'left')

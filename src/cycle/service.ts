@@ -30,11 +30,12 @@ import {
   type StoredCycle,
   type StoredRequest,
 } from '../store/index.js'
-import { EmbeddingDesk, kindWarnings, readingWarnings } from './embeddings/index.js'
+import { EmbeddingDesk, kindWarnings, readingWarnings, type EnteringTexts } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
 import { Lane } from './lane.js'
 import { checkMeaning } from './meaning.js'
 import { packRequest, unpackRequest, type RequestBody } from './request-body.js'
+import { Retention, type RetentionLimits } from './retention.js'
 import { loadPool, saveCycle } from './saved-state.js'
 import { Turns } from './turns.js'
 import { Shadows } from './shadows.js'
@@ -55,11 +56,15 @@ export interface CycleServiceParts {
   readonly initialWeights: InitialWeights
   /** For the texts of the posts that enter with one cycle. */
   readonly textEncodeMsMax: number
+  /** Absent: nothing expires. */
+  readonly retention?: RetentionLimits
   readonly log: {
     warn(fields: object, message: string): void
     error(fields: object, message: string): void
   }
 }
+
+const keepAll: RetentionLimits = { retainCyclesDays: 0, retainImagesDays: 0, retainOutcomesDays: 0 }
 
 /** A cycle under way, for calls that bring the same id meanwhile. */
 interface Leader {
@@ -84,6 +89,7 @@ export class CycleService {
   readonly images: ImageCounts
   readonly weights: WeightsDesk
   readonly shadows: Shadows
+  readonly retention: Retention
   readonly #embeddings: EmbeddingDesk
   #pool: Pool
   /** Plans that were begun: columns of a plan can be read until the second one after it. */
@@ -100,7 +106,27 @@ export class CycleService {
     this.weights = weights
     this.images = new ImageCounts(parts.store)
     this.#embeddings = new EmbeddingDesk(parts)
-    this.shadows = new Shadows({ ...parts, embeddings: this.#embeddings })
+    this.retention = new Retention({
+      store: parts.store,
+      limits: () => parts.retention ?? keepAll,
+      state: () => this.#pool.state,
+      remembers: (gallId, postNo) => this.#pool.remembers(gallId, postNo),
+      idle: () => lane.isFree && !this.#closing,
+      onImagesRemoved: (keys) => {
+        for (const key of keys) this.images.remove(key)
+      },
+      log: parts.log,
+    })
+    this.shadows = new Shadows({
+      ...parts,
+      embeddings: this.#embeddings,
+      completeTexts: (model, ended) =>
+        this.#embeddings.completeTexts(
+          model,
+          () => this.#pool.state,
+          () => this.#closing || ended(),
+        ),
+    })
   }
 
   /** The service in the state that its store holds. */
@@ -142,6 +168,7 @@ export class CycleService {
   async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
     this.#submittedCount++
     if (this.#decodes.full) throw busy('too many cycles arrive at once')
+    this.refuseIfFull()
     await this.#decodes.next()
     // Before it is known whether the cycle is good or new: most are, and the other threads have nothing else to do now.
     const packing = packRequest(body)
@@ -154,6 +181,14 @@ export class CycleService {
     } finally {
       letGo(held)
     }
+  }
+
+  /**
+   * Throws `unavailable` when no cycle could wait for its turn: said before a body is read or decoded, since under
+   * overload that work would be taken from the cycles that are answered.
+   */
+  refuseIfFull(): void {
+    if (this.#lane.isFull('cycle')) throw busy('too many cycles are queued')
   }
 
   /** An image is durable now. */
@@ -219,6 +254,9 @@ export class CycleService {
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
     const stored = this.#parts.store.findCycle(cycle.cycleId)
     if (stored !== undefined) return this.#replay(stored, body.json)
+    // What was answered is not known any more, so it can be neither repeated nor compared; nor is it done twice.
+    if (this.#parts.store.expiry?.isExpired(cycle.cycleId) === true)
+      throw new ServiceError('conflict', `cycle ${cycle.cycleId} was answered, and its record has expired`)
     const leader = this.#leaders.get(cycle.cycleId)
     return leader === undefined
       ? this.#lead(held, body, receivedAtMs, stages)
@@ -252,6 +290,7 @@ export class CycleService {
   async close(): Promise<void> {
     this.#closing = true
     await this.#lane.idle()
+    await this.retention.done()
   }
 
   async #replay(stored: StoredCycle, json: Uint8Array): Promise<Uint8Array> {
@@ -294,8 +333,8 @@ export class CycleService {
     stages: StageClock,
   ): Promise<Uint8Array> {
     if (this.#closing) throw closing()
-    const { codec, store, clock } = this.#parts
-    const { cycle, packing } = held
+    const { store } = this.#parts
+    const { cycle } = held
     const model = this.#parts.model()
     if (model === null) throw new ServiceError('unavailable', 'no model is loaded')
 
@@ -308,8 +347,26 @@ export class CycleService {
       model.text === null
         ? null
         : await this.#embeddings.encode(model, plan, recordsOf(body.json, cycle, plan))
+    try {
+      return await this.#score({ held, model, plan, weights, entering }, body, receivedAtMs, stages)
+    } catch (error) {
+      // Others may enter at the position.
+      this.#embeddings.forget(model, entering)
+      throw error
+    }
+  }
+
+  /** From a plan to an answer that is durable. */
+  async #score(
+    { held, model, plan, weights, entering }: PlannedCycle,
+    body: RequestBody,
+    receivedAtMs: number,
+    stages: StageClock,
+  ): Promise<Uint8Array> {
+    const { codec, store, clock } = this.#parts
+    const { cycle, packing } = held
     const imagesStored = this.images.column(plan.next.galleries, plan.next.gallery, plan.next.postNo)
-    const reading = this.#embeddings.inputs(model, plan.next, imagesStored, entering)
+    const reading = this.#embeddings.inputs(model, plan.next, imagesStored)
     const predicting =
       plan.scoring.count === 0
         ? Promise.resolve(noHeads)
@@ -327,10 +384,7 @@ export class CycleService {
       ...saveCycle(cycle, plan),
       texts: this.#embeddings.records(model, entering),
     })
-    const heads = await predicting.catch((error: unknown) => {
-      this.#embeddings.forget(model, entering)
-      throw error
-    })
+    const heads = await predicting
     stages.lap('infer')
     const response = codec.encodeResponse({
       cycleId: cycle.cycleId,
@@ -346,8 +400,9 @@ export class CycleService {
     })
     await packing
     stages.lap('encode')
-    await this.#commit(cycle.cycleId, draft, response, plan, () => this.#embeddings.forget(model, entering))
+    await this.#commit(cycle.cycleId, draft, response, plan)
     stages.lap('commit')
+    this.retention.wake()
     this.#afterwards(model, held, plan, imagesStored, body.json)
     return response
   }
@@ -360,10 +415,8 @@ export class CycleService {
     imagesStored: Uint32Array,
     json: Uint8Array,
   ): void {
-    if (model.text !== null) {
-      this.#embeddings.stored(plan.next)
-      this.#completeTexts(model)
-    }
+    this.#embeddings.stored(plan.next)
+    if (model.text !== null) this.#completeTexts(model)
     if (this.shadows.count === 0) return
     held.readers++
     const { cycle } = held
@@ -394,18 +447,11 @@ export class CycleService {
       .finally(() => (this.#isCompleting = false))
   }
 
-  async #commit(
-    cycleId: string,
-    draft: CycleDraft,
-    response: Uint8Array,
-    plan: CyclePlan,
-    undo: () => void,
-  ): Promise<void> {
+  async #commit(cycleId: string, draft: CycleDraft, response: Uint8Array, plan: CyclePlan): Promise<void> {
     try {
       const position = await draft.append(response)
       if (position !== plan.position) throw new Error(`stored at ${position}, planned for ${plan.position}`)
     } catch (error) {
-      undo()
       this.#resync(cycleId)
       if (!(error instanceof StoreError)) throw error
       throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
@@ -416,7 +462,13 @@ export class CycleService {
   /** A write that failed late may have reached the disk all the same: what the store says is what counts. */
   #resync(cycleId: string): void {
     const { store, log } = this.#parts
-    if (store.closed || store.findCycle(cycleId) === undefined) return
+    try {
+      if (store.closed || store.findCycle(cycleId) === undefined) return
+    } catch (error) {
+      // Past reading, the store takes no further write either: what it holds is told after a restart.
+      log.error({ err: error, cycle_id: cycleId }, 'the storage cannot tell what became of a cycle')
+      return
+    }
     log.warn({ cycle_id: cycleId }, 'a cycle was stored although its write failed; the pool is read again')
     this.#pool = loadPool(store)
   }
@@ -438,6 +490,15 @@ interface HeldCycle {
   /** Its body as the store keeps it. */
   readonly packing: Promise<StoredRequest>
   readers: number
+}
+
+/** A cycle whose posts have entered, in memory alone. */
+interface PlannedCycle {
+  readonly held: HeldCycle
+  readonly model: Model
+  readonly plan: CyclePlan
+  readonly weights: WeightsSetting
+  readonly entering: EnteringTexts | null
 }
 
 function letGo(held: HeldCycle): void {

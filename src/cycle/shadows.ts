@@ -13,6 +13,8 @@ import type { EmbeddingDesk } from './embeddings/index.js'
 export interface ShadowsParts {
   readonly store: Store
   readonly embeddings: EmbeddingDesk
+  /** Makes the vectors of pending posts' texts that a shadow lacks. Stops when `ended`. */
+  readonly completeTexts: (model: Model, ended: () => boolean) => Promise<void>
   readonly log: { warn(fields: object, message: string): void }
 }
 
@@ -31,6 +33,7 @@ export interface AnsweredCycle {
 interface Shadow {
   readonly model: Model
   busy: boolean
+  isCompleting: boolean
   leftOutCount: number
 }
 
@@ -57,7 +60,7 @@ export class Shadows {
   }
 
   add(model: Model): void {
-    this.#shadows.set(model.version, { model, busy: false, leftOutCount: 0 })
+    this.#shadows.set(model.version, { model, busy: false, isCompleting: false, leftOutCount: 0 })
   }
 
   remove(version: string): void {
@@ -67,7 +70,7 @@ export class Shadows {
   /** Scores one cycle with each shadow. Never rejects; resolves when all have ended. */
   async score(answered: AnsweredCycle): Promise<void> {
     const work = [...this.#shadows.values()].map((shadow) => this.#scoreWith(shadow, answered))
-    this.#work = Promise.all([this.#work, ...work])
+    this.#work = Promise.all([this.#work, ...work]).then(() => undefined)
     await Promise.all(work)
   }
 
@@ -93,23 +96,44 @@ export class Shadows {
       this.#leaveOut(shadow, position, error instanceof Error ? error.message : String(error))
     } finally {
       shadow.busy = false
+      this.#completeTexts(shadow)
     }
+  }
+
+  /** In the background: texts that were not ready, and those of cycles that were left out. */
+  #completeTexts(shadow: Shadow): void {
+    const { model } = shadow
+    if (model.text === null || shadow.isCompleting) return
+    shadow.isCompleting = true
+    const ended = (): boolean => this.#parts.store.closed || this.#shadows.get(model.version) !== shadow
+    const work = this.#parts
+      .completeTexts(model, ended)
+      .catch((error: unknown) => {
+        if (ended()) return
+        const fields = { model_version: model.version, err: error }
+        this.#parts.log.warn(fields, 'texts of a shadow could not be encoded; the next cycle tries again')
+      })
+      .finally(() => (shadow.isCompleting = false))
+    this.#work = Promise.all([this.#work, work]).then(() => undefined)
   }
 
   /** Null when the columns were gone before the model could read them. */
   async #predict(model: Model, answered: AnsweredCycle): Promise<HeadColumns | null> {
-    const { plan, imagesStored, records, readable } = answered
+    const { plan, records, readable } = answered
     const { embeddings, store } = this.#parts
     const entering = await embeddings.encode(model, plan, records)
-    if (!readable()) return null
-    const reading = embeddings.inputs(model, plan.next, imagesStored, entering)
-    const predicting = model.predict({ ...plan.scoring, ...reading, imagesStored })
     const encoded = embeddings.records(model, entering)
-    const [heads] = await Promise.all([
-      predicting,
-      encoded === null ? undefined : store.models.putEmbeddings(encoded.encoder, encoded.entries),
-    ])
+    // What was made is kept, whatever becomes of the cycle.
+    const storing = encoded && store.models.putEmbeddings(encoded.encoder, encoded.entries)
+    const predicting = readable() ? this.#predictNow(model, answered) : null
+    const [heads] = await Promise.all([predicting, storing])
     return heads
+  }
+
+  /** The columns are read before this returns. */
+  #predictNow(model: Model, { plan, imagesStored }: AnsweredCycle): Promise<HeadColumns> {
+    const reading = this.#parts.embeddings.inputs(model, plan.next, imagesStored)
+    return model.predict({ ...plan.scoring, ...reading, imagesStored })
   }
 
   #leaveOut(shadow: Shadow, position: Position, reason: string): void {

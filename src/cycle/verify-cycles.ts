@@ -23,14 +23,17 @@ export async function verifyCycles(store: Store, options: VerifyCyclesOptions): 
   const first = firstPosition(store)
   const pool = new Pool()
   const check = new CycleCheck(store, options, pool, first === 1)
-  for (const stored of cyclesOf(store, first, tell)) {
+  const tellBroken = (problem: string): void => {
+    check.broken = true
+    tell(problem)
+  }
+  for (const stored of cyclesOf(store, first, tellBroken)) {
     const place = `cycle ${stored.cycleId} (position ${stored.position})`
     try {
       verifyLabels(stored, history, place, tell)
       await check.cycle(stored, place)
     } catch (error) {
-      check.broken = true
-      tell(`${place}: ${wordsOf(error)}`)
+      tellBroken(`${place}: ${wordsOf(error)}`)
     }
   }
   verifyPool(store, pool, first, check.broken, tell)

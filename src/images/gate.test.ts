@@ -1,7 +1,7 @@
 /**
  * How many images are in work, and what happens to the rest.
  */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ImageGate } from './index.js'
 
 interface Job {
@@ -44,7 +44,7 @@ test('past the bytes that may wait, an upload is told to come back, and later on
   const gate = new ImageGate({ activeCountMax: 1, waitingBytesMax: 2_000_000 })
   const { started, begin } = createJobs(gate)
   const [active, waiting] = [begin('a', 5_000_000), begin('b', 1_900_000)]
-  await expect(begin('c', 1_000_000).done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 5 })
+  await expect(begin('c', 1_000_000).done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 1 })
   expect(gate.load).toMatchObject({ activeCount: 1, waitingCount: 1 })
   active.finish()
   waiting.finish()
@@ -54,6 +54,20 @@ test('past the bytes that may wait, an upload is told to come back, and later on
   await later.done
   expect(started).toEqual(['a', 'b', 'd'])
   expect(gate.load).toEqual({ activeCount: 0, waitingCount: 0, waitingBytes: 0 })
+})
+
+test('an upload that would wait too long is told to come back, but 64 may always wait', async () => {
+  const gate = new ImageGate({ activeCountMax: 1 })
+  // A picture of 10 seconds, as the clock has it: the mean of all is then 1 second.
+  const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(10_000)
+  await gate.run(1, () => Promise.resolve())
+  clock.mockRestore()
+  const { begin } = createJobs(gate)
+  const jobs = Array.from({ length: 65 }, () => begin('slow'))
+  await expect(begin('one too many').done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 1 })
+  expect(gate.load).toMatchObject({ activeCount: 1, waitingCount: 64 })
+  for (const job of jobs) job.finish()
+  await Promise.all(jobs.map((job) => job.done))
 })
 
 test('work that fails gives up its place', async () => {

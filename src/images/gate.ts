@@ -11,7 +11,13 @@ export interface ImageGateOptions {
   readonly waitingBytesMax?: number | undefined
 }
 
-const retryAfterS = 5
+const retryAfterS = 1
+/** An upload that would wait longer is refused: whoever comes back later is served sooner than in a long line. */
+const waitMsMax = 800
+/** So many may wait however long pictures take: one slow picture must not turn others away. */
+const waitingCountMin = 64
+/** Part of the newest picture in the mean time of a picture. */
+const newestPart = 0.1
 /** A waiting upload costs its request too, however small the picture. */
 const requestBytes = 16 * 1024
 
@@ -26,6 +32,8 @@ export class ImageGate {
   #activeCount = 0
   #waiting: Waiting[] = []
   #waitingBytes = 0
+  /** Mean time of a picture, newer ones weighing more. */
+  #workMs = 0
 
   // Two at once: as many as there are cores to spare, and libuv's four threads also commit and hash.
   constructor(options: ImageGateOptions = {}) {
@@ -45,9 +53,11 @@ export class ImageGate {
    */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     await this.#enter(bytes + requestBytes)
+    const startedAt = performance.now()
     try {
       return await work()
     } finally {
+      this.#workMs += newestPart * (performance.now() - startedAt - this.#workMs)
       this.#leave()
     }
   }
@@ -67,7 +77,9 @@ export class ImageGate {
       this.#activeCount++
       return
     }
-    if (this.#waitingBytes + bytes > this.#waitingBytesMax)
+    const waitMs = (this.#waiting.length * this.#workMs) / this.#activeCountMax
+    const tooLong = this.#waiting.length >= waitingCountMin && waitMs > waitMsMax
+    if (tooLong || this.#waitingBytes + bytes > this.#waitingBytesMax)
       throw new ServiceError('unavailable', 'too many images are waiting to be checked', { retryAfterS })
     this.#waitingBytes += bytes
     await new Promise<void>((start) => this.#waiting.push({ bytes, start }))

@@ -38,6 +38,11 @@ export class Pool {
     return plan
   }
 
+  /** Whether the post has left the pool in the last seven days, by cycle time. */
+  remembers(gallId: string, postNo: number): boolean {
+    return this.#tombstones.has(gallId, postNo)
+  }
+
   /** Makes a plan of the current state the current state. */
   publish(plan: CyclePlan): void {
     if (plan.base !== this.#state) throw new Error('a plan of another state cannot be published')

@@ -38,12 +38,21 @@ export class ImageDesk {
       this.#examine(key, bytes, claimedSha256),
     )
     if (image === null) return { created: false, sha256 }
-    const result = await this.#store.putImage(key, image).catch(refuseWrites)
+    const result = await this.#store.putImage(key, image).catch((error: unknown) => {
+      if (this.#isStored(key, image)) this.#onCreated(key)
+      return refuseWrites(error)
+    })
     if (result === 'different') {
       throw new ServiceError('conflict', 'an image with this key exists already with different bytes')
     }
     if (result === 'created') this.#onCreated(key)
     return { created: result === 'created', sha256 }
+  }
+
+  /** A write that failed late may have reached the disk all the same: what the store says is what counts. */
+  #isStored(key: ImageKey, { sha256 }: NormalisedImage): boolean {
+    const stored = this.#store.closed ? undefined : this.#store.readImageHash(key)
+    return stored !== undefined && Buffer.compare(stored, sha256) === 0
   }
 
   /** Hash and normalised image; no image when these very bytes are stored with this key, and so were decoded before. */

@@ -57,7 +57,8 @@ export class ModelDesk {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await (this.#looking ??= this.#follow().finally(() => (this.#looking = null)))
     if (this.#closed) return
-    this.#shadows?.look()
+    this.#shadows?.look(this.#serving?.version ?? null)
+    if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = setTimeout(() => void this.look(), lookMs)
     this.#timer.unref()
   }
@@ -77,13 +78,17 @@ export class ModelDesk {
         this.#failed = null
         return
       }
-      const failed = this.#failed
-      if (failed?.version === version && performance.now() < failed.retryAtMs) return
+      if (this.#isTooEarly(version)) return
       await this.#swap(version)
       this.#failed = null
     } catch (error) {
-      if (!this.#closed) this.#fail(version, error)
+      // Without a version there is nothing to load; the file is looked at all the same, but not complained about.
+      if (!this.#closed && !(version === '' && this.#isTooEarly(version))) this.#fail(version, error)
     }
+  }
+
+  #isTooEarly(version: string): boolean {
+    return this.#failed?.version === version && performance.now() < this.#failed.retryAtMs
   }
 
   async #swap(version: string): Promise<void> {

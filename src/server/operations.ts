@@ -17,7 +17,7 @@ import {
 } from '../contract/index.js'
 import type { CycleService } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
-import type { Store } from '../store/index.js'
+import { StoreError, type Store } from '../store/index.js'
 import type { Answer, Exchange } from './exchange.js'
 import { decodeSegment, parseImagePath } from './image-path.js'
 import type { ImageDesk } from './image-desk.js'
@@ -49,6 +49,7 @@ export const operations: Readonly<Record<Operation, Handler>> = {
   postCycle: async (exchange, _parameters, { cycles, bodyReadMsMax, log }) => {
     const stages = new LoggedStages(exchange.startedAt, log)
     exchange.stages = stages
+    cycles.refuseIfFull()
     const body = await readJson(exchange, bodyReadMsMax, spareBodies)
     stages.lap('receive')
     const response = await cycles
@@ -79,7 +80,7 @@ export const operations: Readonly<Record<Operation, Handler>> = {
   },
 
   getHealth: (_exchange, _parameters, { cycles, model, clock }) => {
-    const last = cycles.lastCycle()
+    const last = lastCycleOf(cycles)
     const health: Health = {
       status: model() !== null && cycles.ready ? 'ok' : 'degraded',
       time: formatInstant(clock()),
@@ -127,6 +128,16 @@ export const operations: Readonly<Record<Operation, Handler>> = {
 
 /** Headers of every answer with a JSON body. */
 export const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8' } as const
+
+/** Storage that cannot be read makes health degraded; it does not keep it from answering. */
+function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']> {
+  try {
+    return cycles.lastCycle()
+  } catch (error) {
+    if (error instanceof StoreError) return undefined
+    throw error
+  }
+}
 
 /** Bodies of cycles come in one after the other, as large as the ones before. */
 const spareBodies = new SpareBuffers()

@@ -8,7 +8,7 @@ import { loadCodec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageGate } from '../images/index.js'
-import { openLmdbStore, type Store } from '../store/index.js'
+import { openLmdbStore, StoreError, type Store } from '../store/index.js'
 import { encodeAnswer } from './answer-encoding.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyBudget } from './body-budget.js'
@@ -80,6 +80,9 @@ async function startOn(
     ...{ ...settings, codec, store, model, clock, log },
     get clockSkewMs() {
       return live.current.clockSkewMs
+    },
+    get retention() {
+      return live.current
     },
     get cyclesWaitingMax() {
       return live.current.cyclesWaitingMax
@@ -276,9 +279,8 @@ class Front {
   }
 
   #errorAnswer(exchange: Exchange, error: unknown): Answer {
-    const known = error instanceof ServiceError
-    const refusal = known ? error : new ServiceError('server_error', 'internal error')
-    const cause: unknown = known ? error.cause : error
+    const refusal = refusalOf(error)
+    const cause: unknown = refusal === error ? refusal.cause : error
     const record = refusal.toRecord()
     exchange.errorCode = record.error.code
     if (refusal.status >= 500) {
@@ -323,6 +325,13 @@ class Front {
     )
     if (this.#underWay.size === 0) this.#onIdle?.()
   }
+}
+
+/** Storage that cannot be read is no fault of the program either. */
+function refusalOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (error instanceof StoreError) return new ServiceError('unavailable', 'the storage failed')
+  return new ServiceError('server_error', 'internal error')
 }
 
 function shuttingDown(): ServiceError {

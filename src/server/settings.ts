@@ -55,6 +55,10 @@ export interface Settings {
   readonly imagesWaitingBytesMax: number
   /** Images decoded at a time. */
   readonly imageConcurrency: number
+  /** Days that records are kept; 0: for ever. Cycles and requests; images; outcomes. */
+  readonly retainCyclesDays: number
+  readonly retainImagesDays: number
+  readonly retainOutcomesDays: number
   readonly logLevel: LogLevel
   /** auto: native where its addon loads, else the reference implementation. */
   readonly codec: 'auto' | 'native' | 'reference'

@@ -31,9 +31,9 @@ export class ShadowDesk {
     this.#parts = parts
   }
 
-  /** Follows the file, in the background, unless it is doing so. */
-  look(): void {
-    this.#following ??= this.#follow()
+  /** Follows the file, in the background, unless it is doing so. The version that serves is nobody's shadow. */
+  look(serving: string | null): void {
+    this.#following ??= this.#follow(serving)
       .catch((error: unknown) => this.#complain(error))
       .finally(() => (this.#following = null))
   }
@@ -44,8 +44,9 @@ export class ShadowDesk {
     await Promise.all([...this.#models.values()].map((model) => model.close()))
   }
 
-  async #follow(): Promise<void> {
-    const wanted = await shadowVersions(this.#parts.modelsDir)
+  async #follow(serving: string | null): Promise<void> {
+    const versions = await shadowVersions(this.#parts.modelsDir)
+    const wanted = versions.filter((version) => version !== serving)
     this.#problem = ''
     for (const [version, model] of this.#models)
       if (!wanted.includes(version)) {

@@ -100,7 +100,7 @@ function openEnvironment(path: string, mapBytesMax: number): RootDatabase<Uint8A
 const thresholds = { batchStartThreshold: 1, txnStartThreshold: 1 }
 
 // Known to lmdb-js 3.5.6 (src/env.cpp) but not to its types. Requests are personal data: for the owner alone.
-const permissions = { permissionsMode: 0o600 }
+export const permissions = { permissionsMode: 0o600 }
 
 /** The meta database, with a schema version that this program reads; written first when the file is new. */
 function openMeta(root: RootDatabase<Uint8Array, Uint8Array>, path: string): KeyedDatabase {

@@ -10,5 +10,9 @@ export {
   type MemoryStoreOptions,
   type WriteOperation,
 } from './memory-store.js'
+export { backUp, restore, type BackupFacts } from './backup.js'
+export { databasePath } from './databases.js'
+export { inspectRecords, type RecordCounts } from './inspect.js'
+export { openSnapshot, type SnapshotOptions, type StoreSnapshot } from './snapshot.js'
 export { StoreError, type StoreErrorCode } from './store-error.js'
 export type * from './store.js'

@@ -59,6 +59,11 @@ export class LmdbModelRecords implements ModelRecords {
       return identity
     })
   }
+
+  readIdentity(modelVersion: string): string | undefined {
+    const record = this.#access.read(this.#db.modelVersions, versionKeyOf(modelVersion))
+    return record && records.readText(record, 'identity of a model')
+  }
 }
 
 export function packEmbeddings(

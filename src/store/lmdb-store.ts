@@ -16,6 +16,7 @@ import type {
   CycleBeginning,
   CycleDraft,
   CycleRecord,
+  ExpiryRecords,
   ImageKey,
   ModelRecords,
   OutcomeEntry,
@@ -27,6 +28,7 @@ import type {
   StoredRequest,
   WeightsEntry,
 } from './store.js'
+import { LmdbExpiry } from './expiry.js'
 import { LmdbModelRecords, packEmbeddings } from './lmdb-model-records.js'
 import { Writer } from './writer.js'
 
@@ -38,6 +40,7 @@ const imageKeyBatch = 1000
 /** Made by `openLmdbStore` alone. */
 export class LmdbStore implements Store {
   readonly models: ModelRecords
+  readonly expiry: ExpiryRecords
   readonly #db: Databases
   readonly #lock: DirectoryLock
   readonly #writer: Writer
@@ -81,6 +84,7 @@ export class LmdbStore implements Store {
       write: (bytes, apply) => this.#write(bytes, apply),
       read: (database, key) => this.#get(database, key),
     })
+    this.expiry = new LmdbExpiry(databases, (bytes, apply) => this.#write(bytes, apply))
     this.#lastSeen = [...databases.cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   }
 
@@ -197,7 +201,7 @@ export class LmdbStore implements Store {
   async putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult> {
     const imageKey = imageKeyOf(key)
     const sha256 = new Uint8Array(image.sha256)
-    const identity = records.packImageIdentity(key.gallId, image)
+    const identity = records.packImageIdentity(key.gallId, { arrivedAtMs: Date.now(), ...image })
     const picture = records.packBytes(image.normalised)
     return this.#write(bytesOf(identity, picture), () => {
       const stored = this.#db.images.getBinary(imageKey)

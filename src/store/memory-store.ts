@@ -204,6 +204,10 @@ class MemoryStore implements Store {
         if (known === undefined) this.#contents.modelVersions.set(modelVersion, identity)
         return known ?? identity
       }),
+    readIdentity: (modelVersion) => {
+      this.#checkOpen()
+      return this.#contents.modelVersions.get(modelVersion)
+    },
   }
 
   #keepEmbeddings(encoder: string, entries: readonly Embedding[]): void {

@@ -9,7 +9,7 @@
  *   shadow score packed columns, which the store does not look into
  *   version      identity of a model's files as JSON
  *   columns      entered, left, pool: packed columns, which the store does not look into
- *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 zero · 16-47 SHA-256 of the upload ·
+ *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 arrival, s · 16-47 SHA-256 of the upload ·
  *                48 … gall_id as JSON
  *   image bytes  the normalised JPEG
  *   weights      JSON of version, weights, note, set_at_ms, first_cycle_ms
@@ -105,7 +105,8 @@ export interface ImageIdentity extends Omit<StoredImage, 'normalised'> {
 }
 
 export function packImageIdentity(gallId: string, image: StoredImage): Uint8Array {
-  const head = numbers(image.uploadedBytes, image.width, image.height, 0)
+  const arrivedAtS = Math.floor((image.arrivedAtMs ?? 0) / 1000)
+  const head = numbers(image.uploadedBytes, image.width, image.height, arrivedAtS)
   return packRecord(recordVersion, 0, [head, image.sha256, toJson(gallId)])
 }
 
@@ -116,6 +117,7 @@ export function readImageIdentity(record: Uint8Array): ImageIdentity {
     uploadedBytes: view.getUint32(0, true),
     width: view.getUint32(4, true),
     height: view.getUint32(8, true),
+    ...(view.getUint32(12, true) === 0 ? {} : { arrivedAtMs: view.getUint32(12, true) * 1000 }),
     sha256: payload.subarray(imageHeadBytes - sha256Bytes, imageHeadBytes),
     gallId: fromJson(payload.subarray(imageHeadBytes)) as string,
   }

@@ -8,6 +8,7 @@ import {
   bytesInUse,
   createdKey,
   databaseCountMax,
+  permissions,
   schemaKey,
   schemaVersion,
   type Databases,
@@ -47,12 +48,13 @@ export async function openSnapshot(path: string, options: SnapshotOptions = {}):
       path,
       noSubdir: true,
       readOnly: true,
+      ...permissions,
       maxDbs: databaseCountMax,
       encoding: 'binary',
       keyEncoding: 'binary',
       cache: false,
     })
-    return await snapshotOf(root, path)
+    return snapshotOf(root, path)
   } catch (error) {
     await root?.close()
     if (error instanceof StoreError) throw error
@@ -60,14 +62,20 @@ export async function openSnapshot(path: string, options: SnapshotOptions = {}):
   }
 }
 
-async function snapshotOf(root: Root, path: string): Promise<StoreSnapshot> {
+function snapshotOf(root: Root, path: string): StoreSnapshot {
   const named = openNamed(root)
   // Begun after the databases are open: opening one ends the transaction of the moment.
   const transaction = root.useReadTransaction()
   const databases = frozenDatabases(root, named, transaction)
   const createdAt = readMeta(databases, path)
   const lock = { release: () => Promise.resolve() }
-  const headRoom = { committed: () => undefined, close: () => Promise.resolve(transaction.done()) }
+  const headRoom = {
+    committed: () => undefined,
+    close: () => {
+      transaction.done()
+      return Promise.resolve()
+    },
+  }
   const store = new LmdbStore(path, databases, lock, headRoom, { mapBytesMax: Infinity, waitingBytesMax: 0 })
   const bytes = bytesInUse(databases)
   return { store, databases, createdAt, bytes, copyTo: (to) => root.backup(to, true) }
@@ -100,12 +108,17 @@ const keyedNames = {
   outcomes: 'outcomes',
 } as const
 
+/** Known to lmdb-js (read.js), of whose types `getBinary` lacks its options. */
+interface Readable extends Omit<Database<Uint8Array, Uint8Array>, 'getBinary'> {
+  getBinary(key: unknown, options: { readonly transaction: Transaction }): Uint8Array | undefined
+}
+
 /** Undefined for one that the file lacks: a program before this one may have made it. */
-type Named = Record<Exclude<keyof Databases, 'root'>, Database<Uint8Array, never> | undefined>
+type Named = Record<Exclude<keyof Databases, 'root'>, Readable | undefined>
 
 function openNamed(root: Root): Named {
-  const openOne = (name: string, keyEncoding: 'uint32' | 'binary'): Database<Uint8Array, never> | undefined =>
-    root.openDB<Uint8Array, never>(name, { encoding: 'binary', keyEncoding, cache: false })
+  const openOne = (name: string, keyEncoding: 'uint32' | 'binary'): unknown =>
+    root.openDB(name, { encoding: 'binary', keyEncoding, cache: false })
   return Object.fromEntries([
     ...numberedNames.map((name) => [name, openOne(name, 'uint32')]),
     ...Object.entries(keyedNames).map(([key, name]) => [key, openOne(name, 'binary')]),
@@ -114,7 +127,10 @@ function openNamed(root: Root): Named {
 
 /** Databases that read in one transaction and write nothing. */
 function frozenDatabases(root: Root, named: Named, transaction: Transaction): Databases {
-  const frozen = Object.entries(named).map(([name, database]) => [name, frozenDatabase(database, transaction)])
+  const frozen = Object.entries(named).map(([name, database]) => [
+    name,
+    frozenDatabase(database, transaction),
+  ])
   return {
     ...(Object.fromEntries(frozen) as Omit<Databases, 'root'>),
     root: {
@@ -127,10 +143,10 @@ function frozenDatabases(root: Root, named: Named, transaction: Transaction): Da
 }
 
 /** What LmdbStore and the inspection read with, bound to a transaction. */
-function frozenDatabase(database: Database<Uint8Array, never> | undefined, transaction: Transaction): object {
+function frozenDatabase(database: Readable | undefined, transaction: Transaction): object {
   return {
-    getBinary: (key: never) => database?.getBinary(key, { transaction }),
-    doesExist: (key: never) => database?.getBinary(key, { transaction }) !== undefined,
+    getBinary: (key: unknown) => database?.getBinary(key, { transaction }),
+    doesExist: (key: unknown) => database?.getBinary(key, { transaction }) !== undefined,
     getKeys: (options: object = {}) => database?.getKeys({ ...options, transaction }) ?? [],
     getRange: (options: object = {}) => database?.getRange({ ...options, transaction }) ?? [],
   }

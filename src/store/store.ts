@@ -87,6 +87,8 @@ export interface StoredImage {
   readonly height: number
   /** JPEG of at most 1024 px on the long edge, without metadata. */
   readonly normalised: Uint8Array
+  /** When it came; without it, now. */
+  readonly arrivedAtMs?: number
 }
 
 /** created: stored now. same: stored before with this SHA-256. different: another one is stored, and it stays. */
@@ -121,10 +123,42 @@ export interface ModelRecords {
   readShadowScores(position: Position, modelVersion: string): Uint8Array | undefined
   /** Ties a version to the identity of its files, once for ever, and gives the identity that it is tied to. */
   claimVersion(modelVersion: string, identity: string): Promise<string>
+  /** The identity that a version is tied to. */
+  readIdentity(modelVersion: string): string | undefined
+}
+
+/** When an image came; null where that was not recorded. */
+export interface ImageArrival {
+  readonly key: ImageKey
+  readonly arrivedAtMs: number | null
+}
+
+/** How records leave the store. Each call that removes is one small transaction. */
+export interface ExpiryRecords {
+  /** Whether a cycle of this id was stored once and is not any more. */
+  isExpired(cycleId: string): boolean
+  /** Of the oldest cycle that is stored; 1 in an empty store. */
+  firstPosition(): Position
+  oldestCycles(count: number): StoredCycle[]
+  /** Positions of expired cycles whose request and entered posts are kept, at most `count`. */
+  keptEntries(count: number): Position[]
+  /** Removes all of the oldest cycles but their ids; `keepEntry`: request, entered posts and their vectors stay too. */
+  removeCycles(cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]): Promise<void>
+  removeEntries(positions: readonly Position[]): Promise<void>
+  /** Images in no particular order; `cursor`, of the call before, is null at the start and after the last one. */
+  imagesAfter(cursor: Uint8Array | null, count: number): { images: ImageArrival[]; cursor: Uint8Array | null }
+  removeImages(keys: readonly ImageKey[]): Promise<void>
+  outcomesAfter(
+    cursor: Uint8Array | null,
+    count: number,
+  ): { outcomes: OutcomeEntry[]; cursor: Uint8Array | null }
+  removeOutcomes(placementIds: readonly string[]): Promise<void>
 }
 
 export interface Store {
   readonly models: ModelRecords
+  /** Absent where everything is kept. */
+  readonly expiry?: ExpiryRecords
   /**
    * Stores a cycle. Rejects, with nothing stored, when the id is stored already or storage refuses writes. The bytes
    * of `response` stay as they are until it settles.

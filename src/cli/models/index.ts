@@ -1,10 +1,12 @@
 /**
- * `understudy models`: which model packages there are, whether one is sound, what is in it, which ones score, and what they are trained on.
+ * `understudy models`: which model packages there are, whether one is sound, what is in it, which ones score, how two of
+ * them differ, and what they are trained on.
  */
 import type { Command } from 'commander'
 import { manifestSchemaText } from '../../model/index.js'
 import { addSettingFlags, numberArgument, type CommandContext } from '../context.js'
 import { activate, shadow } from './choose.js'
+import { compare } from './compare.js'
 import { listFeatures, writeMatrix } from './features.js'
 import { recordGoldenCases } from './golden.js'
 import { inspect } from './inspect.js'
@@ -19,6 +21,7 @@ export function addModelsCommand(program: Command, context: CommandContext): voi
   addInspect(models, context)
   addGolden(models, context)
   addChoices(models, context)
+  addCompare(models, context)
   addFeatures(models, context)
   models
     .command('schema')
@@ -80,6 +83,18 @@ function addChoices(models: Command, context: CommandContext): void {
     .option('--none', 'let none')
     .action((versions: string[], flags: Flags) =>
       shadow(versions, modelSettings(flags, context), flags, context),
+    )
+}
+
+function addCompare(models: Command, context: CommandContext): void {
+  addSettingFlags(models.command('compare <first> <second>'), [...sessionSettingNames, 'dataDir', 'codec'])
+    .description('compare what two models say of the same posts of stored cycles; the server may run')
+    .option('--cycles <count>', 'the last so many cycles (default: 12)', numberArgument)
+    .option('--from <id>', 'cycle_id of the first cycle instead')
+    .option('--to <id>', 'cycle_id of the last one (default: the last of all)')
+    .option('--json', 'as JSON')
+    .action((first: string, second: string, flags: Flags) =>
+      compare([first, second], modelSettings(flags, context), flags, context),
     )
 }
 

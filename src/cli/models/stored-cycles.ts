@@ -1,15 +1,16 @@
 /**
- * Stored cycles for commands that read them again: the store of a data directory, and where a cycle stands in it.
+ * Stored cycles for commands that read them again: the store of a data directory as it is at this moment, with its
+ * server running or not, and where a cycle stands in it.
  */
 import { existsSync, statSync } from 'node:fs'
-import { openLmdbStore, StoreError, type Position, type Store } from '../../store/index.js'
+import { databasePath, openSnapshot, type Position, type Store } from '../../store/index.js'
 import { CommandError, UsageError } from '../failure.js'
 
-/** What `use` makes of the store. Nothing is made where a path is wrong. */
+/** What `use` makes of the store, which can be read alone. Nothing is made where a path is wrong. */
 export async function withStore<T>(dataDir: string, use: (store: Store) => Promise<T>): Promise<T> {
   if (!existsSync(dataDir) || !statSync(dataDir).isDirectory())
     throw new UsageError(`the data directory ${dataDir} is not there`)
-  const store = await open(dataDir)
+  const { store } = await openSnapshot(databasePath(dataDir))
   try {
     return await use(store)
   } finally {
@@ -22,16 +23,4 @@ export function positionOf(store: Store, cycleId: string): Position {
   const position = store.findCycle(cycleId)?.position
   if (position === undefined) throw new CommandError(`there is no cycle ${cycleId} in the data directory`)
   return position
-}
-
-async function open(dataDir: string): Promise<Store> {
-  try {
-    return await openLmdbStore({ dataDir })
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== 'locked') throw error
-    throw new CommandError(
-      `a server is using ${dataDir}: stop it for a moment, or give --data-dir a copy that was made while it was stopped`,
-      { cause: error },
-    )
-  }
 }

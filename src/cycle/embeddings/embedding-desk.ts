@@ -59,31 +59,20 @@ export class EmbeddingDesk {
     await this.#textBook(model)?.complete(state, ended)
   }
 
-  /** Vectors of the texts that enter with a plan, from their raw JSON; null for a model that reads none. */
+  /** Makes vectors of the texts that enter with a plan, from their raw JSON; null where there is nothing to make. */
   async encode(
     model: Model,
     { position }: CyclePlan,
     records: readonly Uint8Array[],
   ): Promise<EnteringTexts | null> {
-    const { text } = model
-    // A model with the same encoder may have been here before.
-    const rows = this.#textBook(model)?.lacking(position, records.length) ?? []
-    if (text === null || rows.length === 0) return null
-    const { vectors, encoded } = await text.encode(
-      rows.map((row) => records[row] as Uint8Array),
-      this.#parts.textEncodeMsMax,
-    )
-    return { position, rows, vectors, encoded }
+    const book = this.#textBook(model)
+    if (book === undefined || model.text === null) return null
+    return book.encode(model.text, position, records, this.#parts.textEncodeMsMax)
   }
 
   /** By slot of `state`. `imagesStored`: images of each post in the store. */
-  inputs(
-    model: Model,
-    state: PoolState,
-    imagesStored: Uint32Array,
-    entering: EnteringTexts | null,
-  ): EmbeddingInputs {
-    const text = this.#textBook(model)?.column(state, entering) ?? null
+  inputs(model: Model, state: PoolState, imagesStored: Uint32Array): EmbeddingInputs {
+    const text = this.#textBook(model)?.column(state) ?? null
     const images: ImageColumns | null = this.#imageBook(model)?.columns(state, imagesStored) ?? null
     return {
       text,
@@ -111,6 +100,7 @@ export class EmbeddingDesk {
   /** The cycle is stored, `state` is the pool now. */
   stored(state: PoolState): void {
     for (const { book } of this.#texts.values()) book.sweep(state)
+    for (const { book } of this.#images.values()) book.sweep(state)
   }
 
   imageStored(key: ImageKey): void {

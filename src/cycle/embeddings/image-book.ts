@@ -14,11 +14,20 @@ const batchCount = 8
 const postsPerTurn = 100
 /** Below so many posts nothing is worth forgetting. */
 const sweepCountMin = 1000
+/** How often a picture is tried, since its encoder may be starting again; and the waits between. */
+const triesMax = 6
+const retryMsMin = 1000
+const retryMsMax = 30_000
 
 export interface ImageColumns {
   readonly column: EmbeddingColumn
   /** By slot: images of the post that are encoded. */
   readonly encoded: Uint32Array
+}
+
+interface Waiting {
+  readonly key: ImageKey
+  readonly tries: number
 }
 
 interface PostEntry {
@@ -35,9 +44,14 @@ export class ImageBook {
   readonly #arena: VectorArena<number>
   /** gall_id → post_no → entry. */
   readonly #posts = new Map<string, Map<number, PostEntry>>()
+  #postCount = 0
   #lastId = 0
-  readonly #queue: ImageKey[] = []
+  readonly #queue: Waiting[] = []
   #working: Promise<void> | null = null
+  /** The last use of the encoder: they take turns, so that none makes what the one before it has made. */
+  #encoding: Promise<unknown> = Promise.resolve()
+  #retryMs = 0
+  #wake: (() => void) | null = null
   #closed = false
 
   constructor(encoder: ImageEncoder, store: Store, log: { error(fields: object, message: string): void }) {
@@ -64,7 +78,8 @@ export class ImageBook {
 
   /** An image is durable now: it is encoded when its turn comes. */
   add(key: ImageKey): void {
-    this.#queue.push(key)
+    if (this.#closed) return
+    this.#queue.push({ key, tries: 0 })
     this.#working ??= this.#work().finally(() => (this.#working = null))
   }
 
@@ -75,23 +90,42 @@ export class ImageBook {
       gallId: galleries[gallery[slot] as number] as string,
       postNo: postNo[slot] as number,
     }))
-    for (const [i, post] of posts.entries()) {
-      if (i % postsPerTurn === postsPerTurn - 1) await nextTurn()
-      if (ended() || this.#closed) return
-      const images = this.#imagesOf(post.gallId, post.postNo)
-      if (images.length === 0) continue
-      for (let from = 0; from < images.length; from += batchCount)
-        await this.#encode(images.slice(from, from + batchCount))
-      if (ended() || this.#ended) return
-      this.#pool(post.gallId, post.postNo)
+    const isOver = (): boolean => ended() || this.#ended
+    let failed = false
+    for (let from = 0; from < posts.length; from += postsPerTurn) {
+      const part = posts.slice(from, from + postsPerTurn)
+      await nextTurn()
+      if (isOver()) return
+      if (!failed) failed = await this.#tryAll(part, isOver)
+      if (isOver()) return
+      for (const { gallId, postNo } of part)
+        for (const key of this.#pool(gallId, postNo).lacking) if (failed) this.add(key)
     }
-    this.#sweep(state())
+    this.sweep(state())
+  }
+
+  /** True when the encoder has failed: then the rest is for the background, since images are never waited for. */
+  async #tryAll(
+    posts: readonly { readonly gallId: string; readonly postNo: number }[],
+    isOver: () => boolean,
+  ): Promise<boolean> {
+    const images = posts.flatMap(({ gallId, postNo }) => this.#imagesOf(gallId, postNo))
+    for (let from = 0; from < images.length && !isOver(); from += batchCount) {
+      try {
+        await this.#encode(images.slice(from, from + batchCount))
+      } catch (error) {
+        if (!isOver()) this.#log.error({ err: error }, 'images could not be encoded; they are tried again')
+        return true
+      }
+    }
+    return false
   }
 
   /** Nothing is encoded any more. */
   async close(): Promise<void> {
     this.#closed = true
     this.#queue.length = 0
+    this.#wake?.()
     await this.#working
   }
 
@@ -102,22 +136,62 @@ export class ImageBook {
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0 && !this.#closed) {
-      const batch = this.#queue.splice(0, batchCount)
+      const batch = this.#nextBatch()
       try {
-        await this.#encode(batch)
+        await this.#encode(batch.map(({ key }) => key))
         if (this.#ended) return
-        for (const { gallId, postNo } of batch) this.#pool(gallId, postNo)
+        for (const { key } of batch) this.#pool(key.gallId, key.postNo)
+        this.#retryMs = 0
       } catch (error) {
-        // What is missing is encoded with the next start or swap; until then it counts as missing.
-        this.#log.error({ err: error, image_count: batch.length }, 'images could not be encoded')
         if (this.#ended) return
+        this.#putBack(batch)
+        this.#retryMs = Math.min(Math.max(2 * this.#retryMs, retryMsMin), retryMsMax)
+        this.#log.error(
+          { err: error, image_count: batch.length, retry_ms: this.#retryMs },
+          'images could not be encoded',
+        )
+        await this.#pause(this.#retryMs)
       }
       await nextTurn()
     }
   }
 
+  /** What has failed once is tried alone: a picture that ends its encoder must not cost others their vectors. */
+  #nextBatch(): Waiting[] {
+    const triedBefore = this.#queue.findIndex(({ tries }) => tries > 0)
+    const isAlone = triedBefore === 0 || this.#retryMs > 0
+    return this.#queue.splice(
+      0,
+      isAlone ? 1 : Math.min(batchCount, triedBefore < 0 ? batchCount : triedBefore),
+    )
+  }
+
+  /** What has failed too often counts as missing until the next start or swap. */
+  #putBack(batch: readonly Waiting[]): void {
+    for (const { key, tries } of batch) if (tries + 1 < triesMax) this.#queue.push({ key, tries: tries + 1 })
+  }
+
+  /** Waits, until the book is closed at the longest. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      timer.unref()
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
   /** Makes and stores the vectors that these images lack. */
-  async #encode(keys: readonly ImageKey[]): Promise<void> {
+  #encode(keys: readonly ImageKey[]): Promise<void> {
+    const encoding = this.#encoding.then(() => this.#encodeLacking(keys))
+    this.#encoding = encoding.catch(() => undefined)
+    return encoding
+  }
+
+  async #encodeLacking(keys: readonly ImageKey[]): Promise<void> {
+    if (this.#ended) return
     const lacking = new Map<string, { hash: Uint8Array; picture: Uint8Array }>()
     for (const key of keys) {
       const hash = this.#store.readImageHash(key)
@@ -158,10 +232,13 @@ export class ImageBook {
     })
     const posts = this.#posts.get(gallId) ?? new Map<number, PostEntry>()
     this.#posts.set(gallId, posts)
-    const entry = posts.get(postNo) ?? { id: ++this.#lastId, encodedCount: 0 }
+    const known = posts.get(postNo)
+    if (known === undefined) this.#postCount++
+    const entry = known ?? { id: ++this.#lastId, encodedCount: 0 }
     posts.set(postNo, entry)
     entry.encodedCount = vectors.length
     if (vectors.length > 0) this.#arena.set(entry.id, poolVectors(vectors, this.encoder.pooling))
+    else this.#arena.delete(entry.id)
     return { ...entry, lacking }
   }
 
@@ -170,8 +247,8 @@ export class ImageBook {
   }
 
   /** Forgets posts that are not pending, when they have become many. What is stored of them stays. */
-  #sweep({ galleries, gallery, postNo, count }: PoolState): void {
-    if (this.#arena.count < Math.max(sweepCountMin, 2 * count)) return
+  sweep({ galleries, gallery, postNo, count }: PoolState): void {
+    if (this.#postCount < Math.max(sweepCountMin, 2 * count)) return
     const pending = new Map(galleries.map((gallId) => [gallId, new Set<number>()]))
     for (let slot = 0; slot < count; slot++)
       pending.get(galleries[gallery[slot] as number] as string)?.add(postNo[slot] as number)
@@ -183,6 +260,7 @@ export class ImageBook {
       }
       if (posts.size === 0) this.#posts.delete(gallId)
     }
+    this.#postCount = kept.size
     this.#arena.retain(kept)
   }
 }

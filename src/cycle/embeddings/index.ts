@@ -1,6 +1,8 @@
 /**
  * Embeddings of texts and pictures: made once, kept in the store, at hand by slot when a cycle is scored.
  */
+export { readCandidates } from './candidate-records.js'
 export { EmbeddingDesk, type EmbeddingDeskParts, type EmbeddingInputs } from './embedding-desk.js'
 export { kindWarnings, readingWarnings } from './reading-warnings.js'
 export type { EnteringTexts } from './text-book.js'
+export { textKey } from './text-key.js'

@@ -2,19 +2,22 @@
  * Vectors of the pending posts' texts for one encoder: each made once, when its post enters, and kept in the store
  * with the cycle that brought the post.
  */
-import type { EmbeddingColumn, TextEncoder } from '../../model/index.js'
+import type { EmbeddingColumn, TextEncoder, Vectors } from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { Embedding, Store } from '../../store/index.js'
 import { readCandidates } from './candidate-records.js'
 import { nextTurn } from './next-turn.js'
+import { textKey } from './text-key.js'
 import { VectorArena } from './vector-arena.js'
 
 /** Posts are looked up, or encoded, so many at a time between two turns of the event loop. */
 const postsPerTurn = 200
+/** Of one piece of work in the background: a cycle's own texts wait no longer for it. */
+const pieceMs = 250
 /** Rows of one cycle are fewer: a body of 16 MiB has no room for more. */
 const rowCountMax = 2 ** 21
 
-/** Vectors of the posts that enter with a cycle that is not stored yet. */
+/** Vectors of the posts that enter with a cycle. */
 export interface EnteringTexts {
   readonly position: number
   /** Posts by their place among those that enter. */
@@ -31,6 +34,10 @@ export class TextBook {
   readonly #store: Store
   readonly #arena: VectorArena<number>
   #sweptCount = 0
+  /** Texts that are being encoded: nobody else need do it. The promises settle when their vectors are kept. */
+  readonly #underWay = new Map<number, Promise<unknown>>()
+  /** Texts that the encoder made nothing of; not tried again and again. */
+  readonly #failed = new Set<number>()
 
   constructor(encoder: TextEncoder, store: Store) {
     this.encoder = encoder
@@ -38,22 +45,41 @@ export class TextBook {
     this.#arena = new VectorArena(encoder.dim)
   }
 
-  /** Of `count` posts that enter with the cycle at `position`: those that the book lacks. */
-  lacking(position: number, count: number): number[] {
-    return Array.from({ length: count }, (_, row) => row).filter(
-      (row) => this.#arena.row(postKey(position, row)) < 0,
-    )
+  /**
+   * Encodes and keeps what the book lacks of the posts that enter with the cycle at `position`; null where it lacks
+   * nothing. `encoder` does the work; `forget` takes it back.
+   */
+  async encode(
+    encoder: TextEncoder,
+    position: number,
+    records: readonly Uint8Array[],
+    budgetMs: number,
+  ): Promise<EnteringTexts | null> {
+    const rows = [...records.keys()].filter((row) => {
+      const key = postKey(position, row)
+      return this.#arena.row(key) < 0 && !this.#underWay.has(key) && !this.#failed.has(key)
+    })
+    if (rows.length === 0) return null
+    const keys = rows.map((row) => postKey(position, row))
+    return this.#marked(keys, async () => {
+      const made = await encoder.encode(
+        rows.map((row) => records[row] as Uint8Array),
+        budgetMs,
+      )
+      const entering = { position, rows, ...made }
+      for (const { row, vector } of this.#encodedOf(entering)) this.#arena.set(postKey(position, row), vector)
+      return entering
+    })
   }
 
-  /** By slot of `state`, whose last posts are those of `entering`. */
-  column(state: PoolState, entering: EnteringTexts | null): EmbeddingColumn {
-    if (entering !== null) this.#keep(entering)
+  /** By slot of `state`. */
+  column(state: PoolState): EmbeddingColumn {
     const row = new Int32Array(state.count)
     for (let slot = 0; slot < state.count; slot++) row[slot] = this.#arena.row(keyOf(state, slot))
     return { dim: this.encoder.dim, vectors: this.#arena.vectors, row }
   }
 
-  /** Takes back what `column` has kept of posts whose cycle was not stored: others may enter in their place. */
+  /** Takes back what `encode` has kept of posts whose cycle was not stored: others may enter in their place. */
   forget({ position, rows }: EnteringTexts): void {
     for (const row of rows) this.#arena.delete(postKey(position, row))
   }
@@ -69,7 +95,9 @@ export class TextBook {
   /** Forgets posts that are no longer pending, now and then. */
   sweep(state: PoolState): void {
     if (this.#arena.count < 2 * Math.max(state.count, this.#sweptCount, postsPerTurn)) return
-    this.#arena.retain(new Set(Array.from({ length: state.count }, (_, slot) => keyOf(state, slot))))
+    const pending = new Set(Array.from({ length: state.count }, (_, slot) => keyOf(state, slot)))
+    this.#arena.retain(pending)
+    for (const key of this.#failed) if (!pending.has(key)) this.#failed.delete(key)
     this.#sweptCount = this.#arena.count
   }
 
@@ -81,7 +109,9 @@ export class TextBook {
     for (;;) {
       const lacking = await this.#read(state(), ended)
       if (lacking.length === 0 || ended()) return
-      await this.#compute(lacking, ended)
+      const others = lacking.flatMap(({ position, row }) => this.#underWay.get(postKey(position, row)) ?? [])
+      if (others.length > 0) await Promise.allSettled(others)
+      else await this.#compute(lacking, ended)
     }
   }
 
@@ -101,43 +131,71 @@ export class TextBook {
     return lacking
   }
 
-  /** Texts that the encoder made nothing of; not tried again and again. */
-  readonly #failed = new Set<number>()
-
   async #compute(lacking: readonly PostKey[], ended: () => boolean): Promise<void> {
-    for (const [position, rows] of byPosition(lacking)) {
-      const records = await readCandidates(this.#store, position, rows)
-      for (let from = 0; from < rows.length; from += postsPerTurn) {
-        if (ended()) return
-        const part = rows.slice(from, from + postsPerTurn)
-        const { vectors, encoded } = await this.encoder.encode(
-          records.slice(from, from + postsPerTurn),
-          Infinity,
-        )
-        const entries = part.flatMap((row, i) => {
-          if (encoded[i] !== 1) {
-            this.#failed.add(postKey(position, row))
-            return []
-          }
-          const vector = vectors.slice(i * this.encoder.dim, (i + 1) * this.encoder.dim)
-          return [{ row, embedding: { key: textKey(position, row), vector } }]
-        })
-        if (ended()) return
-        await this.#store.models.putEmbeddings(
-          this.encoder.hash,
-          entries.map(({ embedding }) => embedding),
-        )
-        for (const { row, embedding } of entries) this.#arena.set(postKey(position, row), embedding.vector)
+    const keys = lacking.map(({ position, row }) => postKey(position, row))
+    await this.#marked(keys, async () => {
+      for (const [position, rows] of byPosition(lacking)) {
+        const records = await readCandidates(this.#store, position, rows)
+        for (let from = 0; from < rows.length && !ended(); from += postsPerTurn) {
+          const to = from + postsPerTurn
+          await this.#computePart(position, rows.slice(from, to), records.slice(from, to), ended)
+        }
       }
+    })
+  }
+
+  /**
+   * Encodes in pieces, each of which takes as many texts as its time allows, and at least one that can be read. Where one
+   * makes nothing of several, each is tried alone before it counts as failed.
+   */
+  async #computePart(
+    position: number,
+    rows: readonly number[],
+    records: readonly Uint8Array[],
+    ended: () => boolean,
+  ): Promise<void> {
+    let left = [...rows.keys()]
+    while (left.length > 0 && !ended()) {
+      const made = await this.encoder.encode(
+        left.map((i) => records[i] as Uint8Array),
+        pieceMs,
+      )
+      if (ended()) return
+      await this.#write({ position, rows: left.map((i) => rows[i] as number), ...made })
+      const lacking = left.filter((_, place) => made.encoded[place] !== 1)
+      if (lacking.length < left.length) {
+        left = lacking
+        continue
+      }
+      if (left.length === 1) this.#failed.add(postKey(position, rows[left[0] as number] as number))
+      else
+        for (const i of left)
+          await this.#computePart(position, [rows[i] as number], [records[i] as Uint8Array], ended)
+      return
     }
   }
 
-  #keep(entering: EnteringTexts): void {
-    for (const { row, vector } of this.#encodedOf(entering))
-      this.#arena.set(postKey(entering.position, row), vector)
+  async #write(texts: EnteringTexts): Promise<void> {
+    await this.#store.models.putEmbeddings(this.encoder.hash, this.records(texts))
+    for (const { row, vector } of this.#encodedOf(texts))
+      this.#arena.set(postKey(texts.position, row), vector)
   }
 
-  #encodedOf({ rows, vectors, encoded }: EnteringTexts): { row: number; vector: Float32Array }[] {
+  async #marked<Result>(keys: readonly number[], work: () => Promise<Result>): Promise<Result> {
+    const working = work()
+    for (const key of keys) this.#underWay.set(key, working)
+    try {
+      return await working
+    } finally {
+      for (const key of keys) this.#underWay.delete(key)
+    }
+  }
+
+  #encodedOf({
+    rows,
+    vectors,
+    encoded,
+  }: Pick<EnteringTexts, 'rows'> & Vectors): { row: number; vector: Float32Array }[] {
     const { dim } = this.encoder
     return rows.flatMap((row, i) =>
       encoded[i] === 1 ? [{ row, vector: vectors.subarray(i * dim, (i + 1) * dim) }] : [],
@@ -161,13 +219,6 @@ function keyOf(state: PoolState, slot: number): number {
 
 function postKey(position: number, row: number): number {
   return position * rowCountMax + row
-}
-
-function textKey(position: number, row: number): Uint8Array {
-  const key = Buffer.alloc(8)
-  key.writeUInt32BE(position, 0)
-  key.writeUInt32BE(row, 4)
-  return key
 }
 
 function byPosition(keys: readonly PostKey[]): Map<number, number[]> {

@@ -1,0 +1,37 @@
+/**
+ * `understudy backup`: a copy of the data directory as of one moment, with its server running or not.
+ */
+import type { Command } from 'commander'
+import { resolve } from 'node:path'
+import { backUp } from '../store/index.js'
+import { addSettingFlags, type CommandContext } from './context.js'
+import { readSettings } from './read-settings.js'
+import { holdings } from './verify-command.js'
+
+/** What is made is for its owner alone: requests are personal data. */
+const fileModeMask = 0o077
+
+export function addBackupCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('backup <dir>')
+    .description('copy the data to a new directory, with the server running or not; API keys are not copied')
+    .option('--json', 'as JSON')
+  addSettingFlags(command, ['dataDir']).action((dir: string, flags: Record<string, unknown>) =>
+    backup(dir, flags, context),
+  )
+}
+
+async function backup(dir: string, flags: Record<string, unknown>, context: CommandContext): Promise<void> {
+  const { env, directory, print } = context
+  const { dataDir } = readSettings({ flags, env, directory }).settings
+  const target = resolve(directory, dir)
+  process.umask(fileModeMask)
+  const startedAt = performance.now()
+  const { counts, lastCycleId, bytes } = await backUp(dataDir, target)
+  const seconds = Math.round(performance.now() - startedAt) / 1000
+  print(
+    flags['json'] === true
+      ? `${JSON.stringify({ directory: target, counts, lastCycleId, bytes, seconds }, null, 2)}\n`
+      : `${target}: ${holdings(counts, lastCycleId, bytes)}, ${seconds} s. API keys are not in it.\n`,
+  )
+}

@@ -1,0 +1,103 @@
+/**
+ * A comparison of two models as a person reads it.
+ */
+import { overlapDepths, quantileShares, scoreSources } from '../../cycle/index.js'
+import { formatTable } from '../text-table.js'
+import type { AgreementFigures, Comparison, MoverFigures, ScoreFigures } from './figures.js'
+
+const moversShown = 10
+const titleColumn = 4
+
+/** `columns`: width of the terminal; titles give way to it. */
+export function comparisonText(comparison: Comparison, columns: number | undefined): string {
+  const { first, second, pooled, movers } = comparison
+  const blocks = [
+    headline(comparison),
+    ...(pooled === null
+      ? []
+      : [
+          agreementTable(pooled, comparison.median),
+          scoresTable([
+            [first, pooled.first],
+            [second, pooled.second],
+          ]),
+        ]),
+    sourcesTable(comparison),
+    ...(movers.length === 0 ? [] : [moversTable(comparison, columns)]),
+  ]
+  return blocks.join('\n')
+}
+
+function headline({ first, second, cycles, posts }: Comparison): string {
+  const { count, from, to, without_scored_posts: empty } = cycles
+  const span = count === 1 ? `cycle ${from}` : `${count} cycles from ${from} to ${to}`
+  const aside = empty === 0 ? '' : `, ${empty} of them without a scored post`
+  return `${first} (A) and ${second} (B) in ${span}${aside}: ${posts} scores of each.\n`
+}
+
+function agreementTable(pooled: AgreementFigures, median: AgreementFigures | null): string {
+  const row = (label: string, figure: (figures: AgreementFigures) => string): string[] => [
+    label,
+    figure(pooled),
+    median === null ? '' : figure(median),
+  ]
+  return formatTable(
+    ['agreement', 'all scores', 'median of cycles'],
+    [
+      row('rank correlation', ({ rank_correlation }) => number(rank_correlation, 3)),
+      ...overlapDepths.map((depth) =>
+        row(`shared among the best ${depth}`, ({ overlap }) => percent(overlap[depth] ?? null)),
+      ),
+      row('mean difference', ({ mean_difference }) => number(mean_difference, 4)),
+    ],
+  )
+}
+
+function scoresTable(rows: readonly (readonly [version: string, figures: ScoreFigures])[]): string {
+  const names = quantileShares.map((share) =>
+    share === 0 ? 'least' : share === 1 ? 'most' : share === 0.5 ? 'median' : `${share * 100} %`,
+  )
+  return formatTable(
+    ['scores', 'mean', ...names],
+    rows.map(([version, { mean, quantiles }]) => [
+      version,
+      number(mean, 4),
+      ...quantileShares.map((share) => number(quantiles[share] ?? null, 4)),
+    ]),
+  )
+}
+
+function sourcesTable({ first, second, sources }: Comparison): string {
+  const row = (version: string, counts: Comparison['sources']['first']): string[] => [
+    version,
+    ...scoreSources.map((source) => String(counts[source])),
+  ]
+  return formatTable(
+    ['cycles scored by', 'the answer', 'the shadow', 'a replay'],
+    [row(first, sources.first), row(second, sources.second)],
+  )
+}
+
+function moversTable({ movers }: Comparison, columns: number | undefined): string {
+  const shown = movers.slice(0, moversShown)
+  const row = (mover: MoverFigures): string[] => [
+    `${mover.gall_id}/${mover.post_no}`,
+    mover.cycle_id,
+    `${mover.first_rank} → ${mover.second_rank} of ${mover.posts}`,
+    `${number(mover.first_score, 3)} → ${number(mover.second_score, 3)}`,
+    mover.title ?? '',
+  ]
+  return formatTable(['largest movers', 'cycle', 'rank, A → B', 'score, A → B', 'title'], shown.map(row), {
+    cellsMax: columns,
+    column: titleColumn,
+    how: 'clip',
+  })
+}
+
+function number(value: number | null, digits: number): string {
+  return value === null ? '–' : value.toFixed(digits)
+}
+
+function percent(share: number | null): string {
+  return share === null ? '–' : `${Math.round(100 * share)} %`
+}

@@ -1,0 +1,185 @@
+/**
+ * `understudy verify`: reads a data directory whole, with its server running or not, and says what is wrong in it.
+ *
+ * The reading is done by a child process: where pages of the file are damaged or missing, reading them may end a process
+ * by a signal, and that too is told in a line.
+ */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { Option, type Command } from 'commander'
+import { loadCodec } from '../codec/index.js'
+import { verifyCycles } from '../cycle/index.js'
+import { normaliseImage } from '../images/index.js'
+import { databasePath, inspectRecords, openSnapshot, type RecordCounts, type Store } from '../store/index.js'
+import { addSettingFlags, type CommandContext } from './context.js'
+import { CommandError, messageOf } from './failure.js'
+import { readSettings } from './read-settings.js'
+
+export interface VerifyReport {
+  readonly file: string
+  readonly sound: boolean
+  readonly counts: RecordCounts | null
+  readonly lastCycleId: string | null
+  readonly bytes: number
+  readonly picturesDecoded: number
+  readonly seconds: number
+  /** The first of them, one line each. */
+  readonly problems: readonly string[]
+  readonly problemCount: number
+}
+
+const problemsMax = 100
+/** Pictures that are decoded without `--all-images`, spread over all. */
+const picturesMax = 200
+const pictureEdgeMax = 1024
+
+export interface VerifyOptions {
+  readonly allImages: boolean
+  /** The file must be as long as it says: so are backups. */
+  readonly whole: boolean
+}
+
+export function addVerifyCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('verify')
+    .description('read a data directory whole, with its server running or not, and say what is wrong in it')
+    .option('--json', 'as JSON')
+    .option('--all-images', `decode every stored picture, not ${picturesMax} of them`)
+    .addOption(new Option('--file <path>', 'a database file instead').hideHelp())
+    .addOption(new Option('--whole').hideHelp())
+    .addOption(new Option('--in-this-process').hideHelp())
+  addSettingFlags(command, ['dataDir']).action((flags: Record<string, unknown>) => verify(flags, context))
+}
+
+async function verify(flags: Record<string, unknown>, context: CommandContext): Promise<void> {
+  const { env, directory, print } = context
+  process.umask(0o077)
+  const file =
+    typeof flags['file'] === 'string'
+      ? flags['file']
+      : databasePath(readSettings({ flags, env, directory }).settings.dataDir)
+  const options = { allImages: flags['allImages'] === true, whole: flags['whole'] === true }
+  if (flags['inThisProcess'] === true) {
+    print(JSON.stringify(await verifyFile(file, options)))
+    return
+  }
+  const report = await verifyApart(file, options)
+  print(flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
+  if (!report.sound) throw new CommandError(`${file}: ${problemsOf(report.problemCount)}`)
+}
+
+/** Verifies a database file in a process of its own. Never rejects for what is wrong with the file. */
+export async function verifyApart(file: string, options: VerifyOptions): Promise<VerifyReport> {
+  const flags = [
+    ...['verify', '--in-this-process', '--file', file],
+    ...(options.allImages ? ['--all-images'] : []),
+    ...(options.whole ? ['--whole'] : []),
+  ]
+  const [script = ''] = process.argv.slice(1)
+  const child = spawn(process.execPath, [...process.execArgv, script, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = new Promise<string | number | null>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => resolve(signal ?? code))
+  })
+  const [output, remarks, end] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  if (end === 0) return JSON.parse(output) as VerifyReport
+  const problem =
+    typeof end === 'string'
+      ? `the pages of the file are damaged or missing: reading it ended the process by ${end}`
+      : remarks.trim().replace(/^understudy: /, '')
+  return { ...nothingRead(file), problems: [problem], problemCount: 1 }
+}
+
+/** Verifies a database file. Rejects when reading cannot even begin. */
+async function verifyFile(file: string, { allImages, whole }: VerifyOptions): Promise<VerifyReport> {
+  const startedAt = performance.now()
+  const snapshot = await openSnapshot(file, { whole })
+  const { store, bytes } = snapshot
+  const problems: string[] = []
+  let problemCount = 0
+  const tell = (problem: string): void => {
+    if (++problemCount <= problemsMax) problems.push(problem)
+  }
+  try {
+    const counts = inspectRecords(snapshot, tell)
+    await verifyCycles(store, { codec: loadCodec('auto').codec, tell })
+    const picturesDecoded = await verifyPictures(store, allImages ? Infinity : picturesMax, tell)
+    const seconds = Math.round(performance.now() - startedAt) / 1000
+    const read = { counts, lastCycleId: lastCycleId(store), bytes, picturesDecoded, seconds }
+    return { file, sound: problemCount === 0, ...read, problems, problemCount }
+  } finally {
+    await store.close()
+  }
+}
+
+/** Null where there is none, and where it cannot be read, which has been told of. */
+function lastCycleId(store: Store): string | null {
+  try {
+    return store.lastCycle()?.cycleId ?? null
+  } catch {
+    return null
+  }
+}
+
+/** Decodes up to `countMax` pictures, evenly spread; gives how many. */
+async function verifyPictures(
+  store: Store,
+  countMax: number,
+  tell: (problem: string) => void,
+): Promise<number> {
+  let keys
+  try {
+    keys = [...store.imageKeys()]
+  } catch {
+    return 0 // Told of with its record.
+  }
+  const step = Math.max(1, Math.ceil(keys.length / countMax))
+  let decoded = 0
+  for (let index = 0; index < keys.length; index += step) {
+    const key = keys[index]
+    if (key === undefined) break
+    try {
+      const stored = store.findImage(key)
+      if (stored === undefined) continue
+      const { width, height } = await normaliseImage(stored.normalised)
+      if (Math.max(width, height) > pictureEdgeMax)
+        throw new Error(`it is ${width} x ${height}, larger than what is ever stored`)
+      decoded++
+    } catch (error) {
+      tell(`images, ${key.gallId}/${key.postNo}/${key.position}: the picture: ${messageOf(error)}`)
+    }
+  }
+  return decoded
+}
+
+function nothingRead(file: string): VerifyReport {
+  const read = { counts: null, lastCycleId: null, bytes: 0, picturesDecoded: 0, seconds: 0 }
+  return { file, sound: false, ...read, problems: [], problemCount: 0 }
+}
+
+function reportText(report: VerifyReport): string {
+  const { counts, problems, problemCount } = report
+  const lines = [...problems]
+  if (problemCount > problems.length) lines.push(`and ${problemCount - problems.length} more`)
+  if (counts !== null)
+    lines.push(
+      `${report.file}: ${holdings(counts, report.lastCycleId, report.bytes)}; ` +
+        `${report.picturesDecoded} pictures decoded, ${report.seconds} s`,
+    )
+  if (report.sound) lines.push('everything is sound')
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function problemsOf(count: number): string {
+  return count === 1 ? 'one thing is wrong' : `${count} things are wrong`
+}
+
+/** What a database holds, in words. */
+export function holdings(counts: RecordCounts, lastCycle: string | null, bytes: number): string {
+  return (
+    `${counts.cycles} cycles${lastCycle === null ? '' : `, the last ${lastCycle}`}, ${counts.images} images, ` +
+    `${counts.outcomes} outcomes, ${counts.weights} weights, ${(bytes / 1024 / 1024).toFixed(1)} MiB`
+  )
+}

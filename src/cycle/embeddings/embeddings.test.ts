@@ -1,0 +1,401 @@
+/** Vectors of texts and images through whole cycles: made once, at hand in time, and never those of another post. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import {
+  EncodingModel,
+  FakeImageEncoder,
+  FakeTextEncoder,
+  titleShare,
+} from '../../../test/helpers/encoding-model.js'
+import { referenceCodec } from '../../codec/index.js'
+import type { CycleRequest, CycleResponse } from '../../contract/index.js'
+import {
+  createMemoryContents,
+  createMemoryStore,
+  openLmdbStore,
+  StoreError,
+  type MemoryContents,
+  type Store,
+} from '../../store/index.js'
+import { CycleService } from '../service.js'
+import { StageClock } from '../stage-clock.js'
+
+const nowMs = cycleMs(1000)
+const hash = 'a'.repeat(64)
+const otherHash = 'b'.repeat(64)
+const patience = { timeout: 20_000, interval: 5 }
+
+let contents: MemoryContents
+let storeFails: boolean
+let store: Store
+let text: FakeTextEncoder
+let model: EncodingModel
+let service: CycleService
+
+/** A service that `first` serves; the store is what a restart would find. */
+async function open(first: EncodingModel, on: Store = memoryStore()): Promise<CycleService> {
+  store = on
+  const opened = await CycleService.open({
+    codec: referenceCodec,
+    store,
+    model: () => model,
+    clock: () => nowMs,
+    clockSkewMs: 2000,
+    cyclesWaitingMax: 4,
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+  await opened.adopt(first, null, () => (model = first))
+  return opened
+}
+
+function memoryStore(): Store {
+  const beforeWrite = (): void => {
+    if (storeFails) throw new StoreError('full', 'told to fail')
+  }
+  return createMemoryStore({ contents, beforeWrite })
+}
+
+async function adopt(next: EncodingModel): Promise<void> {
+  await service.adopt(next, model, () => (model = next))
+}
+
+async function answer(body: CycleRequest): Promise<CycleResponse> {
+  const bytes = await service.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
+  return JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
+}
+
+/** Cycle `index`, in which `entering` enter and all of `scored` are read. */
+function cycle(
+  index: number,
+  entering: readonly number[],
+  scored: readonly number[],
+  over = {},
+): CycleRequest {
+  return cycleBody(index, {
+    candidates: entering.map((post) => candidate('g', post, { title: title(post), ...over })),
+    engagement: scored.map((post) => reading('g', post, cycleMs(index))),
+  })
+}
+
+function title(post: number): string {
+  return `post ${post}`
+}
+
+/** post_no → p_views. */
+function views({ results }: CycleResponse): Record<number, number> {
+  return Object.fromEntries(results.map((row) => [row.post_no, Math.fround(row.p_views ?? NaN)]))
+}
+
+function comments({ results }: CycleResponse): Record<number, number> {
+  return Object.fromEntries(results.map((row) => [row.post_no, Math.fround(row.p_comments ?? NaN)]))
+}
+
+/** What `views` is when every text was read. */
+function shares(posts: readonly number[]): Record<number, number> {
+  return Object.fromEntries(posts.map((post) => [post, titleShare(title(post))]))
+}
+
+beforeEach(async () => {
+  contents = createMemoryContents()
+  storeFails = false
+  text = new FakeTextEncoder(hash)
+  service = await open(new EncodingModel('m1', text))
+})
+
+describe('a text', () => {
+  test('is encoded with the cycle that brings it, and never again while its post is pending', async () => {
+    expect(views(await answer(cycle(0, [1, 2], [1, 2])))).toEqual(shares([1, 2]))
+    expect(views(await answer(cycle(1, [2, 3], [1, 2, 3])))).toEqual(shares([1, 2, 3]))
+    expect(views(await answer(cycle(2, [], [3, 1, 2])))).toEqual(shares([1, 2, 3]))
+    expect(text.titles).toEqual([1, 2, 3].map(title))
+  })
+
+  test('of a post that left and came again is encoded for its new entry', async () => {
+    await answer(cycle(0, [1], [1]))
+    await answer({ ...cycle(1, [], []), removals: [removal('g', 1)] })
+    expect(views(await answer(cycle(2, [1], [1], { title: 'post 1 anew' })))).toEqual({
+      1: titleShare('post 1 anew'),
+    })
+  })
+
+  test('is not encoded again after a restart', async () => {
+    await answer(cycle(0, [1, 2], [1, 2]))
+    await service.close()
+    const fresh = new FakeTextEncoder(hash)
+    service = await open(new EncodingModel('m1', fresh))
+    expect(views(await answer(cycle(1, [3], [1, 2, 3])))).toEqual(shares([1, 2, 3]))
+    expect(fresh.titles).toEqual([title(3)])
+  })
+
+  test('is not encoded again after a restart on a real disk', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'understudy-embeddings-'))
+    onTestFinished(() => rmSync(dataDir, { recursive: true }))
+    service = await open(model, await openLmdbStore({ dataDir }))
+    await answer(cycle(0, [1, 2], [1, 2]))
+    await service.close()
+    await store.close()
+    const fresh = new FakeTextEncoder(hash)
+    service = await open(new EncodingModel('m1', fresh), await openLmdbStore({ dataDir }))
+    expect(views(await answer(cycle(1, [], [1, 2])))).toEqual(shares([1, 2]))
+    expect(fresh.titles).toEqual([])
+    await service.close()
+    await store.close()
+  })
+
+  test('of a cycle that was not stored is forgotten: what enters in its place has its own vector', async () => {
+    await answer(cycle(0, [1], [1]))
+    storeFails = true
+    await expect(answer(cycle(1, [2, 3], [2, 3]))).rejects.toMatchObject({ status: 503 })
+    storeFails = false
+    expect(views(await answer(cycle(2, [5, 4], [1, 4, 5])))).toEqual(shares([1, 4, 5]))
+    expect(views(await answer(cycle(3, [2, 3], [2, 3])))).toMatchObject(shares([2, 3]))
+  })
+
+  test('of a cycle that the model failed is forgotten too', async () => {
+    model.failing = true
+    await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toMatchObject({ status: 503 })
+    model.failing = false
+    expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(shares([3, 4]))
+  })
+
+  test('whose request cannot be packed is forgotten too', async () => {
+    const gzip = new Proxy(new Uint8Array(1), {})
+    const json = bytesOf(cycle(0, [1, 2], [1, 2]))
+    await expect(service.submit({ json, gzip }, nowMs, new StageClock(0))).rejects.toThrow()
+    expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(shares([3, 4]))
+  })
+})
+
+describe('past the time for texts', () => {
+  test('rows are scored without, a warning counts them, and they are encoded in the background', async () => {
+    text.limits.push(1)
+    const response = await answer(cycle(0, [1, 2, 3], [1, 2, 3]))
+    expect(views(response)).toEqual({ ...shares([1]), 2: 0, 3: 0 })
+    expect(response.warnings).toEqual(['text not encoded in time, scored without it: 2 posts, first g/2'])
+    await vi.waitUntil(() => text.titles.length === 3, patience)
+    await vi.waitUntil(() => contents.embeddings.size === 3, patience)
+    const later = await answer(cycle(1, [], [1, 2, 3]))
+    expect(views(later)).toEqual(shares([1, 2, 3]))
+    expect(later.warnings).toEqual([])
+    expect(text.titles).toEqual([1, 2, 3].map(title))
+  })
+
+  test('what the background has made is not made again after a restart', async () => {
+    text.limits.push(1)
+    await answer(cycle(0, [1, 2, 3], [1, 2, 3]))
+    await vi.waitUntil(() => contents.embeddings.size === 3, patience)
+    await service.close()
+    const fresh = new FakeTextEncoder(hash)
+    service = await open(new EncodingModel('m1', fresh))
+    expect(views(await answer(cycle(1, [], [1, 2, 3])))).toEqual(shares([1, 2, 3]))
+    expect(fresh.titles).toEqual([])
+  })
+
+  test('the background goes on by pieces, and tries alone what it can make nothing of', async () => {
+    text.unreadable.add(title(2))
+    text.limits.push(0, 1, 1)
+    await answer(cycle(0, [1, 2, 3, 4], [1, 2, 3, 4]))
+    await vi.waitUntil(() => text.titles.length === 3, patience)
+    await vi.waitUntil(() => contents.embeddings.size === 3, patience)
+    const { callCount } = text
+    const later = await answer(cycle(1, [], [1, 2, 3, 4]))
+    expect(views(later)).toEqual({ ...shares([1, 3, 4]), 2: 0 })
+    expect(later.warnings).toEqual(['text not encoded in time, scored without it: 1 post, first g/2'])
+    await answer(cycle(2, [], [1, 2, 3, 4]))
+    // The one that cannot be read was given up.
+    expect(text.callCount - callCount).toBeLessThanOrEqual(1)
+    expect(text.titles).toHaveLength(3)
+  })
+})
+
+describe('a swap', () => {
+  test('to a model with the same encoder encodes nothing', async () => {
+    await answer(cycle(0, [1, 2], [1, 2]))
+    const fresh = new FakeTextEncoder(hash)
+    await adopt(new EncodingModel('m2', fresh))
+    const response = await answer(cycle(1, [3], [1, 2, 3]))
+    expect(response.model_version).toBe('m2')
+    expect(views(response)).toEqual(shares([1, 2, 3]))
+    expect(text.titles).toEqual([title(1), title(2)])
+    expect(fresh.titles).toEqual([title(3)])
+  })
+
+  test('to another encoder encodes all pending posts before it, and the way back nothing', async () => {
+    await answer(cycle(0, [1, 2], [1, 2]))
+    const before = model
+    const fresh = new FakeTextEncoder(otherHash)
+    await adopt(new EncodingModel('m2', fresh))
+    expect(fresh.titles).toEqual([title(1), title(2)])
+    const response = await answer(cycle(1, [], [1, 2]))
+    expect(response.warnings).toEqual([])
+    expect(views(response)).toEqual(shares([1, 2]))
+    await adopt(before)
+    expect(views(await answer(cycle(2, [], [1, 2])))).toEqual(shares([1, 2]))
+    expect(text.titles).toEqual([title(1), title(2)])
+  })
+
+  test('whose encoder fails leaves everything as it was, and works the next time', async () => {
+    await answer(cycle(0, [1, 2], [1, 2]))
+    const fresh = new FakeTextEncoder(otherHash)
+    fresh.failing = true
+    const next = new EncodingModel('m2', fresh)
+    await expect(adopt(next)).rejects.toThrow('told to fail')
+    expect((await answer(cycle(1, [3], [1, 2, 3]))).model_version).toBe('m1')
+    fresh.failing = false
+    await adopt(next)
+    expect(views(await answer(cycle(2, [], [1, 2, 3])))).toEqual(shares([1, 2, 3]))
+    expect([...fresh.titles].sort()).toEqual([1, 2, 3].map(title))
+  })
+
+  test('between cycles finds the texts of posts that entered while it was prepared', async () => {
+    await answer(cycle(0, [1], [1]))
+    let openGate = (): void => undefined
+    const fresh = new FakeTextEncoder(otherHash)
+    fresh.gate = new Promise((resolve) => (openGate = resolve))
+    const adopting = adopt(new EncodingModel('m2', fresh))
+    await answer(cycle(1, [2, 3], [1, 2, 3]))
+    openGate()
+    await adopting
+    const response = await answer(cycle(2, [], [1, 2, 3]))
+    expect(response.model_version).toBe('m2')
+    expect(response.warnings).toEqual([])
+    expect(views(response)).toEqual(shares([1, 2, 3]))
+    expect([...fresh.titles].sort()).toEqual([1, 2, 3].map(title))
+  })
+})
+
+describe('an image', () => {
+  let image: FakeImageEncoder
+
+  beforeEach(async () => {
+    image = new FakeImageEncoder(hash)
+    service = await open(new EncodingModel('m1', null, image))
+  })
+
+  /** The picture `grey` is the image at `position` of a post. */
+  async function put(post: number, position: number, grey: number): Promise<void> {
+    const key = { gallId: 'g', postNo: post, position }
+    const sha256 = new Uint8Array(32).fill(grey)
+    const normalised = Uint8Array.of(grey)
+    await store.putImage(key, { sha256, uploadedBytes: 1, width: 1, height: 1, normalised })
+    service.imageStored(key)
+  }
+
+  const encodedCount = (count: number): Promise<boolean> =>
+    vi.waitUntil(() => contents.embeddings.size === count, patience)
+
+  test('is encoded in the background, and pooled in the order of positions, whatever came first', async () => {
+    // Added up in any other order, these are not 1.
+    for (const [grey, value] of [
+      [1, 1e16],
+      [2, -1e16],
+      [3, 1],
+    ] as const)
+      image.values.set(grey, value)
+    await answer(cycle(0, [1], [1]))
+    for (const position of [3, 1, 2]) await put(1, position, position)
+    await encodedCount(3)
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(1 / 3) })
+  })
+
+  test('is encoded once, though two posts have it and the service starts again', async () => {
+    await answer(cycle(0, [1, 2], [1, 2]))
+    await put(1, 1, 51)
+    await put(2, 1, 51)
+    await encodedCount(1)
+    await put(2, 2, 102)
+    await encodedCount(2)
+    expect(comments(await answer(cycle(1, [], [1, 2])))).toEqual({
+      1: Math.fround(0.2),
+      2: Math.fround(0.3),
+    })
+    expect(image.pictures).toEqual([51, 102])
+    await service.close()
+    const fresh = new FakeImageEncoder(hash)
+    service = await open(new EncodingModel('m1', null, fresh))
+    expect(comments(await answer(cycle(2, [], [1, 2])))[2]).toBe(Math.fround(0.3))
+    expect(fresh.pictures).toEqual([])
+  })
+
+  test('that came before its post is there when the post is', async () => {
+    await put(1, 1, 51)
+    await encodedCount(1)
+    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
+  })
+
+  test('of a post that left and came again is not encoded again', async () => {
+    await answer(cycle(0, [1], [1]))
+    await put(1, 1, 51)
+    await encodedCount(1)
+    await answer({ ...cycle(1, [], []), removals: [removal('g', 1)] })
+    expect(comments(await answer(cycle(2, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
+    expect(image.pictures).toEqual([51])
+  })
+
+  test('is never waited for', async () => {
+    await answer(cycle(0, [1], [1]))
+    image.failing = true
+    await put(1, 1, 51)
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: 0 })
+  })
+
+  test('whose encoder fails is tried again', async () => {
+    await answer(cycle(0, [1], [1]))
+    image.failing = true
+    await put(1, 1, 51)
+    await answer(cycle(1, [], [1]))
+    image.failing = false
+    await encodedCount(1)
+    expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
+  })
+
+  test('that ends its encoder each time costs no other its vector', async () => {
+    image.poison.add(9)
+    for (const [position, grey] of [7, 8, 9, 10].entries()) await put(1, position + 1, grey)
+    await encodedCount(3)
+    expect([...image.pictures].sort((a, b) => a - b)).toEqual([7, 8, 10])
+  })
+
+  test('does not keep a model from serving when its encoder fails', async () => {
+    await answer(cycle(0, [1], [1]))
+    await put(1, 1, 51)
+    await encodedCount(1)
+    const fresh = new FakeImageEncoder(otherHash)
+    fresh.failing = true
+    await adopt(new EncodingModel('m2', null, fresh))
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: 0 })
+    fresh.failing = false
+    await encodedCount(2)
+    expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
+  })
+
+  test('of the largest values is what a model that pools so sees', async () => {
+    const fresh = new FakeImageEncoder(hash, { pooling: 'max' })
+    service = await open(new EncodingModel('m1', null, fresh))
+    await put(1, 1, 102)
+    await put(1, 2, 51)
+    await encodedCount(2)
+    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
+  })
+
+  test('that is missing is told of where the model requires images', async () => {
+    service = await open(new EncodingModel('m1', null, new FakeImageEncoder(hash, { required: true })))
+    const first = await answer(cycle(0, [1, 2], [1, 2], { images_in_post: 2 }))
+    expect(first.warnings).toEqual([
+      'expected images not all encoded, scored without them: 2 posts, first g/1',
+    ])
+    await put(1, 1, 1)
+    await put(1, 2, 2)
+    await put(2, 1, 3)
+    await encodedCount(3)
+    const second = await answer(cycle(1, [], [1, 2]))
+    expect(second.warnings).toEqual([
+      'expected images not all encoded, scored without them: 1 post, first g/2',
+    ])
+  })
+})

@@ -1,0 +1,75 @@
+/**
+ * Vectors of one model for replayed cycles: those in the store, and those made on the way, so that a post that is pending
+ * in a dozen cycles is encoded once. Nothing is stored.
+ */
+import type { Model } from '../model/index.js'
+import type { PoolState } from '../pool/index.js'
+import type { Position, Store } from '../store/index.js'
+import { textKey } from './embeddings/index.js'
+import { enteredRows, postName } from './entered-posts.js'
+
+export class KnownVectors {
+  readonly #store: Store
+  readonly #text: Model['text']
+  readonly #image: Model['image']
+  readonly #texts = new Map<string, Float32Array>()
+  readonly #images = new Map<string, Float32Array>()
+  readonly #rows = new Map<Position, Map<string, number>>()
+
+  constructor(store: Store, { text, image }: Pick<Model, 'text' | 'image'>) {
+    this.#store = store
+    this.#text = text
+    this.#image = image
+  }
+
+  /** Of the text of the post in a slot. */
+  text(state: PoolState, slot: number): Float32Array | undefined {
+    if (this.#text === null) return undefined
+    const place = this.#textPlace(state, slot)
+    const made = this.#texts.get(place.name)
+    if (made !== undefined || place.row === undefined) return made
+    const key = textKey(place.position, place.row)
+    return sized(this.#store.models.readEmbedding(this.#text.hash, key), this.#text.dim)
+  }
+
+  keepText(state: PoolState, slot: number, vector: Float32Array): void {
+    this.#texts.set(this.#textPlace(state, slot).name, vector)
+  }
+
+  /** Of the picture with this hash. */
+  image(sha256: Uint8Array): Float32Array | undefined {
+    if (this.#image === null) return undefined
+    return (
+      this.#images.get(hex(sha256)) ??
+      sized(this.#store.models.readEmbedding(this.#image.hash, sha256), this.#image.dim)
+    )
+  }
+
+  keepImage(sha256: Uint8Array, vector: Float32Array): void {
+    this.#images.set(hex(sha256), vector)
+  }
+
+  /** The rows of a replay may be others: posts that had left by then entered with it too. So the post is looked up. */
+  #textPlace(
+    state: PoolState,
+    slot: number,
+  ): { readonly name: string; readonly position: Position; readonly row: number | undefined } {
+    const position = state.enteredPosition[slot] as number
+    const rows = this.#rows.get(position) ?? enteredRows(this.#store, position)
+    this.#rows.set(position, rows)
+    const post = postName(
+      state.galleries[state.gallery[slot] as number] as string,
+      state.postNo[slot] as number,
+    )
+    return { name: `${position} ${post}`, position, row: rows.get(post) }
+  }
+}
+
+/** A record of another width is of no use; its encoder is another one. */
+function sized(vector: Float32Array | undefined, dim: number): Float32Array | undefined {
+  return vector?.length === dim ? vector : undefined
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}

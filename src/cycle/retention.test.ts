@@ -1,0 +1,166 @@
+/** Retention on a real LMDB file, over simulated weeks of small cycles. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import { referenceCodec } from '../codec/index.js'
+import type { CycleRequest } from '../contract/index.js'
+import { inspectRecords, openLmdbStore, openSnapshot, databasePath, type Store } from '../store/index.js'
+import type { RetentionLimits } from './retention.js'
+import { CycleService } from './service.js'
+import { StageClock } from './stage-clock.js'
+import { verifyCycles } from './verify-cycles.js'
+
+const dayMs = 86_400_000
+const perDay = 6
+/** Of the grid of five minutes. */
+const stride = 288 / perDay
+const limits: RetentionLimits = { retainCyclesDays: 14, retainImagesDays: 7, retainOutcomesDays: 20 }
+const atMs = (number: number): number => cycleMs(number * stride)
+const note = 'x'.repeat(20_000)
+
+let dataDir: string
+let store: Store
+let service: CycleService
+let vector: Uint8Array
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'understudy-retention-'))
+  vector = new Uint8Array(32)
+  await open()
+})
+afterEach(async () => {
+  await service.close()
+  await store.close()
+  rmSync(dataDir, { recursive: true })
+})
+
+async function open(): Promise<void> {
+  store = await openLmdbStore({ dataDir })
+  const model = new FakeModel()
+  service = await CycleService.open({
+    codec: referenceCodec,
+    store,
+    model: () => model,
+    clock: () => atMs(10_000),
+    clockSkewMs: 2000,
+    cyclesWaitingMax: 4,
+    textEncodeMsMax: 1000,
+    retention: limits,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: { warn: () => undefined, error: (fields) => expect.fail(String((fields as { err: unknown }).err)) },
+  })
+}
+
+/** A post enters with each cycle and leaves a day later; post 1 stays for ever. */
+function body(number: number): CycleRequest {
+  return cycleBody(number * stride, {
+    candidates: [candidate('g', number + 1, { body_html: `${note}${number}` })],
+    engagement: [reading('g', 1, atMs(number)), reading('g', number + 1, atMs(number))],
+    removals: number > perDay ? [removal('g', number + 1 - perDay)] : [],
+  })
+}
+
+async function run(number: number, receivedAtMs = atMs(number)): Promise<Uint8Array> {
+  const answer = await service.submit(
+    { json: bytesOf(body(number)), gzip: null },
+    receivedAtMs,
+    new StageClock(0),
+  )
+  vector = Uint8Array.from(vector, (byte, index) => (index === 0 ? number : index === 1 ? number >> 8 : byte))
+  const image = { sha256: vector, uploadedBytes: 9, width: 9, height: 9, normalised: new Uint8Array(5000) }
+  const key = { gallId: 'g', postNo: number + 1, position: 1 }
+  const arrivedAtMs = atMs(number)
+  const textKey = Buffer.alloc(8)
+  textKey.writeUInt32BE(number + 1)
+  const record = bytesOf({ placed_at: new Date(arrivedAtMs).toISOString() })
+  // One commit.
+  await Promise.all([
+    store.putImage(key, { ...image, arrivedAtMs }),
+    // One that no post ever comes to.
+    store.putImage({ ...key, gallId: 'nobody' }, { ...image, arrivedAtMs }),
+    store.putOutcomes([{ placementId: `p${number}`, record }]),
+    store.models.putShadowScores(number + 1, 'shadow', vector),
+    store.models.putEmbeddings('cd'.repeat(32), [
+      { key: textKey, vector: Float32Array.of(1, 2) },
+      { key: vector, vector: Float32Array.of(3, 4) },
+    ]),
+  ])
+  service.imageStored(key)
+  await service.retention.done()
+  return answer
+}
+
+async function holdings(): Promise<ReturnType<typeof inspectRecords> & { bytes: number }> {
+  const snapshot = await openSnapshot(databasePath(dataDir))
+  const problems: string[] = []
+  const tell = (problem: string): void => void problems.push(problem)
+  const counts = inspectRecords(snapshot, tell)
+  await verifyCycles(snapshot.store, { codec: referenceCodec, tell })
+  await snapshot.store.close()
+  expect(problems).toEqual([])
+  return { ...counts, bytes: snapshot.bytes }
+}
+
+const submitted = (number: number): Promise<Uint8Array> =>
+  service.submit({ json: bytesOf(body(number)), gzip: null }, atMs(9000), new StageClock(0))
+
+describe('over weeks', () => {
+  test('records and the file level off, what is kept is sound, and the service goes on from it', async () => {
+    let number = 0
+    let answer = new Uint8Array()
+    const runDays = async (days: number): Promise<void> => {
+      for (const end = number + days * perDay; number < end; number++)
+        answer = Uint8Array.from(await run(number))
+    }
+    await runDays(24)
+    const early = await holdings()
+    await runDays(16)
+    const late = await holdings()
+    const kept = limits.retainCyclesDays * perDay
+    expect(late.cycles).toBe(kept + 1)
+    expect(late.responses).toBe(kept + 1)
+    expect(late.shadowScores).toBe(kept + 1)
+    // The request that brought post 1.
+    expect(late.requests).toBe(kept + 2)
+    expect(late.entered).toBe(kept + 2)
+    // A day pending, seven days remembered; for posts that never came, seven days after arrival.
+    expect(late.images).toBeLessThanOrEqual(1 + 8 * perDay + 1 + 7 * perDay + 1)
+    expect(late.images).toBe(early.images)
+    expect(late.outcomes).toBe(limits.retainOutcomesDays * perDay + 1)
+    expect(late.embeddings).toBe(early.embeddings)
+    expect(late.cycleIds).toBe(40 * perDay)
+    expect(late.bytes).toBeLessThan(early.bytes * 1.15)
+
+    // A restart, with the first record missing for long.
+    await service.close()
+    await store.close()
+    await open()
+    expect(service.pendingCount).toBe(1 + perDay)
+    expect(() => service.response(body(0).cycle_id)).toThrow('there is no cycle')
+    await expect(submitted(0)).rejects.toThrow('was answered, and its record has expired')
+    expect(Uint8Array.from(await submitted(number - 1))).toEqual(answer)
+    expect(await run(number)).toBeDefined()
+    expect((await holdings()).cycles).toBe(kept + 1)
+  }, 120_000)
+
+  test('what a post needs leaves after the post', async () => {
+    for (let number = 0; number < 16 * perDay; number++) await run(number)
+    expect(store.readRequest(1)).toBeDefined()
+    const last = cycleBody(16 * perDay * stride, { removals: [removal('g', 1)] })
+    await service.submit({ json: bytesOf(last), gzip: null }, atMs(16 * perDay), new StageClock(0))
+    await service.retention.done()
+    expect(store.readRequest(1)).toBeUndefined()
+    expect(store.readEntered(1)).toBeUndefined()
+    await holdings()
+  }, 120_000)
+})
+
+test('a clock that jumps a year ahead makes nothing old', async () => {
+  for (let number = 0; number < 30; number++) await run(number)
+  await run(30, atMs(30) + 365 * dayMs)
+  await run(31)
+  expect((await holdings()).cycles).toBe(32)
+  expect(store.imagePositions('nobody', 1)).toEqual([1])
+})

@@ -1,0 +1,134 @@
+/** Whatever is changed in stored cycles, verification tells of it; of what was not changed it says nothing. */
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import { referenceCodec } from '../codec/index.js'
+import type { CycleRequest, CycleResponse } from '../contract/index.js'
+import {
+  createMemoryContents,
+  createMemoryStore,
+  type CycleRecord,
+  type MemoryContents,
+} from '../store/index.js'
+import { CycleService } from './service.js'
+import { StageClock } from './stage-clock.js'
+import { verifyCycles } from './verify-cycles.js'
+
+async function served(cycles: readonly CycleRequest[]): Promise<MemoryContents> {
+  const contents = createMemoryContents()
+  const model = new FakeModel()
+  const service = await CycleService.open({
+    codec: referenceCodec,
+    store: createMemoryStore({ contents }),
+    model: () => model,
+    clock: () => cycleMs(1000),
+    clockSkewMs: 2000,
+    cyclesWaitingMax: 4,
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 } },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+  for (const cycle of cycles)
+    await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
+  return contents
+}
+
+async function problemsOf(contents: MemoryContents): Promise<string[]> {
+  const problems: string[] = []
+  const tell = (problem: string): void => void problems.push(problem)
+  await verifyCycles(createMemoryStore({ contents }), { codec: referenceCodec, tell })
+  return problems
+}
+
+test('whatever cycles came, what they left is sound', () =>
+  fc.assert(
+    fc.asyncProperty(cycleSequence, async (cycles) => {
+      expect(await problemsOf(await served(cycles))).toEqual([])
+    }),
+    { numRuns: 60 },
+  ))
+
+describe('verification tells of', () => {
+  let contents: MemoryContents
+  beforeEach(async () => {
+    contents = await served([
+      cycleBody(0, {
+        candidates: [candidate('g', 1), candidate('g', 2)],
+        engagement: [reading('g', 1, cycleMs(0)), reading('g', 2, cycleMs(0))],
+      }),
+      cycleBody(1, {
+        candidates: [candidate('g', 3)],
+        engagement: [reading('g', 2, cycleMs(1)), reading('g', 3, cycleMs(1))],
+        removals: [removal('g', 1)],
+      }),
+      cycleBody(2, { engagement: [reading('g', 2, cycleMs(2)), reading('g', 3, cycleMs(2))] }),
+    ])
+  })
+
+  const change = (index: number, over: (cycle: CycleRecord) => Partial<CycleRecord>): void => {
+    const cycle = contents.cycles[index] as CycleRecord
+    contents.cycles[index] = { ...cycle, ...over(cycle) }
+  }
+  const response = (index: number, over: (response: CycleResponse) => object): void =>
+    change(index, (cycle) => {
+      const parsed = JSON.parse(Buffer.from(cycle.response).toString()) as CycleResponse
+      return { response: bytesOf({ ...parsed, ...over(parsed) }) }
+    })
+  const other = (index: number): CycleRecord => contents.cycles[index] as CycleRecord
+
+  test.each<[string, () => void, RegExp]>([
+    [
+      'a pool of another moment',
+      () => change(2, () => ({ pool: other(1).pool })),
+      /^pool: post g\/2 differs/,
+    ],
+    [
+      'posts that never entered',
+      () => change(0, () => ({ entered: other(1).entered })),
+      /recorded as entered/,
+    ],
+    ['departures that are lost', () => change(1, () => ({ left: null })), /recorded as left/],
+    [
+      'the request of another cycle',
+      () => change(2, () => ({ request: other(1).request })),
+      /the request is that of/,
+    ],
+    [
+      'the response of another cycle',
+      () => change(2, () => ({ response: other(1).response })),
+      /the response is that of/,
+    ],
+    [
+      'a response that is no JSON',
+      () => change(1, () => ({ response: bytesOf('x').subarray(1) })),
+      /cannot be read/,
+    ],
+    ['a result that is lost', () => response(1, ({ results }) => ({ results: results.slice(1) })), /has 1/],
+    [
+      'results in another order',
+      () => response(2, ({ results }) => ({ results: results.toReversed() })),
+      /not the post/,
+    ],
+    [
+      'counts that are wrong',
+      () => response(2, ({ counts }) => ({ counts: { ...counts, waiting: 3 } })),
+      /3 waiting/,
+    ],
+    [
+      'weights that were not in force',
+      () => change(1, () => ({ weightsVersion: 'w9' })),
+      /in force were initial/,
+    ],
+    [
+      'a request that does not unpack',
+      () => change(1, ({ request }) => ({ request: { ...request, bytes: request.bytes.subarray(1) } })),
+      /position 2/,
+    ],
+  ])('%s', async (_, damage, expected) => {
+    expect(await problemsOf(contents)).toEqual([])
+    damage()
+    expect((await problemsOf(contents)).join('\n')).toMatch(expected)
+  })
+})

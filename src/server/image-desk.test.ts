@@ -1,0 +1,40 @@
+/** Intake of images where storage fails. */
+import sharp from 'sharp'
+import { expect, test } from 'vitest'
+import { ImageGate } from '../images/index.js'
+import { createMemoryStore, StoreError, type ImageKey, type Store } from '../store/index.js'
+import { ImageDesk } from './image-desk.js'
+
+const key: ImageKey = { gallId: 'g', postNo: 1, position: 1 }
+
+const jpeg = (): Promise<Buffer> =>
+  sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+    .jpeg()
+    .toBuffer()
+
+/** A desk whose store refuses a write, before it is done or after; and the images that it tells of. */
+function failingDesk(stored: boolean): { desk: ImageDesk; told: ImageKey[]; store: Store } {
+  const store = createMemoryStore()
+  const putImage = store.putImage.bind(store)
+  store.putImage = async (...args) => {
+    if (stored) await putImage(...args)
+    throw new StoreError('failed', 'told to fail')
+  }
+  const told: ImageKey[] = []
+  return { desk: new ImageDesk(store, new ImageGate(), (created) => told.push(created)), told, store }
+}
+
+test('an image whose write fails late, but is stored, is told of: the pool counts what the disk has', async () => {
+  const { desk, told, store } = failingDesk(true)
+  const bytes = await jpeg()
+  await expect(desk.put(key, bytes, undefined)).rejects.toMatchObject({ status: 503 })
+  expect(told).toEqual([key])
+  expect(store.findImage(key)).toBeDefined()
+  expect(await desk.put(key, bytes, undefined)).toMatchObject({ created: false })
+})
+
+test('an image whose write fails is not told of', async () => {
+  const { desk, told } = failingDesk(false)
+  await expect(desk.put(key, await jpeg(), undefined)).rejects.toMatchObject({ status: 503 })
+  expect(told).toEqual([])
+})

@@ -1,0 +1,96 @@
+/**
+ * A data directory copied while a server writes to it, and put back. Either way the file grows under a temporary name,
+ * is flushed, and gets its real one last: `understudy.mdb` is there whole or not at all.
+ */
+import { chmod, copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { databasePath } from './databases.js'
+import { lockDirectory } from './directory-lock.js'
+import { checkReadableFile } from './file-check.js'
+import { countRecords, type RecordCounts } from './inspect.js'
+import { openSnapshot } from './snapshot.js'
+import { StoreError } from './store-error.js'
+
+/** What a backup holds. */
+export interface BackupFacts {
+  readonly counts: RecordCounts
+  /** Null before the first cycle. */
+  readonly lastCycleId: string | null
+  /** Of the file. */
+  readonly bytes: number
+}
+
+const partialName = 'understudy.mdb.partial'
+/** What a copy that was broken off, a lock of ours, or LMDB may leave behind; nothing of it matters. */
+const leftOverNames = new Set([partialName, `${partialName}-lock`, 'understudy.lock', 'understudy.mdb-lock'])
+
+/**
+ * Copies the database of `dataDir` as of now to `backupDir`, which is made where it is missing and is empty otherwise.
+ * A server may run and write. Rejects with a StoreError that says what is wrong; `backupDir` then holds no database.
+ */
+export async function backUp(dataDir: string, backupDir: string): Promise<BackupFacts> {
+  return placeDatabase(backupDir, async (partial) => {
+    const snapshot = await openSnapshot(databasePath(dataDir))
+    try {
+      await snapshot.copyTo(partial)
+    } finally {
+      await snapshot.store.close()
+    }
+    const copy = await openSnapshot(partial, { whole: true })
+    try {
+      const { size } = await stat(partial)
+      const lastCycleId = copy.store.lastCycle()?.cycleId ?? null
+      return { counts: countRecords(copy.databases), lastCycleId, bytes: size }
+    } finally {
+      await copy.store.close()
+    }
+  })
+}
+
+/**
+ * Copies the database of `backupDir` to `dataDir`, which is made where it is missing and is empty otherwise. `verify` is
+ * given the copy; when it rejects, so does this, and `dataDir` holds no database.
+ */
+export async function restore<T>(
+  backupDir: string,
+  dataDir: string,
+  verify: (path: string) => Promise<T>,
+): Promise<T> {
+  await checkReadableFile(databasePath(backupDir), true)
+  return placeDatabase(dataDir, async (partial) => {
+    await copyFile(databasePath(backupDir), partial)
+    await checkReadableFile(partial, true)
+    return verify(partial)
+  })
+}
+
+/** Lets `write` make the database of an empty directory under another name; all is flushed before it gets its own. */
+async function placeDatabase<T>(directory: string, write: (partial: string) => Promise<T>): Promise<T> {
+  const path = resolve(directory)
+  const created = await mkdir(path, { recursive: true, mode: 0o700 })
+  const lock = await lockDirectory(path)
+  const partial = join(path, partialName)
+  try {
+    const found = (await readdir(path)).find((name) => !leftOverNames.has(name))
+    if (found !== undefined) throw new StoreError('unusable', `${path} is not empty: ${found} is in it`)
+    await rm(partial, { force: true })
+    const result = await write(partial)
+    await chmod(partial, 0o600)
+    await flush(partial)
+    await rename(partial, databasePath(path))
+    for (let level = path; ; level = dirname(level)) {
+      await flush(level)
+      if (created === undefined || level === dirname(created)) break
+    }
+    return result
+  } finally {
+    await rm(partial, { force: true })
+    await rm(`${partial}-lock`, { force: true })
+    await lock.release()
+  }
+}
+
+async function flush(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  await file.sync().finally(() => file.close())
+}

@@ -1,0 +1,151 @@
+/**
+ * Backup, restore and verification as an operator meets them: real processes on real directories.
+ */
+import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, afterAll, describe, expect, test } from 'vitest'
+import type { CycleRequest } from '../src/contract/index.js'
+import { candidate, cycleBody, cycleMs, reading, removal } from './helpers/bodies.js'
+import { executable, ServerProcess } from './helpers/server-process.js'
+import { picture, scratchDir } from './helpers/servers.js'
+
+const cycleCount = 40
+const bodyOf = (index: number): CycleRequest =>
+  cycleBody(index, {
+    candidates: [candidate('g', index + 1)],
+    engagement: [reading('g', index + 1, cycleMs(index)), reading('g', 777, cycleMs(index))],
+    removals: index >= 3 ? [removal('g', index - 2)] : [],
+  })
+
+function understudy(...args: string[]): SpawnSyncReturns<string> {
+  return spawnSync(executable, args, { encoding: 'utf8', cwd: '/' })
+}
+
+/** The same without blocking the server's client meanwhile. */
+function understudyBeside(...args: string[]): Promise<number | null> {
+  return new Promise((resolve) => spawn(executable, args, { stdio: 'ignore' }).on('exit', resolve))
+}
+
+let server: ServerProcess
+/** Stored answers by index of the cycle. */
+const answers: string[] = []
+
+beforeAll(async () => {
+  server = await new ServerProcess().start()
+  for (let index = 0; index < 10; index++) answers.push((await server.postCycle(bodyOf(index))).text)
+  const put = { method: 'PUT', path: '/v1/images/g/1/01', headers: { 'Content-Type': 'image/jpeg' } }
+  expect((await server.call({ ...put, body: await picture(1) })).status).toBe(201)
+})
+afterAll(() => server.dispose())
+
+describe('a backup', () => {
+  test('taken in the middle of a load restores to a directory that verifies and answers with the same bytes', async () => {
+    const [copy, target] = [join(scratchDir(), 'copy'), join(scratchDir(), 'data')]
+    let index = 10
+    const [code] = await Promise.all([
+      understudyBeside('backup', copy, '--data-dir', server.dataDir),
+      (async () => {
+        for (; index < cycleCount; index++) answers.push((await server.postCycle(bodyOf(index))).text)
+      })(),
+    ])
+    expect(code).toBe(0)
+    const restored = understudy('restore', copy, '--data-dir', target)
+    expect(restored.stderr).toBe('')
+    expect(restored.status).toBe(0)
+    expect(statSync(target).mode & 0o777).toBe(0o700)
+    expect(statSync(join(target, 'understudy.mdb')).mode & 0o777).toBe(0o600)
+    expect(readdirSync(target)).toEqual(['understudy.mdb'])
+    const verified = understudy('verify', '--json', '--data-dir', target)
+    expect(verified.status).toBe(0)
+    const { counts } = JSON.parse(verified.stdout) as { counts: { cycles: number; images: number } }
+    expect(counts.cycles).toBeGreaterThanOrEqual(10)
+    expect(counts.images).toBe(1)
+    const again = await new ServerProcess({}, target).start()
+    try {
+      for (let at = 0; at < counts.cycles; at++) {
+        const path = `/v1/scores/${bodyOf(at).cycle_id}`
+        expect((await again.call({ path })).text).toBe(answers[at])
+        expect((await again.postCycle(bodyOf(at))).text).toBe(answers[at])
+      }
+      // And it goes on from there.
+      for (let at = counts.cycles; at < cycleCount; at++)
+        expect((await again.postCycle(bodyOf(at))).status).toBe(200)
+    } finally {
+      await again.dispose()
+    }
+    expect(understudy('verify', '--data-dir', server.dataDir).status).toBe(0)
+  })
+
+  test('goes into an empty directory only, and a restore too', () => {
+    const occupied = scratchDir()
+    writeFileSync(join(occupied, 'mine'), '')
+    const refused = understudy('backup', occupied, '--data-dir', server.dataDir)
+    expect(refused.status).toBe(1)
+    expect(refused.stderr).toContain('is not empty: mine is in it')
+    const copy = join(scratchDir(), 'copy')
+    expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
+    const over = understudy('restore', copy, '--data-dir', occupied)
+    expect(over.status).toBe(1)
+    expect(over.stderr).toContain('is not empty')
+    // The lock of the server, before anything else.
+    expect(understudy('restore', copy, '--data-dir', server.dataDir).stderr).toContain('in use by process')
+    expect(readdirSync(occupied)).toEqual(['mine'])
+  })
+
+  test('that is cut short, foreign, missing or damaged is not restored, and says why', () => {
+    const copy = join(scratchDir(), 'copy')
+    expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
+    const refuse = (change: (file: string) => void): string => {
+      const dir = scratchDir()
+      const file = join(dir, 'understudy.mdb')
+      copyFileSync(join(copy, 'understudy.mdb'), file)
+      change(file)
+      const target = join(scratchDir(), 'data')
+      const result = understudy('restore', dir, '--data-dir', target)
+      expect(result.status).toBe(1)
+      expect(existsSync(target) ? readdirSync(target) : []).toEqual([])
+      return result.stderr
+    }
+    expect(refuse((file) => truncateSync(file, statSync(file).size - 4096))).toContain('is cut short')
+    expect(refuse((file) => writeFileSync(file, 'x'.repeat(50_000)))).toContain(
+      'is not a database of this program',
+    )
+    expect(refuse((file) => flipIn(file, '"cycle_id"'))).toContain('is damaged')
+    const empty = understudy('restore', scratchDir(), '--data-dir', join(scratchDir(), 'data'))
+    expect(empty.stderr).toContain('there is no database')
+  })
+})
+
+describe('verify', () => {
+  test('tells of a file whose pages are missing and of one that is no database', () => {
+    const copy = join(scratchDir(), 'copy')
+    expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
+    const file = join(copy, 'understudy.mdb')
+    truncateSync(file, 3 * 4096)
+    const cut = understudy('verify', '--data-dir', copy)
+    expect(cut.status).toBe(1)
+    expect(cut.stdout).toMatch(/pages of the file are damaged or missing|cut short|cannot be read/)
+    writeFileSync(file, 'x'.repeat(50_000))
+    expect(understudy('verify', '--data-dir', copy).stdout).toContain('is not a database of this program')
+    mkdirSync(join(copy, 'none'))
+    expect(understudy('verify', '--data-dir', join(copy, 'none')).stdout).toContain('there is no database')
+  })
+})
+
+/** Flips a bit right behind the first place where `text` stands in a file. */
+function flipIn(file: string, text: string): void {
+  const bytes = readFileSync(file)
+  const at = bytes.indexOf(text) + text.length + 3
+  bytes[at] = (bytes[at] as number) ^ 1
+  writeFileSync(file, bytes)
+}
