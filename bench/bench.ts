@@ -10,11 +10,21 @@ import type { Measurement } from './measurement.js'
 import { measureMixed } from './mixed.js'
 import type { BenchOptions } from './options.js'
 import { circumstances, projectDir, type Circumstances } from './project.js'
-import { comparisonTable, floorLines, legend, measurementTable, memoryLine, stageBars } from './report.js'
+import {
+  comparisonTable,
+  floorLines,
+  legend,
+  measurementTable,
+  memoryLine,
+  noteLine,
+  stageBars,
+} from './report.js'
 import { cycleScenarios, isCycleScenario, scaledShape, type ScenarioName } from './scenarios.js'
 import { measureGetScores, measureHealth, measureImagePut, measureReplay } from './serving.js'
 import type { ServerOptions } from './server-under-test.js'
+import { measureShadow } from './shadow.js'
 import { measureStartUp } from './start-up.js'
+import { measureSwap } from './swap.js'
 
 /** The JSON file. */
 export interface BenchResults {
@@ -62,6 +72,10 @@ async function measure(scenario: ScenarioName, options: BenchOptions): Promise<M
       return measureMixed(options)
     case 'start-up':
       return [await measureStartUp(options)]
+    case 'swap':
+      return measureSwap(options)
+    case 'shadow':
+      return measureShadow(options)
     default: {
       const { shape, cycleCount } = cycleScenarios[scenario]
       return [
@@ -115,8 +129,9 @@ async function compareAll(
 
 function printMeasurements(measurements: readonly Measurement[], print: (text: string) => void): void {
   print(`\n${measurementTable(measurements)}\n${legend}`)
-  for (const lines of [floorLines, memoryLine, stageBars]) {
-    const text = measurements.map(lines).filter((line) => line !== '')
+  for (const lines of [noteLine, floorLines, memoryLine, stageBars]) {
+    // Rows of one scenario may share a note.
+    const text = [...new Set(measurements.map(lines))].filter((line) => line !== '')
     if (text.length > 0) print(`\n${text.join(lines === stageBars ? '\n\n' : '\n')}`)
   }
 }

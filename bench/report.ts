@@ -83,6 +83,11 @@ export function floorLines({ scenario, latencyMs, details }: Measurement): strin
   return lines.join('\n')
 }
 
+/** What a scenario has to say in words; the same for all rows of it. */
+export function noteLine({ scenario, details }: Measurement): string {
+  return details.note === undefined ? '' : `${scenario.split(':', 1)[0] ?? ''}: ${details.note}`
+}
+
 /** Resident memory over the run: flat, or not. */
 export function memoryLine({ scenario, details }: Measurement): string {
   const { rssMib = [] } = details

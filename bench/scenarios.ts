@@ -45,6 +45,8 @@ export const scenarioNames = [
   'health',
   'mixed',
   'start-up',
+  'swap',
+  'shadow',
 ] as const
 export type ScenarioName = (typeof scenarioNames)[number]
 

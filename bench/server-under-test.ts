@@ -37,6 +37,7 @@ export interface Usage {
 const startMsMax = 60_000
 const stopMsMax = 15_000
 const errorTextMax = 4000
+const logWaitMsMax = 60_000
 /** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick. */
 const clockTickMs = 10
 
@@ -50,13 +51,14 @@ export interface ServerOptions {
 
 export class ServerUnderTest implements Address {
   readonly key = 'bench-key-0123456789abcdef'
-  readonly #options: ServerOptions
+  #options: ServerOptions
   /** Everything of this server lies in here. */
   readonly scratchDir = mkdtempSync(join(tmpdir(), 'understudy-bench-'))
   port = 0
   #child: ChildProcess | null = null
   #ended: Promise<void> = Promise.resolve()
   #errorText = ''
+  readonly #onLog = new Set<(text: string) => void>()
 
   constructor(options: ServerOptions = {}) {
     this.#options = options
@@ -77,7 +79,12 @@ export class ServerUnderTest implements Address {
         ...(this.#options.stageReport === false ? {} : { UNDERSTUDY_STAGE_REPORT: this.#reportFile }),
         ...this.#options.env,
       },
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (this.#onLog.size === 0) return
+      const text = chunk.toString()
+      for (const hear of this.#onLog) hear(text)
     })
     child.stderr.on('data', (chunk: Buffer) => {
       this.#errorText = (this.#errorText + chunk.toString()).slice(-errorTextMax)
@@ -100,6 +107,34 @@ export class ServerUnderTest implements Address {
     } finally {
       client.close()
     }
+  }
+
+  /** Ends the process and starts it again, with further variables. */
+  async restart(env: Readonly<Record<string, string>>): Promise<number> {
+    await this.stop()
+    this.#options = { ...this.#options, env: { ...this.#options.env, ...env } }
+    return this.start()
+  }
+
+  /** Resolves when the log says `text`, from now on. Rejects when it does not in time. */
+  logged(text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let heard = ''
+      const hear = (chunk: string): void => {
+        heard += chunk
+        if (heard.includes(text)) end(resolve)
+      }
+      const end = (settle: () => void): void => {
+        clearTimeout(timer)
+        this.#onLog.delete(hear)
+        settle()
+      }
+      const timer = setTimeout(
+        () => end(() => reject(new Error(`the server's log does not say ${text}`))),
+        logWaitMsMax,
+      )
+      this.#onLog.add(hear)
+    })
   }
 
   usage(): Usage {

@@ -1,0 +1,94 @@
+/**
+ * What does a shadow cost the answer? Full cycles with and without one shadow of the same size, in turns on one server:
+ * what the machine does meanwhile falls on both alike.
+ */
+import type { openLmdbStore } from '../src/store/index.js'
+import { join } from 'node:path'
+import { Client } from './client.js'
+import { leadCycleCount, postCycle } from './cycles.js'
+import { measurementOf, sequentialS, type Measurement } from './measurement.js'
+import { builtModule } from './project.js'
+import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
+import { withServer, type ServerUnderTest } from './server-under-test.js'
+import { median } from './statistics.js'
+import { modelVersions, name, writeTwoModels } from './two-models.js'
+import { worldCycles } from './world.js'
+
+/** Cycles of each kind. */
+const cycleCountDefault = 100
+/** Cycles of one kind before the other has its turn. */
+const turnCount = 10
+/** Cycles after each change that are not counted. */
+const settleCount = 2
+
+type Kind = 'with' | 'without'
+
+export async function measureShadow(size: RunSize): Promise<Measurement[]> {
+  const cycleCount = size.cycleCount ?? cycleCountDefault
+  return withServer({}, async (server) => {
+    const modelsDir = writeTwoModels(server.scratchDir)
+    await server.restart({ UNDERSTUDY_MODELS_DIR: modelsDir, UNDERSTUDY_LOG_LEVEL: 'info' })
+    const client = new Client(server)
+    const world = worldCycles(scaledShape(cycleScenarios.full.shape, size.scale))
+    const samplesMs = { with: [] as number[], without: [] as number[] }
+    const bytes = { with: 0, without: 0 }
+    const shadowed: string[] = []
+    for (let i = 0; i < leadCycleCount; i++) await postCycle(client, world.next().value)
+    client.takeBusyShare()
+    const before = server.usage()
+    for (let kind: Kind = 'without'; ; kind = kind === 'with' ? 'without' : 'with') {
+      if (samplesMs.with.length >= cycleCount && kind === 'without') break
+      if (shadowed.length > 0 || kind === 'with') await setShadow(server, modelsDir, kind)
+      for (let i = 0; i < settleCount; i++) await postCycle(client, world.next().value)
+      const count = Math.min(turnCount, cycleCount - samplesMs[kind].length)
+      for (let i = 0; i < count; i++) {
+        const cycle = world.next().value
+        const { response, tookMs } = await postCycle(client, cycle)
+        samplesMs[kind].push(tookMs)
+        bytes[kind] += cycle.request.length + response.length
+        if (kind === 'with') shadowed.push(cycle.cycleId)
+      }
+    }
+    const clientBusyShare = client.takeBusyShare()
+    const after = server.usage()
+    client.close()
+    const report = await server.stop()
+    const scoredCount = await countShadowScores(join(server.scratchDir, 'data'), shadowed)
+    if (scoredCount === 0) throw new Error('the shadow has scored nothing')
+    const ratio = median(samplesMs.with) / median(samplesMs.without)
+    const note = `with / without a shadow: ${ratio.toFixed(3)}; it scored ${scoredCount} of ${shadowed.length} cycles`
+    const row = (kind: Kind): Measurement =>
+      measurementOf({
+        scenario: `shadow: ${kind}`,
+        ...{ samplesMs: samplesMs[kind], bytes: bytes[kind], clientBusyShare, report, details: { note } },
+        busyS: sequentialS(samplesMs[kind]),
+        // Both kinds are in it.
+        before: { ...before, cpuMs: null },
+        after: { ...after, cpuMs: null },
+      })
+    return [row('without'), row('with')]
+  })
+}
+
+/** Resolves when the server follows. */
+async function setShadow(server: ServerUnderTest, modelsDir: string, kind: Kind): Promise<void> {
+  const told = server.logged(kind === 'with' ? '"msg":"a shadow scores too"' : '"msg":"a shadow has ended"')
+  name(modelsDir, 'SHADOW', kind === 'with' ? modelVersions[1] : null)
+  await told
+}
+
+/** How many of the cycles have the shadow's scores beside them, in the data directory of a server that has ended. */
+async function countShadowScores(dataDir: string, cycleIds: readonly string[]): Promise<number> {
+  const built = await builtModule<{ openLmdbStore: typeof openLmdbStore }>('store/index.js')
+  const store = await built.openLmdbStore({ dataDir })
+  try {
+    return cycleIds.filter((cycleId) => {
+      const stored = store.findCycle(cycleId)
+      return (
+        stored !== undefined && store.models.readShadowScores(stored.position, modelVersions[1]) !== undefined
+      )
+    }).length
+  } finally {
+    await store.close()
+  }
+}

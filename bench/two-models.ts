@@ -1,0 +1,36 @@
+/**
+ * A models directory with two versions of the same graphs, for what changes hands or scores beside.
+ */
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { projectDir } from './project.js'
+
+const shipped = 'transport-test-1'
+/** Same size, same graphs; only the label differs. */
+export const modelVersions = [shipped, 'transport-test-2'] as const
+
+/** Writes both packages below `parentDir`, the first of them active; returns the directory. */
+export function writeTwoModels(parentDir: string): string {
+  const modelsDir = join(parentDir, 'models')
+  mkdirSync(modelsDir)
+  for (const version of modelVersions) {
+    const packageDir = join(modelsDir, version)
+    cpSync(join(projectDir, 'models', shipped), packageDir, { recursive: true })
+    const file = join(packageDir, 'manifest.json')
+    const manifest = JSON.parse(readFileSync(file, 'utf8')) as object
+    writeFileSync(file, JSON.stringify({ ...manifest, model_version: version }))
+  }
+  name(modelsDir, 'ACTIVE', modelVersions[0])
+  return modelsDir
+}
+
+/** Lets `ACTIVE` or `SHADOW` name a version, as a deployment does it: the file is there whole, or not at all. */
+export function name(modelsDir: string, role: 'ACTIVE' | 'SHADOW', version: string | null): void {
+  const file = join(modelsDir, role)
+  if (version === null) {
+    rmSync(file, { force: true })
+    return
+  }
+  writeFileSync(`${file}.new`, `${version}\n`)
+  renameSync(`${file}.new`, file)
+}

@@ -1,0 +1,117 @@
+/**
+ * Clients that hold on to what they have: heads and bodies by the byte, uploads that break off, bodies without end,
+ * more requests at once than anyone can use.
+ */
+import type { Socket } from 'node:net'
+import { statuses, type Target } from './target.js'
+
+/** Between two bytes of a slow client. */
+const dripMs = 400
+
+export interface SlowFigures {
+  /** Connections that the server had taken. */
+  readonly held: number
+  /** Of these, ended by the server. */
+  readonly cut: number
+  readonly secondsUntilLast: number
+}
+
+/** Half of the connections send a head by the byte, half a body, until the server ends them all. */
+export async function slowConnections(
+  target: Target,
+  count: number,
+  secondsMax: number,
+): Promise<SlowFigures> {
+  const startedAt = performance.now()
+  const before = target.held().descriptors
+  let cut = 0
+  const sockets = Array.from({ length: count }, (_, index) => {
+    const socket = target.open()
+    socket.once('close', () => cut++)
+    const bodyHead = target.head('POST /v1/cycles', 'Content-Length: 1000000')
+    socket.write(index % 2 === 0 ? 'GET /v1/weights HTTP/1.1\r\nX-Slow: ' : bodyHead)
+    return socket
+  })
+  let held = 0
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      held = Math.max(held, target.held().descriptors - before)
+      for (const socket of sockets) if (!socket.destroyed) socket.write('x')
+      if (cut < count && performance.now() - startedAt < secondsMax * 1000) return
+      clearInterval(timer)
+      resolve()
+    }, dripMs)
+  })
+  const secondsUntilLast = (performance.now() - startedAt) / 1000
+  const cutByServer = cut
+  for (const socket of sockets) socket.destroy()
+  return { held, cut: cutByServer, secondsUntilLast }
+}
+
+/** Uploads of pictures and cycles that break off in the middle, a few at a time. */
+export async function abortedUploads(target: Target, count: number): Promise<void> {
+  const piece = Buffer.alloc(48 * 1024, 0xff)
+  const abort = (number: number): Promise<void> =>
+    new Promise((resolve) => {
+      const socket = target.open()
+      const line = number % 2 === 0 ? 'POST /v1/cycles' : `PUT /v1/images/aborted/${number}/01`
+      const type = number % 2 === 0 ? 'application/json' : 'image/jpeg'
+      socket.once('close', () => resolve())
+      socket.write(target.head(line, `Content-Type: ${type}`, 'Content-Length: 4000000'))
+      socket.write(piece, () => (number % 3 === 0 ? socket.resetAndDestroy() : socket.destroy()))
+    })
+  for (let sent = 0; sent < count; sent += 16)
+    await Promise.all(Array.from({ length: Math.min(16, count - sent) }, (_, index) => abort(sent + index)))
+}
+
+/** Chunks without end: resolves with the statuses of the answers, when the server has ended every connection. */
+export async function endlessBodies(target: Target, count: number): Promise<number[]> {
+  const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, ' '), Buffer.from('\r\n')])
+  const endless = (path: string): Promise<number[]> =>
+    new Promise((resolve) => {
+      const socket = target.open()
+      let received = ''
+      const pour = (): void => {
+        while (!socket.destroyed && socket.write(chunk));
+      }
+      const end = (): void => {
+        clearTimeout(timer)
+        socket.destroy()
+        resolve(statuses(received))
+      }
+      const timer = setTimeout(end, 60_000)
+      socket.on('drain', pour)
+      socket.on('data', (data: Buffer) => {
+        received += data.toString('latin1')
+        end()
+      })
+      socket.on('close', end)
+      socket.write(target.head(path, 'Content-Type: image/jpeg', 'Transfer-Encoding: chunked'))
+      pour()
+    })
+  const paths = ['PUT /v1/images/endless/1/01', 'PUT /v1/images/endless/2/01']
+  const all = await Promise.all(Array.from({ length: count }, (_, index) => endless(paths[index % 2] ?? '')))
+  return all.flat()
+}
+
+/** Requests sent in advance, on several connections; resolves with how many answers each of them got. */
+export async function pipelined(target: Target, connections: number, requests: number): Promise<number[]> {
+  const bytes = target.head('GET /v1/health').repeat(requests)
+  const answers = (received: string): number => received.split('HTTP/1.1 200 ').length - 1
+  const all = await Promise.all(
+    Array.from({ length: connections }, () =>
+      target.converse(bytes, (received) => received.endsWith('}') && answers(received) >= requests),
+    ),
+  )
+  return all.map(answers)
+}
+
+/** Connections that are opened and left, for as long as `during` takes. */
+export async function besideIdle(target: Target, count: number, during: () => Promise<void>): Promise<void> {
+  const sockets: Socket[] = Array.from({ length: count }, () => target.open())
+  try {
+    await during()
+  } finally {
+    for (const socket of sockets) socket.destroy()
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Bodies, heads and paths that cost or confuse: gzip bombs, depth, huge numbers, floods of headers, tricks with percent
+ * and Unicode in a gallery's id. Each names the statuses that are right.
+ */
+import { gzipSync } from 'node:zlib'
+import type { Call } from '../helpers/server-process.js'
+import { cycleOf } from './bodies.js'
+import { picture } from './pictures.js'
+import { oneAnswer, statuses, type Target } from './target.js'
+
+export interface HostileCall {
+  readonly name: string
+  readonly call: Call
+  readonly allowed: readonly number[]
+}
+
+const json = { 'Content-Type': 'application/json' }
+const gzip = { ...json, 'Content-Encoding': 'gzip' }
+const mebibyte = 1024 * 1024
+
+function post(
+  name: string,
+  allowed: readonly number[],
+  body: Uint8Array | string,
+  headers = json,
+): HostileCall {
+  return { name, allowed, call: { method: 'POST', path: '/v1/cycles', body, headers } }
+}
+
+/** `heavy`: bodies as large as may be; else small ones of the same kinds. */
+export function hostileBodies(heavy: boolean): HostileCall[] {
+  const size = heavy ? 16 * mebibyte - 64 : mebibyte
+  const half = size / 2
+  const bomb = gzipSync(Buffer.alloc(heavy ? 1024 * mebibyte : 64 * mebibyte), { level: 9 })
+  const layered = gzipSync(gzipSync(Buffer.alloc(64 * mebibyte), { level: 9 }), { level: 9 })
+  const valid = JSON.stringify(cycleOf(0, 'huge', 123_454_321))
+  const withNumber = (digits: string): string => valid.replace('123454321', digits)
+  return [
+    // 503: as many as are unpacked at a time may spend the budget for bodies.
+    post('a gzip bomb', [413], bomb, gzip),
+    post('a bomb in a bomb', [400], layered, gzip),
+    post('gzip that breaks off', [400, 413], bomb.subarray(0, bomb.length / 2), gzip),
+    post(
+      'gzip members without end',
+      [400, 413],
+      Buffer.concat(Array.from({ length: 2000 }, () => gzipSync(' '))),
+      gzip,
+    ),
+    post('arrays in arrays', [400], '['.repeat(size)),
+    post('arrays in arrays, closed', [400], '['.repeat(half) + ']'.repeat(half)),
+    post('objects in objects', [400], '{"a":'.repeat(Math.floor(size / 5))),
+    post('empty arrays', [400], `[${'[],'.repeat(Math.floor(size / 3) - 2)}[]]`),
+    post('one long text', [400], `"${'a'.repeat(size)}"`),
+    post('one long escape', [400], `"${'\\u0000'.repeat(Math.floor(size / 6))}"`),
+    post('one name over and over', [400], `{${'"cycle_id":0,'.repeat(Math.floor(size / 13))}"a":0}`),
+    post('white space alone', [400], ' '.repeat(size)),
+    post('zero bytes', [400], Buffer.alloc(size)),
+    post('bytes that are no UTF-8', [400], Buffer.alloc(size, 0xfe)),
+    post('a number past every float', [400, 422], withNumber('1e400')),
+    post('a number of a megabyte of digits', [400, 422], withNumber('9'.repeat(mebibyte))),
+    post('a fraction of a megabyte of digits', [400, 422], withNumber(`1.${'3'.repeat(mebibyte)}`)),
+    post('an exponent of a megabyte', [400, 422], withNumber(`1e${'9'.repeat(mebibyte)}`)),
+    post('minus zero with an exponent', [200, 400, 422], withNumber('-0e-99999')),
+    post('an integer past 2^53', [200, 400, 422], withNumber('9007199254740993')),
+    post('an integer past 2^64', [400, 422], withNumber('18446744073709551616')),
+  ]
+}
+
+/** Segments for a gallery's id in a path, raw, and what becomes of a picture sent there. */
+export const galleryTricks: readonly (readonly [segment: string, allowed: readonly number[]])[] = [
+  ['%00', [201]],
+  ['%2e%2e', [201]],
+  ['..%2f..%2fetc%2fpasswd', [201]],
+  ['%2F', [201]],
+  // The same gallery as its escape above, with another picture.
+  ['..', [409]],
+  ['.', [201]],
+  ['%5c..%5c', [201]],
+  ['a%3Fb%23c', [201]],
+  ['%F0%9F%98%80', [201]],
+  ['%E2%80%AE%E2%80%8B', [201]],
+  ['%EF%BB%BFa', [201]],
+  // The same letter composed and decomposed: two galleries, since keys are bytes.
+  ['%C3%A9', [201]],
+  ['e%CC%81', [201]],
+  ['%EA%B0%80', [201]],
+  ['%E1%84%80%E1%85%A1', [201]],
+  ['+', [201]],
+  ['%20', [201]],
+  ['__proto__', [201]],
+  ['constructor', [201]],
+  ['%', [400]],
+  ['%zz', [400]],
+  ['%u0041', [400]],
+  ['%ff', [400]],
+  ['%c0%af', [400]],
+  ['%ed%a0%80', [400]],
+  ['%f4%90%80%80', [400]],
+  ['%e0%80%80', [400]],
+  ['', [400]],
+  ['a'.repeat(60_000), [201]],
+  ['%61'.repeat(20_000), [201, 400]],
+]
+
+/** Sends every picture path; returns what was answered otherwise than it may be, and keys that fell together. */
+export async function galleryBreaches(target: Target, round: number): Promise<string[]> {
+  const breaches: string[] = []
+  for (const [number, [segment, allowed]] of galleryTricks.entries()) {
+    const body = await picture(number)
+    const reply = await target.server.call({
+      method: 'PUT',
+      path: `/v1/images/${segment}/${round}/01`,
+      body,
+      headers: { 'Content-Type': 'image/jpeg' },
+    })
+    // Each has a picture of its own: where two segments are one gallery, the second is 409.
+    if (!allowed.includes(reply.status)) breaches.push(`gallery ${segment.slice(0, 40)}: ${reply.status}`)
+  }
+  const escapes = ['\\ud800', '\\udc00a', '\\u0000', '\\u202e', '\\uffff', '__proto__', '\\u0041']
+  for (const [number, escape] of escapes.entries()) {
+    const body = JSON.stringify(cycleOf(10 + number, 'GALLERY')).replaceAll('GALLERY', escape)
+    const { status } = await target.server.call({ method: 'POST', path: '/v1/cycles', body, headers: json })
+    if (![200, 400, 422].includes(status)) breaches.push(`gallery ${escape} in JSON: ${status}`)
+  }
+  return breaches
+}
+
+/** Heads that are too much; returns those that were served, or left without an end. */
+export async function headFloodBreaches(target: Target): Promise<string[]> {
+  const floods: readonly (readonly [name: string, head: string])[] = [
+    [
+      'ten thousand headers',
+      target.head('GET /v1/weights', ...Array.from({ length: 10_000 }, (_, n) => `X-${n}: a`)),
+    ],
+    ['a header of a megabyte', target.head('GET /v1/weights', `X-Long: ${'a'.repeat(mebibyte)}`)],
+    ['a path of a megabyte', target.head(`GET /v1/scores/${'a'.repeat(mebibyte)}`)],
+    ['a method of a megabyte', target.head(`${'G'.repeat(mebibyte)} /v1/health`)],
+    ['a head without end', `GET /v1/weights HTTP/1.1\r\n${'X: a\r\n'.repeat(200_000)}`],
+    ['a name without end', `GET /v1/weights HTTP/1.1\r\n${'X'.repeat(mebibyte)}`],
+  ]
+  const breaches: string[] = []
+  for (const [name, head] of floods) {
+    const received = await target.converse(head, oneAnswer)
+    if (statuses(received).some((status) => status < 400 || status === 500))
+      breaches.push(`${name}: ${received.slice(0, 60)}`)
+  }
+  return breaches
+}
+
+/** Sends calls side by side; returns those that were answered otherwise than they may be. */
+export async function callBreaches(target: Target, calls: readonly HostileCall[]): Promise<string[]> {
+  const breaches = await Promise.all(
+    calls.map(async ({ name, call, allowed }) => {
+      const reply = await target.server.call(call).catch((error: unknown) => String(error))
+      if (typeof reply === 'string') return [`${name}: ${reply}`]
+      const told = reply.status < 400 || (reply.json as { error?: unknown } | undefined)?.error !== undefined
+      // The budget for bodies may be spent for the moment; then it says when to come back.
+      const busy = reply.status === 503 && reply.headers['retry-after'] !== undefined
+      return (allowed.includes(reply.status) || busy) && told
+        ? []
+        : [`${name}: ${reply.status} ${reply.text.slice(0, 80)}`]
+    }),
+  )
+  return breaches.flat()
+}

@@ -1,0 +1,108 @@
+/**
+ * Requests whose end two readers may see in different places (request smuggling), and heads that no client sends. Behind
+ * each stands another request, which must not be served.
+ */
+import type { Target } from './target.js'
+
+/** Shapes: head lines after the request line, and the bytes behind the head up to the smuggled request. */
+interface Shape {
+  readonly name: string
+  readonly bytes: (target: Target, smuggled: string) => string
+}
+
+const chunkedEnd = '0\r\n\r\n'
+
+function post(name: string, headers: readonly string[], body: (smuggled: string) => string): Shape {
+  return { name, bytes: (target, smuggled) => target.head('POST /v1/cycles', ...headers) + body(smuggled) }
+}
+
+/** Ambiguous: what follows must not become a request. */
+export const ambiguousShapes: readonly Shape[] = [
+  post('two lengths', ['Content-Length: 0', 'Content-Length: 5'], (inner) => inner),
+  post('two lengths, longer first', ['Content-Length: 5', 'Content-Length: 0'], (inner) => inner),
+  post('a list of lengths', ['Content-Length: 0, 5'], (inner) => inner),
+  post(
+    'length and chunked',
+    ['Content-Length: 4', 'Transfer-Encoding: chunked'],
+    (inner) => chunkedEnd + inner,
+  ),
+  post(
+    'chunked and length',
+    ['Transfer-Encoding: chunked', 'Content-Length: 4'],
+    (inner) => chunkedEnd + inner,
+  ),
+  post('an unknown coding', ['Transfer-Encoding: xchunked'], (inner) => chunkedEnd + inner),
+  post(
+    'chunked twice',
+    ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
+    (inner) => chunkedEnd + inner,
+  ),
+  post('chunked, then identity', ['Transfer-Encoding: chunked, identity'], (inner) => chunkedEnd + inner),
+  post('a space before the colon', ['Transfer-Encoding : chunked'], (inner) => chunkedEnd + inner),
+  post('a folded header', ['X-A: a', ' Transfer-Encoding: chunked'], (inner) => chunkedEnd + inner),
+  post('a folded length', ['Content-Length:', ' 0'], (inner) => inner),
+  post('a signed length', ['Content-Length: +0'], (inner) => inner),
+  post('a negative length', ['Content-Length: -1'], (inner) => inner),
+  post('a hexadecimal length', ['Content-Length: 0x0'], (inner) => inner),
+  post('a length past 64 bits', ['Content-Length: 18446744073709551616'], (inner) => inner),
+  post('a chunk past 64 bits', ['Transfer-Encoding: chunked'], (inner) => `FFFFFFFFFFFFFFFFF\r\n${inner}`),
+  post('a negative chunk', ['Transfer-Encoding: chunked'], (inner) => `-1\r\n${inner}`),
+  post('a chunk size that is no number', ['Transfer-Encoding: chunked'], (inner) => `zz\r\n\r\n${inner}`),
+  {
+    name: 'bare line feeds',
+    bytes: (target, inner) =>
+      target.head('POST /v1/cycles', 'Content-Length: 0').replaceAll('\r\n', '\n') + inner,
+  },
+  {
+    name: 'a bare carriage return in a header',
+    bytes: (target, inner) => target.head('POST /v1/cycles', 'X-A: a\rContent-Length: 0') + inner,
+  },
+  {
+    name: 'a zero byte in a header',
+    bytes: (target, inner) => target.head('POST /v1/cycles', 'X-A: a\0b', 'Content-Length: 0') + inner,
+  },
+  {
+    name: 'a header without a colon',
+    bytes: (target, inner) => target.head('POST /v1/cycles', 'Content-Length 0') + inner,
+  },
+  {
+    name: 'a name with a space',
+    bytes: (target, inner) => target.head('POST /v1/cycles', 'Content Length: 0') + inner,
+  },
+  {
+    name: 'HTTP/1.0 with chunks',
+    bytes: (target, inner) =>
+      target.head('POST /v1/cycles', 'Transfer-Encoding: chunked').replace('HTTP/1.1', 'HTTP/1.0') +
+      chunkedEnd +
+      inner,
+  },
+  { name: 'HTTP/9.9', bytes: (target, inner) => target.head('GET /v1/health').replace('1.1', '9.9') + inner },
+  {
+    name: 'HEAD with two lengths',
+    bytes: (target, inner) =>
+      target.head('HEAD /v1/health', 'Content-Length: 0', 'Content-Length: 5') + inner,
+  },
+  { name: 'no host', bytes: (_target, inner) => `GET /v1/health HTTP/1.1\r\n\r\n${inner}` },
+  { name: 'HTTP/2 without asking', bytes: (_target, inner) => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${inner}` },
+  { name: 'TLS to a plain port', bytes: (_target, inner) => `\x16\x03\x01\x02\x00\x01\x00${inner}` },
+]
+
+/** Sends every shape; returns those behind which the smuggled request was served. */
+export async function servedBehind(target: Target, round: number): Promise<string[]> {
+  const sockets = await Promise.all(
+    ambiguousShapes.map(
+      ({ bytes }, index) =>
+        new Promise<{ destroy(): void }>((resolve) => {
+          const socket = target.open()
+          const inner = target.head(`GET /v1/smuggled-${round}-${index}-end`)
+          socket.once('error', () => resolve(socket))
+          socket.write(Buffer.from(bytes(target, inner), 'latin1'), () => resolve(socket))
+        }),
+    ),
+  )
+  await target.settle()
+  for (const socket of sockets) socket.destroy()
+  return ambiguousShapes
+    .filter((_, index) => target.server.log.includes(`/v1/smuggled-${round}-${index}-end`))
+    .map(({ name }) => name)
+}

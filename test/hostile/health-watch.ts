@@ -1,0 +1,49 @@
+/**
+ * Another client, in a process of its own so that the attack does not slow it down: asks for health at even distances and
+ * says at the end how long that took. Forked by `watchHealth`; told the port, later to stop.
+ */
+import http from 'node:http'
+
+const everyMs = 20
+const answerMsMax = 10_000
+
+process.once('message', (port: number) => {
+  const agent = new http.Agent({ keepAlive: true })
+  const samplesMs: number[] = []
+  let failureCount = 0
+  let open = 0
+  const ask = (): void => {
+    const startedAt = performance.now()
+    open++
+    const request = http.get(
+      { host: '127.0.0.1', port, path: '/v1/health', agent, timeout: answerMsMax },
+      (response) => {
+        response.resume()
+        response.on('end', () => {
+          if (samplesMs.length === 0) process.send?.('ready')
+          if (response.statusCode === 200) samplesMs.push(performance.now() - startedAt)
+          else failureCount++
+          open--
+        })
+      },
+    )
+    request.on('timeout', () => request.destroy(new Error('timeout')))
+    request.on('error', () => {
+      failureCount++
+      open--
+    })
+  }
+  const timer = setInterval(ask, everyMs)
+  process.once('message', () => {
+    clearInterval(timer)
+    const end = (): void => {
+      if (open > 0) {
+        setTimeout(end, 5)
+        return
+      }
+      process.send?.({ samplesMs, failureCount })
+      process.disconnect()
+    }
+    end()
+  })
+})

@@ -1,0 +1,21 @@
+/**
+ * The siege and the fuzz in small: what is promised holds, whatever is thrown at it. Times are judged by
+ * `npm run test:hostile`.
+ */
+import { expect, onTestFinished, test } from 'vitest'
+import { fuzzHttp } from './fuzz.js'
+import { besiege } from './siege.js'
+import { Target } from './target.js'
+
+test('whatever hostile clients send: others are served, nothing is smuggled, lost or left open', async () => {
+  const size = { slow: 60, slowSecondsMax: 25, aborted: 100, endless: 4, pipelines: 2, pipelined: 100 }
+  const { breaches } = await besiege({ ...size, wrongKeys: 80, secondsMin: 0, heavy: false }, () => undefined)
+  expect(breaches).toEqual([])
+})
+
+test('requests that are nearly right get an answer of the contract, and never 500', async () => {
+  const target = await new Target({ UNDERSTUDY_WRONG_KEYS_PER_MINUTE_MAX: '1000000' }).start()
+  onTestFinished(() => target.dispose())
+  await fuzzHttp(target, { seconds: 5, runs: 40 })
+  expect(target.server.log).not.toMatch(/"status":500|"level":50/)
+})

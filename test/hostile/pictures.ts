@@ -1,0 +1,116 @@
+/**
+ * JPEGs that lie, and pictures that are something else too. The honest ones come from sharp.
+ */
+import sharp from 'sharp'
+
+/** Bytes that must not survive the way through the intake. */
+export const payload = '<script>alert("understudy-payload")</script><?php system($_GET[0]); ?>'
+
+/** A small honest JPEG; each number gives other bytes. */
+export function picture(number: number): Promise<Buffer> {
+  const background = { r: number % 256, g: (number * 7) % 256, b: (number >> 8) % 256 }
+  return sharp({ create: { width: 64, height: 48, channels: 3, background } })
+    .jpeg()
+    .toBuffer()
+}
+
+/** Real JPEGs of many kinds, with texture, to be mutated. */
+export async function honestPictures(): Promise<Buffer[]> {
+  const width = 160
+  const height = 120
+  const pixels = Buffer.from(
+    Array.from({ length: width * height * 3 }, (_, at) => (at * 31 + ((at * at) >> 7)) % 256),
+  )
+  const image = (): ReturnType<typeof sharp> => sharp(pixels, { raw: { width, height, channels: 3 } })
+  return Promise.all([
+    image().jpeg({ quality: 80 }).toBuffer(),
+    image().jpeg({ quality: 60, progressive: true }).toBuffer(),
+    image().jpeg({ quality: 90, chromaSubsampling: '4:4:4' }).toBuffer(),
+    image().greyscale().jpeg().toBuffer(),
+    image().toColourspace('cmyk').jpeg().toBuffer(),
+    image().jpeg().withMetadata({ orientation: 6 }).toBuffer(),
+    image().withIccProfile('p3').jpeg().toBuffer(),
+    image().jpeg({ mozjpeg: true }).toBuffer(),
+  ])
+}
+
+export interface LyingPicture {
+  readonly name: string
+  readonly bytes: Buffer
+  readonly allowed: readonly number[]
+}
+
+/** Pictures whose headers promise what is not there, and polyglots. */
+export async function lyingPictures(): Promise<LyingPicture[]> {
+  const [plain, progressive] = (await honestPictures()) as [Buffer, Buffer]
+  const sized = (width: number, height: number, source = plain): Buffer => {
+    const bytes = Buffer.from(source)
+    const at = frameAt(bytes)
+    bytes.writeUInt16BE(height, at + 5)
+    bytes.writeUInt16BE(width, at + 7)
+    return bytes
+  }
+  const segment = (marker: number, content: string | Buffer): Buffer => {
+    const bytes = Buffer.from(content)
+    const head = Buffer.from([0xff, marker, 0, 0])
+    head.writeUInt16BE(bytes.length + 2, 2)
+    return Buffer.concat([plain.subarray(0, 2), head, bytes, plain.subarray(2)])
+  }
+  return [
+    { name: '65,535 pixels square', bytes: sized(65_535, 65_535), allowed: [400, 413] },
+    {
+      name: '65,535 pixels square, progressive',
+      bytes: sized(65_535, 65_535, progressive),
+      allowed: [400, 413],
+    },
+    { name: '65,000 pixels square', bytes: sized(65_000, 65_000), allowed: [413] },
+    { name: '7,000 pixels square out of nothing', bytes: sized(7000, 7000), allowed: [400] },
+    { name: '7,000 pixels square, progressive', bytes: sized(7000, 7000, progressive), allowed: [400] },
+    { name: 'no height', bytes: sized(160, 0), allowed: [400] },
+    { name: 'no width', bytes: sized(0, 120), allowed: [400] },
+    { name: 'one pixel', bytes: sized(1, 1), allowed: [201, 400] },
+    { name: 'a signature alone', bytes: Buffer.from([0xff, 0xd8, 0xff]), allowed: [400] },
+    { name: 'a head without a picture', bytes: plain.subarray(0, frameAt(plain)), allowed: [400] },
+    { name: 'cut in the middle', bytes: plain.subarray(0, plain.length >> 1), allowed: [400] },
+    { name: 'scans over and over', bytes: manyScans(progressive), allowed: [201, 400, 503] },
+    { name: 'a script in a comment', bytes: segment(0xfe, payload), allowed: [201] },
+    { name: 'a script in EXIF', bytes: segment(0xe1, `Exif\0\0${payload}`), allowed: [201, 400] },
+    {
+      name: 'a page behind the picture',
+      bytes: Buffer.concat([plain, Buffer.from(payload)]),
+      allowed: [201],
+    },
+    {
+      name: 'an archive behind the picture',
+      bytes: Buffer.concat([plain, Buffer.from('PK\x03\x04'), Buffer.alloc(500)]),
+      allowed: [201],
+    },
+    {
+      name: 'GIF with the suffix of a JPEG',
+      bytes: Buffer.from('GIF89a\x01\x00\x01\x00\x00\x00\x00;'),
+      allowed: [415],
+    },
+    { name: 'SVG', bytes: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), allowed: [415] },
+    {
+      name: 'a signature before PNG',
+      bytes: Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), await sharp(plain).png().toBuffer()]),
+      allowed: [400],
+    },
+  ]
+}
+
+/** Offset of the frame header, SOF0 or SOF2. */
+export function frameAt(jpeg: Buffer): number {
+  for (let at = 2; at + 4 <= jpeg.length; at += 2 + jpeg.readUInt16BE(at + 2)) {
+    const marker = jpeg[at + 1]
+    if (marker === 0xc0 || marker === 0xc2) return at
+  }
+  throw new Error('no frame')
+}
+
+/** A progressive picture whose last scan comes hundreds of times. */
+function manyScans(jpeg: Buffer): Buffer {
+  const lastScan = jpeg.lastIndexOf(Buffer.from([0xff, 0xda]))
+  const scan = jpeg.subarray(lastScan, jpeg.length - 2)
+  return Buffer.concat([jpeg.subarray(0, lastScan), ...Array<Buffer>(500).fill(scan), jpeg.subarray(-2)])
+}

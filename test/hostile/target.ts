@@ -1,0 +1,141 @@
+/**
+ * The server that is attacked: a real process of its own, what it holds, and raw bytes to throw at it.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { ServerProcess } from '../helpers/server-process.js'
+
+/** Resources of a process; zeros where /proc does not tell. */
+export interface Held {
+  readonly descriptors: number
+  readonly rssMib: number
+  readonly rssPeakMib: number
+}
+
+/** A request that was cut short is given up after this. */
+const quietMsMax = 200
+
+export class Target {
+  readonly server: ServerProcess
+  #marks = 0
+
+  constructor(env: Record<string, string> = {}) {
+    this.server = new ServerProcess({ UNDERSTUDY_LOG_LEVEL: 'info', ...env })
+  }
+
+  get port(): number {
+    return this.server.port
+  }
+
+  async start(): Promise<this> {
+    await this.server.start()
+    return this
+  }
+
+  async dispose(): Promise<void> {
+    await this.server.dispose()
+  }
+
+  /** Head of a request with the right key. */
+  head(line: string, ...headers: string[]): string {
+    return [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${this.server.key}`, ...headers, '', ''].join(
+      '\r\n',
+    )
+  }
+
+  held(): Held {
+    const proc = `/proc/${String(this.server.pid)}`
+    try {
+      const status = readFileSync(`${proc}/status`, 'utf8')
+      const mib = (name: string): number =>
+        Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1024
+      return {
+        descriptors: readdirSync(`${proc}/fd`).length,
+        rssMib: mib('VmRSS'),
+        rssPeakMib: mib('VmHWM'),
+      }
+    } catch {
+      return { descriptors: 0, rssMib: 0, rssPeakMib: 0 }
+    }
+  }
+
+  /** Opens a connection whose errors are of no interest. */
+  open(): Socket {
+    return connect(this.port, '127.0.0.1').on('error', () => undefined)
+  }
+
+  /** Sends bytes on a connection of their own; resolves with all that came back when it ends or `done` is content. */
+  async converse(bytes: Uint8Array | string, done: (received: string) => boolean): Promise<string> {
+    const socket = this.open()
+    let received = ''
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        socket.destroy()
+        resolve(received)
+      }
+      const timer = setTimeout(end, 30_000)
+      socket.setEncoding('latin1')
+      socket.on('data', (text: string) => {
+        received += text
+        if (done(received)) end()
+      })
+      socket.on('close', end)
+      socket.write(bytes)
+    })
+  }
+
+  /**
+   * As `converse`, with an end of the sending: a server that waits for more than was sent ends the connection, instead of
+   * both waiting for the other.
+   */
+  async exchange(bytes: Uint8Array, done: (received: string) => boolean): Promise<string> {
+    const socket = this.open()
+    let received = ''
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        socket.destroy()
+        resolve(received)
+      }
+      const timer = setTimeout(() => socket.end(), quietMsMax)
+      socket.setEncoding('latin1')
+      socket.on('data', (text: string) => {
+        received += text
+        if (done(received)) end()
+      })
+      socket.on('close', end)
+      socket.write(bytes)
+    })
+  }
+
+  /** Resolves when the server has seen all that was written to it before, and written its log of it. */
+  async settle(): Promise<void> {
+    const path = `/v1/mark-${String(++this.#marks)}-end`
+    await this.server.call({ path })
+    await this.server.logged(path)
+  }
+
+  /** Resolves with true when the server holds no more descriptors than `count`, with false when it does for long. */
+  async descriptorsFallTo(count: number): Promise<boolean> {
+    const until = performance.now() + 20_000
+    while (this.held().descriptors > count) {
+      if (performance.now() > until) return false
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    return true
+  }
+}
+
+/** Status codes of the answers in what a connection has received. */
+export function statuses(received: string): number[] {
+  return [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
+}
+
+/** Content of a `converse`: one whole answer of ours, or what uWebSockets.js itself says before it closes. */
+export function oneAnswer(received: string): boolean {
+  const headEnd = received.indexOf('\r\n\r\n')
+  if (headEnd < 0) return false
+  const length = /\r\ncontent-length: (\d+)/i.exec(received.slice(0, headEnd))?.[1]
+  return length !== undefined && received.length >= headEnd + 4 + Number(length)
+}

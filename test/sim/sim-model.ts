@@ -1,0 +1,138 @@
+/**
+ * A model whose scores say where they come from: the version, the readings, the snapshot, the images and the text that
+ * it saw can be told from them. It is slow, fails or loses texts when the seed says so.
+ */
+import type { HeadColumns } from '../../src/contract/index.js'
+import { ModelError, type Model, type ModelInputs, type TextEncoder } from '../../src/model/index.js'
+import type { Scheduler } from './scheduler.js'
+
+/** What a scored row's heads are made of. */
+export interface ScoredFrom {
+  readonly views: number | null
+  readonly viewsBefore: number | null
+  readonly hits: number | null
+}
+
+const shares = 4096
+
+/** `p_views`: a share that only this version and these readings give. */
+export function viewsShare(version: string, { views, viewsBefore, hits }: ScoredFrom): number {
+  const text = `${version} ${views ?? '-'} ${viewsBefore ?? '-'} ${hits ?? '-'}`
+  return hashOf(text) / shares
+}
+
+/** `p_comments`: so many images are stored. */
+export function imagesShare(imagesStored: number): number {
+  return imagesStored / 64
+}
+
+/** `p_up`: never 0, which stands for a text that is not encoded. */
+export function titleShare(title: string): number {
+  return (1 + (hashOf(title) % (shares - 1))) / shares
+}
+
+function hashOf(text: string): number {
+  let sum = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193) >>> 0
+  return ((sum ^ (sum >>> 15)) >>> 0) % shares
+}
+
+export interface SimModelParts {
+  readonly version: string
+  /** Models with the same one share an encoder; null: reads no texts. */
+  readonly encoder: string | null
+  readonly scheduler: Scheduler
+  readonly life: () => number
+  /** How likely a batch fails. */
+  readonly failing: () => number
+  readonly trouble: () => void
+  /** Steps that a slow answer takes at most. */
+  readonly delayStepsMax: number
+}
+
+export class SimModel implements Model {
+  readonly kind = 'trained'
+  readonly provider = 'none'
+  readonly image = null
+  readonly text: TextEncoder | null
+  readonly #parts: SimModelParts
+
+  constructor(parts: SimModelParts) {
+    this.#parts = parts
+    this.text =
+      parts.encoder === null
+        ? null
+        : {
+            hash: parts.encoder,
+            dim: 1,
+            encode: (records, budgetMs) => this.#encode(records, budgetMs),
+          }
+  }
+
+  get version(): string {
+    return this.#parts.version
+  }
+
+  async predict(inputs: ModelInputs): Promise<HeadColumns> {
+    const heads = headsOf(this.version, inputs)
+    await this.#answer('predict')
+    return heads
+  }
+
+  async #encode(
+    records: readonly Uint8Array[],
+    budgetMs: number,
+  ): Promise<{ vectors: Float32Array; encoded: Uint8Array }> {
+    const { random } = this.#parts.scheduler
+    const vectors = Float32Array.from(records, (record) => {
+      const { title } = JSON.parse(Buffer.from(record).toString()) as { title: string }
+      return titleShare(title)
+    })
+    const left = (): boolean => budgetMs !== Infinity && random.chance(0.2)
+    const encoded = Uint8Array.from(records, () => (left() ? 0 : 1))
+    vectors.forEach((_, i) => {
+      if (encoded[i] === 0) vectors[i] = 0
+    })
+    await this.#answer('encode')
+    return { vectors, encoded }
+  }
+
+  async #answer(what: string): Promise<void> {
+    const { scheduler, life, failing, trouble, delayStepsMax, version } = this.#parts
+    const delaySteps = scheduler.random.chance(0.3) ? scheduler.random.below(delayStepsMax) : 0
+    const fails = scheduler.random.chance(failing())
+    await scheduler.after({ label: `${version} ${what}${fails ? ' fails' : ''}`, life: life(), delaySteps })
+    if (!fails) return
+    trouble()
+    throw new ModelError(`${version} was told to fail`)
+  }
+}
+
+/** Columns are read now: they serve the next cycle again. */
+function headsOf(version: string, inputs: ModelInputs): HeadColumns {
+  const { count, slots, readings, engagement, previous, snapshot, imagesStored, text } = inputs
+  const rows = Array.from({ length: count }, (_, row) => {
+    const slot = slots[row] as number
+    const from = {
+      views: nullable(engagement.views[readings[row] as number]),
+      viewsBefore: nullable(previous.views[slot]),
+      hits: nullable(snapshot.hit_cnt[slot]),
+    }
+    const vector = text?.row[slot] ?? -1
+    return {
+      views: viewsShare(version, from),
+      images: imagesShare(imagesStored[slot] as number),
+      text: vector < 0 ? 0 : (text?.vectors[vector] as number),
+    }
+  })
+  return {
+    p_views: Float32Array.from(rows, (row) => row.views),
+    p_comments: Float32Array.from(rows, (row) => row.images),
+    p_up: Float32Array.from(rows, (row) => row.text),
+    downvote_share: null,
+  }
+}
+
+function nullable(value: number | undefined): number | null {
+  return value === undefined || Number.isNaN(value) ? null : value
+}

@@ -1,0 +1,195 @@
+/**
+ * A store on simulated hardware. What it holds is memory that outlives a crash; every write is an event, and the seed
+ * decides what becomes of it: done at once, done late, refused, done although it is reported as failed, or cut off by
+ * a crash before or after it is done. Writes are atomic and happen in order, as the interface of the store says.
+ */
+import { createMemoryStore, StoreError, type MemoryContents, type Store } from '../../src/store/index.js'
+import type {
+  CycleBeginning,
+  CycleDraft,
+  CycleRecord,
+  Embedding,
+  ImageKey,
+  ModelRecords,
+  OutcomeEntry,
+  Position,
+  StoredImage,
+  WeightsEntry,
+} from '../../src/store/index.js'
+import type { Scheduler } from './scheduler.js'
+
+export type WriteFate = 'done' | 'slow' | 'refused' | 'late failure' | 'crash before' | 'crash after'
+
+export interface SimStoreParts {
+  readonly contents: MemoryContents
+  readonly scheduler: Scheduler
+  /** Of the service that uses the store. */
+  readonly life: number
+  readonly fate: () => WriteFate
+  readonly crash: () => void
+  /** Something that may make a call end with 503. */
+  readonly trouble: () => void
+  /** What is on the disk from now on. */
+  readonly stored: (write: StoredWrite) => void
+}
+
+export type StoredWrite =
+  | { readonly kind: 'cycle'; readonly position: Position }
+  | { readonly kind: 'weights'; readonly entry: WeightsEntry }
+  | {
+      readonly kind: 'shadow'
+      readonly position: Position
+      readonly modelVersion: string
+      readonly scores: Uint8Array
+    }
+  | { readonly kind: 'other' }
+
+export class SimStore implements Store {
+  readonly #parts: SimStoreParts
+  readonly #memory: Store
+  readonly models: ModelRecords
+  #healthy = true
+  #writing = 0
+
+  constructor(parts: SimStoreParts) {
+    this.#parts = parts
+    this.#memory = createMemoryStore({ contents: parts.contents })
+    const { models } = this.#memory
+    this.models = {
+      putEmbeddings: (encoder, entries) => {
+        const copies = entries.map(({ key, vector }): Embedding => ({
+          key: key.slice(),
+          vector: vector.slice(),
+        }))
+        return this.#write('embeddings', () => models.putEmbeddings(encoder, copies), other)
+      },
+      readEmbedding: (encoder, key) => models.readEmbedding(encoder, key),
+      putShadowScores: (position, modelVersion, bytes) => {
+        const scores = bytes.slice()
+        return this.#write(
+          `shadow ${modelVersion} at ${position}`,
+          () => models.putShadowScores(position, modelVersion, scores),
+          () => ({ kind: 'shadow', position, modelVersion, scores }),
+        )
+      },
+      readShadowScores: (position, modelVersion) => models.readShadowScores(position, modelVersion),
+      claimVersion: (version, identity) =>
+        this.#write('claim', () => models.claimVersion(version, identity), other),
+      readIdentity: (version) => models.readIdentity(version),
+    }
+  }
+
+  /** Writes that have not settled. */
+  get writing(): number {
+    return this.#writing
+  }
+
+  appendCycle(record: CycleRecord): Promise<Position> {
+    return this.draftCycle(record).append(record.response)
+  }
+
+  draftCycle(beginning: CycleBeginning): CycleDraft {
+    const draft = this.#memory.draftCycle(beginning)
+    return {
+      append: (response) =>
+        this.#write(
+          `cycle ${beginning.cycleId}`,
+          () => draft.append(response),
+          (position) => ({ kind: 'cycle', position }),
+        ),
+    }
+  }
+
+  putImage(key: ImageKey, image: StoredImage): ReturnType<Store['putImage']> {
+    return this.#write('image', () => this.#memory.putImage(key, image), other)
+  }
+
+  appendWeights(entry: WeightsEntry): Promise<void> {
+    const copy = structuredClone(entry)
+    return this.#write(
+      `weights ${entry.version}`,
+      () => this.#memory.appendWeights(copy),
+      () => ({ kind: 'weights', entry: copy }),
+    )
+  }
+
+  putOutcomes(entries: readonly OutcomeEntry[]): ReturnType<Store['putOutcomes']> {
+    return this.#write('outcomes', () => this.#memory.putOutcomes(entries), other)
+  }
+
+  #write<Result>(
+    label: string,
+    apply: () => Promise<Result>,
+    stored: (result: Result) => StoredWrite,
+  ): Promise<Result> {
+    const { scheduler, life, fate, crash, trouble } = this.#parts
+    if (this.closed) return Promise.reject(new StoreError('closed', 'the store is closed'))
+    this.#writing++
+    return new Promise<Result>((resolve, reject) => {
+      const fail = (message: string): void => {
+        this.#writing--
+        this.#healthy = false
+        trouble()
+        reject(new StoreError('failed', message))
+      }
+      const end = (chosen: WriteFate, result: Result): void => {
+        this.#parts.stored(stored(result))
+        if (chosen === 'crash after') {
+          crash()
+          return
+        }
+        const delaySteps = chosen === 'slow' ? scheduler.random.below(15) : 0
+        scheduler.add({ label: `flushed ${label}`, life, queue: 'flushed', delaySteps }, () => {
+          if (chosen === 'late failure') {
+            fail('failed after it was stored')
+            return
+          }
+          this.#writing--
+          this.#healthy = true
+          resolve(result)
+        })
+      }
+      scheduler.add({ label: `write ${label}`, life, queue: 'write' }, () => {
+        const chosen = fate()
+        if (chosen !== 'done') scheduler.note(chosen)
+        if (chosen === 'crash before') crash()
+        else if (chosen === 'refused') fail('told to fail')
+        else apply().then((result) => end(chosen, result), reject)
+      })
+    })
+  }
+
+  // ---- reads: the memory's
+
+  findCycle = (cycleId: string): ReturnType<Store['findCycle']> => this.#memory.findCycle(cycleId)
+  lastCycle = (): ReturnType<Store['lastCycle']> => this.#memory.lastCycle()
+  readRequest = (position: Position): ReturnType<Store['readRequest']> => this.#memory.readRequest(position)
+  readResponse = (cycleId: string): ReturnType<Store['readResponse']> => this.#memory.readResponse(cycleId)
+  tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
+  readEntered = (position: Position): ReturnType<Store['readEntered']> => this.#memory.readEntered(position)
+  readLeft = (position: Position): ReturnType<Store['readLeft']> => this.#memory.readLeft(position)
+  readPool = (): ReturnType<Store['readPool']> => this.#memory.readPool()
+  findImage = (key: ImageKey): ReturnType<Store['findImage']> => this.#memory.findImage(key)
+  readImageHash = (key: ImageKey): ReturnType<Store['readImageHash']> => this.#memory.readImageHash(key)
+  imagePositions = (gallId: string, postNo: number): number[] => this.#memory.imagePositions(gallId, postNo)
+  imageKeys = (): Iterable<ImageKey> => this.#memory.imageKeys()
+  listWeights = (): WeightsEntry[] => this.#memory.listWeights()
+  readOutcome = (placementId: string): ReturnType<Store['readOutcome']> =>
+    this.#memory.readOutcome(placementId)
+
+  get healthy(): boolean {
+    return this.#healthy
+  }
+
+  get closed(): boolean {
+    return this.#memory.closed
+  }
+
+  close(): Promise<void> {
+    return this.#memory.close()
+  }
+}
+
+function other(): StoredWrite {
+  return { kind: 'other' }
+}

@@ -1,0 +1,39 @@
+/** Hundreds of simulated runs; `npm run test:sim` makes it thousands. What they look for stands in simulation.ts. */
+import { describe, expect, test } from 'vitest'
+import { simulate, type RunFigures } from './simulation.js'
+import { codecs } from '../helpers/codecs.js'
+
+const seedCount = 120
+
+describe.each(codecs)('with the $name codec', (codec) => {
+  test(
+    'no seed loses, changes or invents an answer, and none leaves the service unusable',
+    { timeout: 300_000 },
+    async () => {
+      const sum: Partial<RunFigures> = {}
+      for (let seed = 1; seed <= seedCount; seed++) {
+        const figures = await simulate(seed, codec)
+        for (const name of Object.keys(figures) as (keyof RunFigures)[])
+          sum[name] = (sum[name] ?? 0) + figures[name]
+      }
+      // A run in which nothing happens proves nothing.
+      expect(sum.acknowledged).toBeGreaterThan(10 * seedCount)
+      expect(sum.crashes).toBeGreaterThan(seedCount)
+      expect(sum.faults).toBeGreaterThan(4 * seedCount)
+      expect(sum.shadowScores).toBeGreaterThan(seedCount / 2)
+    },
+  )
+
+  test('a seed run again goes the same way, step by step', async () => {
+    for (let seed = 1; seed <= 30; seed++)
+      expect(await simulate(seed, codec)).toEqual(await simulate(seed, codec))
+  })
+})
+
+test('every codec takes a seed the same way', async () => {
+  for (let seed = 1; seed <= 30; seed++) {
+    const runs: RunFigures[] = []
+    for (const codec of codecs) runs.push(await simulate(seed, codec))
+    for (const run of runs) expect(run).toEqual(runs[0])
+  }
+})

@@ -1,0 +1,78 @@
+/**
+ * The two things of Node that a cycle waits for beside promises: `setImmediate` and the thread pool that compresses.
+ * While a run is on, both are events of its scheduler, so that no real time and no real thread decides anything. A
+ * compression reads its input when it ends, which is the latest moment at which the thread pool may.
+ *
+ * To be imported before the service: it takes its copies of these functions when it is loaded.
+ */
+import { syncBuiltinESMExports } from 'node:module'
+import zlib from 'node:zlib'
+import type { Scheduler } from './scheduler.js'
+
+interface Process {
+  readonly scheduler: Scheduler
+  /** The life of the service that runs now. */
+  readonly life: () => number
+  /** Asked for each compression. */
+  readonly compressionFails: () => boolean
+}
+
+export class CompressionFailed extends Error {}
+
+let current: Process | null = null
+
+/** From now on, until it is given null, Node's own waiting is this scheduler's. */
+export function virtualise(process: Process | null): void {
+  current = process
+}
+
+const real = { setImmediate: globalThis.setImmediate, ...zlib }
+
+type Callback = (error: Error | null, result?: Uint8Array) => void
+
+/** A function of the thread pool: its synchronous twin, run as an event. */
+function pooled<Options>(
+  name: string,
+  asynchronous: (bytes: Uint8Array, options: Options, callback: Callback) => void,
+  synchronous: (bytes: Uint8Array, options: Options) => Uint8Array,
+): (bytes: Uint8Array, options: Options, callback: Callback) => void {
+  return (bytes, options, callback) => {
+    if (current === null) {
+      asynchronous(bytes, options, callback)
+      return
+    }
+    const { scheduler, life, compressionFails } = current
+    const fails = name === 'zstd compress' && compressionFails()
+    const delaySteps = scheduler.random.chance(0.2) ? scheduler.random.below(12) : 0
+    scheduler.add({ label: fails ? `${name} fails` : name, life: life(), delaySteps }, () => {
+      if (fails) {
+        callback(new CompressionFailed('told to fail'))
+        return
+      }
+      let result: Uint8Array
+      try {
+        result = synchronous(bytes, options)
+      } catch (error) {
+        callback(error as Error)
+        return
+      }
+      callback(null, result)
+    })
+  }
+}
+
+Object.assign(zlib, {
+  zstdCompress: pooled('zstd compress', real.zstdCompress, real.zstdCompressSync),
+  zstdDecompress: pooled('zstd decompress', real.zstdDecompress, real.zstdDecompressSync),
+  gunzip: pooled('gunzip', real.gunzip, real.gunzipSync),
+})
+syncBuiltinESMExports()
+
+function virtualImmediate<Args extends unknown[]>(run: (...args: Args) => void, ...args: Args): unknown {
+  if (current === null) return real.setImmediate(run, ...args)
+  const { scheduler, life } = current
+  scheduler.add({ label: 'immediate', life: life(), queue: 'immediate' }, () => run(...args))
+  return undefined
+}
+
+Object.assign(globalThis, { setImmediate: virtualImmediate })
