@@ -1,0 +1,53 @@
+/**
+ * A client that keeps its connections and takes the end of one for what it is: a call without an answer.
+ */
+import http from 'node:http'
+import type { ServerProcess } from '../helpers/server-process.js'
+
+export interface Answer {
+  readonly status: number
+  readonly body: Buffer
+}
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly path: string
+  readonly body?: Uint8Array
+}
+
+export class Client {
+  readonly #server: ServerProcess
+  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 8 })
+
+  constructor(server: ServerProcess) {
+    this.#server = server
+  }
+
+  /** Null when the connection ended before the whole answer was there. */
+  send({ method, path, body }: Call): Promise<Answer | null> {
+    const type = path.startsWith('/v1/images/') ? 'image/jpeg' : 'application/json'
+    return new Promise((resolve) => {
+      const request = http.request(
+        {
+          ...{ host: '127.0.0.1', port: this.#server.port, method, path, agent: this.#agent },
+          headers: {
+            Authorization: this.#server.key,
+            ...(body === undefined ? {} : { 'Content-Type': type, 'Content-Length': body.byteLength }),
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = []
+          response.on('data', (chunk: Buffer) => chunks.push(chunk))
+          response.on('error', () => resolve(null))
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }))
+        },
+      )
+      request.on('error', () => resolve(null))
+      request.end(body)
+    })
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * The client of the crash tests: cycles, repeated posts, images, outcomes and weights, all from one seed, and a memory
+ * of everything that was answered. What got no answer is sent again after the restart, as a real client would.
+ */
+import { createHash } from 'node:crypto'
+import { formatInstant, type CycleRequest, type CycleResponse } from '../../src/contract/index.js'
+import { Random } from '../fuzz/random.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../helpers/bodies.js'
+import { keyOf, NaivePool } from '../helpers/naive-pool.js'
+import type { Answer, Call, Client } from './client.js'
+
+/** Something that a 200 or 201 has promised, for the tests that look at the disk. */
+export type Promised =
+  | { readonly kind: 'cycle'; readonly cycleId: string; readonly body: Buffer; readonly response: Buffer }
+  | { readonly kind: 'image'; readonly path: string; readonly sha256: Buffer }
+  | { readonly kind: 'outcome'; readonly placementId: string; readonly revision: number }
+  | { readonly kind: 'weights'; readonly version: string }
+
+export class Breach extends Error {}
+
+interface Operation {
+  readonly call: Call
+  readonly cycle?: CycleRequest
+  readonly promised: (answer: Answer) => Promised
+}
+
+interface Post {
+  readonly gall_id: string
+  readonly post_no: number
+}
+
+/** Images are of posts in this gallery alone, so that scores of the others do not depend on when one arrived. */
+export const picturedGallery = 'pictured'
+const pendingMax = 40
+
+export class Load {
+  readonly cycles = new Map<string, { request: CycleRequest; body: Buffer; response: Buffer }>()
+  readonly images = new Map<string, Buffer>()
+  readonly outcomes = new Map<string, { revision: number; record: object }>()
+  readonly weights: string[] = []
+  answeredCount = 0
+  resolvedCount = 0
+  /** True: 503 is an answer like none at all, to be sent again. */
+  mayBeRefused = false
+  refusedCount = 0
+  readonly #random: Random
+  readonly #pictures: readonly Buffer[]
+  readonly #onPromise: (promised: Promised) => void
+  readonly #pool = new NaivePool()
+  readonly #unanswered: Operation[] = []
+  readonly #pending: Post[] = []
+  #cycleCount = 0
+  #postCount = 0
+  #imageCount = 0
+  #revision = 0
+
+  constructor(
+    seed: number,
+    pictures: readonly Buffer[],
+    onPromise: (promised: Promised) => void = () => undefined,
+  ) {
+    this.#random = new Random(seed)
+    this.#pictures = pictures
+    this.#onPromise = onPromise
+  }
+
+  /** One cycle and what goes with it, at the same time. Returns without an error when the server is gone. */
+  async step(client: Client): Promise<void> {
+    const random = this.#random
+    const operations = [this.#cycle()]
+    for (let count = random.below(3); count > 0; count--) operations.push(this.#image())
+    if (random.chance(0.5)) operations.push(this.#outcome())
+    if (random.chance(0.2)) operations.push(this.#newWeights())
+    await Promise.all(
+      operations.map((operation) =>
+        this.#perform(client, operation, operation.cycle === undefined ? 1 : 1 + random.below(3)),
+      ),
+    )
+  }
+
+  get unansweredCount(): number {
+    return this.#unanswered.length
+  }
+
+  /** Sends again what got no answer, in order. */
+  async resolve(client: Client): Promise<void> {
+    for (const operation of this.#unanswered.splice(0)) {
+      await this.#perform(client, operation, 1)
+      this.resolvedCount++
+    }
+  }
+
+  async #perform(client: Client, operation: Operation, copyCount: number): Promise<void> {
+    const { call, cycle, promised } = operation
+    const copies = Array.from({ length: copyCount }, () => client.send(call))
+    const answers = (await Promise.all(copies)).filter(
+      (answer): answer is Answer => answer !== null && !this.#isRefusal(answer),
+    )
+    const [first] = answers
+    if (first === undefined) {
+      this.#unanswered.push(operation)
+      return
+    }
+    for (const { status, body } of answers) {
+      if (status !== 200 && status !== 201)
+        throw new Breach(`${call.method} ${call.path} got ${status}: ${body.toString()}`)
+      if (cycle !== undefined && !body.equals(first.body))
+        throw new Breach(`${cycle.cycle_id} got two different answers`)
+    }
+    this.answeredCount += answers.length
+    const promise = promised(first)
+    this.#remember(operation, promise)
+    this.#onPromise(promise)
+  }
+
+  #isRefusal({ status }: Answer): boolean {
+    if (!this.mayBeRefused || status !== 503) return false
+    this.refusedCount++
+    return true
+  }
+
+  #remember({ call, cycle }: Operation, promised: Promised): void {
+    if (cycle !== undefined && promised.kind === 'cycle') {
+      const { body, response } = promised
+      this.cycles.set(cycle.cycle_id, { request: cycle, body, response })
+      this.#compare(cycle, response)
+    }
+    if (promised.kind === 'image') this.images.set(call.path, call.body as Buffer)
+    if (promised.kind === 'outcome') {
+      const { outcomes } = JSON.parse(String(call.body)) as { outcomes: [object] }
+      this.outcomes.set(promised.placementId, { revision: promised.revision, record: outcomes[0] })
+    }
+    if (promised.kind === 'weights') this.weights.push(promised.version)
+  }
+
+  /** The pool of the server is the oracle's when every cycle has the oracle's results. */
+  #compare(cycle: CycleRequest, response: Buffer): void {
+    const { results } = JSON.parse(response.toString()) as CycleResponse
+    const got = results.map((row) => `${keyOf(row)} ${row.status} ${row.reason ?? ''}`)
+    const want = this.#pool.apply(cycle).map((row) => `${row.post} ${row.status} ${row.reason ?? ''}`)
+    if (got.join('\n') !== want.join('\n'))
+      throw new Breach(
+        `${cycle.cycle_id}: results\n${got.join('\n')}\nand those of the oracle\n${want.join('\n')}`,
+      )
+  }
+
+  // ---- what is sent
+
+  #cycle(): Operation {
+    const random = this.#random
+    const index = this.#cycleCount++
+    const atMs = cycleMs(index) - 1000
+    const entering = Array.from({ length: 1 + random.below(6) }, () => ({
+      gall_id: random.pick(['a', 'b', picturedGallery]),
+      post_no: ++this.#postCount,
+    }))
+    const known = [...this.#pending, ...entering]
+    const leaving = known.filter(() => random.chance(known.length > pendingMax ? 0.3 : 0.05))
+    this.#pending.splice(0, Infinity, ...known.filter((post) => !leaving.includes(post)))
+    const asked = this.#pending.filter(() => random.chance(0.9))
+    const request = cycleBody(index, {
+      candidates: entering.map(({ gall_id, post_no }) =>
+        candidate(gall_id, post_no, {
+          title: random.chance(0.1) ? '' : `제목 ${post_no}`,
+          body_html: '본문 '.repeat(random.below(random.chance(0.1) ? 20_000 : 200)),
+        }),
+      ),
+      engagement: asked.map(({ gall_id, post_no }) =>
+        reading(gall_id, post_no, atMs, {
+          views: random.below(10_000),
+          up: random.below(500),
+          status: random.chance(0.05) ? 'missing' : 'ok',
+        }),
+      ),
+      candidate_scores: asked
+        .filter(() => random.chance(0.3))
+        .map(({ gall_id, post_no }) => snapshot(gall_id, post_no, atMs, { hit_cnt: random.below(1000) })),
+      removals: leaving.map(({ gall_id, post_no }) => removal(gall_id, post_no)),
+    })
+    const body = bytesOf(request)
+    const cycleId = request.cycle_id
+    return {
+      call: { method: 'POST', path: '/v1/cycles', body },
+      cycle: request,
+      promised: (answer) => ({ kind: 'cycle', cycleId, body, response: answer.body }),
+    }
+  }
+
+  #image(): Operation {
+    const body = this.#random.pick(this.#pictures)
+    const number = ++this.#imageCount
+    const path = `/v1/images/${picturedGallery}/${1 + (number >> 2)}/${String(1 + (number & 3)).padStart(2, '0')}`
+    const sha256 = createHash('sha256').update(body).digest()
+    return { call: { method: 'PUT', path, body }, promised: () => ({ kind: 'image', path, sha256 }) }
+  }
+
+  /** A new placement, or a record that replaces an earlier one. */
+  #outcome(): Operation {
+    const revision = ++this.#revision
+    const placementId =
+      this.outcomes.size > 0 && this.#random.chance(0.3)
+        ? this.#random.pick([...this.outcomes.keys()])
+        : `placement-${revision}`
+    const record = {
+      placement_id: placementId,
+      gall_id: 'a',
+      post_no: revision,
+      tier: 'main',
+      placed_at: formatInstant(cycleMs(0)),
+      picked_by: { type: 'operator' },
+      views_at_placement: revision,
+      readings: [],
+    }
+    return {
+      call: { method: 'POST', path: '/v1/outcomes', body: bytesOf({ outcomes: [record] }) },
+      promised: () => ({ kind: 'outcome', placementId, revision }),
+    }
+  }
+
+  #newWeights(): Operation {
+    const version = `weights-${++this.#revision}`
+    const weights = { views: 1 + this.#random.below(9), comments: 0.3, up: 0.3, downvote_share: 0 }
+    return {
+      call: { method: 'PUT', path: '/v1/weights', body: bytesOf({ version, weights, note: '' }) },
+      promised: () => ({ kind: 'weights', version }),
+    }
+  }
+}

@@ -1,0 +1,20 @@
+// What the preloaded shims share: which descriptors are of the watched file, and the calls of the C library behind ours.
+// A descriptor is of the watched file when device and inode are those of the path in WATCHED_FILE.
+#pragma once
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+inline bool is_watched(int descriptor) {
+  static const char *const path = getenv("WATCHED_FILE");
+  struct stat file{}, watched{};
+  return path != nullptr && fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode) && stat(path, &watched) == 0 &&
+         file.st_dev == watched.st_dev && file.st_ino == watched.st_ino;
+}
+
+// The definition that comes after this library.
+template <typename Function>
+Function *next_of(Function *, const char *name) {
+  return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
+}

@@ -1,0 +1,179 @@
+/**
+ * Power loss: a server under load whose writes to the data file are recorded, and then the file as a disk may have kept
+ * it at many points of the record. Each must open, hold everything that was answered before that point, and take a
+ * write. `POWER_POINTS` points (`npm run test:crash`), `CRASH_SEED` for another load and other points.
+ */
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openLmdbStore, type CycleRecord, type Store } from '../../src/store/index.js'
+import { Random } from '../fuzz/random.js'
+import { ServerProcess } from '../helpers/server-process.js'
+import { picture, scratchDir } from '../helpers/servers.js'
+import { Client } from './client.js'
+import { Disk, promiseEntry, readRecord, survivals, type Entry, type Survival } from './disk-record.js'
+import { Breach, Load, picturedGallery, type Promised } from './load.js'
+import { compileShim, shimImpossible } from './shim.js'
+
+const pointCount = Number(process.env['POWER_POINTS'] ?? 40)
+const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
+/** A sync that ends this late makes an answer that did not wait for it stand before its end in the record. */
+const syncDelayUs = 2000
+const stepCount = Math.min(30 + Math.floor(pointCount / 4), 300)
+
+test.skipIf(shimImpossible)(
+  'whatever a disk keeps of the writes that were not flushed, the database opens and holds all that was answered',
+  async () => {
+    const { entries, promises, file } = await record()
+    const figures = { points: 0, images: 0, open: 0, appended: 0 }
+    // The record is whole: played to its end, it gives the file that is there.
+    const whole = new Disk()
+    for (const entry of entries) whole.apply(entry)
+    const played = Buffer.from(whole.after('all', new Random(0)))
+    expect(played.equals(file.subarray(0, played.length)) && file.length === played.length).toBe(true)
+    figures.appended = entries.filter(isHeadRoom).length
+    expect(figures.appended).toBeGreaterThan(0)
+
+    const random = new Random(seed)
+    const first = entries.findIndex((entry) => entry.kind === 'promise')
+    const points = new Set([entries.length - 1])
+    while (points.size < Math.min(pointCount, entries.length - first))
+      points.add(first + random.below(entries.length - first))
+    const disk = new Disk()
+    let promisedCount = 0
+    for (const [index, entry] of entries.entries()) {
+      disk.apply(entry)
+      if (entry.kind === 'promise') promisedCount = entry.offset + 1
+      if (!points.has(index)) continue
+      figures.points++
+      figures.open += disk.openCount
+      for (const survival of disk.openCount === 0 ? (['none'] as const) : survivals) {
+        await cutAt({ index, survival, image: disk.after(survival, random), promises, promisedCount })
+        figures.images++
+      }
+    }
+    console.log(
+      `power loss: seed ${seed}, ${entries.length} entries, ${promises.length} answers, ${JSON.stringify(figures)}`,
+    )
+  },
+  60_000 + pointCount * 5000,
+)
+
+/** Zeros behind the database (src/store/head-room.ts). */
+function isHeadRoom({ kind, bytes }: Entry): boolean {
+  return kind === 'write' && bytes.every((byte) => byte === 0)
+}
+
+/** A server under load, killed at the end; what it wrote, what it answered, and its file. */
+async function record(): Promise<{ entries: Entry[]; promises: Promised[]; file: Buffer }> {
+  const dir = scratchDir()
+  const dataDir = mkdtempSync(join(dir, 'data-'))
+  const [path, log] = [join(dataDir, 'understudy.mdb'), join(dir, 'writes')]
+  const server = new ServerProcess(
+    {
+      LD_PRELOAD: compileShim('crash/native/record_writes.cc', dir),
+      ...{ WATCHED_FILE: path, WRITES_LOG: log, SYNC_DELAY_US: String(syncDelayUs) },
+    },
+    dataDir,
+  )
+  const promises: Promised[] = []
+  const pictures = await Promise.all(Array.from({ length: 12 }, (_, index) => picture(20 * index)))
+  const load = new Load(seed, pictures, (promised) => {
+    appendFileSync(log, promiseEntry(promises.length))
+    promises.push(promised)
+  })
+  await server.start()
+  const client = new Client(server)
+  try {
+    for (let step = 0; step < stepCount; step++) await load.step(client)
+  } finally {
+    client.close()
+    await server.kill('SIGKILL')
+  }
+  const entries = readRecord(readFileSync(log))
+  return { entries, promises, file: readFileSync(path) }
+}
+
+interface Cut {
+  readonly index: number
+  readonly survival: Survival
+  readonly image: Uint8Array
+  readonly promises: readonly Promised[]
+  /** How many of them stood before the cut. */
+  readonly promisedCount: number
+}
+
+async function cutAt({ index, survival, image, promises, promisedCount }: Cut): Promise<void> {
+  const base = statSync('/dev/shm', { throwIfNoEntry: false })?.isDirectory() === true ? '/dev/shm' : tmpdir()
+  const dataDir = mkdtempSync(join(base, 'understudy-cut-'))
+  try {
+    writeFileSync(join(dataDir, 'understudy.mdb'), image)
+    const store = await openLmdbStore({ dataDir })
+    try {
+      const held = promises.slice(0, promisedCount)
+      for (const promised of held) expectKept(store, promised)
+      readWhole(store)
+      await store.appendCycle(probe)
+      for (const promised of held) expectKept(store, promised)
+      readWhole(store)
+    } finally {
+      await store.close()
+    }
+  } catch (error) {
+    throw new Error(`CRASH_SEED=${seed}, cut at ${index}, kept ${survival}: ${String(error)}`, {
+      cause: error,
+    })
+  } finally {
+    rmSync(dataDir, { recursive: true })
+  }
+}
+
+function expectKept(store: Store, promised: Promised): void {
+  if (!isKept(store, promised)) throw new Breach(`gone: ${promised.kind} ${JSON.stringify(promised)}`)
+}
+
+function isKept(store: Store, promised: Promised): boolean {
+  switch (promised.kind) {
+    case 'cycle':
+      return promised.response.equals(store.readResponse(promised.cycleId) ?? new Uint8Array())
+    case 'image': {
+      const [postNo, position] = promised.path.split('/').slice(-2).map(Number) as [number, number]
+      const stored = store.findImage({ gallId: picturedGallery, postNo, position })
+      return stored !== undefined && promised.sha256.equals(stored.sha256)
+    }
+    case 'outcome': {
+      const record = store.readOutcome(promised.placementId)
+      if (record === undefined) return false
+      // A later record may have replaced it already.
+      const { views_at_placement: revision } = JSON.parse(Buffer.from(record).toString()) as {
+        views_at_placement: number
+      }
+      return revision >= promised.revision
+    }
+    case 'weights':
+      return store.listWeights().some((entry) => entry.version === promised.version)
+  }
+}
+
+/** Reads every record, so that a page of something else shows. */
+function readWhole(store: Store): void {
+  let position = 0
+  for (const cycle of store.tail(1)) {
+    if (cycle.position !== ++position) throw new Breach(`position ${cycle.position} after ${position - 1}`)
+    if (store.readRequest(position) === undefined || store.readResponse(cycle.cycleId) === undefined)
+      throw new Breach(`cycle ${cycle.cycleId} is not whole`)
+    store.readEntered(position)
+    store.readLeft(position)
+  }
+  store.readPool()
+  for (const key of store.imageKeys()) store.findImage(key)
+}
+
+const probe: CycleRecord = {
+  ...{ cycleId: '20300101T0000', cycleAtMs: 1_893_423_600_000, receivedAt: '2030-01-01T00:00:00Z' },
+  ...{ modelVersion: 'm', weightsVersion: 'w', entered: null, left: null },
+  request: { encoding: 'identity', bytes: new Uint8Array(100_000).fill(1), bodyBytes: 100_000 },
+  response: new Uint8Array(200_000).fill(2),
+  pool: new Uint8Array(300_000).fill(3),
+}

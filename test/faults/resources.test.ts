@@ -1,0 +1,203 @@
+/**
+ * Resources other than the disk: descriptors, memory of the model's process, model files, the data file. Each lack ends
+ * in a clear line and 503 or a refused start, and work goes on when the resource is back.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openLmdbStore } from '../../src/store/index.js'
+import { cycleIdAt, cycleSample } from '../../src/store/samples.js'
+import { Client } from '../crash/client.js'
+import { childrenOf } from '../crash/processes.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { modelsDir } from '../helpers/model-packages.js'
+import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
+import { scratchDir, started } from '../helpers/servers.js'
+
+const limitable = process.platform === 'linux' && spawnSync('prlimit', ['--version']).error === undefined
+const lookMs = 50
+
+const cycle = (index: number, count = 3) =>
+  cycleBody(index, {
+    candidates: index === 0 ? Array.from({ length: count }, (_, i) => candidate('g', i + 1)) : [],
+    engagement: Array.from({ length: count }, (_, i) => reading('g', i + 1, cycleMs(index) - 1000)),
+  })
+
+/** Posts a cycle until it gets 200; every other answer must be 503. Gives how many those were. */
+async function postUntilTaken(server: ServerProcess, index: number, count = 3): Promise<number> {
+  for (let refusedCount = 0; ; refusedCount++) {
+    const { status } = await server.postCycle(cycle(index, count))
+    if (status === 200) return refusedCount
+    expect(status).toBe(503)
+    await delay(lookMs)
+  }
+}
+
+async function healthOf(server: ServerProcess): Promise<{ status: string; model_version: string }> {
+  return (await server.call({ path: '/v1/health' })).json as { status: string; model_version: string }
+}
+
+function limit(pid: number, resource: string): void {
+  execFileSync('prlimit', ['--pid', String(pid), `--${resource}`])
+}
+
+describe.skipIf(!limitable)('the process of the model', () => {
+  test('when it is killed, is told in the log and replaced; cycles get 503 at most until then', async () => {
+    const server = await started()
+    await postUntilTaken(server, 0)
+    for (const index of [1, 2, 3]) {
+      const [child] = childrenOf(server.pid as number)
+      process.kill(child!.pid, 'SIGKILL')
+      await postUntilTaken(server, index)
+    }
+    await server.logged('the model is down')
+    expect((await healthOf(server)).status).toBe('ok')
+  })
+
+  test('when it is out of memory, costs 503 at most; another one takes its place', async () => {
+    const server = await started()
+    await postUntilTaken(server, 0)
+    const [child] = childrenOf(server.pid as number)
+    limit(child!.pid, 'as=1')
+    await postUntilTaken(server, 1, 5000)
+    process.kill(child!.pid, 'SIGKILL')
+    await postUntilTaken(server, 2, 5000)
+    expect((await healthOf(server)).status).toBe('ok')
+  })
+})
+
+test.skipIf(!limitable)(
+  'out of descriptors, connections that stand are served; with more of them others are too, without a restart',
+  async () => {
+    const server = await started()
+    const pid = server.pid as number
+    const client = new Client(server)
+    onTestFinished(() => client.close())
+    const post = (index: number) =>
+      client.send({ method: 'POST', path: '/v1/cycles', body: bytesOf(cycle(index)) })
+    expect((await post(0))?.status).toBe(200)
+    const before = readdirSync(`/proc/${pid}/fd`).length
+    limit(pid, `nofile=${before}:4096`)
+    const others = Array.from({ length: 20 }, () => server.call({ path: '/v1/health' }).catch(() => null))
+    expect((await post(1))?.status).toBe(200)
+    limit(pid, 'nofile=4096:4096')
+    await Promise.all(others)
+    expect((await healthOf(server)).status).toBe('ok')
+    expect((await post(2))?.status).toBe(200)
+  },
+)
+
+describe('a model that cannot be loaded', () => {
+  const version = 'transport-test-1'
+
+  function ownModels(): string {
+    const dir = scratchDir()
+    cpSync(join(modelsDir, version), join(dir, version), { recursive: true })
+    writeFileSync(join(dir, 'ACTIVE'), `${version}\n`)
+    return dir
+  }
+
+  test.each([
+    ['is cut short', (head: Buffer) => head.subarray(0, 1000)],
+    [
+      'has one other byte',
+      (head: Buffer) => Buffer.concat([head.subarray(0, -1), Buffer.of(head.at(-1)! ^ 1)]),
+    ],
+    ['is gone', () => null],
+  ])(
+    'because its graph %s, gives 503 from the start; the right file is taken by itself',
+    async (_, damage) => {
+      const dir = ownModels()
+      const file = join(dir, version, 'head.onnx')
+      const sound = readFileSync(file)
+      const damaged = damage(sound)
+      if (damaged === null) rmSync(file)
+      else writeFileSync(file, damaged)
+      const server = await started({ UNDERSTUDY_MODELS_DIR: dir })
+      expect((await server.postCycle(cycle(0))).status).toBe(503)
+      expect(await healthOf(server)).toMatchObject({ status: 'degraded', model_version: 'none' })
+      expect(server.log).toContain('the model does not load; cycles get 503 until it does')
+      expect(server.log).toContain('head.onnx')
+      writeFileSync(file, sound)
+      await postUntilTaken(server, 0)
+      expect(await healthOf(server)).toMatchObject({ status: 'ok', model_version: version })
+    },
+  )
+
+  test('does not take over from one that serves', async () => {
+    const dir = ownModels()
+    const server = await started({ UNDERSTUDY_MODELS_DIR: dir })
+    mkdirSync(join(dir, 'broken-1'))
+    writeFileSync(join(dir, 'broken-1', 'manifest.json'), '{ "model_version": "broken-1"')
+    writeFileSync(join(dir, 'ACTIVE'), 'broken-1\n')
+    await server.logged('the model does not load; the one before goes on serving')
+    expect((await server.postCycle(cycle(0))).status).toBe(200)
+    expect(await healthOf(server)).toMatchObject({ status: 'ok', model_version: version })
+  })
+})
+
+describe('a start is refused with a sentence, and the file stays as it is,', () => {
+  async function database(): Promise<Buffer> {
+    const dataDir = join(scratchDir(), 'sound')
+    const store = await openLmdbStore({ dataDir })
+    for (let number = 0; number < 20; number++) await store.appendCycle(cycleSample(number))
+    expect(store.findCycle(cycleIdAt(19))).toBeDefined()
+    await store.close()
+    return readFileSync(join(dataDir, 'understudy.mdb'))
+  }
+
+  /** Runs `serve` on a directory until it ends by itself. */
+  async function serve(dataDir: string, user = {}): Promise<{ status: number | null; output: string }> {
+    const env = {
+      ...process.env,
+      ...{ UNDERSTUDY_API_KEYS: 'key-for-the-faults', UNDERSTUDY_DATA_DIR: dataDir },
+      UNDERSTUDY_PORT: String(await freePort()),
+    }
+    const { status, stdout, stderr } = spawnSync(executable, ['serve'], {
+      ...{ env, encoding: 'utf8', timeout: 30_000 },
+      ...user,
+    })
+    return { status, output: `${stdout}${stderr}` }
+  }
+
+  test.each([
+    ['text', 'is not a database', () => Buffer.from('not a database at all\n'.repeat(1000))],
+    ['without its meta pages', 'is not a database', (file: Buffer) => Buffer.from(file).fill(0, 0, 8192)],
+    ['cut within its first pages', 'is cut short', (file: Buffer) => file.subarray(0, 5000)],
+  ])('where the data file is %s', async (_, says, damage) => {
+    const dataDir = mkdtempSync(join(scratchDir(), 'data-'))
+    const path = join(dataDir, 'understudy.mdb')
+    const damaged = damage(await database())
+    writeFileSync(path, damaged)
+    const { status, output } = await serve(dataDir)
+    expect(status).toBe(1)
+    expect(output).toContain(`${path} ${says}`)
+    expect(readFileSync(path).equals(damaged)).toBe(true)
+  })
+
+  test('where the data directory may not be written', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'understudy-read-only-'))
+    onTestFinished(() => {
+      rmSync(dataDir, { recursive: true })
+    })
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) chownSync(dataDir, 65_534, 65_534)
+    chmodSync(dataDir, 0o500)
+    const { status, output } = await serve(dataDir, isRoot ? { uid: 65_534, gid: 65_534 } : {})
+    expect(status).toBe(2)
+    expect(output).toMatch(/the data directory .* cannot be made or written: EACCES/)
+  })
+})

@@ -1,0 +1,134 @@
+/**
+ * A model without processes that reads texts and images: each vector follows from what was encoded, each head from a
+ * vector, and every use of an encoder is noted.
+ */
+import type { HeadColumns } from '../../src/contract/index.js'
+import {
+  ModelError,
+  type EmbeddingColumn,
+  type ImageEncoder,
+  type Model,
+  type ModelInputs,
+  type TextEncoder,
+  type Vectors,
+} from '../../src/model/index.js'
+
+const dim = 2
+
+/** What the vector of a title begins with: above 0, up to 1. */
+export function titleShare(title: string): number {
+  let sum = 7
+  for (const char of title) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 997
+  return Math.fround((sum + 1) / 1000)
+}
+
+export class FakeTextEncoder implements TextEncoder {
+  readonly dim = dim
+  readonly hash: string
+  /** Titles in the order in which they were encoded. */
+  readonly titles: string[] = []
+  /** How many texts the next calls have time for; without an entry, all. */
+  readonly limits: number[] = []
+  readonly unreadable = new Set<string>()
+  failing = false
+  /** Calls wait for it. */
+  gate: Promise<void> = Promise.resolve()
+  callCount = 0
+
+  constructor(hash: string) {
+    this.hash = hash
+  }
+
+  async encode(records: readonly Uint8Array[]): Promise<Vectors> {
+    const titles = records.map(titleOf)
+    this.callCount++
+    const limit = this.limits.shift() ?? Infinity
+    await this.gate
+    if (this.failing) throw new ModelError('the text encoder was told to fail')
+    const vectors = new Float32Array(titles.length * dim)
+    const encoded = new Uint8Array(titles.length)
+    for (const [row, title] of titles.entries()) {
+      if (row >= limit || this.unreadable.has(title)) continue
+      this.titles.push(title)
+      vectors.set([titleShare(title), 1], row * dim)
+      encoded[row] = 1
+    }
+    return { vectors, encoded }
+  }
+}
+
+/** A picture is one byte here; its vector begins with what `values` has for it, or a share of 255. */
+export class FakeImageEncoder implements ImageEncoder {
+  readonly dim = dim
+  readonly hash: string
+  readonly pooling: 'mean' | 'max'
+  readonly required: boolean
+  readonly values = new Map<number, number>()
+  /** Pictures in the order in which they were encoded. */
+  readonly pictures: number[] = []
+  /** A batch with one of these fails. */
+  readonly poison = new Set<number>()
+  failing = false
+
+  constructor(hash: string, options: { pooling?: 'mean' | 'max'; required?: boolean } = {}) {
+    this.hash = hash
+    this.pooling = options.pooling ?? 'mean'
+    this.required = options.required ?? false
+  }
+
+  async encode(images: readonly Uint8Array[]): Promise<Vectors> {
+    await Promise.resolve()
+    const pictures = images.map((image) => image[0] as number)
+    if (this.failing || pictures.some((picture) => this.poison.has(picture)))
+      throw new ModelError('the image encoder was told to fail')
+    this.pictures.push(...pictures)
+    const vectors = new Float32Array(pictures.length * dim)
+    for (const [row, picture] of pictures.entries())
+      vectors.set([this.values.get(picture) ?? picture / 255, 1], row * dim)
+    return { vectors, encoded: new Uint8Array(pictures.length).fill(1) }
+  }
+}
+
+/** p_views is what the text's vector begins with, p_comments that of the images, and 0 where there is none. */
+export class EncodingModel implements Model {
+  readonly version: string
+  readonly kind = 'trained'
+  readonly provider = 'none'
+  readonly text: FakeTextEncoder | null
+  readonly image: FakeImageEncoder | null
+  failing = false
+  /** Predictions wait for it, after they have read their inputs. */
+  gate: Promise<void> = Promise.resolve()
+  /** What it has said so far. */
+  readonly said: HeadColumns[] = []
+
+  constructor(version: string, text: FakeTextEncoder | null, image: FakeImageEncoder | null = null) {
+    this.version = version
+    this.text = text
+    this.image = image
+  }
+
+  async predict(inputs: ModelInputs): Promise<HeadColumns> {
+    const heads = {
+      p_views: firstNumbers(inputs, inputs.text),
+      p_comments: firstNumbers(inputs, inputs.image),
+      p_up: null,
+      downvote_share: null,
+    }
+    await this.gate
+    if (this.failing) throw new ModelError('the model was told to fail')
+    this.said.push(heads)
+    return heads
+  }
+}
+
+function firstNumbers({ slots, count }: ModelInputs, column: EmbeddingColumn | null): Float32Array {
+  return Float32Array.from(slots.subarray(0, count), (slot) => {
+    const row = column?.row[slot] ?? -1
+    return row < 0 ? 0 : (column?.vectors[row * dim] ?? 0)
+  })
+}
+
+function titleOf(record: Uint8Array): string {
+  return (JSON.parse(Buffer.from(record).toString('utf8')) as { title: string }).title
+}
