@@ -9,14 +9,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type * as OnnxWriter from './onnx-writer.js'
 
-const version = 'transport-test-1'
+const shippedVersion = 'transport-test-1'
 const note =
   'Transport test with pseudo-random weights. Not a trained model: its outputs are no predictions of anything.'
 const heads = ['p_views', 'p_comments', 'p_up', 'downvote_share']
 /** Puts each head near a half for an ordinary post: with pseudo-random weights it would stand anywhere. */
 const headBiases = [-0.5, 0.8, -1.8, 0.5]
 const hiddenCounts = [128, 64]
-const seed = 20_240_607
+const shippedSeed = 20_240_607
 const goldenSeed = 20_260_601
 const goldenCount = 5
 
@@ -97,7 +97,7 @@ export interface Layer {
 }
 
 /** ReLU after each layer but the last, a sigmoid after that one. */
-export function makeLayers(): Layer[] {
+export function makeLayers(seed = shippedSeed): Layer[] {
   const random = randomNumbers(seed)
   const counts = [inputs.length, ...hiddenCounts, heads.length]
   return counts.slice(1).map((outputCount, index) => {
@@ -158,9 +158,12 @@ function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits))
 }
 
-/** The files of the package by name. */
-export async function makePackage(): Promise<Record<string, string | Uint8Array>> {
-  const layers = makeLayers()
+/** The files of the package by name; another seed gives another network of the same form. */
+export async function makePackage(
+  version = shippedVersion,
+  seed = shippedSeed,
+): Promise<Record<string, string | Uint8Array>> {
+  const layers = makeLayers(seed)
   const names = layers.map((_, index) => `layer${index + 1}`)
   // Plain Node resolves no './x.js' to a source, and tsc takes no './x.ts': hence the import by URL.
   const writer = new URL('./onnx-writer.ts', import.meta.url).href
@@ -239,5 +242,5 @@ async function main(directory: string): Promise<void> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await main(process.argv[2] ?? fileURLToPath(new URL(`./${version}/`, import.meta.url)))
+  await main(process.argv[2] ?? fileURLToPath(new URL(`./${shippedVersion}/`, import.meta.url)))
 }

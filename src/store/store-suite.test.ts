@@ -223,6 +223,15 @@ describe.each(Object.entries(implementations))('%s', (_, openStore) => {
       expect(results).toEqual(['created', 'same', 'same', 'same', ...Array<string>(4).fill('different')])
     })
 
+    test('the hash of an image is read without its picture, and of none where there is none', async () => {
+      const store = await newStore()
+      const key = { gallId: 'g', postNo: 1, position: 2 }
+      await store.putImage(key, imageSample(3))
+      expect(store.readImageHash(key)).toEqual(imageSample(3).sha256)
+      expect(store.readImageHash({ ...key, position: 1 })).toBeUndefined()
+      expect(store.readImageHash({ ...key, gallId: 'h' })).toBeUndefined()
+    })
+
     test('keys that look alike do not meet, and all of them are listed', async () => {
       const store = await newStore()
       const gallIds = ['a/1', 'a', 'a\u0000', '\ud800', '\udfff', '\ufffd', '갤'.repeat(5000), '"', 'A']
@@ -244,6 +253,89 @@ describe.each(Object.entries(implementations))('%s', (_, openStore) => {
       await Promise.all(positions.map((position) => store.putImage({ ...key, position }, image)))
       const listed = [...store.imageKeys()].map(({ position }) => position).sort((a, b) => a - b)
       expect(listed).toEqual(positions)
+    })
+  })
+
+  describe('what models leave behind', () => {
+    const encoder = 'a'.repeat(64)
+    const otherEncoder = `${'a'.repeat(31)}b${'a'.repeat(32)}`
+    const vector = (...values: readonly number[]) => Float32Array.from(values)
+
+    test('a new store has nothing', async () => {
+      const { models } = await newStore()
+      expect(models.readEmbedding(encoder, bytesOf(1))).toBeUndefined()
+      expect(models.readShadowScores(1, 'm')).toBeUndefined()
+      expect(models.readIdentity('m')).toBeUndefined()
+    })
+
+    test('a vector comes back to the last bit, under its encoder and its key alone', async () => {
+      const { models } = await newStore()
+      const odd = vector(0.1, -0, 1e-45, 3.4e38, NaN)
+      await models.putEmbeddings(encoder, [
+        { key: bytesOf(1), vector: odd },
+        { key: bytesOf(1, 2), vector: vector(2) },
+        { key: new Uint8Array(32).fill(255), vector: vector(3) },
+      ])
+      expect(models.readEmbedding(encoder, bytesOf(1))).toEqual(odd)
+      expect(models.readEmbedding(encoder, bytesOf(1, 2))).toEqual(vector(2))
+      expect(models.readEmbedding(encoder, new Uint8Array(32).fill(255))).toEqual(vector(3))
+      expect(models.readEmbedding(encoder, bytesOf(2))).toBeUndefined()
+      expect(models.readEmbedding(otherEncoder, bytesOf(1))).toBeUndefined()
+    })
+
+    test('a vector that is stored again replaces the one before', async () => {
+      const { models } = await newStore()
+      await models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: vector(1, 2) }])
+      await models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: vector(3) }])
+      await models.putEmbeddings(encoder, [])
+      expect(models.readEmbedding(encoder, bytesOf(1))).toEqual(vector(3))
+    })
+
+    test('vectors are free for reuse as soon as a call has returned, and so are those that were read', async () => {
+      const { models } = await newStore()
+      const given = vector(1, 2)
+      const key = bytesOf(1)
+      const storing = models.putEmbeddings(encoder, [{ key, vector: given }])
+      given.fill(9)
+      key.fill(9)
+      await storing
+      models.readEmbedding(encoder, bytesOf(1))?.fill(8)
+      expect(models.readEmbedding(encoder, bytesOf(1))).toEqual(vector(1, 2))
+    })
+
+    test('texts of a cycle are stored with it, or not at all', async () => {
+      const store = await newStore()
+      const texts = (value: number) => ({ encoder, entries: [{ key: bytesOf(7), vector: vector(value) }] })
+      const draft = store.draftCycle(cycleSample(1, { texts: texts(1) }))
+      expect(store.models.readEmbedding(encoder, bytesOf(7))).toBeUndefined()
+      await draft.append(bytesOf(1))
+      expect(store.models.readEmbedding(encoder, bytesOf(7))).toEqual(vector(1))
+      await expect(store.appendCycle(cycleSample(1, { texts: texts(2) }))).rejects.toMatchObject({
+        code: 'exists',
+      })
+      expect(store.models.readEmbedding(encoder, bytesOf(7))).toEqual(vector(1))
+    })
+
+    test('scores of shadows are told apart by cycle and by version', async () => {
+      const { models } = await newStore()
+      await models.putShadowScores(1, '모델 \ud800', bytesOf(1))
+      await models.putShadowScores(1, 'm', bytesOf(2))
+      await models.putShadowScores(256, 'm', bytesOf(3))
+      await models.putShadowScores(256, 'm', bytesOf(4))
+      expect(models.readShadowScores(1, '모델 \ud800')).toEqual(bytesOf(1))
+      expect(models.readShadowScores(1, 'm')).toEqual(bytesOf(2))
+      expect(models.readShadowScores(256, 'm')).toEqual(bytesOf(4))
+      expect(models.readShadowScores(256, 'M')).toBeUndefined()
+      expect(models.readShadowScores(2, 'm')).toBeUndefined()
+    })
+
+    test('a version is tied to the files that claimed it first, whoever asks at once', async () => {
+      const { models } = await newStore()
+      const claims = ['one', 'two', 'one'].map((identity) => models.claimVersion('m', identity))
+      expect(await Promise.all(claims)).toEqual(['one', 'one', 'one'])
+      expect(await models.claimVersion('n', 'two')).toBe('two')
+      expect(models.readIdentity('m')).toBe('one')
+      expect(models.readIdentity('n')).toBe('two')
     })
   })
 

@@ -282,14 +282,18 @@ describe('golden', () => {
     expect(status).toBe(code)
   })
 
-  test('refuses a cycle that is not stored, and a directory that a server uses', async () => {
+  test('refuses a cycle that is not stored', async () => {
     const dataDir = await servedDirectory(1)
     const args = ['golden', 'v1', '--force', '--data-dir', dataDir, '--cycle']
     expect(models(...args, '20200101T0000').stderr).toContain(
       'there is no cycle 20200101T0000 in the data directory',
     )
+  })
+
+  test('reads a directory that a server uses', async () => {
+    const dataDir = await servedDirectory(1)
     const store = await openLmdbStore({ dataDir })
-    expect(models(...args, cycleId).stderr).toMatch(/a server is using .*: stop it for a moment/)
+    expect(models('golden', 'v1', '--force', '--data-dir', dataDir, '--cycle', cycleId).status).toBe(0)
     await store.close()
   })
 })
@@ -351,14 +355,112 @@ describe('matrix', () => {
   })
 })
 
+describe('compare', () => {
+  const table = (stdout: string, head: string): string[] => {
+    const lines = stdout.split('\n')
+    const from = lines.findIndex((line) => line.startsWith(head))
+    return lines.slice(from, lines.indexOf('', from))
+  }
+
+  test('says how far two models agree, where their scores came from, and which posts move most', async () => {
+    const dataDir = await servedDirectory(12, [], (post) => 37 * post)
+    const { status, stdout, stderr } = models('compare', 'fake-1', 'v1', '--data-dir', dataDir)
+    expect(status, stderr).toBe(0)
+    expect(stderr).toContain('v1 did not score 1 of 1 cycles, and does so now.\n')
+    expect(stdout).toMatch(/^fake-1 \(A\) and v1 \(B\) in cycle 20240301T0000: 12 scores of each\.\n\n/)
+    expect(stdout).toMatch(/\nrank correlation +-?[01]\.\d{3} +-?[01]\.\d{3}\n/)
+    expect(stdout).toMatch(/\nshared among the best 10 +\d+ % +\d+ %\n/)
+    expect(stdout).toMatch(/\nshared among the best 50 +– +–\n/)
+    const [head, , ...rows] = table(stdout, 'scores ')
+    expect(head).toMatch(/^scores +mean +least +10 % +25 % +median +75 % +90 % +most$/)
+    expect(rows.map((row) => row.split(/ +/)[0])).toEqual(['fake-1', 'v1'])
+    expect(table(stdout, 'cycles scored by').slice(2)).toEqual([
+      expect.stringMatching(/^fake-1 +1 +0 +0$/),
+      expect.stringMatching(/^v1 +0 +0 +1$/),
+    ])
+    expect(table(stdout, 'largest movers')[2]).toMatch(
+      /^g\/\d+ +20240301T0000 +\d+ → \d+ of 12 +[\d.]+ → [\d.]+ +제목 \d+ ㅋㅋ$/,
+    )
+  })
+
+  test('as JSON holds the same and more, with the server running', async () => {
+    const dataDir = await servedDirectory(3)
+    const store = await openLmdbStore({ dataDir })
+    const flags = ['--data-dir', dataDir, '--from', cycleId, '--to', cycleId, '--json']
+    const { stdout, status } = models('compare', 'v1', 'fake-1', ...flags)
+    await store.close()
+    expect(status).toBe(0)
+    const comparison = JSON.parse(stdout) as Record<string, unknown>
+    expect(comparison).toMatchObject({
+      first: 'v1',
+      second: 'fake-1',
+      cycles: { count: 1, from: cycleId, to: cycleId, without_scored_posts: 0 },
+      posts: 3,
+      sources: {
+        first: { answer: 0, shadow: 0, replay: 1 },
+        second: { answer: 1, shadow: 0, replay: 0 },
+      },
+      pooled: { overlap: { 10: null, 50: null, 100: null } },
+      per_cycle: [{ cycle_id: cycleId, posts: 3, first_source: 'replay', second_source: 'answer' }],
+    })
+    const { pooled, median } = comparison as Record<'pooled' | 'median', { rank_correlation: number }>
+    expect(median.rank_correlation).toBe(pooled.rank_correlation)
+  })
+
+  test('refuses to replay a version whose files are not those that have scored under its name', async () => {
+    const dataDir = await servedDirectory(1)
+    const store = await openLmdbStore({ dataDir })
+    await store.models.claimVersion('v1', 'another')
+    await store.close()
+    const { status, stderr } = models('compare', 'v1', 'fake-1', '--data-dir', dataDir)
+    expect(stderr).toContain('the files of v1 are not those that have scored under this name')
+    expect(status).toBe(1)
+  })
+
+  test('needs a package of those versions alone that must score now', async () => {
+    const dataDir = await servedDirectory(1)
+    const { stderr, status } = models('compare', 'fake-1', 'fake-2', '--data-dir', dataDir)
+    expect(stderr).toMatch(/fake-2.*does not exist/)
+    expect(status).toBe(1)
+  })
+
+  test.each<[string[], number, RegExp]>([
+    [['v1', 'v1'], 2, /v1 cannot be compared with itself/],
+    [['v1', 'v2', '--cycles', '0'], 2, /--cycles must be a whole number from 1 to \d+, not 0/],
+    [['v1', 'v2', '--cycles', '3', '--from', 'x'], 2, /--cycles and --from exclude each other/],
+    [['v1', 'v2', '--to', 'x'], 2, /--to needs --from/],
+    [['v1', 'v2', '--data-dir', '/nowhere'], 2, /\/nowhere is not there/],
+    [['v1'], 2, /missing required argument/],
+  ])('refuses %j', (args, code, message) => {
+    const { status, stderr } = models('compare', ...args)
+    expect(stderr).toMatch(message)
+    expect(status).toBe(code)
+  })
+
+  test('refuses a directory without cycles, and a cycle that is not stored', async () => {
+    const dataDir = await servedDirectory(1)
+    const args = ['compare', 'v1', 'fake-1', '--data-dir']
+    expect(models(...args, dataDir, '--from', '20200101T0000').stderr).toContain(
+      'there is no cycle 20200101T0000',
+    )
+    const empty = join(scratchDir(), 'data')
+    await (await openLmdbStore({ dataDir: empty })).close()
+    expect(models(...args, empty).stderr).toContain('no cycle is stored in the data directory')
+  })
+})
+
 test('schema prints the JSON schema of manifests', () => {
   expect(models('schema').stdout).toBe(manifestSchemaText())
 })
 
 const cycleId = cycleBody(0).cycle_id
 
-/** A data directory with one cycle of `count` scored posts: post n has 100 n views, some have a picture. */
-async function servedDirectory(count: number, pictured: readonly number[] = []): Promise<string> {
+/** A data directory with one cycle of `count` scored posts: post n has 100 n views unless told otherwise, some a picture. */
+async function servedDirectory(
+  count: number,
+  pictured: readonly number[] = [],
+  viewsOf = (post: number): number => 100 * post,
+): Promise<string> {
   const dataDir = join(scratchDir(), 'data')
   const store = await openLmdbStore({ dataDir })
   for (const postNo of pictured) {
@@ -382,7 +484,7 @@ async function servedDirectory(count: number, pictured: readonly number[] = []):
     candidates: posts.map((postNo) =>
       candidate('g', postNo, { images_in_post: pictured.includes(postNo) ? 1 : 0 }),
     ),
-    engagement: posts.map((postNo) => reading('g', postNo, cycleMs(0), { views: 100 * postNo })),
+    engagement: posts.map((postNo) => reading('g', postNo, cycleMs(0), { views: viewsOf(postNo) })),
   })
   await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1), new StageClock(0))
   await service.close()

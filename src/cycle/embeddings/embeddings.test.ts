@@ -10,7 +10,7 @@ import {
   FakeTextEncoder,
   titleShare,
 } from '../../../test/helpers/encoding-model.js'
-import { referenceCodec } from '../../codec/index.js'
+import { referenceCodec, type Codec } from '../../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../../contract/index.js'
 import {
   createMemoryContents,
@@ -30,16 +30,25 @@ const patience = { timeout: 20_000, interval: 5 }
 
 let contents: MemoryContents
 let storeFails: boolean
+let codecFails: boolean
 let store: Store
 let text: FakeTextEncoder
 let model: EncodingModel
 let service: CycleService
 
+const codec: Codec = {
+  ...referenceCodec,
+  encodeResponse(response) {
+    if (codecFails) throw new Error('no answer')
+    return referenceCodec.encodeResponse(response)
+  },
+}
+
 /** A service that `first` serves; the store is what a restart would find. */
 async function open(first: EncodingModel, on: Store = memoryStore()): Promise<CycleService> {
   store = on
   const opened = await CycleService.open({
-    codec: referenceCodec,
+    codec,
     store,
     model: () => model,
     clock: () => nowMs,
@@ -103,6 +112,7 @@ function shares(posts: readonly number[]): Record<number, number> {
 beforeEach(async () => {
   contents = createMemoryContents()
   storeFails = false
+  codecFails = false
   text = new FakeTextEncoder(hash)
   service = await open(new EncodingModel('m1', text))
 })
@@ -163,10 +173,10 @@ describe('a text', () => {
     expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(shares([3, 4]))
   })
 
-  test('whose request cannot be packed is forgotten too', async () => {
-    const gzip = new Proxy(new Uint8Array(1), {})
-    const json = bytesOf(cycle(0, [1, 2], [1, 2]))
-    await expect(service.submit({ json, gzip }, nowMs, new StageClock(0))).rejects.toThrow()
+  test('of a cycle whose answer cannot be written is forgotten too', async () => {
+    codecFails = true
+    await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toThrow('no answer')
+    codecFails = false
     expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(shares([3, 4]))
   })
 })
@@ -176,7 +186,7 @@ describe('past the time for texts', () => {
     text.limits.push(1)
     const response = await answer(cycle(0, [1, 2, 3], [1, 2, 3]))
     expect(views(response)).toEqual({ ...shares([1]), 2: 0, 3: 0 })
-    expect(response.warnings).toEqual(['text not encoded in time, scored without it: 2 posts, first g/2'])
+    expect(response.warnings).toEqual(['text not encoded in time, scored without it (2): g/2, g/3'])
     await vi.waitUntil(() => text.titles.length === 3, patience)
     await vi.waitUntil(() => contents.embeddings.size === 3, patience)
     const later = await answer(cycle(1, [], [1, 2, 3]))
@@ -205,7 +215,7 @@ describe('past the time for texts', () => {
     const { callCount } = text
     const later = await answer(cycle(1, [], [1, 2, 3, 4]))
     expect(views(later)).toEqual({ ...shares([1, 3, 4]), 2: 0 })
-    expect(later.warnings).toEqual(['text not encoded in time, scored without it: 1 post, first g/2'])
+    expect(later.warnings).toEqual(['text not encoded in time, scored without it (1): g/2'])
     await answer(cycle(2, [], [1, 2, 3, 4]))
     // The one that cannot be read was given up.
     expect(text.callCount - callCount).toBeLessThanOrEqual(1)
@@ -386,16 +396,12 @@ describe('an image', () => {
   test('that is missing is told of where the model requires images', async () => {
     service = await open(new EncodingModel('m1', null, new FakeImageEncoder(hash, { required: true })))
     const first = await answer(cycle(0, [1, 2], [1, 2], { images_in_post: 2 }))
-    expect(first.warnings).toEqual([
-      'expected images not all encoded, scored without them: 2 posts, first g/1',
-    ])
+    expect(first.warnings).toEqual(['expected images not all encoded, scored without them (2): g/1, g/2'])
     await put(1, 1, 1)
     await put(1, 2, 2)
     await put(2, 1, 3)
     await encodedCount(3)
     const second = await answer(cycle(1, [], [1, 2]))
-    expect(second.warnings).toEqual([
-      'expected images not all encoded, scored without them: 1 post, first g/2',
-    ])
+    expect(second.warnings).toEqual(['expected images not all encoded, scored without them (1): g/2'])
   })
 })

@@ -1,0 +1,165 @@
+/** Scores of two models for the same rows: from the answer, from the shadow, from a replay, and all the same. */
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import {
+  EncodingModel,
+  FakeImageEncoder,
+  FakeTextEncoder,
+  titleShare,
+} from '../../test/helpers/encoding-model.js'
+import { referenceCodec } from '../codec/index.js'
+import type { CycleRequest } from '../contract/index.js'
+import type { Model } from '../model/index.js'
+import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
+import { findEntries } from './entered-posts.js'
+import { scoredTwice, type TwiceScored } from './scored-twice.js'
+import { CycleService } from './service.js'
+import { StageClock } from './stage-clock.js'
+
+const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
+let contents: MemoryContents
+let store: Store
+let service: CycleService
+const model = new EncodingModel('m1', new FakeTextEncoder(hash))
+
+beforeEach(async () => {
+  contents = createMemoryContents()
+  store = createMemoryStore({ contents })
+  service = await CycleService.open({
+    codec: referenceCodec,
+    store,
+    model: () => model,
+    clock: () => cycleMs(1000),
+    clockSkewMs: 2000,
+    cyclesWaitingMax: 4,
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 2, comments: 1, up: 1, downvote_share: 0 } },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+  await service.adopt(model, null, () => undefined)
+})
+
+async function submit(body: CycleRequest): Promise<void> {
+  await service.submit({ json: bytesOf(body), gzip: null }, cycleMs(1000), new StageClock(0))
+}
+
+function cycle(
+  index: number,
+  entering: readonly number[],
+  scored: readonly number[] = entering,
+): CycleRequest {
+  return cycleBody(index, {
+    candidates: entering.map((post) => candidate('g', post, { title: `post ${post}` })),
+    engagement: scored.map((post) => reading('g', post, cycleMs(index))),
+  })
+}
+
+async function compared(
+  second: string,
+  load: (version: string) => Promise<Model>,
+  from = 1,
+): Promise<TwiceScored[]> {
+  const all: TwiceScored[] = []
+  const cycles = [...store.tail(from)]
+  for await (const twice of scoredTwice(store, {
+    cycles,
+    versions: ['m1', second],
+    codec: referenceCodec,
+    load,
+  }))
+    all.push(twice)
+  return all
+}
+
+const noModel = (): Promise<Model> => Promise.reject(new Error('nothing need be loaded'))
+const twice = (post: number): number => Math.fround(2 * titleShare(`post ${post}`))
+const posts = (scored: TwiceScored | undefined): number[] | undefined =>
+  scored?.posts.map(({ postNo }) => postNo)
+
+describe('scores of two models', () => {
+  test('come from the answer and from the shadow, where there are such', async () => {
+    await service.addShadow(new EncodingModel('s1', new FakeTextEncoder(otherHash)))
+    await submit(cycle(0, [2, 1], [1, 2]))
+    await vi.waitUntil(() => contents.shadowScores.size === 1, { timeout: 20_000, interval: 5 })
+    const [first] = await compared('s1', noModel)
+    expect(posts(first)).toEqual([2, 1])
+    expect(first?.first).toEqual({ source: 'answer', scores: Float64Array.of(twice(2), twice(1)) })
+    expect(first?.second).toEqual({ source: 'shadow', scores: Float64Array.of(twice(2), twice(1)) })
+  })
+
+  test('come from a replay elsewhere, which reads each text once and loads each model once', async () => {
+    await submit(cycle(0, [1, 2]))
+    await submit(cycle(1, [3], [1, 2, 3]))
+    await submit(cycleBody(2))
+    await submit(cycle(3, [], [3, 1]))
+    const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+    const load = vi.fn(() => Promise.resolve(fresh))
+    const all = await compared('s1', load)
+    expect(all.map(posts)).toEqual([
+      [1, 2],
+      [1, 2, 3],
+      [1, 3],
+    ])
+    for (const { first, second } of all) {
+      expect([first.source, second.source]).toEqual(['answer', 'replay'])
+      expect(second.scores).toEqual(first.scores)
+    }
+    expect(load).toHaveBeenCalledTimes(1)
+    expect(fresh.text?.titles).toEqual(['post 1', 'post 2', 'post 3'])
+  })
+
+  test('of a replay use vectors that are stored, of texts and of images, and are those of the very posts', async () => {
+    const image = new FakeImageEncoder(hash)
+    const served = new EncodingModel('m1', null, image)
+    // A post that was pending before the replay begins, is named again and has left: rows of the replay shift by it.
+    await submit(cycle(0, [9]))
+    await submit(cycle(1, [9, 1, 2], [1, 2]))
+    await submit({ ...cycle(2, [3], [1, 2, 3]), removals: [removal('g', 9)] })
+    const key = { gallId: 'g', postNo: 2, position: 1 }
+    const sha256 = new Uint8Array(32).fill(51)
+    await store.putImage(key, {
+      sha256,
+      uploadedBytes: 1,
+      width: 1,
+      height: 1,
+      normalised: Uint8Array.of(51),
+    })
+    await store.models.putEmbeddings(hash, [{ key: sha256, vector: Float32Array.of(0.5, 1) }])
+    const twin = new EncodingModel('s1', new FakeTextEncoder(hash), served.image)
+    const [last] = await compared('s1', () => Promise.resolve(twin), 3)
+    expect(posts(last)).toEqual([1, 2, 3])
+    expect(last?.second.scores).toEqual(
+      Float64Array.of(twice(1), Math.fround(2 * titleShare('post 2') + 0.5), twice(3)),
+    )
+    expect(twin.text?.titles).toEqual([])
+    expect(image.pictures).toEqual([])
+  })
+
+  test('are weighed with the weights of their cycle', async () => {
+    await submit(cycle(0, [1]))
+    await store.appendWeights({
+      version: 'w2',
+      weights: { views: 4, comments: 0, up: 0, downvote_share: 0 },
+      note: '',
+      setAtMs: cycleMs(0),
+      firstCycleMs: cycleMs(1),
+    })
+    const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+    const [first] = await compared('s1', () => Promise.resolve(fresh))
+    expect(first?.second.scores).toEqual(Float64Array.of(twice(1)))
+  })
+})
+
+test('the entry of a post is the latest by the time of its cycle', async () => {
+  await submit(cycle(0, [1, 2]))
+  await submit({ ...cycleBody(1), removals: [removal('g', 2)] })
+  await submit(cycle(2, [3, 2]))
+  const at = (position: number, postNo: number) => ({ gallId: 'g', postNo, position })
+  expect(findEntries(store, [at(1, 2), at(3, 2), at(3, 1), at(1, 3), at(3, 8)])).toEqual([
+    { position: 1, row: 1 },
+    { position: 3, row: 1 },
+    { position: 1, row: 0 },
+    undefined,
+    undefined,
+  ])
+})

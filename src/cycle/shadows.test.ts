@@ -1,0 +1,221 @@
+/** Models in the shadow: their scores are stored beside the cycle, and no answer knows of them. */
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
+import { EncodingModel, FakeTextEncoder, titleShare } from '../../test/helpers/encoding-model.js'
+import { referenceCodec } from '../codec/index.js'
+import type { CycleRequest } from '../contract/index.js'
+import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
+import { CycleService } from './service.js'
+import { packHeads, unpackHeads } from './shadows.js'
+import { StageClock } from './stage-clock.js'
+
+const nowMs = cycleMs(1000)
+const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
+const patience = { timeout: 20_000, interval: 5 }
+
+let contents: MemoryContents
+let store: Store
+let model: EncodingModel
+let shadow: EncodingModel
+let service: CycleService
+/** Reasons for which cycles were left out. */
+let leftOut: string[]
+
+beforeEach(async () => {
+  contents = createMemoryContents()
+  store = createMemoryStore({ contents })
+  model = new EncodingModel('m1', new FakeTextEncoder(hash))
+  shadow = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+  leftOut = []
+  service = await CycleService.open({
+    codec: referenceCodec,
+    store,
+    model: () => model,
+    clock: () => nowMs,
+    clockSkewMs: 2000,
+    cyclesWaitingMax: 4,
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: {
+      warn: (fields) => void leftOut.push(String((fields as { reason?: string }).reason)),
+      error: () => undefined,
+    },
+  })
+  await service.adopt(model, null, () => undefined)
+})
+
+async function answer(body: CycleRequest): Promise<string> {
+  const bytes = await service.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
+  return Buffer.from(bytes).toString()
+}
+
+/** Cycle `index`, in which `entering` enter and all of `scored` are read. */
+function cycle(
+  index: number,
+  entering: readonly number[],
+  scored: readonly number[] = entering,
+): CycleRequest {
+  return cycleBody(index, {
+    candidates: entering.map((post) => candidate('g', post, { title: `post ${post}` })),
+    engagement: scored.map((post) => reading('g', post, cycleMs(index))),
+  })
+}
+
+function stored(position: number, version = 's1'): ReturnType<typeof unpackHeads> | null {
+  const packed = store.models.readShadowScores(position, version)
+  return packed === undefined ? null : unpackHeads(packed)
+}
+
+const scored = (position: number): Promise<boolean> => vi.waitUntil(() => stored(position) !== null, patience)
+
+const share = (post: number): number => titleShare(`post ${post}`)
+
+function gate(): { readonly closed: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined
+  const closed = new Promise<void>((resolve) => (open = resolve))
+  return { closed, open: () => open() }
+}
+
+describe('a shadow', () => {
+  test('has stored what it says of each scored row, in their order', async () => {
+    await service.addShadow(shadow)
+    await answer(cycle(0, [2, 1, 3], [3, 1]))
+    await scored(1)
+    expect(stored(1)).toEqual(shadow.said[0])
+    expect(stored(1)).toEqual({
+      p_views: Float32Array.of(share(1), share(3)),
+      p_comments: new Float32Array(2),
+      p_up: null,
+      downvote_share: null,
+    })
+  })
+
+  test('is in no answer', async () => {
+    const alone = await answer(cycle(0, [1]))
+    await service.addShadow(shadow)
+    expect(await answer(cycle(0, [1]))).toBe(alone)
+    const beside = await answer(cycle(1, [2], [1, 2]))
+    expect(beside).toContain('"model_version":"m1"')
+    expect(beside).not.toContain('s1')
+  })
+
+  test('that is slow delays no answer: it leaves cycles out until it is done', async () => {
+    const slow = gate()
+    shadow.gate = slow.closed
+    await service.addShadow(shadow)
+    await answer(cycle(0, [1]))
+    await answer(cycle(1, [2], [1, 2]))
+    await vi.waitUntil(() => leftOut.length === 1, patience)
+    expect(leftOut).toEqual(['it is still at an earlier cycle'])
+    slow.open()
+    await scored(1)
+    expect(stored(2)).toBeNull()
+    await answer(cycle(2, [], [1, 2]))
+    await scored(3)
+    // The text that came with the cycle left out has been read meanwhile.
+    expect(stored(3)?.p_views).toEqual(Float32Array.of(share(1), share(2)))
+  })
+
+  test('that fails costs nothing but its own scores', async () => {
+    await service.addShadow(shadow)
+    shadow.failing = true
+    expect(await answer(cycle(0, [1]))).toContain('"status":"scored"')
+    await vi.waitUntil(() => leftOut.length === 1, patience)
+    expect(leftOut).toEqual(['the model was told to fail'])
+    shadow.failing = false
+    await answer(cycle(1, [], [1]))
+    await scored(2)
+    expect(stored(1)).toBeNull()
+  })
+
+  test('whose encoder fails costs nothing but its own scores', async () => {
+    await service.addShadow(shadow)
+    const encoder = shadow.text as FakeTextEncoder
+    encoder.failing = true
+    await answer(cycle(0, [1]))
+    await vi.waitUntil(() => leftOut.length > 0, patience)
+    expect(leftOut[0]).toBe('the text encoder was told to fail')
+    encoder.failing = false
+    await answer(cycle(1, [2], [1, 2]))
+    await scored(2)
+    await answer(cycle(2, [], [1, 2]))
+    await scored(3)
+    expect(stored(3)?.p_views).toEqual(Float32Array.of(share(1), share(2)))
+  })
+
+  test('whose texts take until after the next cycles leaves the cycle out, for its columns are gone', async () => {
+    await service.addShadow(shadow)
+    const encoder = shadow.text as FakeTextEncoder
+    const slow = gate()
+    encoder.gate = slow.closed
+    await answer(cycle(0, [1]))
+    await answer(cycle(1, [], [1]))
+    await answer(cycle(2, [], [1]))
+    await vi.waitUntil(() => leftOut.length === 2, patience)
+    slow.open()
+    await vi.waitUntil(() => leftOut.length === 3, patience)
+    expect(leftOut).toContain('its texts took until after the next cycles')
+    expect(stored(1)).toBeNull()
+    await answer(cycle(3, [], [1]))
+    await scored(4)
+    expect(stored(4)?.p_views).toEqual(Float32Array.of(share(1)))
+    // What it had made was kept.
+    expect(encoder.titles).toEqual(['post 1'])
+  })
+
+  test('with the encoder of the serving model uses its vectors', async () => {
+    const twin = new EncodingModel('s2', new FakeTextEncoder(hash))
+    await service.addShadow(twin)
+    await answer(cycle(0, [1, 2]))
+    await vi.waitUntil(() => stored(1, 's2') !== null, patience)
+    expect(stored(1, 's2')?.p_views).toEqual(Float32Array.of(share(1), share(2)))
+    expect(twin.text?.titles).toEqual([])
+    expect(model.text?.titles).toEqual(['post 1', 'post 2'])
+  })
+
+  test('that is added has the texts of the pending posts, and one that is removed scores no more', async () => {
+    await answer(cycle(0, [1, 2]))
+    await service.addShadow(shadow)
+    expect(shadow.text?.titles).toEqual(['post 1', 'post 2'])
+    await answer(cycle(1, [], [1, 2]))
+    await scored(2)
+    expect(stored(2)?.p_views).toEqual(Float32Array.of(share(1), share(2)))
+    await service.removeShadow(shadow)
+    await answer(cycle(2, [], [1, 2]))
+    await service.shadows.idle()
+    expect(shadow.said).toHaveLength(1)
+    expect(stored(3)).toBeNull()
+  })
+
+  test('reads each text once, restarts included', async () => {
+    await service.addShadow(shadow)
+    await answer(cycle(0, [1]))
+    await scored(1)
+    await service.close()
+    const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+    service = await CycleService.open({
+      codec: referenceCodec,
+      store,
+      model: () => model,
+      clock: () => nowMs,
+      clockSkewMs: 2000,
+      cyclesWaitingMax: 4,
+      textEncodeMsMax: 1000,
+      initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+      log: { warn: () => undefined, error: () => undefined },
+    })
+    await service.addShadow(fresh)
+    expect(fresh.text?.titles).toEqual([])
+  })
+})
+
+test('scores on the disk are read as they were packed, absent heads too', () => {
+  const heads = {
+    p_views: Float32Array.of(0.1, 0.25, 1),
+    p_comments: null,
+    p_up: Float32Array.of(0, 0, 0),
+    downvote_share: null,
+  }
+  expect(unpackHeads(packHeads(heads))).toEqual(heads)
+  expect(() => unpackHeads(Uint8Array.of(1, 2, 3))).toThrow()
+})

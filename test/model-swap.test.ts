@@ -1,0 +1,337 @@
+/**
+ * The model changes while a real server runs: under load, to a broken version, with a kill in the middle. No cycle is
+ * lost, and every stored answer is labelled with the model that made its scores.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { makePackage } from '../models/make-transport-test.js'
+import { referenceCodec } from '../src/codec/index.js'
+import type { CycleRequest, CycleResponse } from '../src/contract/index.js'
+import { replayCycles, replayedInputs } from '../src/cycle/index.js'
+import { loadModel, type LoadedModel } from '../src/model/index.js'
+import { scoreRows } from '../src/pool/index.js'
+import { databasePath, openSnapshot, type Store } from '../src/store/index.js'
+import { candidate, cycleBody, cycleMs, reading } from './helpers/bodies.js'
+import { executable, projectDir, type ServerProcess } from './helpers/server-process.js'
+import { scratchDir, started } from './helpers/servers.js'
+
+const patience = { timeout: 50_000, interval: 20 }
+const seeds: Record<string, number> = { a: 11, b: 22 }
+const postsPerCycle = 5
+
+let modelsDir: string
+let server: ServerProcess
+
+beforeEach(async () => {
+  modelsDir = join(scratchDir(), 'models')
+  for (const [version, seed] of Object.entries(seeds)) await writeVersion(version, seed)
+  choose('ACTIVE', 'a')
+})
+
+const startServer = async (): Promise<void> => {
+  server = await started({ UNDERSTUDY_MODELS_DIR: modelsDir })
+}
+
+async function writeVersion(version: string, seed: number): Promise<void> {
+  mkdirSync(join(modelsDir, version), { recursive: true })
+  for (const [file, content] of Object.entries(await makePackage(version, seed)))
+    writeFileSync(join(modelsDir, version, file), content)
+}
+
+/** As a deployment does it: in one step. */
+function choose(role: 'ACTIVE' | 'SHADOW', ...versions: readonly string[]): void {
+  const file = join(modelsDir, role)
+  writeFileSync(`${file}.new`, versions.map((version) => `${version}\n`).join(''))
+  renameSync(`${file}.new`, file)
+}
+
+/** Five posts enter with each cycle, and all of the last 20 are read. */
+function cycle(index: number): CycleRequest {
+  const first = index * postsPerCycle
+  const entering = Array.from({ length: postsPerCycle }, (_, i) => first + i + 1)
+  const read = Array.from(
+    { length: Math.min(20, first + postsPerCycle) },
+    (_, i) => first + postsPerCycle - i,
+  )
+  return cycleBody(index, {
+    candidates: entering.map((post) => candidate('g', post, { title: `글 ${post} 후기` })),
+    engagement: read.map((post) => reading('g', post, cycleMs(index), { views: 37 * post + index })),
+  })
+}
+
+interface Answered {
+  readonly text: string
+  readonly response: CycleResponse
+}
+
+async function post(index: number): Promise<Answered> {
+  const reply = await server.postCycle(cycle(index))
+  expect(reply.status, reply.text).toBe(200)
+  return { text: reply.text, response: reply.json as CycleResponse }
+}
+
+async function servingVersion(): Promise<unknown> {
+  const { json } = await server.call({ path: '/v1/health' })
+  return (json as { model_version: string }).model_version
+}
+
+const comesToServe = (version: string): Promise<boolean> =>
+  vi.waitUntil(async () => (await servingVersion()) === version, patience)
+
+/** Cycles one after the other until `stop`; each must be answered. */
+class Load {
+  readonly answered: Answered[] = []
+  readonly #running: Promise<void>
+  #stopping = false
+
+  constructor() {
+    this.#running = this.#run()
+    this.#running.catch(() => undefined)
+  }
+
+  async #run(): Promise<void> {
+    for (let index = 0; !this.#stopping; index++) this.answered.push(await post(index))
+  }
+
+  /** Resolves when `version` has answered `count` cycles more. */
+  async answers(version: string, count: number): Promise<void> {
+    const from = this.answered.length
+    await vi.waitUntil(
+      () =>
+        this.answered.slice(from).filter(({ response }) => response.model_version === version).length >=
+        count,
+      patience,
+    )
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    await this.#running
+  }
+}
+
+/** Every stored answer, scored again by the model that it names: the scores must be that model's, and no other's. */
+async function expectTrueLabels(versions: readonly string[]): Promise<void> {
+  const models = new Map<string, LoadedModel>()
+  for (const version of versions) models.set(version, await load(version))
+  const { store } = await openSnapshot(databasePath(server.dataDir))
+  try {
+    const [weights] = store.listWeights()
+    const to = store.lastCycle()?.position ?? 0
+    for await (const again of replayCycles(store, { from: 1, to, codec: referenceCodec })) {
+      const stored = storedScores(store, again.cycle.cycleId)
+      const rows = [...stored.scores.keys()]
+      for (const [version, model] of models) {
+        const { inputs } = await replayedInputs(store, model, again, rows, 60_000)
+        const scores = scoreRows(await model.predict(inputs), weights?.weights ?? never(), rows.length)
+        const largest = scores.reduce(
+          (max, score, row) => Math.max(max, Math.abs(score - (stored.scores[row] ?? NaN))),
+          0,
+        )
+        if (version === stored.version) expect(largest).toBeLessThan(1e-5)
+        else expect(largest).toBeGreaterThan(1e-3)
+      }
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+async function load(version: string): Promise<LoadedModel> {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const model = await loadModel({ modelsDir, version, executionProviders: ['cpu'], log })
+  onTestFinished(() => model.close())
+  return model
+}
+
+function never(): never {
+  throw new Error('there are no weights')
+}
+
+function storedScores(store: Store, cycleId: string): { version: string; scores: number[] } {
+  const text = Buffer.from(store.readResponse(cycleId) ?? []).toString()
+  const { model_version, results } = JSON.parse(text) as CycleResponse
+  return {
+    version: model_version,
+    scores: results.flatMap(({ status, score }) => (status === 'scored' ? [score as number] : [])),
+  }
+}
+
+describe('a change of ACTIVE', () => {
+  test('under load loses no cycle, and every answer names the model that made its scores', async () => {
+    await startServer()
+    const running = new Load()
+    await running.answers('a', 5)
+    for (const version of ['b', 'a', 'b']) {
+      choose('ACTIVE', version)
+      await running.answers(version, 5)
+    }
+    await running.stop()
+    expect(await servingVersion()).toBe('b')
+    const versions = running.answered.map(({ response }) => response.model_version)
+    const turns = versions.filter((version, index) => version !== versions[index - 1])
+    expect(turns).toEqual(['a', 'b', 'a', 'b'])
+    for (const { text, response } of running.answered) {
+      expect(response.warnings[0]).toContain(`transport test: ${response.model_version} is`)
+      expect((await server.call({ path: `/v1/scores/${response.cycle_id}` })).text).toBe(text)
+    }
+    await expectTrueLabels(['a', 'b'])
+  })
+
+  test('to a version that is broken, or not there, leaves the one before serving, and says why', async () => {
+    await startServer()
+    writeFileSync(join(modelsDir, 'b', 'head.onnx'), 'something else')
+    choose('ACTIVE', 'b')
+    await server.logged('the one before goes on serving')
+    expect(server.log).toMatch(/"model_version":"b","problem":"[^"]*head\.onnx/)
+    expect((await post(0)).response.model_version).toBe('a')
+    choose('ACTIVE', 'c')
+    await server.logged('"model_version":"c","problem"')
+    expect((await post(1)).response.model_version).toBe('a')
+    choose('ACTIVE', 'two words')
+    await server.logged('must hold one line')
+    expect((await post(2)).response.model_version).toBe('a')
+    await writeVersion('b', seeds['b'] ?? 0)
+    choose('ACTIVE', 'b')
+    await comesToServe('b')
+    choose('ACTIVE', 'a')
+    await comesToServe('a')
+    expect((await post(3)).response.model_version).toBe('a')
+  })
+
+  test('to files that were changed under the name of a version that has scored is refused, now and after a restart', async () => {
+    await startServer()
+    await post(0)
+    choose('ACTIVE', 'b')
+    await comesToServe('b')
+    await writeVersion('a', 33)
+    choose('ACTIVE', 'a')
+    await server.logged('model_version a has scored with other files')
+    expect((await post(1)).response.model_version).toBe('b')
+    await server.restart()
+    expect(server.log).toContain('model_version a has scored with other files')
+    expect(await servingVersion()).toBe('none')
+    expect((await server.postCycle(cycle(2))).status).toBe(503)
+    await writeVersion('a', seeds['a'] ?? 0)
+    await comesToServe('a')
+    await post(2)
+    await expectTrueLabels(['a', 'b'])
+  })
+
+  test.each(['a model is loaded beside', '"role":"heads"', '"before":"a"'])(
+    'in the middle of which the server is killed, when it logs %s, loses nothing',
+    async (moment) => {
+      await startServer()
+      const before = [await post(0), await post(1)]
+      const logged = server.log.length
+      choose('ACTIVE', 'b')
+      await vi.waitUntil(() => server.log.slice(logged).includes(moment), { ...patience, interval: 1 })
+      await server.restart()
+      await comesToServe('b')
+      for (const [index, { text, response }] of before.entries()) {
+        expect((await post(index)).text).toBe(text)
+        expect((await server.call({ path: `/v1/scores/${response.cycle_id}` })).text).toBe(text)
+      }
+      expect((await post(2)).response.model_version).toBe('b')
+      await expectTrueLabels(['a', 'b'])
+    },
+  )
+
+  test('to a version that reads texts comes with the texts of all pending posts', async () => {
+    cpSync(join(projectDir, 'models', 'example-1'), join(modelsDir, 'example-1'), { recursive: true })
+    await startServer()
+    for (let index = 0; index < 4; index++) await post(index)
+    choose('ACTIVE', 'example-1')
+    await comesToServe('example-1')
+    const { response } = await post(4)
+    expect(response.model_version).toBe('example-1')
+    expect(response.warnings).toHaveLength(1)
+    expect(response.warnings[0]).toContain('transport test: example-1')
+    await server.restart()
+    expect((await post(5)).response.warnings).toHaveLength(1)
+    await expectTrueLabels(['a', 'example-1'])
+  })
+})
+
+describe('a change of SHADOW', () => {
+  test('is followed while the server runs, and compare reads beside it', async () => {
+    await startServer()
+    await post(0)
+    choose('SHADOW', 'b')
+    await server.logged('a shadow scores too')
+    const { text } = await post(1)
+    expect(text).toContain('"model_version":"a"')
+    await vi.waitUntil(() => isShadowed(2), patience)
+    choose('SHADOW')
+    await server.logged('a shadow has ended')
+    await post(2)
+    const comparison = compare('a', 'b')
+    expect(comparison).toMatchObject({
+      first: 'a',
+      second: 'b',
+      cycles: { count: 3, without_scored_posts: 0 },
+      posts: 5 + 10 + 15,
+      sources: {
+        first: { answer: 3, shadow: 0, replay: 0 },
+        second: { answer: 0, shadow: 1, replay: 2 },
+      },
+    })
+    const { movers } = compare('b', 'a')
+    expect(movers.length).toBeGreaterThan(0)
+    expect(movers[0]?.title).toMatch(/^글 \d+ 후기$/)
+    expect(await isShadowed(3)).toBe(false)
+    await expectTrueLabels(['a', 'b'])
+  })
+
+  test('to the version that serves is passed over, also when it comes to serve later', async () => {
+    choose('SHADOW', 'a', 'b')
+    await startServer()
+    await server.logged('a shadow scores too')
+    choose('ACTIVE', 'b')
+    await comesToServe('b')
+    await vi.waitUntil(() => server.log.split('a shadow scores too').length === 3, patience)
+    await post(0)
+    await vi.waitUntil(() => isShadowed(1, 'a'), patience)
+    expect(await isShadowed(1, 'b')).toBe(false)
+  })
+
+  test('to a version that is broken costs no cycle', async () => {
+    rmSync(join(modelsDir, 'b', 'head.onnx'))
+    await startServer()
+    choose('SHADOW', 'b')
+    await server.logged('a shadow does not load')
+    expect((await post(0)).response.model_version).toBe('a')
+  })
+})
+
+async function isShadowed(position: number, version = 'b'): Promise<boolean> {
+  const { store } = await openSnapshot(databasePath(server.dataDir))
+  try {
+    return store.models.readShadowScores(position, version) !== undefined
+  } finally {
+    await store.close()
+  }
+}
+
+interface Comparison {
+  readonly movers: readonly { readonly title: string }[]
+}
+
+function compare(first: string, second: string): Comparison {
+  const flags = ['--data-dir', server.dataDir, '--models-dir', modelsDir, '--json']
+  const run = spawnSync(executable, ['models', 'compare', first, second, ...flags], { encoding: 'utf8' })
+  expect(run.status, run.stderr).toBe(0)
+  return JSON.parse(run.stdout) as Comparison
+}
+
+test('the two versions of these tests are not the same', () => {
+  const hash = (version: string): string =>
+    (
+      JSON.parse(readFileSync(join(modelsDir, version, 'manifest.json'), 'utf8')) as {
+        head: { sha256: string }
+      }
+    ).head.sha256
+  expect(hash('a')).not.toBe(hash('b'))
+})
