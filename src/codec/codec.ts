@@ -8,7 +8,7 @@ import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse, type ResponseColumns } from './encode-response.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
-import { createNativeEncode } from './native-encode.js'
+import { createNativeEncode, type AllocateBytes } from './native-encode.js'
 
 /** Columns of a cycle. Call `release` when the cycle has ended: its memory then serves the next one. */
 export type DecodedCycle = CycleColumns & { readonly release?: () => void }
@@ -17,12 +17,13 @@ export interface Codec {
   readonly name: 'native' | 'reference'
   /** Columns of a cycle body; throws `bad_request` as `decodeCycle` does. */
   decodeCycle(body: Uint8Array): DecodedCycle
-  /** A response as JSON in UTF-8. */
-  encodeResponse(response: ResponseColumns): Uint8Array
+  /** A response as JSON in UTF-8, from the front of the memory that `allocate` gives where that is of use. */
+  encodeResponse(response: ResponseColumns, allocate?: AllocateBytes): Uint8Array
   /** What runs a column program. */
   columnProgram(program: ColumnProgram): RunProgram
 }
 
+export type { AllocateBytes }
 export type CodecChoice = Codec['name'] | 'auto'
 
 export const referenceCodec: Codec = {
@@ -63,7 +64,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
       const columns = decode(body)
       return typeof columns === 'number' ? decodeCycle(body) : columns
     },
-    encodeResponse: (response) => encode(response) ?? encodeResponse(response),
+    encodeResponse: (response, allocate) => encode(response, allocate) ?? encodeResponse(response),
     columnProgram(program) {
       const native = new addon.ColumnProgram(program)
       return (inputs, matrix) => native.run(inputs, matrix)

@@ -30,13 +30,19 @@ interface Plan {
   readonly dataBytes: number
 }
 
-export function packTable(header: unknown, rowCount: number, columns: readonly NumberColumn[]): Uint8Array {
+/** `allocate` gives memory from an address that is a multiple of 8, with any contents. */
+export function packTable(
+  header: unknown,
+  rowCount: number,
+  columns: readonly NumberColumn[],
+  allocate: (bytes: number) => Uint8Array<ArrayBuffer> = (bytes) => new Uint8Array(bytes),
+): Uint8Array {
   const headerText = Buffer.from(JSON.stringify(header))
   const plans = columns.map((column) => planColumn(column, rowCount))
   const headerEnd = fixedBytes + align(headerText.length)
   const total = plans.reduce((sum, plan) => sum + columnHeadBytes + align(plan.dataBytes), headerEnd)
-  const bytes = new Uint8Array(total)
-  const view = new DataView(bytes.buffer)
+  const bytes = allocate(total).fill(0)
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
   ;[magic, headerText.length, columns.length, rowCount].forEach((value, i) =>
     view.setUint32(i * 4, value, true),
   )
@@ -47,7 +53,7 @@ export function packTable(header: unknown, rowCount: number, columns: readonly N
     view.setUint8(at, plan.kind)
     view.setUint32(at + 4, plan.dataBytes, true)
     view.setFloat64(at + 8, plan.base, true)
-    writeData(bytes.buffer, at + columnHeadBytes, column, plan, rowCount)
+    writeData(bytes.buffer, bytes.byteOffset + at + columnHeadBytes, column, plan, rowCount)
     at += columnHeadBytes + align(plan.dataBytes)
   })
   return bytes

@@ -33,8 +33,23 @@ export interface SavedCycle {
 /** Version of the three layouts above. */
 const layout = 1
 
-export function saveCycle(cycle: CycleColumns, plan: CyclePlan): SavedCycle {
-  return { entered: saveEntered(cycle, plan), left: saveLeft(cycle, plan), pool: savePool(plan.next) }
+/** What is saved of a cycle. With a `space`, its `pool` stands there until the next is saved. */
+export function saveCycle(cycle: CycleColumns, plan: CyclePlan, space?: SavedPoolSpace): SavedCycle {
+  return {
+    entered: saveEntered(cycle, plan),
+    left: saveLeft(cycle, plan),
+    pool: savePool(plan.next, space),
+  }
+}
+
+/** Memory for the packed pool, kept from cycle to cycle. */
+export class SavedPoolSpace {
+  #bytes = new Uint8Array(0)
+
+  readonly allocate = (bytes: number): Uint8Array<ArrayBuffer> => {
+    if (bytes > this.#bytes.length) this.#bytes = new Uint8Array(bytes + (bytes >> 2))
+    return this.#bytes.subarray(0, bytes)
+  }
 }
 
 /** The pool as the store's last cycle left it. Throws when records contradict each other. */
@@ -88,7 +103,7 @@ function fail(message: string): never {
   throw new Error(message)
 }
 
-function savePool(state: PoolState): Uint8Array {
+function savePool(state: PoolState, space?: SavedPoolSpace): Uint8Array {
   const columns: NumberColumn[] = [
     state.enteredPosition,
     state.enteredRow,
@@ -96,7 +111,7 @@ function savePool(state: PoolState): Uint8Array {
     ...readingNames.map((name) => state.previous[name]),
     ...snapshotColumnNames.map((name) => state.snapshot[name]),
   ]
-  return packTable({ layout, newestCycleMs: state.newestCycleMs }, state.count, columns)
+  return packTable({ layout, newestCycleMs: state.newestCycleMs }, state.count, columns, space?.allocate)
 }
 
 function saveEntered({ candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array | null {

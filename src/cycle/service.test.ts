@@ -275,6 +275,7 @@ test('a write that fails late has its say: the pool is read again, and the call 
         return (beginning: CycleBeginning): CycleDraft => {
           const draft = target.draftCycle(beginning)
           return {
+            ...draft,
             append: async (response) => {
               await draft.append(response)
               throw new StoreError('failed', 'the answer of the disk was lost')

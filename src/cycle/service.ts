@@ -36,11 +36,12 @@ import { Lane } from './lane.js'
 import { checkMeaning } from './meaning.js'
 import { packRequest, unpackRequest, type RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
-import { loadPool, saveCycle } from './saved-state.js'
+import { loadPool, saveCycle, SavedPoolSpace } from './saved-state.js'
 import { Turns } from './turns.js'
 import { Shadows } from './shadows.js'
 import type { StageClock } from './stage-clock.js'
 import { WeightsDesk, type InitialWeights } from './weights-desk.js'
+import { ZstdFrames } from './zstd-frames.js'
 
 /** What the service needs of its surroundings. */
 export interface CycleServiceParts {
@@ -91,12 +92,16 @@ export class CycleService {
   readonly shadows: Shadows
   readonly retention: Retention
   readonly #embeddings: EmbeddingDesk
+  readonly #frames = new ZstdFrames()
+  readonly #savedPool = new SavedPoolSpace()
   #pool: Pool
   /** Plans that were begun: columns of a plan can be read until the second one after it. */
   #planCount = 0
   #isCompleting = false
   #submittedCount = 0
   readonly #decodes = new Turns(decodesWaitingMax)
+  /** Responses that stand in memory of the store, and how many have been given them. */
+  readonly #lent = new WeakMap<Uint8Array, { readonly draft: CycleDraft; readers: number }>()
   #closing = false
 
   private constructor(parts: CycleServiceParts, pool: Pool, weights: WeightsDesk, lane: Lane) {
@@ -171,7 +176,7 @@ export class CycleService {
     this.refuseIfFull()
     await this.#decodes.next()
     // Before it is known whether the cycle is good or new: most are, and the other threads have nothing else to do now.
-    const packing = packRequest(body)
+    const packing = packRequest(body, this.#frames)
     packing.catch(() => undefined) // Awaited when the cycle is stored; until then a failure is not unhandled.
     const cycle = this.#parts.codec.decodeCycle(body.json)
     stages.lap('decode')
@@ -189,6 +194,17 @@ export class CycleService {
    */
   refuseIfFull(): void {
     if (this.#lane.isFull('cycle')) throw busy('too many cycles are queued')
+  }
+
+  /** For each response of `submit`, when nothing reads it any more: its memory then serves the next cycle. */
+  giveBack(response: Uint8Array): void {
+    const lent = this.#lent.get(response)
+    if (lent !== undefined && --lent.readers === 0) lent.draft.release()
+  }
+
+  #lendTo(response: Uint8Array, followerCount: number): void {
+    const lent = this.#lent.get(response)
+    if (lent !== undefined) lent.readers += followerCount
   }
 
   /** An image is durable now. */
@@ -308,8 +324,9 @@ export class CycleService {
     // The leader's body is the server's to use again once it is answered; a comparison may take longer.
     const same = Buffer.compare(leader.body, json) === 0 || sameJsonOffThread(Buffer.from(leader.body), json)
     const [response, isSame] = await Promise.all([leader.response, same])
-    if (!isSame) throw otherBody(cycleId)
-    return response
+    if (isSame) return response
+    this.giveBack(response)
+    throw otherBody(cycleId)
   }
 
   #lead(held: HeldCycle, body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
@@ -320,9 +337,15 @@ export class CycleService {
     const response = this.#guarded(() =>
       this.#lane.run('cycle', () => this.#process(held, body, receivedAtMs, stages)),
     )
-    this.#leaders.set(cycleId, { body: body.json, response, followerCount: 0 })
+    const leader: Leader = { body: body.json, response, followerCount: 0 }
+    this.#leaders.set(cycleId, leader)
+    // Before any caller is told: no follower comes later than this, and none gives its response back sooner.
     const end = (): void => void this.#leaders.delete(cycleId)
     response.then(end, end)
+    void response.then(
+      (bytes) => this.#lendTo(bytes, leader.followerCount),
+      () => undefined,
+    )
     return response
   }
 
@@ -381,12 +404,12 @@ export class CycleService {
       modelVersion: model.version,
       weightsVersion: weights.version,
       request: packing,
-      ...saveCycle(cycle, plan),
+      ...saveCycle(cycle, plan, this.#savedPool),
       texts: this.#embeddings.records(model, entering),
     })
     const heads = await predicting
     stages.lap('infer')
-    const response = codec.encodeResponse({
+    const columns = {
       cycleId: cycle.cycleId,
       cycleTime: cycle.cycleTime,
       receivedAt,
@@ -397,10 +420,12 @@ export class CycleService {
       missingFeatureShare: plan.missingFeatureShare,
       warnings: [...kindWarnings(model), ...plan.warnings, ...readingWarnings(model, plan, reading)],
       results: resultsOf(cycle, plan, heads, weights),
-    })
+    }
+    const response = codec.encodeResponse(columns, (bytes) => draft.room(bytes))
     await packing
     stages.lap('encode')
     await this.#commit(cycle.cycleId, draft, response, plan)
+    this.#lent.set(response, { draft, readers: 1 })
     stages.lap('commit')
     this.retention.wake()
     this.#afterwards(model, held, plan, imagesStored, body.json)
@@ -537,6 +562,17 @@ function resultsOf(
   weights: WeightsSetting,
 ): ResultColumns {
   const { next, unknownRows, outcomes, scoring } = plan
+  const score = scoreRows(heads, weights.weights, scoring.count)
+  if (unknownRows.length === 0)
+    return {
+      count: next.count,
+      galleries: next.galleries,
+      gallery: next.gallery,
+      postNo: next.postNo,
+      outcome: outcomes,
+      score,
+      heads,
+    }
   const count = next.count + unknownRows.length
   const gallery = new Uint32Array(count)
   const postNo = new Float64Array(count)
@@ -549,8 +585,7 @@ function resultsOf(
     gallery[next.count + i] = next.galleries.length + (cycle.engagement.gallery[row] as number)
     postNo[next.count + i] = cycle.engagement.postNo[row] as number
   })
-  const galleries = unknownRows.length === 0 ? next.galleries : [...next.galleries, ...cycle.galleries]
-  const score = scoreRows(heads, weights.weights, scoring.count)
+  const galleries = [...next.galleries, ...cycle.galleries]
   return { count, galleries, gallery, postNo, outcome: codes, score, heads }
 }
 

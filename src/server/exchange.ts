@@ -13,6 +13,8 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
+  /** Called once, when nothing reads the body any more. */
+  readonly release?: () => void
 }
 
 /**
@@ -61,6 +63,7 @@ export class Exchange {
   #paused = false
   #nextOffer: NodeJS.Timeout | undefined
   #refuseBody: ((error: ServiceError) => void) | null = null
+  #releaseAnswer: (() => void) | undefined
 
   /** Takes the request over; `onEnd` is called once, when the answer is out or the client is gone. */
   constructor(
@@ -159,7 +162,11 @@ export class Exchange {
 
   /** Sends the answer, unless the client is gone. `close`: tells the client that the connection ends with it. */
   send(answer: Answer, close: boolean): void {
-    if (this.#ended) return
+    if (this.#ended) {
+      answer.release?.()
+      return
+    }
+    this.#releaseAnswer = answer.release
     this.status = answer.status
     const { body } = answer
     this.#response.cork(() => {
@@ -241,6 +248,7 @@ export class Exchange {
     if (this.#ended) return
     this.#ended = true
     clearTimeout(this.#nextOffer)
+    this.#releaseAnswer?.()
     this.#onEnd(this)
   }
 }

@@ -56,7 +56,12 @@ export const operations: Readonly<Record<Operation, Handler>> = {
       .submit(body, exchange.receivedAtMs, stages)
       .finally(() => spareBodies.give(body.gzip ?? body.json))
     const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
-    return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
+    return {
+      status: 200,
+      headers: { ...jsonHeaders, ...timing },
+      body: response,
+      release: () => cycles.giveBack(response),
+    }
   },
 
   getScores: (_exchange, [segment = ''], { cycles }) => {

@@ -38,6 +38,9 @@ const poolKey = 0
 const imageKeyBatch = 1000
 
 /** Made by `openLmdbStore` alone. */
+/** Of the cycle that is written, and of the one whose response is still being sent. */
+const spacesMax = 2
+
 export class LmdbStore implements Store {
   readonly models: ModelRecords
   readonly expiry: ExpiryRecords
@@ -100,19 +103,27 @@ export class LmdbStore implements Store {
     if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
     const space = this.#spaces.pop() ?? new RecordSpace()
     const packed = packBeginning(beginning, space)
+    let room: Uint8Array | null = null
+    const release = (): void => {
+      space.clear()
+      if (this.#spaces.length < spacesMax) this.#spaces.push(space)
+    }
     return {
-      append: async (response) => {
-        const room = space.allocate(recordHeadBytes + response.byteLength)
-        const packResponse = (): Uint8Array => records.packBytes(response, () => room)
-        const { request } = packed
-        try {
-          const cycle = { ...packed, request: request instanceof Promise ? await request : request }
-          return await this.#insertCycle(cycleId, idKey, cycle, room.byteLength, packResponse)
-        } finally {
-          space.clear()
-          if (this.#spaces.length === 0) this.#spaces.push(space)
-        }
+      room: (bytes) => {
+        room = space.allocate(recordHeadBytes + bytes)
+        return room.subarray(recordHeadBytes)
       },
+      append: async (response) => {
+        const recordBytes = recordHeadBytes + response.byteLength
+        const inPlace = room !== null && standsIn(room, response) ? room.subarray(0, recordBytes) : null
+        const record = inPlace ?? space.allocate(recordBytes)
+        const packResponse = (): Uint8Array =>
+          inPlace === null ? records.packBytes(response, () => record) : records.sealBytes(inPlace)
+        const { request } = packed
+        const cycle = { ...packed, request: request instanceof Promise ? await request : request }
+        return this.#insertCycle(cycleId, idKey, cycle, recordBytes, packResponse)
+      },
+      release,
     }
   }
 
@@ -363,6 +374,11 @@ export class LmdbStore implements Store {
   #checkOpen(): void {
     if (this.#closing !== undefined) throw new StoreError('closed', 'the store is closed')
   }
+}
+
+/** Whether `response` stands in `room`, a record, where its payload goes. */
+function standsIn(room: Uint8Array, response: Uint8Array): boolean {
+  return response.buffer === room.buffer && response.byteOffset === room.byteOffset + recordHeadBytes
 }
 
 /** The records of a cycle but those of its position and its response. */

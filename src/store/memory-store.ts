@@ -87,7 +87,11 @@ class MemoryStore implements Store {
 
   draftCycle(beginning: CycleBeginning): CycleDraft {
     const known = copyBeginning(beginning)
+    let room = new Uint8Array(0)
     return {
+      room: (bytes) => (room = new Uint8Array(bytes)),
+      // What is read after its time is seen to be wrong.
+      release: () => void room.fill(releasedByte),
       append: async (response) => {
         const { request } = known
         const cycle = { ...known, response: new Uint8Array(response) }
@@ -293,6 +297,8 @@ class MemoryStore implements Store {
     if (this.#closed) throw new StoreError('closed', 'the store is closed')
   }
 }
+
+const releasedByte = 0xee
 
 function embeddingName(encoder: string, key: Uint8Array): string {
   return `${encoder}/${Buffer.from(key).toString('hex')}`

@@ -30,14 +30,19 @@ export function packRecord(
   allocate: Allocate = (bytes) => new Uint8Array(bytes),
 ): Uint8Array {
   const record = allocate(parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes))
-  record.fill(0, 0, recordHeadBytes)
-  record[0] = version
-  record[1] = tag
   let offset = recordHeadBytes
   for (const part of parts) {
     record.set(part, offset)
     offset += part.byteLength
   }
+  return sealRecord(version, tag, record)
+}
+
+/** Makes a record of bytes whose payload stands in place, `recordHeadBytes` from the front. */
+export function sealRecord(version: number, tag: number, record: Uint8Array): Uint8Array {
+  record.fill(0, 0, recordHeadBytes)
+  record[0] = version
+  record[1] = tag
   viewOf(record).setUint32(checksumOffset, checksum(record), true)
   return record
 }

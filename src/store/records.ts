@@ -17,7 +17,7 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
-import { openRecord, packRecord, viewOf, type Allocate } from './record.js'
+import { openRecord, packRecord, sealRecord, viewOf, type Allocate } from './record.js'
 import { StoreError } from './store-error.js'
 import type {
   CycleHeader,
@@ -91,6 +91,11 @@ export function readStoredRequest(record: Uint8Array): StoredRequest {
 /** A response, columns or a picture: bytes that the store does not look into. */
 export function packBytes(bytes: Uint8Array, allocate?: Allocate): Uint8Array {
   return packRecord(recordVersion, 0, [bytes], allocate)
+}
+
+/** As `packBytes`, of bytes that stand in `record` behind room for the head. */
+export function sealBytes(record: Uint8Array): Uint8Array {
+  return sealRecord(recordVersion, 0, record)
 }
 
 export function readBytes(record: Uint8Array, what: string): Uint8Array {

@@ -147,6 +147,31 @@ describe.each(Object.entries(implementations))('%s', (_, openStore) => {
       expect(store.readPool()).toEqual(expected.pool)
     })
 
+    test('a response in the room of its draft is stored as it is, and stays when later drafts have the room', async () => {
+      const store = await newStore()
+      const samples = [1, 2, 3, 4].map((number) => largeCycleSample(number, 5000 * number))
+      for (const sample of samples) {
+        const { response, ...beginning } = sample
+        const draft = store.draftCycle(beginning)
+        const room = draft.room(response.length + 100)
+        room.set(response)
+        const written = room.subarray(0, response.length)
+        await draft.append(written)
+        expect(Buffer.compare(written, response)).toBe(0)
+        draft.release()
+      }
+      for (const { cycleId, response } of samples) expect(store.readResponse(cycleId)).toEqual(response)
+    })
+
+    test('a response that is not in the room of its draft is stored all the same', async () => {
+      const store = await newStore()
+      const { response, ...beginning } = largeCycleSample(1, 5000)
+      const draft = store.draftCycle(beginning)
+      draft.room(response.length).fill(1)
+      await draft.append(response)
+      expect(store.readResponse(beginning.cycleId)).toEqual(response)
+    })
+
     test('a draft stores nothing until it is appended, nor when its request fails', async () => {
       const store = await newStore()
       store.draftCycle(cycleSample(1))

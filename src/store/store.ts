@@ -59,11 +59,18 @@ export interface CycleRecord extends CycleBeginning {
 
 /** A cycle that waits for its response. One that never gets it may be dropped. */
 export interface CycleDraft {
+  /** Memory for a response of at most `bytes`, which `append` then need not copy; to be called once. Holds anything. */
+  room(bytes: number): Uint8Array
   /**
    * Stores the cycle; to be called once. `response` stays as it is until this settles. Rejects as `appendCycle` does,
    * and with what the request rejects with.
    */
   append(response: Uint8Array): Promise<Position>
+  /**
+   * Lets a draft that was stored give its room to later ones: to be called at most once, when nothing reads the
+   * response any more. Without it the room is garbage.
+   */
+  release(): void
 }
 
 /** A stored cycle as `tail` gives it. */

@@ -165,6 +165,11 @@ export const plants = [
     ],
   },
   {
+    name: 'followers-share-one-loan',
+    breaks: 'an answer stays as it is while it is sent',
+    patches: [{ file: 'cycle/service.js', from: 'lent.readers += followerCount;', to: '' }],
+  },
+  {
     name: 'texts-of-a-failed-cycle-stay',
     breaks: 'what entered with a cycle that failed did not enter',
     patches: [{ file: 'cycle/service.js', from: 'this.#embeddings.forget(model, entering);', to: '' }],

@@ -91,6 +91,7 @@ export class SimStore implements Store {
   draftCycle(beginning: CycleBeginning): CycleDraft {
     const draft = this.#memory.draftCycle(beginning)
     return {
+      ...draft,
       append: (response) =>
         this.#write(
           `cycle ${beginning.cycleId}`,

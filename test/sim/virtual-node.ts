@@ -5,8 +5,9 @@
  *
  * To be imported before the service: it takes its copies of these functions when it is loaded.
  */
+import { EventEmitter } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
-import zlib from 'node:zlib'
+import zlib, { type ZstdOptions } from 'node:zlib'
 import type { Scheduler } from './scheduler.js'
 
 interface Process {
@@ -29,6 +30,44 @@ export function virtualise(process: Process | null): void {
 const real = { setImmediate: globalThis.setImmediate, ...zlib }
 
 type Callback = (error: Error | null, result?: Uint8Array) => void
+
+/** What of a stream of frames the service uses: what is written, compressed at the flush, as an event. */
+class VirtualZstdCompress extends EventEmitter {
+  readonly #options: ZstdOptions
+  #written: Uint8Array[] = []
+
+  constructor(options: ZstdOptions) {
+    super()
+    this.#options = options
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#written.push(bytes)
+  }
+
+  flush(_kind: number, done: () => void): void {
+    const written = this.#written
+    this.#written = []
+    const compress = pooled('zstd compress', refuse, () =>
+      real.zstdCompressSync(Buffer.concat(written), this.#options),
+    )
+    compress(new Uint8Array(0), undefined, (error, frame) => {
+      if (error !== null) this.emit('error', error)
+      else {
+        this.emit('data', frame)
+        done()
+      }
+    })
+  }
+
+  destroy(): void {
+    this.#written = []
+  }
+}
+
+function refuse(): never {
+  throw new Error('a service of a run that has ended compresses')
+}
 
 /** A function of the thread pool: its synchronous twin, run as an event. */
 function pooled<Options>(
@@ -62,7 +101,10 @@ function pooled<Options>(
 }
 
 Object.assign(zlib, {
-  zstdCompress: pooled('zstd compress', real.zstdCompress, real.zstdCompressSync),
+  // With `new`, what a function returns is the object.
+  ZstdCompress: function (options: ZstdOptions): EventEmitter {
+    return current === null ? new real.ZstdCompress(options) : new VirtualZstdCompress(options)
+  },
   zstdDecompress: pooled('zstd decompress', real.zstdDecompress, real.zstdDecompressSync),
   gunzip: pooled('gunzip', real.gunzip, real.gunzipSync),
 })
