@@ -45,7 +45,7 @@ export const plants = [
     patches: [
       {
         file: 'cycle/service.js',
-        from: 'this.#leaders.set(cycleId, { body: body.json, response, followerCount: 0 });',
+        from: 'this.#leaders.set(cycleId, leader);',
         to: '',
       },
     ],
