@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { exampleCases, exampleImages } from './example-golden.js'
 import { GraphBuilder } from './graph-builder.js'
 import { koreanTokenizer } from './korean-tokenizer.js'
 import { randomNumbers } from './random.js'
@@ -76,31 +77,49 @@ export function makeExample(): { readonly [file: string]: Uint8Array } {
     }),
     'text/tokenizer.json': new TextEncoder().encode(json),
     'image/model.onnx': imageGraph(),
+    ...exampleImages,
+    'golden.json': goldenFile(),
   }
   return { ...files, 'manifest.json': new TextEncoder().encode(manifestText(files)) }
 }
 
+function goldenFile(): Uint8Array {
+  const cases = exampleCases.map((one) => ({
+    name: one.name,
+    features: Object.fromEntries(features.map(([name], column) => [name, one.row[column]])),
+    ...(one.record === undefined ? {} : { record: one.record }),
+    ...(one.images === undefined ? {} : { images: one.images.map((file) => named(file, exampleImages)) }),
+    heads: Object.fromEntries(heads.map((name, head) => [name, one.heads[head]])),
+  }))
+  return new TextEncoder().encode(JSON.stringify({ cases }, null, 2) + '\n')
+}
+
+/** A file as manifests and golden cases name one. */
+function named(
+  file: string,
+  files: { readonly [file: string]: Uint8Array },
+): { readonly file: string; readonly sha256: string } {
+  const bytes = files[file]
+  if (bytes === undefined) throw new Error(`there is no file ${file}`)
+  return { file, sha256: createHash('sha256').update(bytes).digest('hex') }
+}
+
 function manifestText(files: { readonly [file: string]: Uint8Array }): string {
-  const named = (file: string): { file: string; sha256: string } => ({
-    file,
-    sha256: createHash('sha256')
-      .update(files[file] ?? '')
-      .digest('hex'),
-  })
   const manifest = {
+    $schema: '../../docs/manifest.schema.json',
     model_version: version,
     kind: 'transport-test',
     provenance: { trained_on: 'nothing: pseudo-random weights by models/make-example.ts' },
     note,
     features: features.map(([name]) => name),
     head: {
-      ...named('head.onnx'),
+      ...named('head.onnx', files),
       inputs: { features: 'features', text: 'text', image: 'image' },
       outputs: Object.fromEntries(heads.map((name, column) => [name, { name: 'probs', column }])),
     },
     text: {
-      ...named('text/model.onnx'),
-      tokenizer: named('text/tokenizer.json'),
+      ...named('text/model.onnx', files),
+      tokenizer: named('text/tokenizer.json', files),
       template: '{title}\n{body}',
       tokens_max: tokensMax,
       pooling: 'mean',
@@ -109,7 +128,7 @@ function manifestText(files: { readonly [file: string]: Uint8Array }): string {
       golden_tokens: goldenTokens,
     },
     image: {
-      ...named('image/model.onnx'),
+      ...named('image/model.onnx', files),
       input: 'pixel_values',
       output: 'patches',
       dim: imageDim,
@@ -123,6 +142,8 @@ function manifestText(files: { readonly [file: string]: Uint8Array }): string {
       pool: 'mean',
       pooling: 'mean',
     },
+    // Two libraries that make a picture smaller agree to about a level of 255.
+    golden: { ...named('golden.json', files), tolerance: 0.001 },
   }
   return JSON.stringify(manifest, null, 2) + '\n'
 }

@@ -2,15 +2,20 @@
  * The package example-1: made by its script, small, whole, and different for different posts.
  */
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { modelsDir, temporaryModelsDir } from '../../test/helpers/model-packages.js'
+import { readGolden } from './golden.js'
+import { verifyPackage } from './index.js'
 import { checkHashes, readPackage } from './package.js'
 
 const version = 'example-1'
-const fileNames = ['manifest.json', 'head.onnx', 'text/model.onnx', 'text/tokenizer.json', 'image/model.onnx']
+/** All that the package has: no file is left that the script does not make. */
+const fileNames = readdirSync(join(modelsDir, version), { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => relative(join(modelsDir, version), join(entry.parentPath, entry.name)))
 
 test('the script makes the committed files, byte for byte, well under a megabyte', () => {
   const directory = temporaryModelsDir()
@@ -31,5 +36,25 @@ test('its manifest holds together with its files, and says that it is no trained
   await checkHashes(found)
   expect(found.manifest.kind).toBe('transport-test')
   expect(found.manifest.note).toMatch(/not a trained model/i)
-  expect(found.files.map(({ place }) => place)).toEqual(['head', 'text', 'image', 'text.tokenizer'])
+  expect(found.files.map(({ place }) => place)).toEqual(['head', 'text', 'image', 'text.tokenizer', 'golden'])
+})
+
+test('it passes every check there is, golden cases of other libraries among them', async () => {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const report = await verifyPackage({ modelsDir, version, executionProviders: ['cpu'], log })
+  expect(report.checks.filter(({ state }) => state !== 'pass')).toEqual([])
+  expect(report.checks.map(({ check }) => check)).toEqual(
+    expect.arrayContaining(['golden', 'tokenizer', 'text', 'image']),
+  )
+})
+
+test('its golden cases have a text, a picture, several, and a row with everything missing', async () => {
+  const golden = await readGolden(await readPackage(modelsDir, version))
+  const cases = golden?.cases ?? []
+  expect(cases.some(({ record, images }) => record !== undefined && images?.length === 1)).toBe(true)
+  expect(cases.some(({ images }) => images?.length === 2)).toBe(true)
+  const bare = cases.filter(({ record, images }) => record === undefined && images === undefined)
+  expect(bare.map(({ features }) => Object.keys(features).filter((name) => features[name] !== 0))).toEqual([
+    ['views_missing'],
+  ])
 })

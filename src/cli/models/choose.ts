@@ -20,7 +20,10 @@ export async function activate(version: string, settings: Settings, context: Com
   replaceFile(join(modelsDir, 'ACTIVE'), `${version}\n`)
   const back =
     before === null || before === version ? '' : ` The way back: understudy models activate ${before}.`
-  context.print(`${version} is active; a server that runs takes it at once, between two cycles.${back}\n`)
+  context.print(
+    `${version} is active. A server that runs loads it now and switches between two cycles; /v1/health names the ` +
+      `model that serves.${back}\n`,
+  )
 }
 
 export async function shadow(
@@ -47,7 +50,7 @@ export async function shadow(
   replaceFile(file, versions.map((version) => `${version}\n`).join(''))
   const are = versions.length === 1 ? 'scores' : 'score'
   context.print(
-    `${versions.join(', ')} ${are} every cycle from now on, after its answer; a server that runs takes them at once.\n`,
+    `${versions.join(', ')} ${are} every cycle after its answer, in a server that runs as soon as loaded.\n`,
   )
 }
 

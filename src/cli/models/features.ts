@@ -16,7 +16,7 @@ import { positionOf, withStore } from './stored-cycles.js'
 
 const keyColumns = ['cycle_id', 'gall_id', 'post_no']
 
-export function listFeatures({ json }: Flags, { print, columns }: CommandContext): void {
+export function listFeatures({ json }: Flags, { print, remark, columns }: CommandContext): void {
   const features = Object.entries(featureGroups).flatMap(([group, members]) =>
     members.map(({ name, formula, missing }) => ({ group, name, missing, formula })),
   )
@@ -37,6 +37,7 @@ export function listFeatures({ json }: Flags, { print, columns }: CommandContext
       how: 'wrap',
     }),
   )
+  remark('\nlog(x) is the natural logarithm of 1 + x. A null or absent value is missing.\n')
 }
 
 /** Writes a CSV file: one line a scored post of the cycles from `--from` to `--to`, in the order of their arrival. */

@@ -121,9 +121,10 @@ function say(
   cycleId: string,
   { print, remark }: CommandContext,
 ): void {
+  const isNew = manifest.golden === undefined
   remark(
-    `${golden.cases.length} cases of cycle ${cycleId} are in ${join(directory, goldenName)}; ` +
-      `put this into its manifest.json${manifest.golden === undefined ? '' : ' in place of its golden member'}:\n`,
+    `${golden.cases.length} cases of cycle ${cycleId} are in ${join(directory, goldenName)}; put this into its ` +
+      `manifest.json${isNew ? '' : ', in place of its golden member; until then the package is not sound'}:\n`,
   )
   print(`"golden": { "file": "${goldenName}", "sha256": "${sha256(Buffer.from(text))}" }\n`)
 }

@@ -53,11 +53,14 @@ function addVerify(models: Command, context: CommandContext): void {
 }
 
 function addInspect(models: Command, context: CommandContext): void {
-  addSettingFlags(models.command('inspect [version]'), modelSettingNames)
-    .description('show what is in a package, or in the active one: inputs, outputs, operator sets, sizes')
+  addSettingFlags(models.command('inspect [subject]'), modelSettingNames)
+    .description(
+      'show what is in a package, in the active one, or in a file that ends in .onnx: inputs, outputs, operator ' +
+        'sets, sizes, SHA-256',
+    )
     .option('--json', 'as JSON')
-    .action((version: string | undefined, flags: Flags) =>
-      inspect(version, modelSettings(flags, context), flags, context),
+    .action((subject: string | undefined, flags: Flags) =>
+      inspect(subject, modelSettings(flags, context), flags, context),
     )
 }
 
@@ -76,7 +79,7 @@ function addGolden(models: Command, context: CommandContext): void {
 
 function addChoices(models: Command, context: CommandContext): void {
   addSettingFlags(models.command('activate <version>'), sessionSettingNames)
-    .description('verify a package and let it serve; a server that runs takes it at once')
+    .description('verify a package and let it serve; a server that runs switches to it between two cycles')
     .action((version: string, flags: Flags) => activate(version, modelSettings(flags, context), context))
   addSettingFlags(models.command('shadow [versions...]'), sessionSettingNames)
     .description('verify packages and let them score every cycle beside the one that serves')

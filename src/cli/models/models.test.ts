@@ -102,7 +102,8 @@ describe('verify', () => {
     writeFileSync(join(modelsDir, 'v1', 'head.onnx'), 'something else')
     const { status, stdout, stderr } = models('verify', 'v1')
     expect(stdout).toMatch(/\nFAIL {2}files {8}.*head\.onnx/)
-    expect(stderr).toMatch(/understudy: v1 does not pass: files, graph head failed\.\n$/)
+    expect(stderr).toBe('understudy: v1 does not pass: files, graph head failed.\n')
+    expect(stdout).not.toContain('does not pass')
     expect(status).toBe(1)
   })
 
@@ -146,6 +147,32 @@ describe('inspect', () => {
     expect(models('inspect', 'v1').stdout).toMatch(/\nproblem {7}.*head\.onnx is no ONNX file/)
   })
 
+  test('shows the SHA-256 of a file as it is, and whether the manifest says the same', () => {
+    const file = join(modelsDir, 'v1', 'head.onnx')
+    const before = sha256(readFileSync(file))
+    expect(models('inspect', 'v1').stdout).toContain(`\nSHA-256       ${before}, as the manifest says\n`)
+    writeFileSync(file, 'something else')
+    const { stdout } = models('inspect', 'v1')
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      ` SHA-256 ${sha256('something else')}, and the manifest says ${before} `,
+    )
+  })
+
+  test('of a file alone needs no manifest', () => {
+    const file = join(modelsDir, 'v1', 'head.onnx')
+    const { status, stdout } = models('inspect', file)
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`SHA-256 ${sha256(readFileSync(file))} made by`)
+    expect(stdout).toContain('\ninput         features: float32 [N, 64]\n')
+    expect(status).toBe(0)
+    expect(models('inspect', file, '--json').stdout).toContain('"irVersion": 8')
+    writeFileSync(file, 'something else')
+    expect(models('inspect', file)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('no ONNX') as string,
+    })
+    expect(models('inspect', 'nothing.onnx')).toMatchObject({ status: 1, stdout: '' })
+  })
+
   test('as JSON holds the manifest, its identity and the graphs', () => {
     const view = JSON.parse(models('inspect', 'v1', '--json').stdout) as {
       identity: string
@@ -160,7 +187,7 @@ describe('activate', () => {
   test('verifies, writes ACTIVE and says how to go back', () => {
     addVersion('v2')
     expect(models('activate', 'v1').stdout).toMatch(
-      /\nv1 is active; a server that runs takes it at once, between two cycles\.\n$/,
+      /\nv1 is active\. A server that runs loads it now and switches between two cycles; .*serves\.\n$/,
     )
     expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('v1\n')
     const { status, stdout } = models('activate', 'v2')
@@ -182,7 +209,7 @@ describe('shadow', () => {
   test('verifies versions and writes them one a line; --none takes them away', () => {
     addVersion('v2')
     const { status, stdout } = models('shadow', 'v2', 'v1')
-    expect(stdout).toMatch(/\nv2, v1 score every cycle from now on, after its answer; .*\n$/)
+    expect(stdout).toMatch(/\nv2, v1 score every cycle after its answer, .*\n$/)
     expect(status).toBe(0)
     expect(readFileSync(join(modelsDir, 'SHADOW'), 'utf8')).toBe('v2\nv1\n')
     expect(models('shadow').stdout).toBe('v2\nv1\n')
@@ -223,13 +250,15 @@ describe('golden', () => {
       cycleId,
       '--force',
     )
-    expect(stderr).toMatch(/7 cases of cycle .* in place of its golden member:\n/)
+    expect(stderr).toMatch(
+      /7 cases of cycle .* in place of its golden member; until then the package is not sound:\n/,
+    )
     expect(status).toBe(0)
     const file = readFileSync(join(modelsDir, 'v1', 'golden.json'))
     const line = JSON.parse(`{${stdout}}`) as Pick<Manifest, 'golden'>
     expect(line.golden).toEqual({
       file: 'golden.json',
-      sha256: createHash('sha256').update(file).digest('hex'),
+      sha256: sha256(file),
     })
     const { cases } = JSON.parse(file.toString()) as GoldenFile
     expect(cases[0]?.name).toBe(`${cycleId} g/1`)
@@ -286,7 +315,7 @@ describe('golden', () => {
     const dataDir = await servedDirectory(1)
     const args = ['golden', 'v1', '--force', '--data-dir', dataDir, '--cycle']
     expect(models(...args, '20200101T0000').stderr).toContain(
-      'there is no cycle 20200101T0000 in the data directory',
+      `there is no cycle 20200101T0000 in the data directory: by arrival, the first that it has is ${cycleId}, the last ${cycleId}`,
     )
   })
 
@@ -300,8 +329,9 @@ describe('golden', () => {
 
 describe('features', () => {
   test('lists the catalogue, with formulas', () => {
-    const { stdout } = models('features')
+    const { stdout, stderr } = models('features')
     expect(stdout).toMatch(/\ncounters +views_log +0 +log\(views\)\n/)
+    expect(stderr).toContain('log(x) is the natural logarithm of 1 + x')
     expect((JSON.parse(models('features', '--json').stdout) as object[]).length).toBe(
       stdout.trim().split('\n').length - 2,
     )
@@ -490,6 +520,10 @@ async function servedDirectory(
   await service.close()
   await store.close()
   return dataDir
+}
+
+function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
 }
 
 function addVersion(version: string, shipped = 'transport-test-1'): void {

@@ -7,17 +7,21 @@ import { padCells, wrapCells } from '../text-table.js'
 /** Where there is no terminal. */
 const cellsDefault = 110
 const stateCells = 6
-const checkCells = 13
+const checkCellsMin = 13
 
-/** One line a check, long sentences over several, and a last line that says what follows. */
+/**
+ * One line a check, long sentences over several, and a last line that says what follows: of a package that does not
+ * pass, `verdict` does, as the failure of the command.
+ */
 export function verificationText(report: VerificationReport, columns: number | undefined): string {
+  const checkCells = Math.max(checkCellsMin, ...report.checks.map(({ check }) => check.length + 2))
   const sentenceCells = Math.max((columns ?? cellsDefault) - stateCells - checkCells, 30)
   const lines = report.checks.flatMap(({ check, state, sentence }) =>
     wrapCells(sentence, sentenceCells).map((piece, number) =>
       `${padCells(number === 0 ? state.toUpperCase() : '', stateCells)}${padCells(number === 0 ? check : '', checkCells)}${piece}`.trimEnd(),
     ),
   )
-  return `${lines.join('\n')}\n\n${verdict(report)}\n`
+  return `${lines.join('\n')}\n\n${report.passed ? `${verdict(report)}\n` : ''}`
 }
 
 /** How many checks have failed, as a sentence. */

@@ -21,6 +21,15 @@ export async function withStore<T>(dataDir: string, use: (store: Store) => Promi
 /** Throws a `CommandError` for a cycle that is not stored. */
 export function positionOf(store: Store, cycleId: string): Position {
   const position = store.findCycle(cycleId)?.position
-  if (position === undefined) throw new CommandError(`there is no cycle ${cycleId} in the data directory`)
+  if (position === undefined)
+    throw new CommandError(`there is no cycle ${cycleId} in the data directory: ${heldCycles(store)}`)
   return position
+}
+
+/** Arrival need not be in the order of their times. */
+function heldCycles(store: Store): string {
+  const last = store.lastCycle()
+  for (const first of store.tail(1))
+    return `by arrival, the first that it has is ${first.cycleId}, the last ${last?.cycleId ?? first.cycleId}`
+  return 'it has none'
 }
