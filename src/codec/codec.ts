@@ -9,6 +9,7 @@ import { encodeResponse, type ResponseColumns } from './encode-response.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode, type AllocateBytes } from './native-encode.js'
+import { readBody } from './reading-thread.js'
 
 /** Columns of a cycle. Call `release` when the cycle has ended: its memory then serves the next one. */
 export type DecodedCycle = CycleColumns & { readonly release?: () => void }
@@ -17,6 +18,12 @@ export interface Codec {
   readonly name: 'native' | 'reference'
   /** Columns of a cycle body; throws `bad_request` as `decodeCycle` does. */
   decodeCycle(body: Uint8Array): DecodedCycle
+  /**
+   * As `decodeCycle`, for a body from outside. What the native codec leaves to the reference is read in a thread where
+   * it is large (`readBody`): leave the body unchanged until then. Rejects where `decodeCycle` throws, and with
+   * `unavailable`.
+   */
+  readCycle(body: Uint8Array): DecodedCycle | Promise<DecodedCycle>
   /** A response as JSON in UTF-8, from the front of the memory that `allocate` gives where that is of use. */
   encodeResponse(response: ResponseColumns, allocate?: AllocateBytes): Uint8Array
   /** What runs a column program. */
@@ -29,6 +36,8 @@ export type CodecChoice = Codec['name'] | 'auto'
 export const referenceCodec: Codec = {
   name: 'reference',
   decodeCycle,
+  // It is what serves: bodies that are right are no faster, and a thread a cycle would slow them down.
+  readCycle: decodeCycle,
   encodeResponse,
   columnProgram: runReference,
 }
@@ -63,6 +72,10 @@ export function nativeCodec(addon: NativeAddon): Codec {
     decodeCycle(body) {
       const columns = decode(body)
       return typeof columns === 'number' ? decodeCycle(body) : columns
+    },
+    readCycle(body) {
+      const columns = decode(body)
+      return typeof columns === 'number' ? readBody('cycle', body) : columns
     },
     encodeResponse: (response, allocate) => encode(response, allocate) ?? encodeResponse(response),
     columnProgram(program) {

@@ -73,19 +73,23 @@ function bodyOfTexts(random: Random, count: number): Buffer {
 }
 
 describe.skipIf(built === null)('native decoder (skipped when the addon is not built)', () => {
-  test('every valid cycle is decoded natively, with the columns of the reference', () => {
-    const decode = createNativeDecode(addon)
-    for (let seed = firstSeed; seed < firstSeed + caseCount / 4; seed++) {
-      const body = validBody(new Random(seed))
-      const columns = decode(body)
-      // A title with half of a surrogate pair in it cannot come from these bodies: nothing else is left to the reference.
-      if (typeof columns === 'number')
-        throw new Error(`seed ${seed}: ${String(addon.errorSentences[columns])}`)
-      if (!isDeepStrictEqual(plain(columns), decodeCycle(body)))
-        throw new Error(`seed ${seed}: other columns`)
-      columns.release()
-    }
-  })
+  test(
+    'every valid cycle is decoded natively, with the columns of the reference',
+    { timeout: timeoutMs },
+    () => {
+      const decode = createNativeDecode(addon)
+      for (let seed = firstSeed; seed < firstSeed + caseCount / 4; seed++) {
+        const body = validBody(new Random(seed))
+        const columns = decode(body)
+        // A title with half of a surrogate pair in it cannot come from these bodies: nothing else is left to the reference.
+        if (typeof columns === 'number')
+          throw new Error(`seed ${seed}: ${String(addon.errorSentences[columns])}`)
+        if (!isDeepStrictEqual(plain(columns), decodeCycle(body)))
+          throw new Error(`seed ${seed}: other columns`)
+        columns.release()
+      }
+    },
+  )
 
   test('a mutated cycle gives the columns of the reference or is left to it', { timeout: timeoutMs }, () => {
     const decode = createNativeDecode(addon)

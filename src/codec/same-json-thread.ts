@@ -1,9 +1,11 @@
 /**
- * `sameJson` without holding up the event loop: a respelled body of five megabytes takes a tenth of a second to compare, and several if it means harm. One
- * thread a comparison, one comparison at a time; a thread that fails takes nothing with it but its comparison.
+ * `sameJson` without holding up the event loop: a respelled body of five megabytes takes a tenth of a second to compare,
+ * and several if it means harm. One thread a comparison, one comparison at a time; a thread that fails takes nothing with
+ * it but its comparison.
  */
 import { Worker } from 'node:worker_threads'
 import { sameJson, type JsonPair } from './same-json.js'
+import { answerOfThread } from './thread-answer.js'
 
 /** Bodies up to this size, both together, are compared at once: starting a thread would take longer. */
 export const inlineBytesMax = 256 * 1024
@@ -57,22 +59,7 @@ export function startThread(pair: JsonPair): Worker {
   })
 }
 
-function compare(pair: JsonPair, start: StartThread): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const thread = start(pair)
-    const timer = setTimeout(() => {
-      reject(new Error(`comparing two bodies took longer than ${comparisonMsMax} ms`))
-      void thread.terminate()
-    }, comparisonMsMax)
-    thread.on('message', (same: boolean) => resolve(same))
-    thread.on('error', (cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      reject(new Error(`the thread that compares two bodies failed: ${reason}`, { cause }))
-    })
-    // After an answer or an error this says nothing new; without either it is the only sign.
-    thread.on('exit', (code) => {
-      clearTimeout(timer)
-      reject(new Error(`the thread that compares two bodies ended with code ${code}`))
-    })
-  })
+async function compare(pair: JsonPair, start: StartThread): Promise<boolean> {
+  const answer = await answerOfThread(start(pair), { does: 'compares two bodies', msMax: comparisonMsMax })
+  return answer as boolean
 }

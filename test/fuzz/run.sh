@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes the native decoder under the address and undefined-behaviour sanitizers: test/fuzz/run.sh [SECONDS].
-# SANITIZERS=thread looks for data races between its two threads instead. Starts from the kept corpus; new inputs go to
-# build/fuzz/corpus. Needs `npm ci`; installs clang from Debian if missing.
+# Fuzzes the native decoder, then the native encoder, under the address and undefined-behaviour sanitizers, each for
+# SECONDS: test/fuzz/run.sh [SECONDS]. SANITIZERS=thread looks for data races between the decoder's two threads instead.
+# The decoder starts from the kept corpus; new inputs go to build/fuzz. Needs `npm ci`; installs clang from Debian if missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-300}
@@ -15,7 +15,7 @@ fi
 simdjson=node_modules/simdjson/simdjson/src
 native=src/codec/native
 build=build/fuzz
-mkdir -p "$build/corpus"
+mkdir -p "$build/corpus" "$build/encoder-corpus"
 
 flags=(-std=c++17 -O1 -g -pthread -fno-omit-frame-pointer "-fsanitize=$sanitizers" -fno-sanitize-recover=all -Wall -Wextra -Wno-psabi)
 object=$build/simdjson-${sanitizers%%,*}.o
@@ -38,3 +38,9 @@ clang++ "${flags[@]}" -fsanitize=fuzzer "${coverage[@]}" -isystem "$simdjson" -I
 CYCLE_PLAN=test/fuzz/cycle-plan.json "$build/decoder_fuzz" \
   -max_total_time="$seconds" -max_len=8192 -timeout=10 -dict=test/fuzz/cycle.dict -print_final_stats=1 \
   -artifact_prefix="$build/" "$build/corpus" test/fuzz/corpus
+
+[ "$sanitizers" != thread ] || exit 0
+clang++ "${flags[@]}" -fsanitize=fuzzer -I "$native" \
+  test/fuzz/encoder_fuzz.cc "$native/response_rows.cc" "$native/float_text.cc" -o "$build/encoder_fuzz"
+"$build/encoder_fuzz" -max_total_time="$seconds" -max_len=4096 -timeout=10 -print_final_stats=1 \
+  -artifact_prefix="$build/" "$build/encoder-corpus"

@@ -1,0 +1,40 @@
+/**
+ * Bodies that are no cycles: outcomes and settings of weights, from bytes to values.
+ */
+import {
+  checkOutcomes,
+  checkWeights,
+  type OutcomesRequest,
+  type Problems,
+  type WeightsRequest,
+} from '../contract/index.js'
+import { parseJson } from './json-text.js'
+
+/** One outcome as the store takes it: its own JSON, whatever the spelling in which it came. */
+export interface OutcomeRecord {
+  readonly placementId: string
+  readonly record: Uint8Array
+}
+
+/** The outcomes of a body, in its order. Throws `bad_request` as `decodeCycle` does. */
+export function parseOutcomes(body: Uint8Array): OutcomeRecord[] {
+  const value = checked(body, checkOutcomes, 'the body does not list valid outcomes') as OutcomesRequest
+  return value.outcomes.map((record) => ({
+    placementId: record.placement_id,
+    record: Buffer.from(JSON.stringify(record)),
+  }))
+}
+
+/** A setting of weights. Throws `bad_request` as `decodeCycle` does. */
+export function parseWeights(body: Uint8Array): WeightsRequest {
+  const value = checked(body, checkWeights, 'the body is no valid setting of weights') as WeightsRequest
+  const { version, weights, note = '' } = value
+  return { version, weights, note }
+}
+
+function checked(body: Uint8Array, check: (value: unknown) => Problems | null, summary: string): unknown {
+  const value = parseJson(body)
+  const problems = check(value)
+  if (problems !== null) throw problems.toError('bad_request', summary)
+  return value
+}

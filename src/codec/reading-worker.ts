@@ -1,0 +1,44 @@
+/**
+ * Entry of the thread that reads one large body (reading-thread.ts).
+ */
+import { readlinkSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { loadCodec } from './codec.js'
+import { answerTask, readers, type ReadAs, type ReadingAnswer, type ReadingTask } from './reading.js'
+
+yieldToOthers()
+const { codec } = loadCodec('auto')
+const answer = answerTask(workerData as ReadingTask, { ...readers, cycle: decodeForGood })
+parentPort?.postMessage(answer, [...memoryOf(answer)])
+
+/** Columns whose memory nobody wants back: it goes with the answer. */
+function decodeForGood(body: Uint8Array): ReadAs['cycle'] {
+  const columns = { ...codec.decodeCycle(body) }
+  delete columns.release
+  return columns
+}
+
+/** Where cores are few, the event loop comes first. Linux gives each thread a priority of its own; others are left be. */
+function yieldToOthers(): void {
+  if (process.platform !== 'linux') return
+  try {
+    const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    setPriority(threadId, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Without /proc it is as important as any other.
+  }
+}
+
+/** The memory of all typed arrays in a value, to be handed over and not copied. */
+function memoryOf(answer: ReadingAnswer): Set<ArrayBuffer> {
+  const found = new Set<ArrayBuffer>()
+  const visit = (value: unknown): void => {
+    if (ArrayBuffer.isView(value)) {
+      if (value.buffer instanceof ArrayBuffer) found.add(value.buffer)
+    } else if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      Object.values(value).forEach(visit)
+  }
+  visit(answer)
+  return found
+}

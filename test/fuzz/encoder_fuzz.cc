@@ -1,0 +1,189 @@
+// libFuzzer target for the native encoder, without N-API: rows made of any texts and numbers are refused, or written
+// within the room that was asked for, byte for byte as a slow and obvious writer of our own does it. `run.sh` runs it.
+#include <fuzzer/FuzzedDataProvider.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "float_text.h"
+#include "response_rows.h"
+
+namespace {
+
+using understudy::response_rows;
+using understudy::text_step_bytes;
+using understudy::text_table;
+
+constexpr size_t row_count_max = 24;
+constexpr size_t text_bytes_max = 40;
+constexpr size_t column_count_max = 5;
+
+[[noreturn]] void fail(const char* what, const std::string& text) {
+  std::fprintf(stderr, "%s: %s\n", what, text.c_str());
+  std::abort();
+}
+
+/// Texts in an allocation that ends where readable bytes must end: one byte further is one that ASan sees.
+class texts {
+ public:
+  texts(FuzzedDataProvider& chance, size_t count) {
+    for (size_t text = 0; text < count; text++) {
+      bytes_ += chance.ConsumeRandomLengthString(text_bytes_max);
+      ends_.push_back(static_cast<uint32_t>(bytes_.size()));
+    }
+    padded_.assign(bytes_.begin(), bytes_.end());
+    padded_.resize(bytes_.size() + text_step_bytes, '"');
+    padded_.shrink_to_fit();
+    ends_.shrink_to_fit();
+  }
+
+  [[nodiscard]] text_table table() const {
+    return {padded_.data(), ends_.data(), static_cast<uint32_t>(ends_.size())};
+  }
+  [[nodiscard]] std::string operator[](size_t index) const {
+    const size_t start = index == 0 ? 0 : ends_[index - 1];
+    return bytes_.substr(start, ends_[index] - start);
+  }
+  [[nodiscard]] size_t count() const { return ends_.size(); }
+
+ private:
+  std::string bytes_;
+  std::vector<char> padded_;
+  std::vector<uint32_t> ends_;
+};
+
+/// Number::toString of ECMAScript for the digits that the standard library finds shortest.
+std::string spelled(float value) {
+  if (value == 0) return "0";
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, std::fabs(value), std::chars_format::scientific).ptr;
+  const std::string_view scientific(text, static_cast<size_t>(end - text));
+  const size_t mark = scientific.find('e');
+  std::string digits(scientific.substr(0, mark));
+  digits.erase(std::remove(digits.begin(), digits.end(), '.'), digits.end());
+  const int point = std::atoi(std::string(scientific.substr(mark + 1)).c_str()) + 1;
+  const int count = static_cast<int>(digits.size());
+  std::string out = value < 0 ? "-" : "";
+  if (point > 21 || point <= -6) {
+    out += digits[0];
+    if (count > 1) out += "." + digits.substr(1);
+    return out + "e" + (point > 0 ? "+" : "-") + std::to_string(std::abs(point - 1));
+  }
+  if (point <= 0) return out + "0." + std::string(static_cast<size_t>(-point), '0') + digits;
+  if (point >= count) return out + digits + std::string(static_cast<size_t>(point - count), '0');
+  return out + digits.substr(0, static_cast<size_t>(point)) + "." + digits.substr(static_cast<size_t>(point));
+}
+
+/// The number reads back, in JavaScript's layout. It is the number itself rounded to as few digits as do, so that now
+/// and then a text that is a digit shorter, and no rounding of it, reads back too: the standard library finds that one.
+void check_number(float value, const std::string& text) {
+  const std::string expected = spelled(value);
+  if (text == expected) return;
+  if (std::strtof(text.c_str(), nullptr) != value) fail("a number does not read back", text);
+  if (text.size() > understudy::float_text_bytes_max) fail("a number is too long", text);
+  if (text.size() > expected.size() + 1) fail(("not as short as " + expected).c_str(), text);
+}
+
+std::string text_of(float value) {
+  std::vector<char> out(understudy::float_text_bytes_max);
+  return {out.data(), static_cast<size_t>(understudy::write_float(out.data(), value) - out.data())};
+}
+
+double number_from(FuzzedDataProvider& chance) {
+  switch (chance.ConsumeIntegralInRange(0, 3)) {
+    case 0:
+      return static_cast<double>(chance.ConsumeIntegral<uint32_t>());
+    case 1:
+      return static_cast<double>(chance.ConsumeIntegral<uint64_t>() >> 11);
+    case 2:
+      return 9007199254740991.0 - chance.ConsumeIntegralInRange(0, 2);
+    default:
+      return chance.ConsumeFloatingPoint<double>();
+  }
+}
+
+float value_from(FuzzedDataProvider& chance) {
+  if (chance.ConsumeBool()) return chance.ConsumeProbability<float>();
+  const auto bits = chance.ConsumeIntegral<uint32_t>();
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  FuzzedDataProvider chance(data, bytes);
+  const size_t columns = chance.ConsumeIntegralInRange<size_t>(1, column_count_max);
+  const texts keys(chance, chance.ConsumeIntegralInRange<size_t>(0, 4));
+  const texts outcomes(chance, chance.ConsumeIntegralInRange<size_t>(0, 4));
+  const texts labels(chance, columns);
+  const size_t count = chance.ConsumeIntegralInRange<size_t>(0, row_count_max);
+  std::vector<uint32_t> key(count);
+  std::vector<double> number(count);
+  std::vector<uint8_t> outcome(count);
+  for (size_t row = 0; row < count; row++) {
+    // Seldom a code that has no text.
+    key[row] = chance.ConsumeIntegralInRange<uint32_t>(0, 4);
+    number[row] = number_from(chance);
+    outcome[row] = chance.ConsumeIntegralInRange<uint8_t>(0, 4);
+  }
+  const size_t value_count = chance.ConsumeIntegralInRange<size_t>(0, row_count_max);
+  std::vector<std::vector<float>> values(columns, std::vector<float>(value_count));
+  for (auto& column : values) {
+    for (float& value : column) value = value_from(chance);
+  }
+
+  response_rows rows = {};
+  rows.count = static_cast<uint32_t>(count);
+  rows.key = key.data();
+  rows.number = number.data();
+  rows.outcome = outcome.data();
+  rows.keys = keys.table();
+  rows.outcomes = outcomes.table();
+  rows.labels = labels.table();
+  for (const auto& column : values) rows.values.push_back(column.data());
+  rows.value_count = static_cast<uint32_t>(value_count);
+
+  for (const auto& column : values) {
+    for (const float value : column) {
+      if (std::isfinite(value)) check_number(value, text_of(value));
+    }
+  }
+
+  std::string expected;
+  bool sound = true;
+  size_t scored = 0;
+  for (size_t row = 0; row < count && sound; row++) {
+    const double at = number[row];
+    sound = key[row] < keys.count() && outcome[row] < outcomes.count() && at >= 0 && at <= 9007199254740991.0 &&
+            at == std::floor(at);
+    if (!sound) break;
+    if (row > 0) expected += ',';
+    expected += keys[key[row]] + std::to_string(static_cast<uint64_t>(at)) + outcomes[outcome[row]];
+    if (outcome[row] != 0) continue;
+    sound = scored < value_count;
+    for (size_t column = 0; column < columns && sound; column++) {
+      const float value = values[column][scored];
+      sound = std::isfinite(value);
+      if (sound) expected += text_of(value) + labels[column];
+    }
+    scored++;
+  }
+
+  const size_t room = understudy::response_bytes_max(rows);
+  if ((room > 0) != sound) fail(sound ? "refused sound rows" : "took unsound rows", expected);
+  if (!sound) return 0;
+  std::vector<char> out(room);
+  const char* end = understudy::write_rows(out.data(), rows);
+  if (std::string(out.data(), static_cast<size_t>(end - out.data())) != expected) fail("other rows", expected);
+  return 0;
+}
