@@ -1,11 +1,15 @@
 /**
- * What heads must be: finite and within 0 to 1. A model that breaks it fails, whatever it was asked.
+ * What heads must be: finite and within 0 to 1. A model that breaks it fails, whatever it was asked. What rounding alone
+ * has put past a bound is put back onto it: the sigmoid of ONNX Runtime gives 1.0000001 for some inputs.
  */
 import type { HeadColumns, HeadName } from '../contract/index.js'
 import { ModelError } from './model.js'
 
-/** Throws a `ModelError` that counts the bad rows of the first head that has some. */
-export function checkShares(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
+/** Eight units in the last place of a float32 at 1: more than a sigmoid or a sum of a softmax is off. */
+const roundingMax = 1e-6
+
+/** Puts shares onto the bound that they miss by rounding. Throws a `ModelError` that counts the bad rows of the first head that has some. */
+export function settleShares(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
   heads.forEach((head, index) => {
     const values = columns[index] as Float32Array
     let badCount = 0
@@ -14,6 +18,10 @@ export function checkShares(heads: readonly HeadName[], columns: readonly Float3
       const value = values[row] as number
       // Written so that NaN is bad.
       if (value >= 0 && value <= 1) continue
+      if (value >= -roundingMax && value <= 1 + roundingMax) {
+        values[row] = value < 0 ? 0 : 1
+        continue
+      }
       if (badCount === 0) firstBad = row
       badCount++
     }

@@ -12,6 +12,7 @@ export { headGraphs, headsOf, namedGraphs, parseManifest } from './manifest-file
 export { manifestSchemaText } from './manifest-schema.js'
 export type { HeadManifest, HeadOutput, ImageManifest, Manifest, TextManifest } from './manifest.js'
 export {
+  ModelDownError,
   ModelError,
   type EmbeddingColumn,
   type ImageEncoder,
@@ -36,6 +37,7 @@ export { poolVectors } from './pool-vectors.js'
 export {
   assertSound,
   loadSoundModel,
+  loadSoundModelBeside,
   verifyPackage,
   type CheckLine,
   type VerificationReport,

@@ -7,7 +7,7 @@ import { fillEmbeddings } from './embedding-rows.js'
 import { imageEncoderHash, modelIdentity, textEncoderHash } from './encoder-hash.js'
 import type { FeatureRows } from './feature-rows.js'
 import { compileFeatures, type FillFeatures } from './features/index.js'
-import { byName, checkShares } from './head-shares.js'
+import { byName, settleShares } from './head-shares.js'
 import type { Manifest } from './manifest.js'
 import type { Model, ImageEncoder, ModelInputs, TextEncoder } from './model.js'
 import { activeVersion, readPackage } from './package.js'
@@ -19,6 +19,7 @@ import {
   startMsMax,
   type HeadRows,
   type HeadsPlan,
+  type HostOptions,
   type ImagePlan,
   type ImageReply,
   type ImageRequest,
@@ -45,6 +46,11 @@ export interface LoadOptions extends PlanOptions {
   readonly processBytesMax?: number
   /** Computes the features. Default: the reference. */
   readonly codec?: Codec
+  /**
+   * Beside a model that serves: one process at a time, since a start holds the event loop for milliseconds; and where
+   * processes `mayRise` again, they start behind the service. Default: as fast as can be.
+   */
+  readonly beside?: { readonly mayRise: boolean }
 }
 
 export interface LoadedModel extends Model {
@@ -75,10 +81,10 @@ export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
   const { codec = referenceCodec } = options
   const fillFeatures = compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' })
   const plans = planModel(modelPackage, options)
-  const [heads, text, image] = await openAll([
-    openHeads(plans.heads, options),
-    plans.text === null ? noHost : openText(plans.text, options),
-    plans.image === null ? noHost : openImage(plans.image, options),
+  const [heads, text, image] = await openAll(options, [
+    () => openHeads(plans.heads, options),
+    () => (plans.text === null ? noHost : openText(plans.text, options)),
+    () => (plans.image === null ? noHost : openImage(plans.image, options)),
   ])
   return assemble({ manifest, plan: plans.heads, fillFeatures, heads, text, image, options })
 }
@@ -102,7 +108,7 @@ function assemble({ manifest, plan, fillFeatures, heads, text, image, options }:
         plan.heads.map(() => new Float32Array(0)),
       )
     const columns = await heads.run({ count, fill }, timeLimitMs)
-    checkShares(plan.heads, columns)
+    settleShares(plan.heads, columns)
     return byName(plan.heads, columns)
   }
   // A missing embedding is told as a missing value is.
@@ -183,38 +189,45 @@ function imageEncoder({ image }: Manifest, host: ImageHost | null, timeLimitMs: 
   }
 }
 
-function openHeads(plan: HeadsPlan, { log, processBytesMax }: LoadOptions): Promise<HeadsHost> {
+type SharedOptions = Pick<HostOptions<unknown, unknown>, 'bytesMax' | 'log' | 'isStartedBehind'>
+
+function shared({ log, processBytesMax, beside }: LoadOptions): SharedOptions {
+  return {
+    log,
+    bytesMax: processBytesMax ?? processBytesMaxDefault,
+    isStartedBehind: beside?.mayRise === true,
+  }
+}
+
+function openHeads(plan: HeadsPlan, options: LoadOptions): Promise<HeadsHost> {
   return SessionHost.open({
     name: 'the model',
     plan,
     openCourier: () => headsCourier(plan),
     describe: ({ count }) => `a batch of ${count} rows`,
-    bytesMax: processBytesMax ?? processBytesMaxDefault,
-    log,
+    ...shared(options),
     warmUp: (process) => warmUp(process, plan.heads),
   })
 }
 
 /** Encoders run a batch of their own when they open, so there is no other warm-up. */
-function openText(plan: TextPlan, { log, processBytesMax }: LoadOptions): Promise<TextHost> {
+function openText(plan: TextPlan, options: LoadOptions): Promise<TextHost> {
   return SessionHost.open({
     name: 'the text encoder',
     plan,
     openCourier: () => plainCourier(),
     describe: ({ records }) => `a batch of ${records.length} texts`,
-    bytesMax: processBytesMax ?? processBytesMaxDefault,
-    log,
+    ...shared(options),
   })
 }
 
-function openImage(plan: ImagePlan, { log, processBytesMax }: LoadOptions): Promise<ImageHost> {
+function openImage(plan: ImagePlan, options: LoadOptions): Promise<ImageHost> {
   return SessionHost.open({
     name: 'the image encoder',
     plan,
     openCourier: () => plainCourier(),
     describe: ({ images }) => `a batch of ${images.length} images`,
-    bytesMax: processBytesMax ?? processBytesMaxDefault,
-    log,
+    ...shared(options),
   })
 }
 
@@ -226,15 +239,31 @@ async function warmUp(
   const fill = ({ features, text, image }: Matrices): void => {
     for (const matrix of [features, text, image]) matrix.fill(0)
   }
-  for (const count of warmUpCounts) checkShares(heads, await process.run({ count, fill }, startMsMax))
+  for (const count of warmUpCounts) settleShares(heads, await process.run({ count, fill }, startMsMax))
 }
+
+type OpenHosts = readonly [
+  () => Promise<HeadsHost>,
+  () => Promise<TextHost | null>,
+  () => Promise<ImageHost | null>,
+]
 
 /** All of the hosts, or none: one that fails closes the others. */
 async function openAll(
-  opening: readonly [Promise<HeadsHost>, Promise<TextHost | null>, Promise<ImageHost | null>],
+  { beside }: LoadOptions,
+  [openHeads, openText, openImage]: OpenHosts,
 ): Promise<readonly [HeadsHost, TextHost | null, ImageHost | null]> {
+  const opening: Promise<HeadsHost | TextHost | ImageHost | null>[] = []
+  const begin = <Host extends HeadsHost | TextHost | ImageHost | null>(
+    open: () => Promise<Host>,
+  ): Promise<Host> => {
+    const host = open()
+    opening.push(host)
+    return host
+  }
   try {
-    return await Promise.all(opening)
+    if (beside === undefined) return await Promise.all([begin(openHeads), begin(openText), begin(openImage)])
+    return [await begin(openHeads), await begin(openText), await begin(openImage)]
   } catch (error) {
     for (const host of await Promise.allSettled(opening)) {
       if (host.status === 'fulfilled') await host.value?.close()

@@ -74,3 +74,11 @@ export class ModelError extends Error {
     this.name = 'ModelError'
   }
 }
+
+/** There is no process for the work, or it was closed: the work itself was not tried, or is not to blame. */
+export class ModelDownError extends ModelError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ModelDownError'
+  }
+}

@@ -66,8 +66,9 @@ export class ModelDesk {
   async close(): Promise<void> {
     this.#closed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    await this.#looking
-    await Promise.all([this.#serving?.close(), this.#shadows?.close()])
+    this.#parts.loader.close()
+    await Promise.all([this.#looking, this.#shadows?.close()])
+    await this.#serving?.close()
   }
 
   async #follow(): Promise<void> {
@@ -96,7 +97,7 @@ export class ModelDesk {
     const before = this.#serving
     if (before !== null)
       log.info({ model_version: version, serving: before.version }, 'a model is loaded beside')
-    const model = await loader.load(version)
+    const model = await loader.load(version, { beside: before !== null })
     try {
       await this.#cycles?.adopt(model, before, () => {
         if (this.#closed) throw new ModelError('the service ends')

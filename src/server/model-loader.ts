@@ -3,7 +3,7 @@
  * never named other files.
  */
 import type { Codec } from '../codec/index.js'
-import { loadSoundModel, ModelError, type LoadedModel } from '../model/index.js'
+import { loadSoundModel, loadSoundModelBeside, ModelError, type LoadedModel } from '../model/index.js'
 import type { Store } from '../store/index.js'
 import type { Settings } from './settings.js'
 
@@ -20,21 +20,28 @@ export interface ModelLoaderParts {
 
 export class ModelLoader {
   readonly #parts: ModelLoaderParts
+  readonly #ending = new AbortController()
 
   constructor(parts: ModelLoaderParts) {
     this.#parts = parts
   }
 
-  /** Rejects with a `ModelError` that says what is wrong; then nothing is left running. */
-  async load(version: string): Promise<LoadedModel> {
+  /**
+   * Rejects with a `ModelError` that says what is wrong; then nothing is left running. `beside` a model that serves, the
+   * checks take no time of this process; where nothing serves yet, the model is ready sooner without.
+   */
+  async load(version: string, { beside }: { readonly beside: boolean }): Promise<LoadedModel> {
     const { settings, codec, store, log } = this.#parts
     const { modelsDir, executionProviders, intraOpThreads, predictMsMax } = settings
-    const model = await loadSoundModel({
+    const options = {
       ...{ modelsDir, version, executionProviders, codec, log },
       ...(intraOpThreads === undefined ? {} : { intraOpThreads }),
       timeLimitMs: predictMsMax,
       processBytesMax: settings.modelProcessBytesMax,
-    })
+    }
+    const model = beside
+      ? await loadSoundModelBeside(options, this.#ending.signal)
+      : await loadSoundModel(options)
     try {
       // Scores stored under a version could not be told apart, were it to name other files one day.
       if ((await store.models.claimVersion(version, model.identity)) === model.identity) return model
@@ -45,5 +52,9 @@ export class ModelLoader {
       await model.close()
       throw error
     }
+  }
+  /** Gives up checks that are under way: their loads reject. */
+  close(): void {
+    this.#ending.abort()
   }
 }

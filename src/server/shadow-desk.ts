@@ -66,7 +66,7 @@ export class ShadowDesk {
   async #begin(version: string): Promise<void> {
     const { loader, cycles, log } = this.#parts
     try {
-      const model = await loader.load(version)
+      const model = await loader.load(version, { beside: true })
       try {
         await cycles.addShadow(model)
       } catch (error) {
@@ -77,6 +77,7 @@ export class ShadowDesk {
       this.#retryAtMs.delete(version)
       log.info({ model_version: version, kind: model.kind, provider: model.provider }, 'a shadow scores too')
     } catch (error) {
+      if (this.#closed) return
       this.#retryAtMs.set(version, performance.now() + retryMs)
       log.error({ model_version: version, ...reasonOf(error), retry_ms: retryMs }, 'a shadow does not load')
     }

@@ -6,6 +6,7 @@ import type { ImageEncoder, Model, TextEncoder } from '../../model/index.js'
 import type { CyclePlan, PoolState } from '../../pool/index.js'
 import type { EncodedTexts, ImageKey, Store } from '../../store/index.js'
 import { ImageBook, type ImageColumns } from './image-book.js'
+import { Poison } from './poison.js'
 import { TextBook, type EnteringTexts } from './text-book.js'
 
 export interface EmbeddingDeskParts {
@@ -31,6 +32,8 @@ export class EmbeddingDesk {
   readonly #parts: EmbeddingDeskParts
   readonly #texts = new Map<string, Shared<TextBook, TextEncoder>>()
   readonly #images = new Map<string, Shared<ImageBook, ImageEncoder>>()
+  /** Of all encoders, past and present. */
+  readonly #poison = new Poison()
 
   constructor(parts: EmbeddingDeskParts) {
     this.#parts = parts
@@ -39,8 +42,9 @@ export class EmbeddingDesk {
   /** Makes room for a model's vectors; `leave` gives it up. */
   enter({ text, image }: Model): void {
     const { store, log } = this.#parts
-    if (text !== null) use(this.#texts, text, () => new TextBook(text, store))
-    if (image !== null) use(this.#images, image, () => new ImageBook(image, store, log))
+    const parts = { poison: this.#poison, log }
+    if (text !== null) use(this.#texts, text, () => new TextBook(text, store, parts))
+    if (image !== null) use(this.#images, image, () => new ImageBook(image, store, parts))
   }
 
   leave({ text, image }: Model): void {

@@ -2,10 +2,17 @@
  * Vectors of posts' images for one encoder: each picture is encoded once, in the background, and kept in the store by
  * its hash; a post's vector is pooled over its encoded images in the order of their positions.
  */
-import { poolVectors, type EmbeddingColumn, type ImageEncoder } from '../../model/index.js'
+import {
+  ModelDownError,
+  ModelError,
+  poolVectors,
+  type EmbeddingColumn,
+  type ImageEncoder,
+} from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { ImageKey, Store } from '../../store/index.js'
 import { nextTurn } from './next-turn.js'
+import type { Poison } from './poison.js'
 import { VectorArena } from './vector-arena.js'
 
 /** Pictures that the encoder gets at a time. */
@@ -25,9 +32,16 @@ export interface ImageColumns {
   readonly encoded: Uint32Array
 }
 
+export interface ImageBookParts {
+  readonly poison: Poison
+  readonly log: { error(fields: object, message: string): void }
+}
+
 interface Waiting {
   readonly key: ImageKey
   readonly tries: number
+  /** Batches that had been encoded when it failed first. */
+  readonly failedAt?: number
 }
 
 interface PostEntry {
@@ -40,7 +54,7 @@ export class ImageBook {
   /** Of the newest model that uses the book: an older one's processes may be gone. */
   encoder: ImageEncoder
   readonly #store: Store
-  readonly #log: { error(fields: object, message: string): void }
+  readonly #parts: ImageBookParts
   readonly #arena: VectorArena<number>
   /** gall_id → post_no → entry. */
   readonly #posts = new Map<string, Map<number, PostEntry>>()
@@ -51,13 +65,15 @@ export class ImageBook {
   /** The last use of the encoder: they take turns, so that none makes what the one before it has made. */
   #encoding: Promise<unknown> = Promise.resolve()
   #retryMs = 0
+  /** Batches encoded so far. */
+  #encodedCount = 0
   #wake: (() => void) | null = null
   #closed = false
 
-  constructor(encoder: ImageEncoder, store: Store, log: { error(fields: object, message: string): void }) {
+  constructor(encoder: ImageEncoder, store: Store, parts: ImageBookParts) {
     this.encoder = encoder
     this.#store = store
-    this.#log = log
+    this.#parts = parts
     this.#arena = new VectorArena(encoder.dim)
   }
 
@@ -114,7 +130,8 @@ export class ImageBook {
       try {
         await this.#encode(images.slice(from, from + batchCount))
       } catch (error) {
-        if (!isOver()) this.#log.error({ err: error }, 'images could not be encoded; they are tried again')
+        if (!isOver())
+          this.#parts.log.error({ err: error }, 'images could not be encoded; they are tried again')
         return true
       }
     }
@@ -144,9 +161,9 @@ export class ImageBook {
         this.#retryMs = 0
       } catch (error) {
         if (this.#ended) return
-        this.#putBack(batch)
+        this.#putBack(batch, error)
         this.#retryMs = Math.min(Math.max(2 * this.#retryMs, retryMsMin), retryMsMax)
-        this.#log.error(
+        this.#parts.log.error(
           { err: error, image_count: batch.length, retry_ms: this.#retryMs },
           'images could not be encoded',
         )
@@ -166,9 +183,31 @@ export class ImageBook {
     )
   }
 
-  /** What has failed too often counts as missing until the next start or swap. */
-  #putBack(batch: readonly Waiting[]): void {
-    for (const { key, tries } of batch) if (tries + 1 < triesMax) this.#queue.push({ key, tries: tries + 1 })
+  /** What has been tried too often counts as missing until the next start or swap; a picture that is to blame, for good. */
+  #putBack(batch: readonly Waiting[], error: unknown): void {
+    const wasTried = !(error instanceof ModelDownError)
+    for (const { key, tries, failedAt = this.#encodedCount } of batch) {
+      const triesNow = wasTried ? tries + 1 : tries
+      if (triesNow < triesMax) this.#queue.push({ key, tries: triesNow, failedAt })
+      // The encoder has encoded others meanwhile, so it is not to blame.
+      else if (error instanceof ModelError && failedAt < this.#encodedCount) this.#condemn(key, error)
+    }
+  }
+
+  /** It has ended its encoder alone, again and again. */
+  #condemn(key: ImageKey, { message }: ModelError): void {
+    const { poison, log } = this.#parts
+    const hash = this.#store.readImageHash(key)
+    if (hash !== undefined) poison.condemn(poison.key(this.encoder.hash, hash))
+    log.error(
+      { gall_id: key.gallId, post_no: key.postNo, position: key.position, problem: message },
+      'an image ends the image encoder even alone; its post is scored without it until the service starts again',
+    )
+  }
+
+  #isPoison(hash: Uint8Array): boolean {
+    const { poison } = this.#parts
+    return !poison.isEmpty && poison.has(poison.key(this.encoder.hash, hash))
   }
 
   /** Waits, until the book is closed at the longest. */
@@ -197,6 +236,7 @@ export class ImageBook {
       const hash = this.#store.readImageHash(key)
       if (hash === undefined || this.#store.models.readEmbedding(this.encoder.hash, hash) !== undefined)
         continue
+      if (this.#isPoison(hash)) continue
       const image = this.#store.findImage(key)
       if (image !== undefined) lacking.set(hex(hash), { hash, picture: image.normalised })
     }
@@ -204,6 +244,7 @@ export class ImageBook {
     if (wanted.length === 0) return
     const { vectors, encoded } = await this.encoder.encode(wanted.map(({ picture }) => picture))
     if (this.#store.closed) return
+    this.#encodedCount++
     const { dim } = this.encoder
     await this.#store.models.putEmbeddings(
       this.encoder.hash,

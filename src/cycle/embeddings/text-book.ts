@@ -6,6 +6,7 @@ import type { EmbeddingColumn, TextEncoder, Vectors } from '../../model/index.js
 import type { PoolState } from '../../pool/index.js'
 import type { Embedding, Store } from '../../store/index.js'
 import { readCandidates } from './candidate-records.js'
+import { CarefulTexts, type CarefulTextsParts } from './careful-texts.js'
 import { nextTurn } from './next-turn.js'
 import { textKey } from './text-key.js'
 import { VectorArena } from './vector-arena.js'
@@ -38,10 +39,12 @@ export class TextBook {
   readonly #underWay = new Map<number, Promise<unknown>>()
   /** Texts that the encoder made nothing of; not tried again and again. */
   readonly #failed = new Set<number>()
+  readonly #careful: CarefulTexts
 
-  constructor(encoder: TextEncoder, store: Store) {
+  constructor(encoder: TextEncoder, store: Store, parts: CarefulTextsParts) {
     this.encoder = encoder
     this.#store = store
+    this.#careful = new CarefulTexts(parts)
     this.#arena = new VectorArena(encoder.dim)
   }
 
@@ -62,11 +65,9 @@ export class TextBook {
     if (rows.length === 0) return null
     const keys = rows.map((row) => postKey(position, row))
     return this.#marked(keys, async () => {
-      const made = await encoder.encode(
-        rows.map((row) => records[row] as Uint8Array),
-        budgetMs,
-      )
-      const entering = { position, rows, ...made }
+      const texts = rows.map((row) => records[row] as Uint8Array)
+      const { vectors, encoded } = await this.#careful.encode(encoder, texts, budgetMs)
+      const entering = { position, rows, vectors, encoded }
       for (const { row, vector } of this.#encodedOf(entering)) this.#arena.set(postKey(position, row), vector)
       return entering
     })
@@ -156,13 +157,11 @@ export class TextBook {
   ): Promise<void> {
     let left = [...rows.keys()]
     while (left.length > 0 && !ended()) {
-      const made = await this.encoder.encode(
-        left.map((i) => records[i] as Uint8Array),
-        pieceMs,
-      )
+      const texts = left.map((i) => records[i] as Uint8Array)
+      const { vectors, encoded } = await this.#careful.encodeAtLeisure(this.encoder, texts, pieceMs, ended)
       if (ended()) return
-      await this.#write({ position, rows: left.map((i) => rows[i] as number), ...made })
-      const lacking = left.filter((_, place) => made.encoded[place] !== 1)
+      await this.#write({ position, rows: left.map((i) => rows[i] as number), vectors, encoded })
+      const lacking = left.filter((_, place) => encoded[place] !== 1)
       if (lacking.length < left.length) {
         left = lacking
         continue

@@ -3,8 +3,8 @@
  * must be put away, so its owner ends it by SIGKILL and by nothing else.
  * It waits for a batch in a blocking read, since it has nothing else to do, and an event loop would only take time.
  */
-import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { takeChildDuties } from '../child-duties.js'
 import { doorbellDescriptor, lifelineDescriptor, memoryDescriptor, messageDescriptor } from './descriptors.js'
 import { awaitRing } from './doorbell.js'
 import { BlockingFrames, type FrameFormat } from './frames.js'
@@ -12,14 +12,10 @@ import { reasonOf } from './graph-session.js'
 import type { Program } from './program.js'
 import type { ChildMessage, OwnerMessage, ProgramPlan, Unavailable } from './protocol.js'
 
-/** Of 1000: where the system is short of memory, it takes this process and not the service. */
-const oomScoreAdjustment = 500
-
 const frames = new BlockingFrames(messageDescriptor)
 
 endWithOwner()
-ignoreSignals()
-offerToTheOomKiller()
+takeChildDuties()
 await serve()
 end()
 
@@ -94,17 +90,4 @@ function endWithOwner(): void {
     try { require('node:fs').readSync(${lifelineDescriptor}, Buffer.alloc(1)) } catch {}
     process.kill(process.pid, 'SIGKILL')`
   new Worker(code, { eval: true, name: 'lifeline' })
-}
-
-/** Ctrl-C and service managers signal whole groups: when this process ends is for the owner to say. */
-function ignoreSignals(): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
-}
-
-function offerToTheOomKiller(): void {
-  try {
-    writeFileSync('/proc/self/oom_score_adj', String(oomScoreAdjustment))
-  } catch {
-    // Linux only, and a sandbox may forbid it.
-  }
 }

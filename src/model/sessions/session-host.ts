@@ -2,7 +2,7 @@
  * Keeps one session process alive. A process that ends is replaced, after a wait that doubles; while there is none,
  * batches are refused at once. A process counts only when it has passed its warm-up.
  */
-import { ModelError } from '../model.js'
+import { ModelDownError, ModelError } from '../model.js'
 import { SessionProcess, type ProcessOptions } from './session-process.js'
 
 const restartMsMin = 100
@@ -15,6 +15,8 @@ const strayCountMax = 2
 export interface HostOptions<Request, Reply> extends ProcessOptions<Request, Reply> {
   /** Runs batches through a new process and throws a `ModelError` when it must not serve. Default: none are run. */
   readonly warmUp?: (process: SessionProcess<Request, Reply>) => Promise<void>
+  /** The first process starts and warms up behind the service; one that replaces it is waited for. */
+  readonly isStartedBehind?: boolean
 }
 
 export class SessionHost<Request, Reply> {
@@ -42,7 +44,7 @@ export class SessionHost<Request, Reply> {
     options: HostOptions<Request, Reply>,
   ): Promise<SessionHost<Request, Reply>> {
     const host = new SessionHost(options)
-    await host.#startProcess()
+    await host.#startProcess(options.isStartedBehind)
     return host
   }
 
@@ -61,12 +63,12 @@ export class SessionHost<Request, Reply> {
   }
 
   /**
-   * See `SessionProcess.run`; calls take turns. Rejects with a `ModelError` while there is no process. When it returns
+   * See `SessionProcess.run`; calls take turns. Rejects with a `ModelDownError` while there is no process. When it returns
    * and no batch was before it, the process is at work already: the caller can use the time.
    */
   async run(request: Request, timeLimitMs: number): Promise<Reply> {
     if (this.#batchesWaiting >= batchesWaitingMax) {
-      throw new ModelError(`too many batches wait for ${this.#options.name}`)
+      throw new ModelDownError(`too many batches wait for ${this.#options.name}`)
     }
     const batch =
       this.#batchesWaiting === 0
@@ -84,7 +86,7 @@ export class SessionHost<Request, Reply> {
   /** Kills every process, waiting for none that cannot be ended. Batches under way or in the line reject. */
   async close(): Promise<void> {
     this.#closed = true
-    this.#absence = new ModelError(`${this.#options.name} is closed`)
+    this.#absence = new ModelDownError(`${this.#options.name} is closed`)
     clearTimeout(this.#restartTimer)
     this.#process = null
     await Promise.all([...this.#running].map((process) => process.stop()))
@@ -93,7 +95,7 @@ export class SessionHost<Request, Reply> {
   async #runNow(request: Request, timeLimitMs: number): Promise<Reply> {
     const process = this.#process
     if (process === null) {
-      throw new ModelError(`${this.#options.name} is down: ${this.#absence.message}`, {
+      throw new ModelDownError(`${this.#options.name} is down: ${this.#absence.message}`, {
         cause: this.#absence,
       })
     }
@@ -102,7 +104,7 @@ export class SessionHost<Request, Reply> {
     return reply
   }
 
-  async #startProcess(): Promise<void> {
+  async #startProcess(isBehind = false): Promise<void> {
     const { name, plan, warmUp, log } = this.#options
     const strayCount = this.#running.size
     if (strayCount >= strayCountMax) {
@@ -111,9 +113,11 @@ export class SessionHost<Request, Reply> {
     const process = new SessionProcess(this.#options)
     this.#running.add(process)
     void process.gone.then(() => this.#running.delete(process))
+    if (isBehind) process.lower()
     try {
       await process.open()
       await warmUp?.(process)
+      if (isBehind) process.rise()
       if (this.#closed) throw this.#absence
     } catch (error) {
       await process.stop()

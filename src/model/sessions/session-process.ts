@@ -8,7 +8,8 @@ import type { Duplex, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import type { ModelLog } from '../log.js'
-import { ModelError } from '../model.js'
+import { ModelDownError, ModelError } from '../model.js'
+import { lowerPriority, restorePriority } from '../priority.js'
 import type { Courier } from './courier.js'
 import { messageDescriptor } from './descriptors.js'
 import { FrameReader, frameOf } from './frames.js'
@@ -113,6 +114,20 @@ export class SessionProcess<Request, Reply> {
     return this.#child.pid
   }
 
+  /** From now on it runs behind the service. */
+  lower(): void {
+    if (this.pid !== undefined) lowerPriority(this.pid)
+  }
+
+  /** It runs like this process again. Throws a `ModelError` where the system does not allow it. */
+  rise(): void {
+    try {
+      if (this.pid !== undefined) restorePriority(this.pid)
+    } catch (cause) {
+      throw new ModelError(`${this.#name} is not given its priority back: ${reasonOf(cause)}`, { cause })
+    }
+  }
+
   /** Once. Resolves when the program is open and its graphs have what the plan says. Rejects with a `ModelError`. */
   async open(): Promise<void> {
     const { name, plan } = this.#options
@@ -139,7 +154,7 @@ export class SessionProcess<Request, Reply> {
 
   /** Kills the process, and resolves when it is gone or cannot be ended. A batch under way rejects. */
   async stop(): Promise<void> {
-    this.#fail(new ModelError(`${this.#options.name} is closed`))
+    this.#fail(new ModelDownError(`${this.#options.name} is closed`))
     let timer: NodeJS.Timeout | undefined
     const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, stopMsMax)))
     await Promise.race([this.gone, patience])

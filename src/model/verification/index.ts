@@ -1,6 +1,7 @@
 /**
  * Verification of model packages: what is wrong with one, before it scores anything.
  */
+export { loadSoundModelBeside } from './apart.js'
 export {
   type CheckLine,
   type CheckState,
@@ -9,4 +10,5 @@ export {
   type VerificationReport,
 } from './report.js'
 export { assertSound, checkRuns, type TrialModel } from './run-checks.js'
-export { loadSoundModel, verifyPackage, type VerifyOptions } from './verify.js'
+export { loadSoundModel } from './sound-model.js'
+export { verifyPackage, type VerifyOptions } from './verify.js'

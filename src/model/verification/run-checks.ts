@@ -2,7 +2,6 @@
  * Checks that run the model: golden cases, extreme inputs, and that a row's heads do not depend on its company. They
  * belong to every load, since a file that is sound may still hold a model that is not.
  */
-import sharp from 'sharp'
 import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
 import { goldenToleranceDefault, readGolden, runGolden, type GoldenSubject } from '../golden.js'
 import { headsOf } from '../manifest-file.js'
@@ -96,7 +95,8 @@ async function checkGolden(model: TrialModel, modelPackage: ModelPackage): Promi
   return fail(
     'golden',
     `${counted(misses.length, 'head')} of ${cases} differ by more than ${tolerance}; the first is ${first.head} of ` +
-      `${first.case}: ${figure(first.found)}, and should be ${figure(first.expected)}.`,
+      `${first.case}: ${figure(first.found)}, and should be ${figure(first.expected)}; they differ by ` +
+      `${figure(Math.abs(first.found - first.expected))}.`,
   )
 }
 
@@ -206,7 +206,9 @@ async function checkImage({ image }: TrialModel): Promise<CheckLine> {
     : fail('image', problem)
 }
 
-function trialPicture(width: number, height: number): Promise<Buffer> {
+async function trialPicture(width: number, height: number): Promise<Buffer> {
+  // Most models read no images, and the library takes a while to load.
+  const { default: sharp } = await import('sharp')
   const background = { r: width % 256, g: height % 256, b: 90 }
   return sharp({ create: { width, height, channels: 3, background } })
     .jpeg()

@@ -3,8 +3,9 @@
  */
 import { createHash } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   modelsDir as shippedDir,
   sigmoidGraph,
@@ -12,10 +13,13 @@ import {
   temporaryModelsDir,
   writePackage,
 } from '../../../test/helpers/model-packages.js'
+import { referenceCodec } from '../../codec/index.js'
 import { ModelError } from '../model.js'
 import { listModels } from '../package.js'
+import { loadSoundModelBeside } from './apart.js'
 import type { CheckLine, VerificationReport } from './report.js'
-import { loadSoundModel, verifyPackage, type VerifyOptions } from './verify.js'
+import { loadSoundModel } from './sound-model.js'
+import { verifyPackage, type VerifyOptions } from './verify.js'
 
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -129,6 +133,54 @@ describe('a model that is loaded to score', () => {
     const error: unknown = await loadSoundModel(options(packaged(graph))).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ModelError)
     expect((error as ModelError).message).toMatch(/^model v1 is not sound: extremes: /)
+  })
+})
+
+describe('a model that is loaded beside another', () => {
+  const options = (modelsDir: string, log: VerifyOptions['log'] = quiet) => ({
+    ...{ modelsDir, version: 'v1', executionProviders: ['cpu'], codec: referenceCodec, log },
+  })
+  const going = new AbortController().signal
+
+  test('has passed the checks in another process, and serves like one that was loaded at once', async () => {
+    const infos: object[] = []
+    const info = (fields: object): void => void infos.push(fields)
+    const model = await loadSoundModelBeside(options(packaged(sigmoidGraph), { ...quiet, info }), going)
+    onTestFinished(() => model.close())
+    expect(model.available).toBe(true)
+    const rows = { count: 1, features: Float32Array.of(0), text: null, image: null }
+    expect((await model.predictRows(rows)).p_views).toEqual(Float32Array.of(0.5))
+    const [{ pid } = { pid: 0 }] = model.processes
+    expect(getPriority(pid)).toBe(getPriority())
+    // Of the processes that were checked nothing is told: they serve nobody.
+    expect(infos).toMatchObject([{ role: 'heads', pid }])
+  })
+
+  test('is refused with what is wrong, in the words of the checks', async () => {
+    const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
+    const error: unknown = await loadSoundModelBeside(options(packaged(graph)), going).catch(
+      (reason: unknown) => reason,
+    )
+    expect(error).toBeInstanceOf(ModelError)
+    expect((error as ModelError).message).toMatch(/^model v1 is not sound: extremes: /)
+  })
+
+  test('that no provider can serve is refused, and the log says why', async () => {
+    const lines: string[] = []
+    const warn = (_: object, message: string): void => void lines.push(message)
+    const given = { ...options(packaged(sigmoidGraph), { ...quiet, warn }), executionProviders: ['abacus'] }
+    await expect(loadSoundModelBeside(given, going)).rejects.toThrow(/no execution provider/)
+    expect(lines.join()).toMatch(/execution provider abacus cannot serve/)
+  })
+
+  test('is given up when all ends', async () => {
+    const ending = new AbortController()
+    const loading = loadSoundModelBeside(options(packaged(sigmoidGraph)), ending.signal)
+    ending.abort()
+    await expect(loading).rejects.toThrow('the service ends')
+    await expect(loadSoundModelBeside(options(packaged(sigmoidGraph)), ending.signal)).rejects.toThrow(
+      'the service ends',
+    )
   })
 })
 

@@ -21,7 +21,7 @@ import {
   type VerificationFigures,
   type VerificationReport,
 } from './report.js'
-import { assertSound, checkRuns } from './run-checks.js'
+import { checkRuns } from './run-checks.js'
 import { checkTokenizer } from './tokenizer-check.js'
 
 export interface VerifyOptions extends Pick<
@@ -34,23 +34,6 @@ export interface VerifyOptions extends Pick<
   readonly provider?: string
   /** For that comparison. */
   readonly providerTolerance?: number
-}
-
-/**
- * A model that may score: loaded, and its checks passed. Rejects with a `ModelError` that says what is wrong; then
- * nothing is left running. `loadModel` alone is for whoever makes the checks by himself.
- */
-export async function loadSoundModel(
-  options: LoadOptions & { readonly version: string },
-): Promise<LoadedModel> {
-  const model = await loadModel(options)
-  try {
-    await assertSound(model, await readPackage(options.modelsDir, options.version))
-    return model
-  } catch (error) {
-    await model.close()
-    throw error
-  }
 }
 
 /** Never rejects for what is wrong with a package: that is what the report is for. */

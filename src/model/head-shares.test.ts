@@ -1,0 +1,36 @@
+/**
+ * Shares: rounding is mended, anything worse is told of.
+ */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { settleShares } from './head-shares.js'
+
+describe('a head', () => {
+  test('that rounding has put past a bound stands on the bound, and the others stay as they are', () => {
+    const values = Float32Array.of(1.0000001192092896, -1e-8, 0, 1, 0.25, -0)
+    settleShares(['p_up'], [values])
+    expect([...values]).toEqual([1, 0, 0, 1, 0.25, -0])
+  })
+
+  test('is within 0 to 1 afterwards, or the model fails', () => {
+    const value = fc.oneof(
+      fc.float({ min: Math.fround(-1e-5), max: Math.fround(1e-5) }),
+      fc.float({ min: Math.fround(0.99999), max: Math.fround(1.00001) }),
+      fc.float(),
+    )
+    fc.assert(
+      fc.property(fc.array(value, { maxLength: 20 }), (list) => {
+        const values = Float32Array.from(list)
+        const isFar = list.some((x) => !(Math.abs(x - 0.5) <= 0.5 + 1e-6))
+        let failed = false
+        try {
+          settleShares(['p_views'], [values])
+        } catch {
+          failed = true
+        }
+        expect(failed).toBe(isFar)
+        if (!failed) expect(values.every((x) => x >= 0 && x <= 1)).toBe(true)
+      }),
+    )
+  })
+})

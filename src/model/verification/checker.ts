@@ -1,0 +1,71 @@
+/**
+ * The process behind `loadSoundModelBeside`: loads a version as it would serve, checks it, says what came out, and is
+ * ended by its owner. It ends with its owner, and its sessions end with it.
+ */
+import { loadCodec, type CodecChoice } from '../../codec/index.js'
+import { takeChildDuties } from '../child-duties.js'
+import type { LoadOptions } from '../loaded-model.js'
+import type { ModelLog } from '../log.js'
+import { ModelError } from '../model.js'
+import { mayRise } from '../priority.js'
+import { loadSoundModel } from './sound-model.js'
+
+export interface CheckOrder {
+  readonly options: Omit<LoadOptions, 'codec' | 'log'> & { readonly version: string }
+  readonly codec: CodecChoice
+}
+
+export interface SoundVersion {
+  /** Of the model that was checked: see `LoadedModel`. */
+  readonly identity: string
+  /** Whether processes that were started behind others may be given the priority of the owner. */
+  readonly mayRise: boolean
+}
+
+export type CheckMessage =
+  | {
+      readonly kind: 'line'
+      readonly level: 'warn' | 'error'
+      readonly fields: object
+      readonly message: string
+    }
+  | ({ readonly kind: 'sound' } & SoundVersion)
+  | { readonly kind: 'failed'; readonly reason: string }
+
+takeChildDuties()
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+process.once('message', (order) => {
+  void check(order as CheckOrder).then(say)
+})
+
+async function check({ options, codec }: CheckOrder): Promise<CheckMessage> {
+  try {
+    const model = await loadSoundModel({ ...options, codec: loadCodec(codec).codec, log })
+    await model.close()
+    return { kind: 'sound', identity: model.identity, mayRise: mayRise(process.ppid) }
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) }
+  }
+}
+
+/** Where something of ours broke, the place helps to find it. */
+function reasonOf(error: unknown): string {
+  if (error instanceof ModelError) return error.message
+  return (error instanceof Error ? error.stack : undefined) ?? String(error)
+}
+
+const log: ModelLog = {
+  info: () => undefined,
+  warn: (fields, message) => sayLine('warn', fields, message),
+  error: (fields, message) => sayLine('error', fields, message),
+}
+
+function sayLine(level: 'warn' | 'error', fields: object, message: string): void {
+  // An error would arrive without its words; the message has them.
+  const told = Object.fromEntries(Object.entries(fields).filter(([, value]) => !(value instanceof Error)))
+  say({ kind: 'line', level, fields: told, message })
+}
+
+function say(message: CheckMessage): void {
+  process.send?.(message, () => undefined)
+}
