@@ -39,8 +39,9 @@ const cycleDaysMin = 8
 const cyclesPerStep = 8
 /** Cycles that one call makes go at most: what has piled up goes in the course of many. */
 const stepsPerCycle = 8
-/** Images, and outcomes, that are looked at after each cycle. */
-const looksPerCycle = 500
+/** Images, and outcomes, that are looked at in one turn of the event loop, and turns of each after a cycle. */
+const looksPerTurn = 100
+const lookTurnsPerCycle = 5
 const removalsPerStep = 32
 const keptEntriesMax = 4096
 
@@ -112,17 +113,23 @@ export class Retention {
 
   async #images(expiry: ExpiryRecords, nowMs: number): Promise<void> {
     const days = this.#parts.limits().retainImagesDays
-    if (days === 0 || !(await this.#turn())) return
-    const { images, cursor } = expiry.imagesAfter(this.#imageCursor, looksPerCycle)
-    this.#imageCursor = cursor
+    if (days === 0) return
     const beforeMs = nowMs - days * dayMs
-    const old = images.filter(({ arrivedAtMs }) => arrivedAtMs !== null && arrivedAtMs < beforeMs)
-    if (old.length === 0) return
-    const pending = pendingPosts(this.#parts.state())
+    for (let turn = 0; turn < lookTurnsPerCycle && (await this.#turn()); turn++) {
+      const { images, cursor } = expiry.imagesAfter(this.#imageCursor, looksPerTurn)
+      this.#imageCursor = cursor
+      const old = images.filter(({ arrivedAtMs }) => arrivedAtMs !== null && arrivedAtMs < beforeMs)
+      if (old.length > 0) await this.#removeImages(expiry, old)
+      if (cursor === null) return
+    }
+  }
+
+  async #removeImages(expiry: ExpiryRecords, old: readonly { readonly key: ImageKey }[]): Promise<void> {
     const { remembers, onImagesRemoved } = this.#parts
-    const keys = old
-      .map(({ key }) => key)
-      .filter(({ gallId, postNo }) => !pending.has(postName(gallId, postNo)) && !remembers(gallId, postNo))
+    const forgotten = old.map(({ key }) => key).filter(({ gallId, postNo }) => !remembers(gallId, postNo))
+    if (forgotten.length === 0) return
+    const pending = pendingPosts(this.#parts.state())
+    const keys = forgotten.filter(({ gallId, postNo }) => !pending.has(postName(gallId, postNo)))
     for (let from = 0; from < keys.length && (await this.#turn()); from += removalsPerStep) {
       const part = keys.slice(from, from + removalsPerStep)
       await expiry.removeImages(part)
@@ -132,13 +139,15 @@ export class Retention {
 
   async #outcomes(expiry: ExpiryRecords, nowMs: number): Promise<void> {
     const days = this.#parts.limits().retainOutcomesDays
-    if (days === 0 || !(await this.#turn())) return
-    const { outcomes, cursor } = expiry.outcomesAfter(this.#outcomeCursor, looksPerCycle)
-    this.#outcomeCursor = cursor
+    if (days === 0) return
     const beforeMs = nowMs - days * dayMs
-    const old = outcomes.filter(({ record }) => placedAtMs(record) < beforeMs)
-    if (old.length > 0 && (await this.#turn()))
-      await expiry.removeOutcomes(old.map(({ placementId }) => placementId))
+    for (let turn = 0; turn < lookTurnsPerCycle && (await this.#turn()); turn++) {
+      const { outcomes, cursor } = expiry.outcomesAfter(this.#outcomeCursor, looksPerTurn)
+      this.#outcomeCursor = cursor
+      const old = outcomes.filter(({ record }) => placedAtMs(record) < beforeMs)
+      if (old.length > 0) await expiry.removeOutcomes(old.map(({ placementId }) => placementId))
+      if (cursor === null) return
+    }
   }
 
   /** Cycles whose posts are pending still. */

@@ -45,8 +45,7 @@ export class LmdbExpiry implements ExpiryRecords {
   }
 
   keptEntries(count: number): Position[] {
-    const first = this.firstPosition()
-    return [...this.#db.requests.getKeys({ limit: count })].filter((position) => position < first)
+    return [...this.#db.requests.getKeys({ end: this.firstPosition(), limit: count })]
   }
 
   removeCycles(
@@ -55,19 +54,21 @@ export class LmdbExpiry implements ExpiryRecords {
     // A reader that was killed, a backup say, would keep every page that goes from now on.
     this.#db.root.readerCheck()
     return this.#write(removalBytes, () => {
+      const encoders = this.#encoders()
       for (const { position, keepEntry } of cycles) {
         this.#db.cycles.removeSync(position)
         this.#db.responses.removeSync(position)
         this.#db.left.removeSync(position)
         this.#removeShadowScores(position)
-        if (!keepEntry) this.#removeEntry(position)
+        if (!keepEntry) this.#removeEntry(position, encoders)
       }
     })
   }
 
   removeEntries(positions: readonly Position[]): Promise<void> {
     return this.#write(removalBytes, () => {
-      for (const position of positions) this.#removeEntry(position)
+      const encoders = this.#encoders()
+      for (const position of positions) this.#removeEntry(position, encoders)
     })
   }
 
@@ -88,10 +89,11 @@ export class LmdbExpiry implements ExpiryRecords {
 
   removeImages(keys: readonly ImageKey[]): Promise<void> {
     return this.#write(removalBytes, () => {
+      const encoders = this.#encoders()
       for (const key of keys.map(imageKeyOf)) {
         const record = this.#db.images.getBinary(key)
         if (record === undefined) continue
-        this.#removeImageVectors(records.readImageIdentity(record).sha256)
+        this.#removeImageVectors(records.readImageIdentity(record).sha256, encoders)
         this.#db.images.removeSync(key)
         this.#db.imageBytes.removeSync(key)
       }
@@ -118,10 +120,10 @@ export class LmdbExpiry implements ExpiryRecords {
   }
 
   /** What a pending post needs of the cycle with which it entered. */
-  #removeEntry(position: Position): void {
+  #removeEntry(position: Position, encoders: readonly Buffer[]): void {
     this.#db.requests.removeSync(position)
     this.#db.entered.removeSync(position)
-    for (const encoder of this.#encoders()) {
+    for (const encoder of encoders) {
       const start = Buffer.alloc(textKeyBytes)
       start.set(encoder)
       start.writeUInt32BE(position, encoderKeyBytes)
@@ -142,8 +144,8 @@ export class LmdbExpiry implements ExpiryRecords {
   }
 
   /** A vector that another image of the same bytes needs is made again. */
-  #removeImageVectors(sha256: Uint8Array): void {
-    for (const encoder of this.#encoders()) this.#db.embeddings.removeSync(Buffer.concat([encoder, sha256]))
+  #removeImageVectors(sha256: Uint8Array, encoders: readonly Buffer[]): void {
+    for (const encoder of encoders) this.#db.embeddings.removeSync(Buffer.concat([encoder, sha256]))
   }
 
   /** Encoders that have vectors: one look for each. */

@@ -1,0 +1,208 @@
+/**
+ * The client of a soak: the posts of a rehearsal, its mishaps and its checks, in a time that it moves itself, and a
+ * memory of what the service must still hold. Read `step` first.
+ */
+import {
+  formatInstant,
+  type CycleRequest,
+  type CycleResponse,
+  type WeightsState,
+} from '../../src/contract/index.js'
+import { Answers } from '../../src/rehearsal/answers.js'
+import { Api } from '../../src/rehearsal/api.js'
+import { checkAnswer } from '../../src/rehearsal/check.js'
+import { deliver, type DeliveryTools } from '../../src/rehearsal/delivery.js'
+import { Ledger } from '../../src/rehearsal/expectation.js'
+import { drawFaults, type CycleFaults } from '../../src/rehearsal/faults.js'
+import { galleryNames } from '../../src/rehearsal/galleries.js'
+import { HttpClient } from '../../src/rehearsal/http-client.js'
+import { PictureBook } from '../../src/rehearsal/pictures.js'
+import { Placements } from '../../src/rehearsal/placements.js'
+import { Uploads } from '../../src/rehearsal/uploads.js'
+import { World } from '../../src/rehearsal/world.js'
+import { MustHold, type KeptDays } from './must-hold.js'
+import { soakModel, type SoakTarget } from './target.js'
+
+/** Between the end of a cycle's five minutes and its arrival. */
+const arrivalMs = 1500
+const outcomeCycleCount = 12
+/** New weights twice a day. */
+const weightsCycleCount = 144
+const galleryCount = 8
+const patienceMs = 60_000
+const gzip = { gzipShare: 0.5, gzipBytesMin: 16 * 1024 }
+
+export interface SoakOptions {
+  readonly seed: number
+  readonly postsPerDay: number
+  /** Part of the posts with images whose images are uploaded. */
+  readonly imageShare: number
+  readonly keptDays: KeptDays
+}
+
+export class SoakClient {
+  readonly answers = new Answers()
+  readonly held: MustHold
+  /** How long each undisturbed `POST /v1/cycles` took, in ms; for the caller to empty. */
+  readonly postMs: number[] = []
+  readonly totals = { cycles: 0, candidates: 0, scored: 0, removals: 0, mishaps: 0, weights: 0 }
+  readonly #target: SoakTarget
+  readonly #options: SoakOptions
+  readonly #http: HttpClient
+  readonly #api: Api
+  readonly #tools: DeliveryTools
+  readonly #ledger = new Ledger()
+  readonly #uploads: Uploads
+  #placements: Placements
+  #outcomesBefore = 0
+  readonly #galleries = new Set<string>()
+  #world: World
+  #cycleAtMs: number
+  #lastAnswer: CycleResponse | null = null
+  /** Null when they have to be asked for. */
+  #weights: WeightsState | null = null
+  /** Posts that have left while this client was away. */
+  #leftMeanwhile: CycleRequest['removals'] = []
+
+  /** `startAtMs`: where the time of the soak begins, a boundary of cycles. */
+  constructor(target: SoakTarget, options: SoakOptions, book: PictureBook, startAtMs: number) {
+    const url = `http://127.0.0.1:${target.port}`
+    this.#target = target
+    this.#options = options
+    this.#http = new HttpClient({ url, apiKey: target.server.key, patienceMs, signal: undefined })
+    this.#api = new Api(this.#http, gzip)
+    this.#tools = { api: this.#api, answers: this.answers, isOwn: (id) => this.#galleries.has(id) }
+    this.#uploads = new Uploads(this.#api, book, true)
+    this.#placements = new Placements(this.#api, true)
+    this.#cycleAtMs = startAtMs
+    this.#world = this.#newWorld()
+    this.held = new MustHold(options.keptDays)
+  }
+
+  static async open(target: SoakTarget, options: SoakOptions, startAtMs: number): Promise<SoakClient> {
+    return new SoakClient(target, options, await PictureBook.draw(), startAtMs)
+  }
+
+  get counts(): Readonly<Record<string, number>> {
+    return {
+      ...this.totals,
+      images: this.#uploads.createdCount,
+      imagesAgain: this.#uploads.repeatedCount,
+      outcomes: this.#outcomesBefore + this.#placements.sentCount,
+      reread: this.answers.rereadCount,
+      retries: this.#http.retryCount,
+    }
+  }
+
+  /** One cycle and all that goes with it. Rejects with a `Breach` at an answer that the contract does not allow. */
+  async step(): Promise<void> {
+    const plan = this.#world.nextCycle()
+    const request = { ...plan.request, removals: [...this.#leftMeanwhile, ...plan.request.removals] }
+    this.#leftMeanwhile = []
+    this.#cycleAtMs = plan.cycleAtMs
+    const nowMs = plan.cycleAtMs + arrivalMs
+    this.#target.setClock(nowMs)
+    const faults = drawFaults(this.#options.seed, this.totals.cycles, true)
+    this.#api.cycleId = request.cycle_id
+    if (this.totals.cycles % weightsCycleCount === 1) await this.#putWeights()
+
+    await this.#uploads.sendAll(plan.uploadsBefore, faults.uploadLost)
+    const { answer, tookMs } = await deliver(this.#tools, request, faults)
+    if (tookMs !== null) this.postMs.push(tookMs)
+    const right = await this.#check(answer, request)
+    await this.#uploads.sendAll(plan.uploadsAfter, false)
+    await this.#uploads.sendAll(plan.uploadsAgain, false)
+    this.#placements.add(plan.placed, this.#lastAnswer)
+    this.#lastAnswer = right
+    this.held.add(plan, request, nowMs)
+    if ((this.totals.cycles + 1) % outcomeCycleCount === 0) {
+      await this.#placements.send(plan.cycleAtMs, faults.rng)
+      this.held.outcomesSent()
+    }
+    this.#count(request, right, faults)
+    await this.#lookBack(request, faults)
+  }
+
+  /** Is away for so long, a whole number of five minutes: all that was pending has left by then. */
+  leap(ms: number): void {
+    this.#cycleAtMs += ms
+    const decided_at = formatInstant(this.#cycleAtMs)
+    this.#leftMeanwhile = this.held
+      .pending()
+      .map(({ gall_id, post_no }) => ({ gall_id, post_no, reason: 'aged_out', decided_at }))
+    this.#world = this.#newWorld()
+    // Nor does anyone read what became of the posts on their boards.
+    this.#outcomesBefore += this.#placements.sentCount
+    this.#placements = new Placements(this.#api, true)
+    this.held.forgetUnsentOutcomes()
+  }
+
+  /** Drops all connections. */
+  disconnect(): void {
+    this.#http.forget()
+  }
+
+  close(): void {
+    this.#http.close()
+  }
+
+  /** Asks for all answers ever given: those that must be kept are the same bytes, those that must have gone have. */
+  async rereadAll(): Promise<{ kept: number; gone: number }> {
+    const { kept, gone } = this.held.cycleIds()
+    for (const cycleId of kept) await this.answers.reread(this.#api, cycleId)
+    for (const cycleId of gone)
+      if (await this.#api.isStored(cycleId)) throw new Error(`cycle ${cycleId} has expired and is there`)
+    return { kept: kept.length, gone: gone.length }
+  }
+
+  async #check(answer: Buffer, request: CycleRequest): Promise<CycleResponse> {
+    const expected = this.#ledger.expect(request)
+    this.#weights ??= await this.#api.weights()
+    const { isOwn } = this.#tools
+    return checkAnswer(answer, expected, {
+      ...{ isOwn, alone: true, cameAtMs: 0 },
+      ...{ weights: this.#weights, modelVersion: soakModel },
+    })
+  }
+
+  /** Replays and stored answers: nothing that was answered may ever change while it is kept. */
+  async #lookBack(request: CycleRequest, faults: CycleFaults): Promise<void> {
+    if (faults.compared) await this.answers.reread(this.#api, request.cycle_id)
+    if (faults.reread !== null) {
+      const { kept } = this.held.cycleIds()
+      const cycleId = kept[Math.floor(faults.reread * kept.length)]
+      if (cycleId !== undefined) await this.answers.reread(this.#api, cycleId)
+    }
+    if (!faults.restarted) return
+    this.disconnect()
+    await deliver(this.#tools, request, { ...faults, mishap: 'discarded' })
+  }
+
+  async #putWeights(): Promise<void> {
+    this.#weights = null
+    const number = ++this.totals.weights
+    const weights = { views: 1 + (number % 3), comments: 1, up: 1 + (number % 2), downvote_share: 0.5 }
+    const body = JSON.stringify({ version: `soak-${String(number)}`, weights })
+    const { status } = await this.#target.server.call({
+      ...{ method: 'PUT', path: '/v1/weights', body },
+      headers: { 'Content-Type': 'application/json' },
+    })
+    if (status !== 200) throw new Error(`PUT /v1/weights: ${String(status)}`)
+  }
+
+  #count(request: CycleRequest, answer: CycleResponse, faults: CycleFaults): void {
+    this.totals.cycles++
+    this.totals.candidates += request.candidates.length
+    this.totals.removals += request.removals.length
+    this.totals.scored += answer.counts.scored_now
+    if (faults.mishap !== 'none') this.totals.mishaps++
+  }
+
+  #newWorld(): World {
+    const { seed, postsPerDay, imageShare } = this.#options
+    const galleries = galleryNames(galleryCount)
+    const world = new World({ seed, hours: 24, postsPerDay, galleries, imageShare }, this.#cycleAtMs)
+    for (const { id } of world.galleries) this.#galleries.add(id)
+    return world
+  }
+}

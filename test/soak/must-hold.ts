@@ -1,0 +1,133 @@
+/**
+ * What the service must still hold, and what it must have let go, worked out from what it was sent: the rules of retention
+ * written a second time, slowly. Records go in the course of the cycles after the one that makes them old, so there is a
+ * least and a most.
+ */
+import type { CycleRequest } from '../../src/contract/index.js'
+import { tombstoneAgeMsMax } from '../../src/pool/tombstones.js'
+import type { CyclePlan, Upload } from '../../src/rehearsal/world.js'
+
+/** Days that records are kept. Of cycles never less than 8, whatever is set (src/cycle/retention.ts). */
+export interface KeptDays {
+  readonly cycles: number
+  readonly images: number
+  readonly outcomes: number
+}
+
+export interface Bounds {
+  readonly least: number
+  readonly most: number
+}
+
+const dayMs = 86_400_000
+const cycleDaysMin = 8
+/** Cycles that removal may lag behind: of the cycles themselves, and of what is looked through a part at a time. */
+const cyclesLag = 2
+const sweepLag = 36
+
+interface PostKey {
+  readonly gall_id: string
+  readonly post_no: number
+}
+
+export class MustHold {
+  readonly #days: KeptDays
+  readonly #cycles: { readonly cycleId: string; readonly receivedAtMs: number }[] = []
+  /** By post: when it left, in cycle time; Infinity while it is pending. */
+  readonly #leftAtMs = new Map<string, number>()
+  readonly #pending = new Map<string, PostKey>()
+  readonly #uploads = new Map<string, { readonly post: string; readonly arrivedAtMs: number }>()
+  readonly #placedAtMs: number[] = []
+  #placementsSent = 0
+
+  constructor(days: KeptDays) {
+    this.#days = days
+  }
+
+  /** A cycle was answered, and its images were taken. */
+  add({ uploadsBefore, uploadsAfter, placed }: CyclePlan, request: CycleRequest, receivedAtMs: number): void {
+    this.#cycles.push({ cycleId: request.cycle_id, receivedAtMs })
+    for (const candidate of request.candidates) {
+      this.#pending.set(nameOf(candidate), candidate)
+      this.#leftAtMs.set(nameOf(candidate), Infinity)
+    }
+    for (const removal of request.removals) {
+      this.#pending.delete(nameOf(removal))
+      this.#leftAtMs.set(nameOf(removal), receivedAtMs)
+    }
+    for (const upload of [...uploadsBefore, ...uploadsAfter]) this.#addUpload(upload, receivedAtMs)
+    this.#placedAtMs.push(...placed.map(({ placedAtMs }) => placedAtMs))
+  }
+
+  /** All placements so far were acknowledged. */
+  outcomesSent(): void {
+    this.#placementsSent = this.#placedAtMs.length
+  }
+
+  /** Placements since then will never be sent. */
+  forgetUnsentOutcomes(): void {
+    this.#placedAtMs.length = this.#placementsSent
+  }
+
+  pending(): PostKey[] {
+    return [...this.#pending.values()]
+  }
+
+  /** Cycle ids whose answers must be there, and those whose answers must have gone. */
+  cycleIds(): { kept: string[]; gone: string[] } {
+    const from = this.#agoMs(this.#cycleDays)
+    const goneBefore = this.#agoMs(this.#cycleDays, cyclesLag)
+    const named = (wanted: (receivedAtMs: number) => boolean): string[] =>
+      this.#cycles.filter(({ receivedAtMs }) => wanted(receivedAtMs)).map(({ cycleId }) => cycleId)
+    return { kept: named((ms) => ms >= from), gone: named((ms) => ms < goneBefore) }
+  }
+
+  cycles(): Bounds {
+    const { kept, gone } = this.cycleIds()
+    return { least: kept.length, most: this.#cycles.length - gone.length }
+  }
+
+  cycleIdCount(): number {
+    return this.#cycles.length
+  }
+
+  images(): Bounds {
+    const count = (lag: number): number => {
+      const arrivedFrom = this.#agoMs(this.#days.images, lag)
+      const leftFrom = this.#nowMs(lag) - tombstoneAgeMsMax
+      const stays = ({ post, arrivedAtMs }: { post: string; arrivedAtMs: number }): boolean =>
+        arrivedAtMs >= arrivedFrom || (this.#leftAtMs.get(post) ?? 0) >= leftFrom
+      return [...this.#uploads.values()].filter(stays).length
+    }
+    return { least: count(0), most: count(sweepLag) }
+  }
+
+  outcomes(): Bounds {
+    const sent = this.#placedAtMs.slice(0, this.#placementsSent)
+    const count = (lag: number): number =>
+      sent.filter((placedAtMs) => placedAtMs >= this.#agoMs(this.#days.outcomes, lag)).length
+    return { least: count(0), most: count(sweepLag) }
+  }
+
+  get #cycleDays(): number {
+    return Math.max(cycleDaysMin, this.#days.cycles)
+  }
+
+  #addUpload(upload: Upload, arrivedAtMs: number): void {
+    const post = nameOf({ gall_id: upload.gallId, post_no: upload.postNo })
+    this.#uploads.set(upload.comment, { post, arrivedAtMs })
+  }
+
+  /** The service's clock at the last cycle, or at one before it. */
+  #nowMs(lag: number): number {
+    return this.#cycles.at(-1 - Math.min(lag, this.#cycles.length - 1))?.receivedAtMs ?? 0
+  }
+
+  #agoMs(days: number, lag = 0): number {
+    return this.#nowMs(lag) - days * dayMs
+  }
+}
+
+function nameOf({ gall_id, post_no }: PostKey): string {
+  return `${gall_id}/${post_no}`
+}

@@ -1,0 +1,102 @@
+/**
+ * What a server uses at one moment: its memory and that of its models' processes, descriptors, the delay of its event
+ * loop since the last look, and its data file.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { open } from 'lmdb'
+import { childrenOf } from '../crash/processes.js'
+import type { SoakClient } from './client.js'
+import type { SoakTarget } from './target.js'
+
+export interface Sample {
+  /** Cycles of the soak so far. */
+  readonly cycle: number
+  /** Memory of the server's own, and with it the pages of the data file that it has mapped and read. */
+  readonly ownMib: number
+  readonly rssMib: number
+  /** Own memory of the processes of models. */
+  readonly modelsMib: number
+  readonly descriptors: number
+  readonly processes: number
+  /** What a request waits for the event loop at p99, less the time in which the machine had no core for it. */
+  readonly loopP99Ms: number
+  readonly loopMaxMs: number
+  /** `POST /v1/cycles` since the last look. */
+  readonly postP50Ms: number
+  readonly postP99Ms: number
+  /** The data file, the part of it that has ever been written to, and the pages in which records are. */
+  readonly fileMib: number
+  readonly reachedMib: number
+  readonly liveMib: number
+}
+
+const mebibyte = 1024 * 1024
+/** Connections that the client has dropped are gone at the server soon after. */
+const settleMs = 250
+
+export async function takeSample(target: SoakTarget, client: SoakClient): Promise<Sample> {
+  client.disconnect()
+  await delay(settleMs)
+  const pid = target.server.pid as number
+  const children = childrenOf(pid)
+  const { rssMib, descriptors } = target.held()
+  const { ownP99Ms, ownMaxMs } = await target.loopDelay()
+  const posts = client.postMs.splice(0).sort((a, b) => a - b)
+  return {
+    cycle: client.totals.cycles,
+    ownMib: ownMib(pid),
+    rssMib,
+    modelsMib: children.reduce((sum, child) => sum + ownMib(child.pid), 0),
+    descriptors,
+    processes: children.length,
+    loopP99Ms: ownP99Ms,
+    loopMaxMs: ownMaxMs,
+    postP50Ms: posts[Math.ceil(posts.length * 0.5) - 1] ?? 0,
+    postP99Ms: posts[Math.ceil(posts.length * 0.99) - 1] ?? 0,
+    ...(await fileUse(join(target.server.dataDir, 'understudy.mdb'))),
+  }
+}
+
+/** Memory that no file backs, shared with children or not; 0 where the system does not tell. */
+function ownMib(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8')
+    const kib = (name: string): number =>
+      Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0)
+    return (kib('RssAnon') + kib('RssShmem')) / 1024
+  } catch {
+    return 0
+  }
+}
+
+interface PageCounts {
+  readonly pageSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+}
+
+/** Opened for the moment only: a reader that stays keeps pages from being used again. */
+async function fileUse(path: string): Promise<Pick<Sample, 'fileMib' | 'reachedMib' | 'liveMib'>> {
+  const root = open<Uint8Array, Uint8Array>({
+    ...{ path, noSubdir: true, readOnly: true, maxDbs: 24 },
+    ...{ encoding: 'binary', keyEncoding: 'binary', cache: false },
+  })
+  try {
+    const names = [...root.getKeys({})].map((name) => Buffer.from(name).toString().replace(/\0$/, ''))
+    let bytes = 0
+    let reached = 0
+    for (const name of names) {
+      const database = root.openDB<Uint8Array, Uint8Array>(name, { encoding: 'binary', cache: false })
+      const stats = database.getStats() as PageCounts & { lastPageNumber: number }
+      bytes += (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages) * stats.pageSize
+      reached = (stats.lastPageNumber + 1) * stats.pageSize
+    }
+    const fileMib = statSync(path).size / mebibyte
+    return { fileMib, reachedMib: reached / mebibyte, liveMib: bytes / mebibyte }
+  } finally {
+    await root.close()
+  }
+}

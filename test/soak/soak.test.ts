@@ -1,0 +1,16 @@
+/**
+ * The soak in small: half a day, nine days of silence, half a day. Levels are judged by `npm run soak`.
+ */
+import { expect, test } from 'vitest'
+import { soak } from './soak.js'
+
+const dayMs = 86_400_000
+
+test('what must be kept is there to the byte after days of cycles, what has expired is not, and all is sound', async () => {
+  const { verdicts, counts } = await soak({
+    ...{ seed: 1, postsPerDay: 400, imageShare: 0.2, keptDays: { cycles: 8, images: 7, outcomes: 3 } },
+    ...{ runUpCycles: 144, leapMs: 9 * dayMs, measuredCycles: 144, sampleCycles: 0, costCycles: 0 },
+  })
+  expect(verdicts.filter(({ holds }) => !holds)).toEqual([])
+  expect(counts['cycles']).toBe(288)
+}, 180_000)

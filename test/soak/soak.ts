@@ -1,0 +1,95 @@
+/**
+ * A soak: a real server under the load of a rehearsal, as fast as it goes, in a time of its own. First a run-up, until
+ * as much expires as comes in; then the cycles that are measured; at the end everything that must be there is asked for.
+ */
+import { spawnSync } from 'node:child_process'
+import { executable } from '../helpers/server-process.js'
+import { SoakClient, type SoakOptions } from './client.js'
+import { blockCosts, removalCosts, type BlockCost, type RemovalCost } from './cost.js'
+import { holdingRules, levelRules, type Held, type Verdict } from './rules.js'
+import { takeSample, type Sample } from './samples.js'
+import { SoakTarget } from './target.js'
+
+export interface SoakPlan extends SoakOptions {
+  readonly runUpCycles: number
+  /** The client is away for so long between run-up and measured cycles: a whole number of five minutes. */
+  readonly leapMs: number
+  readonly measuredCycles: number
+  /** Cycles between two looks at the server's resources; 0: none, and levels are not judged. */
+  readonly sampleCycles: number
+  /** Cycles of each block with and without removals, after all is judged; 0: none. */
+  readonly costCycles: number
+}
+
+export interface SoakResult {
+  readonly samples: readonly Sample[]
+  readonly verdicts: readonly Verdict[]
+  readonly counts: Readonly<Record<string, number>>
+}
+
+export interface SoakHooks {
+  readonly onSample?: (sample: Sample) => void
+  readonly onCost?: (cost: BlockCost | RemovalCost) => void
+}
+
+/** Any boundary of cycles. In the server's time it is long past, which it cannot know. */
+const startAtMs = Date.UTC(2025, 2, 3)
+
+export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {}): Promise<SoakResult> {
+  const target = await SoakTarget.start(startAtMs, plan.keptDays)
+  const client = await SoakClient.open(target, plan, startAtMs)
+  const samples: Sample[] = []
+  const run = async (cycles: number): Promise<void> => {
+    for (let cycle = 1; cycle <= cycles; cycle++) {
+      await client.step()
+      if (plan.sampleCycles === 0 || cycle % plan.sampleCycles !== 0) continue
+      const sample = await takeSample(target, client)
+      samples.push(sample)
+      onSample?.(sample)
+    }
+  }
+  try {
+    await run(plan.runUpCycles)
+    if (plan.leapMs > 0) client.leap(plan.leapMs)
+    const from = samples.length
+    await run(plan.measuredCycles)
+    const reread = await client.rereadAll()
+    const verdicts = [
+      ...(plan.sampleCycles === 0 ? [] : levelRules(samples.slice(from))),
+      {
+        holds: true,
+        words: `answers: ${reread.kept} that must be kept are there byte for byte, ${reread.gone} expired ones are not`,
+      },
+      logRule(target.server.log),
+      ...holdingRules(verify(target.server.dataDir), client.held, client.totals.weights + 1),
+    ]
+    const { counts } = client
+    if (plan.costCycles > 0) {
+      for (const cost of await blockCosts(target, client, plan.keptDays, plan.costCycles)) onCost?.(cost)
+      await target.server.kill('SIGTERM')
+      for (const cost of await removalCosts(target.server.dataDir)) onCost?.(cost)
+    }
+    return { samples, verdicts, counts }
+  } finally {
+    client.close()
+    await target.dispose()
+  }
+}
+
+function logRule(log: string): Verdict {
+  const errors = log.split('\n').filter((line) => /"level":[56]0/.test(line))
+  return { holds: errors.length === 0, words: `errors in the log: ${errors.length}${errors[0] ?? ''}` }
+}
+
+/** Beside the server, as an operator would. */
+function verify(dataDir: string): Held {
+  const { stdout, stderr } = spawnSync(executable, ['verify', '--json', '--data-dir', dataDir], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  try {
+    return JSON.parse(stdout) as Held
+  } catch {
+    return { sound: false, problems: [stderr], counts: null }
+  }
+}

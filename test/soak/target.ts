@@ -1,0 +1,80 @@
+/**
+ * The server of a soak: a real process with a model that has encoders, on a clock that the soak moves.
+ */
+import { closeSync, cpSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { projectDir } from '../helpers/server-process.js'
+import { Target } from '../hostile/target.js'
+import type { KeptDays } from './must-hold.js'
+
+/** Small, with encoders of text and pictures. */
+export const soakModel = 'example-1'
+const configName = 'config.json'
+const reloaded = 'the settings are read again'
+
+export class SoakTarget extends Target {
+  readonly #directory: string
+  readonly #clock: number
+
+  private constructor(directory: string, clock: number, env: Record<string, string>) {
+    super(env)
+    this.#directory = directory
+    this.#clock = clock
+  }
+
+  /** Starts the server at `startAtMs` of its own time. */
+  static async start(startAtMs: number, keptDays: KeptDays): Promise<SoakTarget> {
+    const directory = mkdtempSync(join(tmpdir(), 'understudy-soak-'))
+    const clockFile = join(directory, 'clock')
+    const modelsDir = join(directory, 'models')
+    cpSync(join(projectDir, 'models', soakModel), join(modelsDir, soakModel), { recursive: true })
+    writeFileSync(join(modelsDir, 'ACTIVE'), `${soakModel}\n`)
+    const preloads = [join('hostile', 'loop-delay.ts'), join('soak', 'server-clock.ts')]
+      .map((name) => `--import ${pathToFileURL(join(projectDir, 'test', name)).href}`)
+      .join(' ')
+    const target = new SoakTarget(directory, openSync(clockFile, 'w'), {
+      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${preloads}`,
+      SOAK_CLOCK_FILE: clockFile,
+      UNDERSTUDY_MODELS_DIR: modelsDir,
+      UNDERSTUDY_CONFIG: join(directory, configName),
+    })
+    target.setClock(startAtMs)
+    target.#writeConfig(keptDays)
+    try {
+      await target.start()
+    } catch (error) {
+      await target.dispose()
+      throw error
+    }
+    return target
+  }
+
+  /** As an operator does it, while the server runs. Resolves when the server has said so. */
+  async keepFor(days: KeptDays): Promise<void> {
+    this.#writeConfig(days)
+    const said = this.server.log.split(reloaded).length
+    process.kill(this.server.pid as number, 'SIGHUP')
+    while (this.server.log.split(reloaded).length === said) await delay(10)
+  }
+
+  #writeConfig({ cycles, images, outcomes }: KeptDays): void {
+    const config = { retainCyclesDays: cycles, retainImagesDays: images, retainOutcomesDays: outcomes }
+    writeFileSync(join(this.#directory, configName), JSON.stringify(config))
+  }
+
+  /** From now on it is `ms`, in milliseconds since 1970, for the server. */
+  setClock(ms: number): void {
+    const bytes = Buffer.alloc(8)
+    bytes.writeDoubleLE(ms)
+    writeSync(this.#clock, bytes, 0, bytes.length, 0)
+  }
+
+  override async dispose(): Promise<void> {
+    await super.dispose()
+    closeSync(this.#clock)
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+}
