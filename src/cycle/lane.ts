@@ -6,19 +6,19 @@
 export type WorkKind = 'cycle' | 'weights' | 'model'
 
 export class Lane {
-  readonly #waitingMax: Readonly<Record<WorkKind, number>>
+  readonly #waitingMax: Readonly<Partial<Record<WorkKind, number>>>
   #tail: Promise<unknown> = Promise.resolve()
   /** Under way and waiting. */
   readonly #count: Record<WorkKind, number> = { cycle: 0, weights: 0, model: 0 }
 
-  /** `waitingMax`: how many of each kind may wait behind one that is under way. */
-  constructor(waitingMax: Readonly<Record<WorkKind, number>>) {
+  /** `waitingMax`: how many of a kind may wait behind one that is under way; absent where others see to it. */
+  constructor(waitingMax: Readonly<Partial<Record<WorkKind, number>>>) {
     this.#waitingMax = waitingMax
   }
 
   /** True when one piece of the kind is under way and as many wait as may. */
   isFull(kind: WorkKind): boolean {
-    return this.#count[kind] > this.#waitingMax[kind]
+    return this.#count[kind] > (this.#waitingMax[kind] ?? Infinity)
   }
 
   /** True when nothing is under way and nothing waits. */

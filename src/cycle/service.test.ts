@@ -319,6 +319,29 @@ describe('the queue', () => {
     expect(service.pendingCount).toBe(5)
   })
 
+  test('that is full still repeats what is stored, and lets calls of a cycle under way wait for it', async () => {
+    const response = await submit(first())
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const body = (i: number): CycleRequest =>
+      cycleBody(i, { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] })
+    const calls = [1, 2, 3, 4, 5].map((i) => submit(body(i)))
+    expect(await submit(first())).toBe(response)
+    const again = [submit(body(1)), submit(body(5))]
+    // The same cycle in other bytes would have to be decoded; who has no place is told nothing of it.
+    expect(await refusal(submitBytes(Buffer.from(JSON.stringify(first(), null, 1))))).toMatchObject({
+      status: 503,
+    })
+    const start = (json: CycleRequest): Uint8Array => bytesOf(json).subarray(0, 40)
+    for (const known of [first(), body(5)]) expect(() => service.admit(start(known))).not.toThrow()
+    for (const bytes of [start(body(6)), new Uint8Array()])
+      expect(() => service.admit(bytes)).toThrow('too many cycles are queued')
+    open()
+    const answers = await Promise.all(calls)
+    expect(await Promise.all(again)).toEqual([answers[0], answers[4]])
+    expect(() => service.admit(start(body(6)))).not.toThrow()
+  })
+
   test('is emptied with 503 when the service ends, but what has begun is finished', async () => {
     let open = (): void => undefined
     model.gate = new Promise<void>((resolve) => (open = resolve))

@@ -34,12 +34,14 @@ import { EmbeddingDesk, kindWarnings, readingWarnings, type EnteringTexts } from
 import { ImageCounts } from './image-counts.js'
 import { Lane } from './lane.js'
 import { checkMeaning } from './meaning.js'
+import { Places } from './places.js'
 import { packRequest, unpackRequest, type RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { loadPool, saveCycle, SavedPoolSpace } from './saved-state.js'
 import { Turns } from './turns.js'
 import { Shadows } from './shadows.js'
 import type { StageClock } from './stage-clock.js'
+import { statedCycleId } from './stated-id.js'
 import { WeightsDesk, type InitialWeights } from './weights-desk.js'
 import { ZstdFrames } from './zstd-frames.js'
 
@@ -78,10 +80,10 @@ interface Leader {
 const followerCountMax = 1000
 /** Settings of weights that may wait; they take a millisecond each. */
 const weightsWaitingMax = 16
-/** Models that may wait to take over. */
-const modelsWaitingMax = 16
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
+/** Stored bodies unpacked at a time to be compared with one that came again; past these it stands in line. */
+const repeatsMax = 8
 
 export class CycleService {
   readonly #parts: CycleServiceParts
@@ -100,6 +102,8 @@ export class CycleService {
   #isCompleting = false
   #submittedCount = 0
   readonly #decodes = new Turns(decodesWaitingMax)
+  readonly #places: Places
+  #repeatCount = 0
   /** Responses that stand in memory of the store, and how many have been given them. */
   readonly #lent = new WeakMap<Uint8Array, { readonly draft: CycleDraft; readers: number }>()
   #closing = false
@@ -108,6 +112,7 @@ export class CycleService {
     this.#parts = parts
     this.#pool = pool
     this.#lane = lane
+    this.#places = new Places(() => parts.cyclesWaitingMax)
     this.weights = weights
     this.images = new ImageCounts(parts.store)
     this.#embeddings = new EmbeddingDesk(parts)
@@ -136,13 +141,8 @@ export class CycleService {
 
   /** The service in the state that its store holds. */
   static async open(parts: CycleServiceParts): Promise<CycleService> {
-    const lane = new Lane({
-      get cycle() {
-        return parts.cyclesWaitingMax
-      },
-      weights: weightsWaitingMax,
-      model: modelsWaitingMax,
-    })
+    // Cycles wait for a place before they come here.
+    const lane = new Lane({ weights: weightsWaitingMax })
     const weights = await WeightsDesk.open(parts.store, parts.initialWeights, parts.clock(), parts.log)
     const service = new CycleService(parts, loadPool(parts.store), weights, lane)
     service.images.load().catch((error: unknown) => {
@@ -172,28 +172,67 @@ export class CycleService {
    */
   async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
     this.#submittedCount++
-    if (this.#decodes.full) throw busy('too many cycles arrive at once')
-    this.refuseIfFull()
+    const cycleId = statedCycleId(body.json)
+    let leavePlace = this.#places.hasRoom(cycleId) ? this.#places.take(cycleId) : null
+    try {
+      const known = cycleId === null ? null : await this.#repeated(cycleId, body.json)
+      if (known !== null) return known
+      if (this.#decodes.full) throw busy('too many cycles arrive at once')
+      leavePlace ??= this.#places.take(cycleId)
+      return await this.#decode(body, receivedAtMs, stages, leavePlace)
+    } finally {
+      leavePlace?.()
+    }
+  }
+
+  /**
+   * A body of a cycle begins to arrive with `start`, empty where it cannot be read yet. Throws `unavailable` when it
+   * would find no place: said before it is read or decoded, since under overload that work would be taken from the
+   * cycles that are answered. A cycle that is stored or under way needs none and is let in. The function returned says
+   * that the body has arrived, or never will.
+   */
+  admit(start: Uint8Array): () => void {
+    const cycleId = statedCycleId(start)
+    if (this.#places.willHaveRoom(cycleId)) return this.#places.expect()
+    if (cycleId !== null && this.#parts.store.findCycle(cycleId) !== undefined) return () => undefined
+    throw this.#places.refusal()
+  }
+
+  /** The answer to a body that came before, byte for byte: cheap enough to be given while no place is free. Else null. */
+  async #repeated(cycleId: string, json: Uint8Array): Promise<Uint8Array | null> {
+    const leader = this.#leaders.get(cycleId)
+    if (leader !== undefined)
+      return Buffer.compare(leader.body, json) === 0 ? this.#follow(leader, cycleId, json) : null
+    const stored = this.#parts.store.findCycle(cycleId)
+    if (stored === undefined || this.#repeatCount >= repeatsMax) return null
+    const { request, response } = this.#stored(stored)
+    if (request.bodyBytes !== json.length) return null
+    this.#repeatCount++
+    try {
+      return Buffer.compare(await unpackRequest(request), json) === 0 ? response : null
+    } finally {
+      this.#repeatCount--
+    }
+  }
+
+  async #decode(
+    body: RequestBody,
+    receivedAtMs: number,
+    stages: StageClock,
+    leavePlace: () => void,
+  ): Promise<Uint8Array> {
     await this.#decodes.next()
     // Before it is known whether the cycle is good or new: most are, and the other threads have nothing else to do now.
     const packing = packRequest(body, this.#frames)
     packing.catch(() => undefined) // Awaited when the cycle is stored; until then a failure is not unhandled.
-    const cycle = this.#parts.codec.decodeCycle(body.json)
+    const cycle = await this.#parts.codec.readCycle(body.json)
     stages.lap('decode')
-    const held = { cycle, packing, readers: 1 }
+    const held = { cycle, packing, readers: 1, leavePlace }
     try {
       return await this.#answer(held, body, receivedAtMs, stages)
     } finally {
       letGo(held)
     }
-  }
-
-  /**
-   * Throws `unavailable` when no cycle could wait for its turn: said before a body is read or decoded, since under
-   * overload that work would be taken from the cycles that are answered.
-   */
-  refuseIfFull(): void {
-    if (this.#lane.isFull('cycle')) throw busy('too many cycles are queued')
   }
 
   /** For each response of `submit`, when nothing reads it any more: its memory then serves the next cycle. */
@@ -274,9 +313,9 @@ export class CycleService {
     if (this.#parts.store.expiry?.isExpired(cycle.cycleId) === true)
       throw new ServiceError('conflict', `cycle ${cycle.cycleId} was answered, and its record has expired`)
     const leader = this.#leaders.get(cycle.cycleId)
-    return leader === undefined
-      ? this.#lead(held, body, receivedAtMs, stages)
-      : this.#follow(leader, cycle.cycleId, body.json)
+    if (leader === undefined) return this.#lead(held, body, receivedAtMs, stages)
+    held.leavePlace()
+    return this.#follow(leader, cycle.cycleId, body.json)
   }
 
   /** The stored response of a cycle. Throws `not_found`. */
@@ -310,12 +349,16 @@ export class CycleService {
   }
 
   async #replay(stored: StoredCycle, json: Uint8Array): Promise<Uint8Array> {
-    const request = this.#parts.store.readRequest(stored.position)
-    const response = this.#parts.store.readResponse(stored.cycleId)
-    if (request === undefined || response === undefined)
-      throw new Error(`cycle ${stored.cycleId} is stored in part`)
+    const { request, response } = this.#stored(stored)
     if (!(await sameJsonOffThread(await unpackRequest(request), json))) throw otherBody(stored.cycleId)
     return response
+  }
+
+  #stored({ cycleId, position }: StoredCycle): { request: StoredRequest; response: Uint8Array } {
+    const request = this.#parts.store.readRequest(position)
+    const response = this.#parts.store.readResponse(cycleId)
+    if (request === undefined || response === undefined) throw new Error(`cycle ${cycleId} is stored in part`)
+    return { request, response }
   }
 
   async #follow(leader: Leader, cycleId: string, json: Uint8Array): Promise<Uint8Array> {
@@ -333,7 +376,6 @@ export class CycleService {
     const { cycleId } = held.cycle
     if (this.#closing) throw closing()
     if (this.#parts.model() === null) throw new ServiceError('unavailable', 'no model is loaded')
-    if (this.#lane.isFull('cycle')) throw busy('too many cycles are queued')
     const response = this.#guarded(() =>
       this.#lane.run('cycle', () => this.#process(held, body, receivedAtMs, stages)),
     )
@@ -514,6 +556,7 @@ interface HeldCycle {
   readonly cycle: DecodedCycle
   /** Its body as the store keeps it. */
   readonly packing: Promise<StoredRequest>
+  readonly leavePlace: () => void
   readers: number
 }
 

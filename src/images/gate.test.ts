@@ -56,18 +56,20 @@ test('past the bytes that may wait, an upload is told to come back, and later on
   expect(gate.load).toEqual({ activeCount: 0, waitingCount: 0, waitingBytes: 0 })
 })
 
-test('an upload that would wait too long is told to come back, but 64 may always wait', async () => {
+test('an upload that would wait too long is told to come back when it is served, but 16 may always wait', async () => {
   const gate = new ImageGate({ activeCountMax: 1 })
-  // A picture of 10 seconds, as the clock has it: the mean of all is then 1 second.
-  const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(10_000)
+  // A picture of 300 milliseconds, as the clock has it.
+  const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(300)
   await gate.run(1, () => Promise.resolve())
   clock.mockRestore()
   const { begin } = createJobs(gate)
-  const jobs = Array.from({ length: 65 }, () => begin('slow'))
-  await expect(begin('one too many').done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 1 })
-  expect(gate.load).toMatchObject({ activeCount: 1, waitingCount: 64 })
+  const jobs = Array.from({ length: 17 }, () => begin('slow'))
+  await expect(begin('one too many').done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 5 })
+  expect(() => gate.refuseIfFull(1)).toThrow('too many images are waiting')
+  expect(gate.load).toMatchObject({ activeCount: 1, waitingCount: 16 })
   for (const job of jobs) job.finish()
   await Promise.all(jobs.map((job) => job.done))
+  expect(() => gate.refuseIfFull(1)).not.toThrow()
 })
 
 test('work that fails gives up its place', async () => {

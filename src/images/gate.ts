@@ -2,7 +2,7 @@
  * How much image work is taken on at once. A burst of uploads waits here, in order, and a burst that would wait too long
  * is told to come back. Memory is bounded where bodies are received; this bounds the queue.
  */
-import { ServiceError } from '../contract/index.js'
+import { ReturnTimes, ServiceError } from '../contract/index.js'
 
 export interface ImageGateOptions {
   /** Pictures worked on at once. */
@@ -11,13 +11,10 @@ export interface ImageGateOptions {
   readonly waitingBytesMax?: number | undefined
 }
 
-const retryAfterS = 1
 /** An upload that would wait longer is refused: whoever comes back later is served sooner than in a long line. */
-const waitMsMax = 800
+const waitMsMax = 500
 /** So many may wait however long pictures take: one slow picture must not turn others away. */
-const waitingCountMin = 64
-/** Part of the newest picture in the mean time of a picture. */
-const newestPart = 0.1
+const waitingCountMin = 16
 /** A waiting upload costs its request too, however small the picture. */
 const requestBytes = 16 * 1024
 
@@ -32,8 +29,8 @@ export class ImageGate {
   #activeCount = 0
   #waiting: Waiting[] = []
   #waitingBytes = 0
-  /** Mean time of a picture, newer ones weighing more. */
-  #workMs = 0
+  readonly #returns = new ReturnTimes()
+  #leftAtMs = 0
 
   // Two at once: as many as there are cores to spare, and libuv's four threads also commit and hash.
   constructor(options: ImageGateOptions = {}) {
@@ -52,14 +49,24 @@ export class ImageGate {
    * having run it, when too much is waiting.
    */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
-    await this.#enter(bytes + requestBytes)
-    const startedAt = performance.now()
+    await this.#enter(bytes)
+    const startedAtMs = performance.now()
     try {
       return await work()
     } finally {
-      this.#workMs += newestPart * (performance.now() - startedAt - this.#workMs)
-      this.#leave()
+      this.#leave(startedAtMs)
     }
+  }
+
+  /** Throws what `run` would reject with if it were called now, with so many bytes of upload. */
+  refuseIfFull(bytes: number): void {
+    if (this.#activeCount < this.#activeCountMax) return
+    const waitingCount = this.#waiting.length
+    const tooLong = waitingCount >= waitingCountMin && waitingCount * this.#returns.workMs > waitMsMax
+    if (!tooLong && this.#waitingBytes + bytes + requestBytes <= this.#waitingBytesMax) return
+    throw new ServiceError('unavailable', 'too many images are waiting to be checked', {
+      retryAfterS: this.#returns.next(waitingCount, waitingCountMin),
+    })
   }
 
   /** Pictures in work and waiting, for metrics. */
@@ -77,16 +84,18 @@ export class ImageGate {
       this.#activeCount++
       return
     }
-    const waitMs = (this.#waiting.length * this.#workMs) / this.#activeCountMax
-    const tooLong = this.#waiting.length >= waitingCountMin && waitMs > waitMsMax
-    if (tooLong || this.#waitingBytes + bytes > this.#waitingBytesMax)
-      throw new ServiceError('unavailable', 'too many images are waiting to be checked', { retryAfterS })
-    this.#waitingBytes += bytes
-    await new Promise<void>((start) => this.#waiting.push({ bytes, start }))
+    this.refuseIfFull(bytes)
+    const held = bytes + requestBytes
+    this.#waitingBytes += held
+    await new Promise<void>((start) => this.#waiting.push({ bytes: held, start }))
   }
 
-  #leave(): void {
+  #leave(startedAtMs: number): void {
     this.#activeCount--
+    // Pictures worked on side by side end one soon after the other: what counts is how often one ends.
+    const nowMs = performance.now()
+    this.#returns.note(nowMs - Math.max(startedAtMs, this.#leftAtMs))
+    this.#leftAtMs = nowMs
     this.#startNext()
   }
 

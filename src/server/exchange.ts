@@ -62,7 +62,7 @@ export class Exchange {
   #ended = false
   #paused = false
   #nextOffer: NodeJS.Timeout | undefined
-  #refuseBody: ((error: ServiceError) => void) | null = null
+  #refuseBody: ((error: Error) => void) | null = null
   #releaseAnswer: (() => void) | undefined
 
   /** Takes the request over; `onEnd` is called once, when the answer is out or the client is gone. */
@@ -108,16 +108,21 @@ export class Exchange {
   }
 
   /**
-   * The whole body, at most `bytesMax` of it. Must be called in the turn in which the exchange was made. Rejects with
-   * Large ones stand in a buffer of `spare`, to be given back. Rejects with
-   * `too_large` past the bound, with `unavailable` past the budget of all bodies, and with `error` of `refuseBody`.
+   * The whole body, at most `bytesMax` of it. Must be called in the turn in which the exchange was made. Large ones stand
+   * in a buffer of `spare`, to be given back. `onStart` hears its first bytes while they arrive, and may refuse it by
+   * throwing. Rejects with that, with `too_large` past the bound, with `unavailable` past the budget of all bodies, and
+   * with `error` of `refuseBody`.
    */
-  readBody(bytesMax: number, timeMsMax: number, spare: SpareBuffers | null = null): Promise<Uint8Array> {
+  readBody(
+    bytesMax: number,
+    timeMsMax: number,
+    { spare = null, onStart = () => undefined }: BodyOptions = {},
+  ): Promise<Uint8Array> {
     const declared = Number(this.headers.contentLength)
     if (declared > bytesMax) return Promise.reject(tooLarge(bytesMax))
     return new Promise((resolve, reject) => {
-      // Let go of at the end: the socket keeps the listener until the answer is out.
-      let body: GrowingBody | null = new GrowingBody(declared > 0 ? declared : bytesMax, spare)
+      // None before the body is let in. Let go of at the end: the socket keeps the listener until the answer is out.
+      let body: GrowingBody | null = null
       const timer = setTimeout(() => {
         stop()
         this.abort()
@@ -133,13 +138,17 @@ export class Exchange {
         reject(error)
       }
       this.#response.onData((chunk, isLast) => {
+        const isFirst = this.bytesReceived === 0
         this.bytesReceived += chunk.byteLength
-        if (this.#refuseBody === null || body === null) return
-        const refusal = this.#admit(chunk.byteLength, bytesMax)
+        if (this.#refuseBody === null) return
+        const refusal =
+          (isFirst ? caught(() => onStart(new Uint8Array(chunk))) : null) ??
+          this.#admit(chunk.byteLength, bytesMax)
         if (refusal !== null) {
           this.#refuseBody(refusal)
           return
         }
+        body ??= new GrowingBody(declared > 0 ? declared : bytesMax, spare)
         body.append(chunk)
         if (!isLast) return
         const bytes = body.bytes()
@@ -250,6 +259,21 @@ export class Exchange {
     clearTimeout(this.#nextOffer)
     this.#releaseAnswer?.()
     this.#onEnd(this)
+  }
+}
+
+export interface BodyOptions {
+  readonly spare?: SpareBuffers | null
+  readonly onStart?: (bytes: Uint8Array) => void
+}
+
+/** What a check throws. */
+function caught(check: () => void): Error | null {
+  try {
+    check()
+    return null
+  } catch (error) {
+    return error as Error
   }
 }
 

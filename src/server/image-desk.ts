@@ -31,6 +31,11 @@ export class ImageDesk {
     this.#onCreated = onCreated
   }
 
+  /** Throws `unavailable` when an upload of so many bytes would find too much waiting: said before it is received. */
+  refuseIfFull(bytes: number): void {
+    this.#gate.refuseIfFull(bytes)
+  }
+
   /** `claimedSha256`: value of `X-Content-SHA256`, if sent. Throws 400, 409, 413, 415, 503. */
   async put(key: ImageKey, bytes: Uint8Array, claimedSha256: string | undefined): Promise<StoredUpload> {
     checkSignature(bytes)

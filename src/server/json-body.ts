@@ -5,8 +5,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import type { RequestBody } from '../cycle/index.js'
-import type { Exchange } from './exchange.js'
-import type { SpareBuffers } from './spare-buffers.js'
+import type { BodyOptions, Exchange } from './exchange.js'
 import { Turns } from './turns.js'
 
 const decompress = promisify(gunzip)
@@ -21,9 +20,9 @@ export async function readJsonBody(
   exchange: Exchange,
   gzip: boolean,
   timeMsMax: number,
-  spare: SpareBuffers | null = null,
+  options: BodyOptions = {},
 ): Promise<RequestBody> {
-  const bytes = await exchange.readBody(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, spare)
+  const bytes = await exchange.readBody(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, options)
   if (!gzip) return { json: bytes, gzip: null }
   const json = await gunzipTurns.run(() => gunzipBody(bytes))
   const refusal = exchange.bodyHold.add(json.length)

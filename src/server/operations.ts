@@ -2,23 +2,19 @@
  * The seven operations: each reads its body, asks the service, and gives an answer. Errors are thrown as
  * `ServiceError` and worded in one place, `server.ts`.
  */
-import { parseJson } from '../codec/index.js'
+import { readBody } from '../codec/index.js'
 import {
-  checkOutcomes,
-  checkWeights,
   cycleIdForm,
   formatInstant,
   imageBytesMax,
   ServiceError,
   type Health,
-  type OutcomesRequest,
   type WeightsAck,
-  type WeightsRequest,
 } from '../contract/index.js'
-import type { CycleService } from '../cycle/index.js'
+import type { CycleService, RequestBody } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
-import type { Answer, Exchange } from './exchange.js'
+import type { Answer, BodyOptions, Exchange } from './exchange.js'
 import { decodeSegment, parseImagePath } from './image-path.js'
 import type { ImageDesk } from './image-desk.js'
 import { readJsonBody } from './json-body.js'
@@ -49,8 +45,7 @@ export const operations: Readonly<Record<Operation, Handler>> = {
   postCycle: async (exchange, _parameters, { cycles, bodyReadMsMax, log }) => {
     const stages = new LoggedStages(exchange.startedAt, log)
     exchange.stages = stages
-    cycles.refuseIfFull()
-    const body = await readJson(exchange, bodyReadMsMax, spareBodies)
+    const body = await readCycle(exchange, bodyReadMsMax, cycles)
     stages.lap('receive')
     const response = await cycles
       .submit(body, exchange.receivedAtMs, stages)
@@ -71,8 +66,9 @@ export const operations: Readonly<Record<Operation, Handler>> = {
   },
 
   putImage: async (exchange, parameters, { images, bodyReadMsMax }) => {
-    const { contentType, contentEncoding, contentSha256 } = exchange.headers
+    const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
     checkImageHeaders(contentType, contentEncoding)
+    images.refuseIfFull(Number(contentLength))
     const bytes = await exchange.readBody(imageBytesMax, bodyReadMsMax)
     const key = parseImagePath(parameters)
     const { created, sha256 } = await images.put(key, bytes, contentSha256)
@@ -99,22 +95,14 @@ export const operations: Readonly<Record<Operation, Handler>> = {
   },
 
   postOutcomes: async (exchange, _parameters, { store, bodyReadMsMax }) => {
-    const value = parseJson((await readJson(exchange, bodyReadMsMax)).json)
-    const problems = checkOutcomes(value)
-    if (problems !== null) throw problems.toError('bad_request', 'the body does not list valid outcomes')
-    const entries = (value as OutcomesRequest).outcomes.map((record) => ({
-      placementId: record.placement_id,
-      record: Buffer.from(JSON.stringify(record)),
-    }))
+    const entries = await readBody('outcomes', (await readJson(exchange, bodyReadMsMax)).json)
     const { created, updated } = await store.putOutcomes(entries).catch(refuseWrites)
     return json(200, { received: entries.length, created, updated })
   },
 
   putWeights: async (exchange, _parameters, { cycles, bodyReadMsMax }) => {
-    const value = parseJson((await readJson(exchange, bodyReadMsMax)).json)
-    const problems = checkWeights(value)
-    if (problems !== null) throw problems.toError('bad_request', 'the body is no valid setting of weights')
-    const { version, weights, note = '' } = value as WeightsRequest
+    const body = await readJson(exchange, bodyReadMsMax)
+    const { version, weights, note = '' } = await readBody('weights', body.json)
     if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {
       throw new ServiceError('unprocessable', 'the weights score nothing', {
         fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
@@ -147,13 +135,26 @@ function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']
 /** Bodies of cycles come in one after the other, as large as the ones before. */
 const spareBodies = new SpareBuffers()
 
-function readJson(
-  exchange: Exchange,
-  timeMsMax: number,
-  spare: SpareBuffers | null = null,
-): ReturnType<typeof readJsonBody> {
+/** The body of a cycle, refused at its first bytes where it would find no place. */
+async function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService): Promise<RequestBody> {
+  const { contentEncoding } = exchange.headers
+  let arrived = (): void => undefined
+  try {
+    return await readJson(exchange, timeMsMax, {
+      spare: spareBodies,
+      // Compressed bytes state no id.
+      onStart: (bytes) => (arrived = cycles.admit(contentEncoding === '' ? bytes : noBytes)),
+    })
+  } finally {
+    arrived()
+  }
+}
+
+const noBytes = new Uint8Array()
+
+function readJson(exchange: Exchange, timeMsMax: number, options?: BodyOptions): Promise<RequestBody> {
   const { contentType, contentEncoding } = exchange.headers
-  return readJsonBody(exchange, checkJsonHeaders(contentType, contentEncoding), timeMsMax, spare)
+  return readJsonBody(exchange, checkJsonHeaders(contentType, contentEncoding), timeMsMax, options)
 }
 
 function json(status: number, value: unknown): Answer {

@@ -60,10 +60,14 @@ export class ServerProcess {
     this.log = ''
     this.#exit = new Promise((resolve) => child.once('exit', (code) => resolve(code)))
     await new Promise<void>((resolve, reject) => {
+      let ready = false
       const hear = (chunk: Buffer): void => {
         this.log += chunk.toString()
         for (const listener of this.#listeners) listener()
-        if (this.log.includes('"msg":"listening"')) resolve()
+        // A log grows long: it is not looked through for each of its lines.
+        if (ready || !this.log.includes('"msg":"listening"')) return
+        ready = true
+        resolve()
       }
       child.stdout.on('data', hear)
       child.stderr.on('data', hear)

@@ -23,8 +23,26 @@ function post(
   allowed: readonly number[],
   body: Uint8Array | string,
   headers = json,
+  path = '/v1/cycles',
 ): HostileCall {
-  return { name, allowed, call: { method: 'POST', path: '/v1/cycles', body, headers } }
+  return { name, allowed, call: { method: path === '/v1/weights' ? 'PUT' : 'POST', path, body, headers } }
+}
+
+/** As much of `text` as fits, with commas between. */
+function often(text: string, bytes: number): string {
+  return Array<string>(Math.floor(bytes / (text.length + 1)))
+    .fill(text)
+    .join(',')
+}
+
+/** A cycle whose rows are as long as those of a full one, and fail in every member. */
+function wrongRows(count: number): string {
+  const { candidates, engagement, ...rest } = cycleOf(0, 'wrong')
+  const wrong = (row: object | undefined): object =>
+    Object.fromEntries(Object.entries(row ?? {}).map(([name, value]) => [name, { was: String(value) }]))
+  const rows = (row: object | undefined): object[] =>
+    Array<object>(count).fill({ ...wrong(row), more: 'x'.repeat(400) })
+  return JSON.stringify({ ...rest, candidates: rows(candidates[0]), engagement: rows(engagement[0]) })
 }
 
 /** `heavy`: bodies as large as may be; else small ones of the same kinds. */
@@ -63,6 +81,10 @@ export function hostileBodies(heavy: boolean): HostileCall[] {
     post('minus zero with an exponent', [200, 400, 422], withNumber('-0e-99999')),
     post('an integer past 2^53', [200, 400, 422], withNumber('9007199254740993')),
     post('an integer past 2^64', [400, 422], withNumber('18446744073709551616')),
+    post('rows with everything wrong', [400], wrongRows(heavy ? 5000 : 300)),
+    post('outcomes that are none', [400], `{"outcomes":[${often('{"a":1}', size)}]}`, json, '/v1/outcomes'),
+    post('numbers for outcomes', [400], `{"outcomes":[${often('1', size)}]}`, json, '/v1/outcomes'),
+    post('weights in a long text', [400], `{"version":"${'\\n'.repeat(half)}"}`, json, '/v1/weights'),
   ]
 }
 

@@ -4,6 +4,7 @@
  */
 import { expect, onTestFinished, test } from 'vitest'
 import { fuzzHttp } from './fuzz.js'
+import { fuzzPictures } from './picture-fuzz.js'
 import { besiege } from './siege.js'
 import { Target } from './target.js'
 
@@ -17,5 +18,16 @@ test('requests that are nearly right get an answer of the contract, and never 50
   const target = await new Target({ UNDERSTUDY_WRONG_KEYS_PER_MINUTE_MAX: '1000000' }).start()
   onTestFinished(() => target.dispose())
   await fuzzHttp(target, { seconds: 5, runs: 40 })
+  expect(target.server.log).not.toMatch(/"status":500|"level":50/)
+})
+
+test('bent JPEGs are taken or refused by the contract, and never 500', async () => {
+  const target = await new Target().start()
+  onTestFinished(() => target.dispose())
+  const { breaches, statuses } = await fuzzPictures(target, 120, 1)
+  expect(breaches).toEqual([])
+  // They are near enough to pictures that some of them are taken.
+  expect(statuses.get(201)).toBeGreaterThan(10)
+  expect(statuses.get(400)).toBeGreaterThan(10)
   expect(target.server.log).not.toMatch(/"status":500|"level":50/)
 })

@@ -31,6 +31,12 @@ export async function honestPictures(): Promise<Buffer[]> {
     image().jpeg().withMetadata({ orientation: 6 }).toBuffer(),
     image().withIccProfile('p3').jpeg().toBuffer(),
     image().jpeg({ mozjpeg: true }).toBuffer(),
+    image()
+      .withExif({ IFD0: { ImageDescription: 'x'.repeat(300), Copyright: 'y' } })
+      .jpeg()
+      .toBuffer(),
+    image().toColourspace('cmyk').withIccProfile('cmyk').jpeg({ progressive: true }).toBuffer(),
+    image().resize(1600, 1200).jpeg({ quality: 70, progressive: true, optimiseScans: true }).toBuffer(),
   ])
 }
 

@@ -1,8 +1,10 @@
 /**
- * `npm run test:hostile`: the siege in full, then the fuzz. Prints figures; ends with 1 where a promise is broken.
+ * `npm run test:hostile`: the siege in full, then the fuzz of requests and of pictures. Prints figures; ends with 1 where
+ * a promise is broken.
  */
 import { fuzzHttp } from './fuzz.js'
-import { besiege } from './siege.js'
+import { fuzzPictures } from './picture-fuzz.js'
+import { besiege, rssGrowthMibMax } from './siege.js'
 import { Target } from './target.js'
 
 /** What health may take for others, while the siege goes on. */
@@ -17,25 +19,52 @@ const siege = await besiege(
   print,
 )
 const fuzzSeconds = Number(process.env.HOSTILE_FUZZ_SECONDS ?? 60)
-const target = await new Target({ UNDERSTUDY_WRONG_KEYS_PER_MINUTE_MAX: '1000000' }).start()
-const fuzzBreaches: string[] = []
-try {
-  const before = target.held()
-  const tried = await fuzzHttp(target, { seconds: fuzzSeconds, runs: 100_000_000 }).catch(
-    (error: unknown) => {
-      fuzzBreaches.push(String(error))
-      return 0
-    },
-  )
-  if (!(await target.descriptorsFallTo(before.descriptors + 3))) fuzzBreaches.push('fuzz: descriptors leak')
-  if (/"status":500|"level":50/.test(target.server.log)) fuzzBreaches.push('fuzz: the log has an error')
-  const after = target.held()
-  print(
-    `fuzz: ${tried} requests in ${fuzzSeconds} s; descriptors ${before.descriptors} before, ${after.descriptors} after; memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after`,
-  )
-} finally {
-  await target.dispose()
+const pictureCount = Number(process.env.HOSTILE_PICTURES ?? 5000)
+const pictureSeed = Number(process.env.HOSTILE_PICTURE_SEED ?? 1)
+
+/** Fuzzes a server of its own: breaches, and figures with what it held before and after. */
+async function fuzz(name: string, run: (target: Target) => Promise<string>): Promise<string[]> {
+  const breaches: string[] = []
+  const target = await new Target({ UNDERSTUDY_WRONG_KEYS_PER_MINUTE_MAX: '1000000' }).start()
+  try {
+    const before = target.held()
+    const startedAt = performance.now()
+    const figure = await run(target).catch((error: unknown) => {
+      breaches.push(`${name}: ${String(error)}`)
+      return 'broken off'
+    })
+    const seconds = (performance.now() - startedAt) / 1000
+    if (!(await target.descriptorsFallTo(before.descriptors + 3))) breaches.push(`${name}: descriptors leak`)
+    if (/"status":500|"level":50/.test(target.server.log)) breaches.push(`${name}: the log has an error`)
+    const after = target.held()
+    if (after.rssPeakMib > before.rssMib + rssGrowthMibMax) breaches.push(`${name}: memory grows`)
+    print(
+      [
+        `${name}: ${figure} in ${seconds.toFixed(0)} s`,
+        `descriptors ${before.descriptors} before, ${after.descriptors} after`,
+        `memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after, ${after.ownMib.toFixed(0)} of it without pages of files, ${after.rssPeakMib.toFixed(0)} at most`,
+      ].join('; '),
+    )
+  } finally {
+    await target.dispose()
+  }
+  return breaches
 }
+
+const fuzzBreaches = [
+  ...(await fuzz('requests', async (target) => {
+    const tried = await fuzzHttp(target, { seconds: fuzzSeconds, runs: 100_000_000 })
+    return `${tried} requests`
+  })),
+  ...(await fuzz('pictures', async (target) => {
+    const { breaches, tried, statuses, slowestMs } = await fuzzPictures(target, pictureCount, pictureSeed)
+    if (breaches.length > 0) throw new Error(breaches.join('; '))
+    const answers = [...statuses]
+      .sort(([a], [b]) => a - b)
+      .map(([status, count]) => `${count} × ${status || 'cut'}`)
+    return `${tried} bent JPEGs, ${answers.join(', ')}, the slowest after ${slowestMs.toFixed(0)} ms`
+  })),
+]
 const late = [...siege.health].filter(([, { p99Ms }]) => p99Ms > healthP99MsMax)
 const breaches = [
   ...siege.breaches,

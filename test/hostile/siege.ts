@@ -36,8 +36,8 @@ export interface SiegeResult {
   readonly health: ReadonlyMap<string, HealthFigures>
 }
 
-/** Memory that the siege may take beyond what the server has at its start: both budgets, and room to work in. */
-const rssGrowthMibMax = 256 + 256 + 512
+/** Memory that an attack may take beyond what the server has at its start: both budgets, and room to work in. */
+export const rssGrowthMibMax = 256 + 256 + 512
 /** Log, database and model processes open and close files now and then. */
 const descriptorSlack = 3
 
@@ -49,6 +49,7 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
   const health = new Map<string, HealthFigures>()
   const attack = async (name: string, run: () => Promise<string>): Promise<void> => {
     let figure = ''
+    await target.loopDelay() // From here on.
     const watched = await watchHealth(target.port, async () => {
       const until = performance.now() + size.secondsMin * 1000
       do figure = await run()
@@ -56,7 +57,16 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
     })
     health.set(name, watched)
     if (watched.failureCount > 0) breaches.push(`${name}: health failed ${watched.failureCount} times`)
-    const line = `${name}: ${figure}; health p99 ${watched.p99Ms.toFixed(1)} ms, max ${watched.maxMs.toFixed(1)} ms of ${watched.count}`
+    const loop = await target.loopDelay()
+    const ms = (p99Ms: number, maxMs: number): string =>
+      `p99 ${p99Ms.toFixed(1)} ms, max ${maxMs.toFixed(1)} ms`
+    const line = [
+      `${name}: ${figure}`,
+      `health ${ms(watched.p99Ms, watched.maxMs)} of ${watched.count}`,
+      `event loop ${ms(loop.p99Ms, loop.maxMs)}`,
+      `without waiting for a core ${ms(loop.ownP99Ms, loop.ownMaxMs)}`,
+      `at work ${ms(loop.workP99Ms, loop.workMaxMs)}`,
+    ].join('; ')
     figures.push(line)
     print(line)
   }
@@ -139,7 +149,7 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
     if (target.server.pid !== pid || pid === undefined) note(['the process is another one'])
     if (/"status":500|"level":50/.test(target.server.log))
       note([`the log has an error: ${/.*("status":500|"level":50).*/.exec(target.server.log)?.[0] ?? ''}`])
-    const line = `descriptors ${before.descriptors} before, ${after.descriptors} after; memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after, ${peak.rssPeakMib.toFixed(0)} at most`
+    const line = `descriptors ${before.descriptors} before, ${after.descriptors} after; memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after, ${after.ownMib.toFixed(0)} of it without pages of files, ${peak.rssPeakMib.toFixed(0)} at most`
     figures.push(line)
     print(line)
     if ((await target.server.kill('SIGTERM')) !== 0) note(['the server did not end well'])

@@ -1,26 +1,41 @@
 /**
  * The server that is attacked: a real process of its own, what it holds, and raw bytes to throw at it.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { ServerProcess } from '../helpers/server-process.js'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { projectDir, ServerProcess } from '../helpers/server-process.js'
+import type { LoopDelay } from './loop-delay.js'
 
 /** Resources of a process; zeros where /proc does not tell. */
 export interface Held {
   readonly descriptors: number
   readonly rssMib: number
+  /** Without the pages of files, of which the data file's are as many as the machine can spare. */
+  readonly ownMib: number
   readonly rssPeakMib: number
 }
 
 /** A request that was cut short is given up after this. */
 const quietMsMax = 200
+const loopDelayMsMax = 10_000
 
 export class Target {
   readonly server: ServerProcess
+  readonly #scratchDir = mkdtempSync(join(tmpdir(), 'understudy-hostile-'))
+  readonly #loopDelayFile = join(this.#scratchDir, 'loop-delay.json')
   #marks = 0
 
   constructor(env: Record<string, string> = {}) {
-    this.server = new ServerProcess({ UNDERSTUDY_LOG_LEVEL: 'info', ...env })
+    const watch = pathToFileURL(join(projectDir, 'test', 'hostile', 'loop-delay.ts')).href
+    this.server = new ServerProcess({
+      UNDERSTUDY_LOG_LEVEL: 'info',
+      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import ${watch}`,
+      HOSTILE_LOOP_DELAY_FILE: this.#loopDelayFile,
+      ...env,
+    })
   }
 
   get port(): number {
@@ -34,6 +49,21 @@ export class Target {
 
   async dispose(): Promise<void> {
     await this.server.dispose()
+    rmSync(this.#scratchDir, { recursive: true, force: true })
+  }
+
+  /** How long the server's event loop has made others wait since it was asked last. */
+  async loopDelay(): Promise<LoopDelay> {
+    rmSync(this.#loopDelayFile, { force: true })
+    if (this.server.pid !== undefined) process.kill(this.server.pid, 'SIGUSR2')
+    for (const until = performance.now() + loopDelayMsMax; performance.now() < until;) {
+      try {
+        return JSON.parse(readFileSync(this.#loopDelayFile, 'utf8')) as LoopDelay
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+    throw new Error('the server does not tell the delay of its event loop')
   }
 
   /** Head of a request with the right key. */
@@ -52,10 +82,11 @@ export class Target {
       return {
         descriptors: readdirSync(`${proc}/fd`).length,
         rssMib: mib('VmRSS'),
+        ownMib: mib('RssAnon'),
         rssPeakMib: mib('VmHWM'),
       }
     } catch {
-      return { descriptors: 0, rssMib: 0, rssPeakMib: 0 }
+      return { descriptors: 0, rssMib: 0, ownMib: 0, rssPeakMib: 0 }
     }
   }
 

@@ -64,7 +64,7 @@ export const plants = [
   {
     name: 'follower-compares-nothing',
     breaks: 'of two bodies at once one gets 409',
-    patches: [{ file: 'cycle/service.js', from: 'if (!isSame)', to: 'if (false)' }],
+    patches: [{ file: 'cycle/service.js', from: 'if (isSame)', to: 'if (true)' }],
   },
   {
     name: 'resync-missing',

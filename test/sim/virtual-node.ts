@@ -1,12 +1,13 @@
 /**
- * The two things of Node that a cycle waits for beside promises: `setImmediate` and the thread pool that compresses.
- * While a run is on, both are events of its scheduler, so that no real time and no real thread decides anything. A
+ * What of Node a cycle waits for beside promises: `setImmediate`, pauses, and the thread pool that compresses.
+ * While a run is on, all are events of its scheduler, so that no real time and no real thread decides anything. A
  * compression reads its input when it ends, which is the latest moment at which the thread pool may.
  *
  * To be imported before the service: it takes its copies of these functions when it is loaded.
  */
 import { EventEmitter } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
+import timers from 'node:timers/promises'
 import zlib, { type ZstdOptions } from 'node:zlib'
 import type { Scheduler } from './scheduler.js'
 
@@ -27,7 +28,7 @@ export function virtualise(process: Process | null): void {
   current = process
 }
 
-const real = { setImmediate: globalThis.setImmediate, ...zlib }
+const real = { setImmediate: globalThis.setImmediate, pause: timers.setTimeout, ...zlib }
 
 type Callback = (error: Error | null, result?: Uint8Array) => void
 
@@ -108,7 +109,19 @@ Object.assign(zlib, {
   zstdDecompress: pooled('zstd decompress', real.zstdDecompress, real.zstdDecompressSync),
   gunzip: pooled('gunzip', real.gunzip, real.gunzipSync),
 })
+Object.assign(timers, { setTimeout: virtualPause })
 syncBuiltinESMExports()
+
+/** However long a pause is: other things happen meanwhile. */
+function virtualPause(ms: number, value?: unknown, options?: object): Promise<unknown> {
+  if (current === null) return real.pause(ms, value, options)
+  const { scheduler, life } = current
+  return new Promise((resolve) => {
+    scheduler.add({ label: 'pause', life: life(), delaySteps: scheduler.random.below(20) }, () =>
+      resolve(value),
+    )
+  })
+}
 
 function virtualImmediate<Args extends unknown[]>(run: (...args: Args) => void, ...args: Args): unknown {
   if (current === null) return real.setImmediate(run, ...args)

@@ -1,8 +1,10 @@
-// Interposes recv(2) and accept4(2) for uWebSockets.js, which closes a connection when a second request arrives before
+// Interposes recv(2), accept4(2) and listen(2) for uWebSockets.js, which closes a connection when a second request arrives before
 // the first is answered: here it reads no further than the end of the request at hand, so that what a client sends in
 // advance waits in the kernel. The server pauses the socket until its answer is out; order and backpressure follow.
 // And it ends connections of an address that has as many open as it may: uWebSockets.js tells that a connection is gone,
-// but not whose it was, so close(2) is watched for that.
+// but not whose it was, so close(2) is watched for that. And it lets more connections wait to be accepted than the 512 of
+// uWebSockets.js: past them the kernel drops what comes, and whoever it was tries again a second later. It takes them in
+// a few at a time, since uWebSockets.js would take in all that wait before it turns to anyone else.
 // Loaded by bin/understudy with LD_PRELOAD (Linux). Without it everything works but pipelining and that limit, and a key
 // followed by a byte from 0x80 on passes for the key (http_framing.cc). Under TLS there is no plain text to see here:
 // pipelining and the byte are missing, the limit is not.
@@ -10,6 +12,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -24,6 +27,7 @@ namespace {
 using recv_function = ssize_t (*)(int, void *, std::size_t, int);
 using accept4_function = int (*)(int, sockaddr *, socklen_t *, int);
 using close_function = int (*)(int);
+using listen_function = int (*)(int, int);
 
 template <typename Function>
 Function next_symbol(const char *name) noexcept {
@@ -81,6 +85,10 @@ std::size_t per_address_max() noexcept {
   return text == nullptr ? SIZE_MAX : static_cast<std::size_t>(std::strtoull(text, nullptr, 10));
 }
 
+// Connections that are taken in without a look at those that are there. What is left is reported to be waiting again.
+constexpr unsigned accepted_in_a_row_max = 32;
+thread_local unsigned accepted_in_a_row = 0;
+
 // As the first byte of a connection, 0x16 begins a TLS handshake. Anywhere else it is a byte like any other.
 constexpr char tls_handshake = 0x16;
 
@@ -90,13 +98,27 @@ extern "C" int accept4(int listener, sockaddr *address, socklen_t *size, int fla
   static const auto next = next_symbol<accept4_function>("accept4");
   const socklen_t room = size == nullptr ? 0 : *size;
   for (;;) {
+    if (accepted_in_a_row == accepted_in_a_row_max) {
+      accepted_in_a_row = 0;
+      errno = EAGAIN;
+      return -1;
+    }
     if (size != nullptr) *size = room;
     const int descriptor = next(listener, address, size, flags);
-    if (descriptor < 0) return descriptor;
+    if (descriptor < 0) {
+      accepted_in_a_row = 0;
+      return descriptor;
+    }
+    accepted_in_a_row++;
     const auto origin = understudy::connection_counts::origin_of(address, size == nullptr ? 0 : std::min(*size, room));
     if (remember(descriptor, origin, per_address_max())) return descriptor;
     close_for_good(descriptor);
   }
+}
+
+extern "C" int listen(int listener, int waiting_max) {
+  static const auto next = next_symbol<listen_function>("listen");
+  return next(listener, std::max(waiting_max, SOMAXCONN));
 }
 
 extern "C" int close(int descriptor) {

@@ -1,0 +1,73 @@
+/**
+ * Who gets a place in the line of cycles, and what those are told who do not.
+ */
+import { expect, test } from 'vitest'
+import { Places } from './places.js'
+
+function createPlaces(waitingMax = 1) {
+  const clock = { ms: 0 }
+  return {
+    clock,
+    places: new Places(
+      () => waitingMax,
+      () => clock.ms,
+    ),
+  }
+}
+
+test('one stands and so many wait; the next is told to come back, and has a place when one has left', () => {
+  const { places } = createPlaces()
+  const leave = places.take('20250303T0900')
+  places.take('20250303T0905')
+  expect(() => places.take('20250303T0910')).toThrow('too many cycles are queued')
+  expect(() => places.take(null)).toThrow('too many cycles are queued')
+  leave()
+  expect(places.hasRoom(null)).toBe(true)
+  leave()
+  places.take('20250303T0910')
+  expect(places.hasRoom(null)).toBe(false)
+})
+
+test('calls with the same id share a place, and calls without one do not', () => {
+  const { places } = createPlaces(1)
+  const leaves = [places.take('20250303T0900'), places.take('20250303T0900')]
+  places.take(null)
+  expect(places.hasRoom('20250303T0900')).toBe(true)
+  expect(places.willHaveRoom('20250303T0900')).toBe(true)
+  expect(places.hasRoom(null)).toBe(false)
+  leaves[0]?.()
+  expect(places.hasRoom(null)).toBe(false)
+  leaves[1]?.()
+  expect(places.hasRoom(null)).toBe(true)
+})
+
+test('a body that arrives is reckoned with for a moment, so that a slow one keeps nobody out', () => {
+  const { clock, places } = createPlaces(1)
+  places.take('20250303T0900')
+  const arrived = places.expect()
+  expect(places.willHaveRoom(null)).toBe(false)
+  arrived()
+  expect(places.willHaveRoom(null)).toBe(true)
+  places.expect()
+  expect(places.willHaveRoom(null)).toBe(false)
+  clock.ms += 100
+  expect(places.willHaveRoom(null)).toBe(true)
+})
+
+test('while nobody stands in line, bodies on their way keep nobody out', () => {
+  const { places } = createPlaces(0)
+  for (let i = 0; i < 10; i++) places.expect()
+  expect(places.willHaveRoom(null)).toBe(true)
+})
+
+test('the time after which to come back follows how long cycles take', () => {
+  const { clock, places } = createPlaces(3)
+  for (let i = 0; i < 5; i++) {
+    const leave = places.take(null)
+    clock.ms += 700
+    leave()
+  }
+  for (let i = 0; i < 4; i++) places.take(null)
+  const told = Array.from({ length: 6 }, () => places.refusal().retryAfterS)
+  expect(told).toEqual([3, 3, 3, 3, 4, 5])
+})

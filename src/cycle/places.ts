@@ -1,0 +1,85 @@
+/**
+ * Which cycles stand in the line: one that is under way and so many behind it, from the end of their bodies to their
+ * answers. Calls that state the same id share a place. Bodies that are just arriving are reckoned with, so that those
+ * which would find the line full are refused before they cost anything; slow ones are not, so that they keep nobody out.
+ */
+import { ReturnTimes, ServiceError } from '../contract/index.js'
+
+/** For so long a body that has begun to arrive is expected in the line. */
+const expectedMsMax = 50
+
+export class Places {
+  readonly #waitingMax: () => number
+  readonly #now: () => number
+  readonly #returns: ReturnTimes
+  /** Bodies on their way, in the order in which they have begun to arrive. */
+  readonly #arriving = new Set<{ readonly sinceMs: number }>()
+  /** Calls by the id that they state; a symbol stands for one that states none. */
+  readonly #calls = new Map<string | symbol, number>()
+  #leftAtMs = 0
+
+  /** `waitingMax` is asked each time: it may change. `now`: milliseconds of any monotonic clock. */
+  constructor(waitingMax: () => number, now = (): number => performance.now()) {
+    this.#waitingMax = waitingMax
+    this.#now = now
+    this.#returns = new ReturnTimes(undefined, now)
+  }
+
+  /** Whether a call that states `cycleId`, null for none, would find a place. */
+  hasRoom(cycleId: string | null): boolean {
+    return this.#calls.size <= this.#waitingMax() || (cycleId !== null && this.#calls.has(cycleId))
+  }
+
+  /** The same for one whose body begins to arrive now. While nobody stands here, it would. */
+  willHaveRoom(cycleId: string | null): boolean {
+    if (cycleId !== null && this.#calls.has(cycleId)) return true
+    return this.#calls.size === 0 || this.#calls.size + this.#expectedCount() <= this.#waitingMax()
+  }
+
+  /** A body has begun to arrive; the function returned says that it has arrived, or never will. */
+  expect(): () => void {
+    const arrival = { sinceMs: this.#now() }
+    this.#arriving.add(arrival)
+    return () => this.#arriving.delete(arrival)
+  }
+
+  /** Takes a place; the function returned gives it up, once. Throws `unavailable` when there is none. */
+  take(cycleId: string | null): () => void {
+    if (!this.hasRoom(cycleId)) throw this.refusal()
+    const key = cycleId ?? Symbol()
+    const takenAtMs = this.#now()
+    this.#calls.set(key, (this.#calls.get(key) ?? 0) + 1)
+    let isTaken = true
+    return () => {
+      if (isTaken) this.#leave(key, takenAtMs)
+      isTaken = false
+    }
+  }
+
+  /** What a caller is told that finds no place, and when to come back. */
+  refusal(): ServiceError {
+    const retryAfterS = this.#returns.next(this.#calls.size, this.#waitingMax() + 1)
+    return new ServiceError('unavailable', 'too many cycles are queued', { retryAfterS })
+  }
+
+  #leave(key: string | symbol, takenAtMs: number): void {
+    const left = (this.#calls.get(key) ?? 1) - 1
+    if (left > 0) {
+      this.#calls.set(key, left)
+      return
+    }
+    this.#calls.delete(key)
+    const nowMs = this.#now()
+    this.#returns.note(nowMs - Math.max(takenAtMs, this.#leftAtMs))
+    this.#leftAtMs = nowMs
+  }
+
+  #expectedCount(): number {
+    const sinceMs = this.#now() - expectedMsMax
+    for (const arrival of this.#arriving) {
+      if (arrival.sinceMs >= sinceMs) break
+      this.#arriving.delete(arrival)
+    }
+    return this.#arriving.size
+  }
+}

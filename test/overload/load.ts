@@ -1,0 +1,77 @@
+/**
+ * Two ways to load a server: clients that wait for their answer before they send again, which shows what it can take, and
+ * calls at a rate of their own, answered or not, which is what overload is.
+ */
+import type { Answer } from './raw-client.js'
+
+export interface Load {
+  readonly answers: readonly Answer[]
+  readonly tookS: number
+  /** Answers below 300 while the load lasted, a second. */
+  readonly goodPerSecond: number
+}
+
+const tickMs = 1
+
+/** `clients` that send as soon as they are answered. */
+export async function closedLoop(
+  clients: number,
+  seconds: number,
+  one: () => Promise<Answer>,
+): Promise<Load> {
+  const answers: Answer[] = []
+  const startedAt = performance.now()
+  const client = async (): Promise<void> => {
+    while (performance.now() - startedAt < seconds * 1000) answers.push(await one())
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  const tookS = (performance.now() - startedAt) / 1000
+  return { answers, tookS, goodPerSecond: answers.filter(({ status }) => status < 300).length / tookS }
+}
+
+/** Calls at even distances; `atEnd` runs when the last has been sent, before all are answered. */
+export async function openLoop(
+  perSecond: number,
+  seconds: number,
+  one: () => Promise<Answer>,
+  atEnd: () => Promise<void>,
+): Promise<Load> {
+  const answers: Promise<Answer>[] = []
+  let goodInTime = 0
+  let over = false
+  const counted = async (): Promise<Answer> => {
+    const answer = await one()
+    if (answer.status > 0 && answer.status < 300 && !over) goodInTime++
+    return answer
+  }
+  const startedAt = performance.now()
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      const elapsedS = (performance.now() - startedAt) / 1000
+      while (answers.length < Math.min(elapsedS, seconds) * perSecond) answers.push(counted())
+      if (elapsedS < seconds) return
+      clearInterval(timer)
+      resolve()
+    }, tickMs)
+  })
+  over = true
+  const tookS = (performance.now() - startedAt) / 1000
+  await atEnd()
+  return { answers: await Promise.all(answers), tookS, goodPerSecond: goodInTime / tookS }
+}
+
+/** Milliseconds from now until a call is taken within `usualMs`; what still waits is in its way. */
+export async function recovery(one: () => Promise<Answer>, usualMs: number): Promise<number> {
+  const startedAt = performance.now()
+  for (;;) {
+    const { status, tookMs } = await one()
+    const sinceMs = performance.now() - startedAt
+    if ((status > 0 && status < 300 && tookMs < usualMs) || sinceMs > 60_000) return sinceMs
+    if (status === 503) await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** Of unsorted values; 0 of none. */
+export function quantile(values: readonly number[], part: number): number {
+  return [...values].sort((a, b) => a - b)[Math.max(0, Math.ceil(part * values.length) - 1)] ?? 0
+}

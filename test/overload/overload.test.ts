@@ -1,0 +1,74 @@
+/**
+ * Overload in small: what holds however fast the machine is. Rates are judged by `npm run test:overload`.
+ */
+import { expect, onTestFinished, test } from 'vitest'
+import { Target } from '../hostile/target.js'
+import { callHeeding } from './heeding.js'
+import { overload } from './overload.js'
+import { RawClient } from './raw-client.js'
+import { cycleIdOfNumber, cycleTraffic, pictureTraffic, reading, type Traffic } from './traffic.js'
+
+const size = { rounds: 1, peakSeconds: 0.5, overloadSeconds: 1.5, factor: 3 }
+
+async function start(env: Record<string, string> = {}): Promise<Target> {
+  const target = await new Target(env).start()
+  onTestFinished(() => target.dispose())
+  return target
+}
+
+/** A client of a server that has taken what comes before the measured traffic. */
+async function client(target: Target, traffic: Traffic): Promise<RawClient> {
+  const own = new RawClient(target.port)
+  onTestFinished(() => own.destroy())
+  for (const request of traffic.first) expect((await own.send(request)).status).toBe(200)
+  return own
+}
+
+test('too many cycles are taken or told when to come back, and who only reads is served', async () => {
+  const target = await start({ UNDERSTUDY_CYCLES_WAITING_MAX: '1' })
+  const cycles = cycleTraffic(target.server.key, 300)
+  const figures = await overload(target, cycles, size, ['/v1/health', `/v1/scores/${cycleIdOfNumber(0)}`])
+  expect(figures.others).toEqual([])
+  expect(figures.refused.filter(({ retryAfterS }) => !(Number(retryAfterS) >= 1))).toEqual([])
+  expect(figures.taken.length).toBeGreaterThan(0)
+  expect(figures.reads.filter(({ status }) => status !== 200)).toEqual([])
+})
+
+test('too many pictures are taken or told when to come back, and who only reads is served', async () => {
+  const target = await start()
+  const figures = await overload(target, await pictureTraffic(target.server.key), size, ['/v1/health'])
+  expect(figures.others).toEqual([])
+  expect(figures.refused.filter(({ retryAfterS }) => !(Number(retryAfterS) >= 1))).toEqual([])
+  expect(figures.taken.length).toBeGreaterThan(0)
+  expect(figures.reads.filter(({ status }) => status !== 200)).toEqual([])
+})
+
+test('clients that all come at once and wait as told are all taken, after a few tries', async () => {
+  const target = await start()
+  const traffic = cycleTraffic(target.server.key, 300)
+  const own = await client(target, traffic)
+  const calls = Array.from({ length: 30 }, (_, number) => callHeeding(own, traffic.request(number)))
+  for (const answers of await Promise.all(calls)) {
+    expect(answers.at(-1)?.status).toBe(200)
+    expect(answers.length).toBeLessThanOrEqual(10)
+  }
+})
+
+test('while others are refused, a cycle that is stored is answered again, by POST and by GET', async () => {
+  const target = await start({ UNDERSTUDY_CYCLES_WAITING_MAX: '1' })
+  const traffic = cycleTraffic(target.server.key, 300)
+  const own = await client(target, traffic)
+  expect((await own.send(traffic.request(0))).status).toBe(200)
+  let under = true
+  let next = 1
+  let refusedCount = 0
+  const others = Array.from({ length: 8 }, async () => {
+    while (under) if ((await own.send(traffic.request(next++))).status === 503) refusedCount++
+  })
+  for (let i = 0; i < 20 || refusedCount < 20; i++) {
+    expect((await own.send(traffic.request(0))).status).toBe(200)
+    expect((await own.send(reading(target.server.key, `/v1/scores/${cycleIdOfNumber(0)}`))).status).toBe(200)
+  }
+  under = false
+  await Promise.all(others)
+})

@@ -1,0 +1,140 @@
+/**
+ * Overload on a real server: what it takes and what it takes under three times that, measured in turns, so that whatever
+ * else the machine does meets both alike; and beside it, calls that only read. Read `overload` first.
+ */
+import type { Target } from '../hostile/target.js'
+import { closedLoop, openLoop, quantile, recovery, type Load } from './load.js'
+import { RawClient, type Answer, type RawRequest } from './raw-client.js'
+import { reading, type Traffic } from './traffic.js'
+
+export interface OverloadSize {
+  readonly rounds: number
+  readonly peakSeconds: number
+  readonly overloadSeconds: number
+  /** Of the peak. */
+  readonly factor: number
+}
+
+export interface Round {
+  /** Taken a second, by clients that wait: mean of the phases before and after. */
+  readonly peak: number
+  readonly offered: number
+  /** Taken a second, under overload. */
+  readonly goodput: number
+  /** From the last call of the overload until a call is taken in about its usual time. */
+  readonly recoveredMs: number
+}
+
+export interface OverloadFigures {
+  readonly name: string
+  readonly rounds: readonly Round[]
+  /** Under overload, of all rounds. */
+  readonly taken: readonly Answer[]
+  readonly refused: readonly Answer[]
+  /** Answers that are neither. */
+  readonly others: readonly Answer[]
+  readonly reads: readonly Answer[]
+  readonly connections: number
+  /** Requests of the traffic so far. */
+  readonly sentCount: number
+  readonly rssMib: { readonly before: number; readonly after: number }
+}
+
+/** Clients of the peak: one is served, the others wait, and none is refused. */
+const peakClients = 4
+const readEveryMs = 25
+/** Before the first round, unmeasured. */
+const warmUpSeconds = 2
+/** Usual time of a call: so much longer than its median at the peak may it take. */
+const usualFactor = 3
+const usualExtraMs = 20
+
+/** `reads`: paths of calls that only read, made under overload in turn. */
+export async function overload(
+  target: Target,
+  traffic: Traffic,
+  size: OverloadSize,
+  reads: readonly string[],
+): Promise<OverloadFigures> {
+  const client = new RawClient(target.port)
+  let next = 0
+  const one = (): Promise<Answer> => client.send(traffic.request(next++))
+  try {
+    for (const request of traffic.first) await mustBeTaken(client, request)
+    await closedLoop(peakClients, Math.min(warmUpSeconds, size.peakSeconds), one)
+    const before = target.held().rssMib
+    const rounds: Round[] = []
+    const answers: Answer[] = []
+    const readAnswers: Answer[] = []
+    let peak = await closedLoop(peakClients, size.peakSeconds, one)
+    for (let round = 0; round < size.rounds; round++) {
+      const stop = readOnAndOn(client, target.server.key, reads, readAnswers)
+      const { load, ...figures } = await oneOverload(peak, size, one)
+      await stop()
+      peak = await closedLoop(peakClients, size.peakSeconds, one)
+      rounds.push({ ...figures, peak: (figures.peak + peak.goodPerSecond) / 2 })
+      answers.push(...load.answers)
+    }
+    return {
+      name: traffic.name,
+      rounds,
+      taken: answers.filter(isTaken),
+      refused: answers.filter(({ status }) => status === 503),
+      others: answers.filter((answer) => !isTaken(answer) && answer.status !== 503),
+      reads: readAnswers,
+      connections: client.connectionCount,
+      sentCount: next,
+      rssMib: { before, after: target.held().rssMib },
+    }
+  } finally {
+    client.destroy()
+  }
+}
+
+async function oneOverload(
+  peak: Load,
+  { overloadSeconds, factor }: OverloadSize,
+  one: () => Promise<Answer>,
+): Promise<Round & { load: Load }> {
+  const usualMs =
+    quantile(
+      peak.answers.map(({ tookMs }) => tookMs),
+      0.5,
+    ) *
+      usualFactor +
+    usualExtraMs
+  const offered = peak.goodPerSecond * factor
+  let recoveredMs = 0
+  const load = await openLoop(offered, overloadSeconds, one, async () => {
+    recoveredMs = await recovery(one, usualMs)
+  })
+  return { peak: peak.goodPerSecond, offered, goodput: load.goodPerSecond, recoveredMs, load }
+}
+
+/** Reads until the function returned is called, which resolves when the last is answered. */
+function readOnAndOn(
+  client: RawClient,
+  key: string,
+  paths: readonly string[],
+  answers: Answer[],
+): () => Promise<void> {
+  const underWay: Promise<unknown>[] = []
+  const timer = setInterval(() => {
+    const path = paths[underWay.length % paths.length]
+    if (path === undefined) return
+    underWay.push(client.send(reading(key, path)).then((answer) => answers.push(answer)))
+  }, readEveryMs)
+  return async () => {
+    clearInterval(timer)
+    await Promise.all(underWay)
+  }
+}
+
+async function mustBeTaken(client: RawClient, request: RawRequest): Promise<void> {
+  const answer = await client.send(request)
+  if (!isTaken(answer)) throw new Error(`a first request was answered ${answer.status}`)
+}
+
+function isTaken({ status }: Answer): boolean {
+  return status >= 200 && status < 300
+}

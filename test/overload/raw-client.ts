@@ -1,0 +1,146 @@
+/**
+ * A client that costs next to nothing: prepared bytes on plain sockets that stay open. Where client and server share a
+ * machine, what the client takes is missing at the server.
+ */
+import { connect, type Socket } from 'node:net'
+
+export interface Answer {
+  /** 0: the connection ended without one. */
+  readonly status: number
+  readonly tookMs: number
+  readonly retryAfterS: number | null
+}
+
+/** The bytes of one request, in parts that need not be copied together. */
+export type RawRequest = readonly (Uint8Array | string)[]
+
+const headEnd = '\r\n\r\n'
+
+export class RawClient {
+  readonly #port: number
+  readonly #idle: Connection[] = []
+  readonly #all = new Set<Connection>()
+
+  constructor(port: number) {
+    this.#port = port
+  }
+
+  get connectionCount(): number {
+    return this.#all.size
+  }
+
+  /** Never rejects. Takes a connection that is idle, or one more. */
+  async send(request: RawRequest): Promise<Answer> {
+    const connection = this.#idle.pop() ?? this.#open()
+    const answer = await connection.send(request)
+    // With what is left of a refused body still on its way, the next request would wait for it.
+    if (answer.status !== 0) {
+      void connection.flushed().then((usable) => {
+        if (usable) this.#idle.push(connection)
+      })
+    }
+    return answer
+  }
+
+  destroy(): void {
+    for (const connection of this.#all) connection.destroy()
+  }
+
+  #open(): Connection {
+    const connection = new Connection(connect(this.#port, '127.0.0.1'), () => {
+      this.#all.delete(connection)
+      const index = this.#idle.indexOf(connection)
+      if (index >= 0) this.#idle.splice(index, 1)
+    })
+    this.#all.add(connection)
+    return connection
+  }
+}
+
+class Connection {
+  readonly #socket: Socket
+  #head = ''
+  /** Of the body of the answer that arrives; null while its head does. */
+  #left: number | null = null
+  #status = 0
+  #retryAfterS: number | null = null
+  #startedAt = 0
+  #answered: ((answer: Answer) => void) | null = null
+  #onFlushed: ((usable: boolean) => void) | null = null
+  #closed = false
+
+  constructor(socket: Socket, onClose: () => void) {
+    this.#socket = socket
+    socket.setNoDelay(true)
+    socket.on('data', (chunk: Buffer) => this.#hear(chunk))
+    socket.on('drain', () => this.#flushed())
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      this.#closed = true
+      onClose()
+      this.#status = 0
+      this.#end()
+      this.#flushed()
+    })
+  }
+
+  send(request: RawRequest): Promise<Answer> {
+    this.#startedAt = performance.now()
+    this.#head = ''
+    this.#left = null
+    this.#status = 0
+    this.#retryAfterS = null
+    return new Promise((resolve) => {
+      this.#answered = resolve
+      if (this.#closed) {
+        this.#end()
+        return
+      }
+      this.#socket.cork()
+      for (const part of request) this.#socket.write(part, 'latin1')
+      this.#socket.uncork()
+    })
+  }
+
+  /** Resolves when all that was sent is with the system; false: the connection has ended. */
+  flushed(): Promise<boolean> {
+    if (this.#closed || this.#socket.writableLength === 0) return Promise.resolve(!this.#closed)
+    return new Promise((resolve) => (this.#onFlushed = resolve))
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  #hear(chunk: Buffer): void {
+    let bytes = chunk.length
+    if (this.#left === null) {
+      const before = this.#head.length
+      this.#head += chunk.toString('latin1')
+      const end = this.#head.indexOf(headEnd)
+      if (end < 0) return
+      bytes -= end + headEnd.length - before
+      this.#status = Number(this.#head.slice(9, 12))
+      const retryAfter = /\r\nretry-after: (\d+)/i.exec(this.#head)?.[1]
+      this.#retryAfterS = retryAfter === undefined ? null : Number(retryAfter)
+      this.#left = Number(/\r\ncontent-length: (\d+)/i.exec(this.#head)?.[1] ?? 0)
+    }
+    this.#left -= bytes
+    if (this.#left <= 0) this.#end()
+  }
+
+  #end(): void {
+    const answered = this.#answered
+    this.#answered = null
+    answered?.({
+      status: this.#status,
+      tookMs: performance.now() - this.#startedAt,
+      retryAfterS: this.#retryAfterS,
+    })
+  }
+
+  #flushed(): void {
+    this.#onFlushed?.(!this.#closed)
+    this.#onFlushed = null
+  }
+}

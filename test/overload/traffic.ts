@@ -1,0 +1,66 @@
+/**
+ * What is sent: cycles over the same posts, pictures, and calls that only read. All but a few bytes of each is prepared.
+ */
+import { pictureSource } from '../../bench/pictures.js'
+import { rampCycleCount, worldCycles } from '../../bench/world.js'
+import { cycleBoundaryMs, cycleIdOf, formatInstant } from '../../src/contract/time.js'
+import type { RawRequest } from './raw-client.js'
+
+/** Cycles are numbered on from here: after those that brought the posts in, and long past. */
+const firstCycleMs = Date.UTC(2025, 2, 10)
+
+export interface Traffic {
+  readonly name: string
+  /** Requests to be taken before anything is measured, one after the other. */
+  readonly first: readonly RawRequest[]
+  /** A request of its own for each number. */
+  readonly request: (number: number) => RawRequest
+}
+
+/** Cycles over `pending` posts, each with an id of its own before a body that all share. */
+export function cycleTraffic(key: string, pending: number): Traffic {
+  const world = worldCycles({ pending, turnover: 0, snapshots: true, bodyChars: 400 })
+  const first = Array.from({ length: rampCycleCount }, () => post(key, [world.next().value.request]))
+  const text = world.next().value.request.toString()
+  const shared = Buffer.from(text.slice(text.indexOf('"candidates"')))
+  return {
+    name: 'cycles',
+    first,
+    request: (number) => {
+      const ms = firstCycleMs + number * cycleBoundaryMs
+      return post(key, [`{"cycle_id":"${cycleIdOf(ms)}","cycle_time":"${formatInstant(ms)}",`, shared])
+    },
+  }
+}
+
+/** The id of the cycle that `cycleTraffic` sends with this number. */
+export function cycleIdOfNumber(number: number): string {
+  return cycleIdOf(firstCycleMs + number * cycleBoundaryMs)
+}
+
+/** Pictures of about 200 kB, each with a key and bytes of its own. */
+export async function pictureTraffic(key: string): Promise<Traffic> {
+  const picture = await pictureSource()
+  return {
+    name: 'pictures',
+    first: [],
+    request: (number) => {
+      const body = picture(number)
+      const path = `/v1/images/overload/${number + 1}/01`
+      return [head(key, `PUT ${path}`, body.length, 'image/jpeg'), body]
+    },
+  }
+}
+
+export function reading(key: string, path: string): RawRequest {
+  return [`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\n\r\n`]
+}
+
+function post(key: string, body: RawRequest): RawRequest {
+  const bytes = body.reduce((sum, part) => sum + part.length, 0)
+  return [head(key, 'POST /v1/cycles', bytes, 'application/json'), ...body]
+}
+
+function head(key: string, line: string, bytes: number, type: string): string {
+  return `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\nContent-Type: ${type}\r\nContent-Length: ${bytes}\r\n\r\n`
+}
