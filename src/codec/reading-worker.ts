@@ -2,7 +2,7 @@
  * Entry of the thread that reads one large body (reading-thread.ts).
  */
 import { readlinkSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadCodec } from './codec.js'
 import { answerTask, readers, type ReadAs, type ReadingAnswer, type ReadingTask } from './reading.js'
@@ -24,7 +24,7 @@ function yieldToOthers(): void {
   if (process.platform !== 'linux') return
   try {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
-    setPriority(threadId, constants.priority.PRIORITY_BELOW_NORMAL)
+    setPriority(threadId, Math.max(constants.priority.PRIORITY_BELOW_NORMAL, getPriority()))
   } catch {
     // Without /proc it is as important as any other.
   }

@@ -1,6 +1,6 @@
 /**
  * The lane: one piece of work at a time, in order. Whatever changes the pool, the weights or the model that
- * scores goes through it. Each kind has places of its own, so that none can keep another out.
+ * scores goes through it. Weights have places of their own; who may stand here as a cycle, Places decides.
  */
 
 export type WorkKind = 'cycle' | 'weights' | 'model'

@@ -17,13 +17,13 @@ function createPlaces(waitingMax = 1) {
 
 test('one stands and so many wait; the next is told to come back, and has a place when one has left', () => {
   const { places } = createPlaces()
-  const leave = places.take('20250303T0900')
+  const place = places.take('20250303T0900')
   places.take('20250303T0905')
   expect(() => places.take('20250303T0910')).toThrow('too many cycles are queued')
   expect(() => places.take(null)).toThrow('too many cycles are queued')
-  leave()
+  place.leave()
   expect(places.hasRoom(null)).toBe(true)
-  leave()
+  place.leave()
   places.take('20250303T0910')
   expect(places.hasRoom(null)).toBe(false)
 })
@@ -35,9 +35,9 @@ test('calls with the same id share a place, and calls without one do not', () =>
   expect(places.hasRoom('20250303T0900')).toBe(true)
   expect(places.willHaveRoom('20250303T0900')).toBe(true)
   expect(places.hasRoom(null)).toBe(false)
-  leaves[0]?.()
+  leaves[0]?.leave()
   expect(places.hasRoom(null)).toBe(false)
-  leaves[1]?.()
+  leaves[1]?.leave()
   expect(places.hasRoom(null)).toBe(true)
 })
 
@@ -63,9 +63,9 @@ test('while nobody stands in line, bodies on their way keep nobody out', () => {
 test('the time after which to come back follows how long cycles take', () => {
   const { clock, places } = createPlaces(3)
   for (let i = 0; i < 5; i++) {
-    const leave = places.take(null)
+    const place = places.take(null)
     clock.ms += 700
-    leave()
+    place.leave()
   }
   for (let i = 0; i < 4; i++) places.take(null)
   const told = Array.from({ length: 6 }, () => places.refusal().retryAfterS)

@@ -1,12 +1,19 @@
 /**
  * Which cycles stand in the line: one that is under way and so many behind it, from the end of their bodies to their
- * answers. Calls that state the same id share a place. Bodies that are just arriving are reckoned with, so that those
+ * answers. Calls with the same id share a place. Bodies that are just arriving are reckoned with, so that those
  * which would find the line full are refused before they cost anything; slow ones are not, so that they keep nobody out.
  */
 import { ReturnTimes, ServiceError } from '../contract/index.js'
 
 /** For so long a body that has begun to arrive is expected in the line. */
 const expectedMsMax = 50
+
+export interface Place {
+  /** For which it was taken; null: for a call that states none. */
+  readonly cycleId: string | null
+  /** Gives it up. A second time does nothing. */
+  leave(): void
+}
 
 export class Places {
   readonly #waitingMax: () => number
@@ -43,17 +50,18 @@ export class Places {
     return () => this.#arriving.delete(arrival)
   }
 
-  /** Takes a place; the function returned gives it up, once. Throws `unavailable` when there is none. */
-  take(cycleId: string | null): () => void {
+  /** Throws `unavailable` when there is none. */
+  take(cycleId: string | null): Place {
     if (!this.hasRoom(cycleId)) throw this.refusal()
     const key = cycleId ?? Symbol()
     const takenAtMs = this.#now()
     this.#calls.set(key, (this.#calls.get(key) ?? 0) + 1)
     let isTaken = true
-    return () => {
+    const leave = (): void => {
       if (isTaken) this.#leave(key, takenAtMs)
       isTaken = false
     }
+    return { cycleId, leave }
   }
 
   /** What a caller is told that finds no place, and when to come back. */

@@ -125,16 +125,24 @@ export class Retention {
   }
 
   async #removeImages(expiry: ExpiryRecords, old: readonly { readonly key: ImageKey }[]): Promise<void> {
-    const { remembers, onImagesRemoved } = this.#parts
-    const forgotten = old.map(({ key }) => key).filter(({ gallId, postNo }) => !remembers(gallId, postNo))
-    if (forgotten.length === 0) return
-    const pending = pendingPosts(this.#parts.state())
-    const keys = forgotten.filter(({ gallId, postNo }) => !pending.has(postName(gallId, postNo)))
-    for (let from = 0; from < keys.length && (await this.#turn()); from += removalsPerStep) {
-      const part = keys.slice(from, from + removalsPerStep)
+    const keys = old.map(({ key }) => key)
+    for (let from = 0; from < keys.length; from += removalsPerStep) {
+      // A post may have entered since the part before.
+      const part = this.#needless(keys.slice(from, from + removalsPerStep))
+      if (part.length === 0) continue
       await expiry.removeImages(part)
-      onImagesRemoved(part)
+      this.#parts.onImagesRemoved(part)
+      if (!(await this.#turn())) return
     }
+  }
+
+  /** Images of posts that are neither pending nor remembered. */
+  #needless(keys: readonly ImageKey[]): ImageKey[] {
+    const { remembers, state } = this.#parts
+    const forgotten = keys.filter(({ gallId, postNo }) => !remembers(gallId, postNo))
+    if (forgotten.length === 0) return []
+    const pending = pendingPosts(state())
+    return forgotten.filter(({ gallId, postNo }) => !pending.has(postName(gallId, postNo)))
   }
 
   async #outcomes(expiry: ExpiryRecords, nowMs: number): Promise<void> {

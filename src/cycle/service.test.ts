@@ -320,26 +320,46 @@ describe('the queue', () => {
   })
 
   test('that is full still repeats what is stored, and lets calls of a cycle under way wait for it', async () => {
-    const response = await submit(first())
+    // Large enough to need a place before they are decoded.
+    const large = (json: CycleRequest, indent = 0): Buffer =>
+      Buffer.from(JSON.stringify(json, null, indent) + ' '.repeat(70_000))
+    const response = await submitBytes(large(first()))
     let open = (): void => undefined
     model.gate = new Promise<void>((resolve) => (open = resolve))
     const body = (i: number): CycleRequest =>
       cycleBody(i, { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] })
-    const calls = [1, 2, 3, 4, 5].map((i) => submit(body(i)))
+    const calls = [1, 2, 3, 4, 5].map((i) => submitBytes(large(body(i))))
+    expect(await submitBytes(large(first()))).toBe(response)
+    const again = [submitBytes(large(body(1))), submitBytes(large(body(5)))]
+    // The same cycle in other bytes has to be decoded: where that costs something, it needs a place.
+    expect(await refusal(submitBytes(large(first(), 1)))).toMatchObject({ status: 503 })
     expect(await submit(first())).toBe(response)
-    const again = [submit(body(1)), submit(body(5))]
-    // The same cycle in other bytes would have to be decoded; who has no place is told nothing of it.
-    expect(await refusal(submitBytes(Buffer.from(JSON.stringify(first(), null, 1))))).toMatchObject({
-      status: 503,
-    })
     const start = (json: CycleRequest): Uint8Array => bytesOf(json).subarray(0, 40)
-    for (const known of [first(), body(5)]) expect(() => service.admit(start(known))).not.toThrow()
+    for (const known of [first(), body(5)]) expect(() => service.admit(start(known), 1e6)).not.toThrow()
     for (const bytes of [start(body(6)), new Uint8Array()])
-      expect(() => service.admit(bytes)).toThrow('too many cycles are queued')
+      expect(() => service.admit(bytes, 1e6)).toThrow('too many cycles are queued')
+    // What is small is told what is wrong with it, however long the line is.
+    expect(() => service.admit(start(body(6)), 1000)).not.toThrow()
+    expect(await refusal(submitBytes(Buffer.from('{}')))).toMatchObject({ status: 400 })
     open()
     const answers = await Promise.all(calls)
     expect(await Promise.all(again)).toEqual([answers[0], answers[4]])
-    expect(() => service.admit(start(body(6)))).not.toThrow()
+    expect(() => service.admit(start(body(6)), 1e6)).not.toThrow()
+  })
+
+  test('is as long as it may be, whatever ids bodies state before the ones that they mean', async () => {
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const calls = Array.from({ length: 9 }, (_, i) => {
+      const no = i + 1
+      const meant = { candidates: [candidate('g', no)], engagement: [reading('g', no, cycleMs(no))] }
+      const text = JSON.stringify(cycleBody(no, meant))
+      return submitBytes(Buffer.from(`{"cycle_id":${JSON.stringify(first().cycle_id)},${text.slice(1)}`))
+    })
+    let refusedCount = 0
+    for (const call of calls) call.catch(() => ++refusedCount === 4 && open())
+    const outcomes = await Promise.allSettled(calls)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
   })
 
   test('is emptied with 503 when the service ends, but what has begun is finished', async () => {

@@ -34,7 +34,7 @@ import { EmbeddingDesk, kindWarnings, readingWarnings, type EnteringTexts } from
 import { ImageCounts } from './image-counts.js'
 import { Lane } from './lane.js'
 import { checkMeaning } from './meaning.js'
-import { Places } from './places.js'
+import { Places, type Place } from './places.js'
 import { packRequest, unpackRequest, type RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { loadPool, saveCycle, SavedPoolSpace } from './saved-state.js'
@@ -82,6 +82,8 @@ const followerCountMax = 1000
 const weightsWaitingMax = 16
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
+/** A body this small is decoded whether or not there is a place for it, since saying what it is costs little. */
+const freeBytesMax = 64 * 1024
 /** Stored bodies unpacked at a time to be compared with one that came again; past these it stands in line. */
 const repeatsMax = 8
 
@@ -168,30 +170,31 @@ export class CycleService {
   /**
    * The response to a cycle's body: computed, or the stored one when the cycle is known. Throws `ServiceError`:
    * 400, 409, 422, 503. `stages` is told what each stage took. Once it settles, nothing depends on `body`: what may
-   * still be compressing it is the request of a cycle that failed, and is thrown away.
+   * still be compressing or comparing it is of a cycle that failed, and is thrown away.
    */
   async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
     this.#submittedCount++
     const cycleId = statedCycleId(body.json)
-    let leavePlace = this.#places.hasRoom(cycleId) ? this.#places.take(cycleId) : null
+    const known = cycleId === null ? null : await this.#repeated(cycleId, body.json)
+    if (known !== null) return known
+    if (this.#decodes.full) throw busy('too many cycles arrive at once')
+    const place = body.json.length <= freeBytesMax ? null : this.#places.take(cycleId)
     try {
-      const known = cycleId === null ? null : await this.#repeated(cycleId, body.json)
-      if (known !== null) return known
-      if (this.#decodes.full) throw busy('too many cycles arrive at once')
-      leavePlace ??= this.#places.take(cycleId)
-      return await this.#decode(body, receivedAtMs, stages, leavePlace)
+      return await this.#decode(body, receivedAtMs, stages, place)
     } finally {
-      leavePlace?.()
+      place?.leave()
     }
   }
 
   /**
-   * A body of a cycle begins to arrive with `start`, empty where it cannot be read yet. Throws `unavailable` when it
-   * would find no place: said before it is read or decoded, since under overload that work would be taken from the
-   * cycles that are answered. A cycle that is stored or under way needs none and is let in. The function returned says
-   * that the body has arrived, or never will.
+   * A body of a cycle begins to arrive with `start`, empty where it cannot be read yet; `bytesMax` is how long it may
+   * become. Throws `unavailable` when it would find no place: said before it is read or decoded, since under overload
+   * that work would be taken from the cycles that are answered. A small body is let in, for it costs little to find out
+   * what it is; so is a cycle that is stored or under way. The function returned says that the body has arrived, or
+   * never will.
    */
-  admit(start: Uint8Array): () => void {
+  admit(start: Uint8Array, bytesMax: number): () => void {
+    if (bytesMax <= freeBytesMax) return () => undefined
     const cycleId = statedCycleId(start)
     if (this.#places.willHaveRoom(cycleId)) return this.#places.expect()
     if (cycleId !== null && this.#parts.store.findCycle(cycleId) !== undefined) return () => undefined
@@ -219,7 +222,7 @@ export class CycleService {
     body: RequestBody,
     receivedAtMs: number,
     stages: StageClock,
-    leavePlace: () => void,
+    place: Place | null,
   ): Promise<Uint8Array> {
     await this.#decodes.next()
     // Before it is known whether the cycle is good or new: most are, and the other threads have nothing else to do now.
@@ -227,10 +230,11 @@ export class CycleService {
     packing.catch(() => undefined) // Awaited when the cycle is stored; until then a failure is not unhandled.
     const cycle = await this.#parts.codec.readCycle(body.json)
     stages.lap('decode')
-    const held = { cycle, packing, readers: 1, leavePlace }
+    const held: HeldCycle = { cycle, packing, readers: 1, place }
     try {
       return await this.#answer(held, body, receivedAtMs, stages)
     } finally {
+      held.place?.leave()
       letGo(held)
     }
   }
@@ -239,6 +243,14 @@ export class CycleService {
   giveBack(response: Uint8Array): void {
     const lent = this.#lent.get(response)
     if (lent !== undefined && --lent.readers === 0) lent.draft.release()
+  }
+
+  /** What a body states first need not be what it means. */
+  #placeAsItself(held: HeldCycle): void {
+    const { cycleId } = held.cycle
+    if (held.place?.cycleId === cycleId) return
+    held.place?.leave()
+    held.place = this.#places.take(cycleId)
   }
 
   #lendTo(response: Uint8Array, followerCount: number): void {
@@ -263,8 +275,10 @@ export class CycleService {
     try {
       await this.#embeddings.complete(model, state, ended)
       await this.#lane.run('model', async () => {
-        // Of the posts that have entered meanwhile.
-        await this.#embeddings.completeTexts(model, state, ended)
+        // Of the posts that have entered meanwhile, while cycles wait: what takes longer is left to the background.
+        const untilMs = performance.now() + this.#parts.textEncodeMsMax
+        const late = (): boolean => ended() || performance.now() > untilMs
+        await this.#embeddings.completeTexts(model, state, late)
         takeOver()
       })
     } catch (error) {
@@ -308,13 +322,16 @@ export class CycleService {
     if (problems !== null)
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
     const stored = this.#parts.store.findCycle(cycle.cycleId)
-    if (stored !== undefined) return this.#replay(stored, body.json)
+    if (stored !== undefined) {
+      held.place?.leave()
+      return this.#replay(stored, body.json)
+    }
     // What was answered is not known any more, so it can be neither repeated nor compared; nor is it done twice.
     if (this.#parts.store.expiry?.isExpired(cycle.cycleId) === true)
       throw new ServiceError('conflict', `cycle ${cycle.cycleId} was answered, and its record has expired`)
     const leader = this.#leaders.get(cycle.cycleId)
     if (leader === undefined) return this.#lead(held, body, receivedAtMs, stages)
-    held.leavePlace()
+    held.place?.leave()
     return this.#follow(leader, cycle.cycleId, body.json)
   }
 
@@ -376,6 +393,7 @@ export class CycleService {
     const { cycleId } = held.cycle
     if (this.#closing) throw closing()
     if (this.#parts.model() === null) throw new ServiceError('unavailable', 'no model is loaded')
+    this.#placeAsItself(held)
     const response = this.#guarded(() =>
       this.#lane.run('cycle', () => this.#process(held, body, receivedAtMs, stages)),
     )
@@ -556,7 +574,8 @@ interface HeldCycle {
   readonly cycle: DecodedCycle
   /** Its body as the store keeps it. */
   readonly packing: Promise<StoredRequest>
-  readonly leavePlace: () => void
+  /** In the line; null: none was needed so far. */
+  place: Place | null
   readers: number
 }
 

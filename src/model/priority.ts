@@ -13,7 +13,8 @@ const behind = constants.priority.PRIORITY_BELOW_NORMAL
 /** Right after its start, for threads inherit it: on Linux each has a priority of its own. */
 export function lowerPriority(pid: number): void {
   try {
-    setPriority(pid, behind)
+    // Never ahead of the service, which may have been started behind others itself.
+    setPriority(pid, Math.max(behind, getPriority()))
   } catch {
     // A process that is gone, or a system that knows no priorities: then it competes.
   }
@@ -22,7 +23,24 @@ export function lowerPriority(pid: number): void {
 /** Gives every thread of a process the priority of this one. Throws where the system does not allow it. */
 export function restorePriority(pid: number): void {
   const priority = getPriority()
-  for (const thread of threadsOf(pid)) setPriority(thread, priority)
+  // Those that were started meanwhile by one that was still behind are behind too.
+  const restored = new Set<number>()
+  for (;;) {
+    const left = threadsOf(pid).filter((thread) => !restored.has(thread))
+    if (left.length === 0) return
+    for (const thread of left) {
+      restored.add(thread)
+      try {
+        setPriority(thread, priority)
+      } catch (error) {
+        if (thread === pid || !isGone(error)) throw error
+      }
+    }
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && 'info' in error && (error.info as { code?: string }).code === 'ESRCH'
 }
 
 /**

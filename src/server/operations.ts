@@ -137,13 +137,15 @@ const spareBodies = new SpareBuffers()
 
 /** The body of a cycle, refused at its first bytes where it would find no place. */
 async function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService): Promise<RequestBody> {
-  const { contentEncoding } = exchange.headers
+  const { contentEncoding, contentLength } = exchange.headers
+  const isPlain = contentEncoding === '' || contentEncoding.toLowerCase() === 'identity'
+  const bytesMax = isPlain && contentLength !== '' ? Number(contentLength) : Infinity
   let arrived = (): void => undefined
   try {
     return await readJson(exchange, timeMsMax, {
       spare: spareBodies,
       // Compressed bytes state no id.
-      onStart: (bytes) => (arrived = cycles.admit(contentEncoding === '' ? bytes : noBytes)),
+      onStart: (bytes) => (arrived = cycles.admit(isPlain ? bytes : noBytes, bytesMax)),
     })
   } finally {
     arrived()

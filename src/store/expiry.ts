@@ -14,7 +14,7 @@ const removalBytes = 64 * 1024
 const encoderKeyBytes = 16
 /** Encoder, position, row: the key of a text's vector. */
 const textKeyBytes = encoderKeyBytes + 8
-const afterAll = 0xffffffff
+const afterAll = 0xff
 
 export class LmdbExpiry implements ExpiryRecords {
   readonly #db: Databases

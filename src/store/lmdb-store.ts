@@ -37,10 +37,10 @@ const poolKey = 0
 /** Keys that `imageKeys` reads in one go, so that it holds no snapshot while its caller works. */
 const imageKeyBatch = 1000
 
-/** Made by `openLmdbStore` alone. */
 /** Of the cycle that is written, and of the one whose response is still being sent. */
 const spacesMax = 2
 
+/** Made by `openLmdbStore` alone. */
 export class LmdbStore implements Store {
   readonly models: ModelRecords
   readonly expiry: ExpiryRecords
@@ -48,7 +48,7 @@ export class LmdbStore implements Store {
   readonly #lock: DirectoryLock
   readonly #writer: Writer
   readonly #headRoom: Pick<HeadRoom, 'committed' | 'close'>
-  /** At most one: cycles come one after the other. */
+  /** Those that no cycle uses. */
   readonly #spaces: RecordSpace[] = []
   /** No committed position is lower; those after it are found by looking. */
   #lastSeen: Position

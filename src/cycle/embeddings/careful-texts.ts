@@ -107,7 +107,8 @@ export class CarefulTexts {
     const keys = (): string[] => records.map((record) => poison.key(encoder.hash, record))
     try {
       const made = await encoder.encode(records, budgetMs)
-      if (!poison.isEmpty) poison.clear(keys())
+      // What the budget did not reach has not proved anything.
+      if (!poison.isEmpty) poison.clear(keys().filter((_, row) => made.encoded[row] === 1))
       return made
     } catch (error) {
       if (endedProcess(error)) poison.suspect(keys())

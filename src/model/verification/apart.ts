@@ -100,7 +100,8 @@ function outcomeOf(
       const words = printed.trim() === '' ? '' : `: ${printed.trim()}`
       settle(() => reject(new ModelError(`the checks of model ${version} were ended ${how}${words}`)))
     })
-    child.send(order, () => undefined)
+    // Without a process there is no channel: the error follows.
+    if (child.pid !== undefined) child.send(order, () => undefined)
   })
 }
 
