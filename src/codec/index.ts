@@ -19,6 +19,7 @@ export {
 } from './column-program.js'
 export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
+export { pageReleaser } from './mapped-pages.js'
 export type { NativeAddon } from './native-addon.js'
 export { packTable, unpackTable, type NumberColumn, type PackedTable } from './pack.js'
 export { readBody } from './reading-thread.js'

@@ -64,6 +64,8 @@ export interface NativeAddon {
   createEvent(): number
   /** The first `bytes` of a file that is at least that long, shared with every process that maps it. */
   mapFile(descriptor: number, bytes: number): ArrayBuffer
+  /** Unmaps a file's pages until they are read again, where it is mapped for reading. Bytes of address space. */
+  releaseMappedPages(path: string): number
   readonly errorSentences: readonly string[]
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]

@@ -10,6 +10,7 @@ import type { HeadRoom } from './head-room.js'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
 import { recordHeadBytes } from './record.js'
 import { RecordSpace } from './record-space.js'
+import type { MappedPages } from './mapped-pages.js'
 import * as records from './records.js'
 import { describe, StoreError } from './store-error.js'
 import type {
@@ -48,6 +49,7 @@ export class LmdbStore implements Store {
   readonly #lock: DirectoryLock
   readonly #writer: Writer
   readonly #headRoom: Pick<HeadRoom, 'committed' | 'close'>
+  readonly #pages: MappedPages
   /** Those that no cycle uses. */
   readonly #spaces: RecordSpace[] = []
   /** No committed position is lower; those after it are found by looking. */
@@ -59,11 +61,13 @@ export class LmdbStore implements Store {
     databases: Databases,
     lock: DirectoryLock,
     headRoom: Pick<HeadRoom, 'committed' | 'close'>,
+    pages: MappedPages,
     options: { mapBytesMax: number; waitingBytesMax: number },
   ) {
     this.#db = databases
     this.#lock = lock
     this.#headRoom = headRoom
+    this.#pages = pages
     const { root } = databases
     this.#writer = new Writer(
       {
@@ -75,7 +79,10 @@ export class LmdbStore implements Store {
           databases.pool.getBinary(poolKey)
         },
         bytesInUse: () => bytesInUse(databases),
-        committed: () => headRoom.committed(),
+        committed: () => {
+          headRoom.committed()
+          pages.committed()
+        },
         diskBytesFree: async () => {
           const { bavail, bsize } = await statfs(dataDir)
           return bavail * bsize
@@ -323,6 +330,7 @@ export class LmdbStore implements Store {
   async #close(): Promise<void> {
     await this.#writer.idle()
     await this.#headRoom.close()
+    this.#pages.close()
     await this.#db.root.close()
     await this.#lock.release()
   }
@@ -341,7 +349,9 @@ export class LmdbStore implements Store {
   ): Uint8Array | undefined {
     this.#checkOpen()
     try {
-      return database.getBinary(key)
+      const record = database.getBinary(key)
+      if (record !== undefined) this.#pages.read(record.byteLength)
+      return record
     } catch (error) {
       throw new StoreError('failed', `the storage cannot be read: ${describe(error)}`, { cause: error })
     }

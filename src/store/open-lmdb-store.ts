@@ -3,11 +3,13 @@
  */
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { pageReleaser } from '../codec/index.js'
 import { bytesInUse, databasePath, openDatabases, type Databases } from './databases.js'
 import { lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
 import { HeadRoom } from './head-room.js'
 import { LmdbStore } from './lmdb-store.js'
+import { MappedPages } from './mapped-pages.js'
 import { describe, StoreError } from './store-error.js'
 import type { Store } from './store.js'
 
@@ -45,7 +47,9 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
       bytesInUse: bytesInUse.bind(null, databases),
       bytesMax: mapBytesMax,
     })
-    return new LmdbStore(dataDir, databases, lock, headRoom, { mapBytesMax, waitingBytesMax })
+    const release = pageReleaser()
+    const pages = new MappedPages(() => release?.(databasePath(dataDir)))
+    return new LmdbStore(dataDir, databases, lock, headRoom, pages, { mapBytesMax, waitingBytesMax })
   } catch (error) {
     await headRoom?.close()
     await databases?.root.close()

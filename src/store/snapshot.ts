@@ -15,6 +15,7 @@ import {
 } from './databases.js'
 import { checkReadableFile } from './file-check.js'
 import { LmdbStore } from './lmdb-store.js'
+import { MappedPages } from './mapped-pages.js'
 import { openRecord, viewOf } from './record.js'
 import { recordVersion } from './records.js'
 import { describe, StoreError } from './store-error.js'
@@ -76,7 +77,10 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
       return Promise.resolve()
     },
   }
-  const store = new LmdbStore(path, databases, lock, headRoom, { mapBytesMax: Infinity, waitingBytesMax: 0 })
+  const store = new LmdbStore(path, databases, lock, headRoom, new MappedPages(() => undefined), {
+    mapBytesMax: Infinity,
+    waitingBytesMax: 0,
+  })
   const bytes = bytesInUse(databases)
   return { store, databases, createdAt, bytes, copyTo: (to) => root.backup(to, true) }
 }

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "js_column_program.h"
 #include "js_decoder.h"
+#include "js_mapped_pages.h"
 #include "js_response_rows.h"
 #include "js_shared_memory.h"
 #include "napi.h"
@@ -29,6 +30,7 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("createMemoryFile", Napi::Function::New<create_memory_file>(env));
   exports.Set("createEvent", Napi::Function::New<create_event>(env));
   exports.Set("mapFile", Napi::Function::New<map_file>(env));
+  exports.Set("releaseMappedPages", Napi::Function::New<release_mapped_pages>(env));
   exports.Set("errorSentences", texts(env, decode_error_sentences));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));
