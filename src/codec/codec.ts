@@ -19,9 +19,9 @@ export interface Codec {
   /** Columns of a cycle body; throws `bad_request` as `decodeCycle` does. */
   decodeCycle(body: Uint8Array): DecodedCycle
   /**
-   * As `decodeCycle`, for a body from outside. What the native codec leaves to the reference is read in a thread where
-   * it is large (`readBody`): leave the body unchanged until then. Rejects where `decodeCycle` throws, and with
-   * `unavailable`.
+   * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`readBody`) when it is far larger
+   * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects where
+   * `decodeCycle` throws, and with `unavailable`.
    */
   readCycle(body: Uint8Array): DecodedCycle | Promise<DecodedCycle>
   /** A response as JSON in UTF-8, from the front of the memory that `allocate` gives where that is of use. */
@@ -74,6 +74,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
       return typeof columns === 'number' ? decodeCycle(body) : columns
     },
     readCycle(body) {
+      if (body.length > hereBytesMax) return readBody('cycle', body)
       const columns = decode(body)
       return typeof columns === 'number' ? readBody('cycle', body) : columns
     },
@@ -84,6 +85,12 @@ export function nativeCodec(addon: NativeAddon): Codec {
     },
   }
 }
+
+/**
+ * A full cycle is smaller. Native code takes some 20 ms of the event loop at most for a body of this size, whatever it
+ * holds; for 16 MiB of brackets it took 45, and 220 where the memory for their index was new.
+ */
+const hereBytesMax = 8 * 1024 * 1024
 
 /** Bytes that native code may read behind a body (`body_padding_bytes` in native/padded_bytes.h). */
 const bodyPaddingBytes = 64
