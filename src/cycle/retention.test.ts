@@ -164,3 +164,17 @@ test('a clock that jumps a year ahead makes nothing old', async () => {
   expect((await holdings()).cycles).toBe(32)
   expect(store.imagePositions('nobody', 1)).toEqual([1])
 })
+
+test('an outcome that is written anew after it was judged stays, and the others go', async () => {
+  const outcome = (id: string, text: string) => ({
+    placementId: id,
+    record: Buffer.from(JSON.stringify(text)),
+  })
+  await store.putOutcomes([outcome('a', 'old'), outcome('b', 'old')])
+  const { expiry } = store
+  const { outcomes } = expiry?.outcomesAfter(null, 10) ?? expect.fail('nothing expires')
+  await store.putOutcomes([outcome('b', 'new')])
+  await expiry?.removeOutcomes(outcomes)
+  expect(store.readOutcome('a')).toBeUndefined()
+  expect(Buffer.from(store.readOutcome('b') ?? []).toString()).toBe('"new"')
+})

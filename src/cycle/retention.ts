@@ -153,7 +153,7 @@ export class Retention {
       const { outcomes, cursor } = expiry.outcomesAfter(this.#outcomeCursor, looksPerTurn)
       this.#outcomeCursor = cursor
       const old = outcomes.filter(({ record }) => placedAtMs(record) < beforeMs)
-      if (old.length > 0) await expiry.removeOutcomes(old.map(({ placementId }) => placementId))
+      if (old.length > 0) await expiry.removeOutcomes(old)
       if (cursor === null) return
     }
   }

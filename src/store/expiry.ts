@@ -7,7 +7,7 @@ import { cycleIdKey, imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.j
 import type { RecordAccess } from './lmdb-model-records.js'
 import * as records from './records.js'
 import { viewOf } from './record.js'
-import type { ExpiryRecords, ImageArrival, ImageKey, Position, StoredCycle } from './store.js'
+import type { ExpiryRecords, ImageArrival, ImageKey, OutcomeEntry, Position, StoredCycle } from './store.js'
 
 /** About what a removal writes: tree pages and the list of free pages. */
 const removalBytes = 64 * 1024
@@ -108,14 +108,21 @@ export class LmdbExpiry implements ExpiryRecords {
     const rows = [...this.#db.outcomes.getRange({ start, limit: count })]
     const last = rows.at(-1)
     return {
-      outcomes: rows.map(({ value }) => records.readStoredOutcome(value)),
+      // Copies: they are judged in this turn, and removed in a later one.
+      outcomes: rows.map(({ value }) => records.readStoredOutcome(Uint8Array.from(value))),
       cursor: last === undefined || rows.length < count ? null : new Uint8Array(last.key),
     }
   }
 
-  removeOutcomes(placementIds: readonly string[]): Promise<void> {
+  removeOutcomes(outcomes: readonly OutcomeEntry[]): Promise<void> {
     return this.#write(removalBytes, () => {
-      for (const id of placementIds) this.#db.outcomes.removeSync(placementKeyOf(id))
+      for (const { placementId, record } of outcomes) {
+        const key = placementKeyOf(placementId)
+        const stored = this.#db.outcomes.getBinary(key)
+        if (stored === undefined) continue
+        if (Buffer.compare(records.readStoredOutcome(stored).record, record) === 0)
+          this.#db.outcomes.removeSync(key)
+      }
     })
   }
 

@@ -159,7 +159,8 @@ export interface ExpiryRecords {
     cursor: Uint8Array | null,
     count: number,
   ): { outcomes: OutcomeEntry[]; cursor: Uint8Array | null }
-  removeOutcomes(placementIds: readonly string[]): Promise<void>
+  /** Leaves those whose record is another one by now: it was written after it had been looked at. */
+  removeOutcomes(outcomes: readonly OutcomeEntry[]): Promise<void>
 }
 
 export interface Store {
