@@ -66,7 +66,7 @@ function copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes)
 }
 
-/** The thread as it is used in earnest. Types are stripped by nobody in a thread: from source, too, the built file runs. */
+/** The thread as it is used in earnest. From source, too, the built file runs: its imports name built files. */
 export function startReading(task: ReadingTask): Worker {
   const file = import.meta.url.endsWith('.ts') ? '../../dist/codec/reading-worker.js' : './reading-worker.js'
   return new Worker(new URL(file, import.meta.url), {

@@ -26,7 +26,7 @@ function yieldToOthers(): void {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
     setPriority(threadId, Math.max(constants.priority.PRIORITY_BELOW_NORMAL, getPriority()))
   } catch {
-    // Without /proc it is as important as any other.
+    // Where there is no /proc the thread keeps the priority of its process: slower for others, and right all the same.
   }
 }
 

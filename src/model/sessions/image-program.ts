@@ -4,7 +4,7 @@
 import * as ort from 'onnxruntime-node'
 import { inputShape, poolImage, Preprocessor } from '../image/index.js'
 import { openGraph, PortError } from './graph-session.js'
-import type { OpenProgram, Program } from './program.js'
+import { probed, type OpenProgram, type Program } from './program.js'
 import type { ImagePlan, ImageReply, ImageRequest } from './protocol.js'
 
 /** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
@@ -14,14 +14,7 @@ const runValuesMax = 16 * 1024 * 1024
 /** Opens the encoder and runs it on one picture of zeros, so that its output is known to be what the plan says. */
 export const openImageProgram: OpenProgram<ImagePlan, ImageRequest, ImageReply> = async (plan, say) => {
   const { session, provider } = await openGraph(plan, (opened) => checkPorts(opened, plan), say)
-  const program = new ImageProgram(plan, session, provider)
-  try {
-    await program.probe()
-    return program
-  } catch (error) {
-    await program.close()
-    throw error
-  }
+  return probed(new ImageProgram(plan, session, provider))
 }
 
 class ImageProgram implements Program<ImageRequest, ImageReply> {

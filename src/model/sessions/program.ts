@@ -23,3 +23,16 @@ export type OpenProgram<Plan, Request, Reply> = (
   plan: Plan,
   say: (unavailable: Unavailable) => void,
 ) => Promise<Program<Request, Reply>>
+
+/** A program that runs its probe, or none: one that fails is closed, and what it says of itself is rejected with. */
+export async function probed<P extends { probe(): Promise<void>; close(): Promise<void> }>(
+  program: P,
+): Promise<P> {
+  try {
+    await program.probe()
+    return program
+  } catch (error) {
+    await program.close()
+    throw error
+  }
+}

@@ -6,7 +6,7 @@ import * as ort from 'onnxruntime-node'
 import { openTokenizer, parseTemplate, planBatches, poolRow, readPost } from '../text/index.js'
 import type { TextTokenizer, TokenOutput, TokenRow } from '../text/index.js'
 import { openGraph, PortError, readChecked, reasonOf } from './graph-session.js'
-import type { OpenProgram, Program } from './program.js'
+import { probed, type OpenProgram, type Program } from './program.js'
 import type { TextPlan, TextReply, TextRequest } from './protocol.js'
 
 /**
@@ -31,14 +31,7 @@ type Filling = { -readonly [Member in keyof TextReply]: TextReply[Member] }
 export const openTextProgram: OpenProgram<TextPlan, TextRequest, TextReply> = async (plan, say) => {
   const tokenizer = openTokenizer(await readChecked(plan.tokenizer), plan)
   const { session, provider } = await openGraph(plan, (opened) => checkPorts(opened, plan), say)
-  const program = new TextProgram(plan, tokenizer, session, provider)
-  try {
-    await program.probe()
-    return program
-  } catch (error) {
-    await program.close()
-    throw error
-  }
+  return probed(new TextProgram(plan, tokenizer, session, provider))
 }
 
 class TextProgram implements Program<TextRequest, TextReply> {
