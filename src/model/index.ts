@@ -29,6 +29,7 @@ export {
   listModels,
   readManifest,
   readPackage,
+  shadowCountMax,
   shadowVersions,
   type ModelPackage,
   type PackageFileEntry,

@@ -17,7 +17,7 @@ const activeName = 'ACTIVE'
 const shadowName = 'SHADOW'
 const versionForm = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 /** Each shadow scores every cycle: more of them would be a mistake of the file. */
-const shadowCountMax = 8
+export const shadowCountMax = 8
 
 export interface ModelPackage {
   /** Where the package lies; files of the manifest are relative to it. */

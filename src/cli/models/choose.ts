@@ -4,14 +4,12 @@
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { activeVersion, shadowVersions } from '../../model/index.js'
+import { activeVersion, shadowCountMax, shadowVersions } from '../../model/index.js'
 import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import type { Flags } from './settings.js'
 import { mustBeSound } from './verify.js'
-
-const shadowCountMax = 8
 
 export async function activate(version: string, settings: Settings, context: CommandContext): Promise<void> {
   const { modelsDir } = settings

@@ -8,7 +8,7 @@ import { loadModel, ModelError, type LoadedModel } from '../../model/index.js'
 import type { Settings } from '../../server/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
-import { CommandError, UsageError } from '../failure.js'
+import { CommandError, messageOf, UsageError } from '../failure.js'
 import { comparisonText } from './comparison-text.js'
 import { Figures } from './figures.js'
 import { loadOptions, type Flags } from './settings.js'
@@ -41,8 +41,9 @@ export async function compare(
     try {
       for await (const cycle of scoredTwice(store, { cycles, versions, codec, load })) figures.add(cycle)
     } catch (error) {
-      if (error instanceof ModelError) throw error
-      throw new CommandError(`cycles cannot be compared: ${(error as Error).message}`, { cause: error })
+      // Both say what is wrong themselves.
+      if (error instanceof ModelError || error instanceof CommandError) throw error
+      throw new CommandError(`cycles cannot be compared: ${messageOf(error)}`, { cause: error })
     } finally {
       await Promise.all(loaded.map((model) => model.close()))
     }
