@@ -1,17 +1,19 @@
 /**
  * Whether the shim of `native/` is in this process, and what it is told. Without it, requests that a client sends in
- * advance cost it the connection, and nobody would know why.
+ * advance cost it the connection, no address is limited, and a failed write of the disk may end the process: all of
+ * these but the first under TLS too.
  */
 import { readFileSync } from 'node:fs'
 
 const library = 'one-request-at-a-time.so'
 
-/** Why pipelined requests are not served, or null when they are or the platform has no shim. */
+/** What is missing without the shim, or null where it is there or the platform has none. */
 export function shimMissing(): string | null {
   if (process.platform !== 'linux' || mappedFiles().includes(library)) return null
   return (
-    `pipelined HTTP requests are not served, and connections of one address not counted: dist/native/${library} is not preloaded. bin/understudy preloads it when ` +
-    'it is built (npm run build, with g++) and its path has neither spaces nor colons'
+    'pipelined HTTP requests are not served, connections of one address not counted, and a failing disk may end the ' +
+    `process: dist/native/${library} is not preloaded. bin/understudy preloads it when it is built (npm run build, ` +
+    'with g++) and its path has neither spaces nor colons'
   )
 }
 

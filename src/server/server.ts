@@ -111,8 +111,7 @@ async function startOn(
   })
   const scheme = settings.tlsCertFile === undefined ? 'http' : 'https'
   const url = `${scheme}://${settings.host}:${listener.port}`
-  // Under TLS the shim sees no plain text, so there is nothing to miss.
-  const missing = scheme === 'http' ? shimMissing() : null
+  const missing = shimMissing()
   if (missing !== null) log.warn(missing)
   log.info({ url, data_dir: settings.dataDir, pending: cycles.pendingCount }, 'listening')
 
