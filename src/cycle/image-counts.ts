@@ -3,6 +3,7 @@
  * read in after a start, the store is asked.
  */
 import type { ImageKey, Store } from '../store/index.js'
+import { nextTurn } from './next-turn.js'
 
 /** Keys that are read in one turn of the event loop. */
 const keysPerTurn = 1000
@@ -67,8 +68,4 @@ export class ImageCounts {
     }
     return counts
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -5,6 +5,8 @@
  * The present is the earlier of two clocks: when the newest cycle was received, by this machine, and the newest
  * cycle_time, by the client. A clock that jumps ahead, either of them, cannot make everything old at once.
  */
+import { postName } from './entered-posts.js'
+import { nextTurn } from './next-turn.js'
 import type { PoolState } from '../pool/index.js'
 import type { ExpiryRecords, ImageKey, Store, StoredCycle } from '../store/index.js'
 
@@ -49,6 +51,7 @@ export class Retention {
   readonly #parts: RetentionParts
   #working: Promise<void> | null = null
   #imageCursor: Uint8Array | null = null
+  #pending: { readonly state: PoolState; readonly posts: ReadonlySet<string> } | null = null
   #outcomeCursor: Uint8Array | null = null
 
   constructor(parts: RetentionParts) {
@@ -141,8 +144,14 @@ export class Retention {
     const { remembers, state } = this.#parts
     const forgotten = keys.filter(({ gallId, postNo }) => !remembers(gallId, postNo))
     if (forgotten.length === 0) return []
-    const pending = pendingPosts(state())
+    const pending = this.#pendingPosts(state())
     return forgotten.filter(({ gallId, postNo }) => !pending.has(postName(gallId, postNo)))
+  }
+
+  /** Made once for each state of the pool, however many images are looked at meanwhile. */
+  #pendingPosts(state: PoolState): ReadonlySet<string> {
+    if (this.#pending?.state !== state) this.#pending = { state, posts: pendingPosts(state) }
+    return this.#pending.posts
   }
 
   async #outcomes(expiry: ExpiryRecords, nowMs: number): Promise<void> {
@@ -166,7 +175,7 @@ export class Retention {
 
   /** In a later turn: whether it is free. */
   async #turn(): Promise<boolean> {
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     return !this.#parts.store.closed && this.#parts.idle()
   }
 }
@@ -177,10 +186,6 @@ function pendingPosts({ galleries, gallery, postNo, count }: PoolState): Set<str
       postName(galleries[gallery[slot] as number] as string, postNo[slot] as number),
     ),
   )
-}
-
-function postName(gallId: string, postNo: number): string {
-  return `${gallId}/${postNo}`
 }
 
 /** Never old where it cannot be read. */

@@ -33,6 +33,7 @@ import {
 import { EmbeddingDesk, kindWarnings, readingWarnings, type EnteringTexts } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
 import { Lane } from './lane.js'
+import { LentResponses } from './lent-responses.js'
 import { checkMeaning } from './meaning.js'
 import { Places, type Place } from './places.js'
 import { packRequest, unpackRequest, type RequestBody } from './request-body.js'
@@ -106,8 +107,7 @@ export class CycleService {
   readonly #decodes = new Turns(decodesWaitingMax)
   readonly #places: Places
   #repeatCount = 0
-  /** Responses that stand in memory of the store, and how many have been given them. */
-  readonly #lent = new WeakMap<Uint8Array, { readonly draft: CycleDraft; readers: number }>()
+  readonly #lent = new LentResponses()
   #closing = false
 
   private constructor(parts: CycleServiceParts, pool: Pool, weights: WeightsDesk, lane: Lane) {
@@ -241,8 +241,7 @@ export class CycleService {
 
   /** For each response of `submit`, when nothing reads it any more: its memory then serves the next cycle. */
   giveBack(response: Uint8Array): void {
-    const lent = this.#lent.get(response)
-    if (lent !== undefined && --lent.readers === 0) lent.draft.release()
+    this.#lent.giveBack(response)
   }
 
   /** What a body states first need not be what it means. */
@@ -251,11 +250,6 @@ export class CycleService {
     if (held.place?.cycleId === cycleId) return
     held.place?.leave()
     held.place = this.#places.take(cycleId)
-  }
-
-  #lendTo(response: Uint8Array, followerCount: number): void {
-    const lent = this.#lent.get(response)
-    if (lent !== undefined) lent.readers += followerCount
   }
 
   /** An image is durable now. */
@@ -403,7 +397,7 @@ export class CycleService {
     const end = (): void => void this.#leaders.delete(cycleId)
     response.then(end, end)
     void response.then(
-      (bytes) => this.#lendTo(bytes, leader.followerCount),
+      (bytes) => this.#lent.share(bytes, leader.followerCount),
       () => undefined,
     )
     return response
@@ -485,7 +479,7 @@ export class CycleService {
     await packing
     stages.lap('encode')
     await this.#commit(cycle.cycleId, draft, response, plan)
-    this.#lent.set(response, { draft, readers: 1 })
+    this.#lent.lend(response, draft)
     stages.lap('commit')
     this.retention.wake()
     this.#afterwards(model, held, plan, imagesStored, body.json)

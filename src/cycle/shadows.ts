@@ -46,10 +46,6 @@ export class Shadows {
     this.#parts = parts
   }
 
-  get versions(): string[] {
-    return [...this.#shadows.keys()]
-  }
-
   get count(): number {
     return this.#shadows.size
   }

@@ -7,6 +7,7 @@ import { counterNames, cycleBoundaryMs, cycleIdOf, formatInstant, snapshotNames 
 import { createMemoryStore } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
+import { nextTurn } from './next-turn.js'
 
 /** Enough for the optimising compiler; one takes about as long as a real one of its size. */
 const cycleCount = 30
@@ -20,7 +21,7 @@ export async function warmUp(parts: CycleServiceParts, ended: () => boolean): Pr
   const store = createMemoryStore()
   const service = await CycleService.open({ ...parts, store, clock: () => firstCycleMs })
   for (let index = 0; index < cycleCount; index++) {
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
     if (ended()) break
     const nowMs = firstCycleMs + index * cycleBoundaryMs
     await service.submit({ json: body(index), gzip: null }, nowMs, new StageClock(performance.now()))

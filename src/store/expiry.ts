@@ -150,7 +150,7 @@ export class LmdbExpiry implements ExpiryRecords {
       this.#db.shadowScores.removeSync(key)
   }
 
-  /** A vector that another image of the same bytes needs is made again. */
+  /** A vector that another image of the same bytes needs is made again at the next start or change of models. */
   #removeImageVectors(sha256: Uint8Array, encoders: readonly Buffer[]): void {
     for (const encoder of encoders) this.#db.embeddings.removeSync(Buffer.concat([encoder, sha256]))
   }

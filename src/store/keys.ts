@@ -17,7 +17,7 @@ import type { ImageKey } from './store.js'
 import { viewOf } from './record.js'
 
 const nameHashBytes = 16
-export const imageKeyBytes = nameHashBytes + 8 + 8
+const imageKeyBytes = nameHashBytes + 8 + 8
 
 /** Undefined for a text that is no cycle id: nothing is stored under it. */
 export function cycleIdKey(cycleId: string): Uint8Array | undefined {

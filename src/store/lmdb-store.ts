@@ -41,7 +41,7 @@ const imageKeyBatch = 1000
 /** Of the cycle that is written, and of the one whose response is still being sent. */
 const spacesMax = 2
 
-/** Made by `openLmdbStore` alone. */
+/** Made by `openLmdbStore`, and by `openSnapshot` for reading. */
 export class LmdbStore implements Store {
   readonly models: ModelRecords
   readonly expiry: ExpiryRecords

@@ -1,5 +1,5 @@
 /**
- * The store in memory, for simulation and for tests that want storage to fail on purpose. Bytes are copied in and
+ * The store in memory, for the rehearsal at the start, for simulation, and for tests that want storage to fail on purpose. Bytes are copied in and
  * out, as LMDB does, so that nobody can lean on sharing them.
  */
 import { StoreError } from './store-error.js'

@@ -27,8 +27,6 @@ export interface StoreSnapshot {
   /** Reads as ever; writes are refused. Closing it closes the snapshot. */
   readonly store: Store
   readonly databases: Databases
-  /** RFC 3339: when the database was made. */
-  readonly createdAt: string
   /** Of the file that are in use. */
   readonly bytes: number
   /** Writes the database, as of now and without its free space, to a new file. Does not flush it. */
@@ -68,7 +66,7 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
   // Begun after the databases are open: opening one ends the transaction of the moment.
   const transaction = root.useReadTransaction()
   const databases = frozenDatabases(root, named, transaction)
-  const createdAt = readMeta(databases, path)
+  checkMeta(databases, path)
   const lock = { release: () => Promise.resolve() }
   const headRoom = {
     committed: () => undefined,
@@ -82,11 +80,11 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
     waitingBytesMax: 0,
   })
   const bytes = bytesInUse(databases)
-  return { store, databases, createdAt, bytes, copyTo: (to) => root.backup(to, true) }
+  return { store, databases, bytes, copyTo: (to) => root.backup(to, true) }
 }
 
-/** Checks that the file is ours and of this version; gives when it was made. */
-function readMeta({ meta }: Databases, path: string): string {
+/** That the file is ours, of this version, and says when it was made. */
+function checkMeta({ meta }: Databases, path: string): void {
   const version = meta.getBinary(schemaKey)
   if (version === undefined) throw new StoreError('unusable', `${path} is a database of another program`)
   const found = viewOf(openRecord(version, recordVersion, 'schema version').payload).getUint32(0, true)
@@ -97,7 +95,7 @@ function readMeta({ meta }: Databases, path: string): string {
     )
   const created = meta.getBinary(createdKey)
   if (created === undefined) throw new StoreError('unusable', `${path} does not say when it was made`)
-  return Buffer.from(openRecord(created, recordVersion, 'time of creation').payload).toString()
+  openRecord(created, recordVersion, 'time of creation')
 }
 
 const numberedNames = ['cycles', 'requests', 'responses', 'entered', 'left', 'pool', 'weights'] as const

@@ -167,7 +167,7 @@ export const plants = [
   {
     name: 'followers-share-one-loan',
     breaks: 'an answer stays as it is while it is sent',
-    patches: [{ file: 'cycle/service.js', from: 'lent.readers += followerCount;', to: ';' }],
+    patches: [{ file: 'cycle/lent-responses.js', from: 'loan.readers += readerCount;', to: ';' }],
   },
   {
     name: 'texts-of-a-failed-cycle-stay',

@@ -11,7 +11,7 @@ import {
 } from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { ImageKey, Store } from '../../store/index.js'
-import { nextTurn } from './next-turn.js'
+import { nextTurn } from '../next-turn.js'
 import type { Poison } from './poison.js'
 import { VectorArena } from './vector-arena.js'
 

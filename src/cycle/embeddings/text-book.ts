@@ -7,7 +7,7 @@ import type { PoolState } from '../../pool/index.js'
 import type { Embedding, Store } from '../../store/index.js'
 import { readCandidates } from './candidate-records.js'
 import { CarefulTexts, type CarefulTextsParts } from './careful-texts.js'
-import { nextTurn } from './next-turn.js'
+import { nextTurn } from '../next-turn.js'
 import { textKey } from './text-key.js'
 import { VectorArena } from './vector-arena.js'
 
