@@ -3,19 +3,10 @@
  * anything, made durable in one transaction, and only then is memory changed and the answer given.
  * Read `submit` first, then `process`.
  */
-import { sameJsonOffThread, type Codec, type DecodedCycle } from '../codec/index.js'
-import {
-  formatInstant,
-  outcome,
-  ServiceError,
-  type Counts,
-  type CycleColumns,
-  type HeadColumns,
-  type ResultColumns,
-} from '../contract/index.js'
+import type { Codec, DecodedCycle } from '../codec/index.js'
+import { formatInstant, ServiceError, type CycleColumns, type HeadColumns } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import {
-  scoreRows,
   weightsInForce,
   type CyclePlan,
   type Pool,
@@ -36,7 +27,9 @@ import { Lane } from './lane.js'
 import { LentResponses } from './lent-responses.js'
 import { checkMeaning } from './meaning.js'
 import { Places, type Place } from './places.js'
-import { packRequest, unpackRequest, type RequestBody } from './request-body.js'
+import { Repeats } from './repeats.js'
+import { packRequest, type RequestBody } from './request-body.js'
+import { countsOf, resultsOf } from './response-columns.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { loadPool, saveCycle, SavedPoolSpace } from './saved-state.js'
 import { Turns } from './turns.js'
@@ -70,28 +63,16 @@ export interface CycleServiceParts {
 
 const keepAll: RetentionLimits = { retainCyclesDays: 0, retainImagesDays: 0, retainOutcomesDays: 0 }
 
-/** A cycle under way, for calls that bring the same id meanwhile. */
-interface Leader {
-  readonly body: Uint8Array
-  readonly response: Promise<Uint8Array>
-  followerCount: number
-}
-
-/** Calls with the id of a cycle under way that may wait for its end. They hold no body: it is compared first. */
-const followerCountMax = 1000
 /** Settings of weights that may wait; they take a millisecond each. */
 const weightsWaitingMax = 16
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
 /** A body this small is decoded whether or not there is a place for it, since saying what it is costs little. */
 const freeBytesMax = 64 * 1024
-/** Stored bodies unpacked at a time to be compared with one that came again; past these it stands in line. */
-const repeatsMax = 8
 
 export class CycleService {
   readonly #parts: CycleServiceParts
   readonly #lane: Lane
-  readonly #leaders = new Map<string, Leader>()
   readonly images: ImageCounts
   readonly weights: WeightsDesk
   readonly shadows: Shadows
@@ -106,8 +87,8 @@ export class CycleService {
   #submittedCount = 0
   readonly #decodes = new Turns(decodesWaitingMax)
   readonly #places: Places
-  #repeatCount = 0
   readonly #lent = new LentResponses()
+  readonly #repeats: Repeats
   #closing = false
 
   private constructor(parts: CycleServiceParts, pool: Pool, weights: WeightsDesk, lane: Lane) {
@@ -115,6 +96,7 @@ export class CycleService {
     this.#pool = pool
     this.#lane = lane
     this.#places = new Places(() => parts.cyclesWaitingMax)
+    this.#repeats = new Repeats(parts.store, this.#lent)
     this.weights = weights
     this.images = new ImageCounts(parts.store)
     this.#embeddings = new EmbeddingDesk(parts)
@@ -175,7 +157,7 @@ export class CycleService {
   async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
     this.#submittedCount++
     const cycleId = statedCycleId(body.json)
-    const known = cycleId === null ? null : await this.#repeated(cycleId, body.json)
+    const known = cycleId === null ? null : await this.#repeats.sameBytes(cycleId, body.json)
     if (known !== null) return known
     if (this.#decodes.full) throw busy('too many cycles arrive at once')
     const place = body.json.length <= freeBytesMax ? null : this.#places.take(cycleId)
@@ -199,23 +181,6 @@ export class CycleService {
     if (this.#places.willHaveRoom(cycleId)) return this.#places.expect()
     if (cycleId !== null && this.#parts.store.findCycle(cycleId) !== undefined) return () => undefined
     throw this.#places.refusal()
-  }
-
-  /** The answer to a body that came before, byte for byte: cheap enough to be given while no place is free. Else null. */
-  async #repeated(cycleId: string, json: Uint8Array): Promise<Uint8Array | null> {
-    const leader = this.#leaders.get(cycleId)
-    if (leader !== undefined)
-      return Buffer.compare(leader.body, json) === 0 ? this.#follow(leader, cycleId, json) : null
-    const stored = this.#parts.store.findCycle(cycleId)
-    if (stored === undefined || this.#repeatCount >= repeatsMax) return null
-    const { request, response } = this.#stored(stored)
-    if (request.bodyBytes !== json.length) return null
-    this.#repeatCount++
-    try {
-      return Buffer.compare(await unpackRequest(request), json) === 0 ? response : null
-    } finally {
-      this.#repeatCount--
-    }
   }
 
   async #decode(
@@ -318,15 +283,15 @@ export class CycleService {
     const stored = this.#parts.store.findCycle(cycle.cycleId)
     if (stored !== undefined) {
       held.place?.leave()
-      return this.#replay(stored, body.json)
+      return this.#repeats.replay(stored, body.json)
     }
     // What was answered is not known any more, so it can be neither repeated nor compared; nor is it done twice.
     if (this.#parts.store.expiry?.isExpired(cycle.cycleId) === true)
       throw new ServiceError('conflict', `cycle ${cycle.cycleId} was answered, and its record has expired`)
-    const leader = this.#leaders.get(cycle.cycleId)
+    const leader = this.#repeats.leader(cycle.cycleId)
     if (leader === undefined) return this.#lead(held, body, receivedAtMs, stages)
     held.place?.leave()
-    return this.#follow(leader, cycle.cycleId, body.json)
+    return this.#repeats.follow(leader, cycle.cycleId, body.json)
   }
 
   /** The stored response of a cycle. Throws `not_found`. */
@@ -359,30 +324,6 @@ export class CycleService {
     await this.retention.done()
   }
 
-  async #replay(stored: StoredCycle, json: Uint8Array): Promise<Uint8Array> {
-    const { request, response } = this.#stored(stored)
-    if (!(await sameJsonOffThread(await unpackRequest(request), json))) throw otherBody(stored.cycleId)
-    return response
-  }
-
-  #stored({ cycleId, position }: StoredCycle): { request: StoredRequest; response: Uint8Array } {
-    const request = this.#parts.store.readRequest(position)
-    const response = this.#parts.store.readResponse(cycleId)
-    if (request === undefined || response === undefined) throw new Error(`cycle ${cycleId} is stored in part`)
-    return { request, response }
-  }
-
-  async #follow(leader: Leader, cycleId: string, json: Uint8Array): Promise<Uint8Array> {
-    if (leader.followerCount >= followerCountMax) throw busy('too many calls wait for this cycle')
-    leader.followerCount++
-    // The leader's body is the server's to use again once it is answered; a comparison may take longer.
-    const same = Buffer.compare(leader.body, json) === 0 || sameJsonOffThread(Buffer.from(leader.body), json)
-    const [response, isSame] = await Promise.all([leader.response, same])
-    if (isSame) return response
-    this.giveBack(response)
-    throw otherBody(cycleId)
-  }
-
   #lead(held: HeldCycle, body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
     const { cycleId } = held.cycle
     if (this.#closing) throw closing()
@@ -391,15 +332,7 @@ export class CycleService {
     const response = this.#guarded(() =>
       this.#lane.run('cycle', () => this.#process(held, body, receivedAtMs, stages)),
     )
-    const leader: Leader = { body: body.json, response, followerCount: 0 }
-    this.#leaders.set(cycleId, leader)
-    // Before any caller is told: no follower comes later than this, and none gives its response back sooner.
-    const end = (): void => void this.#leaders.delete(cycleId)
-    response.then(end, end)
-    void response.then(
-      (bytes) => this.#lent.share(bytes, leader.followerCount),
-      () => undefined,
-    )
+    this.#repeats.lead(cycleId, body.json, response)
     return response
   }
 
@@ -594,60 +527,6 @@ function recordsOf(json: Uint8Array, { candidates }: CycleColumns, { entries }: 
 }
 
 const noHeads: HeadColumns = { p_views: null, p_comments: null, p_up: null, downvote_share: null }
-
-function countsOf(cycle: CycleColumns, plan: CyclePlan): Counts {
-  const waiting = plan.outcomes.reduce((sum, code) => sum + (code === outcome.waiting ? 1 : 0), 0)
-  const results = plan.outcomes.length + plan.unknownRows.length
-  return {
-    candidates: cycle.candidates.count,
-    engagement: cycle.engagement.count,
-    candidate_scores: cycle.candidateScores.count,
-    removals: cycle.removals.count,
-    scored_now: plan.scoring.count,
-    waiting,
-    not_scored: results - plan.scoring.count - waiting,
-    results,
-  }
-}
-
-/** Pending posts in order of entry, then unknown posts in request order (decisions.md 20). */
-function resultsOf(
-  cycle: CycleColumns,
-  plan: CyclePlan,
-  heads: HeadColumns,
-  weights: WeightsSetting,
-): ResultColumns {
-  const { next, unknownRows, outcomes, scoring } = plan
-  const score = scoreRows(heads, weights.weights, scoring.count)
-  if (unknownRows.length === 0)
-    return {
-      count: next.count,
-      galleries: next.galleries,
-      gallery: next.gallery,
-      postNo: next.postNo,
-      outcome: outcomes,
-      score,
-      heads,
-    }
-  const count = next.count + unknownRows.length
-  const gallery = new Uint32Array(count)
-  const postNo = new Float64Array(count)
-  const codes = new Uint8Array(count).fill(outcome.unknownPost)
-  gallery.set(next.gallery)
-  postNo.set(next.postNo)
-  codes.set(outcomes)
-  unknownRows.forEach((row, i) => {
-    // Ids of unknown posts stand after those of the pool in `galleries`.
-    gallery[next.count + i] = next.galleries.length + (cycle.engagement.gallery[row] as number)
-    postNo[next.count + i] = cycle.engagement.postNo[row] as number
-  })
-  const galleries = [...next.galleries, ...cycle.galleries]
-  return { count, galleries, gallery, postNo, outcome: codes, score, heads }
-}
-
-function otherBody(cycleId: string): ServiceError {
-  return new ServiceError('conflict', `cycle ${cycleId} is stored with a different body`)
-}
 
 function busy(message: string): ServiceError {
   return new ServiceError('unavailable', message, { retryAfterS: 1 })

@@ -33,7 +33,7 @@ export const plants = [
     breaks: 'a cycle that failed can be sent again',
     patches: [
       {
-        file: 'cycle/service.js',
+        file: 'cycle/repeats.js',
         from: 'response.then(end, end);',
         to: 'response.then(end, () => undefined);',
       },
@@ -44,7 +44,7 @@ export const plants = [
     breaks: 'calls with one id are processed once',
     patches: [
       {
-        file: 'cycle/service.js',
+        file: 'cycle/repeats.js',
         from: 'this.#leaders.set(cycleId, leader);',
         to: '',
       },
@@ -55,7 +55,7 @@ export const plants = [
     breaks: 'a stored cycle with another body is 409',
     patches: [
       {
-        file: 'cycle/service.js',
+        file: 'cycle/repeats.js',
         from: 'if (!(await sameJsonOffThread(await unpackRequest(request), json)))',
         to: 'await unpackRequest(request); if (false)',
       },
@@ -64,7 +64,7 @@ export const plants = [
   {
     name: 'follower-compares-nothing',
     breaks: 'of two bodies at once one gets 409',
-    patches: [{ file: 'cycle/service.js', from: 'if (isSame)', to: 'if (true)' }],
+    patches: [{ file: 'cycle/repeats.js', from: 'if (isSame)', to: 'if (true)' }],
   },
   {
     name: 'resync-missing',

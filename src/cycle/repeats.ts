@@ -1,0 +1,102 @@
+/**
+ * Calls that come more than once: the answer of a cycle that is stored or under way is given again to the same body,
+ * byte for byte, and refused to another one. Identity is the body: bytes are compared first, then values.
+ */
+import { sameJsonOffThread } from '../codec/index.js'
+import { ServiceError } from '../contract/index.js'
+import type { Store, StoredCycle, StoredRequest } from '../store/index.js'
+import type { LentResponses } from './lent-responses.js'
+import { unpackRequest } from './request-body.js'
+
+/** Calls with the id of a cycle under way that may wait for its end. They hold no body: it is compared first. */
+const followerCountMax = 1000
+/** Stored bodies unpacked at a time to be compared with one that came again; past these it stands in line. */
+const unpackedMax = 8
+
+/** A cycle under way, for calls that bring the same id meanwhile. */
+export interface Leader {
+  readonly body: Uint8Array
+  readonly response: Promise<Uint8Array>
+  followerCount: number
+}
+
+export class Repeats {
+  readonly #store: Store
+  readonly #lent: LentResponses
+  readonly #leaders = new Map<string, Leader>()
+  #unpackedCount = 0
+
+  constructor(store: Store, lent: LentResponses) {
+    this.#store = store
+    this.#lent = lent
+  }
+
+  /** The cycle under way with this id. */
+  leader(cycleId: string): Leader | undefined {
+    return this.#leaders.get(cycleId)
+  }
+
+  /** From now on, and until it has its answer or fails, calls with this id follow this cycle. */
+  lead(cycleId: string, body: Uint8Array, response: Promise<Uint8Array>): void {
+    const leader: Leader = { body, response, followerCount: 0 }
+    this.#leaders.set(cycleId, leader)
+    // Before any caller is told: no follower comes later than this, and none gives its response back sooner.
+    const end = (): void => void this.#leaders.delete(cycleId)
+    response.then(end, end)
+    void response.then(
+      (bytes) => this.#lent.share(bytes, leader.followerCount),
+      () => undefined,
+    )
+  }
+
+  /** The answer of a cycle under way, for a call that brings its id. Throws `conflict` for another body. */
+  async follow(leader: Leader, cycleId: string, json: Uint8Array): Promise<Uint8Array> {
+    if (leader.followerCount >= followerCountMax)
+      throw new ServiceError('unavailable', 'too many calls wait for this cycle', { retryAfterS: 1 })
+    leader.followerCount++
+    // The leader's body is the server's to use again once it is answered; a comparison may take longer.
+    const same = Buffer.compare(leader.body, json) === 0 || sameJsonOffThread(Buffer.from(leader.body), json)
+    const [response, isSame] = await Promise.all([leader.response, same])
+    if (isSame) return response
+    this.#lent.giveBack(response)
+    throw otherBody(cycleId)
+  }
+
+  /** The answer of a stored cycle, for a call that brings its id. Throws `conflict` for another body. */
+  async replay(stored: StoredCycle, json: Uint8Array): Promise<Uint8Array> {
+    const { request, response } = this.#read(stored)
+    if (!(await sameJsonOffThread(await unpackRequest(request), json))) throw otherBody(stored.cycleId)
+    return response
+  }
+
+  /**
+   * The answer to a body that came before, byte for byte: cheap enough to be given while there is no place in the
+   * line. Else null: it may still mean the same.
+   */
+  async sameBytes(cycleId: string, json: Uint8Array): Promise<Uint8Array | null> {
+    const leader = this.#leaders.get(cycleId)
+    if (leader !== undefined)
+      return Buffer.compare(leader.body, json) === 0 ? this.follow(leader, cycleId, json) : null
+    const stored = this.#store.findCycle(cycleId)
+    if (stored === undefined || this.#unpackedCount >= unpackedMax) return null
+    const { request, response } = this.#read(stored)
+    if (request.bodyBytes !== json.length) return null
+    this.#unpackedCount++
+    try {
+      return Buffer.compare(await unpackRequest(request), json) === 0 ? response : null
+    } finally {
+      this.#unpackedCount--
+    }
+  }
+
+  #read({ cycleId, position }: StoredCycle): { request: StoredRequest; response: Uint8Array } {
+    const request = this.#store.readRequest(position)
+    const response = this.#store.readResponse(cycleId)
+    if (request === undefined || response === undefined) throw new Error(`cycle ${cycleId} is stored in part`)
+    return { request, response }
+  }
+}
+
+function otherBody(cycleId: string): ServiceError {
+  return new ServiceError('conflict', `cycle ${cycleId} is stored with a different body`)
+}

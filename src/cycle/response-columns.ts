@@ -1,0 +1,62 @@
+/**
+ * What a response says of a scored cycle, in columns: its counts, and a result for each pending post in order of entry,
+ * then for each unknown one in request order.
+ */
+import {
+  outcome,
+  type Counts,
+  type CycleColumns,
+  type HeadColumns,
+  type ResultColumns,
+} from '../contract/index.js'
+import { scoreRows, type CyclePlan, type WeightsSetting } from '../pool/index.js'
+
+export function countsOf(cycle: CycleColumns, plan: CyclePlan): Counts {
+  const waiting = plan.outcomes.reduce((sum, code) => sum + (code === outcome.waiting ? 1 : 0), 0)
+  const results = plan.outcomes.length + plan.unknownRows.length
+  return {
+    candidates: cycle.candidates.count,
+    engagement: cycle.engagement.count,
+    candidate_scores: cycle.candidateScores.count,
+    removals: cycle.removals.count,
+    scored_now: plan.scoring.count,
+    waiting,
+    not_scored: results - plan.scoring.count - waiting,
+    results,
+  }
+}
+
+/** Pending posts in order of entry, then unknown posts in request order (decisions.md 20). */
+export function resultsOf(
+  cycle: CycleColumns,
+  plan: CyclePlan,
+  heads: HeadColumns,
+  weights: WeightsSetting,
+): ResultColumns {
+  const { next, unknownRows, outcomes, scoring } = plan
+  const score = scoreRows(heads, weights.weights, scoring.count)
+  if (unknownRows.length === 0)
+    return {
+      count: next.count,
+      galleries: next.galleries,
+      gallery: next.gallery,
+      postNo: next.postNo,
+      outcome: outcomes,
+      score,
+      heads,
+    }
+  const count = next.count + unknownRows.length
+  const gallery = new Uint32Array(count)
+  const postNo = new Float64Array(count)
+  const codes = new Uint8Array(count).fill(outcome.unknownPost)
+  gallery.set(next.gallery)
+  postNo.set(next.postNo)
+  codes.set(outcomes)
+  unknownRows.forEach((row, i) => {
+    // Ids of unknown posts stand after those of the pool in `galleries`.
+    gallery[next.count + i] = next.galleries.length + (cycle.engagement.gallery[row] as number)
+    postNo[next.count + i] = cycle.engagement.postNo[row] as number
+  })
+  const galleries = [...next.galleries, ...cycle.galleries]
+  return { count, galleries, gallery, postNo, outcome: codes, score, heads }
+}
