@@ -97,6 +97,15 @@ test('a cycle id is the minute in KST, over midnight too', () => {
   expect(cycleIdOf(Date.parse('2013-06-05T15:00:00Z'))).toBe('20130606T0000')
 })
 
+test('no two instants that a date-time can name five minutes apart have one cycle id', () => {
+  // 0000-01-01T00:00:00+23:55 is in the year before 0, in KST; 9999-12-31T15:00:00Z in the year 10000.
+  const early = at('0000-01-01T00:00:00+23:55').ms
+  expect(cycleIdOf(early)).not.toMatch(/^\d{8}T\d{4}$/)
+  expect(cycleIdOf(at('9999-12-31T15:00:00Z').ms)).not.toMatch(/^\d{8}T\d{4}$/)
+  expect(cycleIdOf(at('0000-01-01T00:00:00+09:00').ms)).toBe('00000101T0000')
+  expect(cycleIdOf(at('9999-12-31T14:55:00Z').ms)).toBe('99991231T2355')
+})
+
 test('the next boundary is always later, at most five minutes, on the grid', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4e12 }), (ms) => {

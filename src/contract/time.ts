@@ -71,9 +71,13 @@ export function compareInstants(a: Instant, b: Instant): number {
   return a.ms - b.ms || a.fraction - b.fraction
 }
 
-/** The `cycle_id` of an instant: its minute in KST as `YYYYMMDDTHHMM`. */
+/**
+ * The `cycle_id` of an instant: its minute in KST as `YYYYMMDDTHHMM`. A year of KST before 0 or after 9999 has a sign
+ * and six digits, so that no `cycle_id` is that of two instants.
+ */
 export function cycleIdOf(ms: number): string {
-  return new Date(ms + KST_OFFSET_MS).toISOString().replace(/[-:]/g, '').slice(-20, -7)
+  const text = new Date(ms + KST_OFFSET_MS).toISOString()
+  return text.replace(/(?<=\d)-|:/g, '').slice(0, -'SS.mmmZ'.length)
 }
 
 /** The first five-minute boundary after `ms`. */
