@@ -43,6 +43,27 @@ test('HEAD is answered wherever GET is, with its status and length and without i
   }
 })
 
+test('a method in another spelling is another method', async () => {
+  const server = await started()
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write(head(server, 'get /v1/weights'))
+  expect(await firstBytes(socket)).toMatch(/^HTTP\/1.1 405 /)
+  socket.destroy()
+})
+
+test('large bodies that arrive at the same time all arrive whole', async () => {
+  const server = await started()
+  const bodies = [0, 1, 2, 3].map((index) =>
+    cycleBody(index, { engagement: [reading(`${index}`.repeat(3_000_000), 1, cycleMs(index))] }),
+  )
+  const answers = await Promise.all(bodies.map((body) => server.postCycle(body)))
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  const named = answers.map(({ json }) => (json as CycleResponse).results[0]?.gall_id)
+  expect(named.map((gallId) => [gallId?.[0], gallId?.length])).toEqual(
+    [0, 1, 2, 3].map((index) => [`${index}`, 3_000_000]),
+  )
+})
+
 describe('a body that is too large is 413', () => {
   const send = (server: ServerProcess, method: string, path: string, body: Buffer, headers = {}) =>
     server.call({ method, path, body, headers })

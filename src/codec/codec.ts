@@ -92,17 +92,6 @@ export function nativeCodec(addon: NativeAddon): Codec {
  */
 const hereBytesMax = 8 * 1024 * 1024
 
-/** Bytes that native code may read behind a body (`body_padding_bytes` in native/padded_bytes.h). */
-const bodyPaddingBytes = 64
-
-/**
- * How large a buffer to allocate for a body of `length` bytes: native code decodes a body in place when its buffer goes
- * on behind it, and copies it otherwise.
- */
-export function bodyBufferBytes(length: number): number {
-  return length + bodyPaddingBytes
-}
-
 function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] as string
 }

@@ -1,14 +1,8 @@
 /**
  * Bytes ⇄ columns: cycle bodies and responses on the wire, packed columns on the disk; and programs over columns.
  */
-export {
-  bodyBufferBytes,
-  loadCodec,
-  referenceCodec,
-  type Codec,
-  type CodecChoice,
-  type DecodedCycle,
-} from './codec.js'
+export { bodyBufferBytes } from './body-buffer.js'
+export { loadCodec, referenceCodec, type Codec, type CodecChoice, type DecodedCycle } from './codec.js'
 export {
   columnOperations,
   type ColumnInputs,

@@ -7,7 +7,7 @@ import { nativeCodecOrNull } from '../../test/helpers/codecs.js'
 import { mutatedBody } from '../../test/fuzz/cycle-bodies.js'
 import { Random } from '../../test/fuzz/random.js'
 import { jsonBodyBytesMax, ServiceError } from '../contract/index.js'
-import { promptBytesMax, readBody, startReading, type StartReading } from './reading-thread.js'
+import { BodyReader, promptBytesMax, readBody, startReading, type StartReading } from './reading-thread.js'
 import { readers, type BodyKind } from './reading.js'
 
 /** The same JSON, too large to be read at once. */
@@ -95,21 +95,49 @@ describe('a large body', () => {
     expect(buffer.subarray(2, -2).equals(body)).toBe(true)
   })
 
-  test('waits for the ones before it: one thread at a time', async () => {
-    let running = 0
+  test('waits for the ones before it, and finds the thread that read them', async () => {
+    let started = 0
+    let asked = 0
     let most = 0
-    const counted: StartReading = (task) => {
-      most = Math.max(most, ++running)
-      return startReading(task).on('message', () => running--)
-    }
+    const reader = new BodyReader(() => {
+      started++
+      const thread = startReading()
+      const ask = thread.postMessage.bind(thread)
+      thread.postMessage = (...question) => {
+        most = Math.max(most, ++asked)
+        ask(...question)
+      }
+      return thread.on('message', () => asked--)
+    })
     const body = large(bytesOf(cycleBody(0, {})))
-    await Promise.all([1, 2, 3].map(() => readBody('cycle', body, counted)))
-    expect(most).toBe(1)
+    await Promise.all([1, 2, 3].map(() => reader.read('cycle', body)))
+    await reader.read('cycle', body)
+    await expect(reader.read('cycle', body.subarray(1, -1))).rejects.toThrow('the body ends too early')
+    expect(await reader.read('cycle', body)).toEqual(readers.cycle(body))
+    expect({ started, most }).toEqual({ started: 1, most: 1 })
+    reader.end()
+  })
+
+  test('may be as large as bodies may be, and a smaller one after it is read without its end', async () => {
+    const valid = bytesOf(cycleBody(0, { candidates: [candidate('g', 1)] }))
+    const largest = large(valid, jsonBodyBytesMax - valid.length)
+    for (const body of [largest, large(valid), largest]) {
+      const columns = await readBody('cycle', body)
+      expect(isDeepStrictEqual(columns, readers.cycle(body))).toBe(true)
+    }
+  })
+
+  test('leaves what was read of the body before it alone', async () => {
+    const [a, b] = ['a', 'b'].map((id) => large(bytesOf(cycleBody(0, { candidates: [candidate(id, 1)] }))))
+    const columns = await readBody('cycle', a!)
+    await readBody('cycle', b!)
+    expect(isDeepStrictEqual(columns, readers.cycle(a!))).toBe(true)
   })
 
   test('is put off when too many bytes wait already', async () => {
     const body = Buffer.alloc(jsonBodyBytesMax, ' ')
-    const failing = Array.from({ length: 5 }, () => readBody('cycle', body, never))
+    const reader = new BodyReader(never)
+    const failing = Array.from({ length: 5 }, () => reader.read('cycle', body))
     const answers = await Promise.allSettled(failing)
     const messages = answers.map((answer) => (answer as PromiseRejectedResult).reason as ServiceError)
     expect(messages.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'))
@@ -118,14 +146,17 @@ describe('a large body', () => {
       message: 'too many large bodies wait to be examined',
     })
     // Whatever became of them, they wait no longer.
-    await expect(readBody('cycle', body)).rejects.toThrow('the body ends too early')
+    await expect(reader.read('cycle', body)).rejects.toMatchObject({
+      message: 'the body could not be examined',
+    })
   })
 })
 
 test('a small body needs no thread', async () => {
   const body = bytesOf(cycleBody(0, {}))
-  expect(await readBody('cycle', body, never)).toEqual(readers.cycle(body))
-  await expect(readBody('cycle', Buffer.from('{'), never)).rejects.toThrow('the body ends too early')
+  const reader = new BodyReader(never)
+  expect(await reader.read('cycle', body)).toEqual(readers.cycle(body))
+  await expect(reader.read('cycle', Buffer.from('{'))).rejects.toThrow('the body ends too early')
 })
 
 test.skipIf(nativeCodecOrNull === null)(
@@ -146,7 +177,7 @@ test.skipIf(nativeCodecOrNull === null)(
   },
 )
 
-test('a body whose thread fails is answered with 503 and the reason, and the next one is read', async () => {
+test('a body whose thread fails is answered with 503 and the reason, and the next one finds another thread', async () => {
   const body = large(bytesOf(cycleBody(0, {})))
   for (const [start, reason] of [
     [never, 'no thread was to start'],
@@ -154,13 +185,25 @@ test('a body whose thread fails is answered with 503 and the reason, and the nex
     [evaluated('process.exit(3)'), 'ended with code 3'],
     [evaluated(''), 'ended with code 0'],
   ] as const) {
-    const failing = readBody('cycle', body, start)
-    const next = readBody('cycle', body)
+    const starts = [start, startReading]
+    const reader = new BodyReader(() => starts.shift()!())
+    const failing = reader.read('cycle', body)
+    const next = reader.read('cycle', body)
     await expect(failing).rejects.toMatchObject({
       kind: 'unavailable',
       message: 'the body could not be examined',
       cause: { message: expect.stringContaining(reason) as string },
     })
     expect(await next).toEqual(readers.cycle(body))
+    reader.end()
   }
+})
+
+test('a thread that fails while it has nothing to do is replaced by the next body', async () => {
+  const reader = new BodyReader()
+  const body = large(bytesOf(cycleBody(0, {})))
+  expect(await reader.read('cycle', body)).toEqual(readers.cycle(body))
+  reader.end()
+  expect(await reader.read('cycle', body)).toEqual(readers.cycle(body))
+  reader.end()
 })

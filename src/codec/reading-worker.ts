@@ -1,16 +1,29 @@
 /**
- * Entry of the thread that reads one large body (reading-thread.ts).
+ * Entry of the thread that reads large bodies (reading-thread.ts).
  */
 import { readlinkSync } from 'node:fs'
 import { constants, getPriority, setPriority } from 'node:os'
-import { parentPort, workerData } from 'node:worker_threads'
+import { getHeapStatistics } from 'node:v8'
+import { parentPort } from 'node:worker_threads'
 import { loadCodec } from './codec.js'
-import { answerTask, readers, type ReadAs, type ReadingAnswer, type ReadingTask } from './reading.js'
+import {
+  answerTask,
+  readers,
+  type ReadAs,
+  type ReadingAnswer,
+  type ReadingReply,
+  type ReadingTask,
+} from './reading.js'
 
 yieldToOthers()
 const { codec } = loadCodec('auto')
-const answer = answerTask(workerData as ReadingTask, { ...readers, cycle: decodeForGood })
-parentPort?.postMessage(answer, [...memoryOf(answer)])
+parentPort?.on('message', (task: ReadingTask) => {
+  const answer = answerTask(task, { ...readers, cycle: decodeForGood })
+  const memory = memoryOf(answer)
+  if (memory.has(task.box)) throw new Error('what was read stands in the memory of the next body')
+  const reply: ReadingReply = { answer, box: task.box, heapBytes: getHeapStatistics().total_heap_size }
+  parentPort?.postMessage(reply, [task.box, ...memory])
+})
 
 /** Columns whose memory nobody wants back: it goes with the answer. */
 function decodeForGood(body: Uint8Array): ReadAs['cycle'] {

@@ -1,5 +1,5 @@
 /**
- * What large bodies are read as, in a thread of their own: its work, and how its answers travel. reading-worker.ts is its
+ * What large bodies are read as, in a thread: its work, and how its answers travel. reading-worker.ts is its
  * entry, reading-thread.ts its owner.
  */
 import {
@@ -21,13 +21,23 @@ export interface ReadAs {
 
 export type BodyKind = keyof ReadAs
 
-/** What the thread is given. */
+/** What the thread is given: a body at the start of memory that goes with it, and comes back with the reply. */
 export interface ReadingTask {
   readonly kind: BodyKind
-  readonly body: Uint8Array<ArrayBuffer>
+  readonly box: ArrayBuffer
+  /** Length of the body. */
+  readonly bytes: number
 }
 
-/** What it answers: a value as it travels (`pack`), or the refusal that the client is told. */
+/** What comes back. */
+export interface ReadingReply {
+  readonly answer: ReadingAnswer
+  readonly box: ArrayBuffer
+  /** Size of the thread's heap. */
+  readonly heapBytes: number
+}
+
+/** What the thread answers: a value as it travels (`pack`), or the refusal that the client is told. */
 export type ReadingAnswer =
   | { readonly value: unknown }
   | {
@@ -52,7 +62,8 @@ export type Readers = { readonly [Kind in BodyKind]: (body: Uint8Array) => ReadA
 export const readers: Readers = { cycle: decodeCycle, outcomes: parseOutcomes, weights: parseWeights }
 
 /** The answer to a task. Throws what is no refusal. */
-export function answerTask({ kind, body }: ReadingTask, using: Readers): ReadingAnswer {
+export function answerTask({ kind, box, bytes }: ReadingTask, using: Readers): ReadingAnswer {
+  const body = new Uint8Array(box, 0, bytes)
   try {
     return { value: kind === 'outcomes' ? packOutcomes(using.outcomes(body)) : using[kind](body) }
   } catch (error) {

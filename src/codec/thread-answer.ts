@@ -1,5 +1,5 @@
 /**
- * The one answer of a thread that was started for it, and an end to every wait for it.
+ * The answer of a thread that was asked one thing, and an end to every wait for it.
  */
 import type { Worker } from 'node:worker_threads'
 
@@ -10,22 +10,28 @@ export interface ThreadWork {
   readonly msMax: number
 }
 
-/** The first message of the thread. Rejects, with an `Error`, when it fails, ends without one, or takes too long. */
+/** The next message of the thread. Rejects, with an `Error`, when it fails, ends without one, or takes too long. */
 export function answerOfThread(thread: Worker, { does, msMax }: ThreadWork): Promise<unknown> {
   return new Promise((resolve, reject) => {
+    const settle = (then: () => void): void => {
+      clearTimeout(timer)
+      thread.off('message', answered).off('error', failed).off('exit', ended)
+      then()
+    }
+    const refuse = (reason: string, options?: ErrorOptions): void =>
+      settle(() => reject(new Error(`the thread that ${does} ${reason}`, options)))
+    const answered = (answer: unknown): void => settle(() => resolve(answer))
+    const failed = (cause: unknown): void =>
+      refuse(`failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    const ended = (code: number): void => refuse(`ended with code ${code}`)
     const timer = setTimeout(() => {
-      reject(new Error(`the thread that ${does} took longer than ${msMax} ms`))
+      refuse(`took longer than ${msMax} ms`)
       void thread.terminate()
     }, msMax)
-    thread.on('message', resolve)
-    thread.on('error', (cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      reject(new Error(`the thread that ${does} failed: ${reason}`, { cause }))
-    })
-    // After an answer or an error this says nothing new; without either it is the only sign.
-    thread.on('exit', (code) => {
-      clearTimeout(timer)
-      reject(new Error(`the thread that ${does} ended with code ${code}`))
-    })
+    thread.on('message', answered).on('error', failed).on('exit', ended)
+    // What fails after its answer says nothing new; but an error that nobody hears would end the process.
+    if (!thread.listeners('error').includes(ignore)) thread.on('error', ignore)
   })
 }
+
+const ignore = (): void => undefined

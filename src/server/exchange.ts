@@ -6,6 +6,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ServiceError } from '../contract/index.js'
 import type { StageClock } from '../cycle/index.js'
 import type { BodyHold } from './body-budget.js'
+import type { BodyTurns } from './body-turns.js'
 import { GrowingBody } from './growing-body.js'
 import type { SpareBuffers } from './spare-buffers.js'
 
@@ -55,8 +56,9 @@ export class Exchange {
   /** Of an answer that is an error, for the log: its code on the wire, and in words of our own what failed us. */
   errorCode: string | undefined
   errorReason: string | undefined
-  /** What the request's body takes up; whoever made the exchange releases it. */
+  /** What the request's body takes up. Whoever made the exchange calls `releaseBody`. */
   readonly bodyHold: BodyHold
+  readonly #bodyTurns: BodyTurns
   readonly #response: HttpResponse
   readonly #onEnd: (exchange: Exchange) => void
   #ended = false
@@ -64,19 +66,21 @@ export class Exchange {
   #nextOffer: NodeJS.Timeout | undefined
   #refuseBody: ((error: Error) => void) | null = null
   #releaseAnswer: (() => void) | undefined
+  #giveBack: (() => void) | null = null
 
   /** Takes the request over; `onEnd` is called once, when the answer is out or the client is gone. */
   constructor(
     response: HttpResponse,
     request: HttpRequest,
     receivedAtMs: number,
-    bodyHold: BodyHold,
+    bodies: { readonly hold: BodyHold; readonly turns: BodyTurns },
     onEnd: (exchange: Exchange) => void,
   ) {
     this.#response = response
-    this.bodyHold = bodyHold
+    this.bodyHold = bodies.hold
+    this.#bodyTurns = bodies.turns
     this.#onEnd = onEnd
-    this.method = request.getMethod().toUpperCase()
+    this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
     this.receivedAtMs = receivedAtMs
     this.wantsTiming = /(^|&)timing(=|&|$)/.test(request.getQuery()) || request.getHeader('x-timing') !== ''
@@ -109,7 +113,7 @@ export class Exchange {
 
   /**
    * The whole body, at most `bytesMax` of it. Must be called in the turn in which the exchange was made. Large ones stand
-   * in a buffer of `spare`, to be given back. `onStart` hears its first bytes while they arrive, and may refuse it by
+   * in a buffer of `spare`, until `releaseBody`. `onStart` hears its first bytes while they arrive, and may refuse it by
    * throwing. Rejects with that, with `too_large` past the bound, with `unavailable` past the budget of all bodies, and
    * with `error` of `refuseBody`.
    */
@@ -128,8 +132,10 @@ export class Exchange {
         this.abort()
         reject(new ServiceError('bad_request', 'the body took too long'))
       }, timeMsMax)
+      const arriving = { pause: () => this.#pause(), resume: () => this.#resume() }
       const stop = (): void => {
         clearTimeout(timer)
+        this.#bodyTurns.ended(arriving)
         this.#refuseBody = null
         body = null
       }
@@ -148,15 +154,25 @@ export class Exchange {
           this.#refuseBody(refusal)
           return
         }
-        body ??= new GrowingBody(declared > 0 ? declared : bytesMax, spare)
+        body ??= this.#newBody(declared > 0 ? declared : bytesMax, spare)
         body.append(chunk)
-        if (!isLast) return
+        if (!isLast) {
+          this.#bodyTurns.received(arriving, chunk.byteLength)
+          return
+        }
         const bytes = body.bytes()
         stop()
         this.#pause()
         resolve(bytes)
       })
     })
+  }
+
+  /** Whether it was read or refused, no one uses the body any more: its memory serves the next one. */
+  releaseBody(): void {
+    this.#giveBack?.()
+    this.#giveBack = null
+    this.bodyHold.release()
   }
 
   /** Reads nothing more of the connection until the answer is sent. */
@@ -204,6 +220,12 @@ export class Exchange {
   /** Cuts the connection. */
   abort(): void {
     if (!this.#ended) this.#response.close()
+  }
+
+  #newBody(bytesMax: number, spare: SpareBuffers | null): GrowingBody {
+    const body = new GrowingBody(bytesMax, spare)
+    this.#giveBack = () => spare?.give(body.bytes())
+    return body
   }
 
   /** Takes the next bytes of a body into account, or says why they are too many. */

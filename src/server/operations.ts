@@ -47,9 +47,7 @@ export const operations: Readonly<Record<Operation, Handler>> = {
     exchange.stages = stages
     const body = await readCycle(exchange, bodyReadMsMax, cycles)
     stages.lap('receive')
-    const response = await cycles
-      .submit(body, exchange.receivedAtMs, stages)
-      .finally(() => spareBodies.give(body.gzip ?? body.json))
+    const response = await cycles.submit(body, exchange.receivedAtMs, stages)
     const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
     return {
       status: 200,
@@ -132,7 +130,7 @@ function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']
   }
 }
 
-/** Bodies of cycles come in one after the other, as large as the ones before. */
+/** Bodies come in one after the other, as large as the ones before. */
 const spareBodies = new SpareBuffers()
 
 /** The body of a cycle, refused at its first bytes where it would find no place. */
@@ -143,7 +141,6 @@ async function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleSer
   let arrived = (): void => undefined
   try {
     return await readJson(exchange, timeMsMax, {
-      spare: spareBodies,
       // Compressed bytes state no id.
       onStart: (bytes) => (arrived = cycles.admit(isPlain ? bytes : noBytes, bytesMax)),
     })
@@ -154,9 +151,10 @@ async function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleSer
 
 const noBytes = new Uint8Array()
 
-function readJson(exchange: Exchange, timeMsMax: number, options?: BodyOptions): Promise<RequestBody> {
+function readJson(exchange: Exchange, timeMsMax: number, options: BodyOptions = {}): Promise<RequestBody> {
   const { contentType, contentEncoding } = exchange.headers
-  return readJsonBody(exchange, checkJsonHeaders(contentType, contentEncoding), timeMsMax, options)
+  const isGzip = checkJsonHeaders(contentType, contentEncoding)
+  return readJsonBody(exchange, isGzip, timeMsMax, { spare: spareBodies, ...options })
 }
 
 function json(status: number, value: unknown): Answer {

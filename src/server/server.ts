@@ -12,6 +12,7 @@ import { openLmdbStore, StoreError, type Store } from '../store/index.js'
 import { encodeAnswer } from './answer-encoding.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyBudget } from './body-budget.js'
+import { BodyTurns } from './body-turns.js'
 import { clientOf } from './client-address.js'
 import { Connections } from './connections.js'
 import { Exchange, type Answer } from './exchange.js'
@@ -201,6 +202,7 @@ class Front {
   readonly #report: StageReport | null
   readonly #parts: OperationParts
   readonly #underWay = new Set<Exchange>()
+  readonly #bodyTurns = new BodyTurns()
   #closing = false
   #onIdle: (() => void) | null = null
 
@@ -212,13 +214,15 @@ class Front {
   }
 
   accept(response: HttpResponse, request: HttpRequest): void {
-    const body = this.#guards.bodies.open()
-    const exchange = new Exchange(response, request, this.#parts.clock(), body, (ended) => this.#ended(ended))
+    const bodies = { hold: this.#guards.bodies.open(), turns: this.#bodyTurns }
+    const exchange = new Exchange(response, request, this.#parts.clock(), bodies, (ended) =>
+      this.#ended(ended),
+    )
     this.#underWay.add(exchange)
     this.#answer(exchange)
       .catch((error: unknown) => this.#errorAnswer(exchange, error))
       // Answered, refused or left alone: the operation has ended, and nothing needs the body any more.
-      .finally(() => body.release())
+      .finally(() => exchange.releaseBody())
       .then((answer) => exchange.send(answer, this.#closing))
       .catch((error: unknown) => {
         this.#log.error(

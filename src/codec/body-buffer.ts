@@ -1,0 +1,14 @@
+/**
+ * Room behind a body: native code reads in vectors, and with room behind the last byte it reads a body where it stands.
+ */
+
+/** Bytes that native code may read behind a body (`body_padding_bytes` in native/padded_bytes.h). */
+const bodyPaddingBytes = 64
+
+/**
+ * How large a buffer to allocate for a body of `length` bytes: native code decodes a body in place when its buffer goes
+ * on behind it, and copies it otherwise.
+ */
+export function bodyBufferBytes(length: number): number {
+  return length + bodyPaddingBytes
+}
