@@ -140,7 +140,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
   wrongKeysPerMinuteMax: {
     word: 'wrong-keys-per-minute-max',
     kind: integer(1, 1_000_000),
-    fallback: () => 60,
+    fallback: () => 600,
     description: 'Wrong keys of one client, of IPv6 a /64, in a minute that are answered at once.',
   },
   wrongKeyDelayMs: {

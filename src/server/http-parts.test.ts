@@ -107,6 +107,9 @@ describe('the path of an image', () => {
     expect(fields('', '01', '1')).toEqual(['gall_id', 'post_no', 'NN'])
     expect(fields('g', '9007199254740992', '01')).toEqual(['post_no'])
     expect(fields('g', '1', '%2001')).toEqual(['NN'])
+    // Bytes that are no UTF-8 arrive as this character, whatever they were; escaped, it is a name like any other.
+    expect(fields('\ufffd', '1', '01')).toEqual(['gall_id'])
+    expect(fields('%EF%BF%BD', '1', '01')).toEqual([])
   })
 })
 

@@ -20,8 +20,12 @@ export function parseImagePath(segments: readonly string[]): ImageKey {
   return { gallId: gallId as string, postNo: Number(postNo), position: Number(position) }
 }
 
-/** The text of a path segment; undefined when its percent escapes are malformed or no UTF-8. */
+/** What uWebSockets.js puts where a path holds bytes that are no UTF-8: two such paths would look the same. */
+const undecoded = '\ufffd'
+
+/** The text of a path segment; undefined when its bytes or its percent escapes are malformed or no UTF-8. */
 export function decodeSegment(segment: string): string | undefined {
+  if (segment.includes(undecoded)) return undefined
   try {
     return decodeURIComponent(segment)
   } catch {
