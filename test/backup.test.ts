@@ -134,7 +134,7 @@ describe('verify', () => {
     truncateSync(file, 3 * 4096)
     const cut = understudy('verify', '--data-dir', copy)
     expect(cut.status).toBe(1)
-    expect(cut.stdout).toMatch(/pages of the file are damaged or missing|cut short|cannot be read/)
+    expect(cut.stdout).toMatch(/is damaged|cut short/)
     writeFileSync(file, 'x'.repeat(50_000))
     expect(understudy('verify', '--data-dir', copy).stdout).toContain('is not a database of this program')
     mkdirSync(join(copy, 'none'))

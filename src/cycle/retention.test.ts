@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
+import { forgetArrivals } from '../../test/helpers/older-images.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import { inspectRecords, openLmdbStore, openSnapshot, databasePath, type Store } from '../store/index.js'
@@ -177,4 +178,84 @@ test('an outcome that is written anew after it was judged stays, and the others 
   await expiry?.removeOutcomes(outcomes)
   expect(store.readOutcome('a')).toBeUndefined()
   expect(Buffer.from(store.readOutcome('b') ?? []).toString()).toBe('"new"')
+})
+
+describe('an image', () => {
+  const key = { gallId: 'lonely', postNo: 7, position: 1 }
+  const dayAt = (day: number): number => atMs(day * perDay)
+  const picture = (fill: number, arrivedAtMs?: number) => ({
+    ...{ sha256: new Uint8Array(32).fill(fill), uploadedBytes: 9, width: 9, height: 9 },
+    normalised: new Uint8Array(500).fill(fill),
+    ...(arrivedAtMs === undefined ? {} : { arrivedAtMs }),
+  })
+  const expiry = (): NonNullable<Store['expiry']> => store.expiry ?? expect.fail('nothing expires')
+
+  test('that is confirmed after it was judged stays, and so does what was removed and comes in the same commit', async () => {
+    const other = { ...key, postNo: 8 }
+    await store.putImage(key, picture(1, dayAt(0)))
+    await store.putImage(other, picture(2, dayAt(0)))
+    const { images } = expiry().imagesAfter(null, 10)
+    expect(await store.putImage(key, picture(1, dayAt(8)))).toBe('same')
+    const [removed, result] = await Promise.all([
+      expiry().removeImages(images),
+      store.putImage(other, picture(2, dayAt(8))),
+    ])
+    expect([removed, result]).toEqual([[other], 'created'])
+    expect(store.findImage(key)).toBeDefined()
+    expect(store.findImage(other)).toBeDefined()
+  })
+
+  test('that is confirmed counts its days from then on', async () => {
+    await store.putImage(key, picture(1, dayAt(0)))
+    await store.putImage({ ...key, position: 2 }, picture(2, dayAt(0)))
+    for (let number = 0; number < 6 * perDay; number++) await run(number)
+    await store.putImage(key, picture(1, dayAt(6)))
+    for (let number = 6 * perDay; number < 9 * perDay; number++) await run(number)
+    expect(store.imagePositions('lonely', 7)).toEqual([1])
+    for (let number = 9 * perDay; number < 14 * perDay; number++) await run(number)
+    expect(store.imagePositions('lonely', 7)).toEqual([])
+  }, 120_000)
+
+  test('whose picture another one has leaves the vector, and the last of them takes it along', async () => {
+    const other = { ...key, postNo: 8 }
+    const { sha256 } = picture(1)
+    const encoders = ['ab'.repeat(32), 'cd'.repeat(32)]
+    for (const each of [key, other]) await store.putImage(each, picture(1, dayAt(0)))
+    for (const encoder of encoders)
+      await store.models.putEmbeddings(encoder, [{ key: sha256, vector: Float32Array.of(1, 2) }])
+    const vectors = () => encoders.map((encoder) => store.models.readEmbedding(encoder, sha256)?.length)
+    await expiry().removeImages([{ key, arrivedAtMs: dayAt(0) }])
+    expect(vectors()).toEqual([2, 2])
+    await expiry().removeImages([{ key: other, arrivedAtMs: dayAt(0) }])
+    expect(vectors()).toEqual([undefined, undefined])
+  })
+
+  test('of an earlier version, which has no arrival, gets one at the first start that sees it, and leaves in its time', async () => {
+    const count = 300
+    for (let postNo = 1; postNo <= count; postNo++)
+      await store.putImage({ ...key, postNo }, picture(1, dayAt(0)))
+    await service.close()
+    await store.close()
+    await forgetArrivals(dataDir)
+    await open()
+    expect(
+      expiry()
+        .imagesAfter(null, 1000)
+        .images.map(({ arrivedAtMs }) => arrivedAtMs),
+    ).toEqual(Array<null>(count).fill(null))
+    await run(0)
+    expect(
+      expiry()
+        .imagesAfter(null, 1000)
+        .images.every(({ arrivedAtMs }) => arrivedAtMs === dayAt(0)),
+    ).toBe(true)
+    await service.close()
+    await store.close()
+    await open()
+    await run(1)
+    expect([...store.imageKeys()]).toHaveLength(count + 4)
+    for (let number = 2; number < 12 * perDay; number++) await run(number)
+    expect(store.imagePositions('lonely', count)).toEqual([])
+    await holdings()
+  }, 120_000)
 })

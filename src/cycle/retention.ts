@@ -8,7 +8,7 @@
 import { postName } from './entered-posts.js'
 import { nextTurn } from './next-turn.js'
 import type { PoolState } from '../pool/index.js'
-import type { ExpiryRecords, ImageKey, Store, StoredCycle } from '../store/index.js'
+import type { ExpiryRecords, ImageArrival, ImageKey, Store, StoredCycle } from '../store/index.js'
 
 /** Days that records are kept; 0: for ever. */
 export interface RetentionLimits {
@@ -115,6 +115,7 @@ export class Retention {
   }
 
   async #images(expiry: ExpiryRecords, nowMs: number): Promise<void> {
+    if (!(await this.#completeImages(expiry, nowMs))) return
     const days = this.#parts.limits().retainImagesDays
     if (days === 0) return
     const beforeMs = nowMs - days * dayMs
@@ -127,25 +128,34 @@ export class Retention {
     }
   }
 
-  async #removeImages(expiry: ExpiryRecords, old: readonly { readonly key: ImageKey }[]): Promise<void> {
-    const keys = old.map(({ key }) => key)
-    for (let from = 0; from < keys.length; from += removalsPerStep) {
+  /** Those of earlier versions get an arrival; false while there are more of them. */
+  async #completeImages(expiry: ExpiryRecords, nowMs: number): Promise<boolean> {
+    for (let step = 0; step < stepsPerCycle && (await this.#turn()); step++)
+      if (await expiry.completeImages(nowMs)) return true
+    return false
+  }
+
+  async #removeImages(expiry: ExpiryRecords, old: readonly ImageArrival[]): Promise<void> {
+    const { store, onImagesRemoved } = this.#parts
+    for (let from = 0; from < old.length; from += removalsPerStep) {
       // A post may have entered since the part before.
-      const part = this.#needless(keys.slice(from, from + removalsPerStep))
+      const part = this.#needless(old.slice(from, from + removalsPerStep))
       if (part.length === 0) continue
-      await expiry.removeImages(part)
-      this.#parts.onImagesRemoved(part)
+      const removed = await expiry.removeImages(part)
+      if (store.closed) return
+      // One that has come again meanwhile is there.
+      onImagesRemoved(removed.filter((key) => store.readImageHash(key) === undefined))
       if (!(await this.#turn())) return
     }
   }
 
   /** Images of posts that are neither pending nor remembered. */
-  #needless(keys: readonly ImageKey[]): ImageKey[] {
+  #needless(images: readonly ImageArrival[]): ImageArrival[] {
     const { remembers, state } = this.#parts
-    const forgotten = keys.filter(({ gallId, postNo }) => !remembers(gallId, postNo))
+    const forgotten = images.filter(({ key }) => !remembers(key.gallId, key.postNo))
     if (forgotten.length === 0) return []
     const pending = this.#pendingPosts(state())
-    return forgotten.filter(({ gallId, postNo }) => !pending.has(postName(gallId, postNo)))
+    return forgotten.filter(({ key }) => !pending.has(postName(key.gallId, key.postNo)))
   }
 
   /** Made once for each state of the pool, however many images are looked at meanwhile. */

@@ -106,9 +106,7 @@ export class CycleService {
       state: () => this.#pool.state,
       remembers: (gallId, postNo) => this.#pool.remembers(gallId, postNo),
       idle: () => lane.isFree && !this.#closing,
-      onImagesRemoved: (keys) => {
-        for (const key of keys) this.images.remove(key)
-      },
+      onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log: parts.log,
     })
     this.shadows = new Shadows({
@@ -221,6 +219,14 @@ export class CycleService {
   imageStored(key: ImageKey): void {
     this.images.add(key)
     this.#embeddings.imageStored(key)
+  }
+
+  /** Images are gone. */
+  imagesRemoved(keys: readonly ImageKey[]): void {
+    for (const key of keys) {
+      this.images.remove(key)
+      this.#embeddings.imageRemoved(key)
+    }
   }
 
   /**

@@ -12,12 +12,13 @@ const jpeg = (): Promise<Buffer> =>
     .jpeg()
     .toBuffer()
 
-/** A desk whose store refuses a write, before it is done or after; and the images that it tells of. */
+/** A desk whose store refuses the first write, before it is done or after; and the images that it tells of. */
 function failingDesk(stored: boolean): { desk: ImageDesk; told: ImageKey[]; store: Store } {
   const store = createMemoryStore()
   const putImage = store.putImage.bind(store)
   store.putImage = async (...args) => {
-    if (stored) await putImage(...args)
+    store.putImage = putImage
+    if (stored) await store.putImage(...args)
     throw new StoreError('failed', 'told to fail')
   }
   const told: ImageKey[] = []
@@ -37,4 +38,15 @@ test('an image whose write fails is not told of', async () => {
   const { desk, told } = failingDesk(false)
   await expect(desk.put(key, await jpeg(), undefined)).rejects.toMatchObject({ status: 503 })
   expect(told).toEqual([])
+})
+
+test('an image that is removed while it is confirmed is stored anew, and told of', async () => {
+  const { desk, told, store } = failingDesk(true)
+  const bytes = await jpeg()
+  await expect(desk.put(key, bytes, undefined)).rejects.toMatchObject({ status: 503 })
+  const empty = createMemoryStore()
+  store.putImage = empty.putImage.bind(empty)
+  expect(await desk.put(key, bytes, undefined)).toMatchObject({ created: true })
+  expect(told).toEqual([key, key])
+  expect(empty.findImage(key)?.normalised).toEqual(store.findImage(key)?.normalised)
 })

@@ -42,7 +42,6 @@ export class ImageDesk {
     const { sha256, image } = await this.#gate.run(bytes.length, () =>
       this.#examine(key, bytes, claimedSha256),
     )
-    if (image === null) return { created: false, sha256 }
     const result = await this.#store.putImage(key, image).catch((error: unknown) => {
       if (this.#isStored(key, image)) this.#onCreated(key)
       return refuseWrites(error)
@@ -60,17 +59,20 @@ export class ImageDesk {
     return stored !== undefined && Buffer.compare(stored, sha256) === 0
   }
 
-  /** Hash and normalised image; no image when these very bytes are stored with this key, and so were decoded before. */
+  /**
+   * Hash and normalised image: the stored one when these very bytes are stored with this key, and so were decoded before.
+   * That is put again too: it may be in the course of being removed for its age, and its confirmation makes it young.
+   */
   async #examine(
     key: ImageKey,
     bytes: Uint8Array,
     claimedSha256: string | undefined,
-  ): Promise<{ sha256: string; image: NormalisedImage | null }> {
+  ): Promise<{ sha256: string; image: NormalisedImage }> {
     const hash = await hashUpload(bytes)
     const sha256 = Buffer.from(hash).toString('hex')
     checkClaim(claimedSha256, sha256)
     const known = this.#store.findImage(key)
-    if (known !== undefined && Buffer.compare(known.sha256, hash) === 0) return { sha256, image: null }
+    if (known !== undefined && Buffer.compare(known.sha256, hash) === 0) return { sha256, image: known }
     return { sha256, image: await normaliseImage(bytes, hash) }
   }
 }

@@ -7,6 +7,7 @@
  *     cycle_ids           cycle id → position
  *     pool                0 → columns of the pending pool after the last cycle
  *     images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
+ *     image_uses          SHA-256 of an upload and image key → nothing: the images that share a picture
  *     embeddings          encoder and what it encoded → a vector
  *     shadow_scores       position and model version → packed scores of a shadow
  *     model_versions      model version → identity of its files
@@ -37,6 +38,7 @@ export interface Databases {
   readonly pool: NumberedDatabase
   readonly images: KeyedDatabase
   readonly imageBytes: KeyedDatabase
+  readonly imageUses: KeyedDatabase
   readonly embeddings: KeyedDatabase
   readonly shadowScores: KeyedDatabase
   readonly modelVersions: KeyedDatabase
@@ -45,6 +47,27 @@ export interface Databases {
 }
 
 export const databaseCountMax = 24
+/** Of the databases within a file: position or number as the key, or bytes. */
+export const numberedNames = {
+  cycles: 'cycles',
+  requests: 'requests',
+  responses: 'responses',
+  entered: 'entered',
+  left: 'left',
+  pool: 'pool',
+  weights: 'weights',
+} as const
+export const keyedNames = {
+  meta: 'meta',
+  cycleIds: 'cycle_ids',
+  images: 'images',
+  imageBytes: 'image_bytes',
+  imageUses: 'image_uses',
+  embeddings: 'embeddings',
+  shadowScores: 'shadow_scores',
+  modelVersions: 'model_versions',
+  outcomes: 'outcomes',
+} as const
 export const schemaKey = Buffer.from('schema_version')
 export const createdKey = Buffer.from('created_at')
 
@@ -132,20 +155,21 @@ function openMeta(root: RootDatabase<Uint8Array, Uint8Array>, path: string): Key
 /** Creates what is missing: a process may have ended between two of these. */
 function openNamed(root: RootDatabase<Uint8Array, Uint8Array>): Omit<Databases, 'root' | 'meta'> {
   return {
-    cycles: openNumbered(root, 'cycles'),
-    cycleIds: openKeyed(root, 'cycle_ids'),
-    requests: openNumbered(root, 'requests'),
-    responses: openNumbered(root, 'responses'),
-    entered: openNumbered(root, 'entered'),
-    left: openNumbered(root, 'left'),
-    pool: openNumbered(root, 'pool'),
-    images: openKeyed(root, 'images'),
-    imageBytes: openKeyed(root, 'image_bytes'),
-    embeddings: openKeyed(root, 'embeddings'),
-    shadowScores: openKeyed(root, 'shadow_scores'),
-    modelVersions: openKeyed(root, 'model_versions'),
-    weights: openNumbered(root, 'weights'),
-    outcomes: openKeyed(root, 'outcomes'),
+    cycles: openNumbered(root, numberedNames.cycles),
+    cycleIds: openKeyed(root, keyedNames.cycleIds),
+    requests: openNumbered(root, numberedNames.requests),
+    responses: openNumbered(root, numberedNames.responses),
+    entered: openNumbered(root, numberedNames.entered),
+    left: openNumbered(root, numberedNames.left),
+    pool: openNumbered(root, numberedNames.pool),
+    images: openKeyed(root, keyedNames.images),
+    imageBytes: openKeyed(root, keyedNames.imageBytes),
+    imageUses: openKeyed(root, keyedNames.imageUses),
+    embeddings: openKeyed(root, keyedNames.embeddings),
+    shadowScores: openKeyed(root, keyedNames.shadowScores),
+    modelVersions: openKeyed(root, keyedNames.modelVersions),
+    weights: openNumbered(root, numberedNames.weights),
+    outcomes: openKeyed(root, keyedNames.outcomes),
   }
 }
 

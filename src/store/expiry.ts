@@ -2,8 +2,8 @@
  * Records that have served their time, taken out a few at a time: what may go, others decide (src/cycle/retention.ts).
  * An id stays when its cycle goes, so that no cycle is ever processed twice.
  */
-import type { Databases } from './databases.js'
-import { cycleIdKey, imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
+import type { Databases, KeyedDatabase } from './databases.js'
+import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf, usedImageOf } from './keys.js'
 import type { RecordAccess } from './lmdb-model-records.js'
 import * as records from './records.js'
 import { viewOf } from './record.js'
@@ -15,10 +15,14 @@ const encoderKeyBytes = 16
 /** Encoder, position, row: the key of a text's vector. */
 const textKeyBytes = encoderKeyBytes + 8
 const afterAll = 0xff
+/** Images that get what they lack in one transaction, of a few milliseconds. */
+const completedPerStep = 200
 
 export class LmdbExpiry implements ExpiryRecords {
   readonly #db: Databases
   readonly #write: RecordAccess['write']
+  /** Images up to this key lack nothing; null: none does. Undefined before the first look. */
+  #completeUpTo: Uint8Array | null | undefined
 
   constructor(databases: Databases, write: RecordAccess['write']) {
     this.#db = databases
@@ -87,17 +91,63 @@ export class LmdbExpiry implements ExpiryRecords {
     return { images, cursor: last === undefined || rows.length < count ? null : new Uint8Array(last.key) }
   }
 
-  removeImages(keys: readonly ImageKey[]): Promise<void> {
+  async completeImages(nowMs: number): Promise<boolean> {
+    const { images, imageUses } = this.#db
+    this.#completeUpTo ??= countOf(images) === countOf(imageUses) ? null : new Uint8Array([0])
+    if (this.#completeUpTo === null) return true
+    const start = Uint8Array.of(...this.#completeUpTo, 0)
+    const keys = [...images.getKeys({ start, limit: completedPerStep })]
+    if (keys.some((key) => this.#lacks(key)))
+      await this.#write(removalBytes, () => {
+        for (const key of keys) if (this.#lacks(key)) this.#complete(key, nowMs)
+      })
+    this.#completeUpTo = keys.length < completedPerStep ? null : new Uint8Array(keys.at(-1) ?? [])
+    return this.#completeUpTo === null
+  }
+
+  #lacks(key: Uint8Array): boolean {
+    const record = this.#db.images.getBinary(key)
+    if (record === undefined) return false
+    const { sha256, arrivedAtMs } = records.readImageIdentity(record)
+    return arrivedAtMs === undefined || !this.#db.imageUses.doesExist(imageUseKeyOf(sha256, key))
+  }
+
+  #complete(key: Uint8Array, nowMs: number): void {
+    const { gallId, ...image } = records.readImageIdentity(this.#db.images.getBinary(key) as Uint8Array)
+    const use = imageUseKeyOf(image.sha256, key)
+    this.#db.images.putSync(key, records.packImageIdentity(gallId, { arrivedAtMs: nowMs, ...image }))
+    this.#db.imageUses.putSync(use, records.packBytes(new Uint8Array()))
+  }
+
+  removeImages(images: readonly ImageArrival[]): Promise<ImageKey[]> {
     return this.#write(removalBytes, () => {
       const encoders = this.#encoders()
-      for (const key of keys.map(imageKeyOf)) {
-        const record = this.#db.images.getBinary(key)
-        if (record === undefined) continue
-        this.#removeImageVectors(records.readImageIdentity(record).sha256, encoders)
-        this.#db.images.removeSync(key)
-        this.#db.imageBytes.removeSync(key)
-      }
+      const removed = images.filter((image) => this.#removeImage(image, encoders))
+      return removed.map(({ key }) => key)
     })
+  }
+
+  /** False where it has gone or arrived anew. */
+  #removeImage({ key, arrivedAtMs }: ImageArrival, encoders: readonly Buffer[]): boolean {
+    const imageKey = imageKeyOf(key)
+    const record = this.#db.images.getBinary(imageKey)
+    if (record === undefined) return false
+    const { sha256, arrivedAtMs: storedAtMs = null } = records.readImageIdentity(record)
+    if (storedAtMs !== arrivedAtMs) return false
+    this.#db.images.removeSync(imageKey)
+    this.#db.imageBytes.removeSync(imageKey)
+    this.#db.imageUses.removeSync(imageUseKeyOf(sha256, imageKey))
+    if (!this.#isUsed(sha256)) this.#removeImageVectors(sha256, encoders)
+    return true
+  }
+
+  /** Whether any image has this picture. */
+  #isUsed(sha256: Uint8Array): boolean {
+    const end = Buffer.concat([sha256, new Uint8Array(64).fill(afterAll)])
+    for (const key of this.#db.imageUses.getKeys({ start: sha256, end }))
+      // A program of an earlier version may have removed the image, and not this.
+      if (this.#db.images.doesExist(usedImageOf(key).imageKey)) return true
+    return false
   }
 
   outcomesAfter(
@@ -150,7 +200,6 @@ export class LmdbExpiry implements ExpiryRecords {
       this.#db.shadowScores.removeSync(key)
   }
 
-  /** A vector that another image of the same bytes needs is made again at the next start or change of models. */
   #removeImageVectors(sha256: Uint8Array, encoders: readonly Buffer[]): void {
     for (const encoder of encoders) this.#db.embeddings.removeSync(Buffer.concat([encoder, sha256]))
   }
@@ -167,4 +216,8 @@ export class LmdbExpiry implements ExpiryRecords {
       start = Buffer.concat([encoder, new Uint8Array(64).fill(afterAll)])
     }
   }
+}
+
+function countOf(database: KeyedDatabase): number {
+  return (database.getStats() as { entryCount: number }).entryCount
 }

@@ -8,9 +8,12 @@
  *         28  format version, low 16 bits        144  number of the last page in use, 8 bytes
  *                                                152  transaction, 8 bytes
  */
+import { readSync } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
+import { keyedNames, numberedNames } from './databases.js'
 import { viewOf } from './record.js'
 import { StoreError } from './store-error.js'
+import { treeDamage } from './tree-check.js'
 
 const magic = 0xbeefc0de
 const formatVersion = 2
@@ -23,6 +26,12 @@ const pageBytesMax = 65_536
  * number says. By more than one batch of writes it cannot be.
  */
 const unwrittenBytesMax = 256 * 1024 * 1024
+
+const names = [...Object.values(numberedNames), ...Object.values(keyedNames)]
+/** For a start: when nothing is in memory yet, each head of a large record is a way to the disk. */
+const headsMsMax = 1000
+/** A file that takes a commit during each of so many looks has a server, which has looked at its start. */
+const looksMax = 4
 
 interface MetaPage {
   readonly pageBytes: number
@@ -49,6 +58,7 @@ export async function checkDatabaseFile(path: string): Promise<void> {
     const bytesNeeded = (meta.lastPage + 1) * meta.pageBytes
     if (size < 2 * meta.pageBytes || bytesNeeded - size > unwrittenBytesMax)
       throw new StoreError('unusable', `${path} is cut short: ${size} bytes, ${bytesNeeded} are in use`)
+    checkTrees(file, path, headsMsMax)
     if (size < bytesNeeded) await file.truncate(bytesNeeded)
   } finally {
     await file.close()
@@ -74,9 +84,27 @@ export async function checkReadableFile(path: string, whole: boolean): Promise<v
     const lacking = bytesNeeded - size
     if (size < 2 * meta.pageBytes || lacking > (whole ? 0 : unwrittenBytesMax))
       throw new StoreError('unusable', `${path} is cut short: ${size} bytes, ${bytesNeeded} are in use`)
+    checkTrees(file, path, Infinity)
   } finally {
     await file.close()
   }
+}
+
+/** A server may write to the file: what is found counts where no commit has come between. */
+function checkTrees(file: FileHandle, path: string, headsMs: number): void {
+  for (let look = 0; look < looksMax; look++) {
+    const before = metaPages(file)
+    const damage = treeDamage(file.fd, names, headsMs)
+    if (damage === null) return
+    if (Buffer.compare(before, metaPages(file)) !== 0) continue
+    throw new StoreError('unusable', `${path} is damaged and has to be restored from a backup: ${damage}`)
+  }
+}
+
+function metaPages({ fd }: FileHandle): Uint8Array {
+  const pages = new Uint8Array(2 * pageBytesMax)
+  readSync(fd, pages, 0, pages.length, 0)
+  return pages
 }
 
 async function latestMeta(file: FileHandle, path: string): Promise<MetaPage> {

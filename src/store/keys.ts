@@ -5,6 +5,7 @@
  *
  *   cycle id        13 bytes   ASCII, YYYYMMDDTHHMM
  *   image           32 bytes   hash of gall_id [16] · post_no [8, big endian] · position [8, big endian]
+ *   image use       64 bytes   SHA-256 of the upload [32] · image key [32]
  *   placement       16 bytes   hash of placement_id
  *   embedding       17 - 48    first half of the encoder's hash [16] · what it encoded
  *   shadow score    20 bytes   position [4, big endian] · hash of model_version [16]
@@ -40,6 +41,16 @@ export function imageNumbersOf(key: Uint8Array): { postNo: number; position: num
     postNo: Number(view.getBigUint64(nameHashBytes)),
     position: Number(view.getBigUint64(nameHashBytes + 8)),
   }
+}
+
+export function imageUseKeyOf(sha256: Uint8Array, imageKey: Uint8Array): Uint8Array {
+  return Buffer.concat([sha256, imageKey])
+}
+
+/** Of the image that an image use names. */
+export function usedImageOf(useKey: Uint8Array): { sha256: Uint8Array; imageKey: Uint8Array } {
+  const sha256Bytes = useKey.length - imageKeyBytes
+  return { sha256: useKey.subarray(0, sha256Bytes), imageKey: useKey.subarray(sha256Bytes) }
 }
 
 export function placementKeyOf(placementId: string): Uint8Array {

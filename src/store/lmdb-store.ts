@@ -7,7 +7,7 @@ import { statfs } from 'node:fs/promises'
 import { bytesInUse, type Databases } from './databases.js'
 import type { DirectoryLock } from './directory-lock.js'
 import type { HeadRoom } from './head-room.js'
-import { cycleIdKey, imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
+import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf } from './keys.js'
 import { recordHeadBytes } from './record.js'
 import { RecordSpace } from './record-space.js'
 import type { MappedPages } from './mapped-pages.js'
@@ -37,6 +37,9 @@ import { Writer } from './writer.js'
 const poolKey = 0
 /** Keys that `imageKeys` reads in one go, so that it holds no snapshot while its caller works. */
 const imageKeyBatch = 1000
+
+/** An image that comes again within this time has not arrived anew: retries cost no write. Retention counts in days. */
+const freshMs = 3_600_000
 
 /** Of the cycle that is written, and of the one whose response is still being sent. */
 const spacesMax = 2
@@ -172,7 +175,11 @@ export class LmdbStore implements Store {
 
   findCycle(cycleId: string): StoredCycle | undefined {
     const position = this.#positionOf(cycleId)
-    return position === undefined ? undefined : this.#readCycle(position)
+    const cycle = position === undefined ? undefined : this.#readCycle(position)
+    // Keys have no checksum: what stands under a damaged one must not be taken for the cycle that was asked for.
+    if (cycle !== undefined && cycle.cycleId !== cycleId)
+      throw new StoreError('unusable', `under cycle ${cycleId} stands ${cycle.cycleId}`)
+    return cycle
   }
 
   lastCycle(): StoredCycle | undefined {
@@ -219,16 +226,24 @@ export class LmdbStore implements Store {
   async putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult> {
     const imageKey = imageKeyOf(key)
     const sha256 = new Uint8Array(image.sha256)
-    const identity = records.packImageIdentity(key.gallId, { arrivedAtMs: Date.now(), ...image })
+    const arrivedAtMs = image.arrivedAtMs ?? Date.now()
+    // It is too young to be removed: nothing need be written.
+    const known = this.#get(this.#db.images, imageKey)
+    if (known !== undefined && isFresh(identityOf(known, key.gallId), sha256, arrivedAtMs)) return 'same'
+    const identity = records.packImageIdentity(key.gallId, { ...image, arrivedAtMs })
     const picture = records.packBytes(image.normalised)
     return this.#write(bytesOf(identity, picture), () => {
       const stored = this.#db.images.getBinary(imageKey)
       if (stored !== undefined) {
-        const { sha256: storedSha256 } = identityOf(stored, key.gallId)
-        return Buffer.compare(storedSha256, sha256) === 0 ? 'same' : 'different'
+        const found = identityOf(stored, key.gallId)
+        if (Buffer.compare(found.sha256, sha256) !== 0) return 'different'
+        if (!isFresh(found, sha256, arrivedAtMs))
+          this.#db.images.putSync(imageKey, records.packImageIdentity(key.gallId, { ...found, arrivedAtMs }))
+        return 'same'
       }
       this.#db.images.putSync(imageKey, identity)
       this.#db.imageBytes.putSync(imageKey, picture)
+      this.#db.imageUses.putSync(imageUseKeyOf(sha256, imageKey), records.packBytes(new Uint8Array()))
       return 'created'
     })
   }
@@ -424,6 +439,11 @@ function identityOf(record: Uint8Array, gallId: string): records.ImageIdentity {
   const identity = records.readImageIdentity(record)
   checkName(identity.gallId, gallId)
   return identity
+}
+
+/** Whether it is this picture, and has arrived lately or later than now. */
+function isFresh(found: records.ImageIdentity, sha256: Uint8Array, nowMs: number): boolean {
+  return Buffer.compare(found.sha256, sha256) === 0 && nowMs - (found.arrivedAtMs ?? 0) < freshMs
 }
 
 /** Two names with one hash would need some 2^64 tries; what must not happen is that one is taken for the other. */

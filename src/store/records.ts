@@ -12,6 +12,7 @@
  *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 arrival, s · 16-47 SHA-256 of the upload ·
  *                48 … gall_id as JSON
  *   image bytes  the normalised JPEG
+ *   image use    nothing: its key says all
  *   weights      JSON of version, weights, note, set_at_ms, first_cycle_ms
  *   outcome      0-3 length of the id · placement_id as JSON · the record
  *
@@ -109,7 +110,7 @@ export interface ImageIdentity extends Omit<StoredImage, 'normalised'> {
   readonly gallId: string
 }
 
-export function packImageIdentity(gallId: string, image: StoredImage): Uint8Array {
+export function packImageIdentity(gallId: string, image: Omit<StoredImage, 'normalised'>): Uint8Array {
   const arrivedAtS = Math.floor((image.arrivedAtMs ?? 0) / 1000)
   const head = numbers(image.uploadedBytes, image.width, image.height, arrivedAtS)
   return packRecord(recordVersion, 0, [head, image.sha256, toJson(gallId)])

@@ -8,6 +8,8 @@ import {
   bytesInUse,
   createdKey,
   databaseCountMax,
+  keyedNames,
+  numberedNames,
   permissions,
   schemaKey,
   schemaVersion,
@@ -98,18 +100,6 @@ function checkMeta({ meta }: Databases, path: string): void {
   openRecord(created, recordVersion, 'time of creation')
 }
 
-const numberedNames = ['cycles', 'requests', 'responses', 'entered', 'left', 'pool', 'weights'] as const
-const keyedNames = {
-  meta: 'meta',
-  cycleIds: 'cycle_ids',
-  images: 'images',
-  imageBytes: 'image_bytes',
-  embeddings: 'embeddings',
-  shadowScores: 'shadow_scores',
-  modelVersions: 'model_versions',
-  outcomes: 'outcomes',
-} as const
-
 /** Known to lmdb-js (read.js), of whose types `getBinary` lacks its options. */
 interface Readable extends Omit<Database<Uint8Array, Uint8Array>, 'getBinary'> {
   getBinary(key: unknown, options: { readonly transaction: Transaction }): Uint8Array | undefined
@@ -122,7 +112,7 @@ function openNamed(root: Root): Named {
   const openOne = (name: string, keyEncoding: 'uint32' | 'binary'): unknown =>
     root.openDB(name, { encoding: 'binary', keyEncoding, cache: false })
   return Object.fromEntries([
-    ...numberedNames.map((name) => [name, openOne(name, 'uint32')]),
+    ...Object.entries(numberedNames).map(([key, name]) => [key, openOne(name, 'uint32')]),
     ...Object.entries(keyedNames).map(([key, name]) => [key, openOne(name, 'binary')]),
   ]) as Named
 }

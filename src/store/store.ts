@@ -98,7 +98,10 @@ export interface StoredImage {
   readonly arrivedAtMs?: number
 }
 
-/** created: stored now. same: stored before with this SHA-256. different: another one is stored, and it stays. */
+/**
+ * created: stored now. same: stored before with this SHA-256, and counts as having arrived now (exactly: within the
+ * last hour). different: another one is stored, and it stays.
+ */
 export type PutImageResult = 'created' | 'same' | 'different'
 
 export interface WeightsEntry {
@@ -154,7 +157,13 @@ export interface ExpiryRecords {
   removeEntries(positions: readonly Position[]): Promise<void>
   /** Images in no particular order; `cursor`, of the call before, is null at the start and after the last one. */
   imagesAfter(cursor: Uint8Array | null, count: number): { images: ImageArrival[]; cursor: Uint8Array | null }
-  removeImages(keys: readonly ImageKey[]): Promise<void>
+  /**
+   * Gives some of the images that earlier versions stored what they lack: an arrival, which is then `nowMs`, and a place
+   * among the images that share a picture. True once none lacks it; until then no image may be removed.
+   */
+  completeImages(nowMs: number): Promise<boolean>
+  /** Leaves those that have arrived anew since they were looked at, and vectors of a picture that another image has. */
+  removeImages(images: readonly ImageArrival[]): Promise<ImageKey[]>
   outcomesAfter(
     cursor: Uint8Array | null,
     count: number,

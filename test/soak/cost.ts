@@ -91,7 +91,7 @@ async function imageRemovals(expiry: ExpiryRecords): Promise<RemovalCost> {
   while (times.length < removalsMax) {
     const { images } = expiry.imagesAfter(null, imagesPerRemoval)
     if (images.length < imagesPerRemoval) break
-    times.push(await timed(() => expiry.removeImages(images.map(({ key }) => key))))
+    times.push(await timed(() => expiry.removeImages(images)))
   }
   return costOf(`${imagesPerRemoval} images`, times)
 }
@@ -102,7 +102,7 @@ interface Times {
 }
 
 /** `loopMs`: the longest of the turns of the event loop meanwhile. */
-async function timed(work: () => Promise<void>): Promise<Times> {
+async function timed(work: () => Promise<unknown>): Promise<Times> {
   let [loopMs, done] = [0, false]
   let last = performance.now()
   const turn = (): void => {

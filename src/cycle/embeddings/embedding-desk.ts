@@ -111,6 +111,10 @@ export class EmbeddingDesk {
     for (const { book } of this.#images.values()) book.add(key)
   }
 
+  imageRemoved(key: ImageKey): void {
+    for (const { book } of this.#images.values()) book.remove(key)
+  }
+
   #textBook({ text }: Model): TextBook | undefined {
     return text === null ? undefined : this.#texts.get(text.hash)?.book
   }

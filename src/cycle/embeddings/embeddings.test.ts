@@ -296,6 +296,8 @@ describe('an image', () => {
     service.imageStored(key)
   }
 
+  let cycleCount = 0
+
   const encodedCount = (count: number): Promise<boolean> =>
     vi.waitUntil(() => contents.embeddings.size === count, patience)
 
@@ -330,6 +332,61 @@ describe('an image', () => {
     service = await open(new EncodingModel('m1', null, fresh))
     expect(comments(await answer(cycle(2, [], [1, 2])))[2]).toBe(Math.fround(0.3))
     expect(fresh.pictures).toEqual([])
+  })
+
+  test('whose vector the disk does not take is tried until it does, and is not encoded again', async () => {
+    await answer(cycle(0, [1], [1]))
+    const putEmbeddings = store.models.putEmbeddings.bind(store.models)
+    let refusals = 0
+    store.models.putEmbeddings = () => Promise.reject(new StoreError('full', `no room ${++refusals}`))
+    await put(1, 1, 51)
+    await vi.waitUntil(() => refusals > 1, patience)
+    store.models.putEmbeddings = putEmbeddings
+    await encodedCount(1)
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.2) })
+    expect(image.pictures).toEqual([51])
+  })
+
+  test('that its post lacks comes back with the next image of the post', async () => {
+    await answer(cycle(0, [1], [1]))
+    await put(1, 1, 51)
+    await encodedCount(1)
+    contents.embeddings.clear()
+    await put(1, 2, 102)
+    await encodedCount(2)
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.3) })
+  })
+
+  test('of a post that has expired leaves the vector to a pending post with the same picture', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'understudy-embeddings-'))
+    onTestFinished(() => rmSync(dataDir, { recursive: true }))
+    service = await open(model, await openLmdbStore({ dataDir }))
+    await answer(cycle(0, [1], [1]))
+    await put(1, 1, 51)
+    await put(2, 1, 51)
+    await put(2, 2, 204)
+    await vi.waitUntil(() => image.pictures.length === 2, patience)
+    const old = (store.expiry?.imagesAfter(null, 10).images ?? []).filter(({ key }) => key.postNo === 2)
+    const removed = (await store.expiry?.removeImages(old)) ?? []
+    expect(removed).toHaveLength(2)
+    await put(1, 2, 102)
+    await vi.waitUntil(() => image.pictures.length === 3, patience)
+    await vi.waitUntil(
+      async () => comments(await answer(cycle(++cycleCount, [], [1])))[1] === Math.fround(0.3),
+      patience,
+    )
+    expect(image.pictures).toEqual([51, 204, 102])
+    await service.close()
+    await store.close()
+  })
+
+  test('that is removed is gone from what is pooled of its post, as after a start', async () => {
+    await put(1, 1, 51)
+    await put(1, 2, 102)
+    await encodedCount(2)
+    contents.images.delete(JSON.stringify(['g', 1, 1]))
+    service.imagesRemoved([{ gallId: 'g', postNo: 1, position: 1 }])
+    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
   })
 
   test('that came before its post is there when the post is', async () => {

@@ -10,7 +10,7 @@ import {
   type ImageEncoder,
 } from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'
-import type { ImageKey, Store } from '../../store/index.js'
+import { StoreError, type Embedding, type ImageKey, type Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
 import type { Poison } from './poison.js'
 import { VectorArena } from './vector-arena.js'
@@ -40,6 +40,8 @@ export interface ImageBookParts {
 interface Waiting {
   readonly key: ImageKey
   readonly tries: number
+  /** Whether it has just arrived, or is wanted for another reason. */
+  readonly hasArrived?: boolean
   /** Batches that had been encoded when it failed first. */
   readonly failedAt?: number
 }
@@ -60,10 +62,13 @@ export class ImageBook {
   readonly #posts = new Map<string, Map<number, PostEntry>>()
   #postCount = 0
   #lastId = 0
-  readonly #queue: Waiting[] = []
+  /** By the image's name, in the order of their turns. */
+  readonly #queue = new Map<string, Waiting>()
   #working: Promise<void> | null = null
   /** The last use of the encoder: they take turns, so that none makes what the one before it has made. */
   #encoding: Promise<unknown> = Promise.resolve()
+  /** Vectors that are made and that the disk has not taken yet, by the hash of the picture in hex: they are not made again. */
+  readonly #unstored = new Map<string, Embedding>()
   #retryMs = 0
   /** Batches encoded so far. */
   #encodedCount = 0
@@ -94,8 +99,28 @@ export class ImageBook {
 
   /** An image is durable now: it is encoded when its turn comes. */
   add(key: ImageKey): void {
+    this.#enqueue({ key, tries: 0, hasArrived: true })
+  }
+
+  /** An image is gone: its post's vector is pooled anew when the post is scored next. */
+  remove({ gallId, postNo }: ImageKey): void {
+    const posts = this.#posts.get(gallId)
+    const entry = posts?.get(postNo)
+    if (posts === undefined || entry === undefined) return
+    posts.delete(postNo)
+    if (posts.size === 0) this.#posts.delete(gallId)
+    this.#postCount--
+    this.#arena.delete(entry.id)
+  }
+
+  /** An image that its post lacks, unless it waits already. */
+  #want(key: ImageKey): void {
+    if (!this.#queue.has(imageName(key))) this.#enqueue({ key, tries: 0 })
+  }
+
+  #enqueue(waiting: Waiting): void {
     if (this.#closed) return
-    this.#queue.push({ key, tries: 0 })
+    this.#queue.set(imageName(waiting.key), waiting)
     this.#working ??= this.#work().finally(() => (this.#working = null))
   }
 
@@ -115,7 +140,7 @@ export class ImageBook {
       if (!failed) failed = await this.#tryAll(part, isOver)
       if (isOver()) return
       for (const { gallId, postNo } of part)
-        for (const key of this.#pool(gallId, postNo).lacking) if (failed) this.add(key)
+        for (const key of this.#pool(gallId, postNo).lacking) if (failed) this.#want(key)
     }
     this.sweep(state())
   }
@@ -141,7 +166,7 @@ export class ImageBook {
   /** Nothing is encoded any more. */
   async close(): Promise<void> {
     this.#closed = true
-    this.#queue.length = 0
+    this.#queue.clear()
     this.#wake?.()
     await this.#working
   }
@@ -152,12 +177,12 @@ export class ImageBook {
   }
 
   async #work(): Promise<void> {
-    while (this.#queue.length > 0 && !this.#closed) {
+    while (this.#queue.size > 0 && !this.#closed) {
       const batch = this.#nextBatch()
       try {
         await this.#encode(batch.map(({ key }) => key))
         if (this.#ended) return
-        for (const { key } of batch) this.#pool(key.gallId, key.postNo)
+        for (const waiting of batch) this.#poolWith(waiting)
         this.#retryMs = 0
       } catch (error) {
         if (this.#ended) return
@@ -175,20 +200,26 @@ export class ImageBook {
 
   /** What has failed once is tried alone: a picture that ends its encoder must not cost others their vectors. */
   #nextBatch(): Waiting[] {
-    const triedBefore = this.#queue.findIndex(({ tries }) => tries > 0)
-    const isAlone = triedBefore === 0 || this.#retryMs > 0
-    return this.#queue.splice(
-      0,
-      isAlone ? 1 : Math.min(batchCount, triedBefore < 0 ? batchCount : triedBefore),
-    )
+    const batch: Waiting[] = []
+    for (const [name, waiting] of this.#queue) {
+      if (batch.length > 0 && (waiting.tries > 0 || this.#retryMs > 0)) break
+      batch.push(waiting)
+      this.#queue.delete(name)
+      if (waiting.tries > 0 || batch.length === batchCount) break
+    }
+    return batch
   }
 
-  /** What has been tried too often counts as missing until the next start or swap; a picture that is to blame, for good. */
+  /**
+   * What has been tried too often counts as missing until another image of its post arrives, or the next start or swap;
+   * a picture that is to blame, for good. A disk that takes no vectors says nothing of the picture.
+   */
   #putBack(batch: readonly Waiting[], error: unknown): void {
-    const wasTried = !(error instanceof ModelDownError)
-    for (const { key, tries, failedAt = this.#encodedCount } of batch) {
-      const triesNow = wasTried ? tries + 1 : tries
-      if (triesNow < triesMax) this.#queue.push({ key, tries: triesNow, failedAt })
+    const wasTried = !(error instanceof ModelDownError || error instanceof StoreError)
+    for (const waiting of batch) {
+      const { key, failedAt = this.#encodedCount } = waiting
+      const tries = wasTried ? waiting.tries + 1 : waiting.tries
+      if (tries < triesMax) this.#queue.set(imageName(key), { ...waiting, tries, failedAt })
       // The encoder has encoded others meanwhile, so it is not to blame.
       else if (error instanceof ModelError && failedAt < this.#encodedCount) this.#condemn(key, error)
     }
@@ -240,25 +271,35 @@ export class ImageBook {
       const image = this.#store.findImage(key)
       if (image !== undefined) lacking.set(hex(hash), { hash, picture: image.normalised })
     }
-    const wanted = [...lacking.values()]
-    if (wanted.length === 0) return
-    const { vectors, encoded } = await this.encoder.encode(wanted.map(({ picture }) => picture))
-    if (this.#store.closed) return
-    this.#encodedCount++
+    const wanted = [...lacking].filter(([name]) => !this.#unstored.has(name)).map(([, picture]) => picture)
+    if (wanted.length > 0) await this.#make(wanted)
+    const made = [...lacking.keys()].flatMap((name) => this.#unstored.get(name) ?? [])
+    if (made.length === 0 || this.#store.closed) return
+    await this.#store.models.putEmbeddings(this.encoder.hash, made)
+    for (const { key } of made) this.#unstored.delete(hex(key))
+  }
+
+  async #make(wanted: readonly { readonly hash: Uint8Array; readonly picture: Uint8Array }[]): Promise<void> {
     const { dim } = this.encoder
-    await this.#store.models.putEmbeddings(
-      this.encoder.hash,
-      wanted.flatMap(({ hash }, i) =>
-        encoded[i] === 1 ? [{ key: hash, vector: vectors.slice(i * dim, (i + 1) * dim) }] : [],
-      ),
-    )
+    const { vectors, encoded } = await this.encoder.encode(wanted.map(({ picture }) => picture))
+    this.#encodedCount++
+    for (const [row, { hash }] of wanted.entries())
+      if (encoded[row] === 1)
+        this.#unstored.set(hex(hash), { key: hash, vector: vectors.slice(row * dim, (row + 1) * dim) })
   }
 
   /** A post with images that came before it, or when it was pending once before. */
   #meet(gallId: string, postNo: number): PostEntry {
     const entry = this.#pool(gallId, postNo)
-    for (const key of entry.lacking) this.add(key)
+    for (const key of entry.lacking) this.#want(key)
     return entry
+  }
+
+  /** Pools the vectors of the post of an image that was encoded; one that arrives brings back what its post lacks. */
+  #poolWith({ key: { gallId, postNo, position }, hasArrived = false }: Waiting): void {
+    const { lacking } = this.#pool(gallId, postNo)
+    if (!hasArrived) return
+    for (const key of lacking) if (key.position !== position) this.#want(key)
   }
 
   /** Pools a post's vectors anew. */
@@ -304,6 +345,10 @@ export class ImageBook {
     this.#postCount = kept.size
     this.#arena.retain(kept)
   }
+}
+
+function imageName({ gallId, postNo, position }: ImageKey): string {
+  return JSON.stringify([gallId, postNo, position])
 }
 
 function hex(bytes: Uint8Array): string {

@@ -1,0 +1,160 @@
+/**
+ * Pages of an LMDB file as lmdb-js 3.5.6 writes them, read without LMDB. Numbers are little endian.
+ *
+ *   page    0 number [8] · 8 transaction [8] · 18 flags [2] · 20 lower [2] · 22 upper [2] · 24 …
+ *           overflow: 20 count of pages [4]
+ *           branch and leaf: 24 … offsets of nodes, 2 bytes each, counted from byte 24, by rising key; free room from
+ *           `lower` to `upper`; nodes from `upper` to the end, without gaps
+ *   node    0 size of the data, or in a branch a page [4] · 4 flags, or in a branch the page's high bytes [2]
+ *           6 size of the key [2] · 8 key · data; of a large record, of which the data stand on pages of their own:
+ *           page [8], transaction [8], count of pages [8]
+ *   tree    4 flags [2] · 6 depth [2] · 8 branch, 16 leaf, 24 overflow pages [8 each] · 32 entries [8] · 40 root [8]
+ *   meta    a page of which byte 24 … is: magic number [4] · version [4] · address [8] · bytes of the map [8] ·
+ *           tree of free pages [48], in whose first 4 bytes the page size is · tree of databases [48] ·
+ *           last page in use [8] · transaction [8]
+ */
+import { viewOf } from './record.js'
+
+export const headBytes = 24
+export const treeBytes = 48
+export const metaBytes = 160
+const nodeHeadBytes = 8
+const largeBytes = 24
+
+export const pageKind = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const
+export const nodeFlag = { large: 1, tree: 2 } as const
+/** Keys are numbers, little endian. */
+export const numberKeys = 8
+/** The root of a tree that holds nothing. */
+export const noPage = 0xffff_ffff_ffff_ffffn
+
+export interface Tree {
+  readonly flags: number
+  readonly depth: number
+  readonly branchPages: number
+  readonly leafPages: number
+  readonly overflowPages: number
+  readonly entries: number
+  /** Null in a tree that holds nothing. */
+  readonly root: number | null
+}
+
+export interface Meta {
+  readonly magic: number
+  readonly version: number
+  readonly address: bigint
+  readonly pageBytes: number
+  readonly free: Tree
+  readonly databases: Tree
+  readonly lastPage: number
+  readonly transaction: bigint
+}
+
+/** What stands at the head of every page. */
+export interface PageHead {
+  readonly number: number
+  readonly transaction: bigint
+  readonly flags: number
+  /** Of a branch or leaf. */
+  readonly lower: number
+  readonly upper: number
+  /** Of an overflow. */
+  readonly pageCount: number
+}
+
+export interface Node {
+  /** From the start of the page. */
+  readonly start: number
+  readonly end: number
+  readonly flags: number
+  readonly key: Uint8Array
+  /** In a leaf; of a large record, where it stands. */
+  readonly data: Uint8Array
+  /** In a branch. */
+  readonly child: number
+}
+
+export function readTree(bytes: Uint8Array): Tree {
+  const view = viewOf(bytes)
+  const count = (offset: number): number => Number(view.getBigUint64(offset, true))
+  const root = view.getBigUint64(40, true)
+  return {
+    flags: view.getUint16(4, true),
+    depth: view.getUint16(6, true),
+    branchPages: count(8),
+    leafPages: count(16),
+    overflowPages: count(24),
+    entries: count(32),
+    root: root === noPage ? null : Number(root),
+  }
+}
+
+/** `page`: at least the first `metaBytes` of it. */
+export function readMeta(page: Uint8Array): Meta {
+  const view = viewOf(page)
+  return {
+    magic: view.getUint32(24, true),
+    version: view.getUint32(28, true),
+    address: view.getBigUint64(32, true),
+    pageBytes: view.getUint32(48, true),
+    free: readTree(page.subarray(48, 48 + treeBytes)),
+    databases: readTree(page.subarray(96, 96 + treeBytes)),
+    lastPage: Number(view.getBigUint64(144, true)),
+    transaction: view.getBigUint64(152, true),
+  }
+}
+
+export function readHead(page: Uint8Array): PageHead {
+  const view = viewOf(page)
+  return {
+    number: Number(view.getBigUint64(0, true)),
+    transaction: view.getBigUint64(8, true),
+    flags: view.getUint16(18, true),
+    lower: view.getUint16(20, true),
+    upper: view.getUint16(22, true),
+    pageCount: view.getUint32(20, true),
+  }
+}
+
+/** Nodes of a branch or leaf by rising key; undefined where one does not stand within the page. */
+export function readNodes(page: Uint8Array, { flags, lower }: PageHead): Node[] | undefined {
+  const view = viewOf(page)
+  const nodes: Node[] = []
+  for (let index = 0; index < lower >> 1; index++) {
+    const node = readNode(page, view, headBytes + view.getUint16(headBytes + 2 * index, true), flags)
+    if (node === undefined) return undefined
+    nodes.push(node)
+  }
+  return nodes
+}
+
+function readNode(page: Uint8Array, view: DataView, start: number, pageFlags: number): Node | undefined {
+  const keyStart = start + nodeHeadBytes
+  if (keyStart > page.length) return undefined
+  const low = view.getUint32(start, true)
+  const flags = view.getUint16(start + 4, true)
+  const dataStart = keyStart + view.getUint16(start + 6, true)
+  const isBranch = pageFlags === pageKind.branch
+  const dataBytes = isBranch ? 0 : (flags & nodeFlag.large) !== 0 ? largeBytes : low
+  const end = dataStart + dataBytes
+  if (end > page.length) return undefined
+  return {
+    start,
+    end: end + (end & 1),
+    flags: isBranch ? 0 : flags,
+    key: page.subarray(keyStart, dataStart),
+    data: page.subarray(dataStart, end),
+    child: isBranch ? low + flags * 2 ** 32 : 0,
+  }
+}
+
+/** Where the data of a large record stand. */
+export function readLarge({ data }: Node): { page: number; pageCount: number } {
+  const view = viewOf(data)
+  return { page: Number(view.getBigUint64(0, true)), pageCount: Number(view.getBigUint64(16, true)) }
+}
+
+/** How many bytes of data a leaf's node says that it has. */
+export function dataBytesOf(page: Uint8Array, { start }: Node): number {
+  return viewOf(page).getUint32(start, true)
+}

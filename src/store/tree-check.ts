@@ -1,0 +1,307 @@
+/**
+ * Looks through the trees of a database file before LMDB maps it. LMDB believes what a page says of itself: a flipped
+ * bit in a page of a tree may end the process without a word, hide records, or make a later write land on records
+ * that are there. Records themselves have checksums (record.ts); this looks at what stands around them: that each page
+ * is what the page above it says, is reached once and is not in the list of free pages, that its nodes fill it without
+ * gaps, that keys rise, and that pages and entries are as many as the tree says.
+ */
+import { readSync } from 'node:fs'
+import {
+  dataBytesOf,
+  headBytes,
+  metaBytes,
+  nodeFlag,
+  numberKeys,
+  pageKind,
+  readHead,
+  readLarge,
+  readMeta,
+  readNodes,
+  readTree,
+  treeBytes,
+  type Meta,
+  type Node,
+  type PageHead,
+  type Tree,
+} from './page-layout.js'
+import { viewOf } from './record.js'
+
+/** LMDB's own bound (CURSOR_STACK). */
+const depthMax = 32
+const metaPages = 2
+/** Databases of a file: sorted by bytes, or by number. None has more than one value for a key. */
+const treeFlags: readonly number[] = [0, numberKeys]
+const treeFlagsMask = 0x7f
+
+/** Is thrown within this file only. */
+class Damage extends Error {}
+
+/**
+ * Says in a line what is wrong with the trees of the newest state of an open database file, or null. Nobody must write
+ * to it meanwhile. `names`: the databases that may be in it. `headsMsMax`: how long to look at the heads of large
+ * records, one read each.
+ */
+export function treeDamage(file: number, names: readonly string[], headsMsMax: number): string | null {
+  try {
+    new TreeWalk(file, newestMeta(file)).check(names, headsMsMax)
+    return null
+  } catch (error) {
+    if (error instanceof Damage) return error.message
+    throw error
+  }
+}
+
+/** The one that LMDB takes, which must be the newer of two commits that follow each other. */
+function newestMeta(file: number): Meta {
+  const first = readMeta(readAt(file, 0, metaBytes))
+  const second = readMeta(readAt(file, first.pageBytes, metaBytes))
+  const [newest, other] = second.transaction > first.transaction ? [second, first] : [first, second]
+  // Of a file that is new, or a copy: one page says that nothing was ever stored.
+  const isFirst = other.transaction === 0n && other.lastPage === metaPages - 1
+  // A commit goes to the page of its own parity, so that one before it stays.
+  const isInPlace = (newest.transaction & 1n) === (newest === second ? 1n : 0n)
+  if (!isFirst && !(isInPlace && other.transaction === newest.transaction - 1n))
+    throw new Damage(
+      `its two first pages are of the commits ${first.transaction} and ${second.transaction}, which do not follow each other`,
+    )
+  // Beside those of the tree stand flags with which the environment was opened.
+  const { free, databases } = newest
+  const areFlagsSound = (free.flags & treeFlagsMask) === numberKeys
+  if (
+    newest.address !== 0n ||
+    newest.pageBytes !== other.pageBytes ||
+    !areFlagsSound ||
+    databases.flags !== 0
+  )
+    throw new Damage('its first pages say what this program never writes')
+  return { ...newest, free: { ...free, flags: numberKeys } }
+}
+
+/** Counts of a walk through one tree. */
+interface Found {
+  branchPages: number
+  leafPages: number
+  overflowPages: number
+  entries: number
+}
+
+interface Keys {
+  readonly tree: Tree
+  /** Every key is this or more, and less than that. */
+  readonly from: Uint8Array | null
+  readonly below: Uint8Array | null
+}
+
+class TreeWalk {
+  readonly #file: number
+  readonly #meta: Meta
+  /** One bit for each page that was met. */
+  readonly #met: Uint8Array
+  /** First pages of large records, and how many pages they say they have. */
+  readonly #large: { readonly page: number; readonly pageCount: number }[] = []
+
+  readonly #names: string[] = []
+
+  constructor(file: number, meta: Meta) {
+    this.#file = file
+    this.#meta = meta
+    this.#met = new Uint8Array(Math.ceil((meta.lastPage + 1) / 8))
+    for (let page = 0; page < metaPages; page++) this.#meet(page, 'the first pages')
+  }
+
+  check(names: readonly string[], headsMsMax: number): void {
+    this.#checkTree(this.#meta.databases, 'the list of databases', (node) => this.#checkDatabase(node))
+    // A name that changes would make an empty database of the old one. Without `meta` it is another program's file.
+    const unknown = this.#names.find((name) => !names.includes(name))
+    if (unknown !== undefined && this.#names.includes('meta'))
+      throw new Damage(`there is no database ${JSON.stringify(unknown)}`)
+    const freeLists: Uint8Array[] = []
+    this.#checkTree(this.#meta.free, 'the list of free pages', (node, page) => {
+      if (node.key.length !== 8 || viewOf(node.key).getBigUint64(0, true) > this.#meta.transaction)
+        throw new Damage('the list of free pages: an entry of no commit')
+      freeLists.push(this.#readData(node, page))
+    })
+    for (const list of freeLists) this.#checkFree(list)
+    this.#checkLargeHeads(headsMsMax)
+  }
+
+  #checkDatabase({ flags, key, data }: Node): void {
+    const name = Buffer.from(key).toString('latin1').replace(/\0$/, '')
+    if (flags !== nodeFlag.tree || data.length !== treeBytes)
+      throw new Damage(`the entry of the database ${JSON.stringify(name)} is none`)
+    this.#names.push(name)
+    this.#checkTree(readTree(data), name, () => undefined)
+  }
+
+  #checkTree(tree: Tree, name: string, onLeafNode: (node: Node, page: Uint8Array) => void): void {
+    if (!treeFlags.includes(tree.flags)) throw new Damage(`${name}: unknown flags ${tree.flags}`)
+    const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
+    if (tree.root !== null)
+      this.#walk({ tree, from: null, below: null }, tree.root, 1, name, found, onLeafNode)
+    else if (tree.depth !== 0) throw new Damage(`${name}: a tree of depth ${tree.depth} without a root`)
+    for (const count of ['branchPages', 'leafPages', 'overflowPages', 'entries'] as const)
+      if (tree[count] !== found[count])
+        throw new Damage(`${name}: ${found[count]} ${countNames[count]}, and not ${tree[count]}`)
+  }
+
+  #walk(
+    keys: Keys,
+    number: number,
+    level: number,
+    name: string,
+    found: Found,
+    onLeafNode: (node: Node, page: Uint8Array) => void,
+  ): void {
+    const isLeaf = level === keys.tree.depth
+    if (level > Math.min(keys.tree.depth, depthMax))
+      throw new Damage(`${name}: deeper than ${keys.tree.depth}`)
+    this.#meet(number, name)
+    const page = readAt(this.#file, number * this.#meta.pageBytes, this.#meta.pageBytes)
+    const nodes = this.#nodesOf(page, number, isLeaf ? pageKind.leaf : pageKind.branch, name)
+    this.#checkKeys(nodes, keys, isLeaf, `${name}, page ${number}`)
+    if (isLeaf) {
+      found.leafPages++
+      found.entries += nodes.length
+      for (const node of nodes) {
+        if (node.flags === nodeFlag.large) found.overflowPages += this.#meetLarge(node, page, name)
+        else if (node.flags !== 0 && node.flags !== nodeFlag.tree)
+          throw new Damage(`${name}, page ${number}: unknown flags of an entry`)
+        onLeafNode(node, page)
+      }
+      return
+    }
+    found.branchPages++
+    for (const [index, { key, child }] of nodes.entries()) {
+      const from = index === 0 ? keys.from : key
+      const below = nodes[index + 1]?.key ?? keys.below
+      this.#walk({ ...keys, from, below }, child, level + 1, name, found, onLeafNode)
+    }
+  }
+
+  #nodesOf(page: Uint8Array, number: number, kind: number, name: string): Node[] {
+    const head = readHead(page)
+    this.#checkHead(head, number, kind, name)
+    const { lower, upper } = head
+    const room = page.length - headBytes
+    const count = lower >> 1
+    if (lower % 2 !== 0 || lower > upper || upper > room || count < (kind === pageKind.branch ? 2 : 1))
+      throw new Damage(`${name}, page ${number}: bounds ${lower} and ${upper}`)
+    const nodes = readNodes(page, head)
+    let end = headBytes + upper
+    for (const node of nodes?.toSorted((a, b) => a.start - b.start) ?? []) {
+      if (node.start !== end) end = Infinity
+      else end = node.end
+    }
+    if (end !== page.length) throw new Damage(`${name}, page ${number}: its entries do not fill it`)
+    return nodes as Node[]
+  }
+
+  #checkHead(
+    { number: said, transaction, flags }: PageHead,
+    number: number,
+    kind: number,
+    name: string,
+  ): void {
+    if (said !== number || flags !== kind || transaction > this.#meta.transaction)
+      throw new Damage(`${name}, page ${number}: not the page that was to stand there`)
+  }
+
+  #checkKeys(nodes: readonly Node[], { tree, from, below }: Keys, isLeaf: boolean, place: string): void {
+    const compare = tree.flags === numberKeys ? compareNumbers : compareBytes
+    let before = from
+    let mayEqual = true
+    // The first key of a branch stands for all that are less than the second.
+    for (const { key } of isLeaf ? nodes : nodes.slice(1)) {
+      if (tree.flags === numberKeys && key.length !== 4 && key.length !== 8)
+        throw new Damage(`${place}: a key of ${key.length} bytes`)
+      const order = before === null ? -1 : compare(before, key)
+      if (order > 0 || (order === 0 && !mayEqual) || (below !== null && compare(key, below) >= 0))
+        throw new Damage(`${place}: its keys are not in order`)
+      before = key
+      mayEqual = false
+    }
+  }
+
+  /** Gives the number of its pages. */
+  #meetLarge(node: Node, page: Uint8Array, name: string): number {
+    const large = readLarge(node)
+    const { pageBytes } = this.#meta
+    const pageCount = Math.floor((headBytes - 1 + dataBytesOf(page, node)) / pageBytes) + 1
+    if (large.pageCount !== pageCount)
+      throw new Damage(`${name}: a record of ${dataBytesOf(page, node)} bytes on ${large.pageCount} pages`)
+    for (let offset = 0; offset < pageCount; offset++) this.#meet(large.page + offset, name)
+    this.#large.push(large)
+    return pageCount
+  }
+
+  #checkLargeHeads(msMax: number): void {
+    const until = performance.now() + msMax
+    // In the order of the file: fewer and shorter ways on a disk.
+    for (const { page, pageCount } of this.#large.sort((a, b) => a.page - b.page)) {
+      if (performance.now() > until) return
+      const head = readHead(readAt(this.#file, page * this.#meta.pageBytes, headBytes))
+      this.#checkHead(head, page, pageKind.overflow, 'a large record')
+      if (head.pageCount !== pageCount)
+        throw new Damage(`a large record, page ${page}: ${head.pageCount} pages, and not ${pageCount}`)
+    }
+  }
+
+  #readData(node: Node, page: Uint8Array): Uint8Array {
+    if (node.flags !== nodeFlag.large) return node.data
+    const start = readLarge(node).page * this.#meta.pageBytes + headBytes
+    return readAt(this.#file, start, dataBytesOf(page, node))
+  }
+
+  /** A list: how many numbers follow; each a page, or minus a count before the first of so many pages, or 0. */
+  #checkFree(list: Uint8Array): void {
+    const view = viewOf(list)
+    const count = list.length < 8 ? -1 : Number(view.getBigInt64(0, true))
+    if (list.length % 8 !== 0 || count < 0 || count > list.length / 8 - 1)
+      throw new Damage(`the list of free pages: ${count} numbers in ${list.length} bytes`)
+    let pageCount = 1
+    for (let index = 1; index <= count; index++) {
+      const value = Number(view.getBigInt64(8 * index, true))
+      if (value < 0) pageCount = -value
+      else {
+        for (let offset = 0; value > 0 && offset < pageCount; offset++)
+          this.#meet(value + offset, 'the list of free pages')
+        pageCount = 1
+      }
+    }
+  }
+
+  #meet(page: number, name: string): void {
+    const byte = page >> 3
+    if (page > this.#meta.lastPage) throw new Damage(`${name}: page ${page} is behind the last one`)
+    const bit = 1 << (page & 7)
+    const met = this.#met[byte] as number
+    if ((met & bit) !== 0) throw new Damage(`${name}: page ${page} is in use twice`)
+    this.#met[byte] = met | bit
+  }
+}
+
+const countNames = {
+  branchPages: 'branch pages',
+  leafPages: 'leaf pages',
+  overflowPages: 'pages of large records',
+  entries: 'entries',
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  return Buffer.compare(a, b)
+}
+
+function compareNumbers(a: Uint8Array, b: Uint8Array): number {
+  return a.length === b.length ? Buffer.compare(Buffer.from(a).reverse(), Buffer.from(b).reverse()) : 1
+}
+
+/** So many bytes; what is behind the end of the file reads as zero. */
+function readAt(file: number, position: number, bytes: number): Uint8Array {
+  const buffer = new Uint8Array(bytes)
+  for (let read = 0; read < bytes;) {
+    const count = readSync(file, buffer, read, bytes - read, position + read)
+    if (count === 0) break
+    read += count
+  }
+  return buffer
+}

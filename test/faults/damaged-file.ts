@@ -1,0 +1,76 @@
+/**
+ * Run in a process of its own, which damage may end: what becomes of a damaged data file that is verified, and then
+ * served. Reads `{ dataDir, expected }` from each line of stdin, writes a `Finding` as a line to stdout.
+ */
+import { createInterface } from 'node:readline'
+import { inspectRecords, openLmdbStore, openSnapshot, StoreError, type Store } from '../../src/store/index.js'
+import { cycleSample, imageSample } from '../../src/store/samples.js'
+import { readThrough, type Contents } from './page-records.js'
+
+export interface Case {
+  readonly dataDir: string
+  readonly expected: Contents
+}
+
+export interface Finding {
+  /** What `verify` says. */
+  readonly told: readonly string[]
+  /** Why the start is refused; null where it is not. */
+  readonly refusal: string | null
+  /** Reads that ended with an error that says so. */
+  readonly failed: number
+  /** Records that were not found. */
+  readonly absent: number
+  /** Records that were read, and are not what was stored. */
+  readonly wrong: readonly string[]
+  /** What went wrong otherwise: an error that is no word of the store's. */
+  readonly strange: readonly string[]
+}
+
+async function told(path: string): Promise<string[]> {
+  const problems: string[] = []
+  try {
+    const snapshot = await openSnapshot(path)
+    inspectRecords(snapshot, (problem) => problems.push(problem))
+    await snapshot.store.close()
+  } catch (error) {
+    problems.push(String(error))
+  }
+  return problems
+}
+
+async function examine({ dataDir, expected }: Case): Promise<Finding> {
+  const problems = await told(`${dataDir}/understudy.mdb`)
+  const finding = { told: problems, failed: 0, absent: 0, wrong: [] as string[], strange: [] as string[] }
+  let store: Store
+  try {
+    store = await openLmdbStore({ dataDir })
+  } catch (error) {
+    if (!(error instanceof StoreError)) finding.strange.push(String(error))
+    return { ...finding, refusal: String(error) }
+  }
+  try {
+    readThrough(store, expected, finding)
+    await change(store)
+    readThrough(store, expected, { ...finding, failed: 0, absent: 0 })
+  } catch (error) {
+    if (!(error instanceof StoreError)) finding.strange.push(String(error))
+    finding.failed++
+  }
+  await store.close()
+  return { ...finding, refusal: null }
+}
+
+/** Takes pages that are free, and frees others. */
+async function change(store: Store): Promise<void> {
+  const { expiry } = store
+  const images = expiry?.imagesAfter(null, 4).images ?? []
+  await expiry?.removeImages(images.filter(({ key }) => key.gallId === 'old'))
+  for (let number = 900; number < 904; number++) {
+    await store.appendCycle(cycleSample(number))
+    await store.putImage({ gallId: 'new', postNo: number, position: 1 }, imageSample(number % 200))
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin }))
+  process.stdout.write(`${JSON.stringify(await examine(JSON.parse(line) as Case))}\n`)

@@ -1,0 +1,113 @@
+/** A data file with records of every kind, large and small, free pages among them; and what it must give when it is read. */
+import { createHash } from 'node:crypto'
+import { StoreError, type Store } from '../../src/store/index.js'
+import { cycleSample, weightsSample } from '../../src/store/samples.js'
+import { Random } from '../fuzz/random.js'
+
+const cycleCount = 60
+const expiredCount = 20
+
+/** By name, the SHA-256 of what is stored. */
+export interface Contents {
+  readonly cycles: Record<
+    string,
+    { readonly position: number; readonly response: string; readonly request: string }
+  >
+  /** Images of the gallery `g`, by post. */
+  readonly images: Record<string, string>
+  readonly outcomes: Record<string, string>
+}
+
+export interface Reading {
+  failed: number
+  absent: number
+  readonly wrong: string[]
+  readonly strange: string[]
+}
+
+/** Fills an empty store. */
+export async function fill(store: Store, seed: number): Promise<Contents> {
+  const random = new Random(seed)
+  const noise = (bytesMax: number): Uint8Array =>
+    Uint8Array.from({ length: 1 + random.below(bytesMax) }, () => random.below(256))
+  const contents: Contents = { cycles: {}, images: {}, outcomes: {} }
+  await store.appendWeights(weightsSample('initial', 0.5))
+  for (let number = 1; number <= cycleCount; number++) {
+    const [bytes, response] = [noise(9000), noise(6000)]
+    const request = { encoding: 'identity', bytes, bodyBytes: bytes.length } as const
+    const cycle = cycleSample(number, {
+      request,
+      response,
+      entered: noise(900),
+      left: noise(90),
+      pool: noise(5000),
+    })
+    const position = await store.appendCycle(cycle)
+    if (number > expiredCount)
+      contents.cycles[cycle.cycleId] = { position, response: hashOf(response), request: hashOf(bytes) }
+    await Promise.all([...smallWrites(store, number, noise, contents)])
+    if (number > cycleCount - expiredCount) await expire(store)
+  }
+  return contents
+}
+
+function* smallWrites(
+  store: Store,
+  number: number,
+  noise: (bytesMax: number) => Uint8Array,
+  { images, outcomes }: Contents,
+): Generator<Promise<unknown>> {
+  for (const gallId of ['g', 'old']) {
+    const image = { sha256: noise(1), uploadedBytes: 9, width: 9, height: 9, normalised: noise(4000) }
+    const sha256 = createHash('sha256').update(image.normalised).digest()
+    if (gallId === 'g') images[number] = hashOf(image.normalised)
+    yield store.putImage({ gallId, postNo: number, position: 1 }, { ...image, sha256, arrivedAtMs: 1000 })
+    yield store.models.putEmbeddings('ab'.repeat(32), [{ key: sha256, vector: new Float32Array(64) }])
+  }
+  const entries = Array.from({ length: 12 }, (_, index) => ({
+    placementId: `p${number}-${index}`,
+    record: Buffer.from(JSON.stringify({ noise: Buffer.from(noise(150)).toString('hex') })),
+  }))
+  for (const { placementId, record } of entries) outcomes[placementId] = hashOf(record)
+  yield store.putOutcomes(entries)
+  yield store.models.putShadowScores(number, 'shadow', noise(300))
+}
+
+async function expire({ expiry }: Store): Promise<void> {
+  const [oldest] = expiry?.oldestCycles(1) ?? []
+  if (oldest !== undefined) await expiry?.removeCycles([{ position: oldest.position, keepEntry: false }])
+  const { images } = expiry?.imagesAfter(null, 1000) ?? { images: [] }
+  await expiry?.removeImages(images.filter(({ key }) => key.gallId === 'old').slice(0, 2))
+}
+
+/** Reads all that `fill` stored, but for what the test itself removes, and notes in `reading` what is not as it was. */
+export function readThrough(store: Store, { cycles, images, outcomes }: Contents, reading: Reading): void {
+  for (const [cycleId, { position, response, request }] of Object.entries(cycles)) {
+    note(reading, `cycle ${cycleId}`, cycleId, () => store.findCycle(cycleId)?.cycleId)
+    note(reading, `response ${cycleId}`, response, () => hashOf(store.readResponse(cycleId)))
+    note(reading, `request ${cycleId}`, request, () => hashOf(store.readRequest(position)?.bytes))
+  }
+  for (const [postNo, hash] of Object.entries(images)) {
+    const key = { gallId: 'g', postNo: Number(postNo), position: 1 }
+    note(reading, `image ${postNo}`, hash, () => hashOf(store.findImage(key)?.normalised))
+  }
+  for (const [placementId, hash] of Object.entries(outcomes))
+    note(reading, `outcome ${placementId}`, hash, () => hashOf(store.readOutcome(placementId)))
+}
+
+function note(reading: Reading, name: string, expected: string, read: () => string | undefined): void {
+  try {
+    const found = read()
+    if (found === undefined) reading.absent++
+    else if (found !== expected) reading.wrong.push(name)
+  } catch (error) {
+    if (error instanceof StoreError) reading.failed++
+    else reading.strange.push(`${name}: ${String(error)}`)
+  }
+}
+
+function hashOf(bytes: Uint8Array): string
+function hashOf(bytes: Uint8Array | undefined): string | undefined
+function hashOf(bytes: Uint8Array | undefined): string | undefined {
+  return bytes && createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,134 @@
+/**
+ * Flipped bits in the pages of the data file itself: first pages, branches, leaves, heads of large records, the list of
+ * free pages. `PAGE_FLIPS` files (`npm run test:faults`), `PAGE_SEED` repeats them. Nothing ends the process, hangs it, or
+ * makes it give what was not stored; where a record cannot be found, `verify` says so.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { databasePath, openLmdbStore } from '../../src/store/index.js'
+import { headBytes, metaBytes, pageKind, readHead } from '../../src/store/page-layout.js'
+import { Random } from '../fuzz/random.js'
+import { scratchDir } from '../helpers/servers.js'
+import type { Finding } from './damaged-file.js'
+import { fill } from './page-records.js'
+
+const flipCount = Number(process.env['PAGE_FLIPS'] ?? 60)
+const seed = Number(process.env['PAGE_SEED'] ?? Date.now() % 1_000_000)
+const pageBytes = 4096
+const answerMsMax = 30_000
+
+/** The process that looks at damaged files, one after the other. */
+class Examiner {
+  readonly #child: ChildProcess
+  readonly #lines: AsyncIterator<string>
+  #remarks = ''
+
+  constructor() {
+    const args = ['--import', './test/sim/sources.mjs', 'test/faults/damaged-file.ts']
+    this.#child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+    this.#child.stderr?.on('data', (text) => (this.#remarks = `${this.#remarks}${String(text)}`.slice(-2000)))
+    if (this.#child.stdout === null) throw new Error('no output')
+    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+  }
+
+  async examine(work: object): Promise<Finding> {
+    this.#child.stdin?.write(`${JSON.stringify(work)}\n`)
+    const answer = await Promise.race([this.#lines.next(), delay(answerMsMax, null, { ref: false })])
+    if (answer === null) throw new Error('it hangs')
+    if (answer.done === true) throw new Error(`it ended the process: ${this.#remarks}`)
+    return JSON.parse(answer.value) as Finding
+  }
+
+  close(): void {
+    this.#child.kill('SIGKILL')
+  }
+}
+
+type Kind = 'meta' | 'branch' | 'leaf' | 'overflow' | 'any'
+
+function pagesOf(file: Buffer): Record<Kind, number[]> {
+  const pages: Record<Kind, number[]> = { meta: [0, 1], branch: [], leaf: [], overflow: [], any: [] }
+  for (let number = 2; number < file.length / pageBytes; number++) {
+    const head = readHead(file.subarray(number * pageBytes, (number + 1) * pageBytes))
+    pages.any.push(number)
+    if (head.number !== number) continue
+    if (head.flags === pageKind.branch) pages.branch.push(number)
+    if (head.flags === pageKind.leaf) pages.leaf.push(number)
+    if (head.flags === pageKind.overflow) pages.overflow.push(number)
+  }
+  return pages
+}
+
+/** Where in a page of a kind: what LMDB goes by more often than the rest. */
+function placeIn(kind: Kind, page: Buffer, random: Random): number {
+  if (kind === 'meta') return headBytes + random.below(metaBytes - headBytes)
+  if (kind === 'overflow') return random.below(headBytes)
+  const { lower } = readHead(page)
+  return random.chance(0.4) ? random.below(Math.min(headBytes + lower, pageBytes)) : random.below(pageBytes)
+}
+
+function damaged(
+  whole: Buffer,
+  pages: Record<Kind, number[]>,
+  random: Random,
+): { file: Buffer; place: string } {
+  const file = Buffer.from(whole)
+  const kind = random.pick<Kind>(['meta', 'branch', 'branch', 'leaf', 'leaf', 'leaf', 'overflow', 'any'])
+  const page = random.pick(pages[kind].length > 0 ? pages[kind] : pages.any)
+  const places: string[] = []
+  for (let flips = random.chance(0.7) ? 1 : 4; flips > 0; flips--) {
+    const start = page * pageBytes
+    const at = start + placeIn(kind, file.subarray(start, start + pageBytes), random)
+    const bits = random.chance(0.7) ? 1 << random.below(8) : random.below(256)
+    file[at] = (file[at] as number) ^ bits
+    places.push(`${at - start}^${bits}`)
+  }
+  return { file, place: `${kind} page ${page}: ${places.join(', ')}` }
+}
+
+test(
+  `${flipCount} files with flipped bits in their pages end nothing without a word, and give nothing that was not stored`,
+  async () => {
+    const dir = scratchDir()
+    const sound = join(dir, 'sound')
+    const store = await openLmdbStore({ dataDir: sound })
+    const expected = await fill(store, seed)
+    await store.close()
+    const whole = readFileSync(databasePath(sound))
+    const pages = pagesOf(whole)
+    expect(Math.min(...Object.values(pages).map(({ length }) => length))).toBeGreaterThan(1)
+    const random = new Random(seed)
+    const figures = { refused: 0, told: 0, harmless: 0, absent: 0, failed: 0 }
+    const examiner = new Examiner()
+    onTestFinished(() => examiner.close())
+    const look = async (file: Buffer, place: string): Promise<Finding> => {
+      const dataDir = join(dir, 'damaged')
+      mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+      writeFileSync(databasePath(dataDir), file)
+      const finding = await examiner.examine({ dataDir, expected }).catch((error: unknown) => {
+        throw new Error(`seed ${seed}, ${place}: ${String(error)}`)
+      })
+      expect({ ...finding, place }).toMatchObject({ wrong: [], strange: [], place })
+      if (finding.refusal !== null || finding.absent + finding.failed > 0)
+        expect(finding.told, `seed ${seed}, ${place}, ${JSON.stringify(finding)}`).not.toEqual([])
+      return finding
+    }
+    expect(await look(whole, 'none')).toMatchObject({ told: [], refusal: null, failed: 0, absent: 0 })
+    for (let round = 0; round < flipCount; round++) {
+      const { file, place } = damaged(whole, pages, random)
+      const { refusal, told, absent, failed } = await look(file, place)
+      if (refusal !== null) figures.refused++
+      else if (told.length > 0) figures.told++
+      else figures.harmless++
+      figures.absent += Number(absent > 0)
+      figures.failed += Number(failed > 0)
+    }
+    console.log(`flipped pages: seed ${seed}, ${flipCount} files, ${JSON.stringify(figures)}`)
+    expect(figures.refused).toBeGreaterThan(0)
+  },
+  60_000 + flipCount * 1000,
+)
