@@ -18,6 +18,7 @@
         "src/codec/native/js_column_program.cc",
         "src/codec/native/js_decoder.cc",
         "src/codec/native/js_mapped_pages.cc",
+        "src/codec/native/js_processes.cc",
         "src/codec/native/js_response_rows.cc",
         "src/codec/native/js_shared_memory.cc",
         "src/codec/native/key_table.cc",

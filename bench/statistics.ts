@@ -62,6 +62,6 @@ export function fitLine(points: readonly (readonly [x: number, y: number])[]): L
 }
 
 /** The nearest sample at or above the wanted rank: a value that was really measured. */
-function quantileOfSorted(sorted: readonly number[], part: number): number {
+export function quantileOfSorted(sorted: ArrayLike<number>, part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(part * sorted.length) - 1))] as number
 }

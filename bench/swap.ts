@@ -6,32 +6,33 @@ import { createHash } from 'node:crypto'
 import type { CycleResponse } from '../src/contract/index.js'
 import { Client, expectStatus } from './client.js'
 import { leadCycleCount, postCycle } from './cycles.js'
+import { differenceOf, differenceText, type Round } from './difference.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 import { modelVersions, name, writeTwoModels } from './two-models.js'
 import { worldCycles, type WorldCycle } from './world.js'
 
-/** Cycles far from a swap that are counted. */
-const farCountDefault = 120
-/** Cycles between the end of one swap and the beginning of the next: a few seconds of them. */
-const farPerSwap = 20
+/** Cycles far from a swap that are counted, and at least about as many near one. */
+const farCountDefault = 600
+/** Cycles between the end of one swap and the beginning of the next: as many as a swap takes, about. */
+const farPerSwap = 40
 /** Cycles after the first answer of the new version that still count as near. */
-const settleCount = 5
+const settleCount = 10
 const swapMsMax = 60_000
+const swapBegins = '"msg":"a model is loaded beside"'
 
 interface Figures {
-  readonly near: number[]
-  readonly far: number[]
+  /** One a swap, and the cycles before it: `aMs` near, `bMs` far. */
+  readonly rounds: Round[]
   bytes: number
-  swapCount: number
   /** From the change of `ACTIVE` to the first answer of the new version. */
   readonly swapMs: number[]
 }
 
 export async function measureSwap(size: RunSize): Promise<Measurement[]> {
   const shape = scaledShape(cycleScenarios.full.shape, size.scale)
-  return withServer({}, async (server) => {
+  return withServer({ env: { UNDERSTUDY_LOG_LEVEL: 'info' } }, async (server) => {
     const modelsDir = writeTwoModels(server.scratchDir)
     await server.restart({ UNDERSTUDY_MODELS_DIR: modelsDir })
     const run = new SwapRun(server, modelsDir, worldCycles(shape))
@@ -44,13 +45,13 @@ export async function measureSwap(size: RunSize): Promise<Measurement[]> {
     const report = await server.stop()
     // CPU time of the swap itself is in no cycle.
     const shared = { clientBusyShare, before: { ...before, cpuMs: null }, after: { ...after, cpuMs: null } }
-    const { near, far, swapCount, swapMs } = figures
-    const note = `${swapCount} swaps, each ${Math.round(Math.min(...swapMs))} to ${Math.round(Math.max(...swapMs))} ms after ACTIVE changed; no cycle lost`
+    const near = figures.rounds.flatMap(({ aMs }) => aMs)
+    const far = figures.rounds.flatMap(({ bMs }) => bMs)
     const share = figures.bytes / (near.length + far.length)
     const row = (scenario: string, samplesMs: readonly number[]): Measurement =>
       measurementOf({
         scenario,
-        ...{ samplesMs, report, ...shared, details: { note } },
+        ...{ samplesMs, report, ...shared, details: { note: noteOf(figures) } },
         busyS: sequentialS(samplesMs),
         bytes: share * samplesMs.length,
       })
@@ -58,8 +59,17 @@ export async function measureSwap(size: RunSize): Promise<Measurement[]> {
   })
 }
 
+function noteOf({ rounds, swapMs }: Figures): string {
+  const difference = (part: number): string => differenceText(differenceOf(rounds, part))
+  return (
+    `${rounds.length} swaps, each ${Math.round(Math.min(...swapMs))} to ${Math.round(Math.max(...swapMs))} ms after ` +
+    `ACTIVE changed; no cycle lost\nswap: near less far: p50 ${difference(0.5)}, p99 ${difference(0.99)}`
+  )
+}
+
 class SwapRun {
   readonly client: Client
+  readonly #server: ServerUnderTest
   readonly #modelsDir: string
   readonly #world: Generator<WorldCycle, never>
   readonly #answers = new Map<string, string>()
@@ -67,18 +77,21 @@ class SwapRun {
 
   constructor(server: ServerUnderTest, modelsDir: string, world: Generator<WorldCycle, never>) {
     this.client = new Client(server)
+    this.#server = server
     this.#modelsDir = modelsDir
     this.#world = world
   }
 
   async measure(farCount: number): Promise<Figures> {
-    const figures: Figures = { near: [], far: [], bytes: 0, swapCount: 0, swapMs: [] }
+    const figures: Figures = { rounds: [], bytes: 0, swapMs: [] }
     for (let i = 0; i < leadCycleCount; i++) await this.#cycle()
     this.client.takeBusyShare()
-    while (figures.far.length < farCount) {
-      const round = Math.min(farPerSwap, farCount - figures.far.length)
-      for (let i = 0; i < round; i++) figures.far.push(await this.#counted(figures))
-      await this.#swap(figures)
+    for (let counted = 0; counted < farCount;) {
+      const round: { aMs: number[]; bMs: number[] } = { aMs: [], bMs: [] }
+      for (let i = 0; i < farPerSwap; i++) round.bMs.push(await this.#counted(figures))
+      await this.#swap(figures, round)
+      figures.rounds.push(round)
+      counted += round.bMs.length
     }
     return figures
   }
@@ -92,17 +105,26 @@ class SwapRun {
     }
   }
 
-  async #swap(figures: Figures): Promise<void> {
+  async #swap(
+    figures: Figures,
+    { aMs, bMs }: { readonly aMs: number[]; readonly bMs: number[] },
+  ): Promise<void> {
     const wanted = modelVersions.find((version) => version !== this.#serving) ?? modelVersions[0]
+    // The service looks at the file once a second: until then, there is no swap to be near to.
+    let samplesMs = bMs
+    const begun = this.#server.logged(swapBegins).then(() => void (samplesMs = aMs))
+    begun.catch(() => undefined)
     name(this.#modelsDir, 'ACTIVE', wanted)
     const startedAt = performance.now()
     while (this.#serving !== wanted) {
       if (performance.now() - startedAt > swapMsMax) throw new Error(`${wanted} does not come to serve`)
-      figures.near.push(await this.#counted(figures))
+      const tookMs = await this.#counted(figures)
+      // It is near if the swap began while it was under way.
+      samplesMs.push(tookMs)
     }
+    await begun
     figures.swapMs.push(performance.now() - startedAt)
-    figures.swapCount++
-    for (let i = 0; i < settleCount; i++) figures.near.push(await this.#counted(figures))
+    for (let i = 0; i < settleCount; i++) aMs.push(await this.#counted(figures))
   }
 
   async #counted(figures: Figures): Promise<number> {

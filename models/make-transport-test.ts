@@ -1,13 +1,14 @@
 /**
  * Makes the package `transport-test-1`: a network of fixed pseudo-random weights that moves with its inputs and
  * knows nothing. It proves the way from a cycle to its scores; its predictions mean nothing.
- * `node models/make-transport-test.ts [directory]` (Node 22). Same bytes on every run.
+ * `scripts/pinned node --import ./bench/typescript.mjs models/make-transport-test.ts [directory]`. Same bytes each time.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type * as OnnxWriter from './onnx-writer.js'
+import { writeModel } from './onnx-writer.js'
+import { bell, randomNumbers } from './random.js'
 
 const shippedVersion = 'transport-test-1'
 const note =
@@ -159,15 +160,12 @@ function rounded(value: number, digits: number): number {
 }
 
 /** The files of the package by name; another seed gives another network of the same form. */
-export async function makePackage(
+export function makePackage(
   version = shippedVersion,
   seed = shippedSeed,
-): Promise<Record<string, string | Uint8Array>> {
+): Record<string, string | Uint8Array> {
   const layers = makeLayers(seed)
   const names = layers.map((_, index) => `layer${index + 1}`)
-  // Plain Node resolves no './x.js' to a source, and tsc takes no './x.ts': hence the import by URL.
-  const writer = new URL('./onnx-writer.ts', import.meta.url).href
-  const { writeModel } = (await import(writer)) as typeof OnnxWriter
   const head = writeModel({
     name: version,
     note,
@@ -217,30 +215,11 @@ function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex')
 }
 
-/** mulberry32: uniform in 0 to 1, the same on every machine. */
-function randomNumbers(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-/** About normal, from sums alone: logarithms and sines may differ in their last bit between machines. */
-function bell(random: () => number): number {
-  let sum = -6
-  for (let i = 0; i < 12; i++) sum += random()
-  return sum
-}
-
-async function main(directory: string): Promise<void> {
+function main(directory: string): void {
   mkdirSync(directory, { recursive: true })
-  for (const [file, content] of Object.entries(await makePackage()))
-    writeFileSync(join(directory, file), content)
+  for (const [file, content] of Object.entries(makePackage())) writeFileSync(join(directory, file), content)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await main(process.argv[2] ?? fileURLToPath(new URL(`./${shippedVersion}/`, import.meta.url)))
+  main(process.argv[2] ?? fileURLToPath(new URL(`./${shippedVersion}/`, import.meta.url)))
 }

@@ -7,10 +7,10 @@
 export const elementTypes = { float32: 1, int32: 6, int64: 7, float64: 11 } as const
 export type ElementType = keyof typeof elementTypes
 
-/** A graph input or output. A number is a fixed dimension, a string a free one. */
+/** A graph input or output. A number is a fixed dimension, a string a free one; null leaves even the rank open. */
 export interface Port {
   readonly name: string
-  readonly shape: readonly (number | string)[]
+  readonly shape: readonly (number | string)[] | null
   /** Default float32. */
   readonly element?: ElementType
 }
@@ -121,10 +121,11 @@ function elementOf(values: Constant['values']): ElementType {
 }
 
 function portFields(port: Port): Uint8Array[] {
-  const dimensions = port.shape.map((size) =>
+  const dimensions = port.shape?.map((size) =>
     nested(1, [typeof size === 'number' ? number(1, size) : text(2, size)]),
   )
-  const tensorType = [number(1, elementTypes[port.element ?? 'float32']), nested(2, dimensions)]
+  const element = number(1, elementTypes[port.element ?? 'float32'])
+  const tensorType = dimensions === undefined ? [element] : [element, nested(2, dimensions)]
   return [text(1, port.name), nested(2, [nested(1, tensorType)])]
 }
 

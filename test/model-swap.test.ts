@@ -9,7 +9,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { makePackage } from '../models/make-transport-test.js'
 import { referenceCodec } from '../src/codec/index.js'
 import type { CycleRequest, CycleResponse } from '../src/contract/index.js'
-import { replayCycles, replayedInputs } from '../src/cycle/index.js'
+import { CarefulReplay, replayCycles, replayedInputs } from '../src/cycle/index.js'
 import { loadModel, type LoadedModel } from '../src/model/index.js'
 import { scoreRows } from '../src/pool/index.js'
 import { databasePath, openSnapshot, type Store } from '../src/store/index.js'
@@ -24,9 +24,9 @@ const postsPerCycle = 5
 let modelsDir: string
 let server: ServerProcess
 
-beforeEach(async () => {
+beforeEach(() => {
   modelsDir = join(scratchDir(), 'models')
-  for (const [version, seed] of Object.entries(seeds)) await writeVersion(version, seed)
+  for (const [version, seed] of Object.entries(seeds)) writeVersion(version, seed)
   choose('ACTIVE', 'a')
 })
 
@@ -34,9 +34,9 @@ const startServer = async (): Promise<void> => {
   server = await started({ UNDERSTUDY_MODELS_DIR: modelsDir })
 }
 
-async function writeVersion(version: string, seed: number): Promise<void> {
+function writeVersion(version: string, seed: number): void {
   mkdirSync(join(modelsDir, version), { recursive: true })
-  for (const [file, content] of Object.entries(await makePackage(version, seed)))
+  for (const [file, content] of Object.entries(makePackage(version, seed)))
     writeFileSync(join(modelsDir, version, file), content)
 }
 
@@ -124,7 +124,8 @@ async function expectTrueLabels(versions: readonly string[]): Promise<void> {
       const stored = storedScores(store, again.cycle.cycleId)
       const rows = [...stored.scores.keys()]
       for (const [version, model] of models) {
-        const { inputs } = await replayedInputs(store, model, again, rows, 60_000)
+        const encoding = { encodeMsMax: 60_000, careful: new CarefulReplay(never), known: null }
+        const { inputs } = await replayedInputs(store, model, again, rows, encoding)
         const scores = scoreRows(await model.predict(inputs), weights?.weights ?? never(), rows.length)
         const largest = scores.reduce(
           (max, score, row) => Math.max(max, Math.abs(score - (stored.scores[row] ?? NaN))),
@@ -193,7 +194,7 @@ describe('a change of ACTIVE', () => {
     choose('ACTIVE', 'two words')
     await server.logged('must hold one line')
     expect((await post(2)).response.model_version).toBe('a')
-    await writeVersion('b', seeds['b'] ?? 0)
+    writeVersion('b', seeds['b'] ?? 0)
     choose('ACTIVE', 'b')
     await comesToServe('b')
     choose('ACTIVE', 'a')
@@ -206,7 +207,7 @@ describe('a change of ACTIVE', () => {
     await post(0)
     choose('ACTIVE', 'b')
     await comesToServe('b')
-    await writeVersion('a', 33)
+    writeVersion('a', 33)
     choose('ACTIVE', 'a')
     await server.logged('model_version a has scored with other files')
     expect((await post(1)).response.model_version).toBe('b')
@@ -214,7 +215,7 @@ describe('a change of ACTIVE', () => {
     expect(server.log).toContain('model_version a has scored with other files')
     expect(await servingVersion()).toBe('none')
     expect((await server.postCycle(cycle(2))).status).toBe(503)
-    await writeVersion('a', seeds['a'] ?? 0)
+    writeVersion('a', seeds['a'] ?? 0)
     await comesToServe('a')
     await post(2)
     await expectTrueLabels(['a', 'b'])

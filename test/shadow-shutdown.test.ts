@@ -21,7 +21,7 @@ test.runIf(process.platform === 'linux')(
     const modelsDir = join(scratchDir(), 'models')
     for (const [version, seed] of [['a', 11] as const, ['b', 22] as const]) {
       mkdirSync(join(modelsDir, version), { recursive: true })
-      for (const [file, content] of Object.entries(await makePackage(version, seed)))
+      for (const [file, content] of Object.entries(makePackage(version, seed)))
         writeFileSync(join(modelsDir, version, file), content)
     }
     writeFileSync(join(modelsDir, 'ACTIVE'), 'a\n')

@@ -5,11 +5,9 @@ import type { Command } from 'commander'
 import { resolve } from 'node:path'
 import { backUp } from '../store/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
+import { keepFilesPrivate } from './data-directory.js'
 import { readSettings } from './read-settings.js'
 import { holdings } from './verify-command.js'
-
-/** What is made is for its owner alone: requests are personal data. */
-const fileModeMask = 0o077
 
 export function addBackupCommand(program: Command, context: CommandContext): void {
   const command = program
@@ -25,7 +23,7 @@ async function backup(dir: string, flags: Record<string, unknown>, context: Comm
   const { env, directory, print } = context
   const { dataDir } = readSettings({ flags, env, directory }).settings
   const target = resolve(directory, dir)
-  process.umask(fileModeMask)
+  keepFilesPrivate()
   const startedAt = performance.now()
   const { counts, lastCycleId, bytes } = await backUp(dataDir, target)
   const seconds = Math.round(performance.now() - startedAt) / 1000

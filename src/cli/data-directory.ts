@@ -7,8 +7,14 @@ import { dirname } from 'node:path'
 import { CommandError, messageOf, UsageError } from './failure.js'
 
 const ownerOnly = 0o700
+const notForOthers = 0o077
 /** Trouble of the machine that may pass; anything else is the fault of the path. */
 const passingCodes = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ENOMEM', 'EMFILE', 'ENFILE'])
+
+/** What this process makes from now on is for its own user, whatever the shell says: requests are personal data. */
+export function keepFilesPrivate(): void {
+  process.umask(notForOthers)
+}
 
 /**
  * Makes a directory that only its owner can open; one that is there keeps its mode, since the operator chose it.

@@ -5,11 +5,10 @@ import type { Command } from 'commander'
 import { resolve } from 'node:path'
 import { restore } from '../store/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
+import { keepFilesPrivate } from './data-directory.js'
 import { CommandError } from './failure.js'
 import { readSettings } from './read-settings.js'
 import { holdings, verifyApart, type VerifyReport } from './verify-command.js'
-
-const fileModeMask = 0o077
 
 export function addRestoreCommand(program: Command, context: CommandContext): void {
   const command = program
@@ -28,7 +27,7 @@ async function restoreFrom(
   const { env, directory, print, remark } = context
   const { dataDir } = readSettings({ flags, env, directory }).settings
   const backupDir = resolve(directory, dir)
-  process.umask(fileModeMask)
+  keepFilesPrivate()
   const report = await restore(backupDir, dataDir, (path) => verified(path, backupDir, remark))
   if (report.counts !== null)
     print(`${dataDir}: ${holdings(report.counts, report.lastCycleId, report.bytes)}, verified\n`)

@@ -6,7 +6,7 @@ import type { Command } from 'commander'
 import type { Settings } from '../server/index.js'
 import { ensureKeptKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
-import { dataDirectoryWarnings, makeDataDirectory } from './data-directory.js'
+import { dataDirectoryWarnings, keepFilesPrivate, makeDataDirectory } from './data-directory.js'
 import { exitCode } from './failure.js'
 import { checkPort } from './port-check.js'
 import { readSettings, type SettingsSources } from './read-settings.js'
@@ -15,8 +15,6 @@ import { fileKeyOf, settingNames, settingsTable, variableOf } from './settings-t
 
 /** Between the server's own limit and the end of the process; together below the 5 s of decisions.md 40. */
 const shutdownGraceMs = 300
-/** What the service makes is for its own user, whatever the shell says that started it. */
-const fileModeMask = 0o077
 
 type Remark = CommandContext['remark']
 
@@ -27,7 +25,7 @@ export function addServeCommand(program: Command, context: CommandContext): void
 
 async function serve(flags: Record<string, unknown>, context: CommandContext): Promise<void> {
   const { directory, remark } = context
-  process.umask(fileModeMask)
+  keepFilesPrivate()
   // A remark that nobody can read must not end the service.
   process.stderr.on('error', () => undefined)
   const sources = { flags, env: withdrawSecrets(context.env), directory }

@@ -12,6 +12,7 @@ import { verifyCycles } from '../cycle/index.js'
 import { normaliseImage } from '../images/index.js'
 import { databasePath, inspectRecords, openSnapshot, type RecordCounts, type Store } from '../store/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
+import { keepFilesPrivate } from './data-directory.js'
 import { CommandError, messageOf } from './failure.js'
 import { readSettings } from './read-settings.js'
 
@@ -53,7 +54,7 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
 
 async function verify(flags: Record<string, unknown>, context: CommandContext): Promise<void> {
   const { env, directory, print } = context
-  process.umask(0o077)
+  keepFilesPrivate()
   const file =
     typeof flags['file'] === 'string'
       ? flags['file']

@@ -64,6 +64,29 @@ export interface NativeAddon {
   createEvent(): number
   /** The first `bytes` of a file that is at least that long, shared with every process that maps it. */
   mapFile(descriptor: number, bytes: number): ArrayBuffer
+  /**
+   * Starts `file`, without a copy of this process as fork makes one, and returns its process id; 0 where the system has
+   * no such call. `args` begin with its name; `env`: `NAME=value`; its descriptor i is `descriptors[i]` of this process,
+   * or for -1 /dev/null, and it inherits no other. Throws what the system says.
+   */
+  startProcess(
+    file: string,
+    args: readonly string[],
+    env: readonly string[],
+    descriptors: readonly number[],
+  ): number
+  /**
+   * How a child of `startProcess` ended, once: its exit code, or minus the signal that ended it; undefined: the system
+   * does not tell. null: it has not ended.
+   */
+  reapProcess(pid: number): number | null | undefined
+  /** Descriptors of the two ends of a connection, which no process inherits; none where `startProcess` gives 0. */
+  createSocketPair(): readonly number[]
+  /**
+   * The thread with this id (of Linux) runs only when a core has nothing else to do; with `idle` false, like the
+   * calling thread. False where the system does not know or allow it.
+   */
+  runWhenIdle(thread: number, idle: boolean): boolean
   /** Unmaps a file's pages until they are read again, where it is mapped for reading. Bytes of address space. */
   releaseMappedPages(path: string): number
   readonly errorSentences: readonly string[]

@@ -2,6 +2,7 @@
  * One cycle from bytes to bytes, and the weights that it is scored with: the only place that knows codec, pool, model
  * and store.
  */
+export { CarefulReplay, type LeftOut } from './careful-replay.js'
 export {
   compareScores,
   largestMovers,
@@ -14,7 +15,7 @@ export {
 export { readCandidates } from './embeddings/index.js'
 export { findEntries, type PendingPost } from './entered-posts.js'
 export { replayCycles, type ReplayedCycle, type ReplayRange } from './replay.js'
-export { replayedInputs, type ReplayedInputs } from './replayed-inputs.js'
+export { replayedInputs, type ReplayedInputs, type ReplayEncoding } from './replayed-inputs.js'
 export type { RequestBody } from './request-body.js'
 export {
   scoredTwice,

@@ -11,6 +11,7 @@ import {
 } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { ImageKey, Store } from '../store/index.js'
+import type { CarefulReplay, Picture } from './careful-replay.js'
 import type { KnownVectors } from './known-vectors.js'
 import type { ReplayedCycle } from './replay.js'
 
@@ -23,23 +24,30 @@ export interface ReplayedInputs {
   readonly pictures: readonly (readonly Uint8Array[])[]
 }
 
+export interface ReplayEncoding {
+  /** For all texts of the rows. */
+  readonly encodeMsMax: number
+  readonly careful: CarefulReplay
+  /** Vectors are taken from there where they are, and kept there. */
+  readonly known: KnownVectors | null
+}
+
 /**
- * Rejects with a `ModelError` when an encoder fails. `encodeMsMax` bounds the time for all texts. With `known`, vectors
- * are taken from there where they are, and kept there; `records` and `pictures` lack what was not encoded for this call.
+ * Of so many rows. Rejects with a `ModelError` when an encoder fails by itself; texts and pictures that end it are
+ * missing. With known vectors, `records` and `pictures` lack what was not encoded for this call.
  */
 export async function replayedInputs(
   store: Store,
   model: Pick<Model, 'text' | 'image'>,
   again: ReplayedCycle,
   rows: readonly number[],
-  encodeMsMax: number,
-  known: KnownVectors | null = null,
+  encoding: ReplayEncoding,
 ): Promise<ReplayedInputs> {
   const { scoring } = again.plan
   const slots = Uint32Array.from(rows, (row) => scoring.slots[row] as number)
   const readings = Uint32Array.from(rows, (row) => scoring.readings[row] as number)
-  const texts = await encodeTexts(model, again, slots, encodeMsMax, known)
-  const images = await encodeImages(model, store, again.plan.next, slots, known)
+  const texts = await encodeTexts(model, again, slots, encoding)
+  const images = await encodeImages(model, store, again.plan.next, slots, encoding)
   return {
     inputs: {
       ...scoring,
@@ -67,8 +75,7 @@ async function encodeTexts(
   { text }: Pick<Model, 'text'>,
   again: ReplayedCycle,
   slots: Uint32Array,
-  encodeMsMax: number,
-  known: KnownVectors | null,
+  { encodeMsMax, careful, known }: ReplayEncoding,
 ): Promise<EncodedTexts> {
   const { next } = again.plan
   const encoded = new Uint8Array(next.count)
@@ -91,7 +98,7 @@ async function encodeTexts(
   }
   if (unknown.length > 0) {
     const asked = unknown.map((index) => again.recordOf(slots[index] as number))
-    const made = await text.encode(asked, encodeMsMax)
+    const made = await careful.texts(text, asked, encodeMsMax)
     for (const [place, index] of unknown.entries()) {
       if (made.encoded[place] !== 1) continue
       const vector = made.vectors.slice(place * dim, (place + 1) * dim)
@@ -114,7 +121,7 @@ async function encodeImages(
   store: Store,
   state: PoolState,
   slots: Uint32Array,
-  known: KnownVectors | null,
+  encoding: ReplayEncoding,
 ): Promise<EncodedImages> {
   const encoded = new Uint32Array(state.count)
   const pictures: Uint8Array[][] = Array.from(slots, () => [])
@@ -123,7 +130,7 @@ async function encodeImages(
   const vectors = new Float32Array(slots.length * dim)
   const row = new Int32Array(state.count).fill(-1)
   for (const [index, slot] of slots.entries()) {
-    const each = await encodePost(image, store, imagesOf(store, state, slot), known, pictures[index] ?? [])
+    const each = await encodePost(image, store, imagesOf(store, state, slot), encoding, pictures[index] ?? [])
     if (each.length === 0) continue
     vectors.set(poolVectors(each, pooling), index * dim)
     row[slot] = index
@@ -137,27 +144,27 @@ async function encodePost(
   image: ImageEncoder,
   store: Store,
   keys: readonly ImageKey[],
-  known: KnownVectors | null,
+  { careful, known }: ReplayEncoding,
   read: Uint8Array[],
 ): Promise<Float32Array[]> {
   const found: (Float32Array | undefined)[] = []
-  const unknown: { readonly place: number; readonly sha256: Uint8Array; readonly picture: Uint8Array }[] = []
+  const unknown: (Picture & { readonly place: number })[] = []
   for (const [place, key] of keys.entries()) {
     const sha256 = store.readImageHash(key)
     const vector = sha256 && known?.image(sha256)
     found.push(vector)
     const stored = vector === undefined ? store.findImage(key) : undefined
-    if (stored !== undefined) unknown.push({ place, sha256: stored.sha256, picture: stored.normalised })
+    if (stored !== undefined) unknown.push({ ...key, place, sha256: stored.sha256, bytes: stored.normalised })
   }
   if (unknown.length > 0) {
     const { dim } = image
-    const made = await image.encode(unknown.map(({ picture }) => picture))
-    for (const [index, { place, sha256, picture }] of unknown.entries()) {
+    const made = await careful.pictures(image, unknown)
+    for (const [index, { place, sha256, bytes }] of unknown.entries()) {
       if (made.encoded[index] !== 1) continue
       const vector = made.vectors.slice(index * dim, (index + 1) * dim)
       found[place] = vector
       known?.keepImage(sha256, vector)
-      read.push(picture)
+      read.push(bytes)
     }
   }
   return found.filter((vector) => vector !== undefined)

@@ -9,11 +9,11 @@ import { packTable, unpackTable, type NumberColumn, type PackedTable } from '../
 import { GalleryTable, type CycleColumns } from '../contract/index.js'
 import {
   emptyPool,
-  indexKeys,
   listPostColumns,
   Pool,
   postColumnsOf,
   readingNames,
+  SlotIndex,
   snapshotColumnNames,
   Tombstones,
   tombstoneAgeMsMax,
@@ -70,7 +70,7 @@ export function loadPool(store: Store): Pool {
     count: saved.rowCount,
     gallery: entered.gallery,
     postNo: entered.postNo,
-    index: indexKeys(entered.gallery, entered.postNo),
+    index: new SlotIndex(entered.gallery, entered.postNo),
     enteredPosition,
     enteredRow,
     posts: entered.posts,

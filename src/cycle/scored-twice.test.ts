@@ -11,6 +11,7 @@ import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import type { Model } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
+import type { LeftOut } from './careful-replay.js'
 import { findEntries } from './entered-posts.js'
 import { scoredTwice, type TwiceScored } from './scored-twice.js'
 import { CycleService } from './service.js'
@@ -20,9 +21,11 @@ const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
 let contents: MemoryContents
 let store: Store
 let service: CycleService
+let told: [version: string, left: LeftOut][]
 const model = new EncodingModel('m1', new FakeTextEncoder(hash))
 
 beforeEach(async () => {
+  told = []
   contents = createMemoryContents()
   store = createMemoryStore({ contents })
   service = await CycleService.open({
@@ -66,9 +69,17 @@ async function compared(
     versions: ['m1', second],
     codec: referenceCodec,
     load,
+    leftOut: (version, left) => told.push([version, left]),
   }))
     all.push(twice)
   return all
+}
+
+async function putImage(postNo: number, grey: number): Promise<void> {
+  const key = { gallId: 'g', postNo, position: 1 }
+  const sha256 = new Uint8Array(32).fill(grey)
+  const normalised = Uint8Array.of(grey)
+  await store.putImage(key, { sha256, uploadedBytes: 1, width: 1, height: 1, normalised })
 }
 
 const noModel = (): Promise<Model> => Promise.reject(new Error('nothing need be loaded'))
@@ -133,6 +144,40 @@ describe('scores of two models', () => {
     )
     expect(twin.text?.titles).toEqual([])
     expect(image.pictures).toEqual([])
+  })
+
+  test('of a replay do without a text and a picture that end their encoders, each told once', async () => {
+    await submit(cycle(0, [1, 2, 3]))
+    await submit(cycle(1, [4], [1, 2, 3, 4]))
+    for (const [postNo, grey] of [
+      [1, 51],
+      [3, 9],
+      [4, 102],
+    ] as const)
+      await putImage(postNo, grey)
+    const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash), new FakeImageEncoder(otherHash))
+    fresh.text?.poison.add('post 2')
+    fresh.image?.poison.add(9)
+    const all = await compared('s1', () => Promise.resolve(fresh))
+    const scores = [
+      Math.fround(twice(1) + Math.fround(51 / 255)),
+      0,
+      twice(3),
+      Math.fround(twice(4) + Math.fround(102 / 255)),
+    ]
+    expect(all.map(({ second }) => [...second.scores])).toEqual([scores.slice(0, 3), scores])
+    expect(told).toMatchObject([
+      ['s1', { what: 'text', gallId: 'g', postNo: 2, problem: 'the text encoder was ended' }],
+      ['s1', { what: 'image', gallId: 'g', postNo: 3 }],
+    ])
+  })
+
+  test('of a replay are not to be had from an encoder that fails on everything', async () => {
+    await submit(cycle(0, [1, 2]))
+    const failing = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+    if (failing.text !== null) failing.text.failing = true
+    await expect(compared('s1', () => Promise.resolve(failing))).rejects.toThrow('told to fail')
+    expect(told).toEqual([])
   })
 
   test('are weighed with the weights of their cycle', async () => {

@@ -7,6 +7,7 @@ import type { CycleResponse, HeadColumns, Weights } from '../contract/index.js'
 import type { Model } from '../model/index.js'
 import { scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
+import { CarefulReplay, type LeftOut } from './careful-replay.js'
 import { KnownVectors } from './known-vectors.js'
 import { replayCycles, type ReplayedCycle } from './replay.js'
 import { replayedInputs } from './replayed-inputs.js'
@@ -37,6 +38,8 @@ export interface ScoredTwiceOptions {
   readonly codec: Codec
   /** A model for cycles that it has not scored; asked for once, and only where there are such. */
   readonly load: (version: string) => Promise<Model>
+  /** Hears of each text and picture without which a version is replayed, once. */
+  readonly leftOut: (version: string, left: LeftOut) => void
 }
 
 /** Texts of one cycle; a bound, not an expectation. */
@@ -46,7 +49,7 @@ const encodeMsMax = 60 * 60_000
 export async function* scoredTwice(store: Store, options: ScoredTwiceOptions): AsyncGenerator<TwiceScored> {
   const { cycles, versions, codec } = options
   const history = store.listWeights()
-  const [first, second] = versions.map((version) => new Replayer(store, version, options.load))
+  const [first, second] = versions.map((version) => new Replayer(store, version, options))
   if (first === undefined || second === undefined) return
   const replayed = cycles.filter((cycle) =>
     versions.some((version) => sourceOf(store, cycle, version) === 'replay'),
@@ -115,12 +118,14 @@ class Replayer {
   readonly version: string
   readonly #store: Store
   readonly #load: (version: string) => Promise<Model>
+  readonly #careful: CarefulReplay
   #loaded: { readonly model: Model; readonly known: KnownVectors } | null = null
 
-  constructor(store: Store, version: string, load: (version: string) => Promise<Model>) {
+  constructor(store: Store, version: string, { load, leftOut }: ScoredTwiceOptions) {
     this.#store = store
     this.version = version
     this.#load = load
+    this.#careful = new CarefulReplay((left) => leftOut(version, left))
   }
 
   async heads(again: ReplayedCycle, { posts }: Answer): Promise<HeadColumns> {
@@ -131,7 +136,8 @@ class Replayer {
     }
     const { model, known } = this.#loaded
     const rows = Array.from(posts.keys())
-    const { inputs } = await replayedInputs(this.#store, model, again, rows, encodeMsMax, known)
+    const encoding = { encodeMsMax, careful: this.#careful, known }
+    const { inputs } = await replayedInputs(this.#store, model, again, rows, encoding)
     return model.predict(inputs)
   }
 }

@@ -2,12 +2,13 @@
  * From the text of a `manifest.json` to a manifest that holds together: shape first, then what members say of each
  * other. An author is told what is wrong, where, and under which rule.
  */
-import typia, { type IValidation } from 'typia'
+import typia from 'typia'
 import { headNames, type HeadName } from '../contract/index.js'
+import { shapeProblems } from './manifest-problems.js'
 import type { GraphManifest, HeadManifest, ImageManifest, Manifest } from './manifest.js'
 import { ModelError } from './model.js'
 
-const validate = typia.createValidateEquals<Manifest>()
+const isManifest = typia.createEquals<Manifest>()
 /** A model without any of these predicts nothing that a score is made of. */
 const scoredHeads: readonly HeadName[] = headNames.filter((name) => name !== 'downvote_share')
 const placeholderForm = /\{[A-Za-z_]+\}/g
@@ -16,11 +17,16 @@ const placeholderForm = /\{[A-Za-z_]+\}/g
  * The manifest in `text`. Throws a `ModelError` that names `file`, each failing path and the rule it breaks.
  */
 export function parseManifest(text: string, file: string): Manifest {
-  const report = validate(parse(text, file))
-  if (!report.success) throw new ModelError(wordings(report.errors, file).join('\n'))
-  const problems = contradictions(report.data)
-  if (problems.length > 0) throw new ModelError(problems.map((problem) => `${file}: ${problem}`).join('\n'))
-  return report.data
+  const value = parse(text, file)
+  const refused = (problems: readonly string[]): ModelError =>
+    new ModelError(problems.map((problem) => `${file}: ${problem}`).join('\n'))
+  if (!isManifest(value)) {
+    const problems = shapeProblems(value)
+    throw refused(problems.length > 0 ? problems : ['the manifest does not follow its JSON schema'])
+  }
+  const problems = contradictions(value)
+  if (problems.length > 0) throw refused(problems)
+  return value
 }
 
 /** The graphs that give heads: one or more. */
@@ -64,19 +70,6 @@ function parse(text: string, file: string): unknown {
   } catch (cause) {
     throw new ModelError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
   }
-}
-
-function wordings(errors: readonly IValidation.IError[], file: string): string[] {
-  return errors.map(({ path, value, expected }) => {
-    const place = path === '$input' ? 'the manifest' : path.replace(/^\$input\.?/, '')
-    if (expected === 'undefined') return `${file}: ${place} is not known`
-    if (value === undefined) return `${file}: ${place} is required`
-    return `${file}: ${place} must be ${expected}, and is ${clipped(JSON.stringify(value))}`
-  })
-}
-
-function clipped(text: string): string {
-  return text.length <= 200 ? text : `${text.slice(0, 200)}…`
 }
 
 /** What no type can say. */

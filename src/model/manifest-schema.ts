@@ -6,20 +6,38 @@ import typia from 'typia'
 import { headNames } from '../contract/index.js'
 import type { Manifest } from './manifest.js'
 
-interface Schema {
+/** What of JSON Schema there is in it. */
+export interface Schema {
   $ref?: string
+  $defs?: Record<string, Schema>
   description?: string
+  type?: string
   properties?: Record<string, Schema>
+  required?: string[]
   oneOf?: Schema[]
   additionalProperties?: boolean
+  items?: Schema | false
+  prefixItems?: Schema[]
+  minItems?: number
+  maxItems?: number
+  uniqueItems?: boolean
+  minLength?: number
+  pattern?: string
+  format?: string
+  minimum?: number
+  exclusiveMinimum?: number
+  maximum?: number
   [member: string]: unknown
 }
 
 const made = typia.json.schemas<[Manifest]>()
 
 /** JSON Schema 2020-12. What no schema can say (a head given twice, a crop too large) `models verify` says. */
-export function manifestSchema(): object {
-  const { Manifest: manifest, ...others } = (made.components.schemas ?? {}) as Record<string, Schema>
+export function manifestSchema(): Schema {
+  const { Manifest: manifest, ...others } = (made.components.schemas ?? {}) as unknown as Record<
+    string,
+    Schema
+  >
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Manifest of an Understudy model package',
@@ -49,14 +67,14 @@ function closed<T>(value: T): T {
   ) as Schema
   // Doc comments are wrapped where lines of code end.
   if (typeof schema.description === 'string') schema.description = schema.description.replace(/\n/g, ' ')
-  if (Array.isArray(schema['prefixItems'])) {
+  if (schema.prefixItems !== undefined) {
     // What typia writes of a tuple is of an older draft.
     delete schema['additionalItems']
-    Object.assign(schema, { items: false, minItems: schema['prefixItems'].length })
+    Object.assign(schema, { items: false, minItems: schema.prefixItems.length })
   }
   if (typeof schema.$ref === 'string') schema.$ref = schema.$ref.replace('#/components/schemas/', '#/$defs/')
   schema.oneOf?.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
-  if (schema['type'] === 'object' && schema.properties !== undefined) {
+  if (schema.type === 'object' && schema.properties !== undefined) {
     schema.properties = inOrder(schema.properties)
     schema.additionalProperties = false
   }

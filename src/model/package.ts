@@ -42,7 +42,7 @@ export interface PackageFileEntry {
 
 /**
  * Reads the package of a version: its manifest is sound, its features are known, its files are there. Their hashes are
- * not looked at, since files may be large: whoever reads one for use does so, and `checkHashes` for all of them.
+ * not looked at, since files may be large: whoever reads one for use does so, and `hashProblem` tells.
  */
 export async function readPackage(modelsDir: string, version: string): Promise<ModelPackage> {
   const { directory, manifest, manifestFile } = await readManifest(modelsDir, version)
@@ -76,14 +76,6 @@ export async function readManifest(
     )
   }
   return { directory, manifest, manifestFile }
-}
-
-/** Throws for the first file that is not the one that the manifest hashed. */
-export async function checkHashes({ files }: ModelPackage): Promise<void> {
-  for (const entry of files) {
-    const problem = await hashProblem(entry)
-    if (problem !== null) throw new ModelError(problem)
-  }
 }
 
 /** What is wrong with a file's hash, or null. */

@@ -4,6 +4,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { headNames } from '../contract/index.js'
+import type { HeadPorts, HeadWidths, ImagePorts, TextPorts } from './graph-ports/index.js'
 import type { ModelLog } from './log.js'
 import { headGraphs, headsOf, namedGraphs } from './manifest-file.js'
 import type { GraphManifest, HeadManifest, ImageManifest, Manifest, TextManifest } from './manifest.js'
@@ -54,33 +55,43 @@ export function planModel({ directory, manifest }: ModelPackage, options: PlanOp
 }
 
 function planHeads(manifest: Manifest, planGraph: (graph: GraphManifest) => GraphPlan): HeadsPlan {
-  const graphs = headGraphs(manifest)
-  const uses = (matrix: MatrixName): boolean => graphs.some(({ inputs }) => inputs[matrix] !== undefined)
   return {
     role: 'heads',
-    graphs: graphs.map((graph): HeadGraphPlan => ({
+    graphs: headGraphs(manifest).map((graph): HeadGraphPlan => ({
       ...planGraph(graph),
-      inputs: graph.inputs,
-      heads: planOutputs(graph),
+      ...planHeadPorts(graph),
     })),
-    featureCount: uses('features') ? manifest.features.length : 0,
-    textDim: uses('text') ? (manifest.text?.dim ?? 0) : 0,
-    imageDim: uses('image') ? (manifest.image?.dim ?? 0) : 0,
+    ...planHeadWidths(manifest),
     heads: headsOf(manifest),
   }
 }
 
-function planOutputs({ outputs }: HeadManifest): HeadPlace[] {
-  return headNames.flatMap((head) => {
-    const output = outputs[head]
-    if (output === undefined) return []
-    const { name, column = 0, activation = 'none' } = output
-    return [{ head, output: name, column, activation }]
-  })
+/** What the matrices of the heads are wide; 0: no graph reads it. */
+export function planHeadWidths(manifest: Manifest): HeadWidths {
+  const graphs = headGraphs(manifest)
+  const uses = (matrix: MatrixName): boolean => graphs.some(({ inputs }) => inputs[matrix] !== undefined)
+  return {
+    featureCount: uses('features') ? manifest.features.length : 0,
+    textDim: uses('text') ? (manifest.text?.dim ?? 0) : 0,
+    imageDim: uses('image') ? (manifest.image?.dim ?? 0) : 0,
+  }
+}
+
+/** What a graph of heads must have. */
+export function planHeadPorts({ inputs, outputs }: HeadManifest): HeadPorts {
+  return {
+    inputs,
+    heads: headNames.flatMap((head): HeadPlace[] => {
+      const output = outputs[head]
+      if (output === undefined) return []
+      const { name, column = null, activation = 'none' } = output
+      return [{ head, output: name, column, activation }]
+    }),
+  }
 }
 
 function planText(text: TextManifest, directory: string, graph: GraphPlan): TextPlan {
-  const { tokenizer, template, pooling, normalize = false, dim, inputs } = text
+  const { tokenizer, template, pooling, normalize = false } = text
   return {
     role: 'text',
     ...graph,
@@ -89,35 +100,57 @@ function planText(text: TextManifest, directory: string, graph: GraphPlan): Text
     tokensMax: text.tokens_max,
     pooling,
     normalize,
+    ...planTextPorts(text),
+    padTokenId: text.pad_token_id ?? null,
+    goldenTokens: text.golden_tokens ?? [],
+  }
+}
+
+/** What the graph of a text encoder must have. */
+export function planTextPorts({ inputs, output, dim }: TextManifest): TextPorts {
+  return {
     dim,
     inputs: {
       inputIds: inputs?.input_ids ?? 'input_ids',
       attentionMask: inputs?.attention_mask ?? 'attention_mask',
       tokenTypeIds: inputs?.token_type_ids ?? 'token_type_ids',
     },
-    output: text.output ?? 'last_hidden_state',
-    padTokenId: text.pad_token_id ?? null,
-    goldenTokens: text.golden_tokens ?? [],
+    output: output ?? 'last_hidden_state',
   }
 }
 
 function planImage(image: ImageManifest, graph: GraphPlan): ImagePlan {
-  const { input, output, dim, resize, mean, std } = image
+  const { mean, std } = image
   return {
     role: 'image',
     ...graph,
+    ...planImagePorts(image),
+    interpolation: image.interpolation ?? 'bicubic',
+    channels: image.channels ?? 'rgb',
+    scale: image.scale ?? 1 / 255,
+    mean,
+    std,
+  }
+}
+
+/** What the graph of an image encoder must have. */
+export function planImagePorts({
+  input,
+  output,
+  dim,
+  resize,
+  crop,
+  layout,
+  pool,
+}: ImageManifest): ImagePorts {
+  return {
     input,
     output,
     dim,
     resize: 'shortest_edge' in resize ? { shortestEdge: resize.shortest_edge } : resize,
-    crop: image.crop ?? null,
-    interpolation: image.interpolation ?? 'bicubic',
-    channels: image.channels ?? 'rgb',
-    layout: image.layout ?? 'nchw',
-    scale: image.scale ?? 1 / 255,
-    mean,
-    std,
-    pool: image.pool ?? null,
+    crop: crop ?? null,
+    layout: layout ?? 'nchw',
+    pool: pool ?? null,
   }
 }
 

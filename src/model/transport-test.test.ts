@@ -20,7 +20,8 @@ const log = { info: () => undefined, warn: () => undefined, error: () => undefin
 test('the script makes the committed files, byte for byte', () => {
   const directory = temporaryModelsDir()
   const script = fileURLToPath(new URL('../../models/make-transport-test.ts', import.meta.url))
-  execFileSync(process.execPath, [script, directory])
+  const hooks = new URL('../../bench/typescript.mjs', import.meta.url).href
+  execFileSync(process.execPath, ['--import', hooks, script, directory])
   for (const file of ['manifest.json', 'head.onnx', 'golden.json']) {
     const committed = readFileSync(join(modelsDir, version, file))
     expect(Buffer.compare(readFileSync(join(directory, file)), committed), file).toBe(0)

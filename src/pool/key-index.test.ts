@@ -1,7 +1,7 @@
 /** Indexes over keys: every key is found in its row, and no other. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { indexKeys, KeyIndex } from './key-index.js'
+import { KeyIndex, SlotIndex } from './key-index.js'
 
 const key = fc.record({
   gallery: fc.integer({ min: 0, max: 3 }),
@@ -22,7 +22,7 @@ test('an index finds what was added, and -1 for all else', () => {
       const postNo = Float64Array.from(list, (each) => each.postNo)
       const index = new KeyIndex(gallery, postNo, addedCount)
       for (let row = 0; row < Math.min(addedCount, list.length); row++) index.add(row)
-      const slots = indexKeys(gallery, postNo)
+      const slots = new SlotIndex(gallery, postNo)
       list.forEach((each, row) => {
         expect(index.find(each.gallery, each.postNo)).toBe(row < addedCount ? row : -1)
         expect(slots.find(each.gallery, each.postNo)).toBe(row)

@@ -70,11 +70,6 @@ export class SlotIndex {
   }
 }
 
-/** An index over the keys of a pool, each of which stands there once. */
-export function indexKeys(gallery: Uint32Array, postNo: Float64Array, memory?: ColumnMemory): SlotIndex {
-  return new SlotIndex(gallery, postNo, memory)
-}
-
 function hashKey(gallery: number, postNo: number): number {
   const high = Math.floor(postNo / 4294967296)
   let hash =

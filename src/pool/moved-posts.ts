@@ -5,7 +5,7 @@ import type { CycleColumns } from '../contract/index.js'
 import type { ColumnMemory } from './column-memory.js'
 import { joinPosts } from './columns.js'
 import type { Entries } from './entries.js'
-import { indexKeys } from './key-index.js'
+import { SlotIndex } from './key-index.js'
 import type { PoolKeys, PoolState } from './state.js'
 import { source } from './stretches.js'
 
@@ -47,7 +47,7 @@ export function moveKeys(
     galleries: galleries.ids,
     gallery,
     postNo,
-    index: indexKeys(gallery, postNo, memory),
+    index: new SlotIndex(gallery, postNo, memory),
     codes: galleries.codesOf(codesBefore),
   }
 }

@@ -9,7 +9,7 @@ import {
   type SnapshotColumns,
 } from '../contract/index.js'
 import { listPostColumns, noReadings, noSnapshots, postColumnsOf } from './columns.js'
-import { indexKeys, type SlotIndex } from './key-index.js'
+import { SlotIndex } from './key-index.js'
 
 /** Which posts are pending: one row each, which is the post's slot. */
 export interface PoolKeys {
@@ -45,7 +45,7 @@ export const emptyPool: PoolState = {
   galleries: [],
   gallery: noGallery,
   postNo: noPostNo,
-  index: indexKeys(noGallery, noPostNo),
+  index: new SlotIndex(noGallery, noPostNo),
   enteredPosition: new Float64Array(0),
   enteredRow: new Float64Array(0),
   posts: postColumnsOf(Array.from({ length: postColumnCount }, () => new Float64Array(0))),

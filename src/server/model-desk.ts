@@ -4,7 +4,7 @@
  * cycles. A version that fails leaves the other one serving, and the log says why.
  */
 import type { CycleService } from '../cycle/index.js'
-import { activeVersion, ModelError, type LoadedModel, type Model } from '../model/index.js'
+import { activeVersion, ModelError, type LoadedModel, type Model, type ModelLog } from '../model/index.js'
 import type { ModelLoader } from './model-loader.js'
 import { ShadowDesk } from './shadow-desk.js'
 
@@ -13,16 +13,10 @@ const retryMsMax = 30_000
 /** Between two looks at the file. */
 const lookMs = 1000
 
-interface Log {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
-
 export interface ModelDeskParts {
   readonly modelsDir: string
   readonly loader: ModelLoader
-  readonly log: Log
+  readonly log: ModelLog
 }
 
 export class ModelDesk {

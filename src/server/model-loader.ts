@@ -3,7 +3,13 @@
  * never named other files.
  */
 import type { Codec } from '../codec/index.js'
-import { loadSoundModel, loadSoundModelBeside, ModelError, type LoadedModel } from '../model/index.js'
+import {
+  loadSoundModel,
+  loadSoundModelBeside,
+  ModelError,
+  type LoadedModel,
+  type ModelLog,
+} from '../model/index.js'
 import type { Store } from '../store/index.js'
 import type { Settings } from './settings.js'
 
@@ -11,11 +17,7 @@ export interface ModelLoaderParts {
   readonly settings: Settings
   readonly codec: Codec
   readonly store: Store
-  readonly log: {
-    info(fields: object, message: string): void
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: ModelLog
 }
 
 export class ModelLoader {

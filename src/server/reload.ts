@@ -3,6 +3,7 @@
  * nothing; the rest is named. A setting that is added must be given its place here, or this file does not compile.
  */
 import type { ImageGate } from '../images/index.js'
+import type { ModelLog } from '../model/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyBudget } from './body-budget.js'
 import type { Connections } from './connections.js'
@@ -76,12 +77,7 @@ export interface ReloadParts {
   readonly imageGate: ImageGate
   readonly connections: Connections
   readonly listener: HttpListener
-  readonly log: {
-    level: string
-    info(fields: object, message: string): void
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: ModelLog & { level: string }
 }
 
 export interface ReloadRequest {

@@ -4,6 +4,7 @@
  */
 import type { HeadColumns } from '../../src/contract/index.js'
 import {
+  ModelDownError,
   ModelError,
   type EmbeddingColumn,
   type ImageEncoder,
@@ -30,6 +31,9 @@ export class FakeTextEncoder implements TextEncoder {
   /** How many texts the next calls have time for; without an entry, all. */
   readonly limits: number[] = []
   readonly unreadable = new Set<string>()
+  /** A batch with one of these ends the process, which is down at the next call. */
+  readonly poison = new Set<string>()
+  #isDown = false
   failing = false
   /** Calls wait for it. */
   gate: Promise<void> = Promise.resolve()
@@ -44,7 +48,15 @@ export class FakeTextEncoder implements TextEncoder {
     this.callCount++
     const limit = this.limits.shift() ?? Infinity
     await this.gate
+    if (this.#isDown) {
+      this.#isDown = false
+      throw new ModelDownError('the text encoder starts again')
+    }
     if (this.failing) throw new ModelError('the text encoder was told to fail')
+    if (titles.some((title) => this.poison.has(title))) {
+      this.#isDown = true
+      throw new ModelError('the text encoder was ended')
+    }
     const vectors = new Float32Array(titles.length * dim)
     const encoded = new Uint8Array(titles.length)
     for (const [row, title] of titles.entries()) {

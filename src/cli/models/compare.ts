@@ -3,7 +3,7 @@
  * already. Reads a data directory while its server runs.
  */
 import { loadCodec } from '../../codec/index.js'
-import { scoredTwice, sourceOf } from '../../cycle/index.js'
+import { scoredTwice, sourceOf, type LeftOut } from '../../cycle/index.js'
 import { loadModel, ModelError, type LoadedModel } from '../../model/index.js'
 import type { Settings } from '../../server/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
@@ -11,6 +11,7 @@ import type { CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import { comparisonText } from './comparison-text.js'
 import { Figures } from './figures.js'
+import { leftOutText } from './report-text.js'
 import { loadOptions, type Flags } from './settings.js'
 import { positionOf, withStore } from './stored-cycles.js'
 
@@ -39,7 +40,12 @@ export async function compare(
     const { codec } = loadCodec(settings.codec)
     const figures = new Figures(versions)
     try {
-      for await (const cycle of scoredTwice(store, { cycles, versions, codec, load })) figures.add(cycle)
+      const leftOut = (version: string, left: LeftOut): void => {
+        figures.leaveOut(version, left)
+        context.remark(`${version}: ${leftOutText(left)}`)
+      }
+      const scored = scoredTwice(store, { cycles, versions, codec, load, leftOut })
+      for await (const cycle of scored) figures.add(cycle)
     } catch (error) {
       // Both say what is wrong themselves.
       if (error instanceof ModelError || error instanceof CommandError) throw error

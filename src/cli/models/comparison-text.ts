@@ -3,7 +3,7 @@
  */
 import { overlapDepths, quantileShares, scoreSources } from '../../cycle/index.js'
 import { formatTable } from '../text-table.js'
-import type { AgreementFigures, Comparison, MoverFigures, ScoreFigures } from './figures.js'
+import type { AgreementFigures, Comparison, LeftOutFigures, MoverFigures, ScoreFigures } from './figures.js'
 
 const moversShown = 10
 const titleColumn = 4
@@ -22,7 +22,7 @@ export function comparisonText(comparison: Comparison, columns: number | undefin
             [second, pooled.second],
           ]),
         ]),
-    sourcesTable(comparison),
+    sourcesTable(comparison) + leftOutLines(comparison),
     ...(movers.length === 0 ? [] : [moversTable(comparison, columns)]),
   ]
   return blocks.join('\n')
@@ -76,6 +76,20 @@ function sourcesTable({ first, second, sources }: Comparison): string {
     ['cycles scored by', 'the answer', 'the shadow', 'a replay'],
     [row(first, sources.first), row(second, sources.second)],
   )
+}
+
+function leftOutLines({ first, second, left_out }: Comparison): string {
+  const line = (version: string, { texts, images }: LeftOutFigures): string => {
+    const parts = [counted(texts, 'text'), counted(images, 'image')].filter((part) => part !== '')
+    if (parts.length === 0) return ''
+    return `${version} was replayed without ${parts.join(' and ')}, which its encoders do not survive.\n`
+  }
+  const lines = line(first, left_out.first) + line(second, left_out.second)
+  return lines === '' ? '' : `\n${lines}`
+}
+
+function counted(count: number, noun: string): string {
+  return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function moversTable({ movers }: Comparison, columns: number | undefined): string {

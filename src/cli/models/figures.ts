@@ -12,6 +12,7 @@ import {
   scoreSources,
   type Agreement,
   type Distribution,
+  type LeftOut,
   type ScoreSource,
   type TwiceScored,
 } from '../../cycle/index.js'
@@ -32,6 +33,8 @@ export interface Comparison {
   readonly posts: number
   /** Cycles by where their scores came from. */
   readonly sources: Readonly<Record<'first' | 'second', Readonly<Record<ScoreSource, number>>>>
+  /** What a replay had to do without, since it ends its encoder even alone. */
+  readonly left_out: Readonly<Record<'first' | 'second', LeftOutFigures>>
   /** All posts of all cycles as one list; null where there are none. */
   readonly pooled: (AgreementFigures & { readonly first: ScoreFigures; readonly second: ScoreFigures }) | null
   /** Medians over the cycles that have the figure. */
@@ -44,6 +47,11 @@ export interface Comparison {
     readonly second_source: ScoreSource
   })[]
   readonly movers: readonly MoverFigures[]
+}
+
+export interface LeftOutFigures {
+  readonly texts: number
+  readonly images: number
 }
 
 export interface AgreementFigures {
@@ -83,6 +91,7 @@ export class Figures {
   readonly #cycles: Comparison['per_cycle'][number][] = []
   readonly #first: Float64Array[] = []
   readonly #second: Float64Array[] = []
+  readonly #leftOut = { first: { texts: 0, images: 0 }, second: { texts: 0, images: 0 } }
   /** By post. */
   readonly #movers = new Map<string, FoundMover>()
 
@@ -120,6 +129,12 @@ export class Figures {
     }
   }
 
+  leaveOut(version: string, { what }: LeftOut): void {
+    const figures = this.#leftOut[version === this.#versions[0] ? 'first' : 'second']
+    if (what === 'text') figures.texts++
+    else figures.images++
+  }
+
   async comparison(store: Store, cycles: readonly StoredCycle[]): Promise<Comparison> {
     const [first, second] = this.#versions
     const [firstScores, secondScores] = [joined(this.#first), joined(this.#second)]
@@ -138,6 +153,7 @@ export class Figures {
         first: this.#countSources('first_source'),
         second: this.#countSources('second_source'),
       },
+      left_out: this.#leftOut,
       pooled: pooled && {
         ...agreementFigures(pooled),
         first: scoreFigures(pooled.first),

@@ -6,7 +6,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadCodec } from '../../codec/index.js'
-import { replayCycles, replayedInputs, type ReplayedCycle, type ReplayedInputs } from '../../cycle/index.js'
+import {
+  CarefulReplay,
+  replayCycles,
+  replayedInputs,
+  type ReplayedCycle,
+  type ReplayedInputs,
+} from '../../cycle/index.js'
 import {
   loadModel,
   readPackage,
@@ -20,6 +26,7 @@ import type { Settings } from '../../server/index.js'
 import type { Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
+import { leftOutText } from './report-text.js'
 import { loadOptions, type Flags } from './settings.js'
 import { positionOf, withStore } from './stored-cycles.js'
 
@@ -46,7 +53,7 @@ export async function recordGoldenCases(
     const model = await loadModel(loadOptions(version, settings, context))
     try {
       const golden = await replaying(store, cycleId, settings, (again) =>
-        record(store, model, found, again, count, cycleId),
+        record(store, model, found, again, count, cycleId, context),
       )
       const text = `${JSON.stringify(golden, null, 2)}\n`
       writeFileSync(file, text)
@@ -77,11 +84,13 @@ async function record(
   again: ReplayedCycle,
   count: number,
   cycleId: string,
+  { remark }: CommandContext,
 ): Promise<GoldenFile> {
   const scored = again.plan.scoring.count
   if (scored === 0) throw new CommandError(`cycle ${cycleId} has no scored posts`)
   const rows = spread(scored, count)
-  const replayed = await replayedInputs(store, model, again, rows, encodeMsMax)
+  const careful = new CarefulReplay((left) => remark(leftOutText(left)))
+  const replayed = await replayedInputs(store, model, again, rows, { encodeMsMax, careful, known: null })
   const heads = await model.predict(replayed.inputs)
   const cases = rows.map((row, index) => keep(row, index, found, again, replayed, cycleId))
   return recordGolden(found, replayed.inputs, heads, cases)

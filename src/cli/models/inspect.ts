@@ -12,6 +12,7 @@ import {
   portText,
   readOnnx,
   readPackage,
+  sizeText,
   textEncoderHash,
   type Manifest,
   type ModelPackage,
@@ -21,7 +22,6 @@ import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf } from '../failure.js'
 import { wrapCells } from '../text-table.js'
-import { sizeText } from './report-text.js'
 import { chosenVersion, type Flags } from './settings.js'
 
 const cellsDefault = 110

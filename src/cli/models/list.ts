@@ -7,13 +7,13 @@ import {
   listModels,
   readPackage,
   shadowVersions,
+  sizeText,
   type Manifest,
 } from '../../model/index.js'
 import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf } from '../failure.js'
 import { formatTable } from '../text-table.js'
-import { sizeText } from './report-text.js'
 import type { Flags } from './settings.js'
 
 interface Entry {

@@ -36,7 +36,7 @@ describe('list', () => {
     writeFileSync(join(modelsDir, 'SHADOW'), 'v2\n')
     const { status, stdout } = models('list')
     expect(stdout).toMatch(
-      /\nactive {2}v1 +transport-test +64 +80 kB {2}p_views, p_comments, p_up, downvote_share\n/,
+      /\nactive {2}v1 +transport-test +64 +78 KiB {2}p_views, p_comments, p_up, downvote_share\n/,
     )
     expect(stdout).toMatch(/\nshadow {2}v2 +transport-test/)
     expect(status).toBe(0)

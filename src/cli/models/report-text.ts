@@ -1,6 +1,7 @@
 /**
  * Reports on models as a person reads them.
  */
+import type { LeftOut } from '../../cycle/index.js'
 import type { VerificationReport } from '../../model/index.js'
 import { padCells, wrapCells } from '../text-table.js'
 
@@ -34,9 +35,8 @@ export function verdict({ version, kind, passed, provider, checks }: Verificatio
   return `${version} does not pass: ${failed.join(', ')} failed.`
 }
 
-export function sizeText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  const [size, unit] =
-    bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB']
-  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${unit}`
+/** One line of a replay. */
+export function leftOutText({ what, gallId, postNo, problem }: LeftOut): string {
+  const whose = what === 'text' ? 'the text' : 'an image'
+  return `${whose} of ${gallId}/${postNo} ends the ${what} encoder even alone, and counts as missing: ${problem}\n`
 }

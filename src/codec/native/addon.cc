@@ -5,6 +5,7 @@
 #include "js_column_program.h"
 #include "js_decoder.h"
 #include "js_mapped_pages.h"
+#include "js_processes.h"
 #include "js_response_rows.h"
 #include "js_shared_memory.h"
 #include "napi.h"
@@ -30,6 +31,10 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("createMemoryFile", Napi::Function::New<create_memory_file>(env));
   exports.Set("createEvent", Napi::Function::New<create_event>(env));
   exports.Set("mapFile", Napi::Function::New<map_file>(env));
+  exports.Set("startProcess", Napi::Function::New<start_process>(env));
+  exports.Set("reapProcess", Napi::Function::New<reap_process>(env));
+  exports.Set("createSocketPair", Napi::Function::New<create_socket_pair>(env));
+  exports.Set("runWhenIdle", Napi::Function::New<run_when_idle>(env));
   exports.Set("releaseMappedPages", Napi::Function::New<release_mapped_pages>(env));
   exports.Set("errorSentences", texts(env, decode_error_sentences));
   exports.Set("textMeasureNames", texts(env, text_measure_names));

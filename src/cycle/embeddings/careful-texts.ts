@@ -4,7 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { ModelDownError, ModelError, type TextEncoder, type Vectors } from '../../model/index.js'
-import type { Poison } from './poison.js'
+import { Gathered } from './gathered.js'
+import { batchEndsMax, type Poison } from './poison.js'
 
 /** A text like any other: an encoder that fails on it fails on all, and no text is to blame. */
 const harmless = Buffer.from(JSON.stringify({ title: '가나다 abc 123.' }))
@@ -70,6 +71,26 @@ export class CarefulTexts {
     const made = await this.#encode(encoder, records, budgetMs, patience)
     if (made.isSettled || ended()) return made
     throw new ModelDownError('the text encoder does not come back')
+  }
+
+  /**
+   * As `encodeAtLeisure`, for who has one try: a text that ends the process is found in this very call and left out.
+   */
+  async encodeAtLast(
+    encoder: TextEncoder,
+    records: readonly Uint8Array[],
+    budgetMs: number,
+  ): Promise<Vectors> {
+    const never = (): boolean => false
+    for (let ends = 1; ; ends++) {
+      try {
+        return await this.encodeAtLeisure(encoder, records, budgetMs, never)
+      } catch (error) {
+        // After so many ends each of them is tried alone, and none of them ends the call.
+        if (!endedProcess(error) || ends > batchEndsMax) throw error
+        if (!(await this.#comesBack(encoder, { waitMs: () => patienceMs, ended: never }))) throw error
+      }
+    }
   }
 
   async #encode(
@@ -174,24 +195,4 @@ export class CarefulTexts {
 /** Whether the batch was tried and did not survive. */
 function endedProcess(error: unknown): boolean {
   return error instanceof ModelError && !(error instanceof ModelDownError)
-}
-
-/** Vectors from several calls, by row of the whole. */
-class Gathered {
-  readonly vectors: Vectors
-  readonly #dim: number
-
-  constructor(count: number, dim: number) {
-    this.#dim = dim
-    this.vectors = { vectors: new Float32Array(count * dim), encoded: new Uint8Array(count) }
-  }
-
-  take(rows: readonly number[], { vectors, encoded }: Vectors): void {
-    const dim = this.#dim
-    rows.forEach((row, i) => {
-      if (encoded[i] !== 1) return
-      this.vectors.vectors.set(vectors.subarray(i * dim, (i + 1) * dim), row * dim)
-      this.vectors.encoded[row] = 1
-    })
-  }
 }

@@ -1,12 +1,7 @@
 /** Texts and pictures that end the process of their encoder: no cycle is blocked for ever, and no other one is lost. */
-import { createHash } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { GraphBuilder } from '../../../models/graph-builder.js'
-import { makeExample } from '../../../models/make-example.js'
-import { randomNumbers } from '../../../models/random.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
+import { isDeadlyHere, writeDeadlyExample } from '../../../test/helpers/deadly-example.js'
 import { FakeImageEncoder, FakeTextEncoder } from '../../../test/helpers/encoding-model.js'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import { referenceCodec } from '../../codec/index.js'
@@ -20,13 +15,9 @@ import { ImageBook } from './image-book.js'
 import { Poison } from './poison.js'
 
 const patience = { timeout: 60_000, interval: 20 }
-const dim = 32
-/** The token of 오늘 in the example's tokenizer. */
-const deadlyToken = 595
 const notEncoded = 'text not encoded in time, scored without it'
 
-// The lowest integer divided by -1 is a signal on x86, and a number on ARM.
-describe.runIf(process.arch === 'x64')('a text that ends the process of its encoder each time', () => {
+describe.runIf(isDeadlyHere)('a text that ends the process of its encoder each time', () => {
   let modelsDir: string
   let contents: MemoryContents
   let model: LoadedModel
@@ -195,46 +186,5 @@ function cycle(index: number, entering: Record<number, string>, scored: readonly
   return cycleBody(index, {
     candidates: Object.entries(entering).map(([post, title]) => candidate('g', Number(post), { title })),
     engagement: scored.map((post) => reading('g', post, cycleMs(index))),
-  })
-}
-
-/** The example, with a text encoder that ends its process by SIGFPE where a token is the deadly one. */
-function writeDeadlyExample(modelsDir: string): void {
-  const files: Record<string, Uint8Array> = { ...makeExample(), 'text/model.onnx': deadlyGraph() }
-  const manifest = JSON.parse(Buffer.from(files['manifest.json'] ?? []).toString()) as {
-    text: { sha256: string }
-  }
-  const sha256 = createHash('sha256')
-    .update(files['text/model.onnx'] ?? '')
-    .digest('hex')
-  const text = { ...manifest.text, sha256 }
-  files['manifest.json'] = Buffer.from(
-    JSON.stringify({ ...manifest, model_version: 'deadly', text, golden: undefined }),
-  )
-  for (const [name, bytes] of Object.entries(files)) {
-    const file = join(modelsDir, 'deadly', name)
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, bytes)
-  }
-}
-
-function deadlyGraph(): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(1))
-  const isDeadly = graph.add('Equal', ['input_ids', graph.integers(deadlyToken)])
-  const divisor = graph.add('Where', [isDeadly, graph.integers(-1), graph.integers(1)])
-  const lowest = graph.integers(-(2 ** 63))
-  const quotient = graph.add('Div', [lowest, divisor])
-  const nothing = graph.add('Mul', [
-    graph.add('Cast', [quotient], { to: { int: 1 } }),
-    graph.floats([1], Float32Array.of(0)),
-  ])
-  const values = graph.add('Add', [graph.add('Cast', ['input_ids'], { to: { int: 1 } }), nothing])
-  const wide = graph.add('Unsqueeze', [values, graph.integers(2)])
-  graph.add('Add', [wide, graph.floats([1, 1, dim], new Float32Array(dim).fill(1))], {}, 'last_hidden_state')
-  return graph.write({
-    name: 'deadly',
-    note: '',
-    inputs: ['input_ids', 'attention_mask'].map((name) => ({ name, shape: ['N', 'T'], element: 'int64' })),
-    outputs: [{ name: 'last_hidden_state', shape: ['N', 'T', dim] }],
   })
 }

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 
 /** Batches that end with an item in them before it is tried alone. */
-const batchEndsMax = 2
+export const batchEndsMax = 2
 /** Far more than any pool holds at a time; the oldest are forgotten. */
 const itemsMax = 20_000
 

@@ -2,4 +2,4 @@
  * From a JPEG to the tensor that an image encoder sees, and from its output to one vector: what is around the graph.
  */
 export { poolImage, type ImageOutput } from './pooling.js'
-export { inputShape, pixelSize, Preprocessor, type PreprocessOptions } from './preprocess.js'
+export { Preprocessor, type PreprocessOptions } from './preprocess.js'

@@ -4,7 +4,8 @@
 import fc from 'fast-check'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
-import { inputShape, Preprocessor, type PreprocessOptions } from './preprocess.js'
+import { inputShape } from '../graph-ports/index.js'
+import { Preprocessor, type PreprocessOptions } from './preprocess.js'
 
 const plain: PreprocessOptions = {
   resize: { width: 8, height: 8 },

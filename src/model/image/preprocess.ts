@@ -3,6 +3,7 @@
  * Resizing and decoding are sharp's, on its threads; the rest is one pass over the pixels.
  */
 import sharp, { type Sharp } from 'sharp'
+import { pixelSize } from '../graph-ports/index.js'
 import type { ImagePlan } from '../sessions/protocol.js'
 
 export type PreprocessOptions = Pick<
@@ -28,22 +29,6 @@ const kernels = {
   bicubic: sharp.kernel.cubic,
   lanczos3: sharp.kernel.lanczos3,
 } as const
-
-/** Width and height of what the graph sees. */
-export function pixelSize({ resize, crop }: Pick<PreprocessOptions, 'resize' | 'crop'>): Size {
-  if (crop !== null) return crop
-  // The manifest's check sees to it that a shortest edge comes with a crop.
-  if ('shortestEdge' in resize) throw new Error('resize to a shortest edge needs a crop')
-  return resize
-}
-
-/** Shape of a tensor of `count` images. */
-export function inputShape(options: PreprocessOptions, count: number): readonly number[] {
-  const { width, height } = pixelSize(options)
-  return options.layout === 'nchw'
-    ? [count, channelCount, height, width]
-    : [count, height, width, channelCount]
-}
 
 export class Preprocessor {
   /** Values of one image in the tensor. */

@@ -70,6 +70,8 @@ const portKinds: Readonly<Record<number, OnnxPort['kind']>> = {
   9: 'optional',
 }
 const commonDomain = 'ai.onnx'
+/** A negative int64 as a varint without a sign. */
+const negativeFrom = 2 ** 63
 /** Graphs within graphs: loops and branches. A file that goes deeper is made to hurt. */
 const depthMax = 32
 
@@ -224,9 +226,10 @@ function readTensorType(bytes: Uint8Array): Pick<OnnxPort, 'dtype' | 'shape'> {
   return { dtype, shape }
 }
 
+/** Some tools write -1 for a free dimension, and ONNX Runtime takes it for one. */
 function readDim(bytes: Uint8Array): number | string | null {
   for (const field of fieldsOf(bytes)) {
-    if (field.number === 1) return field.value
+    if (field.number === 1) return field.value < negativeFrom ? field.value : null
     if (field.number === 2) return textOf(field)
   }
   return null

@@ -1,12 +1,10 @@
 /**
- * What a child process finds where. Its owner lays these out when it starts one.
+ * What the process of a session finds where. Its owner lays these out when it starts one.
  */
+import { firstFreeDescriptor } from '../processes/descriptors.js'
 
-/** Nothing is ever written here: it ends when the owner does, however that comes about. */
-export const lifelineDescriptor = 0
-/** Frames, both ways. */
-export const messageDescriptor = 3
+export { lifelineDescriptor, messageDescriptor } from '../processes/descriptors.js'
 /** The memory that both share, for roles that have some. */
-export const memoryDescriptor = 4
+export const memoryDescriptor = firstFreeDescriptor
 /** Rung for each batch, for roles that have one. */
-export const doorbellDescriptor = 5
+export const doorbellDescriptor = firstFreeDescriptor + 1

@@ -4,6 +4,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import * as ort from 'onnxruntime-node'
+import { wholenessProblems } from '../graph-ports/index.js'
+import { readOnnx, type OnnxFile } from '../onnx-file/index.js'
 import type { FilePlan, GraphPlan, Unavailable } from './protocol.js'
 
 /** The graph is not what the manifest says: no other provider would change that. */
@@ -13,6 +15,8 @@ export interface GraphSession {
   readonly session: ort.InferenceSession
   /** The provider that serves. */
   readonly provider: string
+  /** What the graph says of itself. */
+  readonly file: OnnxFile
 }
 
 /** The bytes of a file of the package. Rejects when they are not those that the manifest means. */
@@ -26,26 +30,24 @@ export async function readChecked({ file, sha256 }: FilePlan): Promise<Uint8Arra
 }
 
 /**
- * Opens the graph with the first provider that can serve it. `check` compares its ports with the plan and throws a
- * `PortError` where they differ; `say` hears of each provider before it that cannot.
+ * Opens the graph with the first provider that can serve it. `problemsOf` compares its ports with the plan, as `verify`
+ * does; where they differ this rejects with a `PortError`. `say` hears of each provider before it that cannot.
  */
 export async function openGraph(
   plan: GraphPlan,
-  check: (session: ort.InferenceSession) => void,
+  problemsOf: (file: OnnxFile) => readonly string[],
   say: (unavailable: Unavailable) => void,
 ): Promise<GraphSession> {
   const graph = await readChecked(plan)
+  const file = readOnnx(graph, plan.file)
+  const problems = [...wholenessProblems(file), ...problemsOf(file)]
+  if (problems.length > 0) throw new PortError(`${plan.file}: ${problems.join('; ')}`)
   const known = ort.listSupportedBackends().map((backend) => backend.name)
   for (const provider of plan.providers) {
-    let session: ort.InferenceSession | null = null
     try {
       if (!known.includes(provider)) throw new Error(`this ONNX Runtime knows only ${known.join(', ')}`)
-      session = await createSession(graph, plan, provider)
-      check(session)
-      return { session, provider }
+      return { session: await createSession(graph, plan, provider), provider, file }
     } catch (error) {
-      await session?.release()
-      if (error instanceof PortError) throw error
       say({ provider, reason: reasonOf(error) })
     }
   }

@@ -3,9 +3,9 @@
  * edges; all else of the product is float32.
  */
 import * as ort from 'onnxruntime-node'
+import { headInputs, headPortProblems, type HeadInput } from '../graph-ports/index.js'
 import { openGraph, type GraphSession } from './graph-session.js'
 import type { HeadMemory, Matrices } from './head-memory.js'
-import { checkHeadPorts, inputPorts, type InputPort } from './head-ports.js'
 import type { Program } from './program.js'
 import type { HeadGraphPlan, HeadPlace, HeadsPlan, Unavailable } from './protocol.js'
 
@@ -16,7 +16,7 @@ export interface HeadsBatch extends HeadMemory {
 
 interface OpenGraph extends GraphSession {
   readonly plan: HeadGraphPlan
-  readonly inputs: readonly InputPort[]
+  readonly inputs: readonly HeadInput[]
 }
 
 /** See `OpenProgram`. A batch is answered where it says. */
@@ -30,8 +30,8 @@ export async function openHeadsProgram(
   }
   try {
     for (const graph of plan.graphs) {
-      const open = await openGraph(graph, (session) => checkHeadPorts(session, graph, plan), say)
-      graphs.push({ ...open, plan: graph, inputs: inputPorts(open.session, graph, plan) })
+      const open = await openGraph(graph, (file) => headPortProblems(file, graph, plan), say)
+      graphs.push({ ...open, plan: graph, inputs: headInputs(open.file, graph, plan) })
     }
   } catch (error) {
     await close()
@@ -57,7 +57,7 @@ async function runGraph({ session, plan, inputs }: OpenGraph, { heads }: HeadsPl
   }
 }
 
-function tensorOf({ matrix, type, columnCount }: InputPort, matrices: Matrices, count: number): ort.Tensor {
+function tensorOf({ matrix, type, columnCount }: HeadInput, matrices: Matrices, count: number): ort.Tensor {
   const values = matrices[matrix]
   return type === 'float32'
     ? new ort.Tensor('float32', values, [count, columnCount])
@@ -71,11 +71,11 @@ function copyHead(output: ort.OnnxValue | undefined, place: HeadPlace, target: F
   if (
     !(values instanceof Float32Array || values instanceof Float64Array) ||
     values.length !== target.length * columnCount ||
-    column >= columnCount
+    (column === null ? columnCount !== 1 : column >= columnCount)
   ) {
     throw new Error(`output ${name} came as [${String(output?.dims)}] for a batch of ${target.length} rows`)
   }
-  for (let row = 0, at = column; row < target.length; row++, at += columnCount) {
+  for (let row = 0, at = column ?? 0; row < target.length; row++, at += columnCount) {
     target[row] = values[at] as number
   }
   if (activation !== 'none') activate(target, activation)

@@ -72,21 +72,25 @@ describe('an image encoder is not opened when', () => {
     refused({ ...imagePlan(), sha256: '0'.repeat(64) }, /model\.onnx has SHA-256/))
 
   test.each<[string, Partial<ImagePlan>, RegExp]>([
-    ['its input has another name', { input: 'pixels' }, /must have input pixels alone, and has pixel_values/],
+    ['its input has another name', { input: 'pixels' }, /there is no input pixels, but pixel_values/],
     [
       'its pictures have another size',
       { crop: { width: 24, height: 24 } },
-      /pixel_values must be \[N, 3, 24, 24\] with N free, and is \[N, 3, 32, 32\]/,
+      /pixel_values must be float32 \[N, 3, 24, 24\], and is float32 \[N, 3, 32, 32\]/,
     ],
-    ['its layout is another', { layout: 'nhwc' }, /must be \[N, 32, 32, 3\]/],
-    ['there is no such output', { output: 'vector' }, /no port vector, but patches/],
-    ['dim is another', { dim: 8 }, /output patches must be \[N, 8\] or .* and is \[N, 16, 4, 4\]/],
+    ['its layout is another', { layout: 'nhwc' }, /must be float32 \[N, 32, 32, 3\]/],
+    ['there is no such output', { output: 'vector' }, /no output vector, but patches/],
+    [
+      'dim is another',
+      { dim: 8 },
+      /output patches must be float32 \[N, 8\] or .* and is float32 \[N, 16, 4, 4\]/,
+    ],
     [
       'cells are to be pooled by a first token',
       { pool: 'cls' },
-      /must be \[N, 16\] or \[N, tokens, 16\] \(with pool cls\)/,
+      /must be float32 \[N, 16\] or \[N, tokens, 16\], .*: cells have no first one/,
     ],
-    ['cells are not to be pooled', { pool: null }, /must be \[N, 16\] \(without pool\)/],
+    ['cells are not to be pooled', { pool: null }, /must be float32 \[N, 16\], .*: image.pool says how/],
   ])('%s', (_, changes, message) => refused(imagePlan(changes), message))
 })
 

@@ -2,7 +2,8 @@
  * The image encoder of a model: JPEGs to tensors by sharp, a few at a time through the graph, outputs to vectors.
  */
 import * as ort from 'onnxruntime-node'
-import { inputShape, poolImage, Preprocessor } from '../image/index.js'
+import { imagePortProblems, inputShape, isPoolable } from '../graph-ports/index.js'
+import { poolImage, Preprocessor } from '../image/index.js'
 import { openGraph, PortError } from './graph-session.js'
 import { probed, type OpenProgram, type Program } from './program.js'
 import type { ImagePlan, ImageReply, ImageRequest } from './protocol.js'
@@ -13,7 +14,7 @@ const runValuesMax = 16 * 1024 * 1024
 
 /** Opens the encoder and runs it on one picture of zeros, so that its output is known to be what the plan says. */
 export const openImageProgram: OpenProgram<ImagePlan, ImageRequest, ImageReply> = async (plan, say) => {
-  const { session, provider } = await openGraph(plan, (opened) => checkPorts(opened, plan), say)
+  const { session, provider } = await openGraph(plan, (file) => imagePortProblems(file, plan), say)
   return probed(new ImageProgram(plan, session, provider))
 }
 
@@ -89,56 +90,10 @@ class ImageProgram implements Program<ImageRequest, ImageReply> {
     const values = found?.data
     if (dims[0] !== count || !(values instanceof Float32Array) || !isPoolable(dims, this.#plan)) {
       throw new PortError(
-        `output ${output} must be float32 ${outputForms(this.#plan)}, and came as [${dims.join(', ')}]`,
+        `output ${output} must hold ${count} vectors of ${this.#plan.dim} in float32, and came as ` +
+          `${found?.type ?? 'nothing'} [${dims.join(', ')}]`,
       )
     }
     return { values, dims }
   }
-}
-
-/** Whether a vector of `dim` values can be made of an output of this shape. */
-function isPoolable(dims: readonly (number | string)[], { dim, pool }: ImagePlan): boolean {
-  const isDim = (size: number | string | undefined): boolean => typeof size === 'string' || size === dim
-  if (dims.length === 2) return isDim(dims[1])
-  if (dims.length === 3) return pool !== null && isDim(dims[2])
-  return dims.length === 4 && pool === 'mean' && isDim(dims[1])
-}
-
-function outputForms({ dim, pool }: ImagePlan): string {
-  const forms = [`[N, ${dim}]`]
-  if (pool !== null) forms.push(`[N, tokens, ${dim}]`)
-  if (pool === 'mean') forms.push(`[N, ${dim}, height, width]`)
-  return `${forms.join(' or ')}${pool === null ? ' (without pool)' : ` (with pool ${pool})`}`
-}
-
-function checkPorts(session: ort.InferenceSession, plan: ImagePlan): void {
-  const { input, output } = plan
-  if (session.inputNames.length !== 1 || session.inputNames[0] !== input) {
-    throw new PortError(`the graph must have input ${input} alone, and has ${session.inputNames.join(', ')}`)
-  }
-  const [, ...wanted] = inputShape(plan, 1)
-  const [count, ...sizes] = shapeOf(session.inputMetadata, input)
-  const fits = sizes.every((size, index) => typeof size === 'string' || size === wanted[index])
-  if (typeof count === 'number' || sizes.length !== wanted.length || !fits) {
-    throw new PortError(
-      `input ${input} must be [N, ${wanted.join(', ')}] with N free, and is [${[count, ...sizes].join(', ')}]`,
-    )
-  }
-  const shape = shapeOf(session.outputMetadata, output)
-  // Some exporters leave the shape out; the probe sees it.
-  if (shape.length > 0 && !isPoolable(shape, plan)) {
-    throw new PortError(`output ${output} must be ${outputForms(plan)}, and is [${shape.join(', ')}]`)
-  }
-}
-
-function shapeOf(
-  ports: readonly ort.InferenceSession.ValueMetadata[],
-  name: string,
-): readonly (number | string)[] {
-  const port = ports.find((candidate) => candidate.name === name)
-  if (port === undefined) {
-    throw new PortError(`the graph has no port ${name}, but ${ports.map((each) => each.name).join(', ')}`)
-  }
-  if (!port.isTensor || port.type !== 'float32') throw new PortError(`${name} must be a float32 tensor`)
-  return port.shape
 }

@@ -2,6 +2,7 @@
  * ONNX sessions in child processes: a crash, a hang or a hunger for memory ends one of them and never the service.
  */
 export { headsCourier, plainCourier, type Courier, type HeadRows } from './courier.js'
+export { BlockingFrames, FrameReader, frameOf } from './frames.js'
 export type { Matrices } from './head-memory.js'
 export type {
   FilePlan,

@@ -45,7 +45,8 @@ export type MatrixName = 'features' | 'text' | 'image'
 export interface HeadPlace {
   readonly head: HeadName
   readonly output: string
-  readonly column: number
+  /** null: the only one. */
+  readonly column: number | null
   /** What makes a share of the graph's value; `none`: it is one. */
   readonly activation: 'none' | 'sigmoid' | 'clip'
 }
@@ -94,10 +95,6 @@ export interface TextReply {
   readonly vectors: Float32Array
   /** By record: 1 where its row is a vector. */
   readonly encoded: Uint8Array
-  /** Tokens of the encoded records, padding not counted. */
-  readonly tokensTotal: number
-  /** In the session, without tokenising. */
-  readonly runMs: number
 }
 
 /** The image encoder of a model, with the manifest's defaults filled in. */

@@ -5,6 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ModelError } from '../model.js'
+import { followChild } from '../processes/index.js'
 import { plainCourier } from './courier.js'
 import type { ProgramPlan } from './protocol.js'
 import { SessionHost, type HostOptions } from './session-host.js'
@@ -120,7 +121,7 @@ async function open(start: () => ChildProcess, more: Partial<Options> = {}) {
     describe: () => 'a request',
     bytesMax: Infinity,
     log: { info: at('info'), warn: at('warn'), error: at('error') },
-    startChild: () => kept(children, start()),
+    startChild: () => followChild(kept(children, start())),
     ...more,
   })
   onTestFinished(() => host.close())

@@ -2,16 +2,15 @@
  * One child process with one program, from its start to its end. It ends on the first trouble: a crash, an error of
  * the program, a batch past its time limit, memory past its bound. It is never repaired; its owner starts another.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Duplex, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import type { ModelLog } from '../log.js'
 import { ModelDownError, ModelError } from '../model.js'
-import { lowerPriority, restorePriority } from '../priority.js'
+import { ProcessBehind } from '../priority.js'
+import { startProcess, type StartedProcess } from '../processes/index.js'
 import type { Courier } from './courier.js'
-import { messageDescriptor } from './descriptors.js'
 import { FrameReader, frameOf } from './frames.js'
 import { reasonOf } from './graph-session.js'
 import { watchMemory } from './memory-bound.js'
@@ -50,7 +49,7 @@ export interface ProcessOptions<Request, Reply> {
 export type StartChild = (shared: {
   readonly memory: number | null
   readonly doorbell: number | null
-}) => ChildProcess
+}) => StartedProcess
 
 /** Who waits for the next message of the child. */
 interface Waiter {
@@ -68,10 +67,11 @@ export class SessionProcess<Request, Reply> {
   provider = ''
   readonly #options: ProcessOptions<Request, Reply>
   readonly #courier: Courier<Request, Reply>
-  readonly #child: ChildProcess
+  readonly #child: StartedProcess
   readonly #frames = new FrameReader()
   readonly #end: (reason: ModelError) => void
   readonly #stopWatching: () => void
+  #behind: ProcessBehind | null = null
   #endReason: ModelError | null = null
   #waiter: Waiter | null = null
 
@@ -89,8 +89,9 @@ export class SessionProcess<Request, Reply> {
       this.#courier.close()
       throw new ModelError(`${this.#name} cannot be started: ${reasonOf(cause)}`, { cause })
     }
-    this.gone = this.#follow(this.#child)
-    const { pid, stdio } = this.#child
+    const { pid, outputs, messages } = this.#child
+    this.gone = this.#child.gone
+    void this.#child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`)))
     if (pid === undefined) {
       this.#stopWatching = () => undefined
       return
@@ -102,11 +103,8 @@ export class SessionProcess<Request, Reply> {
         ),
       ),
     )
-    for (const output of [stdio[1], stdio[2]]) this.#logLines(output as Readable)
-    this.#pipe.on('data', (piece: Buffer) => this.#hearPiece(piece))
-    // A pipe breaks because the process has ended, and that is heard of.
-    this.#pipe.on('error', () => undefined)
-    this.#child.stdin?.on('error', () => undefined)
+    for (const output of outputs) this.#logLines(output)
+    messages?.on('data', (piece: Buffer) => this.#hearPiece(piece))
   }
 
   /** undefined: it could not be started. */
@@ -116,13 +114,13 @@ export class SessionProcess<Request, Reply> {
 
   /** From now on it runs behind the service. */
   lower(): void {
-    if (this.pid !== undefined) lowerPriority(this.pid)
+    if (this.pid !== undefined) this.#behind = new ProcessBehind(this.pid)
   }
 
   /** It runs like this process again. Throws a `ModelError` where the system does not allow it. */
   rise(): void {
     try {
-      if (this.pid !== undefined) restorePriority(this.pid)
+      this.#behind?.rise()
     } catch (cause) {
       throw new ModelError(`${this.#name} is not given its priority back: ${reasonOf(cause)}`, { cause })
     }
@@ -133,7 +131,7 @@ export class SessionProcess<Request, Reply> {
     const { name, plan } = this.#options
     const opening: OwnerMessage = { kind: 'open', plan, hasDoorbell: this.#courier.doorbell !== null }
     // One that could not be started has no pipes; that it could not is on its way.
-    if (this.pid !== undefined) this.#pipe.write(frameOf(opening, 'json'))
+    this.#child.messages?.write(frameOf(opening, 'json'))
     const message = await this.#hearNext(startMsMax, `the start of ${name}`)
     if (message.kind !== 'ready') throw new ModelError(`${this.#name} said ${message.kind} at its start`)
     this.provider = message.provider
@@ -146,7 +144,7 @@ export class SessionProcess<Request, Reply> {
   async run(request: Request, timeLimitMs: number): Promise<Reply> {
     if (this.#endReason !== null) throw this.#endReason
     if (this.#waiter !== null) throw new Error('a batch is under way')
-    this.#courier.send(request, this.#pipe)
+    this.#courier.send(request, this.#child.messages as Duplex)
     const message = await this.#hearNext(timeLimitMs, this.#options.describe(request))
     if (message.kind !== 'done') throw new ModelError(`${this.#name} said ${message.kind} to a batch`)
     return this.#courier.receive(message.reply)
@@ -163,28 +161,6 @@ export class SessionProcess<Request, Reply> {
 
   get #name(): string {
     return `the process of ${this.#options.name}`
-  }
-
-  get #pipe(): Duplex {
-    return this.#child.stdio[messageDescriptor] as Duplex
-  }
-
-  #follow(child: ChildProcess): Promise<void> {
-    child.on('error', (cause) => {
-      // Without a process id there will be no other event. A signal that cannot be sent comes here too.
-      if (child.pid === undefined) {
-        this.#fail(new ModelError(`${this.#name} cannot be started: ${cause.message}`, { cause }))
-      }
-    })
-    // Not at its exit: what it said last may still be in the pipe.
-    child.on('close', (code, signal) => {
-      const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`
-      this.#fail(new ModelError(`${this.#name} ${how}`))
-    })
-    return new Promise((resolve) => {
-      child.on('exit', () => resolve())
-      child.on('error', () => child.pid === undefined && resolve())
-    })
   }
 
   #hearPiece(piece: Buffer): void {
@@ -231,7 +207,8 @@ export class SessionProcess<Request, Reply> {
     clearTimeout(waiter?.timer)
     waiter?.reject(reason)
     this.#stopWatching()
-    this.#child.kill('SIGKILL')
+    this.#behind?.leave()
+    this.#child.kill()
     this.#courier.close()
     this.#end(reason)
   }
@@ -246,11 +223,7 @@ export class SessionProcess<Request, Reply> {
   }
 }
 
-/** Without the flags of this process: a test runner's would follow the child. */
-const startChild: StartChild = ({ memory, doorbell }) =>
-  spawn(process.execPath, [childFile], {
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe', memory ?? 'ignore', doorbell ?? 'ignore'],
-  })
+const startChild: StartChild = ({ memory, doorbell }) => startProcess([childFile], [memory, doorbell])
 
 function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)} MiB`

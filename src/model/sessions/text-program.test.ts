@@ -69,11 +69,6 @@ describe('a text encoder', () => {
     expect(vectors[0]).not.toEqual(vectors[2])
   })
 
-  test('counts tokens without padding', async () => {
-    const { encode } = await open(textPlan({ template: '{title}' }))
-    expect((await encode([record('오늘'), record('오늘 진짜')])).tokensTotal).toBe(3 + 4)
-  })
-
   test('pools by the first token where the plan says so', async () => {
     const [mean, cls] = [await open(), await open(textPlan({ pooling: 'cls' }))]
     const records = [record('오늘 진짜 후기'), record('글')]
@@ -150,7 +145,7 @@ test('past the budget what is left stays unencoded, and the first batch is run i
 
 test('no records are an empty answer', async () => {
   const { encode } = await open()
-  expect(await encode([])).toMatchObject({ encoded: new Uint8Array(0), tokensTotal: 0 })
+  expect(await encode([])).toMatchObject({ encoded: new Uint8Array(0) })
 })
 
 describe('a text encoder is not opened when', () => {
@@ -182,7 +177,7 @@ describe('a text encoder is not opened when', () => {
     [
       'dim is another',
       { dim: 16 },
-      /output last_hidden_state must be \[N, tokens, 16\] or \[N, 16\], and is/,
+      /output last_hidden_state must be float32 \[N, tokens, 16\] or \[N, 16\], and is/,
     ],
     ['there is no such output', { output: 'pooled' }, /no output pooled, but last_hidden_state/],
     [
@@ -193,7 +188,7 @@ describe('a text encoder is not opened when', () => {
     [
       'it wants something else too',
       { inputs: { inputIds: 'input_ids', attentionMask: 'attention_mask', tokenTypeIds: 'types' } },
-      /an input token_type_ids, which a text encoder is not given/,
+      /the manifest does not know the graph's input token_type_ids/,
     ],
   ])('%s', (_, changes, message) => refused(textPlan(changes), message))
 })

@@ -3,6 +3,7 @@
  * Between batches it looks at the clock: past the budget, what is left stays unencoded.
  */
 import * as ort from 'onnxruntime-node'
+import { textPortProblems } from '../graph-ports/index.js'
 import { openTokenizer, parseTemplate, planBatches, poolRow, readPost } from '../text/index.js'
 import type { TextTokenizer, TokenOutput, TokenRow } from '../text/index.js'
 import { openGraph, PortError, readChecked, reasonOf } from './graph-session.js'
@@ -24,13 +25,10 @@ interface TextRow {
   readonly tokens: TokenRow
 }
 
-/** A reply that is being filled. */
-type Filling = { -readonly [Member in keyof TextReply]: TextReply[Member] }
-
 /** Opens the encoder and runs one row of tokens_max tokens: a graph that cannot take it fails here, not on a post. */
 export const openTextProgram: OpenProgram<TextPlan, TextRequest, TextReply> = async (plan, say) => {
   const tokenizer = openTokenizer(await readChecked(plan.tokenizer), plan)
-  const { session, provider } = await openGraph(plan, (opened) => checkPorts(opened, plan), say)
+  const { session, provider } = await openGraph(plan, (file) => textPortProblems(file, plan), say)
   return probed(new TextProgram(plan, tokenizer, session, provider))
 }
 
@@ -57,11 +55,9 @@ class TextProgram implements Program<TextRequest, TextReply> {
     const endMs = performance.now() + budgetMs
     const rows = this.#tokenise(records, endMs)
     const { dim } = this.#plan
-    const reply: Filling = {
+    const reply: TextReply = {
       vectors: new Float32Array(records.length * dim),
       encoded: new Uint8Array(records.length),
-      tokensTotal: 0,
-      runMs: 0,
     }
     const lengths = rows.map(({ tokens }) => tokens.ids.length)
     for (const [number, batch] of planBatches(lengths, this.#batchTokens).entries()) {
@@ -122,10 +118,8 @@ class TextProgram implements Program<TextRequest, TextReply> {
    * One batch. Where it fails, each of its rows alone: a token that the graph does not know must not cost the others
    * their vectors. That the session itself is sound shows the probe, which rejects where it is not.
    */
-  async #encode(rows: readonly TextRow[], reply: Filling): Promise<void> {
-    const startMs = performance.now()
+  async #encode(rows: readonly TextRow[], reply: TextReply): Promise<void> {
     const output = await this.#runBatch(rows).catch(() => null)
-    reply.runMs += performance.now() - startMs
     if (output === null) {
       if (rows.length === 1) await this.probe()
       else for (const row of rows) await this.#encode([row], reply)
@@ -134,9 +128,7 @@ class TextProgram implements Program<TextRequest, TextReply> {
     const { dim } = this.#plan
     rows.forEach(({ record, tokens }, row) => {
       const target = reply.vectors.subarray(record * dim, (record + 1) * dim)
-      if (!poolRow(output, row, tokens.ids.length, this.#plan, target)) return
-      reply.encoded[record] = 1
-      reply.tokensTotal += tokens.ids.length
+      if (poolRow(output, row, tokens.ids.length, this.#plan, target)) reply.encoded[record] = 1
     })
   }
 
@@ -186,43 +178,4 @@ function readOutput(
     )
   }
   return { values, length: isPooled ? null : length, dim }
-}
-
-function checkPorts(session: ort.InferenceSession, { inputs, output, dim }: TextPlan): void {
-  const known = [inputs.inputIds, inputs.attentionMask, inputs.tokenTypeIds]
-  for (const name of known.slice(0, 2)) {
-    if (!session.inputNames.includes(name)) {
-      throw new PortError(`the graph has no input ${name}, but ${session.inputNames.join(', ')}`)
-    }
-  }
-  for (const port of session.inputMetadata) {
-    if (!known.includes(port.name)) {
-      throw new PortError(`the graph has an input ${port.name}, which a text encoder is not given`)
-    }
-    if (!port.isTensor || port.type !== 'int64')
-      throw new PortError(`input ${port.name} must be an int64 tensor`)
-    if (port.shape.length !== 2 || port.shape.some((size) => typeof size === 'number')) {
-      throw new PortError(
-        `input ${port.name} must be [N, tokens], both of free size, and is [${port.shape.join(', ')}]`,
-      )
-    }
-  }
-  checkOutput(session, output, dim)
-}
-
-function checkOutput(session: ort.InferenceSession, output: string, dim: number): void {
-  const port = session.outputMetadata.find(({ name }) => name === output)
-  if (port === undefined) {
-    throw new PortError(`the graph has no output ${output}, but ${session.outputNames.join(', ')}`)
-  }
-  if (!port.isTensor || port.type !== 'float32')
-    throw new PortError(`output ${output} must be a float32 tensor`)
-  // Some exporters leave the shape out; the probe sees it.
-  if (port.shape.length === 0) return
-  const width = port.shape.at(-1)
-  if (port.shape.length < 2 || port.shape.length > 3 || (typeof width === 'number' && width !== dim)) {
-    throw new PortError(
-      `output ${output} must be [N, tokens, ${dim}] or [N, ${dim}], and is [${port.shape.join(', ')}]`,
-    )
-  }
 }

@@ -3,12 +3,12 @@
  * computing their features and comparing what comes out holds an event loop for tens of milliseconds at a time; there
  * it holds nobody's. The process and its sessions run behind the service.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { loadModel, type LoadedModel, type LoadOptions } from '../loaded-model.js'
 import { ModelDownError, ModelError } from '../model.js'
-import { lowerPriority } from '../priority.js'
-import { startMsMax } from '../sessions/index.js'
+import { ProcessBehind } from '../priority.js'
+import { startProcess, type StartedProcess } from '../processes/index.js'
+import { FrameReader, frameOf, startMsMax } from '../sessions/index.js'
 import type { CheckMessage, CheckOrder, SoundVersion } from './checker.js'
 
 /** Start and checks together. A bound, not an expectation. */
@@ -29,7 +29,7 @@ const checkerFile = fileURLToPath(
  * and what is loaded then are the same files. `ended` gives up.
  */
 export async function loadSoundModelBeside(
-  options: LoadOptions & { readonly version: string },
+  options: CheckedOptions,
   ended: AbortSignal,
 ): Promise<LoadedModel> {
   const { identity, mayRise } = await checkApart(options, ended)
@@ -39,30 +39,56 @@ export async function loadSoundModelBeside(
   throw new ModelError(`model ${options.version} was changed while it was checked`)
 }
 
+/** What came out of checks that were passed, and whether processes that start behind the service may come back. */
+type Outcome = SoundVersion & Pick<ProcessBehind, 'mayRise'>
+
 /** Rejects with a `ModelError` that says what is wrong; what the process had to say about it is logged then. */
-async function checkApart(
-  { codec, log, ...options }: LoadOptions & { readonly version: string },
+async function checkApart(options: CheckedOptions, ended: AbortSignal): Promise<Outcome> {
+  // Where no core is idle for long, and the process may not be given more, another one gets a share from its start.
+  const found = (await checkOnce(options, ended, true)) ?? (await checkOnce(options, ended, false))
+  if (found === null) throw new Error('a process with a share has starved')
+  return found
+}
+
+/** null: it starved. */
+async function checkOnce(
+  { codec, log, ...options }: CheckedOptions,
   ended: AbortSignal,
-): Promise<SoundVersion> {
+  mayStarve: boolean,
+): Promise<Outcome | null> {
   if (ended.aborted) throw gaveUp()
-  const child = spawn(process.execPath, [checkerFile], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
-  if (child.pid !== undefined) lowerPriority(child.pid)
+  const child = start(options.version)
+  let starve = (): void => undefined
+  const starved = new Promise<null>((resolve) => (starve = () => resolve(null)))
+  const behind = child.pid === undefined ? null : new ProcessBehind(child.pid, mayStarve ? starve : undefined)
   const order: CheckOrder = { options, codec: codec?.name ?? 'reference' }
   const lines: Line[] = []
   try {
-    return await outcomeOf(child, order, lines, ended)
+    const sound = await Promise.race([outcomeOf(child, order, lines, ended), starved])
+    return sound && { identity: sound.identity, mayRise: behind?.mayRise === true }
   } catch (error) {
     for (const { level, fields, message } of lines) log[level](fields, message)
     throw error
   } finally {
-    child.kill('SIGKILL')
+    behind?.leave()
+    child.kill()
   }
 }
 
+type CheckedOptions = LoadOptions & { readonly version: string }
 type Line = Extract<CheckMessage, { kind: 'line' }>
 
+function start(version: string): StartedProcess {
+  try {
+    return startProcess([checkerFile])
+  } catch (cause) {
+    // Where there is no memory for one more process, for example.
+    throw new ModelError(`model ${version} cannot be checked: ${(cause as Error).message}`, { cause })
+  }
+}
+
 function outcomeOf(
-  child: ChildProcess,
+  child: StartedProcess,
   order: CheckOrder,
   lines: Line[],
   ended: AbortSignal,
@@ -70,9 +96,11 @@ function outcomeOf(
   const { version } = order.options
   return new Promise((resolve, reject) => {
     let printed = ''
-    child.stderr?.on('data', (piece: Buffer) => {
-      printed = (printed + piece.toString()).slice(-printedCharsMax)
-    })
+    for (const output of child.outputs) {
+      output.on('data', (piece: Buffer) => {
+        printed = (printed + piece.toString()).slice(-printedCharsMax)
+      })
+    }
     const giveUp = (): void => settle(() => reject(gaveUp()))
     const timer = setTimeout(() => {
       const late = new ModelError(`the checks of model ${version} took longer than ${checkMsMax} ms`)
@@ -84,24 +112,25 @@ function outcomeOf(
       end()
     }
     ended.addEventListener('abort', giveUp)
-    child.on('message', (said) => {
-      const message = said as CheckMessage
+    const hear = (message: CheckMessage): void => {
       if (message.kind === 'line') lines.push(message)
       else if (message.kind === 'sound') settle(() => resolve(message))
       else settle(() => reject(new ModelError(message.reason)))
+    }
+    const frames = new FrameReader()
+    child.messages?.on('data', (piece: Buffer) => {
+      try {
+        for (const { value } of frames.take(piece)) hear(value as CheckMessage)
+      } catch (cause) {
+        const why = `the checks of model ${version} cannot be understood: ${(cause as Error).message}`
+        settle(() => reject(new ModelError(why, { cause })))
+      }
     })
-    // A process that ends has nobody to send to; how it ended is heard of.
-    child.on('error', (cause) => {
-      const why = `model ${version} cannot be checked: ${cause.message}`
-      settle(() => reject(new ModelError(why, { cause })))
-    })
-    child.on('close', (code, signal) => {
-      const how = signal === null ? `with code ${code}` : `by ${signal}`
+    void child.ended.then((how) => {
       const words = printed.trim() === '' ? '' : `: ${printed.trim()}`
-      settle(() => reject(new ModelError(`the checks of model ${version} were ended ${how}${words}`)))
+      settle(() => reject(new ModelError(`the process that checks model ${version} ${how}${words}`)))
     })
-    // Without a process there is no channel: the error follows.
-    if (child.pid !== undefined) child.send(order, () => undefined)
+    child.messages?.write(frameOf(order, 'json'))
   })
 }
 

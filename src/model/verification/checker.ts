@@ -7,7 +7,8 @@ import { takeChildDuties } from '../child-duties.js'
 import type { LoadOptions } from '../loaded-model.js'
 import type { ModelLog } from '../log.js'
 import { ModelError } from '../model.js'
-import { mayRise } from '../priority.js'
+import { messageDescriptor } from '../processes/index.js'
+import { BlockingFrames } from '../sessions/index.js'
 import { loadSoundModel } from './sound-model.js'
 
 export interface CheckOrder {
@@ -18,8 +19,6 @@ export interface CheckOrder {
 export interface SoundVersion {
   /** Of the model that was checked: see `LoadedModel`. */
   readonly identity: string
-  /** Whether processes that were started behind others may be given the priority of the owner. */
-  readonly mayRise: boolean
 }
 
 export type CheckMessage =
@@ -32,17 +31,13 @@ export type CheckMessage =
   | ({ readonly kind: 'sound' } & SoundVersion)
   | { readonly kind: 'failed'; readonly reason: string }
 
-takeChildDuties()
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-process.once('message', (order) => {
-  void check(order as CheckOrder).then(say)
-})
+const frames = new BlockingFrames(messageDescriptor)
 
 async function check({ options, codec }: CheckOrder): Promise<CheckMessage> {
   try {
     const model = await loadSoundModel({ ...options, codec: loadCodec(codec).codec, log })
     await model.close()
-    return { kind: 'sound', identity: model.identity, mayRise: mayRise(process.ppid) }
+    return { kind: 'sound', identity: model.identity }
   } catch (error) {
     return { kind: 'failed', reason: reasonOf(error) }
   }
@@ -67,5 +62,11 @@ function sayLine(level: 'warn' | 'error', fields: object, message: string): void
 }
 
 function say(message: CheckMessage): void {
-  process.send?.(message, () => undefined)
+  frames.write(message, 'json')
 }
+
+takeChildDuties()
+// The lifeline: it ends when the owner does.
+process.stdin.resume().on('close', () => process.kill(process.pid, 'SIGKILL'))
+const order = frames.next()?.value
+if (order !== undefined) say(await check(order as CheckOrder))

@@ -2,6 +2,7 @@
  * What a model costs: the time of a batch, and the memory of its processes.
  */
 import { readFile } from 'node:fs/promises'
+import { sizeText } from '../size-text.js'
 import { counted, pass, skip, type CheckLine, type LatencyFigure } from './report.js'
 import { trialRows, type TrialModel } from './run-checks.js'
 import { manyKinds } from './trial-inputs.js'
@@ -50,6 +51,6 @@ export async function peakBytes(pid: number): Promise<number | null> {
 
 export function memoryLine(memory: readonly { readonly role: string; readonly bytes: number }[]): CheckLine {
   if (memory.length === 0) return skip('memory', 'This system does not tell the memory of a process.')
-  const parts = memory.map(({ role, bytes }) => `${role} ${Math.round(bytes / 1_048_576)} MiB`)
+  const parts = memory.map(({ role, bytes }) => `${role} ${sizeText(bytes)}`)
   return pass('memory', `Largest memory of its processes so far: ${parts.join(', ')}.`)
 }

@@ -143,11 +143,22 @@ describe('the graph of heads', () => {
     [
       'answers with maps',
       withOutput({ name: 'probs', kind: 'sequence', dtype: null, shape: null }),
-      'output probs is a sequence and must be a tensor; with skl2onnx, export with zipmap=False',
+      'output probs is a sequence and must be a tensor: a classifier is exported with ' +
+        'options={"zipmap": False} (skl2onnx) or zipmap=False (onnxmltools)',
     ],
   ])('is refused when it %s', (_, ports, problem) =>
     expect(portProblems(manifest, 'head', file(ports))).toEqual([problem]),
   )
+
+  test('is told once of an output that is wrong for several heads', () => {
+    const outputs = { p_views: { name: 'probs', column: 0 }, p_up: { name: 'probs', column: 1 } }
+    const both = { ...manifest, head: { ...head, outputs } }
+    const told = (output: OnnxPort) => portProblems(both, 'head', file({ ...headFile, outputs: [output] }))
+    expect(told(port('probs', ['N', 2, 1]))).toEqual([
+      'output probs must be float32 or float64, [N] or [N, columns], and is float32 [N, 2, 1]',
+    ])
+    expect(told(port('others', ['N', 2]))).toEqual(['there is no output probs for p_views, p_up, but others'])
+  })
 
   test('of several is held against its own part of the manifest', () => {
     const second: HeadManifest = {
@@ -184,6 +195,11 @@ describe('the graph of a text encoder', () => {
       'input input_ids must be int64 [N, tokens], and is int32 [N, T]',
     ],
     [
+      'takes one text of one length only',
+      { ...textFile, inputs: textFile.inputs.map((input) => ({ ...input, shape: [1, 128] })) },
+      'input input_ids must be int64 [N, tokens] of any size, and is int64 [1, 128]: export both dimensions as dynamic',
+    ],
+    [
       'wants positions',
       { ...textFile, inputs: [...textFile.inputs, port('position_ids', ['N', 'T'], 'int64')] },
       "the manifest does not know the graph's input position_ids",
@@ -191,7 +207,7 @@ describe('the graph of a text encoder', () => {
     [
       'gives another width',
       { ...textFile, outputs: [port('last_hidden_state', ['N', 'T', 16])] },
-      'output last_hidden_state must be float32 of rank 2 or 3 and width 8, and is float32 [N, T, 16]',
+      'output last_hidden_state must be float32 [N, tokens, 8] or [N, 8], and is float32 [N, T, 16]',
     ],
     [
       'gives another output',
@@ -238,19 +254,20 @@ describe('the graph of an image encoder', () => {
       'gives tokens unpooled',
       manifest,
       outputs(['N', 50, 4]),
-      'output vectors has rank 3, and the manifest does not say image.pool',
+      'output vectors must be float32 [N, 4], and is float32 [N, 50, 4]: image.pool says how that becomes one vector',
     ],
     [
       'has cells without a first',
       pooled('cls'),
       outputs(['N', 4, 7, 7]),
-      'output vectors has rank 4, and cells have no first one: image.pool must be mean',
+      'output vectors must be float32 [N, 4] or [N, tokens, 4], and is float32 [N, 4, 7, 7]: ' +
+        'cells have no first one, so image.pool must be mean',
     ],
     [
       'gives another width',
       manifest,
       outputs(['N', 5]),
-      'output vectors must be float32 of rank 2 or 3 or 4 and width 4, and is float32 [N, 5]',
+      'output vectors must be float32 [N, 4], and is float32 [N, 5]',
     ],
     ['lacks its input', manifest, { ...imageFile, inputs: [] }, 'there is no input pixels, but none'],
   ])('is refused when it %s', (_, changed, ports, problem) =>

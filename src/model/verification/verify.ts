@@ -7,6 +7,7 @@ import { loadModel, type LoadedModel, type LoadOptions } from '../loaded-model.j
 import { headsOf } from '../manifest-file.js'
 import type { Manifest } from '../manifest.js'
 import { hashProblem, readPackage, type ModelPackage } from '../package.js'
+import { sizeText } from '../size-text.js'
 import { latencyLine, measureLatency, memoryLine, peakBytes } from './measure.js'
 import { checkGraphs } from './port-checks.js'
 import { compareWithCpu, providerToleranceDefault } from './provider-check.js'
@@ -182,8 +183,7 @@ async function checkFiles(modelPackage: ModelPackage): Promise<CheckLine> {
     const are = modelPackage.files.length === 1 ? 'has' : 'have'
     return pass(
       'files',
-      `${counted(modelPackage.files.length, 'file')} of ${(bytes / 1_048_576).toFixed(1)} MiB ${are} the SHA-256 that ` +
-        'the manifest says.',
+      `${counted(modelPackage.files.length, 'file')} of ${sizeText(bytes)} ${are} the SHA-256 that the manifest says.`,
     )
   })
 }

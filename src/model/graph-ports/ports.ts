@@ -1,0 +1,50 @@
+/**
+ * Inputs and outputs as an ONNX file declares them, and what the rules of all roles ask of them.
+ */
+import type { OnnxFile, OnnxPort } from '../onnx-file/index.js'
+
+export type Ports = Pick<OnnxFile, 'inputs' | 'outputs'>
+type Size = number | string | null | undefined
+
+/** A graph must be one file: what runs it is given bytes and no directory. */
+export function wholenessProblems({ externalFiles }: Pick<OnnxFile, 'externalFiles'>): string[] {
+  if (externalFiles.length === 0) return []
+  return [
+    `its weights lie in ${externalFiles.join(', ')}, and a graph must be one file: ` +
+      'save it without external data',
+  ]
+}
+
+export function portNamed(ports: readonly OnnxPort[], name: string): OnnxPort | undefined {
+  return ports.find((port) => port.name === name)
+}
+
+export function missingInput({ inputs }: Ports, name: string): string {
+  return `there is no input ${name}, but ${namesOf(inputs)}`
+}
+
+/** `purpose`: what the output is for, such as ` for p_up`. */
+export function missingOutput({ outputs }: Ports, name: string, purpose = ''): string {
+  return `there is no output ${name}${purpose}, but ${namesOf(outputs)}`
+}
+
+/** Inputs that nobody would feed. */
+export function strayInputs({ inputs }: Ports, known: readonly string[]): string[] {
+  return inputs
+    .filter(({ name }) => !known.includes(name))
+    .map(({ name }) => `the manifest does not know the graph's input ${name}`)
+}
+
+/** Of any size that a batch may have. */
+export function isFree(size: Size): boolean {
+  return typeof size !== 'number'
+}
+
+/** A size that a batch may have, or `wanted`. */
+export function allows(size: Size, wanted: number): boolean {
+  return isFree(size) || size === wanted
+}
+
+function namesOf(ports: readonly OnnxPort[]): string {
+  return ports.map(({ name }) => name).join(', ') || 'none'
+}

@@ -1,0 +1,169 @@
+/**
+ * Says what is wrong with a value that is no manifest: the place and the rule, as `contract/explain.ts` does for
+ * requests. One walk over the value along the JSON schema of `manifest.json`, first what is there, then what is missing.
+ */
+import { manifestSchema, type Schema } from './manifest-schema.js'
+
+/** More would tell the author nothing that the first ones do not. */
+const problemsMax = 50
+const valueCharsMax = 200
+/** What a schema does not say of typia's `uint32`. */
+const integerMax = 2 ** 32 - 1
+/** As the validator has it. */
+const dateForm = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
+/** Patterns of the manifest's type in words. */
+const patternWords: Readonly<Record<string, string>> = {
+  '^[A-Za-z0-9][A-Za-z0-9._-]*$':
+    'a name of letters, digits, ".", "_" and "-" that begins with a letter or a digit',
+  '^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$':
+    'a file of the package, such as head.onnx or text/model.onnx',
+  '^[0-9a-f]{64}$': 'a SHA-256 of 64 lower-case hexadecimal digits',
+  '[{]title[}]': 'a text that holds {title}',
+}
+
+/** Each begins with its place, such as `head[1].inputs.features`. None: the value has the shape of a manifest. */
+export function shapeProblems(value: unknown): string[] {
+  const walk = new Walk(manifestSchema())
+  walk.check(walk.root, value, '')
+  const more = walk.problems.length - problemsMax
+  return more > 0 ? [...walk.problems.slice(0, problemsMax), `and ${more} more`] : walk.problems
+}
+
+class Walk {
+  readonly root: Schema
+  readonly problems: string[] = []
+
+  constructor(root: Schema) {
+    this.root = root
+  }
+
+  check(schema: Schema, value: unknown, place: string): void {
+    const target = this.#resolved(schema)
+    if (target.oneOf !== undefined) this.#checkChoice(target.oneOf, value, place)
+    else if (target.type === 'object' && isObject(value)) this.#checkMembers(target, value, place)
+    else if (target.type === 'array' && Array.isArray(value)) this.#checkItems(target, value, place)
+    else if (value === '' && target.minLength !== undefined) this.#add(place, 'must not be empty')
+    else if (!isScalar(target, value)) this.#mustBe(place, value, words(target))
+  }
+
+  /** One of several values, or of several shapes: held against the one that is meant. */
+  #checkChoice(choices: readonly Schema[], value: unknown, place: string): void {
+    const branches = choices.map((choice) => this.#resolved(choice))
+    const values = branches.flatMap((branch) => ('const' in branch ? [branch['const']] : []))
+    if (values.length === branches.length) {
+      if (!values.includes(value)) this.#mustBe(place, value, `one of ${values.join(', ')}`)
+      return
+    }
+    const kind = Array.isArray(value) ? 'array' : isObject(value) ? 'object' : null
+    const [first, ...others] = branches.filter(({ type }) => type === kind)
+    if (first === undefined) this.#mustBe(place, value, branches.map(words).join(' or '))
+    else if (others.length === 0) this.check(first, value, place)
+    else this.#checkForms([first, ...others], value as object, place)
+  }
+
+  /** Objects of several forms: the one of which the value has a member. */
+  #checkForms(forms: readonly Schema[], value: object, place: string): void {
+    const meant = forms.find(({ properties = {} }) =>
+      Object.keys(value).some((name) => Object.hasOwn(properties, name)),
+    )
+    if (meant !== undefined) this.check(meant, value, place)
+    else
+      this.#mustBe(
+        place,
+        value,
+        `an object with ${forms.map(({ required = [] }) => required.join(' and ')).join(', or with ')}`,
+      )
+  }
+
+  #checkMembers({ properties = {}, required = [] }: Schema, value: object, place: string): void {
+    const of = (name: string): string => (place === '' ? name : `${place}.${name}`)
+    for (const [name, member] of Object.entries(value)) {
+      const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
+      if (schema === undefined) this.#add(of(name), 'is not known')
+      else this.check(schema, member, of(name))
+    }
+    for (const name of required) if (!Object.hasOwn(value, name)) this.#add(of(name), 'is required')
+  }
+
+  #checkItems(schema: Schema, items: readonly unknown[], place: string): void {
+    const { prefixItems, items: each, minItems = 0, maxItems = Infinity, uniqueItems = false } = schema
+    const countMax = prefixItems?.length ?? maxItems
+    if (items.length < minItems || items.length > countMax) {
+      this.#mustBe(place, items, words(schema))
+      return
+    }
+    items.forEach((item, index) => {
+      const own = prefixItems?.[index] ?? each
+      if (typeof own === 'object') this.check(own, item, `${place}[${index}]`)
+    })
+    if (uniqueItems && new Set(items).size !== items.length) this.#add(place, 'must not name an item twice')
+  }
+
+  #resolved(schema: Schema): Schema {
+    const name = schema.$ref?.slice('#/$defs/'.length)
+    return name === undefined ? schema : (this.root.$defs?.[name] ?? schema)
+  }
+
+  #mustBe(place: string, value: unknown, what: string): void {
+    const text = JSON.stringify(value)
+    const shown = text.length <= valueCharsMax ? text : `${text.slice(0, valueCharsMax)}…`
+    this.#add(place, `must be ${what}, and is ${shown}`)
+  }
+
+  #add(place: string, problem: string): void {
+    this.problems.push(`${place === '' ? 'the manifest' : place} ${problem}`)
+  }
+}
+
+/** Whether a value that is no list and no object fits. */
+function isScalar(schema: Schema, value: unknown): boolean {
+  const { type, pattern, format, minLength = 0 } = schema
+  if (type === 'boolean') return typeof value === 'boolean'
+  if (type === 'string')
+    return (
+      typeof value === 'string' &&
+      value.length >= minLength &&
+      (pattern === undefined || new RegExp(pattern).test(value)) &&
+      (format !== 'date' || dateForm.test(value))
+    )
+  const { minimum = -Infinity, exclusiveMinimum = -Infinity } = schema
+  const maximum = schema.maximum ?? (type === 'integer' ? integerMax : Infinity)
+  return (
+    (type === 'integer' ? Number.isInteger(value) : type === 'number' && typeof value === 'number') &&
+    (value as number) >= minimum &&
+    (value as number) > exclusiveMinimum &&
+    (value as number) <= maximum
+  )
+}
+
+/** What a value must be. */
+function words(schema: Schema): string {
+  const { type, pattern, format, minimum, maximum, exclusiveMinimum } = schema
+  switch (type) {
+    case 'boolean':
+      return 'true or false'
+    case 'string':
+      if (format === 'date') return 'a date such as 2026-03-02'
+      if (pattern !== undefined) return patternWords[pattern] ?? `a string that matches ${pattern}`
+      return 'a string'
+    case 'integer':
+      return `an integer from ${minimum} to ${maximum ?? integerMax}`
+    case 'number':
+      if (exclusiveMinimum === undefined) return 'a number'
+      return `a number above ${exclusiveMinimum}${maximum === undefined ? '' : `, at most ${maximum}`}`
+    case 'array':
+      return `an array${countWords(schema)}`
+    default:
+      return 'an object'
+  }
+}
+
+function countWords({ prefixItems, minItems, maxItems }: Schema): string {
+  if (prefixItems !== undefined) return ` of ${prefixItems.length} numbers`
+  if (minItems === undefined) return ''
+  return maxItems === undefined ? ` of at least ${minItems} item` : ` of ${minItems} to ${maxItems} items`
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,281 @@
+/**
+ * What verification says of a graph's inputs and outputs is what its process does: over families of graphs that declare
+ * what they are, right and wrong, a graph is accepted if and only if it opens and answers a batch.
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { GraphBuilder } from '../../../models/graph-builder.js'
+import { makeExample } from '../../../models/make-example.js'
+import { elementTypes, type ElementType, type Port } from '../../../models/onnx-writer.js'
+import { randomNumbers } from '../../../models/random.js'
+import { jsonBytes } from '../../../test/helpers/encoder-plans.js'
+import {
+  modelsDir as shipped,
+  sigmoidGraph,
+  temporaryModelsDir,
+  writePackage,
+} from '../../../test/helpers/model-packages.js'
+import { readPackage } from '../package.js'
+import { planModel, type ModelPlans } from '../plans.js'
+import { batchBytes, viewBatch } from '../sessions/head-memory.js'
+import { openHeadsProgram } from '../sessions/heads-program.js'
+import { openImageProgram } from '../sessions/image-program.js'
+import { openTextProgram } from '../sessions/text-program.js'
+import { checkGraphs } from './port-checks.js'
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const [textDim, imageDim] = [2, 3]
+const rowCount = 3
+const picture = readFileSync(join(shipped, 'example-1/golden/ball.jpg'))
+
+type Shape = Port['shape']
+const toFloat = { to: { int: elementTypes.float32 } }
+
+describe('a graph is accepted by verification if and only if its process can serve it', () => {
+  test('as heads', () =>
+    agree(
+      fc.record({
+        shape: shapes(
+          ['N', 2],
+          ['N', 2],
+          ['N', 2],
+          [-1, -1],
+          null,
+          ['N', 'M'],
+          ['N', 1],
+          [1, 2],
+          ['N', 2, 1],
+          ['N'],
+        ),
+        element: fc.constantFrom<ElementType>('float32', 'float64', 'int64'),
+        given: fc.constantFrom<ElementType>('float32', 'float64', 'int32'),
+        isReduced: fc.boolean(),
+        column: fc.constantFrom(undefined, 0, 1, 2),
+        input: fc.constantFrom('features', 'features', 'features', 'numbers'),
+      }),
+      ({ shape, element, given, isReduced, column, input }) => {
+        const graph = new GraphBuilder(randomNumbers(1))
+        const share = graph.add('Sigmoid', [graph.add('Cast', [input], toFloat)])
+        const one = isReduced
+          ? graph.add('ReduceMean', [share], { axes: { ints: [1] }, keepdims: { int: 0 } })
+          : share
+        graph.add('Cast', [one], { to: { int: elementTypes[given] } }, 'probs')
+        const inputs = [{ name: input, shape, element }]
+        const rest = shape?.slice(0, 1).concat(shape.slice(2)) ?? null
+        const outputs = [{ name: 'probs', shape: isReduced ? rest : shape, element: given }]
+        const head = graph.write({ name: 'head', note: '', inputs, outputs })
+        const output = { name: 'probs', ...(column === undefined ? {} : { column }) }
+        return {
+          graph: head,
+          changes: {
+            features: ['views_log', 'up_log'],
+            head: {
+              ...named('head.onnx', head),
+              inputs: { features: 'features' },
+              outputs: { p_up: output },
+            },
+          },
+          place: 'head',
+          // A graph that leaves its columns open says nothing of them: the first batch tells.
+          isTold: shape !== null && (isReduced || (typeof shape[1] === 'number' && shape[1] > 0)),
+        }
+      },
+      serveHeads,
+    ))
+
+  test('as a text encoder', () =>
+    agree(
+      fc.record({
+        shape: shapes(['N', 'T'], ['N', 'T'], [-1, -1], null, [1, 'T'], ['N', 16], ['N', 'T', 'X']),
+        element: fc.constantFrom<ElementType>('int64', 'int64', 'int64', 'int32', 'float32'),
+        dim: fc.constantFrom(textDim, textDim, textDim + 1),
+        isPooled: fc.boolean(),
+        output: fc.constantFrom('last_hidden_state', 'last_hidden_state', 'pooled'),
+        isStray: fc.constantFrom(false, false, false, true),
+      }),
+      ({ shape, element, dim, isPooled, output, isStray }) => {
+        const graph = new GraphBuilder(randomNumbers(1))
+        const ids = graph.add('Cast', ['input_ids'], toFloat)
+        const mask = graph.add('Cast', ['attention_mask'], toFloat)
+        const wide = graph.add('Unsqueeze', [graph.add('Mul', [ids, mask]), graph.integers(-1)])
+        const spread = graph.floats([dim], new Float32Array(dim).fill(0.5))
+        const tokens = graph.add('Mul', [wide, spread], {}, isPooled ? 'tokens' : output)
+        if (isPooled) graph.add('ReduceMean', [tokens], { axes: { ints: [1] }, keepdims: { int: 0 } }, output)
+        const names = ['input_ids', 'attention_mask', ...(isStray ? ['position_ids'] : [])]
+        const given = shape === null ? null : [...(isPooled ? shape.slice(0, 1) : shape), dim]
+        const bytes = graph.write({
+          ...{ name: 'text', note: '' },
+          inputs: names.map((name) => ({ name, shape, element })),
+          outputs: [{ name: output, shape: given }],
+        })
+        return {
+          graph: bytes,
+          changes: encoding('text', { ...named('text/model.onnx', bytes), ...textMembers }),
+          place: 'text',
+          isTold: shape !== null,
+        }
+      },
+      serveText,
+    ))
+
+  test('as an image encoder', () =>
+    agree(
+      fc.record({
+        shape: shapes(
+          ['N', 3, 4, 4],
+          ['N', 3, 4, 4],
+          [-1, 3, -1, -1],
+          null,
+          [1, 3, 4, 4],
+          ['N', 4, 4, 3],
+          ['N', 3, 4],
+        ),
+        element: fc.constantFrom<ElementType>('float32', 'float32', 'float64'),
+        layout: fc.constantFrom('nchw', 'nchw', 'nhwc'),
+        form: fc.constantFrom('cells', 'tokens', 'vector'),
+        pool: fc.constantFrom(undefined, 'cls', 'mean'),
+      }),
+      ({ shape, element, layout, form, pool }) => {
+        const bytes = pictureGraph(shape, element, form)
+        const members = { layout, ...(pool === undefined ? {} : { pool }) }
+        return {
+          graph: bytes,
+          changes: encoding('image', { ...named('image.onnx', bytes), ...imageMembers, ...members }),
+          place: 'image',
+          isTold: shape !== null,
+        }
+      },
+      serveImages,
+    ))
+})
+
+interface Delivery {
+  readonly graph: Uint8Array
+  readonly changes: Record<string, unknown>
+  readonly place: 'head' | 'text' | 'image'
+  /** The file declares all that its process asks for. One that leaves a rank open may be found out when it runs. */
+  readonly isTold: boolean
+}
+
+async function agree<Kind>(
+  kinds: fc.Arbitrary<Kind>,
+  deliver: (kind: Kind) => Delivery,
+  serve: (plans: ModelPlans) => Promise<void>,
+): Promise<void> {
+  const modelsDir = temporaryModelsDir()
+  let servedCount = 0
+  await fc.assert(
+    fc.asyncProperty(kinds, async (kind) => {
+      const { graph, changes, place, isTold } = deliver(kind)
+      writePackage(modelsDir, 'v', place === 'head' ? graph : sigmoidGraph, changes)
+      writeFiles(join(modelsDir, 'v'), { ...encoderFiles, ...(place === 'head' ? {} : { [place]: graph }) })
+      const found = await readPackage(modelsDir, 'v')
+      const line = (await checkGraphs(found)).find(({ check }) => check === `graph ${place}`)
+      const problem = await serve(planModel(found, { executionProviders: ['cpu'], log: silent })).then(
+        () => null,
+        (error: unknown) => String(error),
+      )
+      if (problem === null) servedCount++
+      if (problem === null) expect(line?.state, line?.sentence).toBe('pass')
+      else if (isTold) expect(line?.state, problem).toBe('fail')
+    }),
+    { numRuns: 150 },
+  )
+  expect(servedCount).toBeGreaterThan(0)
+}
+
+async function serveHeads({ heads: plan }: ModelPlans): Promise<void> {
+  const program = await openHeadsProgram(plan, () => undefined)
+  try {
+    await program.run({
+      count: rowCount,
+      ...viewBatch(plan, rowCount, new ArrayBuffer(batchBytes(plan, rowCount))),
+    })
+  } finally {
+    await program.close()
+  }
+}
+
+async function serveText({ text }: ModelPlans): Promise<void> {
+  if (text === null) throw new Error('there is no text encoder')
+  const program = await openTextProgram(text, () => undefined)
+  try {
+    const records = ['하나', '하나 둘 셋', '오늘'].map((title) => jsonBytes({ title }))
+    const { encoded } = await program.run({ records, budgetMs: 60_000 })
+    if (encoded.includes(0)) throw new Error('a text was not encoded')
+  } finally {
+    await program.close()
+  }
+}
+
+async function serveImages({ image }: ModelPlans): Promise<void> {
+  if (image === null) throw new Error('there is no image encoder')
+  const program = await openImageProgram(image, () => undefined)
+  try {
+    const { encoded } = await program.run({ images: [picture, picture, picture] })
+    if (encoded.includes(0)) throw new Error('a picture was not encoded')
+  } finally {
+    await program.close()
+  }
+}
+
+/** The mean of each channel as a vector, as two tokens, or the picture itself as cells. */
+function pictureGraph(shape: Shape, element: ElementType, form: string): Uint8Array {
+  const graph = new GraphBuilder(randomNumbers(1))
+  const cells = graph.add('Cast', ['pixels'], toFloat, form === 'cells' ? 'vectors' : 'cells')
+  const mean = { axes: { ints: [-2, -1] }, keepdims: { int: 0 } }
+  if (form !== 'cells') {
+    const vector = graph.add('ReduceMean', [cells], mean, form === 'vector' ? 'vectors' : 'vector')
+    if (form === 'tokens') {
+      const token = graph.add('Unsqueeze', [vector, graph.integers(1)])
+      graph.add('Concat', [token, token], { axis: { int: 1 } }, 'vectors')
+    }
+  }
+  const [rows = 'N', channels = imageDim] = shape ?? []
+  const given = { cells: shape, vector: [rows, channels], tokens: [rows, 2, channels] }[form] ?? null
+  return graph.write({
+    ...{ name: 'image', note: '' },
+    inputs: [{ name: 'pixels', shape, element }],
+    outputs: [{ name: 'vectors', shape: shape === null ? null : given }],
+  })
+}
+
+const encoderFiles = { 'text/tokenizer.json': makeExample()['text/tokenizer.json'] as Uint8Array }
+const textMembers = {
+  tokenizer: named('text/tokenizer.json', encoderFiles['text/tokenizer.json']),
+  template: '{title}',
+  tokens_max: 16,
+  pooling: 'mean',
+  dim: textDim,
+}
+const imageMembers = {
+  ...{ input: 'pixels', output: 'vectors', dim: imageDim, pooling: 'mean' },
+  resize: { width: 4, height: 4 },
+  ...{ mean: [0, 0, 0], std: [1, 1, 1] },
+}
+
+/** Members of a manifest whose head reads an encoder. */
+function encoding(name: 'text' | 'image', encoder: object): Record<string, unknown> {
+  const head = { ...named('head.onnx', sigmoidGraph), inputs: { [name]: 'features' } }
+  return { head: { ...head, outputs: { p_up: { name: 'probs' } } }, [name]: encoder }
+}
+
+function named(file: string, bytes: Uint8Array): { file: string; sha256: string } {
+  return { file, sha256: createHash('sha256').update(bytes).digest('hex') }
+}
+
+function shapes(...all: readonly Shape[]): fc.Arbitrary<Shape> {
+  return fc.constantFrom(...all)
+}
+
+function writeFiles(directory: string, files: Record<string, Uint8Array>): void {
+  const names: Record<string, string> = { text: 'text/model.onnx', image: 'image.onnx' }
+  for (const [name, bytes] of Object.entries(files)) {
+    const file = join(directory, names[name] ?? name)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, bytes)
+  }
+}
