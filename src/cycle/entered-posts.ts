@@ -1,8 +1,8 @@
 /**
  * Where a post's recorded JSON lies: the cycle with which it entered, and its row among those that entered then.
  */
-import { unpackTable } from '../codec/index.js'
 import type { Position, Store } from '../store/index.js'
+import { postName, savedNames } from './saved-names.js'
 
 /** A post that was pending when the cycle at `position` was scored. */
 export interface PendingPost {
@@ -16,21 +16,9 @@ export interface EntryPlace {
   readonly row: number
 }
 
-/** Name of a post in the maps of this file and of those that use it. */
-export function postName(gallId: string, postNo: number): string {
-  return `${gallId}/${postNo}`
-}
-
 /** Rows, by name, of the posts that entered with the cycle at `position`. */
 export function enteredRows(store: Store, position: Position): Map<string, number> {
-  const packed = store.readEntered(position)
-  if (packed === undefined) return new Map()
-  const { header, columns } = unpackTable(packed)
-  const { galleries = [] } = header as { galleries?: readonly string[] }
-  const [codes, postNo] = columns
-  return new Map(
-    Array.from(codes ?? [], (code, row) => [postName(galleries[code] ?? '', postNo?.[row] ?? 0), row]),
-  )
+  return new Map(savedNames(store.readEntered(position)).map((name, row) => [name, row]))
 }
 
 /**

@@ -6,7 +6,8 @@ import type { Model } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
 import { textKey } from './embeddings/index.js'
-import { enteredRows, postName } from './entered-posts.js'
+import { enteredRows } from './entered-posts.js'
+import { postName } from './saved-names.js'
 
 export class KnownVectors {
   readonly #store: Store

@@ -4,11 +4,12 @@
  *
  * What the store does not keep with a cycle is as it is now: images that arrived after a cycle count as stored in it.
  */
-import { unpackTable, type Codec } from '../codec/index.js'
+import type { Codec } from '../codec/index.js'
 import type { CycleColumns } from '../contract/index.js'
 import { Pool, type CyclePlan, type PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
 import { unpackRequest } from './request-body.js'
+import { savedNames } from './saved-names.js'
 import { loadPool } from './saved-state.js'
 
 /** One cycle again. All of it may be read until the next one is asked for. */
@@ -66,31 +67,22 @@ export function firstNeeded(store: Store, position: Position): Position {
     .reduce((min, entered) => Math.min(min, entered), position)
   const left = leftSince(store, position)
   for (let at = position; at > 0 && left.size > 0; at--) {
-    for (const key of savedKeys(store.readEntered(at))) if (left.delete(key)) first = Math.min(first, at)
+    for (const name of savedNames(store.readEntered(at))) if (left.delete(name)) first = Math.min(first, at)
   }
   return first
 }
 
 /**
- * Keys of the posts that left after the cycle at `position` and had entered by then. Walked backwards, since a post may
+ * Names of the posts that left after the cycle at `position` and had entered by then. Walked backwards, since a post may
  * leave and come again. One that entered and left with one call is among them, and does no harm but a longer walk.
  */
 function leftSince(store: Store, position: Position): Set<string> {
-  const keys = new Set<string>()
+  const names = new Set<string>()
   for (let at = store.lastCycle()?.position ?? 0; at > position; at--) {
-    for (const key of savedKeys(store.readEntered(at))) keys.delete(key)
-    for (const key of savedKeys(store.readLeft(at))) keys.add(key)
+    for (const name of savedNames(store.readEntered(at))) names.delete(name)
+    for (const name of savedNames(store.readLeft(at))) names.add(name)
   }
-  return keys
-}
-
-/** Keys of an `entered` or a `left` record: codes of galleries, then post numbers (see saved-state.ts). */
-function savedKeys(packed: Uint8Array | undefined): string[] {
-  if (packed === undefined) return []
-  const { header, columns } = unpackTable(packed)
-  const { galleries = [] } = header as { galleries?: readonly string[] }
-  const [codes, postNo] = columns
-  return Array.from(codes ?? [], (code, row) => `${galleries[code] ?? ''}/${postNo?.[row] ?? 0}`)
+  return names
 }
 
 async function readBody(store: Store, position: Position): Promise<Uint8Array> {

@@ -3,11 +3,12 @@
  * that entered and left, the rows of the answer, and at the end the pool. Where early cycles have expired, what depends
  * on them is left out.
  */
-import { unpackTable, type Codec } from '../codec/index.js'
+import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import { Pool, weightsInForce, type CyclePlan, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { unpackRequest } from './request-body.js'
+import { savedNames } from './saved-names.js'
 import { loadPool, saveCycle } from './saved-state.js'
 
 export interface VerifyCyclesOptions {
@@ -176,9 +177,9 @@ class CycleCheck {
       return
     }
     // Posts of expired cycles are lacking in this plan: they may enter in it once more, and never leave.
-    if (!within(keysOf(stored.entered), keysOf(again.entered)))
+    if (!within(savedNames(stored.entered), savedNames(again.entered)))
       tell(`${place}: a post is recorded as entered that is not in the request`)
-    if (!within(keysOf(again.left), keysOf(stored.left)))
+    if (!within(savedNames(again.left), savedNames(stored.left)))
       tell(`${place}: a post has left with the request and is not recorded as left`)
   }
 }
@@ -273,15 +274,9 @@ function* cyclesOf(store: Store, first: Position, tell: (problem: string) => voi
   }
 }
 
-function keysOf(packed: Uint8Array | null | undefined): Set<string> {
-  if (packed === null || packed === undefined) return new Set()
-  const { header, columns } = unpackTable(packed)
-  const { galleries = [] } = header as { galleries?: readonly string[] }
-  return new Set(Array.from(columns[0] ?? [], (code, row) => `${galleries[code]}/${columns[1]?.[row]}`))
-}
-
-function within(part: ReadonlySet<string>, whole: ReadonlySet<string>): boolean {
-  return [...part].every((key) => whole.has(key))
+function within(part: readonly string[], whole: readonly string[]): boolean {
+  const names = new Set(whole)
+  return part.every((name) => names.has(name))
 }
 
 function sameBytes(stored: Uint8Array | undefined, again: Uint8Array | null): boolean {
