@@ -179,7 +179,8 @@ describe('a change of ACTIVE', () => {
       expect((await server.call({ path: `/v1/scores/${response.cycle_id}` })).text).toBe(text)
     }
     await expectTrueLabels(['a', 'b'])
-  })
+    // Where others keep all cores busy, each process that prepares waits some seconds for an idle one first.
+  }, 180_000)
 
   test('to a version that is broken, or not there, leaves the one before serving, and says why', async () => {
     await startServer()

@@ -12,7 +12,7 @@ const behind = constants.priority.PRIORITY_BELOW_NORMAL
  * who wakes up takes the core from it at once. A machine that is busy all the time has no such core: there a swap would
  * take minutes.
  */
-const idleMsMax = 20_000
+const idleMsMax = 5000
 
 const addon = loadFromAddon('runWhenIdle')
 
