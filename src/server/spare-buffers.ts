@@ -29,9 +29,10 @@ export class SpareBuffers {
 
   /** A buffer of at least `bytes`, holding anything: the smallest that there is, or a new one. */
   take(bytes: number): Buffer {
-    if (bytes >= bytesMin) this.#inUseMost = Math.max(this.#inUseMost, ++this.#inUse)
-    const index = this.#spare.findIndex((buffer) => buffer.length >= bytes)
-    return index < 0 ? Buffer.allocUnsafeSlow(bytes) : this.#remove(index)
+    const index = this.#spare.findIndex(({ length }) => length >= bytes)
+    const buffer = index < 0 ? Buffer.allocUnsafeSlow(bytes) : this.#remove(index)
+    if (buffer.length >= bytesMin) this.#inUseMost = Math.max(this.#inUseMost, ++this.#inUse)
+    return buffer
   }
 
   /**

@@ -37,6 +37,24 @@ test('a file opens after every commit, so does a copy of it, and so does the cop
   }
 })
 
+test('a record that has become shorter in the transaction that made it keeps its pages, and is whole', async () => {
+  const dataDir = scratch()
+  const outcome = (placementId: string, bytes: number) => ({
+    placementId,
+    record: new Uint8Array(bytes).fill(123),
+  })
+  await withStore(dataDir, async (store) => {
+    for (const bytes of [4088, 4089, 5000, 20_000, 100_000])
+      for (const shorter of [1, 100, 3000, bytes - 4096, bytes - 1].filter((length) => length > 0)) {
+        const placementId = `from ${bytes} to ${shorter}`
+        await store.putOutcomes([outcome(placementId, bytes), outcome(placementId, shorter)])
+      }
+  })
+  const store = await openLmdbStore({ dataDir })
+  expect(store.readOutcome('from 20000 to 100')).toHaveLength(100)
+  await store.close()
+})
+
 test('a file that a server writes to can be looked through meanwhile', async () => {
   const dataDir = scratch()
   await withStore(dataDir, async (store) => {

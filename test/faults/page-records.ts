@@ -64,10 +64,13 @@ function* smallWrites(
     yield store.putImage({ gallId, postNo: number, position: 1 }, { ...image, sha256, arrivedAtMs: 1000 })
     yield store.models.putEmbeddings('ab'.repeat(32), [{ key: sha256, vector: new Float32Array(64) }])
   }
-  const entries = Array.from({ length: 12 }, (_, index) => ({
-    placementId: `p${number}-${index}`,
-    record: Buffer.from(JSON.stringify({ noise: Buffer.from(noise(150)).toString('hex') })),
-  }))
+  const outcome = (placementId: string, bytesMax: number) => ({
+    placementId,
+    record: Buffer.from(JSON.stringify({ noise: Buffer.from(noise(bytesMax)).toString('hex') })),
+  })
+  const entries = Array.from({ length: 12 }, (_, index) => outcome(`p${number}-${index}`, 150))
+  // The second stands on the pages of the first, of which it may not need all.
+  entries.push(outcome(`twice-${number}`, 9000), outcome(`twice-${number}`, 3000))
   for (const { placementId, record } of entries) outcomes[placementId] = hashOf(record)
   yield store.putOutcomes(entries)
   yield store.models.putShadowScores(number, 'shadow', noise(300))
