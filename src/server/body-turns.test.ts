@@ -59,3 +59,15 @@ test('a body that has ended is told nothing, and leaves the other one alone', as
   await setImmediate()
   expect(told).not.toContain('old goes on')
 })
+
+test('what comes when the turn is over pauses too, and goes on with the others', async () => {
+  const told: string[] = []
+  const turns = new BodyTurns()
+  const [old, young, late] = [bodyOf('old', told), bodyOf('young', told), bodyOf('late', told)]
+  turns.received(old, 1)
+  turns.received(young, turnBytesMax)
+  turns.received(late, 1)
+  expect(told).toEqual(['old pauses', 'young pauses', 'late pauses'])
+  await setImmediate()
+  expect(told.slice(3)).toEqual(['old goes on', 'young goes on', 'late goes on'])
+})

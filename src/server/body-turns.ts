@@ -7,6 +7,9 @@
 /** As much as a socket gives at a time. Copying it into new memory takes about half a millisecond. */
 export const turnBytesMax = 512 * 1024
 
+/** Bodies that have shown less are too many to be told, and cost too little. */
+export const largeBytesMin = 256 * 1024
+
 /** A body that arrives, whose connection can be told to wait. */
 export interface ArrivingBody {
   pause(): void
@@ -19,17 +22,19 @@ export class BodyTurns {
   #turnBytes = 0
   #isTurnEndDue = false
 
-  /** More of `body` has been read, and not the last of it. */
+  /** So many bytes of `body`, a large one, have just been read, and they are not its last. */
   received(body: ArrivingBody, bytes: number): void {
     this.#bodies.add(body)
+    const wasOver = this.#isOver
     this.#turnBytes += bytes
     if (!this.#isTurnEndDue) {
       this.#isTurnEndDue = true
       setImmediate(() => this.#endTurn())
     }
     // One alone holds up nobody: its socket gives no more in a turn.
-    if (this.#turnBytes >= turnBytesMax && this.#bodies.size > 1)
-      for (const each of this.#bodies) each.pause()
+    if (!this.#isOver || this.#bodies.size === 1) return
+    if (wasOver) body.pause()
+    else for (const each of this.#bodies) each.pause()
   }
 
   /** It has arrived, or never will. A second call does nothing. */
@@ -37,9 +42,13 @@ export class BodyTurns {
     this.#bodies.delete(body)
   }
 
+  get #isOver(): boolean {
+    return this.#turnBytes >= turnBytesMax
+  }
+
   #endTurn(): void {
     this.#isTurnEndDue = false
-    if (this.#turnBytes >= turnBytesMax) for (const each of this.#bodies) each.resume()
+    if (this.#isOver) for (const each of this.#bodies) each.resume()
     this.#turnBytes = 0
   }
 }

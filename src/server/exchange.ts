@@ -6,7 +6,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ServiceError } from '../contract/index.js'
 import type { StageClock } from '../cycle/index.js'
 import type { BodyHold } from './body-budget.js'
-import type { BodyTurns } from './body-turns.js'
+import { largeBytesMin, type BodyTurns } from './body-turns.js'
 import { GrowingBody } from './growing-body.js'
 import type { SpareBuffers } from './spare-buffers.js'
 
@@ -157,7 +157,7 @@ export class Exchange {
         body ??= this.#newBody(declared > 0 ? declared : bytesMax, spare)
         body.append(chunk)
         if (!isLast) {
-          this.#bodyTurns.received(arriving, chunk.byteLength)
+          if (this.bytesReceived >= largeBytesMin) this.#bodyTurns.received(arriving, chunk.byteLength)
           return
         }
         const bytes = body.bytes()

@@ -1,6 +1,8 @@
 /**
  * All attacks, one after the other, on one server, while another client asks for health: what was breached, and figures.
  */
+import { readdirSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { abortedUploads, besideIdle, endlessBodies, pipelined, slowConnections } from './connections.js'
 import {
   callBreaches,
@@ -43,6 +45,16 @@ export const rssGrowthMibMax = 256 + 256 + 512
 /** Log, database and model processes open and close files now and then; the thread that reads large bodies has five. */
 const descriptorSlack = 3 + 5
 
+/**
+ * The attackers, which are this process, stand for other machines: here they must not take the server's cores. Root alone
+ * may give the watch of health its priority back.
+ */
+function putBehind(): void {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return
+  for (const thread of readdirSync('/proc/self/task'))
+    setPriority(Number(thread), constants.priority.PRIORITY_BELOW_NORMAL)
+}
+
 /** `print` hears of each attack when it has ended. */
 export async function besiege(size: SiegeSize, print: (line: string) => void): Promise<SiegeResult> {
   const target = await new Target({
@@ -81,6 +93,8 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
   try {
     const pid = target.server.pid
     const before = target.held()
+
+    if (size.heavy) putBehind()
 
     await attack('slow heads and bodies', async () => {
       const slow = await slowConnections(target, size.slow, size.slowSecondsMax)
