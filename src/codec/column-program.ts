@@ -42,7 +42,7 @@ export const columnOperations = [
 export type ColumnOperation = (typeof columnOperations)[number]
 
 /** Words of an instruction in `code`: operation, register `to`, `a`, `b`. Where `b` has no meaning it repeats `a`. */
-export const instructionWords = 4
+const instructionWords = 4
 
 /**
  * Register 0 and those that follow hold the constants, then the parameters. Instructions write all others, each before

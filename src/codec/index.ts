@@ -5,11 +5,9 @@ export { bodyBufferBytes } from './body-buffer.js'
 export { loadCodec, referenceCodec, type Codec, type CodecChoice, type DecodedCycle } from './codec.js'
 export {
   columnOperations,
-  type ColumnInputs,
   type ColumnOperation,
   type ColumnProgram,
   type ProgramColumn,
-  type RunProgram,
 } from './column-program.js'
 export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
@@ -17,5 +15,4 @@ export { pageReleaser } from './mapped-pages.js'
 export type { NativeAddon } from './native-addon.js'
 export { packTable, unpackTable, type NumberColumn, type PackedTable } from './pack.js'
 export { readBody } from './reading-thread.js'
-export { sameJson } from './same-json.js'
 export { sameJsonOffThread } from './same-json-thread.js'

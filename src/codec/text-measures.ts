@@ -106,7 +106,7 @@ function countMarkup(m: TextMeasures, text: string, from: number): void {
 }
 
 /** White space as `String.prototype.trim` knows it. */
-export function isSpace(point: number): boolean {
+function isSpace(point: number): boolean {
   return (
     point === 0x20 ||
     (point >= 0x09 && point <= 0x0d) ||

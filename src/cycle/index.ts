@@ -15,16 +15,9 @@ export {
 export { readCandidates } from './embeddings/index.js'
 export { findEntries, type PendingPost } from './entered-posts.js'
 export { replayCycles, type ReplayedCycle, type ReplayRange } from './replay.js'
-export { replayedInputs, type ReplayedInputs, type ReplayEncoding } from './replayed-inputs.js'
+export { replayedInputs, type ReplayedInputs } from './replayed-inputs.js'
 export type { RequestBody } from './request-body.js'
-export {
-  scoredTwice,
-  scoreSources,
-  sourceOf,
-  type ScoreSource,
-  type SourcedScores,
-  type TwiceScored,
-} from './scored-twice.js'
+export { scoredTwice, scoreSources, sourceOf, type ScoreSource, type TwiceScored } from './scored-twice.js'
 export { CycleService, type CycleServiceParts } from './service.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'
 export { verifyCycles, type VerifyCyclesOptions } from './verify-cycles.js'

@@ -14,7 +14,7 @@ const followerCountMax = 1000
 const unpackedMax = 8
 
 /** A cycle under way, for calls that bring the same id meanwhile. */
-export interface Leader {
+interface Leader {
   readonly body: Uint8Array
   readonly response: Promise<Uint8Array>
   followerCount: number

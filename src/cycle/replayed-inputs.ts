@@ -24,7 +24,7 @@ export interface ReplayedInputs {
   readonly pictures: readonly (readonly Uint8Array[])[]
 }
 
-export interface ReplayEncoding {
+interface ReplayEncoding {
   /** For all texts of the rows. */
   readonly encodeMsMax: number
   readonly careful: CarefulReplay

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
-import { forgetArrivals } from '../../test/helpers/older-images.js'
+import { changeUses, forgetArrivals } from '../../test/helpers/older-images.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import { inspectRecords, openLmdbStore, openSnapshot, databasePath, type Store } from '../store/index.js'
@@ -229,6 +229,38 @@ describe('an image', () => {
     await expiry().removeImages([{ key: other, arrivedAtMs: dayAt(0) }])
     expect(vectors()).toEqual([undefined, undefined])
   })
+
+  test('whose use was left behind by an earlier version, which stored another picture there, takes the vector along', async () => {
+    const other = { ...key, postNo: 8 }
+    const { sha256 } = picture(1)
+    const encoder = 'ab'.repeat(32)
+    await store.putImage(key, picture(1, dayAt(0)))
+    await store.putImage(other, picture(2, dayAt(0)))
+    await store.models.putEmbeddings(encoder, [{ key: sha256, vector: Float32Array.of(1, 2) }])
+    await reopened({ left: [{ sha256, key: other }], lacking: [] })
+    await expiry().removeImages([{ key, arrivedAtMs: dayAt(0) }])
+    expect(store.models.readEmbedding(encoder, sha256)).toBeUndefined()
+  })
+
+  test('that lacks its use gets it, though one left behind makes the counts equal', async () => {
+    const other = { ...key, postNo: 8 }
+    const encoder = 'ab'.repeat(32)
+    const { sha256 } = picture(1)
+    for (const each of [key, other]) await store.putImage(each, picture(1, dayAt(0)))
+    await store.models.putEmbeddings(encoder, [{ key: sha256, vector: Float32Array.of(1, 2) }])
+    await reopened({ left: [{ sha256, key: { ...key, postNo: 9 } }], lacking: [{ sha256, key: other }] })
+    expect(await expiry().completeImages(dayAt(0))).toBe(true)
+    await expiry().removeImages([{ key, arrivedAtMs: dayAt(0) }])
+    expect(store.models.readEmbedding(encoder, sha256)).toBeDefined()
+  })
+
+  /** Stops, and starts again on what an earlier version has made of the file. */
+  async function reopened(uses: Parameters<typeof changeUses>[1]): Promise<void> {
+    await service.close()
+    await store.close()
+    await changeUses(dataDir, uses)
+    await open()
+  }
 
   test('of an earlier version, which has no arrival, gets one at the first start that sees it, and leaves in its time', async () => {
     const count = 300

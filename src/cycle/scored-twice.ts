@@ -18,7 +18,7 @@ export const scoreSources = ['answer', 'shadow', 'replay'] as const
 export type ScoreSource = (typeof scoreSources)[number]
 
 /** One model's scores of a cycle, one a scored row in the order of the answer. */
-export interface SourcedScores {
+interface SourcedScores {
   readonly source: ScoreSource
   readonly scores: Float64Array
 }

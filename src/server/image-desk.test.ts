@@ -1,7 +1,7 @@
 /** Intake of images where storage fails. */
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { ImageGate } from '../images/index.js'
+import { hashUpload, ImageGate, normaliseImage } from '../images/index.js'
 import { createMemoryStore, StoreError, type ImageKey, type Store } from '../store/index.js'
 import { ImageDesk } from './image-desk.js'
 
@@ -37,6 +37,25 @@ test('an image whose write fails late, but is stored, is told of: the pool count
 test('an image whose write fails is not told of', async () => {
   const { desk, told } = failingDesk(false)
   await expect(desk.put(key, await jpeg(), undefined)).rejects.toMatchObject({ status: 503 })
+  expect(told).toEqual([])
+})
+
+test('an old image that is confirmed while the disk takes no writes is there, and told of to nobody', async () => {
+  let isFull = false
+  const store = createMemoryStore({
+    beforeWrite: () => {
+      if (isFull) throw new StoreError('full', 'no room')
+    },
+  })
+  const bytes = await jpeg()
+  const image = await normaliseImage(bytes, await hashUpload(bytes))
+  await store.putImage(key, { ...image, arrivedAtMs: 1000 })
+  const told: ImageKey[] = []
+  const desk = new ImageDesk(store, new ImageGate(), (created) => told.push(created))
+  isFull = true
+  expect(await desk.put(key, bytes, undefined)).toMatchObject({ created: false })
+  await expect(desk.put({ ...key, position: 2 }, bytes, undefined)).rejects.toMatchObject({ status: 503 })
+  expect(store.healthy).toBe(false)
   expect(told).toEqual([])
 })
 

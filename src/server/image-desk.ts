@@ -10,7 +10,7 @@ import {
   type ImageGate,
   type NormalisedImage,
 } from '../images/index.js'
-import type { ImageKey, Store } from '../store/index.js'
+import { StoreError, type ImageKey, type Store } from '../store/index.js'
 import { refuseWrites } from './refuse-writes.js'
 
 export interface StoredUpload {
@@ -39,11 +39,14 @@ export class ImageDesk {
   /** `claimedSha256`: value of `X-Content-SHA256`, if sent. Throws 400, 409, 413, 415, 503. */
   async put(key: ImageKey, bytes: Uint8Array, claimedSha256: string | undefined): Promise<StoredUpload> {
     checkSignature(bytes)
-    const { sha256, image } = await this.#gate.run(bytes.length, () =>
+    const { sha256, image, isConfirmed } = await this.#gate.run(bytes.length, () =>
       this.#examine(key, bytes, claimedSha256),
     )
     const result = await this.#store.putImage(key, image).catch((error: unknown) => {
-      if (this.#isStored(key, image)) this.#onCreated(key)
+      const isStored = this.#isStored(key, image)
+      // All that is lost is that it counts as young; and what cannot be written now cannot be removed either.
+      if (isStored && isConfirmed && error instanceof StoreError) return 'same' as const
+      if (isStored) this.#onCreated(key)
       return refuseWrites(error)
     })
     if (result === 'different') {
@@ -67,13 +70,14 @@ export class ImageDesk {
     key: ImageKey,
     bytes: Uint8Array,
     claimedSha256: string | undefined,
-  ): Promise<{ sha256: string; image: NormalisedImage }> {
+  ): Promise<{ sha256: string; image: NormalisedImage; isConfirmed: boolean }> {
     const hash = await hashUpload(bytes)
     const sha256 = Buffer.from(hash).toString('hex')
     checkClaim(claimedSha256, sha256)
     const known = this.#store.findImage(key)
-    if (known !== undefined && Buffer.compare(known.sha256, hash) === 0) return { sha256, image: known }
-    return { sha256, image: await normaliseImage(bytes, hash) }
+    if (known !== undefined && Buffer.compare(known.sha256, hash) === 0)
+      return { sha256, image: known, isConfirmed: true }
+    return { sha256, image: await normaliseImage(bytes, hash), isConfirmed: false }
   }
 }
 

@@ -2,7 +2,7 @@
  * Records that have served their time, taken out a few at a time: what may go, others decide (src/cycle/retention.ts).
  * An id stays when its cycle goes, so that no cycle is ever processed twice.
  */
-import type { Databases, KeyedDatabase } from './databases.js'
+import type { Databases } from './databases.js'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf, usedImageOf } from './keys.js'
 import type { RecordAccess } from './lmdb-model-records.js'
 import * as records from './records.js'
@@ -21,8 +21,11 @@ const completedPerStep = 200
 export class LmdbExpiry implements ExpiryRecords {
   readonly #db: Databases
   readonly #write: RecordAccess['write']
-  /** Images up to this key lack nothing; null: none does. Undefined before the first look. */
-  #completeUpTo: Uint8Array | null | undefined
+  /**
+   * Images up to this key lack nothing; null: none does. All are looked at once in each process: a program of an earlier
+   * version may have had the file since the last look, and no count would tell.
+   */
+  #completeUpTo: Uint8Array | null = new Uint8Array([0])
 
   constructor(databases: Databases, write: RecordAccess['write']) {
     this.#db = databases
@@ -92,11 +95,9 @@ export class LmdbExpiry implements ExpiryRecords {
   }
 
   async completeImages(nowMs: number): Promise<boolean> {
-    const { images, imageUses } = this.#db
-    this.#completeUpTo ??= countOf(images) === countOf(imageUses) ? null : new Uint8Array([0])
     if (this.#completeUpTo === null) return true
     const start = Uint8Array.of(...this.#completeUpTo, 0)
-    const keys = [...images.getKeys({ start, limit: completedPerStep })]
+    const keys = [...this.#db.images.getKeys({ start, limit: completedPerStep })]
     if (keys.some((key) => this.#lacks(key)))
       await this.#write(removalBytes, () => {
         for (const key of keys) if (this.#lacks(key)) this.#complete(key, nowMs)
@@ -144,9 +145,12 @@ export class LmdbExpiry implements ExpiryRecords {
   /** Whether any image has this picture. */
   #isUsed(sha256: Uint8Array): boolean {
     const end = Buffer.concat([sha256, new Uint8Array(64).fill(afterAll)])
-    for (const key of this.#db.imageUses.getKeys({ start: sha256, end }))
-      // A program of an earlier version may have removed the image, and not this.
-      if (this.#db.images.doesExist(usedImageOf(key).imageKey)) return true
+    for (const key of this.#db.imageUses.getKeys({ start: sha256, end })) {
+      const image = this.#db.images.getBinary(usedImageOf(key).imageKey)
+      // A program of an earlier version may have removed or replaced the image, and not this.
+      if (image !== undefined && Buffer.compare(records.readImageIdentity(image).sha256, sha256) === 0)
+        return true
+    }
     return false
   }
 
@@ -216,8 +220,4 @@ export class LmdbExpiry implements ExpiryRecords {
       start = Buffer.concat([encoder, new Uint8Array(64).fill(afterAll)])
     }
   }
-}
-
-function countOf(database: KeyedDatabase): number {
-  return (database.getStats() as { entryCount: number }).entryCount
 }

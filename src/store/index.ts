@@ -1,8 +1,8 @@
 /**
  * Durable storage: what the service asks of it, LMDB that answers, and memory, for tests and for the rehearsal at the start.
  */
-export { mapBytesDefault, openLmdbStore, type LmdbStoreOptions } from './open-lmdb-store.js'
-export { lockDirectory, type DirectoryLock } from './directory-lock.js'
+export { openLmdbStore, type LmdbStoreOptions } from './open-lmdb-store.js'
+export { lockDirectory } from './directory-lock.js'
 export {
   createMemoryContents,
   createMemoryStore,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { databasePath, openDatabases, type Databases } from './databases.js'
 import { inspectRecords } from './inspect.js'
+import { imageUseKeyOf } from './keys.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from './samples.js'
 import { openSnapshot } from './snapshot.js'
@@ -103,6 +104,17 @@ test('records that are missing, or stand where none belong, are told of by their
   expect(await problems()).toContain('responses, position 9: there is no such cycle')
   await tamper((db) => db.cycles.removeSync(3))
   expect(await problems()).toContain('cycles: the positions have a gap between 2 and 4')
+})
+
+test('an image use that an earlier version left behind is no problem', async () => {
+  await tamper((db) => {
+    const [key] = [...db.images.getKeys({})]
+    const use = db.imageUses.getBinary([...db.imageUses.getKeys({})][0] as Uint8Array) as Uint8Array
+    // Of another picture of the same image, and of an image that has gone.
+    db.imageUses.putSync(imageUseKeyOf(new Uint8Array(32).fill(77), key as Uint8Array), use)
+    db.imageUses.putSync(imageUseKeyOf(new Uint8Array(32), new Uint8Array(32)), use)
+  })
+  expect(await problems()).toEqual([])
 })
 
 test('ids, images and outcomes under a wrong key are told of', async () => {

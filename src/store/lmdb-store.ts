@@ -7,6 +7,7 @@ import { statfs } from 'node:fs/promises'
 import { bytesInUse, type Databases } from './databases.js'
 import type { DirectoryLock } from './directory-lock.js'
 import type { HeadRoom } from './head-room.js'
+import { isFresh } from './image-age.js'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf } from './keys.js'
 import { recordHeadBytes } from './record.js'
 import { RecordSpace } from './record-space.js'
@@ -37,9 +38,6 @@ import { Writer } from './writer.js'
 const poolKey = 0
 /** Keys that `imageKeys` reads in one go, so that it holds no snapshot while its caller works. */
 const imageKeyBatch = 1000
-
-/** An image that comes again within this time has not arrived anew: retries cost no write. Retention counts in days. */
-const freshMs = 3_600_000
 
 /** Of the cycle that is written, and of the one whose response is still being sent. */
 const spacesMax = 2
@@ -439,11 +437,6 @@ function identityOf(record: Uint8Array, gallId: string): records.ImageIdentity {
   const identity = records.readImageIdentity(record)
   checkName(identity.gallId, gallId)
   return identity
-}
-
-/** Whether it is this picture, and has arrived lately or later than now. */
-function isFresh(found: records.ImageIdentity, sha256: Uint8Array, nowMs: number): boolean {
-  return Buffer.compare(found.sha256, sha256) === 0 && nowMs - (found.arrivedAtMs ?? 0) < freshMs
 }
 
 /** Two names with one hash would need some 2^64 tries; what must not happen is that one is taken for the other. */

@@ -1,7 +1,8 @@
 /**
- * The store in memory, for the rehearsal at the start, for simulation, and for tests that want storage to fail on purpose. Bytes are copied in and
- * out, as LMDB does, so that nobody can lean on sharing them.
+ * The store in memory, for the rehearsal at the start, for simulation, and for tests that want storage to fail on
+ * purpose. Bytes are copied in and out, as LMDB does, so that nobody can lean on sharing them.
  */
+import { isFresh } from './image-age.js'
 import { StoreError } from './store-error.js'
 import type {
   CycleBeginning,
@@ -154,21 +155,33 @@ class MemoryStore implements Store {
   // ---- images
 
   async putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult> {
-    const copy = { key: { ...key }, image: copyImage(image) }
+    this.#checkOpen()
+    const name = imageName(key)
+    const { images } = this.#contents
+    const { arrivedAtMs = Date.now() } = image
+    const copy = { key: { ...key }, image: { ...copyImage(image), arrivedAtMs } }
+    const { sha256 } = copy.image
+    const known = images.get(name)?.image
+    if (known !== undefined && isFresh(known, sha256, arrivedAtMs)) return 'same'
     return this.#write('putImage', () => {
-      const { images } = this.#contents
-      const stored = images.get(imageName(key))
-      if (stored !== undefined)
-        return Buffer.compare(stored.image.sha256, copy.image.sha256) === 0 ? 'same' : 'different'
-      images.set(imageName(key), copy)
-      return 'created'
+      const stored = images.get(name)
+      if (stored === undefined) {
+        images.set(name, copy)
+        return 'created'
+      }
+      if (Buffer.compare(stored.image.sha256, sha256) !== 0) return 'different'
+      if (!isFresh(stored.image, sha256, arrivedAtMs))
+        images.set(name, { ...stored, image: { ...stored.image, arrivedAtMs } })
+      return 'same'
     })
   }
 
   findImage(key: ImageKey): StoredImage | undefined {
     this.#checkOpen()
     const stored = this.#contents.images.get(imageName(key))
-    return stored && copyImage(stored.image)
+    if (stored === undefined) return undefined
+    const { sha256, uploadedBytes, width, height, normalised } = copyImage(stored.image)
+    return { sha256, uploadedBytes, width, height, normalised }
   }
 
   readImageHash(key: ImageKey): Uint8Array | undefined {

@@ -14,7 +14,7 @@ import { describe, StoreError } from './store-error.js'
 import type { Store } from './store.js'
 
 /** Room for years at a few gigabytes a day. It is address space: the disk holds what is written and no more. */
-export const mapBytesDefault = 1024 ** 4
+const mapBytesDefault = 1024 ** 4
 const waitingBytesDefault = 256 * 1024 * 1024
 
 export interface LmdbStoreOptions {

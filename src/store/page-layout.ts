@@ -13,7 +13,14 @@
  *           tree of free pages [48], in whose first 4 bytes the page size is · tree of databases [48] ·
  *           last page in use [8] · transaction [8]
  */
+import { readSync } from 'node:fs'
 import { viewOf } from './record.js'
+
+const magic = 0xbeefc0de
+/** In the low 16 bits of the version. */
+const formatVersion = 2
+const pageBytesMin = 256
+const pageBytesMax = 65_536
 
 export const headBytes = 24
 export const treeBytes = 48
@@ -26,7 +33,7 @@ export const nodeFlag = { large: 1, tree: 2 } as const
 /** Keys are numbers, little endian. */
 export const numberKeys = 8
 /** The root of a tree that holds nothing. */
-export const noPage = 0xffff_ffff_ffff_ffffn
+const noPage = 0xffff_ffff_ffff_ffffn
 
 export interface Tree {
   readonly flags: number
@@ -40,8 +47,6 @@ export interface Tree {
 }
 
 export interface Meta {
-  readonly magic: number
-  readonly version: number
   readonly address: bigint
   readonly pageBytes: number
   readonly free: Tree
@@ -89,14 +94,15 @@ export function readTree(bytes: Uint8Array): Tree {
   }
 }
 
-/** `page`: at least the first `metaBytes` of it. */
-export function readMeta(page: Uint8Array): Meta {
+/** `page`: at least the first `metaBytes` of it. Null for a page that is no meta page of this format. */
+export function readMeta(page: Uint8Array): Meta | null {
   const view = viewOf(page)
+  const pageBytes = view.getUint32(48, true)
+  if (view.getUint32(24, true) !== magic || (view.getUint32(28, true) & 0xffff) !== formatVersion) return null
+  if (pageBytes < pageBytesMin || pageBytes > pageBytesMax) return null
   return {
-    magic: view.getUint32(24, true),
-    version: view.getUint32(28, true),
     address: view.getBigUint64(32, true),
-    pageBytes: view.getUint32(48, true),
+    pageBytes,
     free: readTree(page.subarray(48, 48 + treeBytes)),
     databases: readTree(page.subarray(96, 96 + treeBytes)),
     lastPage: Number(view.getBigUint64(144, true)),
@@ -157,4 +163,15 @@ export function readLarge({ data }: Node): { page: number; pageCount: number } {
 /** How many bytes of data a leaf's node says that it has. */
 export function dataBytesOf(page: Uint8Array, { start }: Node): number {
   return viewOf(page).getUint32(start, true)
+}
+
+/** So many bytes of an open file; what is behind its end reads as zero. */
+export function readAt(file: number, position: number, bytes: number): Uint8Array {
+  const buffer = new Uint8Array(bytes)
+  for (let read = 0; read < bytes;) {
+    const count = readSync(file, buffer, read, bytes - read, position + read)
+    if (count === 0) break
+    read += count
+  }
+  return buffer
 }

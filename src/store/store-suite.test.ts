@@ -6,14 +6,38 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createMemoryStore, openLmdbStore, StoreError, type Store, type StoredRequest } from './index.js'
+import {
+  createMemoryContents,
+  createMemoryStore,
+  openLmdbStore,
+  StoreError,
+  type ImageKey,
+  type MemoryContents,
+  type Store,
+  type StoredRequest,
+} from './index.js'
 import { bytesOf, cycleIdAt, cycleSample, imageSample, largeCycleSample, weightsSample } from './samples.js'
 
 const directories: string[] = []
 const stores: Store[] = []
 
+/** When an image arrived, as a store of memory has it: nothing leaves it, so that it tells nobody. */
+const memoryContents = new WeakMap<Store, MemoryContents>()
+function arrivalOf(store: Store, key: ImageKey): number | null | undefined {
+  const contents = memoryContents.get(store)
+  const isThis = (row: { readonly key: ImageKey }): boolean =>
+    JSON.stringify(Object.entries(row.key).sort()) === JSON.stringify(Object.entries(key).sort())
+  if (contents === undefined) return store.expiry?.imagesAfter(null, 1000).images.find(isThis)?.arrivedAtMs
+  return [...contents.images.values()].find(isThis)?.image.arrivedAtMs
+}
+
 const implementations = {
-  memory: async () => Promise.resolve(createMemoryStore()),
+  memory: () => {
+    const contents = createMemoryContents()
+    const store = createMemoryStore({ contents })
+    memoryContents.set(store, contents)
+    return Promise.resolve(store)
+  },
   lmdb: async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'understudy-store-'))
     directories.push(dataDir)
@@ -239,6 +263,34 @@ describe.each(Object.entries(implementations))('%s', (_, openStore) => {
       expect(await store.putImage(key, imageSample(1))).toBe('same')
       expect(await store.putImage(key, imageSample(2))).toBe('different')
       expect(store.findImage(key)).toEqual(imageSample(1))
+    })
+
+    test('an image that comes again has arrived anew, but not within an hour; one that differs changes nothing', async () => {
+      const store = await newStore()
+      const hourMs = 3_600_000
+      const arrivals: unknown[] = []
+      for (const [number, arrivedAtMs] of [
+        [1, 10 * hourMs],
+        [1, 11 * hourMs - 1000],
+        [2, 20 * hourMs],
+        [1, 11 * hourMs],
+        [1, 5 * hourMs],
+      ] as const) {
+        await store.putImage(key, { ...imageSample(number), arrivedAtMs })
+        arrivals.push(arrivalOf(store, key))
+      }
+      expect(arrivals).toEqual([10, 10, 10, 11, 11].map((hours) => hours * hourMs))
+    })
+
+    test('an image that is put as it was found has arrived anew, now', async () => {
+      const store = await newStore()
+      await store.putImage(key, { ...imageSample(1), arrivedAtMs: 1000 })
+      const found = store.findImage(key) ?? expect.fail('it is not there')
+      expect(found).toEqual(imageSample(1))
+      const beforeMs = Date.now()
+      expect(await store.putImage(key, found)).toBe('same')
+      // Kept in whole seconds.
+      expect(arrivalOf(store, key)).toBeGreaterThan(beforeMs - 1000)
     })
 
     test('of many uploads to one key at once, exactly one is created', async () => {

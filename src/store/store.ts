@@ -200,6 +200,7 @@ export interface Store {
   readPool(): Uint8Array | undefined
 
   putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult>
+  /** As it was put, without its arrival: put again, it arrives anew. */
   findImage(key: ImageKey): StoredImage | undefined
   /** SHA-256 of a stored image, without its picture. */
   readImageHash(key: ImageKey): Uint8Array | undefined

@@ -5,7 +5,6 @@
  * is what the page above it says, is reached once and is not in the list of free pages, that its nodes fill it without
  * gaps, that keys rise, and that pages and entries are as many as the tree says.
  */
-import { readSync } from 'node:fs'
 import {
   dataBytesOf,
   headBytes,
@@ -13,6 +12,7 @@ import {
   nodeFlag,
   numberKeys,
   pageKind,
+  readAt,
   readHead,
   readLarge,
   readMeta,
@@ -33,12 +33,13 @@ const metaPages = 2
 const treeFlags: readonly number[] = [0, numberKeys]
 const treeFlagsMask = 0x7f
 
-/** Is thrown within this file only. */
+/** Both are thrown within this file only. */
 class Damage extends Error {}
+class UnknownDatabase extends Error {}
 
 /**
- * Says in a line what is wrong with the trees of the newest state of an open database file, or null. Nobody must write
- * to it meanwhile. `names`: the databases that may be in it. `headsMsMax`: how long to look at the heads of large
+ * Says what is wrong with the trees of the newest state of an open database file, as the end of a sentence that begins
+ * with its name, or null. Where somebody writes to it meanwhile, that may be wrong. `names`: the databases that may be in it. `headsMsMax`: how long to look at the heads of large
  * records, one read each.
  */
 export function treeDamage(file: number, names: readonly string[], headsMsMax: number): string | null {
@@ -46,7 +47,8 @@ export function treeDamage(file: number, names: readonly string[], headsMsMax: n
     new TreeWalk(file, newestMeta(file)).check(names, headsMsMax)
     return null
   } catch (error) {
-    if (error instanceof Damage) return error.message
+    if (error instanceof UnknownDatabase) return error.message
+    if (error instanceof Damage) return `is damaged and has to be restored from a backup: ${error.message}`
     throw error
   }
 }
@@ -54,7 +56,8 @@ export function treeDamage(file: number, names: readonly string[], headsMsMax: n
 /** The one that LMDB takes, which must be the newer of two commits that follow each other. */
 function newestMeta(file: number): Meta {
   const first = readMeta(readAt(file, 0, metaBytes))
-  const second = readMeta(readAt(file, first.pageBytes, metaBytes))
+  const second = first && readMeta(readAt(file, first.pageBytes, metaBytes))
+  if (first === null || second === null) throw new Damage('one of its two first pages is none')
   const [newest, other] = second.transaction > first.transaction ? [second, first] : [first, second]
   // Of a file that is new, or a copy: one page says that nothing was ever stored.
   const isFirst = other.transaction === 0n && other.lastPage === metaPages - 1
@@ -85,8 +88,19 @@ interface Found {
   entries: number
 }
 
-interface Keys {
+/** A walk through one tree. */
+interface Walk {
   readonly tree: Tree
+  readonly name: string
+  readonly found: Found
+  readonly onLeafNode: (node: Node, page: Uint8Array) => void
+}
+
+/** A page, and all that hangs on it. */
+interface Part {
+  readonly number: number
+  /** 1 for the root. */
+  readonly level: number
   /** Every key is this or more, and less than that. */
   readonly from: Uint8Array | null
   readonly below: Uint8Array | null
@@ -114,7 +128,10 @@ class TreeWalk {
     // A name that changes would make an empty database of the old one. Without `meta` it is another program's file.
     const unknown = this.#names.find((name) => !names.includes(name))
     if (unknown !== undefined && this.#names.includes('meta'))
-      throw new Damage(`there is no database ${JSON.stringify(unknown)}`)
+      throw new UnknownDatabase(
+        `has a database ${JSON.stringify(unknown)}, which this program does not know: a newer one may have made it. ` +
+          'Start that one, or restore a backup that this one made',
+      )
     const freeLists: Uint8Array[] = []
     this.#checkTree(this.#meta.free, 'the list of free pages', (node, page) => {
       if (node.key.length !== 8 || viewOf(node.key).getBigUint64(0, true) > this.#meta.transaction)
@@ -137,28 +154,22 @@ class TreeWalk {
     if (!treeFlags.includes(tree.flags)) throw new Damage(`${name}: unknown flags ${tree.flags}`)
     const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
     if (tree.root !== null)
-      this.#walk({ tree, from: null, below: null }, tree.root, 1, name, found, onLeafNode)
+      this.#walk({ tree, name, found, onLeafNode }, { number: tree.root, level: 1, from: null, below: null })
     else if (tree.depth !== 0) throw new Damage(`${name}: a tree of depth ${tree.depth} without a root`)
     for (const count of ['branchPages', 'leafPages', 'overflowPages', 'entries'] as const)
       if (tree[count] !== found[count])
         throw new Damage(`${name}: ${found[count]} ${countNames[count]}, and not ${tree[count]}`)
   }
 
-  #walk(
-    keys: Keys,
-    number: number,
-    level: number,
-    name: string,
-    found: Found,
-    onLeafNode: (node: Node, page: Uint8Array) => void,
-  ): void {
-    const isLeaf = level === keys.tree.depth
-    if (level > Math.min(keys.tree.depth, depthMax))
-      throw new Damage(`${name}: deeper than ${keys.tree.depth}`)
+  #walk(walk: Walk, part: Part): void {
+    const { tree, name, found, onLeafNode } = walk
+    const { number, level } = part
+    const isLeaf = level === tree.depth
+    if (level > Math.min(tree.depth, depthMax)) throw new Damage(`${name}: deeper than ${tree.depth}`)
     this.#meet(number, name)
     const page = readAt(this.#file, number * this.#meta.pageBytes, this.#meta.pageBytes)
     const nodes = this.#nodesOf(page, number, isLeaf ? pageKind.leaf : pageKind.branch, name)
-    this.#checkKeys(nodes, keys, isLeaf, `${name}, page ${number}`)
+    this.#checkKeys(isLeaf ? nodes : nodes.slice(1), tree, part, `${name}, page ${number}`)
     if (isLeaf) {
       found.leafPages++
       found.entries += nodes.length
@@ -172,9 +183,9 @@ class TreeWalk {
     }
     found.branchPages++
     for (const [index, { key, child }] of nodes.entries()) {
-      const from = index === 0 ? keys.from : key
-      const below = nodes[index + 1]?.key ?? keys.below
-      this.#walk({ ...keys, from, below }, child, level + 1, name, found, onLeafNode)
+      const from = index === 0 ? part.from : key
+      const below = nodes[index + 1]?.key ?? part.below
+      this.#walk(walk, { number: child, level: level + 1, from, below })
     }
   }
 
@@ -206,12 +217,12 @@ class TreeWalk {
       throw new Damage(`${name}, page ${number}: not the page that was to stand there`)
   }
 
-  #checkKeys(nodes: readonly Node[], { tree, from, below }: Keys, isLeaf: boolean, place: string): void {
+  /** `nodes`: of a branch those after the first, whose key stands for all that are less than the second's. */
+  #checkKeys(nodes: readonly Node[], tree: Tree, { from, below }: Part, place: string): void {
     const compare = tree.flags === numberKeys ? compareNumbers : compareBytes
     let before = from
     let mayEqual = true
-    // The first key of a branch stands for all that are less than the second.
-    for (const { key } of isLeaf ? nodes : nodes.slice(1)) {
+    for (const { key } of nodes) {
       if (tree.flags === numberKeys && key.length !== 4 && key.length !== 8)
         throw new Damage(`${place}: a key of ${key.length} bytes`)
       const order = before === null ? -1 : compare(before, key)
@@ -294,15 +305,4 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
 
 function compareNumbers(a: Uint8Array, b: Uint8Array): number {
   return a.length === b.length ? Buffer.compare(Buffer.from(a).reverse(), Buffer.from(b).reverse()) : 1
-}
-
-/** So many bytes; what is behind the end of the file reads as zero. */
-function readAt(file: number, position: number, bytes: number): Uint8Array {
-  const buffer = new Uint8Array(bytes)
-  for (let read = 0; read < bytes;) {
-    const count = readSync(file, buffer, read, bytes - read, position + read)
-    if (count === 0) break
-    read += count
-  }
-  return buffer
 }

@@ -1,6 +1,8 @@
 /** Images as programs stored them before they recorded arrivals, and which images share a picture. */
 import { openDatabases } from '../../src/store/databases.js'
-import { packImageIdentity, readImageIdentity } from '../../src/store/records.js'
+import type { ImageKey } from '../../src/store/index.js'
+import { imageKeyOf, imageUseKeyOf } from '../../src/store/keys.js'
+import { packBytes, packImageIdentity, readImageIdentity } from '../../src/store/records.js'
 
 /** Takes from all images of a closed store what earlier versions did not record. */
 export async function forgetArrivals(dataDir: string): Promise<void> {
@@ -13,4 +15,23 @@ export async function forgetArrivals(dataDir: string): Promise<void> {
     for (const key of [...databases.imageUses.getKeys({})]) databases.imageUses.removeSync(key)
   })
   await databases.root.close()
+}
+
+interface ImageUse {
+  readonly sha256: Uint8Array
+  readonly key: ImageKey
+}
+
+/** What programs that know nothing of image uses leave of them: some of images that went, and none of others. */
+export async function changeUses(
+  dataDir: string,
+  { left, lacking }: { readonly left: readonly ImageUse[]; readonly lacking: readonly ImageUse[] },
+): Promise<void> {
+  const { root, imageUses } = await openDatabases(dataDir, 2 ** 30)
+  const keyOf = ({ sha256, key }: ImageUse): Uint8Array => imageUseKeyOf(sha256, imageKeyOf(key))
+  root.transactionSync(() => {
+    for (const use of left) imageUses.putSync(keyOf(use), packBytes(new Uint8Array()))
+    for (const use of lacking) imageUses.removeSync(keyOf(use))
+  })
+  await root.close()
 }

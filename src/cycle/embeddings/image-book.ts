@@ -46,6 +46,14 @@ interface Waiting {
   readonly failedAt?: number
 }
 
+/** The disk takes no vectors, which says nothing of the pictures. Is thrown within this file only. */
+class NotStored extends Error {}
+
+interface Picture {
+  readonly hash: Uint8Array
+  readonly picture: Uint8Array
+}
+
 interface PostEntry {
   /** Of its vector in the arena. */
   readonly id: number
@@ -155,9 +163,14 @@ export class ImageBook {
       try {
         await this.#encode(images.slice(from, from + batchCount))
       } catch (error) {
-        if (!isOver())
-          this.#parts.log.error({ err: error }, 'images could not be encoded; they are tried again')
-        return true
+        if (isOver()) return true
+        // The others of its batch have their vectors.
+        const isUnreadable = error instanceof StoreError
+        const end = isUnreadable
+          ? 'an image could not be read'
+          : 'images could not be encoded; they are tried again'
+        this.#parts.log.error({ err: error }, end)
+        if (!isUnreadable) return true
       }
     }
     return false
@@ -212,17 +225,26 @@ export class ImageBook {
 
   /**
    * What has been tried too often counts as missing until another image of its post arrives, or the next start or swap;
-   * a picture that is to blame, for good. A disk that takes no vectors says nothing of the picture.
+   * a picture that is to blame, for good.
    */
   #putBack(batch: readonly Waiting[], error: unknown): void {
-    const wasTried = !(error instanceof ModelDownError || error instanceof StoreError)
+    const wasTried = !(error instanceof ModelDownError || error instanceof NotStored)
     for (const waiting of batch) {
       const { key, failedAt = this.#encodedCount } = waiting
       const tries = wasTried ? waiting.tries + 1 : waiting.tries
       if (tries < triesMax) this.#queue.set(imageName(key), { ...waiting, tries, failedAt })
       // The encoder has encoded others meanwhile, so it is not to blame.
       else if (error instanceof ModelError && failedAt < this.#encodedCount) this.#condemn(key, error)
+      else if (error instanceof StoreError) this.#giveUp(key, error)
     }
+  }
+
+  /** It could not be read, alone, again and again. */
+  #giveUp({ gallId, postNo, position }: ImageKey, { message }: StoreError): void {
+    this.#parts.log.error(
+      { gall_id: gallId, post_no: postNo, position, problem: message },
+      'an image cannot be read; its post is scored without it',
+    )
   }
 
   /** It has ended its encoder alone, again and again. */
@@ -253,7 +275,7 @@ export class ImageBook {
     })
   }
 
-  /** Makes and stores the vectors that these images lack. */
+  /** Makes and stores the vectors that these images lack; then throws what the first that could not be read threw. */
   #encode(keys: readonly ImageKey[]): Promise<void> {
     const encoding = this.#encoding.then(() => this.#encodeLacking(keys))
     this.#encoding = encoding.catch(() => undefined)
@@ -262,24 +284,49 @@ export class ImageBook {
 
   async #encodeLacking(keys: readonly ImageKey[]): Promise<void> {
     if (this.#ended) return
-    const lacking = new Map<string, { hash: Uint8Array; picture: Uint8Array }>()
-    for (const key of keys) {
-      const hash = this.#store.readImageHash(key)
-      if (hash === undefined || this.#store.models.readEmbedding(this.encoder.hash, hash) !== undefined)
-        continue
-      if (this.#isPoison(hash)) continue
-      const image = this.#store.findImage(key)
-      if (image !== undefined) lacking.set(hex(hash), { hash, picture: image.normalised })
-    }
+    const { lacking, unreadable } = this.#readLacking(keys)
     const wanted = [...lacking].filter(([name]) => !this.#unstored.has(name)).map(([, picture]) => picture)
     if (wanted.length > 0) await this.#make(wanted)
     const made = [...lacking.keys()].flatMap((name) => this.#unstored.get(name) ?? [])
-    if (made.length === 0 || this.#store.closed) return
-    await this.#store.models.putEmbeddings(this.encoder.hash, made)
+    if (made.length > 0 && !this.#store.closed) await this.#keep(made)
+    if (unreadable !== null) throw unreadable
+  }
+
+  /** Pictures without a vector, by their hash in hex. */
+  #readLacking(keys: readonly ImageKey[]): { lacking: Map<string, Picture>; unreadable: StoreError | null } {
+    const lacking = new Map<string, Picture>()
+    let unreadable: StoreError | null = null
+    for (const key of keys) {
+      try {
+        const found = this.#readPicture(key)
+        if (found !== null) lacking.set(hex(found.hash), found)
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error
+        unreadable ??= error
+      }
+    }
+    return { lacking, unreadable }
+  }
+
+  /** Null where there is none, it has its vector, or it is poison. */
+  #readPicture(key: ImageKey): Picture | null {
+    const hash = this.#store.readImageHash(key)
+    if (hash === undefined || this.#isPoison(hash)) return null
+    if (this.#store.models.readEmbedding(this.encoder.hash, hash) !== undefined) return null
+    const image = this.#store.findImage(key)
+    return image === undefined ? null : { hash, picture: image.normalised }
+  }
+
+  async #keep(made: readonly Embedding[]): Promise<void> {
+    try {
+      await this.#store.models.putEmbeddings(this.encoder.hash, made)
+    } catch (error) {
+      throw new NotStored(`their vectors could not be stored: ${String(error)}`, { cause: error })
+    }
     for (const { key } of made) this.#unstored.delete(hex(key))
   }
 
-  async #make(wanted: readonly { readonly hash: Uint8Array; readonly picture: Uint8Array }[]): Promise<void> {
+  async #make(wanted: readonly Picture[]): Promise<void> {
     const { dim } = this.encoder
     const { vectors, encoded } = await this.encoder.encode(wanted.map(({ picture }) => picture))
     this.#encodedCount++
@@ -306,8 +353,7 @@ export class ImageBook {
   #pool(gallId: string, postNo: number): PostEntry & { readonly lacking: readonly ImageKey[] } {
     const lacking: ImageKey[] = []
     const vectors = this.#imagesOf(gallId, postNo).flatMap((key) => {
-      const hash = this.#store.readImageHash(key)
-      const vector = hash && this.#store.models.readEmbedding(this.encoder.hash, hash)
+      const vector = this.#readVector(key)
       if (vector?.length === this.encoder.dim) return [vector]
       lacking.push(key)
       return []
@@ -322,6 +368,17 @@ export class ImageBook {
     if (vectors.length > 0) this.#arena.set(entry.id, poolVectors(vectors, this.encoder.pooling))
     else this.#arena.delete(entry.id)
     return { ...entry, lacking }
+  }
+
+  /** Undefined for a damaged one too: its post is scored without it. */
+  #readVector(key: ImageKey): Float32Array | undefined {
+    try {
+      const hash = this.#store.readImageHash(key)
+      return hash && this.#store.models.readEmbedding(this.encoder.hash, hash)
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'unusable') return undefined
+      throw error
+    }
   }
 
   #imagesOf(gallId: string, postNo: number): ImageKey[] {

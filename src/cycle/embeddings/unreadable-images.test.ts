@@ -1,0 +1,89 @@
+/** Pictures that the store cannot read: they are given up, and cost no other its vector. */
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import { emptyPool } from '../../pool/index.js'
+import { createMemoryStore, StoreError, type ImageKey, type Store } from '../../store/index.js'
+import { ImageBook } from './image-book.js'
+import { Poison } from './poison.js'
+
+const encoder = new FakeImageEncoder('e')
+let store: Store
+let book: ImageBook
+let lines: { readonly fields: object; readonly message: string }[]
+/** What no longer reads, by post. */
+let unreadable: Set<number>
+let refusal: StoreError | null
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  refusal = null
+  lines = []
+  unreadable = new Set()
+  encoder.pictures.length = 0
+  store = createMemoryStore({
+    beforeWrite: (operation) => {
+      if (operation === 'putEmbeddings' && refusal !== null) throw refusal
+    },
+  })
+  const findImage = store.findImage.bind(store)
+  store.findImage = (key) => {
+    if (unreadable.has(key.postNo)) throw new StoreError('unusable', 'the stored picture is damaged')
+    return findImage(key)
+  }
+  const error = (fields: object, message: string): void => void lines.push({ fields, message })
+  book = new ImageBook(encoder, store, { poison: new Poison(), log: { error } })
+  onTestFinished(() => book.close())
+})
+
+async function put(postNo: number): Promise<ImageKey> {
+  const key = { gallId: 'g', postNo, position: 1 }
+  const [sha256, normalised] = [new Uint8Array(32).fill(postNo), Uint8Array.of(postNo)]
+  await store.putImage(key, { sha256, uploadedBytes: 1, width: 1, height: 1, normalised })
+  return key
+}
+
+const givenUp = (): object[] =>
+  lines.filter(({ message }) => message.startsWith('an image cannot be read')).map(({ fields }) => fields)
+
+test('one that cannot be read is given up after six tries, and named', async () => {
+  unreadable.add(1)
+  book.add(await put(1))
+  for (let waits = 0; waits < 30; waits++) await vi.advanceTimersByTimeAsync(30_000)
+  expect(givenUp()).toMatchObject([{ gall_id: 'g', post_no: 1, position: 1 }])
+  expect(lines).toHaveLength(1 + 6)
+})
+
+test('the others of its batch are encoded at once, and those that come later are too', async () => {
+  const keys = [await put(1), await put(2), await put(3)]
+  unreadable.add(2)
+  for (const key of keys) book.add(key)
+  while (lines.length === 0) await vi.advanceTimersByTimeAsync(1)
+  expect(encoder.pictures).toEqual([1, 3])
+  book.add(await put(4))
+  while (givenUp().length === 0) await vi.advanceTimersByTimeAsync(1000)
+  expect(encoder.pictures).toEqual([1, 3, 4])
+})
+
+test('a disk that takes no vectors says nothing of the pictures: they are tried until it does', async () => {
+  refusal = new StoreError('full', 'no room')
+  book.add(await put(1))
+  for (let waits = 0; waits < 30; waits++) await vi.advanceTimersByTimeAsync(30_000)
+  expect(store.models.readEmbedding('e', new Uint8Array(32).fill(1))).toBeUndefined()
+  refusal = null
+  await vi.advanceTimersByTimeAsync(30_000)
+  expect(store.models.readEmbedding('e', new Uint8Array(32).fill(1))).toBeDefined()
+  expect(encoder.pictures).toEqual([1])
+  expect(givenUp()).toEqual([])
+})
+
+test('an image whose own record is damaged keeps no cycle from its columns', async () => {
+  const key = await put(1)
+  const readImageHash = store.readImageHash.bind(store)
+  store.readImageHash = (asked) => {
+    if (asked.postNo === key.postNo) throw new StoreError('unusable', 'the stored image is damaged')
+    return readImageHash(asked)
+  }
+  const post = { count: 1, galleries: ['g'], gallery: Uint32Array.of(0), postNo: Float64Array.of(1) }
+  expect([...book.columns({ ...emptyPool, ...post }, Uint32Array.of(1)).encoded]).toEqual([0])
+})
