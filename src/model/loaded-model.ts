@@ -12,6 +12,7 @@ import type { Manifest } from './manifest.js'
 import type { Model, ImageEncoder, ModelInputs, TextEncoder } from './model.js'
 import { activeVersion, readPackage } from './package.js'
 import { planModel, type PlanOptions } from './plans.js'
+import type { IdleCores } from './priority.js'
 import {
   headsCourier,
   plainCourier,
@@ -31,7 +32,8 @@ import {
   type TextRequest,
 } from './sessions/index.js'
 
-const timeLimitMsDefault = 30_000
+/** Of one batch, without another limit. */
+export const timeLimitMsDefault = 30_000
 const processBytesMaxDefault = 4 * 2 ** 30
 /** Batches of new heads before they may serve: the least, and one large enough for all threads. */
 const warmUpCounts = [1, 256]
@@ -48,9 +50,14 @@ export interface LoadOptions extends PlanOptions {
   readonly codec?: Codec
   /**
    * Beside a model that serves: one process at a time, since a start holds the event loop for milliseconds; and where
-   * processes `mayRise` again, they start behind the service. Default: as fast as can be.
+   * processes `mayRise` again, they start behind the service. `ended` gives up: no other process is started then, and
+   * those that are there end. Default: as fast as can be.
    */
-  readonly beside?: { readonly mayRise: boolean }
+  readonly beside?: {
+    readonly mayRise: boolean
+    readonly cores: IdleCores
+    readonly ended: AbortSignal
+  }
 }
 
 export interface LoadedModel extends Model {
@@ -189,13 +196,14 @@ function imageEncoder({ image }: Manifest, host: ImageHost | null, timeLimitMs: 
   }
 }
 
-type SharedOptions = Pick<HostOptions<unknown, unknown>, 'bytesMax' | 'log' | 'isStartedBehind'>
+type SharedOptions = Pick<HostOptions<unknown, unknown>, 'bytesMax' | 'log' | 'startsBehind' | 'ended'>
 
 function shared({ log, processBytesMax, beside }: LoadOptions): SharedOptions {
   return {
     log,
     bytesMax: processBytesMax ?? processBytesMaxDefault,
-    isStartedBehind: beside?.mayRise === true,
+    startsBehind: beside?.mayRise === true ? beside.cores : null,
+    ended: beside?.ended,
   }
 }
 

@@ -52,21 +52,17 @@ class descriptor_layout {
     for (int at = 0; at < count; at++) {
       const int given = list.Get(static_cast<uint32_t>(at)).As<Napi::Number>().Int32Value();
       if (given < 0) {
-        posix_spawn_file_actions_addopen(&actions_, at, "/dev/null", O_RDWR, 0);
+        expect_added(env, posix_spawn_file_actions_addopen(&actions_, at, "/dev/null", O_RDWR, 0));
         continue;
       }
       const int copy = fcntl(given, F_DUPFD_CLOEXEC, count);
-      if (copy < 0) {
-        const int error = errno;
-        release();
-        expect_done(env, "fcntl", error);
-      }
+      if (copy < 0) give_up(env, "fcntl", errno);
       copies_.push_back(copy);
-      posix_spawn_file_actions_adddup2(&actions_, copy, at);
+      expect_added(env, posix_spawn_file_actions_adddup2(&actions_, copy, at));
     }
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
     // Ours are closed by exec; a library's need not be.
-    posix_spawn_file_actions_addclosefrom_np(&actions_, count);
+    expect_added(env, posix_spawn_file_actions_addclosefrom_np(&actions_, count));
 #endif
   }
   descriptor_layout(const descriptor_layout&) = delete;
@@ -76,6 +72,17 @@ class descriptor_layout {
   [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
 
  private:
+  /// The list of actions grows by each, and there may be no memory for it.
+  void expect_added(Napi::Env env, int error) {
+    if (error != 0) give_up(env, "posix_spawn_file_actions", error);
+  }
+
+  /// Of the constructor, after which no destructor runs.
+  [[noreturn]] void give_up(Napi::Env env, const char* call, int error) {
+    release();
+    throw Napi::Error::New(env, std::string(call) + ": " + std::strerror(error));
+  }
+
   void release() {
     for (const int copy : copies_) close(copy);
     posix_spawn_file_actions_destroy(&actions_);

@@ -74,7 +74,8 @@ function outputProblems(file: Ports, name: string, places: readonly HeadPlace[])
     ]
   const { shape } = port
   const isRanked = shape === null || shape.length === 1 || shape.length === 2
-  if (!isFloat(port) || !isRanked || !isFree(shape?.[0]))
+  // Its first size may be anything: see ports.ts.
+  if (!isFloat(port) || !isRanked)
     return [`output ${name} must be float32 or float64, [N] or [N, columns], and is ${portText(port)}`]
   const columnCount = shape?.length === 1 ? 1 : shape?.[1]
   if (typeof columnCount !== 'number') return []

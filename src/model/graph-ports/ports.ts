@@ -1,5 +1,7 @@
 /**
- * Inputs and outputs as an ONNX file declares them, and what the rules of all roles ask of them.
+ * Inputs and outputs as an ONNX file declares them, and what the rules of all roles ask of them. ONNX Runtime holds a
+ * batch to the sizes that an input declares. Those of an output are a hint to it, and exporters leave the 1 of their
+ * trace there: of outputs the rules ask rank and width, and the first batch tells the rest.
  */
 import type { OnnxFile, OnnxPort } from '../onnx-file/index.js'
 

@@ -8,7 +8,7 @@ import { constants } from 'node:os'
 import type { NativeAddon } from '../../codec/index.js'
 import { endOf, type StartedProcess } from './started-process.js'
 
-export type ProcessAddon = Pick<NativeAddon, 'startProcess' | 'reapProcess' | 'createSocketPair'>
+type ProcessAddon = Pick<NativeAddon, 'startProcess' | 'reapProcess' | 'createSocketPair'>
 
 /** Between two looks whether a process that has closed its descriptors is gone. */
 const lookMsMax = 100

@@ -1,5 +1,6 @@
 /**
- * A child process as its owner sees it, however it was started: what it says, what it prints, and its end.
+ * A child process as its owner sees it, however it was started: what it says, what it prints, and its end. All of its
+ * streams must be read, by `resume` at least: the end of one that nobody reads is not heard of, nor that of the process.
  */
 import type { Duplex, Readable } from 'node:stream'
 

@@ -51,8 +51,10 @@ class ImageProgram implements Program<ImageRequest, ImageReply> {
     return { vectors, encoded }
   }
 
+  /** More than one, where there ever is more: a graph may be made for a single picture and not say so. */
   async probe(): Promise<void> {
-    await this.#runGraph(new Float32Array(this.#preprocessor.valueCount), 1)
+    const count = Math.min(2, this.#runImages)
+    await this.#runGraph(new Float32Array(count * this.#preprocessor.valueCount), count)
   }
 
   close(): Promise<void> {

@@ -92,6 +92,21 @@ describe('a session host', () => {
     await expectModelError(open(start), message)
   })
 
+  test('is not opened when all ends meanwhile, and the process is gone then', async () => {
+    const ending = new AbortController()
+    const children: ChildProcess[] = []
+    const start = () => kept(children, standIn()())
+    const warmUp: Options['warmUp'] = async (process) => {
+      const hanging = process.run('hang', 60_000)
+      ending.abort()
+      await hanging
+    }
+    await expectModelError(open(start, { warmUp, ended: ending.signal }), /^the service ends$/)
+    expect(children.map(({ signalCode }) => signalCode)).toEqual(['SIGKILL'])
+    await expectModelError(open(start, { ended: ending.signal }), /^the service ends$/)
+    expect(children).toHaveLength(1)
+  })
+
   test('is not opened when a batch of the warm-up fails, and the process is gone then', async () => {
     const children: ChildProcess[] = []
     const start = () => kept(children, standIn()())

@@ -2,7 +2,9 @@
  * Keeps one session process alive. A process that ends is replaced, after a wait that doubles; while there is none,
  * batches are refused at once. A process counts only when it has passed its warm-up.
  */
+import { throwIfEnded } from '../giving-up.js'
 import { ModelDownError, ModelError } from '../model.js'
+import type { IdleCores } from '../priority.js'
 import { SessionProcess, type ProcessOptions } from './session-process.js'
 
 const restartMsMin = 100
@@ -15,8 +17,10 @@ const strayCountMax = 2
 export interface HostOptions<Request, Reply> extends ProcessOptions<Request, Reply> {
   /** Runs batches through a new process and throws a `ModelError` when it must not serve. Default: none are run. */
   readonly warmUp?: (process: SessionProcess<Request, Reply>) => Promise<void>
-  /** The first process starts and warms up behind the service; one that replaces it is waited for. */
-  readonly isStartedBehind?: boolean
+  /** The first process starts and warms up behind the service; one that replaces it is waited for. Default: neither. */
+  readonly startsBehind?: IdleCores | null
+  /** Gives up while the first process starts: `open` rejects, and the process ends. Later it says nothing. */
+  readonly ended?: AbortSignal | undefined
 }
 
 export class SessionHost<Request, Reply> {
@@ -44,7 +48,7 @@ export class SessionHost<Request, Reply> {
     options: HostOptions<Request, Reply>,
   ): Promise<SessionHost<Request, Reply>> {
     const host = new SessionHost(options)
-    await host.#startProcess(options.isStartedBehind)
+    await host.#startProcess(options.startsBehind, options.ended)
     return host
   }
 
@@ -104,7 +108,8 @@ export class SessionHost<Request, Reply> {
     return reply
   }
 
-  async #startProcess(isBehind = false): Promise<void> {
+  async #startProcess(cores: IdleCores | null = null, ended?: AbortSignal): Promise<void> {
+    throwIfEnded(ended)
     const { name, plan, warmUp, log } = this.#options
     const strayCount = this.#running.size
     if (strayCount >= strayCountMax) {
@@ -113,15 +118,22 @@ export class SessionHost<Request, Reply> {
     const process = new SessionProcess(this.#options)
     this.#running.add(process)
     void process.gone.then(() => this.#running.delete(process))
-    if (isBehind) process.lower()
+    if (cores !== null) process.lower(cores)
+    const giveUp = (): void => void process.stop()
+    ended?.addEventListener('abort', giveUp)
     try {
       await process.open()
       await warmUp?.(process)
-      if (isBehind) process.rise()
+      if (cores !== null) process.rise()
+      throwIfEnded(ended)
       if (this.#closed) throw this.#absence
     } catch (error) {
       await process.stop()
+      // Of a process that was stopped for that, it is the reason.
+      throwIfEnded(ended)
       throw error
+    } finally {
+      ended?.removeEventListener('abort', giveUp)
     }
     this.#process = process
     const { provider, pid } = process

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import type { ModelLog } from '../log.js'
 import { ModelDownError, ModelError } from '../model.js'
-import { ProcessBehind } from '../priority.js'
+import { ProcessBehind, type IdleCores } from '../priority.js'
 import { startProcess, type StartedProcess } from '../processes/index.js'
 import type { Courier } from './courier.js'
 import { FrameReader, frameOf } from './frames.js'
@@ -113,8 +113,8 @@ export class SessionProcess<Request, Reply> {
   }
 
   /** From now on it runs behind the service. */
-  lower(): void {
-    if (this.pid !== undefined) this.#behind = new ProcessBehind(this.pid)
+  lower(cores: IdleCores): void {
+    if (this.pid !== undefined) this.#behind = new ProcessBehind(this.pid, { cores })
   }
 
   /** It runs like this process again. Throws a `ModelError` where the system does not allow it. */

@@ -4,9 +4,11 @@
  * it holds nobody's. The process and its sessions run behind the service.
  */
 import { fileURLToPath } from 'node:url'
-import { loadModel, type LoadedModel, type LoadOptions } from '../loaded-model.js'
-import { ModelDownError, ModelError } from '../model.js'
-import { ProcessBehind } from '../priority.js'
+import { gaveUp, throwIfEnded } from '../giving-up.js'
+import { loadModel, timeLimitMsDefault, type LoadedModel, type LoadOptions } from '../loaded-model.js'
+import { ModelError } from '../model.js'
+import { idleMsMax, ProcessBehind, type IdleCores } from '../priority.js'
+import { killDescendants } from '../process-tree.js'
 import { startProcess, type StartedProcess } from '../processes/index.js'
 import { FrameReader, frameOf, startMsMax } from '../sessions/index.js'
 import type { CheckMessage, CheckOrder, SoundVersion } from './checker.js'
@@ -26,14 +28,15 @@ const checkerFile = fileURLToPath(
 
 /**
  * As `loadSoundModel`, without the work of the checks in this process: they are made first, by processes of their own,
- * and what is loaded then are the same files. `ended` gives up.
+ * and what is loaded then are the same files. `ended` gives up either; then nothing is left running.
  */
 export async function loadSoundModelBeside(
   options: CheckedOptions,
   ended: AbortSignal,
 ): Promise<LoadedModel> {
-  const { identity, mayRise } = await checkApart(options, ended)
-  const model = await loadModel({ ...options, beside: { mayRise } })
+  const cores: IdleCores = { areMissing: false }
+  const { identity, mayRise } = await checkApart(options, cores, ended)
+  const model = await loadModel({ ...options, beside: { mayRise, cores, ended } })
   if (model.identity === identity) return model
   await model.close()
   throw new ModelError(`model ${options.version} was changed while it was checked`)
@@ -43,9 +46,9 @@ export async function loadSoundModelBeside(
 type Outcome = SoundVersion & Pick<ProcessBehind, 'mayRise'>
 
 /** Rejects with a `ModelError` that says what is wrong; what the process had to say about it is logged then. */
-async function checkApart(options: CheckedOptions, ended: AbortSignal): Promise<Outcome> {
+async function checkApart(options: CheckedOptions, cores: IdleCores, ended: AbortSignal): Promise<Outcome> {
   // Where no core is idle for long, and the process may not be given more, another one gets a share from its start.
-  const found = (await checkOnce(options, ended, true)) ?? (await checkOnce(options, ended, false))
+  const found = (await checkOnce(options, cores, ended)) ?? (await checkOnce(options, cores, ended))
   if (found === null) throw new Error('a process with a share has starved')
   return found
 }
@@ -53,16 +56,19 @@ async function checkApart(options: CheckedOptions, ended: AbortSignal): Promise<
 /** null: it starved. */
 async function checkOnce(
   { codec, log, ...options }: CheckedOptions,
+  cores: IdleCores,
   ended: AbortSignal,
-  mayStarve: boolean,
 ): Promise<Outcome | null> {
-  if (ended.aborted) throw gaveUp()
+  throwIfEnded(ended)
   const child = start(options.version)
   let starve = (): void => undefined
   const starved = new Promise<null>((resolve) => (starve = () => resolve(null)))
-  const behind = child.pid === undefined ? null : new ProcessBehind(child.pid, mayStarve ? starve : undefined)
-  const order: CheckOrder = { options, codec: codec?.name ?? 'reference' }
+  const behind = child.pid === undefined ? null : new ProcessBehind(child.pid, { cores, starved: starve })
+  // For a while, a batch may have no core to run on.
+  const timeLimitMs = (options.timeLimitMs ?? timeLimitMsDefault) + idleMsMax
+  const order: CheckOrder = { options: { ...options, timeLimitMs }, codec: codec?.name ?? 'reference' }
   const lines: Line[] = []
+  const end = endOf(child)
   try {
     const sound = await Promise.race([outcomeOf(child, order, lines, ended), starved])
     return sound && { identity: sound.identity, mayRise: behind?.mayRise === true }
@@ -71,6 +77,20 @@ async function checkOnce(
     throw error
   } finally {
     behind?.leave()
+    end()
+  }
+}
+
+/**
+ * Ends the process and its sessions. They would end with it by themselves, but only when they are given a core, and
+ * till then they hold their memory.
+ */
+function endOf(child: StartedProcess): () => void {
+  let isGone = false
+  void child.gone.then(() => (isGone = true))
+  return () => {
+    // Then its number may be another process's.
+    if (child.pid !== undefined && !isGone) killDescendants(child.pid)
     child.kill()
   }
 }
@@ -132,8 +152,4 @@ function outcomeOf(
     })
     child.messages?.write(frameOf(order, 'json'))
   })
-}
-
-function gaveUp(): ModelDownError {
-  return new ModelDownError('the service ends')
 }

@@ -1,11 +1,12 @@
 /**
  * The whole verification, of packages on disk, with real graphs in their processes.
  */
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   modelsDir as shippedDir,
   sigmoidGraph,
@@ -16,6 +17,7 @@ import {
 import { referenceCodec } from '../../codec/index.js'
 import { ModelError } from '../model.js'
 import { listModels } from '../package.js'
+import { withDescendants } from '../process-tree.js'
 import { loadSoundModelBeside } from './apart.js'
 import type { CheckLine, VerificationReport } from './report.js'
 import { loadSoundModel } from './sound-model.js'
@@ -183,6 +185,43 @@ describe('a model that is loaded beside another', () => {
     )
   })
 })
+
+describe.runIf(process.platform === 'linux')('the processes that check a model beside another', () => {
+  const options = (modelsDir: string) => ({
+    ...{ modelsDir, version: 'v1', executionProviders: ['cpu'], codec: referenceCodec, log: quiet },
+  })
+
+  test('are ended together: a session needs no core of its own to end with its checker', async () => {
+    const ending = new AbortController()
+    const loading = loadSoundModelBeside(options(packaged(sigmoidGraph)), ending.signal)
+    const refused = expect(loading).rejects.toThrow('the service ends')
+    const started = (): number[] =>
+      withDescendants(process.pid).filter((pid) => isCalled(pid, 'sessions/child.js'))
+    const session = await vi.waitUntil(() => started()[0], { interval: 1, timeout: 30_000 })
+    process.kill(session, 'SIGSTOP')
+    onTestFinished(() => void spawnSync('kill', ['-KILL', String(session)]))
+    ending.abort()
+    await refused
+    await expect.poll(() => isCalled(session, 'sessions/child.js'), { timeout: 10_000 }).toBe(false)
+  })
+
+  test('have time to find an idle core besides that of a batch', async () => {
+    const model = await loadSoundModelBeside(
+      { ...options(packaged(sigmoidGraph)), timeLimitMs: 1 },
+      new AbortController().signal,
+    )
+    await model.close()
+  })
+})
+
+/** Whether the process is there, and runs this file. */
+function isCalled(pid: number, file: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(file)
+  } catch {
+    return false
+  }
+}
 
 describe('golden cases', () => {
   const golden = (heads: object) => {
