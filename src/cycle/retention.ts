@@ -5,10 +5,10 @@
  * The present is the earlier of two clocks: when the newest cycle was received, by this machine, and the newest
  * cycle_time, by the client. A clock that jumps ahead, either of them, cannot make everything old at once.
  */
-import { postName } from './saved-names.js'
-import { nextTurn } from './next-turn.js'
 import type { PoolState } from '../pool/index.js'
 import type { ExpiryRecords, ImageArrival, ImageKey, Store, StoredCycle } from '../store/index.js'
+import { nextTurn } from './next-turn.js'
+import { postName } from './saved-names.js'
 
 /** Days that records are kept; 0: for ever. */
 export interface RetentionLimits {

@@ -14,6 +14,8 @@ const behind = constants.priority.PRIORITY_BELOW_NORMAL
  */
 export const idleMsMax = 5000
 
+const addon = loadFromAddon('runWhenIdle')
+
 /** What the processes that load one version share: where one has waited in vain, the next do not wait at all. */
 export interface IdleCores {
   /** No core was idle enough for a process to come to its end within `idleMsMax`. */
@@ -106,8 +108,6 @@ export class ProcessBehind {
     this.#isIdle = false
   }
 }
-
-const addon = loadFromAddon('runWhenIdle')
 
 function runByAddon(thread: number, idle: boolean): boolean {
   return addon?.runWhenIdle(thread, idle) === true

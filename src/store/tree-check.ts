@@ -39,8 +39,8 @@ class UnknownDatabase extends Error {}
 
 /**
  * Says what is wrong with the trees of the newest state of an open database file, as the end of a sentence that begins
- * with its name, or null. Where somebody writes to it meanwhile, that may be wrong. `names`: the databases that may be in it. `headsMsMax`: how long to look at the heads of large
- * records, one read each.
+ * with its name, or null. Where somebody writes to it meanwhile, that may be wrong. `names`: the databases that may be in
+ * it. `headsMsMax`: how long to look at the heads of large records, one read each.
  */
 export function treeDamage(file: number, names: readonly string[], headsMsMax: number): string | null {
   try {
