@@ -87,6 +87,14 @@ export interface NativeAddon {
    * calling thread. False where the system does not know or allow it.
    */
   runWhenIdle(thread: number, idle: boolean): boolean
+  /**
+   * Threads (by their ids of Linux) that from now on do not run on the processor of the caller: a virtual machine would
+   * put them there when they are woken, and both would share it while others are idle (processors.h). Where there is one
+   * processor, or the system is another one, nothing happens, and so it is for `wakeElsewhere`.
+   */
+  keepElsewhere(threads: Int32Array): void
+  /** The same while `wake` runs, which wakes them; then they may run wherever the caller may. Gives what it gives. */
+  wakeElsewhere<Result>(threads: Int32Array, wake: () => Result): Result
   /** Unmaps a file's pages until they are read again, where it is mapped for reading. Bytes of address space. */
   releaseMappedPages(path: string): number
   readonly errorSentences: readonly string[]

@@ -4,6 +4,7 @@
  * than all else of a cycle together.
  */
 import { constants, ZstdCompress } from 'node:zlib'
+import { wakePoolElsewhere } from '../codec/index.js'
 
 /**
  * Compression is beside the way of a cycle: speed counts for more than the last tenth of size. What a body repeats, it
@@ -47,7 +48,7 @@ function compressWith(stream: ZstdCompress, bytes: Uint8Array): Promise<Uint8Arr
       reject(error)
     }
     stream.on('data', collect).once('error', fail)
-    stream.write(bytes)
+    wakePoolElsewhere(() => stream.write(bytes))
     stream.flush(constants.ZSTD_e_end, () => {
       stop()
       resolve(join(pieces))

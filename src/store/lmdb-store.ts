@@ -4,6 +4,7 @@
  * free again, and to decide inside the transaction. `appendCycle`, the large one, leaves the puts to LMDB's thread.
  */
 import { statfs } from 'node:fs/promises'
+import { wakePoolElsewhere } from '../codec/index.js'
 import { bytesInUse, type Databases } from './databases.js'
 import type { DirectoryLock } from './directory-lock.js'
 import type { HeadRoom } from './head-room.js'
@@ -151,17 +152,19 @@ export class LmdbStore implements Store {
       if (db.cycleIds.getBinary(idKey) !== undefined)
         throw new StoreError('exists', `cycle ${cycleId} is stored already`)
       // Positions are given without gaps: while this one is free, no cycle was stored since the look at the ids.
-      const inserted = db.cycles.ifNoExists(free, () => {
-        // LMDB's thread begins at the second of these, and copies them while this thread packs the response.
-        void db.requests.put(free, request)
-        if (entered !== null) void db.entered.put(free, entered)
-        if (left !== null) void db.left.put(free, left)
-        void db.pool.put(poolKey, pool)
-        for (const { key, record } of texts) void db.embeddings.put(key, record)
-        void db.responses.put(free, packResponse())
-        void db.cycleIds.put(idKey, records.packPosition(free))
-        void db.cycles.put(free, header)
-      })
+      const put = (): Promise<boolean> =>
+        db.cycles.ifNoExists(free, () => {
+          // LMDB's thread begins at the second of these, and copies them while this thread packs the response.
+          void db.requests.put(free, request)
+          if (entered !== null) void db.entered.put(free, entered)
+          if (left !== null) void db.left.put(free, left)
+          void db.pool.put(poolKey, pool)
+          for (const { key, record } of texts) void db.embeddings.put(key, record)
+          void db.responses.put(free, packResponse())
+          void db.cycleIds.put(idKey, records.packPosition(free))
+          void db.cycles.put(free, header)
+        })
+      const inserted = wakePoolElsewhere(put)
       return inserted.then((stored) => {
         if (!stored) throw new StoreError('failed', `another process has stored a cycle at position ${free}`)
         return free

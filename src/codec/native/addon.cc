@@ -6,6 +6,7 @@
 #include "js_decoder.h"
 #include "js_mapped_pages.h"
 #include "js_processes.h"
+#include "js_processors.h"
 #include "js_response_rows.h"
 #include "js_shared_memory.h"
 #include "napi.h"
@@ -35,6 +36,8 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("reapProcess", Napi::Function::New<reap_process>(env));
   exports.Set("createSocketPair", Napi::Function::New<create_socket_pair>(env));
   exports.Set("runWhenIdle", Napi::Function::New<run_when_idle>(env));
+  exports.Set("keepElsewhere", Napi::Function::New<keep_elsewhere>(env));
+  exports.Set("wakeElsewhere", Napi::Function::New<wake_elsewhere>(env));
   exports.Set("releaseMappedPages", Napi::Function::New<release_mapped_pages>(env));
   exports.Set("errorSentences", texts(env, decode_error_sentences));
   exports.Set("textMeasureNames", texts(env, text_measure_names));

@@ -17,12 +17,15 @@ helper_thread::~helper_thread() {
 
 bool helper_thread::begin(work run, void* context) noexcept {
   if (!thread_.joinable() && !start()) return false;
+  thread_number helper = 0;
   {
     const std::lock_guard<std::mutex> guard(lock_);
     run_ = run;
     context_ = context;
     state_ = state::offered;
+    helper = number_;
   }
+  const woken_elsewhere placed(helper);
   offered_.notify_one();
   return true;
 }
@@ -54,6 +57,7 @@ bool helper_thread::start() noexcept {
 
 void helper_thread::serve() noexcept {
   std::unique_lock<std::mutex> guard(lock_);
+  number_ = own_thread_number();
   for (;;) {
     offered_.wait(guard, [this] { return state_ == state::offered || state_ == state::leaving; });
     if (state_ == state::leaving) return;

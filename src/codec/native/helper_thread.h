@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "processors.h"
+
 namespace understudy {
 
 /// For one caller at a time.
@@ -43,6 +45,8 @@ class helper_thread {
   state state_ = state::idle;
   work run_ = nullptr;
   void* context_ = nullptr;
+  /// 0 until it has begun to wait.
+  thread_number number_ = 0;
 };
 
 }  // namespace understudy

@@ -2,20 +2,23 @@
  * How batches of a role reach a child, on the owner's side. One courier per child: what it shares with one that was
  * killed, the next one never sees.
  */
-import type { Writable } from 'node:stream'
 import { ModelError } from '../model.js'
+import type { StartedProcess } from '../processes/index.js'
 import { Doorbell } from './doorbell.js'
 import { frameOf, type FrameFormat } from './frames.js'
 import { batchBytes, matrixBytes, viewBatch, type Matrices } from './head-memory.js'
 import type { HeadsPlan, HeadsRequest, OwnerMessage } from './protocol.js'
 import { SharedMemory } from './shared-memory.js'
 
+/** The child, which has been started. */
+export type Listener = Pick<StartedProcess, 'pid' | 'messages'>
+
 export interface Courier<Request, Reply> {
   /** Descriptors that the child inherits; null: it needs none. */
   readonly memory: number | null
   readonly doorbell: number | null
-  /** Hands over a request. `pipe` leads to the child. Throws a `ModelError` when there is no room for it. */
-  send(request: Request, pipe: Writable): void
+  /** Hands over a request. Throws a `ModelError` when there is no room for it. */
+  send(request: Request, child: Listener): void
   /** The reply to the request that was sent last, out of what came back. */
   receive(reply: unknown): Reply
   close(): void
@@ -26,7 +29,7 @@ export function plainCourier<Request, Reply>(): Courier<Request, Reply> {
   return {
     memory: null,
     doorbell: null,
-    send: (request, pipe) => pipe.write(batchFrame(request, 'clone')),
+    send: (request, { messages }) => messages?.write(batchFrame(request, 'clone')),
     receive: (reply) => reply as Reply,
     close: () => undefined,
   }
@@ -47,13 +50,13 @@ export function headsCourier(plan: HeadsPlan): Courier<HeadRows, Float32Array[]>
   return {
     memory: memory.descriptor,
     doorbell: doorbell?.descriptor ?? null,
-    send(rows, pipe) {
+    send(rows, { pid, messages }) {
       count = rows.count
       rows.fill(batch().matrices)
       memory.publish(0, matrixBytes(plan, count))
       const request: HeadsRequest = count
-      if (doorbell === null) pipe.write(batchFrame(request, 'json'))
-      else doorbell.ring(request)
+      if (doorbell === null) messages?.write(batchFrame(request, 'json'))
+      else doorbell.ring(request, pid)
     },
     receive() {
       const { heads } = batch()

@@ -4,7 +4,10 @@
  * may run the child in its place: the owner then loses the time in which it could have gone on (ARCHITECTURE.md).
  */
 import { closeSync, readSync, writeSync } from 'node:fs'
+import { loadFromAddon } from '../native.js'
 import { loadSharingAddon } from './native.js'
+
+const addon = loadFromAddon('wakeElsewhere')
 
 export class Doorbell {
   /** What the child inherits. */
@@ -21,10 +24,15 @@ export class Doorbell {
     return descriptor < 0 ? null : new Doorbell(descriptor)
   }
 
-  /** Once the child has heard the ring before. `number` is an integer from 1 on. */
-  ring(number: number): void {
+  /**
+   * Once the child has heard the ring before. `number` is an integer from 1 on. `listener`, the process that waits, is
+   * woken on a processor of its own where there is one.
+   */
+  ring(number: number, listener?: number): void {
     this.#number[0] = BigInt(number)
-    writeSync(this.descriptor, this.#number)
+    const write = (): number => writeSync(this.descriptor, this.#number)
+    if (addon === null || listener === undefined) write()
+    else addon.wakeElsewhere(Int32Array.of(listener), write)
   }
 
   close(): void {

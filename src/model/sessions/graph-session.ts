@@ -7,12 +7,23 @@ import * as ort from 'onnxruntime-node'
 import { wholenessProblems } from '../graph-ports/index.js'
 import { readOnnx, type OnnxFile } from '../onnx-file/index.js'
 import type { FilePlan, GraphPlan, Unavailable } from './protocol.js'
+import { SessionThreads } from './session-threads.js'
 
 /** The graph is not what the manifest says: no other provider would change that. */
 export class PortError extends Error {}
 
+/** What programs use of an ONNX Runtime session. */
+export interface Session {
+  readonly inputNames: readonly string[]
+  run(
+    feeds: ort.InferenceSession.FeedsType,
+    wanted: readonly string[],
+  ): Promise<ort.InferenceSession.ReturnType>
+  release(): Promise<void>
+}
+
 export interface GraphSession {
-  readonly session: ort.InferenceSession
+  readonly session: Session
   /** The provider that serves. */
   readonly provider: string
   /** What the graph says of itself. */
@@ -46,12 +57,24 @@ export async function openGraph(
   for (const provider of plan.providers) {
     try {
       if (!known.includes(provider)) throw new Error(`this ONNX Runtime knows only ${known.join(', ')}`)
-      return { session: await createSession(graph, plan, provider), provider, file }
+      return { session: await openSession(graph, plan, provider), provider, file }
     } catch (error) {
       say({ provider, reason: reasonOf(error) })
     }
   }
   throw new Error(`no execution provider can serve: tried ${plan.providers.join(', ')}`)
+}
+
+async function openSession(graph: Uint8Array, plan: GraphPlan, provider: string): Promise<Session> {
+  const { session, threads } = await SessionThreads.of(() => createSession(graph, plan, provider))
+  return {
+    inputNames: session.inputNames,
+    run(feeds, wanted) {
+      threads.keepOff()
+      return session.run(feeds, wanted)
+    },
+    release: () => session.release(),
+  }
 }
 
 function createSession(graph: Uint8Array, plan: GraphPlan, provider: string): Promise<ort.InferenceSession> {

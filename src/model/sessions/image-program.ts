@@ -4,7 +4,7 @@
 import * as ort from 'onnxruntime-node'
 import { imagePortProblems, inputShape, isPoolable } from '../graph-ports/index.js'
 import { poolImage, Preprocessor } from '../image/index.js'
-import { openGraph, PortError } from './graph-session.js'
+import { openGraph, PortError, type Session } from './graph-session.js'
 import { probed, type OpenProgram, type Program } from './program.js'
 import type { ImagePlan, ImageReply, ImageRequest } from './protocol.js'
 
@@ -21,11 +21,11 @@ export const openImageProgram: OpenProgram<ImagePlan, ImageRequest, ImageReply> 
 class ImageProgram implements Program<ImageRequest, ImageReply> {
   readonly provider: string
   readonly #plan: ImagePlan
-  readonly #session: ort.InferenceSession
+  readonly #session: Session
   readonly #preprocessor: Preprocessor
   readonly #runImages: number
 
-  constructor(plan: ImagePlan, session: ort.InferenceSession, provider: string) {
+  constructor(plan: ImagePlan, session: Session, provider: string) {
     this.provider = provider
     this.#plan = plan
     this.#session = session

@@ -3,7 +3,7 @@
  * the program, a batch past its time limit, memory past its bound. It is never repaired; its owner starts another.
  */
 import { createInterface } from 'node:readline'
-import type { Duplex, Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import type { ModelLog } from '../log.js'
@@ -144,7 +144,7 @@ export class SessionProcess<Request, Reply> {
   async run(request: Request, timeLimitMs: number): Promise<Reply> {
     if (this.#endReason !== null) throw this.#endReason
     if (this.#waiter !== null) throw new Error('a batch is under way')
-    this.#courier.send(request, this.#child.messages as Duplex)
+    this.#courier.send(request, this.#child)
     const message = await this.#hearNext(timeLimitMs, this.#options.describe(request))
     if (message.kind !== 'done') throw new ModelError(`${this.#name} said ${message.kind} to a batch`)
     return this.#courier.receive(message.reply)

@@ -6,7 +6,7 @@ import * as ort from 'onnxruntime-node'
 import { textPortProblems } from '../graph-ports/index.js'
 import { openTokenizer, parseTemplate, planBatches, poolRow, readPost } from '../text/index.js'
 import type { TextTokenizer, TokenOutput, TokenRow } from '../text/index.js'
-import { openGraph, PortError, readChecked, reasonOf } from './graph-session.js'
+import { openGraph, PortError, readChecked, reasonOf, type Session } from './graph-session.js'
 import { probed, type OpenProgram, type Program } from './program.js'
 import type { TextPlan, TextReply, TextRequest } from './protocol.js'
 
@@ -36,12 +36,12 @@ class TextProgram implements Program<TextRequest, TextReply> {
   readonly provider: string
   readonly #plan: TextPlan
   readonly #tokenizer: TextTokenizer
-  readonly #session: ort.InferenceSession
+  readonly #session: Session
   readonly #template: ReturnType<typeof parseTemplate>
   readonly #hasTypeIds: boolean
   readonly #batchTokens: number
 
-  constructor(plan: TextPlan, tokenizer: TextTokenizer, session: ort.InferenceSession, provider: string) {
+  constructor(plan: TextPlan, tokenizer: TextTokenizer, session: Session, provider: string) {
     this.provider = provider
     this.#plan = plan
     this.#tokenizer = tokenizer
