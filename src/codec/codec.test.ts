@@ -1,4 +1,4 @@
-/** Decoder, encoder and packing: what goes in comes out. */
+/** Decoder and encoder: what goes in comes out. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
@@ -6,7 +6,6 @@ import { jsonDepthMax, textMeasureNames } from '../contract/index.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse } from './encode-response.js'
 import { float32Text } from './float32-text.js'
-import { packTable, unpackTable } from './pack.js'
 import { sliceRows } from './row-slices.js'
 import { sameJson } from './same-json.js'
 import { allocateTextColumns, measureText } from './text-measures.js'
@@ -201,35 +200,6 @@ test('a response is the JSON of its parts, in the order of the contract', () => 
     ],
   })
   expect(text.startsWith('{"cycle_id":"20240301T0000","cycle_time":')).toBe(true)
-})
-
-test('packed columns come back as they went in', () => {
-  const column = fc.oneof(
-    fc.array(fc.oneof(fc.nat(300), fc.constant(NaN)), { minLength: 5, maxLength: 5 }),
-    fc.array(fc.oneof(fc.integer({ min: 1.7e9, max: 1.7e9 + 70_000 }), fc.constant(NaN)), {
-      minLength: 5,
-      maxLength: 5,
-    }),
-    fc.array(fc.double(), { minLength: 5, maxLength: 5 }),
-    fc.array(fc.maxSafeInteger(), { minLength: 5, maxLength: 5 }),
-    fc.double().map((value) => Array.from({ length: 5 }, () => value)),
-  )
-  fc.assert(
-    fc.property(fc.array(column), fc.json(), (columns, header) => {
-      const value = JSON.parse(header) as unknown
-      const packed = packTable(
-        value,
-        5,
-        columns.map((values) => Float64Array.from(values)),
-      )
-      const table = unpackTable(packed)
-      expect(table.header).toEqual(value)
-      // -0 may come back as 0: no column of ours tells them apart.
-      expect(table.columns.map((values) => [...values].map((v) => v + 0))).toEqual(
-        columns.map((c) => c.map((v) => v + 0)),
-      )
-    }),
-  )
 })
 
 describe('two bodies are the same', () => {

@@ -9,6 +9,7 @@ import { encodeResponse, type ResponseColumns } from './encode-response.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode, type AllocateBytes } from './native-encode.js'
+import { packColumns, type PackColumns } from './pack.js'
 import { readBody } from './reading-thread.js'
 
 /** Columns of a cycle. Call `release` when the cycle has ended: its memory then serves the next one. */
@@ -28,6 +29,8 @@ export interface Codec {
   encodeResponse(response: ResponseColumns, allocate?: AllocateBytes): Uint8Array
   /** What runs a column program. */
   columnProgram(program: ColumnProgram): RunProgram
+  /** For `packTable`. */
+  readonly packColumns: PackColumns
 }
 
 export type { AllocateBytes }
@@ -40,6 +43,7 @@ export const referenceCodec: Codec = {
   readCycle: decodeCycle,
   encodeResponse,
   columnProgram: runReference,
+  packColumns,
 }
 
 /**
@@ -83,6 +87,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
       const native = new addon.ColumnProgram(program)
       return (inputs, matrix) => native.run(inputs, matrix)
     },
+    packColumns: addon.packColumns,
   }
 }
 

@@ -13,7 +13,14 @@ export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
 export { pageReleaser } from './mapped-pages.js'
 export type { NativeAddon } from './native-addon.js'
-export { packTable, unpackTable, type NumberColumn, type PackedTable } from './pack.js'
+export {
+  packTable,
+  unpackTable,
+  type NumberColumn,
+  type PackColumns,
+  type PackedTable,
+  type Packing,
+} from './pack.js'
 export { wakePoolElsewhere } from './pool-threads.js'
 export { readBody } from './reading-thread.js'
 export { sameJsonOffThread } from './same-json-thread.js'

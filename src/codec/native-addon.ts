@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { ColumnProgram, RunProgram } from './column-program.js'
+import type { PackColumns } from './pack.js'
 
 /** What a decode found beside its columns. */
 export interface NativeFindings {
@@ -58,6 +59,8 @@ export interface NativeAddon {
   rowsBytesMax(rows: NativeRows): number
   /** Writes the rows at `start` of `out` and returns where they end. */
   writeRows(rows: NativeRows, out: Uint8Array, start: number): number
+  /** Throws where a column has fewer rows, or where there is no room for the widest form of all of them. */
+  readonly packColumns: PackColumns
   /** Descriptor of an empty file in memory that has no name; -1 where the system has none. */
   createMemoryFile(): number
   /** Descriptor of a counter: a read of its 8 bytes waits until some were written; -1 where the system has none. */

@@ -17,6 +17,24 @@ export interface PackedTable {
   readonly columns: readonly Float64Array[]
 }
 
+/** Writes columns from `start` of `out`, a multiple of 8, and returns where they end. */
+export type PackColumns = (
+  columns: readonly NumberColumn[],
+  rowCount: number,
+  out: Uint8Array<ArrayBuffer>,
+  start: number,
+) => number
+
+export interface Packing {
+  /**
+   * Gives memory from an address that is a multiple of 8, with any contents. It is asked for the widest form of all
+   * columns, and what they do not take is never touched. Default: new memory.
+   */
+  readonly allocate?: (bytes: number) => Uint8Array<ArrayBuffer>
+  /** Of a codec. Default: the reference. */
+  readonly pack?: PackColumns
+}
+
 const magic = 0x314b5055
 const fixedBytes = 16
 const columnHeadBytes = 16
@@ -30,33 +48,40 @@ interface Plan {
   readonly dataBytes: number
 }
 
-/** `allocate` gives memory from an address that is a multiple of 8, with any contents. */
+/** The columns of a table, one behind the other. */
 export function packTable(
   header: unknown,
   rowCount: number,
   columns: readonly NumberColumn[],
-  allocate: (bytes: number) => Uint8Array<ArrayBuffer> = (bytes) => new Uint8Array(bytes),
+  { allocate = (bytes) => new Uint8Array(bytes), pack = packColumns }: Packing = {},
 ): Uint8Array {
   const headerText = Buffer.from(JSON.stringify(header))
-  const plans = columns.map((column) => planColumn(column, rowCount))
   const headerEnd = fixedBytes + align(headerText.length)
-  const total = plans.reduce((sum, plan) => sum + columnHeadBytes + align(plan.dataBytes), headerEnd)
-  const bytes = allocate(total).fill(0)
+  const widestBytes = columnHeadBytes + (rowCount + 1) * Float64Array.BYTES_PER_ELEMENT
+  const bytes = allocate(headerEnd + columns.length * widestBytes)
+  bytes.fill(0, 0, headerEnd)
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   ;[magic, headerText.length, columns.length, rowCount].forEach((value, i) =>
     view.setUint32(i * 4, value, true),
   )
   bytes.set(headerText, fixedBytes)
-  let at = headerEnd
-  columns.forEach((column, index) => {
-    const plan = plans[index] as Plan
+  return bytes.subarray(0, pack(columns, rowCount, bytes, headerEnd))
+}
+
+/** The reference for `NativeAddon.packColumns`. */
+export const packColumns: PackColumns = (columns, rowCount, bytes, start) => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  let at = start
+  for (const column of columns) {
+    const plan = planColumn(column, rowCount)
+    bytes.fill(0, at, at + columnHeadBytes + align(plan.dataBytes))
     view.setUint8(at, plan.kind)
     view.setUint32(at + 4, plan.dataBytes, true)
     view.setFloat64(at + 8, plan.base, true)
     writeData(bytes.buffer, bytes.byteOffset + at + columnHeadBytes, column, plan, rowCount)
     at += columnHeadBytes + align(plan.dataBytes)
-  })
-  return bytes
+  }
+  return at
 }
 
 /** The inverse of `packTable`. Throws when the bytes are not what it writes. */

@@ -5,7 +5,14 @@
  *   left     keys of the posts that left with one cycle, with reason, tier and times
  *   pool     of every pending post: where it entered (position, row), its readings and its snapshot
  */
-import { packTable, unpackTable, type NumberColumn, type PackedTable } from '../codec/index.js'
+import {
+  packTable,
+  unpackTable,
+  type NumberColumn,
+  type PackColumns,
+  type PackedTable,
+  type Packing,
+} from '../codec/index.js'
 import { GalleryTable, type CycleColumns } from '../contract/index.js'
 import {
   emptyPool,
@@ -33,17 +40,30 @@ export interface SavedCycle {
 /** Version of the three layouts above. */
 const layout = 1
 
-/** What is saved of a cycle. With a `space`, its `pool` stands there until the next is saved. */
-export function saveCycle(cycle: CycleColumns, plan: CyclePlan, space?: SavedPoolSpace): SavedCycle {
+/** What is saved of a cycle. With a `space`, it stands there until the next is saved. */
+export function saveCycle(cycle: CycleColumns, plan: CyclePlan, space?: SavedCycleSpace): SavedCycle {
   return {
-    entered: saveEntered(cycle, plan),
-    left: saveLeft(cycle, plan),
-    pool: savePool(plan.next, space),
+    entered: saveEntered(cycle, plan, space?.entered),
+    left: saveLeft(cycle, plan, space?.left),
+    pool: savePool(plan.next, space?.pool),
   }
 }
 
-/** Memory for the packed pool, kept from cycle to cycle. */
-export class SavedPoolSpace {
+/** Memory for what is saved of a cycle, kept for the next one, and what packs it. */
+export class SavedCycleSpace {
+  readonly entered: Packing
+  readonly left: Packing
+  readonly pool: Packing
+
+  constructor(pack: PackColumns) {
+    const packing = (): Packing => ({ allocate: new KeptBytes().allocate, pack })
+    this.entered = packing()
+    this.left = packing()
+    this.pool = packing()
+  }
+}
+
+class KeptBytes {
   #bytes = new Uint8Array(0)
 
   readonly allocate = (bytes: number): Uint8Array<ArrayBuffer> => {
@@ -103,7 +123,7 @@ function fail(message: string): never {
   throw new Error(message)
 }
 
-function savePool(state: PoolState, space?: SavedPoolSpace): Uint8Array {
+function savePool(state: PoolState, packing?: Packing): Uint8Array {
   const columns: NumberColumn[] = [
     state.enteredPosition,
     state.enteredRow,
@@ -111,10 +131,14 @@ function savePool(state: PoolState, space?: SavedPoolSpace): Uint8Array {
     ...readingNames.map((name) => state.previous[name]),
     ...snapshotColumnNames.map((name) => state.snapshot[name]),
   ]
-  return packTable({ layout, newestCycleMs: state.newestCycleMs }, state.count, columns, space?.allocate)
+  return packTable({ layout, newestCycleMs: state.newestCycleMs }, state.count, columns, packing)
 }
 
-function saveEntered({ candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array | null {
+function saveEntered(
+  { candidates }: CycleColumns,
+  { entries }: CyclePlan,
+  packing?: Packing,
+): Uint8Array | null {
   const rows = entries.enteredRows
   if (rows.length === 0) return null
   const { galleries, gallery } = entries.entered
@@ -124,21 +148,29 @@ function saveEntered({ candidates }: CycleColumns, { entries }: CyclePlan): Uint
     candidates.rowEnd,
     ...listPostColumns(candidates),
   ]
-  return packTable({ layout, galleries }, rows.length, [
-    gallery,
-    ...columns.map((column) => rowsOf(column, rows)),
-  ])
+  return packTable(
+    { layout, galleries },
+    rows.length,
+    [gallery, ...columns.map((column) => rowsOf(column, rows))],
+    packing,
+  )
 }
 
-function saveLeft({ removals }: CycleColumns, { entries, leftAtMs }: CyclePlan): Uint8Array | null {
+function saveLeft(
+  { removals }: CycleColumns,
+  { entries, leftAtMs }: CyclePlan,
+  packing?: Packing,
+): Uint8Array | null {
   const rows = entries.leftRows
   if (rows.length === 0) return null
   const { galleries, gallery } = entries.left
   const columns: NumberColumn[] = [removals.postNo, removals.reason, removals.tier, removals.decidedAtMs]
-  return packTable({ layout, galleries, leftAtMs }, rows.length, [
-    gallery,
-    ...columns.map((column) => rowsOf(column, rows)),
-  ])
+  return packTable(
+    { layout, galleries, leftAtMs },
+    rows.length,
+    [gallery, ...columns.map((column) => rowsOf(column, rows))],
+    packing,
+  )
 }
 
 function rowsOf(column: NumberColumn, rows: Uint32Array): Float64Array {

@@ -31,7 +31,7 @@ import { Repeats } from './repeats.js'
 import { packRequest, type RequestBody } from './request-body.js'
 import { countsOf, resultsOf } from './response-columns.js'
 import { Retention, type RetentionLimits } from './retention.js'
-import { loadPool, saveCycle, SavedPoolSpace } from './saved-state.js'
+import { loadPool, saveCycle, SavedCycleSpace } from './saved-state.js'
 import { Turns } from './turns.js'
 import { Shadows } from './shadows.js'
 import type { StageClock } from './stage-clock.js'
@@ -79,7 +79,7 @@ export class CycleService {
   readonly retention: Retention
   readonly #embeddings: EmbeddingDesk
   readonly #frames = new ZstdFrames()
-  readonly #savedPool = new SavedPoolSpace()
+  readonly #saved: SavedCycleSpace
   #pool: Pool
   /** Plans that were begun: columns of a plan can be read until the second one after it. */
   #planCount = 0
@@ -95,6 +95,7 @@ export class CycleService {
     this.#parts = parts
     this.#pool = pool
     this.#lane = lane
+    this.#saved = new SavedCycleSpace(parts.codec.packColumns)
     this.#places = new Places(() => parts.cyclesWaitingMax)
     this.#repeats = new Repeats(parts.store, this.#lent)
     this.weights = weights
@@ -397,7 +398,7 @@ export class CycleService {
       modelVersion: model.version,
       weightsVersion: weights.version,
       request: packing,
-      ...saveCycle(cycle, plan, this.#savedPool),
+      ...saveCycle(cycle, plan, this.#saved),
       texts: this.#embeddings.records(model, entering),
     })
     const heads = await predicting

@@ -5,6 +5,7 @@
 #include "js_column_program.h"
 #include "js_decoder.h"
 #include "js_mapped_pages.h"
+#include "js_packed_columns.h"
 #include "js_processes.h"
 #include "js_processors.h"
 #include "js_response_rows.h"
@@ -29,6 +30,7 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
   exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
+  exports.Set("packColumns", Napi::Function::New<pack_columns>(env));
   exports.Set("createMemoryFile", Napi::Function::New<create_memory_file>(env));
   exports.Set("createEvent", Napi::Function::New<create_event>(env));
   exports.Set("mapFile", Napi::Function::New<map_file>(env));

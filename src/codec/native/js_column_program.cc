@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "js_typed_arrays.h"
+
 namespace understudy {
 
 namespace {
@@ -11,21 +13,7 @@ namespace {
 /// Numbers above this are a mistake, and their sums could overflow.
 constexpr uint32_t count_max = 1u << 16;
 
-struct typed_array {
-  napi_typedarray_type type;
-  size_t length;
-  void* data;
-};
-
-/// Any typed array, also one over a SharedArrayBuffer.
-typed_array read_array(const Napi::Value& value) {
-  typed_array array;
-  if (!value.IsTypedArray() ||
-      napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, &array.data, nullptr, nullptr) !=
-          napi_ok)
-    throw Napi::TypeError::New(value.Env(), "a column program needs a typed array here");
-  return array;
-}
+typed_array read_array(const Napi::Value& value) { return read_typed_array(value, "a column program"); }
 
 typed_array read_array(const Napi::Value& value, napi_typedarray_type type) {
   const typed_array array = read_array(value);
