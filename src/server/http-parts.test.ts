@@ -3,7 +3,6 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../contract/index.js'
 import { acceptsGzip, encodeAnswer } from './answer-encoding.js'
-import { ApiKeys } from './api-keys.js'
 import { parseImagePath } from './image-path.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { findRoute } from './routes.js'
@@ -111,14 +110,6 @@ describe('the path of an image', () => {
     expect(fields('\ufffd', '1', '01')).toEqual(['gall_id'])
     expect(fields('%EF%BF%BD', '1', '01')).toEqual([])
   })
-})
-
-test('a key is the whole value, one of several, and nothing else', () => {
-  const keys = new ApiKeys(['first-key', 'second-key'])
-  for (const key of ['first-key', 'second-key']) expect(keys.accepts(key)).toBe(true)
-  for (const key of ['', 'first-ke', 'first-key ', 'First-key', 'Bearer first-key', 'first-key,second-key']) {
-    expect(keys.accepts(key), key).toBe(false)
-  }
 })
 
 describe('an answer', () => {

@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ApiKeys, keyCharsMax } from './api-keys.js'
+
+const keys = ['first-key', 'second-key']
+const longest = 'k'.repeat(keyCharsMax)
+
+describe('keys', () => {
+  test('are the whole value, one of several, and nothing else', () => {
+    const known = new ApiKeys(keys)
+    for (const key of keys) expect(known.accepts(key)).toBe(true)
+    for (const other of ['First-key', 'Bearer first-key', 'first-key,second-key', 'first-second'])
+      expect(known.accepts(other), other).toBe(false)
+  })
+
+  test('are refused without their end, without their start, and with anything before or behind them', () => {
+    const known = new ApiKeys(keys)
+    for (const key of keys) {
+      for (let count = 0; count < key.length; count++) {
+        expect(known.accepts(key.slice(0, count))).toBe(false)
+        expect(known.accepts(key.slice(count + 1))).toBe(false)
+      }
+      for (const more of [' ', '\0', '\0\0\0\0', '\xff', 'y', '\0'.repeat(keyCharsMax - key.length)]) {
+        expect(known.accepts(key + more)).toBe(false)
+        expect(known.accepts(more + key)).toBe(false)
+      }
+    }
+  })
+
+  test('are told apart from characters that share a byte with theirs', () => {
+    const known = new ApiKeys(['AAAAAAAA'])
+    expect(known.accepts('AAAAAAAA')).toBe(true)
+    for (const like of ['\u0141', '\uff41', '\u4141', '\xc1', 'A\0']) {
+      expect(known.accepts(like.repeat(8))).toBe(false)
+      expect(known.accepts(like.repeat(4))).toBe(false)
+      expect(known.accepts(`AAAAAAA${like}`)).toBe(false)
+    }
+  })
+
+  test('may be as long as settings allow, and what is longer is refused', () => {
+    const known = new ApiKeys([longest])
+    expect(known.accepts(longest)).toBe(true)
+    for (const more of ['k', '\0', 'k'.repeat(65_536 - keyCharsMax), 'k'.repeat(100_000)])
+      expect(known.accepts(longest + more)).toBe(false)
+    expect(() => new ApiKeys([`${longest}k`])).toThrow(RangeError)
+  })
+
+  test('have no memory of what came before', () => {
+    const known = new ApiKeys(keys)
+    for (const before of [longest, 'first-key', '', 'second-key'.repeat(50)]) {
+      known.accepts(before)
+      expect(known.accepts('first')).toBe(false)
+      known.accepts(before)
+      expect(known.accepts('first-key')).toBe(true)
+    }
+  })
+
+  test('accept nothing where there are none, not even nothing', () => {
+    for (const given of ['', '\0', 'first-key']) expect(new ApiKeys([]).accepts(given)).toBe(false)
+    expect(new ApiKeys(keys).accepts('')).toBe(false)
+  })
+
+  test('that are replaced are good no more; too long a one replaces nothing', () => {
+    const known = new ApiKeys(keys)
+    known.replace(['third-key', 'second-key'])
+    expect([...keys, 'third-key'].map((key) => known.accepts(key))).toEqual([false, true, true])
+    expect(() => known.replace(['fourth-key', `${longest}k`])).toThrow(RangeError)
+    expect(['third-key', 'fourth-key'].map((key) => known.accepts(key))).toEqual([true, false])
+  })
+
+  test('accept exactly what equals one of them, whatever the texts are', () => {
+    const text = fc.string({ unit: 'binary', maxLength: keyCharsMax + 8 })
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 4 }), text, fc.nat(3), (list, other, at) => {
+        const good = list.filter(({ length }) => length <= keyCharsMax)
+        const known = new ApiKeys(good)
+        const same = good[at] ?? other
+        return known.accepts(same) === good.includes(same) && known.accepts(other) === good.includes(other)
+      }),
+    )
+  })
+})
