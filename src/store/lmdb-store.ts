@@ -5,7 +5,8 @@
  */
 import { statfs } from 'node:fs/promises'
 import { wakePoolElsewhere } from '../codec/index.js'
-import { bytesInUse, type Databases } from './databases.js'
+import type { BytesInUse } from './bytes-in-use.js'
+import type { Databases } from './databases.js'
 import type { DirectoryLock } from './directory-lock.js'
 import type { HeadRoom } from './head-room.js'
 import { isFresh } from './image-age.js'
@@ -43,6 +44,13 @@ const imageKeyBatch = 1000
 /** Of the cycle that is written, and of the one whose response is still being sent. */
 const spacesMax = 2
 
+/** What is kept up with each commit. */
+export interface FileUpkeep {
+  readonly bytesInUse: BytesInUse
+  readonly headRoom: Pick<HeadRoom, 'committed' | 'close'>
+  readonly pages: MappedPages
+}
+
 /** Made by `openLmdbStore`, and by `openSnapshot` for reading. */
 export class LmdbStore implements Store {
   readonly models: ModelRecords
@@ -50,8 +58,7 @@ export class LmdbStore implements Store {
   readonly #db: Databases
   readonly #lock: DirectoryLock
   readonly #writer: Writer
-  readonly #headRoom: Pick<HeadRoom, 'committed' | 'close'>
-  readonly #pages: MappedPages
+  readonly #upkeep: FileUpkeep
   /** Those that no cycle uses. */
   readonly #spaces: RecordSpace[] = []
   /** No committed position is lower; those after it are found by looking. */
@@ -62,14 +69,12 @@ export class LmdbStore implements Store {
     dataDir: string,
     databases: Databases,
     lock: DirectoryLock,
-    headRoom: Pick<HeadRoom, 'committed' | 'close'>,
-    pages: MappedPages,
+    upkeep: FileUpkeep,
     options: { mapBytesMax: number; waitingBytesMax: number },
   ) {
     this.#db = databases
     this.#lock = lock
-    this.#headRoom = headRoom
-    this.#pages = pages
+    this.#upkeep = upkeep
     const { root } = databases
     this.#writer = new Writer(
       {
@@ -80,10 +85,12 @@ export class LmdbStore implements Store {
           root.resetReadTxn()
           databases.pool.getBinary(poolKey)
         },
-        bytesInUse: () => bytesInUse(databases),
-        committed: () => {
-          headRoom.committed()
-          pages.committed()
+        bytesInUse: () => upkeep.bytesInUse.now(),
+        commitEnded: (stored) => {
+          upkeep.bytesInUse.commitEnded()
+          if (!stored) return
+          upkeep.headRoom.committed()
+          upkeep.pages.committed()
         },
         diskBytesFree: async () => {
           const { bavail, bsize } = await statfs(dataDir)
@@ -345,8 +352,8 @@ export class LmdbStore implements Store {
 
   async #close(): Promise<void> {
     await this.#writer.idle()
-    await this.#headRoom.close()
-    this.#pages.close()
+    await this.#upkeep.headRoom.close()
+    this.#upkeep.pages.close()
     await this.#db.root.close()
     await this.#lock.release()
   }
@@ -366,7 +373,7 @@ export class LmdbStore implements Store {
     this.#checkOpen()
     try {
       const record = database.getBinary(key)
-      if (record !== undefined) this.#pages.read(record.byteLength)
+      if (record !== undefined) this.#upkeep.pages.read(record.byteLength)
       return record
     } catch (error) {
       throw new StoreError('failed', `the storage cannot be read: ${describe(error)}`, { cause: error })

@@ -4,6 +4,7 @@
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { pageReleaser } from '../codec/index.js'
+import { BytesInUse } from './bytes-in-use.js'
 import { bytesInUse, databasePath, openDatabases, type Databases } from './databases.js'
 import { lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
@@ -42,14 +43,16 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     await checkDatabaseFile(databasePath(dataDir))
     databases = await openDatabases(dataDir, mapBytesMax)
     await flushDirectories(dataDir, createdDir)
+    const inUse = new BytesInUse(bytesInUse.bind(null, databases))
     headRoom = await HeadRoom.open(databasePath(dataDir), {
       dataDir,
-      bytesInUse: bytesInUse.bind(null, databases),
+      bytesInUse: () => inUse.now(),
       bytesMax: mapBytesMax,
     })
     const release = pageReleaser()
     const pages = new MappedPages(() => release?.(databasePath(dataDir)))
-    return new LmdbStore(dataDir, databases, lock, headRoom, pages, { mapBytesMax, waitingBytesMax })
+    const upkeep = { bytesInUse: inUse, headRoom, pages }
+    return new LmdbStore(dataDir, databases, lock, upkeep, { mapBytesMax, waitingBytesMax })
   } catch (error) {
     await headRoom?.close()
     await databases?.root.close()

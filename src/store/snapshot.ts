@@ -4,6 +4,7 @@
  * pages of this moment are still read: they are not used again meanwhile, so a snapshot is for minutes, not for days.
  */
 import { open, type Database, type RootDatabase, type Transaction } from 'lmdb'
+import { BytesInUse } from './bytes-in-use.js'
 import {
   bytesInUse,
   createdKey,
@@ -77,12 +78,13 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
       return Promise.resolve()
     },
   }
-  const store = new LmdbStore(path, databases, lock, headRoom, new MappedPages(() => undefined), {
+  const inUse = new BytesInUse(() => bytesInUse(databases))
+  const upkeep = { bytesInUse: inUse, headRoom, pages: new MappedPages(() => undefined) }
+  const store = new LmdbStore(path, databases, lock, upkeep, {
     mapBytesMax: Infinity,
     waitingBytesMax: 0,
   })
-  const bytes = bytesInUse(databases)
-  return { store, databases, bytes, copyTo: (to) => root.backup(to, true) }
+  return { store, databases, bytes: inUse.now(), copyTo: (to) => root.backup(to, true) }
 }
 
 /** That the file is ours, of this version, and says when it was made. */

@@ -17,6 +17,7 @@ function createEnvironment() {
     bytesInUse: 0,
   }
   const committed: string[] = []
+  const commitsEnded: boolean[] = []
   let pending: string[] = []
   let commitCount = 0
   let committing: Promise<void> | undefined
@@ -48,7 +49,7 @@ function createEnvironment() {
       if (faults.probe !== undefined) throw faults.probe as Error
     },
     bytesInUse: () => faults.bytesInUse,
-    committed: () => undefined,
+    commitEnded: (stored) => void commitsEnded.push(stored),
     diskBytesFree: () => Promise.resolve(faults.diskBytesFree),
   }
   const writer = new Writer(environment, { bytesMax: 1e9, waitingBytesMax: 1e9 })
@@ -63,7 +64,7 @@ function createEnvironment() {
       pending.push(line)
       return commit().then(() => line)
     })
-  return { faults, committed, writer, write, insert, commitCount: () => commitCount }
+  return { faults, committed, commitsEnded, writer, write, insert, commitCount: () => commitCount }
 }
 
 function nativeError(message: string, code: number): Error {
@@ -142,6 +143,16 @@ describe('the line of writes', () => {
     faults.commit = undefined
     await write('c')
     expect(committed).toEqual(['c'])
+  })
+
+  test('the end of each commit is told, also of one that fails', async () => {
+    const { faults, write, insert, commitsEnded } = createEnvironment()
+    await Promise.all([write('a'), insert('b')])
+    faults.commit = nativeError('Input/output error', 5)
+    await expect(write('c')).rejects.toThrow()
+    faults.commit = undefined
+    await insert('c')
+    expect(commitsEnded).toEqual([true, false, true])
   })
 
   test('the particular error behind a general one is the cause', async () => {

@@ -21,8 +21,8 @@ export interface WriteEnvironment {
   probe(): void
   /** Bytes in use, free space between them included. */
   bytesInUse(): number
-  /** Told after each commit, once its writes are resolved. */
-  committed(): void
+  /** Told of the end of each commit, before anyone who waits for its writes; `stored`: not one that failed. */
+  commitEnded(stored: boolean): void
   /** Room on the disk. */
   diskBytesFree(): Promise<number>
 }
@@ -158,16 +158,17 @@ export class Writer {
       this.#healthy = false
       const failure = await this.#commitError(await commitCause(error), batch)
       this.#lookForDamage()
+      this.#environment.commitEnded(false)
       for (const write of batch) write.reject(failure)
       return
     }
     this.#healthy = true
+    this.#environment.commitEnded(true)
     batch.forEach((write, index) => {
       const outcome = outcomes[index] as Outcome
       if ('error' in outcome) write.reject(outcome.error)
       else write.resolve(outcome.value)
     })
-    this.#environment.committed()
   }
 
   /** One transaction: what lmdb-js is given in one turn of the event loop, it commits together. */
