@@ -3,7 +3,7 @@
  * An id stays when its cycle goes, so that no cycle is ever processed twice.
  */
 import type { Databases } from './databases.js'
-import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf, usedImageOf } from './keys.js'
+import { imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf, usedImageOf } from './keys.js'
 import type { RecordAccess } from './lmdb-model-records.js'
 import * as records from './records.js'
 import { viewOf } from './record.js'
@@ -18,25 +18,32 @@ const afterAll = 0xff
 /** Images that get what they lack in one transaction, of a few milliseconds. */
 const completedPerStep = 200
 
+/** How the store writes and finds. */
+interface ExpiryAccess {
+  readonly write: RecordAccess['write']
+  /** Where a cycle of this id is, or was before it expired. */
+  readonly positionOf: (cycleId: string) => Position | undefined
+}
+
 export class LmdbExpiry implements ExpiryRecords {
   readonly #db: Databases
-  readonly #write: RecordAccess['write']
+  readonly #write: ExpiryAccess['write']
+  readonly #positionOf: ExpiryAccess['positionOf']
   /**
    * Images up to this key lack nothing; null: none does. All are looked at once in each process: a program of an earlier
    * version may have had the file since the last look, and no count would tell.
    */
   #completeUpTo: Uint8Array | null = new Uint8Array([0])
 
-  constructor(databases: Databases, write: RecordAccess['write']) {
+  constructor(databases: Databases, access: ExpiryAccess) {
     this.#db = databases
-    this.#write = write
+    this.#write = access.write
+    this.#positionOf = access.positionOf
   }
 
   isExpired(cycleId: string): boolean {
-    const key = cycleIdKey(cycleId)
-    const record = key && this.#db.cycleIds.getBinary(key)
-    if (record === undefined) return false
-    const position = records.readPosition(record)
+    const position = this.#positionOf(cycleId)
+    if (position === undefined) return false
     return position < this.firstPosition() && this.#db.cycles.getBinary(position) === undefined
   }
 

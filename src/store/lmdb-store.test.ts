@@ -45,6 +45,26 @@ async function openError(): Promise<StoreError> {
 }
 
 describe('a restart', () => {
+  test('knows every id that was stored, in whatever order they came', async () => {
+    const numbers = [5, 3, 9, 1, 8]
+    await withStore(async (store) => {
+      for (const number of numbers) await store.appendCycle(cycleSample(number))
+    })
+    await withStore(async (store) => {
+      const found = [0, 1, 3, 4, 5, 8, 9, 10].filter((number) => store.findCycle(cycleIdAt(number)))
+      expect(found).toEqual([1, 3, 5, 8, 9])
+      for (const number of numbers)
+        await expect(store.appendCycle(cycleSample(number))).rejects.toMatchObject({ code: 'exists' })
+      for (const number of [10, 4, 11]) await store.appendCycle(cycleSample(number))
+      expect([10, 4, 11, 12].map((number) => store.findCycle(cycleIdAt(number))?.position)).toEqual([
+        6,
+        7,
+        8,
+        undefined,
+      ])
+    })
+  })
+
   test('gives back everything that was stored', async () => {
     const cycle = largeCycleSample(1, 200_000)
     await withStore(async (store) => {

@@ -14,11 +14,13 @@ import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf }
 import { recordHeadBytes } from './record.js'
 import { RecordSpace } from './record-space.js'
 import type { MappedPages } from './mapped-pages.js'
+import { NewestCycle } from './newest-cycle.js'
 import * as records from './records.js'
 import { describe, StoreError } from './store-error.js'
 import type {
   CycleBeginning,
   CycleDraft,
+  CycleHeader,
   CycleRecord,
   ExpiryRecords,
   ImageKey,
@@ -61,6 +63,7 @@ export class LmdbStore implements Store {
   readonly #upkeep: FileUpkeep
   /** Those that no cycle uses. */
   readonly #spaces: RecordSpace[] = []
+  readonly #newest = new NewestCycle(() => this.#greatestId())
   /** No committed position is lower; those after it are found by looking. */
   #lastSeen: Position
   #closing: Promise<void> | undefined
@@ -103,7 +106,10 @@ export class LmdbStore implements Store {
       write: (bytes, apply) => this.#write(bytes, apply),
       read: (database, key) => this.#get(database, key),
     })
-    this.expiry = new LmdbExpiry(databases, (bytes, apply) => this.#write(bytes, apply))
+    this.expiry = new LmdbExpiry(databases, {
+      write: (bytes, apply) => this.#write(bytes, apply),
+      positionOf: (cycleId) => this.#positionOf(cycleId),
+    })
     this.#lastSeen = [...databases.cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   }
 
@@ -114,7 +120,8 @@ export class LmdbStore implements Store {
   }
 
   draftCycle(beginning: CycleBeginning): CycleDraft {
-    const { cycleId } = beginning
+    const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = beginning
+    const labels = { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }
     const idKey = cycleIdKey(cycleId)
     if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
     const space = this.#spaces.pop() ?? new RecordSpace()
@@ -137,27 +144,29 @@ export class LmdbStore implements Store {
           inPlace === null ? records.packBytes(response, () => record) : records.sealBytes(inPlace)
         const { request } = packed
         const cycle = { ...packed, request: request instanceof Promise ? await request : request }
-        return this.#insertCycle(cycleId, idKey, cycle, recordBytes, packResponse)
+        return this.#insertCycle(labels, idKey, cycle, recordBytes, packResponse)
       },
       release,
     }
   }
 
   async #insertCycle(
-    cycleId: string,
+    labels: CycleHeader,
     idKey: Uint8Array,
     { header, request, entered, left, pool, texts }: PackedBeginning,
     responseBytes: number,
     packResponse: () => Uint8Array,
   ): Promise<Position> {
     this.#checkOpen()
+    const { cycleId } = labels
     const db = this.#db
     const textRecords = texts.map(({ record }) => record)
     const bytes = bytesOf(header, request, entered, left, pool, ...textRecords) + responseBytes
     const position = await this.#writer.insert(bytes, () => {
       const free = this.#freePosition()
-      if (db.cycleIds.getBinary(idKey) !== undefined)
+      if (this.#newest.mayHave(cycleId) && db.cycleIds.getBinary(idKey) !== undefined)
         throw new StoreError('exists', `cycle ${cycleId} is stored already`)
+      const isStored = this.#newest.insert(cycleId)
       // Positions are given without gaps: while this one is free, no cycle was stored since the look at the ids.
       const put = (): Promise<boolean> =>
         db.cycles.ifNoExists(free, () => {
@@ -174,6 +183,7 @@ export class LmdbStore implements Store {
       const inserted = wakePoolElsewhere(put)
       return inserted.then((stored) => {
         if (!stored) throw new StoreError('failed', `another process has stored a cycle at position ${free}`)
+        isStored({ position: free, ...labels })
         return free
       })
     })
@@ -191,6 +201,8 @@ export class LmdbStore implements Store {
   }
 
   lastCycle(): StoredCycle | undefined {
+    this.#checkOpen()
+    if (this.#newest.cycle !== undefined) return this.#newest.cycle
     while (this.#get(this.#db.cycles, this.#lastSeen + 1) !== undefined) this.#lastSeen++
     return this.#readCycle(this.#lastSeen)
   }
@@ -371,19 +383,31 @@ export class LmdbStore implements Store {
     key: K,
   ): Uint8Array | undefined {
     this.#checkOpen()
+    const record = this.#reading(() => database.getBinary(key))
+    if (record !== undefined) this.#upkeep.pages.read(record.byteLength)
+    return record
+  }
+
+  #reading<T>(read: () => T): T {
     try {
-      const record = database.getBinary(key)
-      if (record !== undefined) this.#upkeep.pages.read(record.byteLength)
-      return record
+      return read()
     } catch (error) {
       throw new StoreError('failed', `the storage cannot be read: ${describe(error)}`, { cause: error })
     }
   }
 
   #positionOf(cycleId: string): Position | undefined {
+    this.#checkOpen()
     const key = cycleIdKey(cycleId)
-    const record = key && this.#get(this.#db.cycleIds, key)
+    if (key === undefined || !this.#newest.mayHave(cycleId)) return undefined
+    const record = this.#get(this.#db.cycleIds, key)
     return record && records.readPosition(record)
+  }
+
+  /** The last in order, which file-check.ts has seen to. */
+  #greatestId(): string {
+    const [key] = this.#reading(() => [...this.#db.cycleIds.getKeys({ reverse: true, limit: 1 })])
+    return key === undefined ? '' : Buffer.from(key).toString('latin1')
   }
 
   #readCycle(position: Position): StoredCycle | undefined {
@@ -399,6 +423,7 @@ export class LmdbStore implements Store {
 
   /** The first position that neither a commit nor the transaction under way has taken. */
   #freePosition(): Position {
+    if (this.#newest.cycle !== undefined) return this.#newest.cycle.position + 1
     let position = this.#lastSeen + 1
     while (this.#db.cycles.doesExist(position)) position++
     return position
