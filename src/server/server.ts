@@ -221,9 +221,9 @@ class Front {
     this.#underWay.add(exchange)
     this.#answer(exchange)
       .catch((error: unknown) => this.#errorAnswer(exchange, error))
+      .then((answer) => exchange.send(answer, this.#closing))
       // Answered, refused or left alone: the operation has ended, and nothing needs the body any more.
       .finally(() => exchange.releaseBody())
-      .then((answer) => exchange.send(answer, this.#closing))
       .catch((error: unknown) => {
         this.#log.error(
           { err: error, method: exchange.method, path: clip(exchange.path) },
