@@ -1,6 +1,5 @@
 /**
- * A client for calls one after the other over a kept-alive connection, which knows how busy it was: a client that
- * works all the time measures itself.
+ * A client for any call, over kept-alive connections. Cycles whose times count go over a wire instead: see wire.ts.
  */
 import http from 'node:http'
 
@@ -28,8 +27,6 @@ export interface Address {
 export class Client {
   readonly address: Address
   readonly #agent: http.Agent
-  #waitedMs = 0
-  #cpuMs = 0
 
   /** Calls beyond `connectionCount` at a time wait in here, which counts as the server's time. */
   constructor(address: Address, connectionCount = 1) {
@@ -38,28 +35,7 @@ export class Client {
   }
 
   /** Rejects when no answer comes; any status is an answer. */
-  async send(call: Call): Promise<Reply> {
-    const cpu = process.cpuUsage()
-    const reply = await this.#exchange(call)
-    const { user, system } = process.cpuUsage(cpu)
-    this.#cpuMs += (user + system) / 1000
-    this.#waitedMs += reply.tookMs
-    return reply
-  }
-
-  /** Part of the time of its calls, since the last question, in which this process computed, 0 to about 1. */
-  takeBusyShare(): number {
-    const share = this.#waitedMs === 0 ? 0 : this.#cpuMs / this.#waitedMs
-    this.#waitedMs = 0
-    this.#cpuMs = 0
-    return share
-  }
-
-  close(): void {
-    this.#agent.destroy()
-  }
-
-  #exchange({ method, path, body, headers }: Call): Promise<Reply> {
+  send({ method, path, body, headers }: Call): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const startedAt = performance.now()
       const request = http.request({
@@ -90,10 +66,14 @@ export class Client {
       request.end(body)
     })
   }
+
+  close(): void {
+    this.#agent.destroy()
+  }
 }
 
 /** The body of an answer with the wanted status; throws, with what the server said, for any other. */
-export function expectStatus(reply: Reply, status: number, what: string): Buffer {
+export function expectStatus(reply: Pick<Reply, 'status' | 'body'>, status: number, what: string): Buffer {
   if (reply.status === status) return reply.body
   throw new Error(`${what}: ${reply.status} ${reply.body.subarray(0, 400).toString()}`)
 }

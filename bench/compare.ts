@@ -6,12 +6,13 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { Client } from './client.js'
-import { leadCycleCount, postCycle } from './cycles.js'
+import { leadCycleCount } from './cycles.js'
+import { withMaker, type CycleMaker } from './maker.js'
 import { projectDir } from './project.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 import { median, summarize } from './statistics.js'
-import { worldCycles, type WorldShape } from './world.js'
+import type { Wire } from './wire.js'
+import type { WorldShape } from './world.js'
 
 const outputTextMax = 2000
 
@@ -70,25 +71,25 @@ export interface CompareOptions {
 export async function compareCycles(options: CompareOptions, other: BuiltCheckout): Promise<Comparison> {
   return withServer({ stageReport: false }, (serverA) =>
     withServer({ checkoutDir: other.dir, stageReport: false }, (serverB) =>
-      alternate(options, other.name, [serverA, serverB]),
+      withMaker(options.shape, (maker) => alternate(options, other.name, [serverA, serverB], maker)),
     ),
   )
 }
 
 async function alternate(
-  { scenario, shape, cycleCount }: CompareOptions,
+  { scenario, cycleCount }: CompareOptions,
   nameB: string,
   servers: readonly [ServerUnderTest, ServerUnderTest],
+  maker: CycleMaker,
 ): Promise<Comparison> {
-  const world = worldCycles(shape)
-  const clients = servers.map((server) => new Client(server))
+  const wires = servers.map((server) => maker.wireTo(server))
   const samplesMs: [number[], number[]] = [[], []]
   let cpuBeforeMs = servers.map((server) => server.usage().cpuMs)
   for (let i = 0; i < leadCycleCount + cycleCount; i++) {
-    const cycle = world.next().value
+    const cycle = await maker.next()
     if (i === leadCycleCount) cpuBeforeMs = servers.map((server) => server.usage().cpuMs)
     for (const side of i % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const { tookMs } = await postCycle(clients[side] as Client, cycle)
+      const { tookMs } = await maker.post(wires[side] as Wire, cycle)
       if (i >= leadCycleCount) samplesMs[side].push(tookMs)
     }
   }
@@ -96,7 +97,7 @@ async function alternate(
   const [cpuMsA = NaN, cpuMsB = NaN] = servers.map(
     (server, side) => (server.usage().cpuMs ?? NaN) - (cpuBeforeMs[side] ?? NaN),
   )
-  for (const client of clients) client.close()
+  for (const wire of wires) wire.close()
   const [a, b] = samplesMs
   const ratios = b.map((tookMs, i) => tookMs / (a[i] as number)).sort((x, y) => x - y)
   const at = (part: number): number => ratios[Math.round(part * (ratios.length - 1))] as number

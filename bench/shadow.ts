@@ -4,15 +4,15 @@
  */
 import type { openLmdbStore } from '../src/store/index.js'
 import { join } from 'node:path'
-import { Client } from './client.js'
-import { leadCycleCount, postCycle } from './cycles.js'
+import { leadCycleCount } from './cycles.js'
+import { withMaker, type CycleMaker } from './maker.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
 import { builtModule } from './project.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 import { median } from './statistics.js'
 import { modelVersions, name, writeTwoModels } from './two-models.js'
-import { worldCycles } from './world.js'
+import type { Wire } from './wire.js'
 
 /** Cycles of each kind. */
 const cycleCountDefault = 100
@@ -23,35 +23,28 @@ const settleCount = 2
 
 type Kind = 'with' | 'without'
 
+interface Figures {
+  readonly samplesMs: Record<Kind, number[]>
+  readonly bytes: Record<Kind, number>
+  /** Cycles that were posted while there was a shadow. */
+  readonly shadowed: string[]
+}
+
 export async function measureShadow(size: RunSize): Promise<Measurement[]> {
-  const cycleCount = size.cycleCount ?? cycleCountDefault
+  const shape = scaledShape(cycleScenarios.full.shape, size.scale)
   return withServer({}, async (server) => {
     const modelsDir = writeTwoModels(server.scratchDir)
     await server.restart({ UNDERSTUDY_MODELS_DIR: modelsDir, UNDERSTUDY_LOG_LEVEL: 'info' })
-    const client = new Client(server)
-    const world = worldCycles(scaledShape(cycleScenarios.full.shape, size.scale))
-    const samplesMs = { with: [] as number[], without: [] as number[] }
-    const bytes = { with: 0, without: 0 }
-    const shadowed: string[] = []
-    for (let i = 0; i < leadCycleCount; i++) await postCycle(client, world.next().value)
-    client.takeBusyShare()
     const before = server.usage()
-    for (let kind: Kind = 'without'; ; kind = kind === 'with' ? 'without' : 'with') {
-      if (samplesMs.with.length >= cycleCount && kind === 'without') break
-      if (shadowed.length > 0 || kind === 'with') await setShadow(server, modelsDir, kind)
-      for (let i = 0; i < settleCount; i++) await postCycle(client, world.next().value)
-      const count = Math.min(turnCount, cycleCount - samplesMs[kind].length)
-      for (let i = 0; i < count; i++) {
-        const cycle = world.next().value
-        const { response, tookMs } = await postCycle(client, cycle)
-        samplesMs[kind].push(tookMs)
-        bytes[kind] += cycle.request.length + response.length
-        if (kind === 'with') shadowed.push(cycle.cycleId)
-      }
-    }
-    const clientBusyShare = client.takeBusyShare()
+    const { samplesMs, bytes, shadowed, clientBusyShare } = await withMaker(shape, async (maker) => {
+      const wire = maker.wireTo(server)
+      const figures = await takeTurns(size.cycleCount ?? cycleCountDefault, maker, wire, (kind) =>
+        setShadow(server, modelsDir, kind),
+      )
+      wire.close()
+      return { ...figures, clientBusyShare: wire.takeBusyShare() }
+    })
     const after = server.usage()
-    client.close()
     const report = await server.stop()
     const scoredCount = await countShadowScores(join(server.scratchDir, 'data'), shadowed)
     if (scoredCount === 0) throw new Error('the shadow has scored nothing')
@@ -68,6 +61,36 @@ export async function measureShadow(size: RunSize): Promise<Measurement[]> {
       })
     return [row('without'), row('with')]
   })
+}
+
+/** Turns without and with a shadow, until there are `cycleCount` cycles of each kind. */
+async function takeTurns(
+  cycleCount: number,
+  maker: CycleMaker,
+  wire: Wire,
+  set: (kind: Kind) => Promise<void>,
+): Promise<Figures> {
+  const figures: Figures = {
+    samplesMs: { with: [], without: [] },
+    bytes: { with: 0, without: 0 },
+    shadowed: [],
+  }
+  const { samplesMs, bytes, shadowed } = figures
+  for (let i = 0; i < leadCycleCount; i++) await maker.post(wire, await maker.next())
+  wire.takeBusyShare()
+  for (let kind: Kind = 'without'; ; kind = kind === 'with' ? 'without' : 'with') {
+    if (samplesMs.with.length >= cycleCount && kind === 'without') return figures
+    if (shadowed.length > 0 || kind === 'with') await set(kind)
+    for (let i = 0; i < settleCount; i++) await maker.post(wire, await maker.next())
+    const count = Math.min(turnCount, cycleCount - samplesMs[kind].length)
+    for (let i = 0; i < count; i++) {
+      const cycle = await maker.next()
+      const { response, tookMs } = await maker.post(wire, cycle)
+      samplesMs[kind].push(tookMs)
+      bytes[kind] += cycle.request.length + response.length
+      if (kind === 'with') shadowed.push(cycle.cycleId)
+    }
+  }
 }
 
 /** Resolves when the server follows. */

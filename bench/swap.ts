@@ -3,15 +3,15 @@
  * two versions. No cycle may be lost, and each must name the version that scored it.
  */
 import { createHash } from 'node:crypto'
-import type { CycleResponse } from '../src/contract/index.js'
 import { Client, expectStatus } from './client.js'
-import { leadCycleCount, postCycle } from './cycles.js'
+import { leadCycleCount } from './cycles.js'
 import { differenceOf, differenceText, type Round } from './difference.js'
+import { withMaker, type CycleMaker } from './maker.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 import { modelVersions, name, writeTwoModels } from './two-models.js'
-import { worldCycles, type WorldCycle } from './world.js'
+import type { Wire } from './wire.js'
 
 /** Cycles far from a swap that are counted, and at least about as many near one. */
 const farCountDefault = 600
@@ -35,13 +35,19 @@ export async function measureSwap(size: RunSize): Promise<Measurement[]> {
   return withServer({ env: { UNDERSTUDY_LOG_LEVEL: 'info' } }, async (server) => {
     const modelsDir = writeTwoModels(server.scratchDir)
     await server.restart({ UNDERSTUDY_MODELS_DIR: modelsDir })
-    const run = new SwapRun(server, modelsDir, worldCycles(shape))
     const before = server.usage()
-    const figures = await run.measure(size.cycleCount ?? farCountDefault)
-    const clientBusyShare = run.client.takeBusyShare()
+    const { figures, clientBusyShare } = await withMaker(shape, async (maker) => {
+      const run = new SwapRun(server, modelsDir, maker)
+      try {
+        const figures = await run.measure(size.cycleCount ?? farCountDefault)
+        const clientBusyShare = run.wire.takeBusyShare()
+        await run.expectAllStored()
+        return { figures, clientBusyShare }
+      } finally {
+        run.wire.close()
+      }
+    })
     const after = server.usage()
-    await run.expectAllStored()
-    run.client.close()
     const report = await server.stop()
     // CPU time of the swap itself is in no cycle.
     const shared = { clientBusyShare, before: { ...before, cpuMs: null }, after: { ...after, cpuMs: null } }
@@ -68,24 +74,24 @@ function noteOf({ rounds, swapMs }: Figures): string {
 }
 
 class SwapRun {
-  readonly client: Client
+  readonly wire: Wire
   readonly #server: ServerUnderTest
   readonly #modelsDir: string
-  readonly #world: Generator<WorldCycle, never>
+  readonly #maker: CycleMaker
   readonly #answers = new Map<string, string>()
   #serving: string = modelVersions[0]
 
-  constructor(server: ServerUnderTest, modelsDir: string, world: Generator<WorldCycle, never>) {
-    this.client = new Client(server)
+  constructor(server: ServerUnderTest, modelsDir: string, maker: CycleMaker) {
+    this.wire = maker.wireTo(server)
     this.#server = server
     this.#modelsDir = modelsDir
-    this.#world = world
+    this.#maker = maker
   }
 
   async measure(farCount: number): Promise<Figures> {
     const figures: Figures = { rounds: [], bytes: 0, swapMs: [] }
     for (let i = 0; i < leadCycleCount; i++) await this.#cycle()
-    this.client.takeBusyShare()
+    this.wire.takeBusyShare()
     for (let counted = 0; counted < farCount;) {
       const round: { aMs: number[]; bMs: number[] } = { aMs: [], bMs: [] }
       for (let i = 0; i < farPerSwap; i++) round.bMs.push(await this.#counted(figures))
@@ -98,11 +104,13 @@ class SwapRun {
 
   /** GET gives the bytes that POST gave, for every cycle, whichever version scored it. */
   async expectAllStored(): Promise<void> {
+    const client = new Client(this.#server)
     for (const [cycleId, digest] of this.#answers) {
-      const reply = await this.client.send({ method: 'GET', path: `/v1/scores/${cycleId}` })
+      const reply = await client.send({ method: 'GET', path: `/v1/scores/${cycleId}` })
       if (digestOf(expectStatus(reply, 200, `GET of cycle ${cycleId}`)) !== digest)
         throw new Error(`GET of cycle ${cycleId} differs from its POST`)
     }
+    client.close()
   }
 
   async #swap(
@@ -134,12 +142,11 @@ class SwapRun {
   }
 
   async #cycle(): Promise<{ tookMs: number; bytes: number }> {
-    const cycle = this.#world.next().value
-    const { response, tookMs } = await postCycle(this.client, cycle)
-    const { model_version } = JSON.parse(response.toString()) as CycleResponse
-    if (!modelVersions.some((version) => version === model_version))
-      throw new Error(`cycle ${cycle.cycleId} was scored by ${model_version}`)
-    this.#serving = model_version
+    const cycle = await this.#maker.next()
+    const { response, tookMs, modelVersion } = await this.#maker.post(this.wire, cycle)
+    if (!modelVersions.some((version) => version === modelVersion))
+      throw new Error(`cycle ${cycle.cycleId} was scored by ${modelVersion}`)
+    this.#serving = modelVersion
     this.#answers.set(cycle.cycleId, digestOf(response))
     return { tookMs, bytes: cycle.request.length + response.length }
   }

@@ -3,15 +3,17 @@
  * that both meet the same machine.
  */
 import type { ChildProcess } from 'node:child_process'
-import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync, writevSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
 import * as ort from 'onnxruntime-node'
-import { Client, expectStatus } from '../client.js'
+import { expectStatus } from '../client.js'
 import type { FloorFigures } from '../measurement.js'
 import { forkScript, projectDir } from '../project.js'
-import { median } from '../statistics.js'
+import { quiet } from '../quiet.js'
+import { median, sum } from '../statistics.js'
+import { answerBytesMax, headerOf, Wire } from '../wire.js'
 import type { WorldCycle } from '../world.js'
 import { measureWalk } from './walk.js'
 
@@ -30,7 +32,7 @@ interface Sample {
 export class FloorProbe {
   readonly #scratchDir: string
   readonly #echo: ChildProcess
-  readonly #client: Client
+  readonly #wire: Wire
   readonly #session: ort.InferenceSession
   readonly #input: { readonly name: string; readonly featureCount: number }
   readonly #file: number
@@ -47,7 +49,7 @@ export class FloorProbe {
   ) {
     this.#scratchDir = scratchDir
     this.#echo = echo
-    this.#client = new Client({ port, key: 'none' })
+    this.#wire = new Wire({ port, key: 'none' }, Buffer.alloc(answerBytesMax))
     this.#session = session
     this.#input = input
     this.#file = openSync(join(scratchDir, 'floor.bin'), 'w+')
@@ -92,7 +94,7 @@ export class FloorProbe {
   }
 
   async close(): Promise<void> {
-    this.#client.close()
+    this.#wire.close()
     this.#echo.disconnect()
     closeSync(this.#file)
     await this.#session.release()
@@ -102,14 +104,16 @@ export class FloorProbe {
     const transportMs = await this.#transport(cycle.request, response.length)
     const inferMs = await this.#infer(cycle.counts.engagement)
     const kept = await compress(cycle.request, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
-    return { transportMs, inferMs, writeMs: this.#write(Buffer.concat([kept, response])) }
+    return { transportMs, inferMs, writeMs: this.#write([kept, response]) }
   }
 
   async #transport(body: Buffer, answerBytes: number): Promise<number> {
     const headers = { 'x-answer-bytes': String(answerBytes) }
-    const reply = await this.#client.send({ method: 'POST', path: '/', body, headers })
+    // As before each cycle.
+    await quiet()
+    const reply = await this.#wire.post({ path: '/', body, headers })
     const answer = expectStatus(reply, 200, 'the echo')
-    if (answer.length !== answerBytes || Number(reply.headers['x-received-bytes']) !== body.length) {
+    if (answer.length !== answerBytes || Number(headerOf(reply.head, 'x-received-bytes')) !== body.length) {
       throw new Error('the echo lost bytes')
     }
     return reply.tookMs
@@ -131,13 +135,14 @@ export class FloorProbe {
     return tookMs
   }
 
-  #write(bytes: Uint8Array): number {
-    if (this.#fileAt + bytes.length > fileBytes) this.#fileAt = 0
+  #write(parts: readonly Uint8Array[]): number {
+    const byteCount = sum(parts.map(({ length }) => length))
+    if (this.#fileAt + byteCount > fileBytes) this.#fileAt = 0
     const startedAt = performance.now()
-    writeSync(this.#file, bytes, 0, bytes.length, this.#fileAt)
+    writevSync(this.#file, parts, this.#fileAt)
     fdatasyncSync(this.#file)
     const tookMs = performance.now() - startedAt
-    this.#fileAt += bytes.length
+    this.#fileAt += byteCount
     return tookMs
   }
 }
