@@ -6,6 +6,7 @@ import type { CycleColumns } from '../contract/index.js'
 import { columnOperations, runReference, type ColumnProgram, type RunProgram } from './column-program.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse, type ResponseColumns } from './encode-response.js'
+import { frameCompressorsOf, type StartFrameCompressor } from './frame-compressor.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode, type AllocateBytes } from './native-encode.js'
@@ -31,6 +32,8 @@ export interface Codec {
   columnProgram(program: ColumnProgram): RunProgram
   /** For `packTable`. */
   readonly packColumns: PackColumns
+  /** zstd frames by a thread of its own; null where only the streams of Node make them. */
+  readonly startFrameCompressor: StartFrameCompressor | null
 }
 
 export type { AllocateBytes }
@@ -44,6 +47,7 @@ export const referenceCodec: Codec = {
   encodeResponse,
   columnProgram: runReference,
   packColumns,
+  startFrameCompressor: null,
 }
 
 /**
@@ -88,6 +92,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
       return (inputs, matrix) => native.run(inputs, matrix)
     },
     packColumns: addon.packColumns,
+    startFrameCompressor: frameCompressorsOf(addon),
   }
 }
 

@@ -11,6 +11,7 @@ export {
 } from './column-program.js'
 export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
+export { frameBytesMax, type FrameCompressor, type StartFrameCompressor } from './frame-compressor.js'
 export { pageReleaser } from './mapped-pages.js'
 export type { NativeAddon } from './native-addon.js'
 export {

@@ -51,6 +51,15 @@ export interface NativeRows {
   readonly values: readonly Float32Array[]
 }
 
+export interface NativeFrameCompressor {
+  /**
+   * One zstd frame of `body` at the front of `target`, made by a thread; both are left alone until `ended` is called, in
+   * a turn of its own: with undefined and the length of the frame, or with what zstd says. Throws while another body is
+   * under way.
+   */
+  begin(body: Uint8Array, target: Uint8Array, ended: (error: string | undefined, bytes: number) => void): void
+}
+
 export interface NativeAddon {
   readonly Decoder: new (plan: string) => NativeDecoder
   /** Runs as `RunProgram` says. Throws a TypeError for a program whose parts do not fit together. */
@@ -100,6 +109,8 @@ export interface NativeAddon {
   wakeElsewhere<Result>(threads: Int32Array, wake: () => Result): Result
   /** Unmaps a file's pages until they are read again, where it is mapped for reading. Bytes of address space. */
   releaseMappedPages(path: string): number
+  /** Of pairs of a ZSTD_cParameter and its value. null: this Node has no zstd for others. */
+  readonly FrameCompressor: (new (parameters: Int32Array) => NativeFrameCompressor) | null
   readonly errorSentences: readonly string[]
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]

@@ -1,5 +1,5 @@
 /**
- * The request body as the store keeps it: compressed in the thread pool, or in the gzip that it came in.
+ * The request body as the store keeps it: compressed beside the event loop, or in the gzip that it came in.
  */
 import { promisify } from 'node:util'
 import { gunzip, zstdDecompress } from 'node:zlib'

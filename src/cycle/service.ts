@@ -78,8 +78,8 @@ export class CycleService {
   readonly shadows: Shadows
   readonly retention: Retention
   readonly #embeddings: EmbeddingDesk
-  readonly #frames = new ZstdFrames()
   readonly #saved: SavedCycleSpace
+  readonly #frames: ZstdFrames
   #pool: Pool
   /** Plans that were begun: columns of a plan can be read until the second one after it. */
   #planCount = 0
@@ -96,6 +96,7 @@ export class CycleService {
     this.#pool = pool
     this.#lane = lane
     this.#saved = new SavedCycleSpace(parts.codec.packColumns)
+    this.#frames = new ZstdFrames(parts.codec.startFrameCompressor)
     this.#places = new Places(() => parts.cyclesWaitingMax)
     this.#repeats = new Repeats(parts.store, this.#lent)
     this.weights = weights
@@ -192,14 +193,22 @@ export class CycleService {
     // Before it is known whether the cycle is good or new: most are, and the other threads have nothing else to do now.
     const packing = packRequest(body, this.#frames)
     packing.catch(() => undefined) // Awaited when the cycle is stored; until then a failure is not unhandled.
-    const cycle = await this.#parts.codec.readCycle(body.json)
-    stages.lap('decode')
-    const held: HeldCycle = { cycle, packing, readers: 1, place }
     try {
-      return await this.#answer(held, body, receivedAtMs, stages)
+      const cycle = await this.#parts.codec.readCycle(body.json)
+      stages.lap('decode')
+      const held: HeldCycle = { cycle, packing, readers: 1, place }
+      try {
+        return await this.#answer(held, body, receivedAtMs, stages)
+      } finally {
+        held.place?.leave()
+        letGo(held)
+      }
     } finally {
-      held.place?.leave()
-      letGo(held)
+      // The store has copied the frame, or has no use for it.
+      packing.then(
+        ({ bytes }) => this.#frames.giveBack(bytes),
+        () => undefined,
+      )
     }
   }
 

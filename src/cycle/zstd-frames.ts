@@ -1,10 +1,10 @@
 /**
- * Bodies compressed in the thread pool, one zstd frame each. The streams live from body to body, and so does the memory
- * into which they write: a stream, an output buffer and a copy of it for each body cost more collections of garbage
- * than all else of a cycle together.
+ * Bodies compressed off the event loop, one zstd frame each: by threads of the native codec, or by the streams of Node
+ * where that codec does not serve, no thread is to be had, or all are busy. What they write into is used again.
  */
-import { constants, ZstdCompress } from 'node:zlib'
-import { wakePoolElsewhere } from '../codec/index.js'
+import { constants } from 'node:zlib'
+import { frameBytesMax, type FrameCompressor, type StartFrameCompressor } from '../codec/index.js'
+import { ZstdStreams } from './zstd-streams.js'
 
 /**
  * Compression is beside the way of a cycle: speed counts for more than the last tenth of size. What a body repeats, it
@@ -15,55 +15,67 @@ const parameters = {
   [constants.ZSTD_c_windowLog]: 17,
   [constants.ZSTD_c_hashLog]: 13,
 }
-/** Frames are cut out of buffers of this size. That of 5 MB takes a fifth of one. */
-const outputBytes = 2 * 1024 * 1024
-/** Bodies are mostly compressed one at a time. */
-const idleMax = 2
+/** Bodies are mostly compressed one at a time. More at once than this go to the streams, so that none waits for others. */
+const compressorsMax = 2
+/** Targets that wait for a body. Of one, only what frames were written to takes memory. */
+const targetsMax = 2
+/** Bodies of one kind differ by less: a target is mostly long enough for the next one. */
+const targetStepBytes = 1024 * 1024
 
 export class ZstdFrames {
-  readonly #idle: ZstdCompress[] = []
+  readonly #streams = new ZstdStreams(parameters)
+  readonly #start: StartFrameCompressor | null
+  readonly #idle: FrameCompressor[] = []
+  #compressorCount = 0
+  readonly #targets: Uint8Array[] = []
+  /** Frames that stand in a target. */
+  readonly #lent = new WeakSet<Uint8Array>()
+
+  constructor(start: StartFrameCompressor | null) {
+    this.#start = start
+  }
 
   /** A frame that holds `bytes`, which must stay as they are until then. */
   async compress(bytes: Uint8Array): Promise<Uint8Array> {
-    const stream = this.#idle.pop() ?? new ZstdCompress({ chunkSize: outputBytes, params: parameters })
+    const compressor = this.#compressor()
+    if (compressor === null) return this.#streams.compress(bytes)
+    const target = this.#target(frameBytesMax(bytes.length))
     try {
-      const frame = await compressWith(stream, bytes)
-      if (this.#idle.length < idleMax) this.#idle.push(stream)
-      else stream.destroy()
+      const frame = target.subarray(0, await compressor.compress(bytes, target))
+      this.#lent.add(frame)
       return frame
-    } catch (error) {
-      stream.destroy()
-      throw error
+    } finally {
+      this.#idle.push(compressor)
     }
   }
-}
 
-function compressWith(stream: ZstdCompress, bytes: Uint8Array): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = []
-    const collect = (piece: Buffer): void => void pieces.push(piece)
-    const stop = (): void => void stream.off('data', collect).off('error', fail)
-    const fail = (error: Error): void => {
-      stop()
-      reject(error)
-    }
-    stream.on('data', collect).once('error', fail)
-    wakePoolElsewhere(() => stream.write(bytes))
-    stream.flush(constants.ZSTD_e_end, () => {
-      stop()
-      resolve(join(pieces))
-    })
-  })
-}
-
-/** The pieces as one. They mostly stand one behind the other, as the stream wrote them. */
-function join(pieces: readonly Buffer[]): Uint8Array {
-  const [first] = pieces
-  if (first === undefined) return new Uint8Array(0)
-  let end = first.byteOffset
-  for (const piece of pieces) {
-    if (piece.buffer !== first.buffer || piece.byteOffset !== end) return Buffer.concat(pieces)
-    end += piece.length
+  /** Takes back a frame of `compress` that no one reads any more: its memory then serves another. */
+  giveBack(frame: Uint8Array): void {
+    if (!this.#lent.delete(frame)) return
+    const target = new Uint8Array(frame.buffer)
+    this.#targets.push(target)
+    if (this.#targets.length > targetsMax) this.#targets.shift()
   }
-  return new Uint8Array(first.buffer, first.byteOffset, end - first.byteOffset)
+
+  #compressor(): FrameCompressor | null {
+    const idle = this.#idle.pop()
+    if (idle !== undefined) return idle
+    if (this.#start === null || this.#compressorCount === compressorsMax) return null
+    try {
+      const started = this.#start(parameters)
+      this.#compressorCount++
+      return started
+    } catch {
+      // The system has no thread to spare just now. The pool has its own.
+      return null
+    }
+  }
+
+  /** The last one that came back: what is left of its frame is still in the processor's caches. */
+  #target(bytes: number): Uint8Array {
+    const kept = this.#targets.pop()
+    if (kept !== undefined && kept.length >= bytes) return kept
+    // Not zeroed, so that pages which no frame reaches are never touched.
+    return Buffer.allocUnsafeSlow(Math.ceil(bytes / targetStepBytes) * targetStepBytes)
+  }
 }

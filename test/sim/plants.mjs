@@ -165,6 +165,17 @@ export const plants = [
     ],
   },
   {
+    name: 'frames-are-reused-too-early',
+    breaks: 'a stored request is the body that came',
+    patches: [
+      {
+        file: 'cycle/zstd-frames.js',
+        from: 'this.#lent.add(frame);',
+        to: 'this.#lent.add(frame);\n            this.giveBack(frame);',
+      },
+    ],
+  },
+  {
     name: 'followers-share-one-loan',
     breaks: 'an answer stays as it is while it is sent',
     patches: [{ file: 'cycle/lent-responses.js', from: 'loan.readers += readerCount;', to: ';' }],

@@ -1,7 +1,7 @@
 /**
- * What of Node a cycle waits for beside promises: `setImmediate`, pauses, and the thread pool that compresses.
+ * What of Node a cycle waits for beside promises: `setImmediate`, pauses, and the threads that compress.
  * While a run is on, all are events of its scheduler, so that no real time and no real thread decides anything. A
- * compression reads its input when it ends, which is the latest moment at which the thread pool may.
+ * compression reads its input when it ends, which is the latest moment at which a thread may.
  *
  * To be imported before the service: it takes its copies of these functions when it is loaded.
  */
@@ -9,6 +9,7 @@ import { EventEmitter } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 import zlib, { type ZstdOptions } from 'node:zlib'
+import type { StartFrameCompressor } from '../../src/codec/index.js'
 import type { Scheduler } from './scheduler.js'
 
 interface Process {
@@ -65,6 +66,25 @@ class VirtualZstdCompress extends EventEmitter {
     this.#written = []
   }
 }
+
+/** The codec's own threads that compress. Until a frame stands in its target, something else does. */
+export const startVirtualCompressor: StartFrameCompressor = (parameters) => ({
+  compress: (body, target) =>
+    new Promise((resolve, reject) => {
+      target.fill(0xa5)
+      const compress = pooled('zstd compress', refuse, () =>
+        real.zstdCompressSync(body, { params: { ...parameters } }),
+      )
+      compress(body, undefined, (error, frame) => {
+        if (error !== null || frame === undefined) {
+          reject(error ?? new Error('no frame'))
+          return
+        }
+        target.set(frame)
+        resolve(frame.length)
+      })
+    }),
+})
 
 function refuse(): never {
   throw new Error('a service of a run that has ended compresses')

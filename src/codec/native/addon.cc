@@ -4,6 +4,7 @@
 #include "error.h"
 #include "js_column_program.h"
 #include "js_decoder.h"
+#include "js_frame_compressor.h"
 #include "js_mapped_pages.h"
 #include "js_packed_columns.h"
 #include "js_processes.h"
@@ -27,6 +28,7 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("Decoder", js_decoder::define(env));
   exports.Set("ColumnProgram", js_column_program::define(env));
+  exports.Set("FrameCompressor", js_frame_compressor::define(env));
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
   exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
