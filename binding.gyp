@@ -37,7 +37,8 @@
         "<(simdjson_dir)/simdjson.cpp",
       ],
       "include_dirs": ["<(simdjson_dir)", "node_modules/node-addon-api"],
-      "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS"],
+      # The last: where a worker is being terminated no exception can be thrown, and the C++ wrapper would abort the process.
+      "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
       "cflags!": ["-fno-exceptions", "-O2"],
       "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17", "-std=gnu++20", "-O2"],
       # Vectors of 32 bytes stay inside one file, so that their calling convention may be what the machine has.
