@@ -97,7 +97,6 @@ async function alternate(
   const [cpuMsA = NaN, cpuMsB = NaN] = servers.map(
     (server, side) => (server.usage().cpuMs ?? NaN) - (cpuBeforeMs[side] ?? NaN),
   )
-  for (const wire of wires) wire.close()
   const [a, b] = samplesMs
   const ratios = b.map((tookMs, i) => tookMs / (a[i] as number)).sort((x, y) => x - y)
   const at = (part: number): number => ratios[Math.round(part * (ratios.length - 1))] as number

@@ -45,7 +45,10 @@ async function drive({ address, shape, cycleCount }: DriverPlan): Promise<Driver
   const startedAt = performance.now()
   for (const { cycle, kept } of cycles) {
     const reply = await wire.post({ path: '/v1/cycles', body: cycle.request })
-    const byteCount = expectStatus(reply, 200, `POST of cycle ${cycle.cycleId}`).copy(kept)
+    const response = expectStatus(reply, 200, `POST of cycle ${cycle.cycleId}`)
+    const byteCount = response.copy(kept)
+    if (byteCount < response.length)
+      throw new Error(`cycle ${cycle.cycleId} was answered at too great length`)
     answers.push({ cycle, response: kept.subarray(0, byteCount), tookMs: reply.tookMs })
   }
   const tookS = (performance.now() - startedAt) / 1000

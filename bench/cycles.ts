@@ -65,7 +65,6 @@ async function runCycles(
     await floor?.sample(cycle, response)
   }
   const clientBusyShare = wire.takeBusyShare()
-  wire.close()
   const after = { ...server.usage(), cpuMs }
   await expectStored(server, cycle, response)
   const floorFigures = await floor?.figures(cycle, samplesMs)
@@ -117,8 +116,7 @@ export async function fillPool(
       const cycle = await maker.next()
       const { response } = await maker.post(wire, cycle)
       if (i <= rampCycleCount) continue
-      wire.close()
-      // The maker's memory goes with it.
+      // Copies: a view would keep all of the maker's memory.
       return { cycle: { ...cycle, request: Buffer.from(cycle.request) }, response: Buffer.from(response) }
     }
   })

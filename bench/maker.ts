@@ -37,6 +37,7 @@ export class CycleMaker {
   readonly #request = new SharedArrayBuffer(jsonBodyBytesMax)
   readonly #answer = Buffer.from(new SharedArrayBuffer(answerBytesMax))
   readonly #worker: Worker
+  readonly #wires: Wire[] = []
   #settle: { resolve: (answer: MakerAnswer) => void; reject: (error: Error) => void } | null = null
   #ended: Error | null = null
 
@@ -63,9 +64,11 @@ export class CycleMaker {
     return { ...made.cycle, request: Buffer.from(this.#request, 0, made.byteLength) }
   }
 
-  /** A wire whose answers the maker can check, one at a time. */
+  /** A wire whose answers the maker can check, one at a time. It ends with the maker. */
   wireTo(address: Address): Wire {
-    return new Wire(address, this.#answer)
+    const wire = new Wire(address, this.#answer)
+    this.#wires.push(wire)
+    return wire
   }
 
   /** Posts a cycle from a quiet process, and has its answer checked. Throws when it is not the right one. */
@@ -82,6 +85,7 @@ export class CycleMaker {
   }
 
   async close(): Promise<void> {
+    for (const wire of this.#wires) wire.close()
     await this.#worker.terminate()
   }
 

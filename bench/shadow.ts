@@ -41,7 +41,6 @@ export async function measureShadow(size: RunSize): Promise<Measurement[]> {
       const figures = await takeTurns(size.cycleCount ?? cycleCountDefault, maker, wire, (kind) =>
         setShadow(server, modelsDir, kind),
       )
-      wire.close()
       return { ...figures, clientBusyShare: wire.takeBusyShare() }
     })
     const after = server.usage()

@@ -36,18 +36,14 @@ export async function measureSwap(size: RunSize): Promise<Measurement[]> {
     const modelsDir = writeTwoModels(server.scratchDir)
     await server.restart({ UNDERSTUDY_MODELS_DIR: modelsDir })
     const before = server.usage()
-    const { figures, clientBusyShare } = await withMaker(shape, async (maker) => {
+    const { figures, clientBusyShare, after } = await withMaker(shape, async (maker) => {
       const run = new SwapRun(server, modelsDir, maker)
-      try {
-        const figures = await run.measure(size.cycleCount ?? farCountDefault)
-        const clientBusyShare = run.wire.takeBusyShare()
-        await run.expectAllStored()
-        return { figures, clientBusyShare }
-      } finally {
-        run.wire.close()
-      }
+      const figures = await run.measure(size.cycleCount ?? farCountDefault)
+      const clientBusyShare = run.wire.takeBusyShare()
+      const after = server.usage()
+      await run.expectAllStored()
+      return { figures, clientBusyShare, after }
     })
-    const after = server.usage()
     const report = await server.stop()
     // CPU time of the swap itself is in no cycle.
     const shared = { clientBusyShare, before: { ...before, cpuMs: null }, after: { ...after, cpuMs: null } }

@@ -171,6 +171,7 @@ function readHead(bytes: Buffer, byteCount: number): Head | null {
   if (bodyBytes === undefined) throw new Error(`an answer without a length: ${text}`)
   const bodyAt = end + headEnd.length
   const endAt = bodyAt + Number(bodyBytes)
+  if (!Number.isSafeInteger(endAt)) throw new Error(`an answer whose length is no number: ${text}`)
   if (endAt > bytes.length) throw new Error(`an answer of ${bodyBytes} bytes, more than there is room for`)
   return { text, status: Number(status), bodyAt, endAt }
 }

@@ -40,22 +40,22 @@ describe('the unit', () => {
   const missing = spawnSync('systemd-analyze', ['security', '--offline=true', unitFile]).status === null
   test.skipIf(missing)('is exposed as little as systemd-analyze can say of a service with priorities', () => {
     const offline = ['security', '--offline=true', '--no-pager']
-    // For two calls of @resources it counts all of them: 0.2, without which it says 0.9 and SAFE.
+    // For three calls of @resources it counts all of them: 0.2, without which it says 0.9 and SAFE.
     const { status } = spawnSync('systemd-analyze', [...offline, '--threshold=11', unitFile])
     expect(status).toBe(0)
     const without = join(scratchDir(), 'understudy.service')
-    writeFileSync(without, unit.replace('SystemCallFilter=setpriority sched_setscheduler\n', ''))
+    writeFileSync(without, unit.replace('SystemCallFilter=setpriority sched_setscheduler sched_setaffinity\n', ''))
     const { stdout } = spawnSync('systemd-analyze', [...offline, without], { encoding: 'utf8' })
     expect(stdout).toContain('SAFE')
   })
 
-  test('lets processes fall behind and come back to where the service is, and no further', () => {
+  test('lets processes fall behind and come back to where the service is, and no further, and places threads', () => {
     const filters = unit.split('\n').filter((line) => line.startsWith('SystemCallFilter='))
     // In this order: the last word on a call counts.
     expect(filters).toEqual([
       'SystemCallFilter=@system-service',
       'SystemCallFilter=~@privileged @resources',
-      'SystemCallFilter=setpriority sched_setscheduler',
+      'SystemCallFilter=setpriority sched_setscheduler sched_setaffinity',
     ])
     expect(unit.split('\n')).toContain('LimitNICE=+0')
   })

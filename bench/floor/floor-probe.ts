@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
 import * as ort from 'onnxruntime-node'
+import { SessionThreads } from '../../src/model/sessions/session-threads.js'
 import { expectStatus } from '../client.js'
 import type { FloorFigures } from '../measurement.js'
 import { forkScript, projectDir } from '../project.js'
@@ -34,6 +35,7 @@ export class FloorProbe {
   readonly #echo: ChildProcess
   readonly #wire: Wire
   readonly #session: ort.InferenceSession
+  readonly #threads: SessionThreads
   readonly #input: { readonly name: string; readonly featureCount: number }
   readonly #file: number
   readonly #samples: Sample[] = []
@@ -44,13 +46,13 @@ export class FloorProbe {
     scratchDir: string,
     echo: ChildProcess,
     port: number,
-    session: ort.InferenceSession,
-    input: { readonly name: string; readonly featureCount: number },
+    { session, threads, input }: ActiveModel,
   ) {
     this.#scratchDir = scratchDir
     this.#echo = echo
     this.#wire = new Wire({ port, key: 'none' }, Buffer.alloc(answerBytesMax))
     this.#session = session
+    this.#threads = threads
     this.#input = input
     this.#file = openSync(join(scratchDir, 'floor.bin'), 'w+')
     const zeros = Buffer.alloc(1024 * 1024)
@@ -60,13 +62,13 @@ export class FloorProbe {
 
   /** `scratchDir` must lie on the disk of the server's data. */
   static async open(scratchDir: string): Promise<FloorProbe> {
-    const { session, input } = await openActiveModel()
+    const model = await openActiveModel()
     const echo = forkScript('floor/echo.ts')
     const port = await new Promise<number>((resolve, reject) => {
       echo.once('message', (message) => resolve((message as { port: number }).port))
       echo.once('exit', () => reject(new Error('the echo ended at its start')))
     })
-    return new FloorProbe(scratchDir, echo, port, session, input)
+    return new FloorProbe(scratchDir, echo, port, model)
   }
 
   /** A sample that does not count. */
@@ -127,6 +129,7 @@ export class FloorProbe {
     }
     const input = new ort.Tensor('float32', this.#matrix, [rowCount, featureCount])
     const startedAt = performance.now()
+    this.#threads.keepOff()
     const outputs = await this.#session.run({ [name]: input })
     const tookMs = performance.now() - startedAt
     if (Object.values(outputs).some((output) => output.dims[0] !== rowCount)) {
@@ -147,24 +150,29 @@ export class FloorProbe {
   }
 }
 
+interface ActiveModel {
+  readonly session: ort.InferenceSession
+  readonly threads: SessionThreads
+  readonly input: { readonly name: string; readonly featureCount: number }
+}
+
 /** The model that the service loads, with the options that it gives the session. */
-async function openActiveModel(): Promise<{
-  session: ort.InferenceSession
-  input: { name: string; featureCount: number }
-}> {
+async function openActiveModel(): Promise<ActiveModel> {
   const modelsDir = join(projectDir, 'models')
   const modelDir = join(modelsDir, readFileSync(join(modelsDir, 'ACTIVE'), 'utf8').trim())
   const manifest = JSON.parse(readFileSync(join(modelDir, 'manifest.json'), 'utf8')) as {
     head: { file: string; inputs: { features: string } }
     features: string[]
   }
-  const session = await ort.InferenceSession.create(join(modelDir, manifest.head.file), {
-    executionProviders: ['cpu'],
-    intraOpNumThreads: intraOpThreads,
-    interOpNumThreads: 1,
-    executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
-    extra: { session: { intra_op: { allow_spinning: '0' } } },
-  })
-  return { session, input: { name: manifest.head.inputs.features, featureCount: manifest.features.length } }
+  const opened = await SessionThreads.of(() =>
+    ort.InferenceSession.create(join(modelDir, manifest.head.file), {
+      executionProviders: ['cpu'],
+      intraOpNumThreads: intraOpThreads,
+      interOpNumThreads: 1,
+      executionMode: 'sequential',
+      graphOptimizationLevel: 'all',
+      extra: { session: { intra_op: { allow_spinning: '0' } } },
+    }),
+  )
+  return { ...opened, input: { name: manifest.head.inputs.features, featureCount: manifest.features.length } }
 }

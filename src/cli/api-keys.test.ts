@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
+import { keyCharsMax } from '../server/api-keys.js'
 import { ensureKeptKey, fingerprintOf, keptKeyFile, readKeysFile } from './api-keys.js'
 import { apiKeyForm } from './settings-table.js'
 
@@ -35,6 +36,11 @@ test('a kept key lies in a file and a directory that only their owner can open',
   expect(readFileSync(file, 'utf8')).toBe(`${key}\n`)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(statSync(dataDir).mode & 0o777).toBe(0o700)
+})
+
+test('a key may be as long as the server compares, and no longer', () => {
+  expect('k'.repeat(keyCharsMax)).toMatch(apiKeyForm)
+  expect('k'.repeat(keyCharsMax + 1)).not.toMatch(apiKeyForm)
 })
 
 test('the second start uses the key of the first', () => {

@@ -53,8 +53,8 @@ export interface NativeRows {
 
 export interface NativeFrameCompressor {
   /**
-   * One zstd frame of `body` at the front of `target`, made by a thread; both are left alone until `ended` is called, in
-   * a turn of its own: with undefined and the length of the frame, or with what zstd says. Throws while another body is
+   * One zstd frame of `body` at the front of `target`, made by a thread; both are left alone, and not transferred, until
+   * `ended` is called, in a turn of its own: with undefined and the length of the frame, or with what zstd says. Throws while another body is
    * under way.
    */
   begin(body: Uint8Array, target: Uint8Array, ended: (error: string | undefined, bytes: number) => void): void
@@ -105,7 +105,7 @@ export interface NativeAddon {
    * processor, or the system is another one, nothing happens, and so it is for `wakeElsewhere`.
    */
   keepElsewhere(threads: Int32Array): void
-  /** The same while `wake` runs, which wakes them; then they may run wherever the caller may. Gives what it gives. */
+  /** The same while `wake` runs, which wakes them; then they may run where they could before. Gives what it gives. */
   wakeElsewhere<Result>(threads: Int32Array, wake: () => Result): Result
   /** Unmaps a file's pages until they are read again, where it is mapped for reading. Bytes of address space. */
   releaseMappedPages(path: string): number

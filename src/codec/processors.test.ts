@@ -1,7 +1,9 @@
 /** Where threads are put that others wake: which processors they may run on meanwhile, and afterwards. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
+import { gzip } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadAddon } from './native-addon.js'
 import { wakePoolElsewhere } from './pool-threads.js'
@@ -40,11 +42,34 @@ describe.runIf(process.platform === 'linux' && availableParallelism() > 1)('a th
     }
   })
 
+  test('keeps to the processors that it had, if they are fewer than its waker’s', async () => {
+    const thread = await someThread()
+    addon.keepElsewhere(Int32Array.of(thread))
+    const given = processorsOf(`/proc/self/task/${thread}`)
+    addon.wakeElsewhere(Int32Array.of(thread), () => undefined)
+    expect(processorsOf(`/proc/self/task/${thread}`)).toEqual(given)
+  })
+
   test('that is gone, or none at all, is nobody’s trouble', () => {
     expect(() => addon.keepElsewhere(Int32Array.of(0, -1, 2 ** 22 - 1))).not.toThrow()
     expect(addon.wakeElsewhere(new Int32Array(0), () => 1)).toBe(1)
   })
 })
+
+test.runIf(process.platform === 'linux' && availableParallelism() > 1)(
+  'the pool is woken on all processors but the waker’s, and then may use all of them',
+  async () => {
+    await promisify(gzip)('work for the pool')
+    const pool = threads().filter(
+      (thread) => readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trim() === 'libuv-worker',
+    )
+    const all = processorsOf('/proc/thread-self')
+    const counts = (): number[] => pool.map((thread) => processorsOf(`/proc/self/task/${thread}`).length)
+    expect(pool.length).toBeGreaterThan(0)
+    expect(wakePoolElsewhere(counts)).toEqual(pool.map(() => all.length - 1))
+    expect(counts()).toEqual(pool.map(() => all.length))
+  },
+)
 
 test('waking the pool gives what the wake gives, and throws what it throws', () => {
   expect(wakePoolElsewhere(() => 7)).toBe(7)

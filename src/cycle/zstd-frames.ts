@@ -39,8 +39,8 @@ export class ZstdFrames {
   async compress(bytes: Uint8Array): Promise<Uint8Array> {
     const compressor = this.#compressor()
     if (compressor === null) return this.#streams.compress(bytes)
-    const target = this.#target(frameBytesMax(bytes.length))
     try {
+      const target = this.#target(frameBytesMax(bytes.length))
       const frame = target.subarray(0, await compressor.compress(bytes, target))
       this.#lent.add(frame)
       return frame

@@ -153,8 +153,8 @@ export interface ExpiryRecords {
   /** Positions of expired cycles whose request and entered posts are kept, at most `count`. */
   keptEntries(count: number): Position[]
   /**
-   * Removes all of the oldest cycles but their ids, and never the newest one. `keepEntry`: request, entered posts and
-   * their vectors stay too.
+   * Removes all of the oldest cycles but their ids; the newest must not be among them. `keepEntry`: request, entered
+   * posts and their vectors stay too.
    */
   removeCycles(cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]): Promise<void>
   removeEntries(positions: readonly Position[]): Promise<void>

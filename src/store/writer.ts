@@ -7,7 +7,7 @@
  *
  * Only one transaction is ever given to lmdb-js at a time. After LMDB fails to write its meta page, the next
  * transaction would never settle (src/writer.cpp, Write: a failed mdb_txn_begin tells nobody), so the line asks
- * first whether the environment still answers.
+ * after a commit that failed whether the environment still answers.
  */
 import { StoreError, describe } from './store-error.js'
 

@@ -9,7 +9,7 @@ import { EventEmitter } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 import zlib, { type ZstdOptions } from 'node:zlib'
-import type { StartFrameCompressor } from '../../src/codec/index.js'
+import type { FrameCompressor, StartFrameCompressor } from '../../src/codec/index.js'
 import type { Scheduler } from './scheduler.js'
 
 interface Process {
@@ -67,15 +67,19 @@ class VirtualZstdCompress extends EventEmitter {
   }
 }
 
-/** The codec's own threads that compress. Until a frame stands in its target, something else does. */
-export const startVirtualCompressor: StartFrameCompressor = (parameters) => ({
-  compress: (body, target) =>
+/** One of the codec's own threads that compress. Until a frame stands in its target, something else does. */
+export const startVirtualCompressor: StartFrameCompressor = (parameters) => {
+  let isBusy = false
+  const compress: FrameCompressor['compress'] = (body, target) =>
     new Promise((resolve, reject) => {
+      if (isBusy) throw new Error('another body is compressed')
+      isBusy = true
       target.fill(0xa5)
-      const compress = pooled('zstd compress', refuse, () =>
+      const pool = pooled('zstd compress', refuse, () =>
         real.zstdCompressSync(body, { params: { ...parameters } }),
       )
-      compress(body, undefined, (error, frame) => {
+      pool(body, undefined, (error, frame) => {
+        isBusy = false
         if (error !== null || frame === undefined) {
           reject(error ?? new Error('no frame'))
           return
@@ -83,8 +87,9 @@ export const startVirtualCompressor: StartFrameCompressor = (parameters) => ({
         target.set(frame)
         resolve(frame.length)
       })
-    }),
-})
+    })
+  return { compress }
+}
 
 function refuse(): never {
   throw new Error('a service of a run that has ended compresses')

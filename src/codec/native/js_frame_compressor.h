@@ -19,9 +19,9 @@ class js_frame_compressor : public Napi::ObjectWrap<js_frame_compressor> {
   ~js_frame_compressor() override;
 
  private:
-  /// `begin(body: Uint8Array, target: Uint8Array, ended)`. Both are held until `ended(error, bytes)` is called in a
-  /// turn of its own: undefined and the length of the frame at the front of `target`, or what zstd says. Throws while
-  /// another body is under way. Until then a process does not end by itself.
+  /// `begin(body: Uint8Array, target: Uint8Array, ended)`. Both are held, and must not be transferred, until
+  /// `ended(error, bytes)` is called in a turn of its own: undefined and the length of the frame at the front of
+  /// `target`, or what zstd says. Throws while another body is under way. Until then a process does not end by itself.
   void begin(const Napi::CallbackInfo& info);
 
   static void deliver(napi_env env, napi_value, void* self, void*);

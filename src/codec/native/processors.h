@@ -4,7 +4,13 @@
 // that the host has taken away (KVM's steal time: vcpu_is_preempted). Then whoever is woken shares the processor of the
 // one that wakes it, one after the other, and the other processors stay idle: two pieces of work of a millisecond take
 // two. A thread that may not run there, for as long as its wake-up takes, is put on another one.
+//
+// On other systems, and where the system refuses, nothing happens.
 #pragma once
+
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 #include <cstdint>
 
@@ -16,23 +22,26 @@ using thread_number = int32_t;
 /// That of the caller, 0 where the system is not Linux.
 [[nodiscard]] thread_number own_thread_number() noexcept;
 
-/// The thread may run where the caller may, but not on the processor on which the caller is. Nothing happens where the
-/// caller has one processor only, or the system refuses.
+/// From now on the thread may run where the caller may, but not on the processor on which the caller is. Nothing happens
+/// where that is the only one.
 void keep_off_own_processor(thread_number thread) noexcept;
 
-/// The thread may run wherever the caller may.
-void let_run_anywhere(thread_number thread) noexcept;
-
-/// For the life of this object a thread is woken on another processor than the caller's.
+/// For the life of this object a thread does not run on the processor on which the caller is, if it may run on others.
+/// It is to be woken meanwhile.
 class woken_elsewhere {
  public:
-  explicit woken_elsewhere(thread_number thread) noexcept : thread_(thread) { keep_off_own_processor(thread_); }
+  explicit woken_elsewhere(thread_number thread) noexcept;
   woken_elsewhere(const woken_elsewhere&) = delete;
   woken_elsewhere& operator=(const woken_elsewhere&) = delete;
-  ~woken_elsewhere() { let_run_anywhere(thread_); }
+  ~woken_elsewhere();
 
  private:
-  thread_number thread_;
+#ifdef __linux__
+  /// 0: nothing was changed.
+  thread_number thread_ = 0;
+  /// Where it may run, as it was before.
+  cpu_set_t allowed_{};
+#endif
 };
 
 }  // namespace understudy
