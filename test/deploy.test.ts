@@ -44,7 +44,10 @@ describe('the unit', () => {
     const { status } = spawnSync('systemd-analyze', [...offline, '--threshold=11', unitFile])
     expect(status).toBe(0)
     const without = join(scratchDir(), 'understudy.service')
-    writeFileSync(without, unit.replace('SystemCallFilter=setpriority sched_setscheduler sched_setaffinity\n', ''))
+    writeFileSync(
+      without,
+      unit.replace('SystemCallFilter=setpriority sched_setscheduler sched_setaffinity\n', ''),
+    )
     const { stdout } = spawnSync('systemd-analyze', [...offline, without], { encoding: 'utf8' })
     expect(stdout).toContain('SAFE')
   })
