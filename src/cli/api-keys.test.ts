@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { keyCharsMax } from '../server/api-keys.js'
+import { keyCharsMax } from '../server/index.js'
 import { ensureKeptKey, fingerprintOf, keptKeyFile, readKeysFile } from './api-keys.js'
 import { apiKeyForm } from './settings-table.js'
 
