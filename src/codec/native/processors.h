@@ -1,9 +1,9 @@
 // Which processor a thread is put on when it is woken.
 //
-// Linux puts it on an idle one, but in a virtual machine it takes a processor that has been idle for a while for one
-// that the host has taken away (KVM's steal time: vcpu_is_preempted). Then whoever is woken shares the processor of the
-// one that wakes it, one after the other, and the other processors stay idle: two pieces of work of a millisecond take
-// two. A thread that may not run there, for as long as its wake-up takes, is put on another one.
+// Linux puts it on an idle one, but in a virtual machine it may take a processor that has been idle for a while for one
+// that the host has taken away (most likely by KVM's steal time: vcpu_is_preempted). Then whoever is woken shares the
+// processor of the one that wakes it, one after the other, and the other processors stay idle: two pieces of work of a
+// millisecond take two. A thread that may not run there, for as long as its wake-up takes, is put on another one.
 //
 // On other systems, and where the system refuses, nothing happens.
 #pragma once
