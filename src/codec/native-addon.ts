@@ -54,8 +54,8 @@ export interface NativeRows {
 export interface NativeFrameCompressor {
   /**
    * One zstd frame of `body` at the front of `target`, made by a thread; both are left alone, and not transferred, until
-   * `ended` is called, in a turn of its own: with undefined and the length of the frame, or with what zstd says. Throws while another body is
-   * under way.
+   * `ended` is called, in a turn of its own: with undefined and the length of the frame, or with what zstd says. Throws
+   * while another body is under way.
    */
   begin(body: Uint8Array, target: Uint8Array, ended: (error: string | undefined, bytes: number) => void): void
 }

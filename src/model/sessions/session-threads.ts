@@ -24,10 +24,6 @@ export class SessionThreads {
     return { session, threads: new SessionThreads(ownThreads().filter((thread) => !before.has(thread))) }
   }
 
-  get count(): number {
-    return this.#threads.length
-  }
-
   /** Before a run: they do not wait for the processor that it takes, while another one is idle. */
   keepOff(): void {
     if (this.#threads.length > 0) addon?.keepElsewhere(this.#threads)
