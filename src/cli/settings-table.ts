@@ -174,6 +174,13 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallbackWords: 'as the manifest says, else 2, or 1 on a single core',
     description: 'Threads that one run of the model may use.',
   },
+  priorityLead: {
+    word: 'priority-lead',
+    kind: integer(0, 39),
+    fallback: () => 5,
+    description:
+      'Steps of nice by which what a cycle waits for goes ahead of other programs, if the system allows it. Linux only.',
+  },
   predictMsMax: {
     word: 'predict-ms-max',
     kind: integer(100, 600_000),

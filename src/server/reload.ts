@@ -33,6 +33,7 @@ const effect: Readonly<Record<SettingKey, 'at once' | 'certificate' | 'restart'>
   shutdownMsMax: 'at once',
   executionProviders: 'restart',
   intraOpThreads: 'restart',
+  priorityLead: 'restart',
   predictMsMax: 'restart',
   bodiesBytesMax: 'at once',
   imagesWaitingBytesMax: 'at once',

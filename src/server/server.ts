@@ -23,6 +23,7 @@ import { LogOutput } from './log-output.js'
 import { ModelDesk } from './model-desk.js'
 import { ModelLoader } from './model-loader.js'
 import { jsonHeaders, operations, type OperationParts } from './operations.js'
+import { takeLead } from './priority-lead.js'
 import { reload, type ReloadRequest } from './reload.js'
 import { findRoute } from './routes.js'
 import type { Settings } from './settings.js'
@@ -72,6 +73,8 @@ async function startOn(
   const clock = (): number => Date.now()
   const { codec, note } = loadCodec(settings.codec)
   log.info({ codec: codec.name }, note)
+  // With the store the pool of threads has begun, and before it there is no process of a model.
+  log.info({ priority: takeLead(settings.priorityLead) }, 'priority of cycles')
   const loader = new ModelLoader({ settings, codec, store, log })
   const desk = new ModelDesk({ modelsDir: settings.modelsDir, loader, log })
   const model = (): ReturnType<typeof desk.current> => desk.current()
