@@ -4,7 +4,7 @@
  */
 import type { Databases } from './databases.js'
 import { imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf, usedImageOf } from './keys.js'
-import type { RecordAccess } from './lmdb-model-records.js'
+import type { RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import { viewOf } from './record.js'
 import type { ExpiryRecords, ImageArrival, ImageKey, OutcomeEntry, Position, StoredCycle } from './store.js'
@@ -18,27 +18,23 @@ const afterAll = 0xff
 /** Images that get what they lack in one transaction, of a few milliseconds. */
 const completedPerStep = 200
 
-/** How the store writes and finds. */
-interface ExpiryAccess {
-  readonly write: RecordAccess['write']
-  /** Where a cycle of this id is, or was before it expired. */
-  readonly positionOf: (cycleId: string) => Position | undefined
-}
+/** Where a cycle of this id is, or was before it expired. */
+type PositionOf = (cycleId: string) => Position | undefined
 
 export class LmdbExpiry implements ExpiryRecords {
   readonly #db: Databases
-  readonly #write: ExpiryAccess['write']
-  readonly #positionOf: ExpiryAccess['positionOf']
+  readonly #write: RecordAccess['write']
+  readonly #positionOf: PositionOf
   /**
    * Images up to this key lack nothing; null: none does. All are looked at once in each process: a program of an earlier
    * version may have had the file since the last look, and no count would tell.
    */
   #completeUpTo: Uint8Array | null = new Uint8Array([0])
 
-  constructor(databases: Databases, access: ExpiryAccess) {
+  constructor(databases: Databases, access: RecordAccess, positionOf: PositionOf) {
     this.#db = databases
     this.#write = access.write
-    this.#positionOf = access.positionOf
+    this.#positionOf = positionOf
   }
 
   isExpired(cycleId: string): boolean {

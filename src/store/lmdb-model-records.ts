@@ -1,18 +1,11 @@
 /**
  * What models leave behind, on LMDB: vectors of texts and images, scores of shadows, identities of versions.
  */
-import type { Databases, KeyedDatabase } from './databases.js'
+import type { Databases } from './databases.js'
 import { embeddingKeyOf, shadowKeyOf, versionKeyOf } from './keys.js'
+import type { RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import type { Embedding, ModelRecords, Position } from './store.js'
-
-/** How the store writes and reads. */
-export interface RecordAccess {
-  /** `bytes`: about what `apply` will write. Resolves when it is flushed. */
-  readonly write: <T>(bytes: number, apply: () => T) => Promise<T>
-  /** A copy of a record, or undefined. */
-  readonly read: (database: KeyedDatabase, key: Uint8Array) => Uint8Array | undefined
-}
 
 export class LmdbModelRecords implements ModelRecords {
   readonly #db: Databases

@@ -1,7 +1,7 @@
 /**
  * The store on LMDB. One environment, one transaction per write, one process per data directory.
- * Read `putImage` first: all writes but one have its shape, which is to pack at once, so that the caller's bytes are
- * free again, and to decide inside the transaction. `appendCycle`, the large one, leaves the puts to LMDB's thread.
+ * Read `putImage` of lmdb-images.ts first: all writes but one have its shape. `appendCycle`, the large one, stands here
+ * and leaves the puts to LMDB's thread.
  */
 import { statfs } from 'node:fs/promises'
 import { wakePoolElsewhere } from '../codec/index.js'
@@ -9,8 +9,8 @@ import type { BytesInUse } from './bytes-in-use.js'
 import type { Databases } from './databases.js'
 import type { DirectoryLock } from './directory-lock.js'
 import type { HeadRoom } from './head-room.js'
-import { isFresh } from './image-age.js'
-import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf } from './keys.js'
+import { checkName, cycleIdKey, placementKeyOf } from './keys.js'
+import { bytesOf, type RecordAccess } from './record-access.js'
 import { recordHeadBytes } from './record.js'
 import { RecordSpace } from './record-space.js'
 import type { MappedPages } from './mapped-pages.js'
@@ -35,13 +35,12 @@ import type {
   WeightsEntry,
 } from './store.js'
 import { LmdbExpiry } from './expiry.js'
+import { LmdbImages } from './lmdb-images.js'
 import { LmdbModelRecords, packEmbeddings } from './lmdb-model-records.js'
 import { Writer } from './writer.js'
 
 /** Key of the one record in `pool`. */
 const poolKey = 0
-/** Keys that `imageKeys` reads in one go, so that it holds no snapshot while its caller works. */
-const imageKeyBatch = 1000
 
 /** Of the cycle that is written, and of the one whose response is still being sent. */
 const spacesMax = 2
@@ -57,6 +56,7 @@ export interface FileUpkeep {
 export class LmdbStore implements Store {
   readonly models: ModelRecords
   readonly expiry: ExpiryRecords
+  readonly #images: LmdbImages
   readonly #db: Databases
   readonly #lock: DirectoryLock
   readonly #writer: Writer
@@ -102,14 +102,14 @@ export class LmdbStore implements Store {
       },
       { bytesMax: options.mapBytesMax, waitingBytesMax: options.waitingBytesMax },
     )
-    this.models = new LmdbModelRecords(databases, {
+    const access: RecordAccess = {
+      checkOpen: () => this.#checkOpen(),
       write: (bytes, apply) => this.#write(bytes, apply),
       read: (database, key) => this.#get(database, key),
-    })
-    this.expiry = new LmdbExpiry(databases, {
-      write: (bytes, apply) => this.#write(bytes, apply),
-      positionOf: (cycleId) => this.#positionOf(cycleId),
-    })
+    }
+    this.models = new LmdbModelRecords(databases, access)
+    this.expiry = new LmdbExpiry(databases, access, (cycleId) => this.#positionOf(cycleId))
+    this.#images = new LmdbImages(databases, access)
     this.#lastSeen = [...databases.cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   }
 
@@ -243,75 +243,24 @@ export class LmdbStore implements Store {
 
   // ---- images
 
-  async putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult> {
-    const imageKey = imageKeyOf(key)
-    const sha256 = new Uint8Array(image.sha256)
-    const arrivedAtMs = image.arrivedAtMs ?? Date.now()
-    // It is too young to be removed: nothing need be written.
-    const known = this.#get(this.#db.images, imageKey)
-    if (known !== undefined && isFresh(identityOf(known, key.gallId), sha256, arrivedAtMs)) return 'same'
-    const identity = records.packImageIdentity(key.gallId, { ...image, arrivedAtMs })
-    const picture = records.packBytes(image.normalised)
-    return this.#write(bytesOf(identity, picture), () => {
-      const stored = this.#db.images.getBinary(imageKey)
-      if (stored !== undefined) {
-        const found = identityOf(stored, key.gallId)
-        if (Buffer.compare(found.sha256, sha256) !== 0) return 'different'
-        if (!isFresh(found, sha256, arrivedAtMs))
-          this.#db.images.putSync(imageKey, records.packImageIdentity(key.gallId, { ...found, arrivedAtMs }))
-        return 'same'
-      }
-      this.#db.images.putSync(imageKey, identity)
-      this.#db.imageBytes.putSync(imageKey, picture)
-      this.#db.imageUses.putSync(imageUseKeyOf(sha256, imageKey), records.packBytes(new Uint8Array()))
-      return 'created'
-    })
+  putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult> {
+    return this.#images.putImage(key, image)
   }
 
   findImage(key: ImageKey): StoredImage | undefined {
-    const imageKey = imageKeyOf(key)
-    const record = this.#get(this.#db.images, imageKey)
-    if (record === undefined) return undefined
-    const { sha256, uploadedBytes, width, height } = identityOf(record, key.gallId)
-    const picture = this.#get(this.#db.imageBytes, imageKey)
-    if (picture === undefined) throw new StoreError('unusable', 'an image is stored without its picture')
-    return { sha256, uploadedBytes, width, height, normalised: records.readBytes(picture, 'picture') }
+    return this.#images.findImage(key)
   }
 
   readImageHash(key: ImageKey): Uint8Array | undefined {
-    const record = this.#get(this.#db.images, imageKeyOf(key))
-    return record && identityOf(record, key.gallId).sha256
+    return this.#images.readImageHash(key)
   }
 
   imagePositions(gallId: string, postNo: number): number[] {
-    this.#checkOpen()
-    const [start, end] = [
-      imageKeyOf({ gallId, postNo, position: 0 }),
-      imageKeyOf({ gallId, postNo: postNo + 1, position: 0 }),
-    ]
-    return Array.from(this.#db.images.getKeys({ start, end }), (key) => imageNumbersOf(key).position)
+    return this.#images.imagePositions(gallId, postNo)
   }
 
-  get healthy(): boolean {
-    return this.#writer.healthy
-  }
-
-  get closed(): boolean {
-    return this.#closing !== undefined
-  }
-
-  *imageKeys(): Generator<ImageKey, void, undefined> {
-    let start = new Uint8Array([0])
-    for (;;) {
-      this.#checkOpen()
-      const rows = [...this.#db.images.getRange({ start, limit: imageKeyBatch })]
-      for (const { key, value } of rows)
-        yield { gallId: records.readImageIdentity(value).gallId, ...imageNumbersOf(key) }
-      const last = rows.at(-1)
-      if (last === undefined || rows.length < imageKeyBatch) return
-      // The first key after `last` in byte order.
-      start = new Uint8Array([...last.key, 0])
-    }
+  imageKeys(): Iterable<ImageKey> {
+    return this.#images.imageKeys()
   }
 
   // ---- weights and outcomes
@@ -355,6 +304,16 @@ export class LmdbStore implements Store {
     const outcome = records.readStoredOutcome(record)
     checkName(outcome.placementId, placementId)
     return outcome.record
+  }
+
+  // ---- its life
+
+  get healthy(): boolean {
+    return this.#writer.healthy
+  }
+
+  get closed(): boolean {
+    return this.#closing !== undefined
   }
 
   close(): Promise<void> {
@@ -466,19 +425,4 @@ function packBeginning(
     pool: records.packBytes(pool, allocate),
     texts: texts ? packEmbeddings(texts.encoder, texts.entries) : [],
   }
-}
-
-function identityOf(record: Uint8Array, gallId: string): records.ImageIdentity {
-  const identity = records.readImageIdentity(record)
-  checkName(identity.gallId, gallId)
-  return identity
-}
-
-/** Two names with one hash would need some 2^64 tries; what must not happen is that one is taken for the other. */
-function checkName(stored: string, asked: string): void {
-  if (stored !== asked) throw new StoreError('failed', 'two names share a key')
-}
-
-function bytesOf(...parts: readonly (Uint8Array | null)[]): number {
-  return parts.reduce((sum, part) => sum + (part?.byteLength ?? 0), 0)
 }
