@@ -1,7 +1,7 @@
 /**
  * The store on LMDB. One environment, one transaction per write, one process per data directory.
- * Read `putImage` of lmdb-images.ts first: all writes but one have its shape. `appendCycle`, the large one, stands here
- * and leaves the puts to LMDB's thread.
+ * Cycles stand here; all else is handed on to a file of its own. Read `putImage` of lmdb-images.ts first: all writes but
+ * one have its shape. `appendCycle`, the large one, leaves the puts to LMDB's thread.
  */
 import { statfs } from 'node:fs/promises'
 import { wakePoolElsewhere } from '../codec/index.js'
@@ -9,7 +9,7 @@ import type { BytesInUse } from './bytes-in-use.js'
 import type { Databases } from './databases.js'
 import type { DirectoryLock } from './directory-lock.js'
 import type { HeadRoom } from './head-room.js'
-import { checkName, cycleIdKey, placementKeyOf } from './keys.js'
+import { cycleIdKey } from './keys.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
 import { recordHeadBytes } from './record.js'
 import { RecordSpace } from './record-space.js'
@@ -37,6 +37,7 @@ import type {
 import { LmdbExpiry } from './expiry.js'
 import { LmdbImages } from './lmdb-images.js'
 import { LmdbModelRecords, packEmbeddings } from './lmdb-model-records.js'
+import { LmdbWeightsAndOutcomes } from './lmdb-weights-and-outcomes.js'
 import { Writer } from './writer.js'
 
 /** Key of the one record in `pool`. */
@@ -57,6 +58,7 @@ export class LmdbStore implements Store {
   readonly models: ModelRecords
   readonly expiry: ExpiryRecords
   readonly #images: LmdbImages
+  readonly #weightsAndOutcomes: LmdbWeightsAndOutcomes
   readonly #db: Databases
   readonly #lock: DirectoryLock
   readonly #writer: Writer
@@ -110,6 +112,7 @@ export class LmdbStore implements Store {
     this.models = new LmdbModelRecords(databases, access)
     this.expiry = new LmdbExpiry(databases, access, (cycleId) => this.#positionOf(cycleId))
     this.#images = new LmdbImages(databases, access)
+    this.#weightsAndOutcomes = new LmdbWeightsAndOutcomes(databases, access)
     this.#lastSeen = [...databases.cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   }
 
@@ -265,48 +268,23 @@ export class LmdbStore implements Store {
 
   // ---- weights and outcomes
 
-  async appendWeights(entry: WeightsEntry): Promise<void> {
-    const record = records.packWeights(entry)
-    return this.#write(record.byteLength, () => {
-      let key = 1
-      while (this.#db.weights.doesExist(key)) key++
-      this.#db.weights.putSync(key, record)
-    })
+  appendWeights(entry: WeightsEntry): Promise<void> {
+    return this.#weightsAndOutcomes.appendWeights(entry)
   }
 
   listWeights(): WeightsEntry[] {
-    const entries: WeightsEntry[] = []
-    for (let key = 1; ; key++) {
-      const record = this.#get(this.#db.weights, key)
-      if (record === undefined) return entries
-      entries.push(records.readWeights(record))
-    }
+    return this.#weightsAndOutcomes.listWeights()
   }
 
-  async putOutcomes(entries: readonly OutcomeEntry[]): Promise<{ created: number; updated: number }> {
-    const rows = entries.map((entry) => ({
-      key: placementKeyOf(entry.placementId),
-      record: records.packOutcome(entry),
-    }))
-    return this.#write(bytesOf(...rows.map((row) => row.record)), () => {
-      let created = 0
-      for (const { key, record } of rows) {
-        if (!this.#db.outcomes.doesExist(key)) created++
-        this.#db.outcomes.putSync(key, record)
-      }
-      return { created, updated: rows.length - created }
-    })
+  putOutcomes(entries: readonly OutcomeEntry[]): Promise<{ created: number; updated: number }> {
+    return this.#weightsAndOutcomes.putOutcomes(entries)
   }
 
   readOutcome(placementId: string): Uint8Array | undefined {
-    const record = this.#get(this.#db.outcomes, placementKeyOf(placementId))
-    if (record === undefined) return undefined
-    const outcome = records.readStoredOutcome(record)
-    checkName(outcome.placementId, placementId)
-    return outcome.record
+    return this.#weightsAndOutcomes.readOutcome(placementId)
   }
 
-  // ---- its life
+  // ---- health and closing
 
   get healthy(): boolean {
     return this.#writer.healthy
