@@ -109,7 +109,7 @@ function galleryOf(cycle: CycleColumns, keys: KeyColumns, row: number): string {
   return cycle.galleries[keys.gallery[row] as number] as string
 }
 
-/** Keys of `rows`, in memory of their own: tombstones outlive the cycle. Other galleries of the request do not. */
+/** Keys of `rows`, in memory of their own: they outlive the plan. Other galleries of the request do not. */
 function keysOf(cycle: CycleColumns, keys: KeyColumns, rows: Uint32Array): KeyList {
   const galleries: string[] = []
   const codes = new Int32Array(cycle.galleries.length).fill(-1)

@@ -71,9 +71,17 @@ export class SlotIndex {
 }
 
 function hashKey(gallery: number, postNo: number): number {
-  const high = Math.floor(postNo / 4294967296)
-  let hash =
-    Math.imul(gallery + 1, 0x9e3779b1) ^ Math.imul(postNo >>> 0, 0x85ebca6b) ^ Math.imul(high, 0xc2b2ae35)
+  return hashWords(gallery, highWord(postNo), postNo >>> 0)
+}
+
+/** Of a post number's 53 bits, those above the lower 32. */
+export function highWord(postNo: number): number {
+  return Math.floor(postNo / 4294967296)
+}
+
+/** 32 bits that all depend on all of a key: its gallery, and both words of its post number. */
+export function hashWords(gallery: number, high: number, low: number): number {
+  let hash = Math.imul(gallery + 1, 0x9e3779b1) ^ Math.imul(low, 0x85ebca6b) ^ Math.imul(high, 0xc2b2ae35)
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
   return (hash ^ (hash >>> 13)) >>> 0
 }

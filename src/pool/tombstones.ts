@@ -1,7 +1,13 @@
 /**
  * Tombstones: which posts were pending once and are not any more, for seven days. They tell engagement of a removed
- * post from that of a post never seen (decisions.md 16).
+ * post from that of a post never seen (decisions.md 16). There may be millions of them: some 23 bytes each, in arrays.
+ *
+ *   batches     | left at 12:00, 2 keys | left at 12:05, 3 keys     |   the oldest is forgotten first
+ *   key queue   | (blank)   | g/9       | h/2   | g/7   | (blank)   |   blank: revived since, or buried again, as g/7
+ *   key table   g/9 → its row, h/2 → …      what is remembered, each key once
  */
+import { KeyQueue } from './key-queue.js'
+import { KeyTable } from './key-table.js'
 
 /** How long a removed post is remembered, by cycle time. */
 export const tombstoneAgeMsMax = 7 * 24 * 3_600_000
@@ -13,40 +19,81 @@ export interface KeyList {
   readonly postNo: Float64Array
 }
 
-/** Tombstones of one gallery. */
-interface Buried {
-  /** post_no → when it left (cycle time, never falling). */
-  readonly leftAtMs: Map<number, number>
+/** A gallery that has tombstones. */
+interface Gallery {
+  readonly gallId: string
+  /** Stands for the id in the queue. */
+  readonly code: number
+  /** Tombstones. */
+  count: number
   /** No number above it was ever here: a gallery counts its posts up, so that new ones need not be looked for. */
   postNoMax: number
 }
 
 export class Tombstones {
-  /** By gall_id. */
-  readonly #galleries = new Map<string, Buried>()
-  /** Removals in order, so that the oldest are forgotten first. */
-  readonly #batches: { readonly leftAtMs: number; readonly keys: KeyList }[] = []
+  /** Removals of one time each, in order, so that the oldest are forgotten first. */
+  readonly #batches: { readonly leftAtMs: number; count: number }[] = []
+  readonly #queue = new KeyQueue()
+  readonly #table = new KeyTable(this.#queue)
+  /** By gall_id, and by code; null where a code is not in use. */
+  readonly #galleries = new Map<string, Gallery>()
+  readonly #byCode: (Gallery | null)[] = []
+  readonly #unusedCodes: number[] = []
+
+  /** Bytes of the arrays: what the galleries take, and the batches, comes on top. */
+  get bytes(): number {
+    return this.#queue.bytes + this.#table.bytes
+  }
+
+  /** How many galleries have tombstones: of others, nothing is kept. */
+  get galleryCount(): number {
+    return this.#galleries.size
+  }
 
   has(gallId: string, postNo: number): boolean {
-    return this.#galleries.get(gallId)?.leftAtMs.has(postNo) ?? false
+    return this.#find(this.#galleries.get(gallId), postNo) >= 0
   }
 
   /** The posts left at `leftAtMs`, which is not before any earlier call's. Forgets what has become too old by then. */
-  bury(keys: KeyList, leftAtMs: number): void {
-    const { galleries, gallery, postNo } = keys
-    const buried = galleries.map((gallId) => this.#buriedIn(gallId))
+  bury({ galleries, gallery, postNo }: KeyList, leftAtMs: number): void {
+    const buried = galleries.map((gallId) => this.#galleries.get(gallId))
     for (let i = 0; i < postNo.length; i++) {
-      const ofGallery = buried[gallery[i] as number] as Buried
-      ofGallery.leftAtMs.set(postNo[i] as number, leftAtMs)
-      ofGallery.postNoMax = Math.max(ofGallery.postNoMax, postNo[i] as number)
+      const code = gallery[i] as number
+      const ofGallery = (buried[code] ??= this.#addGallery(galleries[code] as string))
+      this.#bury(ofGallery, postNo[i] as number)
     }
-    if (postNo.length > 0) this.#batches.push({ leftAtMs, keys })
+    if (postNo.length > 0) this.#batchAt(leftAtMs).count += postNo.length
     this.#forget(leftAtMs - tombstoneAgeMsMax)
   }
 
   /** The posts are pending again. */
-  revive(keys: KeyList): void {
-    this.#delete(keys, null)
+  revive({ galleries, gallery, postNo }: KeyList): void {
+    const buried = galleries.map((gallId) => this.#galleries.get(gallId))
+    for (let i = 0; i < postNo.length; i++) {
+      const row = this.#find(buried[gallery[i] as number], postNo[i] as number)
+      if (row >= 0) this.#remove(row)
+    }
+  }
+
+  #find(gallery: Gallery | undefined, postNo: number): number {
+    if (gallery === undefined || postNo > gallery.postNoMax) return -1
+    return this.#table.find(gallery.code, postNo)
+  }
+
+  #bury(gallery: Gallery, postNo: number): void {
+    const before = this.#find(gallery, postNo)
+    if (before >= 0) this.#clear(before)
+    else gallery.count++
+    this.#table.add(this.#queue.add(gallery.code, postNo))
+    gallery.postNoMax = Math.max(gallery.postNoMax, postNo)
+  }
+
+  #batchAt(leftAtMs: number): { count: number } {
+    const newest = this.#batches.at(-1)
+    if (newest?.leftAtMs === leftAtMs) return newest
+    const batch = { leftAtMs, count: 0 }
+    this.#batches.push(batch)
+    return batch
   }
 
   #forget(beforeMs: number): void {
@@ -54,29 +101,36 @@ export class Tombstones {
       const oldest = this.#batches[0]
       if (oldest === undefined || oldest.leftAtMs >= beforeMs) return
       this.#batches.shift()
-      this.#delete(oldest.keys, oldest.leftAtMs)
+      for (let i = 0; i < oldest.count; i++) {
+        const row = this.#queue.oldest
+        if (!this.#queue.isBlank(row)) this.#remove(row)
+        this.#queue.dropOldest()
+      }
     }
   }
 
-  /** With a time, younger tombstones stay: they are of posts that came back and left again. */
-  #delete({ galleries, gallery, postNo }: KeyList, leftAtMs: number | null): void {
-    const buried = galleries.map((gallId) => this.#galleries.get(gallId))
-    for (let i = 0; i < postNo.length; i++) {
-      const ofGallery = buried[gallery[i] as number]
-      const post = postNo[i] as number
-      if (ofGallery === undefined || post > ofGallery.postNoMax) continue
-      if (leftAtMs === null || ofGallery.leftAtMs.get(post) === leftAtMs) ofGallery.leftAtMs.delete(post)
-    }
-    galleries.forEach((gallId, code) => {
-      if (buried[code]?.leftAtMs.size === 0) this.#galleries.delete(gallId)
-    })
+  #remove(row: number): void {
+    const gallery = this.#byCode[this.#queue.gallery(row)] as Gallery
+    this.#clear(row)
+    if (--gallery.count === 0) this.#dropGallery(gallery)
   }
 
-  #buriedIn(gallId: string): Buried {
-    const known = this.#galleries.get(gallId)
-    if (known !== undefined) return known
-    const buried: Buried = { leftAtMs: new Map(), postNoMax: 0 }
-    this.#galleries.set(gallId, buried)
-    return buried
+  #clear(row: number): void {
+    this.#table.remove(row)
+    this.#queue.blank(row)
+  }
+
+  #addGallery(gallId: string): Gallery {
+    const code = this.#unusedCodes.pop() ?? this.#byCode.length
+    const gallery = { gallId, code, count: 0, postNoMax: 0 }
+    this.#galleries.set(gallId, gallery)
+    this.#byCode[code] = gallery
+    return gallery
+  }
+
+  #dropGallery({ gallId, code }: Gallery): void {
+    this.#galleries.delete(gallId)
+    this.#byCode[code] = null
+    this.#unusedCodes.push(code)
   }
 }
