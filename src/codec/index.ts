@@ -9,6 +9,7 @@ export {
   type ColumnProgram,
   type ProgramColumn,
 } from './column-program.js'
+export { crc32 } from './crc32.js'
 export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
 export { frameBytesMax, type FrameCompressor, type StartFrameCompressor } from './frame-compressor.js'

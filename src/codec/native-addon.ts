@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { ColumnProgram, RunProgram } from './column-program.js'
+import type { Crc32 } from './crc32.js'
 import type { PackColumns } from './pack.js'
 
 /** What a decode found beside its columns. */
@@ -111,6 +112,8 @@ export interface NativeAddon {
   releaseMappedPages(path: string): number
   /** Of pairs of a ZSTD_cParameter and its value. null: this Node has no zstd for others. */
   readonly FrameCompressor: (new (parameters: Int32Array) => NativeFrameCompressor) | null
+  /** Those that this machine can run, the fastest first; none where zlib's is as good. */
+  readonly crc32Functions: readonly Crc32[]
   readonly errorSentences: readonly string[]
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]

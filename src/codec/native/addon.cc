@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "js_column_program.h"
+#include "js_crc32.h"
 #include "js_decoder.h"
 #include "js_frame_compressor.h"
 #include "js_mapped_pages.h"
@@ -29,6 +30,7 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("Decoder", js_decoder::define(env));
   exports.Set("ColumnProgram", js_column_program::define(env));
   exports.Set("FrameCompressor", js_frame_compressor::define(env));
+  exports.Set("crc32Functions", js_crc32_functions(env));
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
   exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
