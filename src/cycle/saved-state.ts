@@ -5,6 +5,7 @@
  *   left     keys of the posts that left with one cycle, with reason, tier and times
  *   pool     of every pending post: where it entered (position, row), its readings and its snapshot
  */
+import { randomInt } from 'node:crypto'
 import {
   packTable,
   unpackTable,
@@ -74,8 +75,9 @@ class KeptBytes {
 
 /** The pool as the store's last cycle left it. Throws when records contradict each other. */
 export function loadPool(store: Store): Pool {
+  const tombstones = new Tombstones(randomInt(2 ** 32))
   const packed = store.readPool()
-  if (packed === undefined) return new Pool()
+  if (packed === undefined) return new Pool(emptyPool, tombstones)
   const saved = open(packed, 'pool')
   const queue = [...saved.columns]
   const next = (): Float64Array => queue.shift() ?? fail('the pool record has too few columns')
@@ -100,7 +102,8 @@ export function loadPool(store: Store): Pool {
     newestCycleMs: saved.header.newestCycleMs ?? fail('the pool record names no newest cycle'),
     galleries: galleries.ids,
   }
-  return new Pool(state, loadTombstones(store, state))
+  loadTombstones(store, state, tombstones)
+  return new Pool(state, tombstones)
 }
 
 interface Header {
@@ -220,7 +223,7 @@ function lastUsed<Value>(read: (key: number) => Value): (key: number) => Value {
  * The departures that are still remembered. Read from the last one back: times of departure never fall, so the first
  * that is too old ends the search, however long the history is.
  */
-function loadTombstones(store: Store, state: PoolState): Tombstones {
+function loadTombstones(store: Store, state: PoolState, tombstones: Tombstones): void {
   const batches: { keys: KeyList; leftAtMs: number }[] = []
   // Departures of expired cycles are too old to be remembered.
   const first = store.expiry?.firstPosition() ?? 1
@@ -234,8 +237,6 @@ function loadTombstones(store: Store, state: PoolState): Tombstones {
     const postNo = columns[1] ?? new Float64Array(0)
     batches.push({ keys: { galleries: header.galleries ?? [], gallery, postNo }, leftAtMs })
   }
-  const tombstones = new Tombstones()
   for (const { keys, leftAtMs } of batches.reverse()) tombstones.bury(keys, leftAtMs)
   tombstones.revive(state)
-  return tombstones
 }

@@ -71,7 +71,7 @@ export class SlotIndex {
 }
 
 function hashKey(gallery: number, postNo: number): number {
-  return hashWords(gallery, highWord(postNo), postNo >>> 0)
+  return hashWords(gallery, highWord(postNo), postNo >>> 0, usualFactors)
 }
 
 /** Of a post number's 53 bits, those above the lower 32. */
@@ -79,9 +79,30 @@ export function highWord(postNo: number): number {
   return Math.floor(postNo / 4294967296)
 }
 
+/** Odd numbers of 32 bits, by which the words of a key are multiplied. */
+export interface HashFactors {
+  readonly gallery: number
+  readonly high: number
+  readonly low: number
+}
+
+const usualFactors: HashFactors = { gallery: 0x9e3779b1, high: 0xc2b2ae35, low: 0x85ebca6b }
+
+/** Those of a seed, of 32 bits: who does not know it cannot make up keys that share a hash. */
+export function hashFactors(seed: number): HashFactors {
+  const factor = (usual: number): number => {
+    let mixed = Math.imul(seed ^ usual, 0x2c1b3c6d)
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x297a2d39)
+    return (usual ^ mixed ^ (mixed >>> 13)) | 1
+  }
+  const { gallery, high, low } = usualFactors
+  return { gallery: factor(gallery), high: factor(high), low: factor(low) }
+}
+
 /** 32 bits that all depend on all of a key: its gallery, and both words of its post number. */
-export function hashWords(gallery: number, high: number, low: number): number {
-  let hash = Math.imul(gallery + 1, 0x9e3779b1) ^ Math.imul(low, 0x85ebca6b) ^ Math.imul(high, 0xc2b2ae35)
+export function hashWords(gallery: number, high: number, low: number, factors: HashFactors): number {
+  let hash =
+    Math.imul(gallery + 1, factors.gallery) ^ Math.imul(low, factors.low) ^ Math.imul(high, factors.high)
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
   return (hash ^ (hash >>> 13)) >>> 0
 }

@@ -5,7 +5,7 @@
  *   row = page × 4096 + place      a row keeps its number; that of a page is used again after it
  *   page  | gallery, high, low | gallery, high, low | …      a key in one place, for it is looked up alone
  */
-import { hashWords, highWord } from './key-index.js'
+import { hashWords, highWord, type HashFactors } from './key-index.js'
 
 const placeBits = 12
 const pageRows = 1 << placeBits
@@ -59,10 +59,10 @@ export class KeyQueue {
     return this.#page(row)[(row & placeMask) * words] as number
   }
 
-  hash(row: number): number {
+  hash(row: number, factors: HashFactors): number {
     const page = this.#page(row)
     const at = (row & placeMask) * words
-    return hashWords(page[at] as number, page[at + 1] as number, page[at + 2] as number)
+    return hashWords(page[at] as number, page[at + 1] as number, page[at + 2] as number, factors)
   }
 
   /** Whether the row has this key. */

@@ -7,7 +7,7 @@
  *
  * A removed key leaves no mark behind: the cells after it move up. So look-ups stay as short as the load allows.
  */
-import { hashWords, highWord } from './key-index.js'
+import { hashFactors, hashWords, highWord, type HashFactors } from './key-index.js'
 import type { KeyQueue } from './key-queue.js'
 
 const free = -1
@@ -33,14 +33,17 @@ interface Part {
 
 export class KeyTable {
   readonly #keys: KeyQueue
+  readonly #factors: HashFactors
   readonly #parts: readonly Part[] = Array.from({ length: partCount }, (_, part) => ({
     ...emptyCells(cellsMin),
     count: 0,
     growLoad: growLoadMin + (growLoadMax - growLoadMin) * (part / partCount),
   }))
 
-  constructor(keys: KeyQueue) {
+  /** `seed`: of 32 bits; it decides where keys stand, and nothing that can be seen from outside. */
+  constructor(keys: KeyQueue, seed: number) {
     this.#keys = keys
+    this.#factors = hashFactors(seed)
   }
 
   /** Bytes of the cells. */
@@ -52,20 +55,21 @@ export class KeyTable {
   find(gallery: number, postNo: number): number {
     const high = highWord(postNo)
     const low = postNo >>> 0
-    const hash = hashWords(gallery, high, low)
+    const hash = hashWords(gallery, high, low, this.#factors)
     const { cells } = this.#partOf(hash)
     const mask = cells.length - 1
     let cell = hash & mask
     for (;;) {
       const row = cells[cell] as number
-      if (row === free || this.#keys.holds(row, gallery, high, low)) return row
+      if (row === free) return -1
+      if (this.#keys.holds(row, gallery, high, low)) return row
       cell = (cell + 1) & mask
     }
   }
 
   /** Adds a row whose key is not there yet. */
   add(row: number): void {
-    const hash = this.#keys.hash(row)
+    const hash = this.#keys.hash(row, this.#factors)
     const part = this.#partOf(hash)
     place(part, hash, row)
     part.count++
@@ -75,7 +79,7 @@ export class KeyTable {
 
   /** Removes a row that was added. */
   remove(row: number): void {
-    const hash = this.#keys.hash(row)
+    const hash = this.#keys.hash(row, this.#factors)
     const part = this.#partOf(hash)
     const { length } = part.cells
     let cell = hash & (length - 1)
@@ -97,7 +101,7 @@ export class KeyTable {
     for (let next = (hole + 1) & mask; cells[next] !== free; next = (next + 1) & mask, gap++) {
       const row = cells[next] as number
       let stepCount = steps[next] as number
-      if (stepCount === stepsMax) stepCount = (next - this.#keys.hash(row)) & mask
+      if (stepCount === stepsMax) stepCount = (next - this.#keys.hash(row, this.#factors)) & mask
       if (stepCount < gap) continue
       cells[hole] = row
       steps[hole] = Math.min(stepCount - gap, stepsMax)
@@ -110,7 +114,7 @@ export class KeyTable {
   #resize(part: Part, length: number): void {
     const { cells } = part
     Object.assign(part, emptyCells(length))
-    for (const row of cells) if (row !== free) place(part, this.#keys.hash(row), row)
+    for (const row of cells) if (row !== free) place(part, this.#keys.hash(row, this.#factors), row)
   }
 }
 

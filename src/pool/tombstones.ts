@@ -1,6 +1,7 @@
 /**
  * Tombstones: which posts were pending once and are not any more, for seven days. They tell engagement of a removed
- * post from that of a post never seen (decisions.md 16). There may be millions of them: some 23 bytes each, in arrays.
+ * post from that of a post never seen (decisions.md 16). There may be millions of them: some 23 bytes each, in arrays;
+ * the place in the queue of a post that came back is empty until its seven days are over.
  *
  *   batches     | left at 12:00, 2 keys | left at 12:05, 3 keys     |   the oldest is forgotten first
  *   key queue   | (blank)   | g/9       | h/2   | g/7   | (blank)   |   blank: revived since, or buried again, as g/7
@@ -34,18 +35,23 @@ export class Tombstones {
   /** Removals of one time each, in order, so that the oldest are forgotten first. */
   readonly #batches: { readonly leftAtMs: number; count: number }[] = []
   readonly #queue = new KeyQueue()
-  readonly #table = new KeyTable(this.#queue)
+  readonly #table: KeyTable
   /** By gall_id, and by code; null where a code is not in use. */
   readonly #galleries = new Map<string, Gallery>()
   readonly #byCode: (Gallery | null)[] = []
   readonly #unusedCodes: number[] = []
+
+  /** `hashSeed`, of 32 bits: no client that does not know it can make up posts that are slow to find. */
+  constructor(hashSeed = 0) {
+    this.#table = new KeyTable(this.#queue, hashSeed)
+  }
 
   /** Bytes of the arrays: what the galleries take, and the batches, comes on top. */
   get bytes(): number {
     return this.#queue.bytes + this.#table.bytes
   }
 
-  /** How many galleries have tombstones: of others, nothing is kept. */
+  /** How many galleries have tombstones. */
   get galleryCount(): number {
     return this.#galleries.size
   }
@@ -56,13 +62,13 @@ export class Tombstones {
 
   /** The posts left at `leftAtMs`, which is not before any earlier call's. Forgets what has become too old by then. */
   bury({ galleries, gallery, postNo }: KeyList, leftAtMs: number): void {
-    const buried = galleries.map((gallId) => this.#galleries.get(gallId))
+    const buried: (Gallery | undefined)[] = []
     for (let i = 0; i < postNo.length; i++) {
       const code = gallery[i] as number
-      const ofGallery = (buried[code] ??= this.#addGallery(galleries[code] as string))
+      const ofGallery = (buried[code] ??= this.#galleryOf(galleries[code] as string))
       this.#bury(ofGallery, postNo[i] as number)
+      this.#batchAt(leftAtMs).count++
     }
-    if (postNo.length > 0) this.#batchAt(leftAtMs).count += postNo.length
     this.#forget(leftAtMs - tombstoneAgeMsMax)
   }
 
@@ -82,9 +88,10 @@ export class Tombstones {
 
   #bury(gallery: Gallery, postNo: number): void {
     const before = this.#find(gallery, postNo)
+    const row = this.#queue.add(gallery.code, postNo)
     if (before >= 0) this.#clear(before)
     else gallery.count++
-    this.#table.add(this.#queue.add(gallery.code, postNo))
+    this.#table.add(row)
     gallery.postNoMax = Math.max(gallery.postNoMax, postNo)
   }
 
@@ -120,6 +127,10 @@ export class Tombstones {
     this.#queue.blank(row)
   }
 
+  #galleryOf(gallId: string): Gallery {
+    return this.#galleries.get(gallId) ?? this.#addGallery(gallId)
+  }
+
   #addGallery(gallId: string): Gallery {
     const code = this.#unusedCodes.pop() ?? this.#byCode.length
     const gallery = { gallId, code, count: 0, postNoMax: 0 }
@@ -132,5 +143,9 @@ export class Tombstones {
     this.#galleries.delete(gallId)
     this.#byCode[code] = null
     this.#unusedCodes.push(code)
+    if (this.#galleries.size > 0) return
+    // Both lists are as long as they ever were.
+    this.#byCode.length = 0
+    this.#unusedCodes.length = 0
   }
 }
