@@ -10,11 +10,11 @@ export const plants = [
     breaks: 'a failed write leaves memory as it was',
     patches: [
       {
-        file: 'cycle/service.js',
+        file: 'cycle/cycle-line.js',
         from: 'const position = await draft.append(response);',
         to: 'this.#pool.publish(plan); const position = await draft.append(response);',
       },
-      { file: 'cycle/service.js', from: '        }\n        this.#pool.publish(plan);', to: '        }' },
+      { file: 'cycle/cycle-line.js', from: '        }\n        this.#pool.publish(plan);', to: '        }' },
     ],
   },
   {
@@ -22,7 +22,7 @@ export const plants = [
     breaks: 'a 200 is durable',
     patches: [
       {
-        file: 'cycle/service.js',
+        file: 'cycle/cycle-line.js',
         from: 'await this.#commit(cycle.cycleId,',
         to: 'void this.#commit(cycle.cycleId,',
       },
@@ -69,7 +69,7 @@ export const plants = [
   {
     name: 'resync-missing',
     breaks: 'a write that fails late but is stored counts',
-    patches: [{ file: 'cycle/service.js', from: 'this.#resync(cycleId);', to: '' }],
+    patches: [{ file: 'cycle/cycle-line.js', from: 'this.#resync(cycleId);', to: '' }],
   },
   {
     name: 'weights-resync-missing',
@@ -146,7 +146,7 @@ export const plants = [
   {
     name: 'shadow-reads-released-columns',
     breaks: 'a shadow scores what the cycle held',
-    patches: [{ file: 'cycle/service.js', from: 'held.readers++;', to: '' }],
+    patches: [{ file: 'cycle/scoring-models.js', from: 'held.readers++;', to: '' }],
   },
   {
     name: 'shadow-reads-reused-columns',
@@ -158,7 +158,7 @@ export const plants = [
     breaks: 'nothing depends on a body when its call has ended',
     patches: [
       {
-        file: 'cycle/service.js',
+        file: 'cycle/scoring-models.js',
         from: 'recordsOf(json, cycle, plan).map((record) => Uint8Array.from(record))',
         to: 'recordsOf(json, cycle, plan)',
       },
@@ -183,19 +183,19 @@ export const plants = [
   {
     name: 'texts-of-a-failed-cycle-stay',
     breaks: 'what entered with a cycle that failed did not enter',
-    patches: [{ file: 'cycle/service.js', from: 'this.#embeddings.forget(model, entering);', to: '' }],
+    patches: [{ file: 'cycle/cycle-line.js', from: 'embeddings.forget(model, entering);', to: '' }],
   },
   {
     name: 'takes-over-within-a-cycle',
     breaks: 'a cycle is wholly one version’s',
     patches: [
       {
-        file: 'cycle/service.js',
-        from: "await this.#lane.run('model', async () => {",
+        file: 'cycle/scoring-models.js',
+        from: "await lane.run('model', async () => {",
         to: 'await (async () => {',
       },
       {
-        file: 'cycle/service.js',
+        file: 'cycle/scoring-models.js',
         from: 'takeOver();\n            });',
         to: 'takeOver();\n            })();',
       },

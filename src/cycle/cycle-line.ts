@@ -1,0 +1,213 @@
+/**
+ * The line of one cycle, from its columns to its answer: plan, predict, encode, commit, publish. A cycle is planned
+ * without changing anything, made durable in one transaction, and only then is memory changed and the answer given.
+ * The pool lives here. Cycles come one at a time: the lane sees to it. Read `process` first.
+ */
+import type { Codec } from '../codec/index.js'
+import { formatInstant, ServiceError, type CycleColumns, type HeadColumns } from '../contract/index.js'
+import type { Model } from '../model/index.js'
+import {
+  weightsInForce,
+  type CyclePlan,
+  type Pool,
+  type PoolState,
+  type WeightsSetting,
+} from '../pool/index.js'
+import { StoreError, type CycleDraft, type Store } from '../store/index.js'
+import { kindWarnings, readingWarnings, type EmbeddingDesk, type EnteringTexts } from './embeddings/index.js'
+import type { HeldCycle } from './held-cycle.js'
+import type { ImageCounts } from './image-counts.js'
+import { countsOf, resultsOf } from './response-columns.js'
+import { loadPool, saveCycle, SavedCycleSpace } from './saved-state.js'
+import type { StageClock } from './stage-clock.js'
+import type { WeightsDesk } from './weights-desk.js'
+
+export interface CycleLineParts {
+  readonly codec: Codec
+  readonly store: Store
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
+  readonly weights: WeightsDesk
+  readonly images: ImageCounts
+  readonly embeddings: EmbeddingDesk
+  /** Told of each cycle that is stored, just before its answer is given. */
+  readonly onStored: (stored: StoredAnswer) => void
+  readonly log: {
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+}
+
+/** A call that brings a cycle which is new and well-formed. */
+export interface CycleCall {
+  readonly held: HeldCycle
+  /** The body. */
+  readonly json: Uint8Array
+  readonly receivedAtMs: number
+  readonly stages: StageClock
+}
+
+/** A cycle that is stored, with the pool that holds it in force. */
+export interface StoredAnswer {
+  readonly call: CycleCall
+  readonly model: Model
+  readonly plan: CyclePlan
+  /** Images of each post in the store, by slot. */
+  readonly imagesStored: Uint32Array
+  /** Stands in the room of `draft`. */
+  readonly response: Uint8Array
+  readonly draft: CycleDraft
+  /** False from the moment when the pool uses the memory of the plan's columns for another one. */
+  readonly readable: () => boolean
+}
+
+export class CycleLine {
+  readonly #parts: CycleLineParts
+  readonly #saved: SavedCycleSpace
+  #pool: Pool
+  /** Plans that were begun: columns of a plan can be read until the second one after it. */
+  #planCount = 0
+
+  /** With the pool that the store holds. Throws when it cannot be read. */
+  constructor(parts: CycleLineParts) {
+    this.#parts = parts
+    this.#saved = new SavedCycleSpace(parts.codec.packColumns)
+    this.#pool = loadPool(parts.store)
+  }
+
+  /** The pool after the newest cycle. */
+  get state(): PoolState {
+    return this.#pool.state
+  }
+
+  /** Whether the post has left and is remembered. */
+  remembers(gallId: string, postNo: number): boolean {
+    return this.#pool.remembers(gallId, postNo)
+  }
+
+  /**
+   * The answer to a new cycle, scored by `model` and durable. Throws `ModelError`, and `unavailable` where storage
+   * refuses writes: then nothing has changed.
+   */
+  async process(call: CycleCall, model: Model): Promise<Uint8Array> {
+    const { store, weights: desk, embeddings } = this.#parts
+    const { stages } = call
+    const { cycle } = call.held
+    stages.lap('wait')
+    const plan = this.#pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1)
+    this.#planCount++
+    const weights = weightsInForce(desk.history, cycle.cycleAt.ms)
+    stages.lap('plan')
+    const entering =
+      model.text === null ? null : await embeddings.encode(model, plan, recordsOf(call.json, cycle, plan))
+    try {
+      return await this.#score({ call, model, plan, weights, entering })
+    } catch (error) {
+      // Others may enter at the position.
+      embeddings.forget(model, entering)
+      throw error
+    }
+  }
+
+  /** From a plan to an answer that is durable. */
+  async #score({ call, model, plan, weights, entering }: PlannedCycle): Promise<Uint8Array> {
+    const { codec, store, clock, images, embeddings } = this.#parts
+    const { receivedAtMs, stages } = call
+    const { cycle, packing } = call.held
+    const imagesStored = images.column(plan.next.galleries, plan.next.gallery, plan.next.postNo)
+    const reading = embeddings.inputs(model, plan.next, imagesStored)
+    const predicting =
+      plan.scoring.count === 0
+        ? Promise.resolve(noHeads)
+        : model.predict({ ...plan.scoring, ...reading, imagesStored }, () => stages.lap('features'))
+    predicting.catch(() => undefined)
+    // Packing for the disk fits into the time in which another thread runs the model.
+    const receivedAt = formatInstant(receivedAtMs)
+    const draft = store.draftCycle({
+      cycleId: cycle.cycleId,
+      cycleAtMs: cycle.cycleAt.ms,
+      receivedAt,
+      modelVersion: model.version,
+      weightsVersion: weights.version,
+      request: packing,
+      ...saveCycle(cycle, plan, this.#saved),
+      texts: embeddings.records(model, entering),
+    })
+    const heads = await predicting
+    stages.lap('infer')
+    const columns = {
+      cycleId: cycle.cycleId,
+      cycleTime: cycle.cycleTime,
+      receivedAt,
+      scoredAt: formatInstant(clock()),
+      modelVersion: model.version,
+      weightsVersion: weights.version,
+      counts: countsOf(cycle, plan),
+      missingFeatureShare: plan.missingFeatureShare,
+      warnings: [...kindWarnings(model), ...plan.warnings, ...readingWarnings(model, plan, reading)],
+      results: resultsOf(cycle, plan, heads, weights),
+    }
+    const response = codec.encodeResponse(columns, (bytes) => draft.room(bytes))
+    await packing
+    stages.lap('encode')
+    await this.#commit(cycle.cycleId, draft, response, plan)
+    stages.lap('commit')
+    const readable = this.#readable()
+    this.#parts.onStored({ call, model, plan, imagesStored, response, draft, readable })
+    return response
+  }
+
+  async #commit(cycleId: string, draft: CycleDraft, response: Uint8Array, plan: CyclePlan): Promise<void> {
+    try {
+      const position = await draft.append(response)
+      if (position !== plan.position) throw new Error(`stored at ${position}, planned for ${plan.position}`)
+    } catch (error) {
+      this.#resync(cycleId)
+      if (!(error instanceof StoreError)) throw error
+      throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
+    }
+    this.#pool.publish(plan)
+  }
+
+  /** A write that failed late may have reached the disk all the same: what the store says is what counts. */
+  #resync(cycleId: string): void {
+    const { store, log } = this.#parts
+    try {
+      if (store.closed || store.findCycle(cycleId) === undefined) return
+    } catch (error) {
+      // Past reading, the store takes no further write either: what it holds is told after a restart.
+      log.error({ err: error, cycle_id: cycleId }, 'the storage cannot tell what became of a cycle')
+      return
+    }
+    log.warn({ cycle_id: cycleId }, 'a cycle was stored although its write failed; the pool is read again')
+    this.#pool = loadPool(store)
+  }
+
+  /** Tells, now and later, whether columns of the newest plan can be read. Keeps nothing else of the cycle alive. */
+  #readable(): () => boolean {
+    const planCount = this.#planCount
+    return () => this.#planCount <= planCount + 1
+  }
+}
+
+/** A cycle whose posts have entered, in memory alone. */
+interface PlannedCycle {
+  readonly call: CycleCall
+  readonly model: Model
+  readonly plan: CyclePlan
+  readonly weights: WeightsSetting
+  readonly entering: EnteringTexts | null
+}
+
+/** Raw JSON of the posts that enter, in order: views of the body. */
+export function recordsOf(
+  json: Uint8Array,
+  { candidates }: CycleColumns,
+  { entries }: CyclePlan,
+): Uint8Array[] {
+  return Array.from(entries.enteredRows, (row) =>
+    json.subarray(candidates.rowStart[row], candidates.rowEnd[row]),
+  )
+}
+
+const noHeads: HeadColumns = { p_views: null, p_comments: null, p_up: null, downvote_share: null }

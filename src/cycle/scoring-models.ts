@@ -1,0 +1,120 @@
+/**
+ * The models that score, the one in use and its shadows: how one comes and goes, and what is done for them when an
+ * answer is on its way. None scores before it has the vectors of the pending posts.
+ */
+import type { Model } from '../model/index.js'
+import type { PoolState } from '../pool/index.js'
+import type { Store } from '../store/index.js'
+import { recordsOf, type StoredAnswer } from './cycle-line.js'
+import type { EmbeddingDesk } from './embeddings/index.js'
+import { letGo } from './held-cycle.js'
+import type { Lane } from './lane.js'
+import { Shadows } from './shadows.js'
+
+export interface ScoringModelsParts {
+  readonly store: Store
+  readonly embeddings: EmbeddingDesk
+  readonly lane: Lane
+  /** The model in use, or null while none is loaded. */
+  readonly model: () => Model | null
+  /** The pool after the newest cycle. */
+  readonly state: () => PoolState
+  /** True once the service ends. */
+  readonly ended: () => boolean
+  readonly textEncodeMsMax: number
+  readonly log: {
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+}
+
+export class ScoringModels {
+  readonly shadows: Shadows
+  readonly #parts: ScoringModelsParts
+  #isCompleting = false
+
+  constructor(parts: ScoringModelsParts) {
+    const { store, embeddings, state, log } = parts
+    this.#parts = parts
+    this.shadows = new Shadows({
+      store,
+      embeddings,
+      completeTexts: (model, ended) => embeddings.completeTexts(model, state, () => parts.ended() || ended()),
+      log,
+    })
+  }
+
+  /**
+   * Gives `model` the vectors of the pending posts, and calls `takeOver` between two cycles. Rejects with what fails;
+   * then nothing has changed.
+   */
+  async adopt(model: Model, before: Model | null, takeOver: () => void): Promise<void> {
+    const { embeddings, lane, state, ended, textEncodeMsMax } = this.#parts
+    embeddings.enter(model)
+    try {
+      await embeddings.complete(model, state, ended)
+      await lane.run('model', async () => {
+        // Of the posts that have entered meanwhile, while cycles wait: what takes longer is left to the background.
+        const untilMs = performance.now() + textEncodeMsMax
+        const late = (): boolean => ended() || performance.now() > untilMs
+        await embeddings.completeTexts(model, state, late)
+        takeOver()
+      })
+    } catch (error) {
+      embeddings.leave(model)
+      throw error
+    }
+    if (before !== null) embeddings.leave(before)
+  }
+
+  /** From now on `model` scores every cycle too, after its answer. */
+  async addShadow(model: Model): Promise<void> {
+    const { embeddings, state, ended } = this.#parts
+    embeddings.enter(model)
+    try {
+      await embeddings.complete(model, state, ended)
+    } catch (error) {
+      embeddings.leave(model)
+      throw error
+    }
+    this.shadows.add(model)
+  }
+
+  /** Resolves when the model is used no more. */
+  async removeShadow(model: Model): Promise<void> {
+    this.shadows.remove(model.version)
+    await this.shadows.idle()
+    this.#parts.embeddings.leave(model)
+  }
+
+  /** For each cycle, when its answer is on its way: texts that were not ready, and the shadows. */
+  afterwards({ call, model, plan, imagesStored, readable }: StoredAnswer): void {
+    this.#parts.embeddings.stored(plan.next)
+    if (model.text !== null) this.#completeTexts(model)
+    if (this.shadows.count === 0) return
+    const { held, json } = call
+    held.readers++
+    const { cycle } = held
+    // The body's memory is used again as soon as the answer is out.
+    const records = this.shadows.readTexts
+      ? recordsOf(json, cycle, plan).map((record) => Uint8Array.from(record))
+      : []
+    setImmediate(() => {
+      void this.shadows.score({ cycle, plan, imagesStored, records, readable }).finally(() => letGo(held))
+    })
+  }
+
+  /** In the background: what a cycle's time did not suffice for. */
+  #completeTexts(model: Model): void {
+    if (this.#isCompleting) return
+    this.#isCompleting = true
+    const { embeddings, state, log } = this.#parts
+    const ended = (): boolean => this.#parts.ended() || this.#parts.model() !== model
+    void embeddings
+      .completeTexts(model, state, ended)
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'texts could not be encoded; the next cycle tries again')
+      })
+      .finally(() => (this.#isCompleting = false))
+  }
+}
