@@ -61,6 +61,8 @@ describe('the unit', () => {
       'SystemCallFilter=setpriority sched_setscheduler sched_setaffinity',
     ])
     expect(unit.split('\n')).toContain('LimitNICE=-5')
+    // Nice does not count between two services.
+    expect(unit.split('\n')).toContain('CPUWeight=200')
   })
 })
 

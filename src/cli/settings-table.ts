@@ -179,7 +179,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     kind: integer(0, 39),
     fallback: () => 5,
     description:
-      'Steps of nice by which what a cycle waits for goes ahead of other programs, if the system allows it. Linux only.',
+      'Steps of nice by which the event loop and the processes of models go ahead of other programs of their session, where the system allows it: to root, or by RLIMIT_NICE. Linux only.',
   },
   predictMsMax: {
     word: 'predict-ms-max',

@@ -73,8 +73,9 @@ async function startOn(
   const clock = (): number => Date.now()
   const { codec, note } = loadCodec(settings.codec)
   log.info({ codec: codec.name }, note)
-  // With the store the pool of threads has begun, and before it there is no process of a model.
-  log.info({ priority: takeLead(settings.priorityLead) }, 'priority of cycles')
+  // The store, which is open, has begun the pool of threads; a process of a model has not been started yet.
+  const priority = takeLead(settings.priorityLead)
+  log.info({ priority, priority_lead: settings.priorityLead }, 'priority of the event loop and of models')
   const loader = new ModelLoader({ settings, codec, store, log })
   const desk = new ModelDesk({ modelsDir: settings.modelsDir, loader, log })
   const model = (): ReturnType<typeof desk.current> => desk.current()

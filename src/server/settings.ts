@@ -43,7 +43,7 @@ export interface Settings {
   readonly executionProviders: readonly string[]
   /** Threads of one ONNX Runtime session. Absent: what the model's manifest says, else the model's own default. */
   readonly intraOpThreads?: number
-  /** Steps of nice by which what a cycle waits for goes ahead of other programs, where the system allows it. */
+  /** Steps of nice by which the event loop and processes of models go ahead of other programs, where the system allows it. */
   readonly priorityLead: number
   /** One batch through the model. */
   readonly predictMsMax: number
