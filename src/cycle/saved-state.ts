@@ -75,6 +75,7 @@ class KeptBytes {
 
 /** The pool as the store's last cycle left it. Throws when records contradict each other. */
 export function loadPool(store: Store): Pool {
+  // Chance comes from here, since the pool knows none. It decides where tombstones stand, and nothing that can be seen.
   const tombstones = new Tombstones(randomInt(2 ** 32))
   const packed = store.readPool()
   if (packed === undefined) return new Pool(emptyPool, tombstones)

@@ -16,7 +16,6 @@ import { createHash } from 'node:crypto'
 import { cycleIdForm } from '../contract/index.js'
 import type { ImageKey } from './store.js'
 import { viewOf } from './record.js'
-import { StoreError } from './store-error.js'
 
 const nameHashBytes = 16
 const imageKeyBytes = nameHashBytes + 8 + 8
@@ -71,11 +70,6 @@ export function shadowKeyOf(position: number, modelVersion: string): Uint8Array 
 
 export function versionKeyOf(modelVersion: string): Uint8Array {
   return nameHash(modelVersion)
-}
-
-/** Two names with one hash would need some 2^64 tries; what must not happen is that one is taken for the other. */
-export function checkName(stored: string, asked: string): void {
-  if (stored !== asked) throw new StoreError('failed', 'two names share a key')
 }
 
 function nameHash(name: string): Uint8Array {

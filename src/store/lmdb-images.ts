@@ -5,8 +5,8 @@
  */
 import type { Databases } from './databases.js'
 import { isFresh } from './image-age.js'
-import { checkName, imageKeyOf, imageNumbersOf, imageUseKeyOf } from './keys.js'
-import { bytesOf, type RecordAccess } from './record-access.js'
+import { imageKeyOf, imageNumbersOf, imageUseKeyOf } from './keys.js'
+import { bytesOf, checkName, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import { StoreError } from './store-error.js'
 import type { ImageKey, PutImageResult, Store, StoredImage } from './store.js'

@@ -2,8 +2,8 @@
  * The history of weights, and the outcomes of placements, on LMDB.
  */
 import type { Databases } from './databases.js'
-import { checkName, placementKeyOf } from './keys.js'
-import { bytesOf, type RecordAccess } from './record-access.js'
+import { placementKeyOf } from './keys.js'
+import { bytesOf, checkName, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import type { OutcomeEntry, Store, WeightsEntry } from './store.js'
 
