@@ -61,7 +61,7 @@ describe.runIf(process.platform === 'linux')('the lead of the service', () => {
       const model = childrenOf(pid).flatMap(threadsOf)
       expect(model.length).toBeGreaterThan(0)
       for (const { priority } of model) expect(priority).toBe(getPriority() - lead)
-      expect(server.log).toContain(`"priority":${getPriority() - lead}`)
+      await server.logged(`"priority":${getPriority() - lead}`)
     },
   )
 

@@ -151,7 +151,7 @@ test('bodies past what may be held are told to come back, and what has ended mak
       expect((await post(gzipSync(body), { 'Content-Encoding': 'gzip' })).status).toBe(400)
     expect((await server.postCycle(cycleBody(round))).status).toBe(200)
   }
-  expect(server.log).toContain('"code":"server_error","reason":"too many bytes of request bodies are held"')
+  await server.logged('"code":"server_error","reason":"too many bytes of request bodies are held"')
 })
 
 test('a client that reads late gets large answers whole, and what it asked for in advance after them', async () => {

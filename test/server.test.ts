@@ -179,7 +179,7 @@ describe('SIGTERM', () => {
   test('ends with 0 under a client that never reads its answer', async () => {
     const { server, socket, code } = await endWithUnreadAnswer(3000)
     expect(await code).toBe(0)
-    expect(server.log).toContain('"msg":"stopped"')
+    await server.logged('"msg":"stopped"')
     socket.destroy()
   })
 })
@@ -230,7 +230,7 @@ describe('a start', () => {
     const key = readFileSync(file, 'utf8').trim()
     expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/)
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(server.log).toContain(file)
+    await server.logged(file)
     expect(server.log).not.toContain(key)
     expect((await server.call({ path: '/v1/weights', key })).status).toBe(200)
     await server.restart()

@@ -42,7 +42,7 @@ test.runIf(process.platform === 'linux')(
     expect((await server.postCycle(body)).status).toBe(200)
     expect(await server.kill('SIGTERM')).toBe(0)
 
-    expect(server.log).toMatch(/"model_version":"b","position":1,"reason":"[^"]*closed"/)
+    await server.logged(/"model_version":"b","position":1,"reason":"[^"]*closed"/)
     const { store } = await openSnapshot(databasePath(server.dataDir))
     expect(store.lastCycle()?.position).toBe(1)
     expect(store.models.readShadowScores(1, 'b')).toBeUndefined()

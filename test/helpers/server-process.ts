@@ -80,11 +80,11 @@ export class ServerProcess {
     return this.#child?.pid
   }
 
-  /** Resolves when the log holds `text`. */
-  logged(text: string): Promise<void> {
+  /** Resolves when the log holds `text`: it comes by a pipe, so an answer to what it tells of may be here before it. */
+  logged(text: string | RegExp): Promise<void> {
     return new Promise((resolve) => {
       const listener = (): void => {
-        if (!this.log.includes(text)) return
+        if (typeof text === 'string' ? !this.log.includes(text) : this.log.search(text) < 0) return
         this.#listeners.delete(listener)
         resolve()
       }
