@@ -17,6 +17,7 @@ import { StoreError, type CycleDraft, type Store } from '../store/index.js'
 import { kindWarnings, readingWarnings, type EmbeddingDesk, type EnteringTexts } from './embeddings/index.js'
 import type { HeldCycle } from './held-cycle.js'
 import type { ImageCounts } from './image-counts.js'
+import { nextTurn } from './next-turn.js'
 import { countsOf, resultsOf } from './response-columns.js'
 import { loadPool, saveCycle, SavedCycleSpace } from './saved-state.js'
 import type { StageClock } from './stage-clock.js'
@@ -93,6 +94,7 @@ export class CycleLine {
     const { store, weights: desk, embeddings } = this.#parts
     const { stages } = call
     const { cycle } = call.held
+    await restOf(call)
     stages.lap('wait')
     const plan = this.#pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1)
     this.#planCount++
@@ -121,6 +123,7 @@ export class CycleLine {
         ? Promise.resolve(noHeads)
         : model.predict({ ...plan.scoring, ...reading, imagesStored }, () => stages.lap('features'))
     predicting.catch(() => undefined)
+    await restOf(call)
     // Packing for the disk fits into the time in which another thread runs the model.
     const receivedAt = formatInstant(receivedAtMs)
     const draft = store.draftCycle({
@@ -188,6 +191,14 @@ export class CycleLine {
     const planCount = this.#planCount
     return () => this.#planCount <= planCount + 1
   }
+}
+
+/** From here on a body takes milliseconds at each step. */
+const restBytesMin = 1024 * 1024
+
+/** Between two steps of a large cycle: health, images and other calls that have come meanwhile have their turn. */
+function restOf({ json }: CycleCall): Promise<void> | null {
+  return json.length < restBytesMin ? null : nextTurn()
 }
 
 /** A cycle whose posts have entered, in memory alone. */

@@ -24,7 +24,7 @@ import {
   type MemoryContents,
 } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
-import { StageClock } from './stage-clock.js'
+import { StageClock, type StageName } from './stage-clock.js'
 
 const nowMs = cycleMs(1000)
 const silent = { warn: () => undefined, error: () => undefined }
@@ -88,7 +88,32 @@ const refusal = async (
 const first = (): CycleRequest =>
   cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
 
+/** Notes the stages of a cycle as they end, and calls that come with the end of each and are served in a turn after it. */
+class StagesAndCalls extends StageClock {
+  readonly order: string[] = []
+
+  override lap(stage: StageName): void {
+    super.lap(stage)
+    this.order.push(stage)
+    setImmediate(() => this.order.push('call'))
+  }
+}
+
 describe('a cycle', () => {
+  test('of a mebibyte lets others have their turn before it is planned, and before it is packed', async () => {
+    const candidates = Array.from({ length: 12 }, (_, index) =>
+      candidate('g', index + 1, { body_html: 'x'.repeat(100_000) }),
+    )
+    const engagement = candidates.map(({ post_no }) => reading('g', post_no, cycleMs(0)))
+    const stages = new StagesAndCalls(0)
+    await service.submit(
+      { json: bytesOf(cycleBody(0, { candidates, engagement })), gzip: null },
+      nowMs,
+      stages,
+    )
+    expect(stages.order.join(' ')).toMatch(/^decode call wait plan (call )+infer /)
+  })
+
   test('is answered with its results, counts and labels', async () => {
     const body = cycleBody(0, {
       candidates: [candidate('g', 1), candidate('g', 2, { title: '' }), candidate('g', 3)],
