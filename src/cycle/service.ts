@@ -23,7 +23,7 @@ import type { Shadows } from './shadows.js'
 import type { StageClock } from './stage-clock.js'
 import { statedCycleId } from './stated-id.js'
 import { Turns } from './turns.js'
-import { WeightsDesk, type InitialWeights } from './weights-desk.js'
+import { WeightsDesk, type InitialWeights, type WeightsToSet } from './weights-desk.js'
 import { ZstdFrames } from './zstd-frames.js'
 
 /** What the service needs of its surroundings. */
@@ -50,8 +50,8 @@ export interface CycleServiceParts {
 
 const keepAll: RetentionLimits = { retainCyclesDays: 0, retainImagesDays: 0, retainOutcomesDays: 0 }
 
-/** Settings of weights that may wait; they take a millisecond each. */
-const weightsWaitingMax = 16
+/** New settings of weights that may wait; they take a millisecond each. */
+const weightsWaitingMax = 128
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
 /** A body this small is decoded whether or not there is a place for it, since saying what it is costs little. */
@@ -298,9 +298,11 @@ export class CycleService {
   }
 
   /** Sets weights after the cycles under way, so that none of them is overtaken. */
-  setWeights(request: Parameters<WeightsDesk['set']>[0]): Promise<WeightsSetting> {
-    if (this.#closing) return Promise.reject(closing())
-    if (this.#lane.isFull('weights')) return Promise.reject(busy('too many settings of weights are queued'))
+  async setWeights(request: WeightsToSet): Promise<WeightsSetting> {
+    const standing = this.weights.standing(request)
+    if (standing !== null) return standing
+    if (this.#closing) throw closing()
+    if (this.#lane.isFull('weights')) throw busy('too many settings of weights are queued')
     return guarded(() =>
       this.#lane.run('weights', () =>
         this.weights.set(request, this.#parts.clock(), this.#line.state.newestCycleMs),

@@ -8,7 +8,13 @@ import {
   type WeightsState,
   formatInstant,
 } from '../contract/index.js'
-import { planWeights, weightsInForce, type WeightsHistory, type WeightsSetting } from '../pool/index.js'
+import {
+  planWeights,
+  weightsInForce,
+  type WeightsAccepted,
+  type WeightsHistory,
+  type WeightsSetting,
+} from '../pool/index.js'
 import type { Store } from '../store/index.js'
 
 /** Weights that a fresh data directory starts with; they apply to every cycle before the first change. */
@@ -16,6 +22,12 @@ export interface InitialWeights {
   readonly version: string
   readonly weights: Weights
   readonly note?: string
+}
+
+export interface WeightsToSet {
+  readonly version: string
+  readonly weights: Weights
+  readonly note: string
 }
 
 export class WeightsDesk {
@@ -59,16 +71,15 @@ export class WeightsDesk {
     return weightsInForce(this.#history, ms).version
   }
 
+  /** The setting that is current, where it is the one asked for. Throws as `set` does. */
+  standing(request: WeightsToSet): WeightsSetting | null {
+    const plan = this.#plan(request, 0, 0)
+    return plan.kind === 'standing' ? plan.setting : null
+  }
+
   /** Sets weights, or finds that they stand. Throws `conflict` for a version used before with other weights. */
-  async set(
-    request: { readonly version: string; readonly weights: Weights; readonly note: string },
-    nowMs: number,
-    newestCycleMs: number,
-  ): Promise<WeightsSetting> {
-    const plan = planWeights(this.#history, request, nowMs, newestCycleMs)
-    if (plan.kind === 'conflict') {
-      throw new ServiceError('conflict', 'this version was used before with other weights')
-    }
+  async set(request: WeightsToSet, nowMs: number, newestCycleMs: number): Promise<WeightsSetting> {
+    const plan = this.#plan(request, nowMs, newestCycleMs)
     if (plan.kind === 'appended') {
       try {
         await this.#store.appendWeights(plan.setting)
@@ -80,6 +91,13 @@ export class WeightsDesk {
       this.#history = [...this.#history, plan.setting]
     }
     return plan.setting
+  }
+
+  #plan(request: WeightsToSet, nowMs: number, newestCycleMs: number): WeightsAccepted {
+    const plan = planWeights(this.#history, request, nowMs, newestCycleMs)
+    if (plan.kind === 'conflict')
+      throw new ServiceError('conflict', 'this version was used before with other weights')
+    return plan
   }
 
   /** `current` is the latest set, also before it takes effect. */
