@@ -237,6 +237,8 @@ describe('two bodies are the same', () => {
       ['[-1234567890123456]', '[-1234567890123456.01]'],
       ['[1.00000000000000001]', '[1]'],
       ['[1e-400]', '[0]'],
+      ['[4e-324]', '[5e-324]'],
+      ['[1e-320]', '[1.0001e-320]'],
       ['[0.1000000000000000055]', '[0.1]'],
       ['{"__proto__":1}', '{"__proto__":2}'],
       ['[]', '{}'],
@@ -245,6 +247,7 @@ describe('two bodies are the same', () => {
       expect(sameJson(Buffer.from(a), Buffer.from(b)), `${a} ${b}`).toBe(false)
     }
     expect(sameJson(Buffer.from('[100000000000000000000]'), Buffer.from('[1e20]'))).toBe(true)
+    expect(sameJson(Buffer.from('[1.5e-323]'), Buffer.from('[15E-324]'))).toBe(true)
     expect(sameJson(Buffer.from('[-0]'), Buffer.from('[0.000000000000000000]'))).toBe(true)
   })
 

@@ -42,10 +42,13 @@ function exactParse(body: Buffer): unknown {
   return JSON.parse(text, revive) as unknown
 }
 
-/** Up to 15 digits, different decimals are different doubles, unless they overflow or vanish. */
+/** Doubles below it have fewer digits. */
+const leastNormal = 2 ** -1022
+
+/** Up to 15 digits, different decimals are different doubles, unless they overflow, vanish or nearly do. */
 function isExact(value: number, source: string): boolean {
   if (value === 0) return !/[1-9]/.test(source.split(/[eE]/, 1)[0] as string)
-  return source.length <= 15 && Number.isFinite(value)
+  return source.length <= 15 && Number.isFinite(value) && Math.abs(value) >= leastNormal
 }
 
 function canonicalDecimal(source: string): string {
