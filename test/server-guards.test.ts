@@ -24,6 +24,38 @@ test('without a key every path and method is 401, known or not; health alone is 
   expect(await status('HEAD', '/v1/health')).toBe(200)
 })
 
+test('a request whose end is unclear is the last of its connection: 401 without a key, 400 with one', async () => {
+  const server = await started()
+  for (const unclear of [['Content-Length: 2', 'Content-Length: 2'], ['Transfer-Encoding: gzip, chunked']])
+    for (const [line, status] of [
+      [`GET /v1/weights HTTP/1.1\r\nAuthorization: ${server.key}`, 400],
+      ['GET /v1/weights HTTP/1.1\r\nAuthorization: another', 401],
+      ['GET /v1/nothing HTTP/1.1', 401],
+      ['GET /v1/health HTTP/1.1', 400],
+    ] as const) {
+      const socket = connect(server.port, '127.0.0.1')
+      socket.write(`${[line, 'Host: x', ...unclear].join('\r\n')}\r\n\r\n`)
+      let answer = ''
+      for await (const chunk of socket) answer += String(chunk)
+      expect(answer, `${line} ${unclear.join()}`).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    }
+})
+
+test('gzip is read with zeros behind it, as tapes have them, and with anything else there it is malformed', async () => {
+  const server = await started()
+  const post = (index: number, ...parts: Uint8Array[]) =>
+    server.call({
+      ...{ method: 'POST', path: '/v1/cycles', headers: { 'Content-Encoding': 'gzip' } },
+      body: Buffer.concat([gzipSync(JSON.stringify(cycleBody(index))), ...parts]),
+    })
+  for (const rest of ['more', '\0more', '\0'.repeat(300_000) + 'm']) {
+    const { status, json } = await post(0, Buffer.from(rest))
+    expect([status, json]).toMatchObject([400, { error: { message: 'the body is not valid gzip' } }])
+  }
+  expect((await post(0, Buffer.alloc(300_000))).status).toBe(200)
+  expect((await post(1)).status).toBe(200)
+})
+
 test('HEAD is answered wherever GET is, with its status and length and without its body', async () => {
   const server = await started()
   const body = cycleBody(0, { candidates: [candidate('g', 1)] })

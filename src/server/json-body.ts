@@ -1,14 +1,11 @@
 /**
  * JSON bodies: bounded on the wire and after decompression (decisions.md 5). Decompression runs in the thread pool.
  */
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { gunzip, type Gunzip } from 'node:zlib'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import type { RequestBody } from '../cycle/index.js'
 import type { BodyOptions, Exchange } from './exchange.js'
 import { Turns } from './turns.js'
-
-const decompress = promisify(gunzip)
 
 /**
  * As many as libuv has threads. A body is charged for when its size is known, so this bounds what is not charged yet:
@@ -31,12 +28,34 @@ export async function readJsonBody(
 }
 
 async function gunzipBody(bytes: Uint8Array): Promise<Uint8Array> {
-  try {
-    return await decompress(bytes, { maxOutputLength: jsonBodyBytesMax, chunkSize: 256 * 1024 })
-  } catch (error) {
-    if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
+  const { json, bytesRead } = await decompress(bytes).catch((error: unknown) => {
+    if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
       throw new ServiceError('too_large', `the decompressed body is larger than ${jsonBodyBytesMax} bytes`)
-    }
-    throw new ServiceError('bad_request', 'the body is not valid gzip')
-  }
+    throw notGzip()
+  })
+  // zlib stops at a zero behind a member and leaves the rest alone: padding is nothing else than zeros.
+  if (bytes.subarray(bytesRead).some((byte) => byte !== 0)) throw notGzip()
+  return json
+}
+
+function notGzip(): ServiceError {
+  return new ServiceError('bad_request', 'the body is not valid gzip')
+}
+
+/** `bytesRead`: of `bytes`, up to the end of the last member. */
+function decompress(bytes: Uint8Array): Promise<{ json: Uint8Array; bytesRead: number }> {
+  return new Promise((resolve, reject) => {
+    gunzip(
+      bytes,
+      { maxOutputLength: jsonBodyBytesMax, chunkSize: 256 * 1024, info: true },
+      (error, result: unknown) => {
+        if (error !== null) {
+          reject(error)
+          return
+        }
+        const { buffer, engine } = result as { buffer: Buffer; engine: Gunzip }
+        resolve({ json: buffer, bytesRead: engine.bytesWritten })
+      },
+    )
+  })
 }

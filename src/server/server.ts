@@ -251,14 +251,14 @@ class Front {
 
   /** Checks in the order of decisions.md 1. Runs in one turn up to the point where the body is read. */
   async #answer(exchange: Exchange): Promise<Answer> {
-    if (exchange.headers.isEndUnclear)
-      throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
     const route = findRoute(exchange.method, exchange.path)
     const open = route.kind === 'operation' && route.operation === 'getHealth'
     if (!open && !this.#guards.apiKeys.accepts(exchange.headers.authorization)) {
       await this.#slowDown(exchange)
       throw new ServiceError('unauthorized', 'the API key is missing or unknown')
     }
+    if (exchange.headers.isEndUnclear)
+      throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
     if (route.kind === 'not_found') throw new ServiceError('not_found', 'there is nothing at this path')
     if (route.kind === 'method_not_allowed') {
       throw new ServiceError('method_not_allowed', `allowed here: ${route.allow}`, { allow: route.allow })
