@@ -9,8 +9,8 @@ import { ReturnTimes, ServiceError } from '../contract/index.js'
 const expectedMsMax = 50
 
 export interface Place {
-  /** For which it was taken; null: for a call that states none. */
-  readonly cycleId: string | null
+  /** For which it was taken. */
+  readonly cycleId: string
   /** Gives it up. A second time does nothing. */
   leave(): void
 }
@@ -21,8 +21,8 @@ export class Places {
   readonly #returns: ReturnTimes
   /** Bodies on their way, in the order in which they have begun to arrive. */
   readonly #arriving = new Set<{ readonly sinceMs: number }>()
-  /** Calls by the id that they state; a symbol stands for one that states none. */
-  readonly #calls = new Map<string | symbol, number>()
+  /** Calls by the id that they state. */
+  readonly #calls = new Map<string, number>()
   #leftAtMs = 0
 
   /** `waitingMax` is asked each time: it may change. `now`: milliseconds of any monotonic clock. */
@@ -32,14 +32,14 @@ export class Places {
     this.#returns = new ReturnTimes(undefined, now)
   }
 
-  /** Whether a call that states `cycleId`, null for none, would find a place. */
-  hasRoom(cycleId: string | null): boolean {
-    return this.#calls.size <= this.#waitingMax() || (cycleId !== null && this.#calls.has(cycleId))
+  /** Whether a call that states `cycleId` would find a place. */
+  hasRoom(cycleId: string): boolean {
+    return this.#calls.size <= this.#waitingMax() || this.#calls.has(cycleId)
   }
 
   /** The same for one whose body begins to arrive now. While nobody stands here, it would. */
-  willHaveRoom(cycleId: string | null): boolean {
-    if (cycleId !== null && this.#calls.has(cycleId)) return true
+  willHaveRoom(cycleId: string): boolean {
+    if (this.#calls.has(cycleId)) return true
     return this.#calls.size === 0 || this.#calls.size + this.#expectedCount() <= this.#waitingMax()
   }
 
@@ -51,14 +51,13 @@ export class Places {
   }
 
   /** Throws `unavailable` when there is none. */
-  take(cycleId: string | null): Place {
+  take(cycleId: string): Place {
     if (!this.hasRoom(cycleId)) throw this.refusal()
-    const key = cycleId ?? Symbol()
     const takenAtMs = this.#now()
-    this.#calls.set(key, (this.#calls.get(key) ?? 0) + 1)
+    this.#calls.set(cycleId, (this.#calls.get(cycleId) ?? 0) + 1)
     let isTaken = true
     const leave = (): void => {
-      if (isTaken) this.#leave(key, takenAtMs)
+      if (isTaken) this.#leave(cycleId, takenAtMs)
       isTaken = false
     }
     return { cycleId, leave }
@@ -70,13 +69,13 @@ export class Places {
     return new ServiceError('unavailable', 'too many cycles are queued', { retryAfterS })
   }
 
-  #leave(key: string | symbol, takenAtMs: number): void {
-    const left = (this.#calls.get(key) ?? 1) - 1
+  #leave(cycleId: string, takenAtMs: number): void {
+    const left = (this.#calls.get(cycleId) ?? 1) - 1
     if (left > 0) {
-      this.#calls.set(key, left)
+      this.#calls.set(cycleId, left)
       return
     }
-    this.#calls.delete(key)
+    this.#calls.delete(cycleId)
     const nowMs = this.#now()
     this.#returns.note(nowMs - Math.max(takenAtMs, this.#leftAtMs))
     this.#leftAtMs = nowMs

@@ -364,13 +364,14 @@ describe('the queue', () => {
     const calls = [1, 2, 3, 4, 5].map((i) => submitBytes(large(body(i))))
     expect(await submitBytes(large(first()))).toBe(response)
     const again = [submitBytes(large(body(1))), submitBytes(large(body(5)))]
-    // The same cycle in other bytes has to be decoded: where that costs something, it needs a place.
-    expect(await refusal(submitBytes(large(first(), 1)))).toMatchObject({ status: 503 })
+    expect(await submitBytes(large(first(), 1))).toBe(response)
     expect(await submit(first())).toBe(response)
     const start = (json: CycleRequest): Uint8Array => bytesOf(json).subarray(0, 40)
     for (const known of [first(), body(5)]) expect(() => service.admit(start(known), 1e6)).not.toThrow()
-    for (const bytes of [start(body(6)), new Uint8Array()])
-      expect(() => service.admit(bytes, 1e6)).toThrow('too many cycles are queued')
+    expect(() => service.admit(start(body(6)), 1e6)).toThrow('too many cycles are queued')
+    // What is compressed tells later which cycle it is.
+    expect(() => service.admit(new Uint8Array(), 1e6)).not.toThrow()
+    expect(await refusal(submitBytes(large(body(6))))).toMatchObject({ status: 503 })
     // What is small is told what is wrong with it, however long the line is.
     expect(() => service.admit(start(body(6)), 1000)).not.toThrow()
     expect(await refusal(submitBytes(Buffer.from('{}')))).toMatchObject({ status: 400 })
@@ -378,6 +379,28 @@ describe('the queue', () => {
     const answers = await Promise.all(calls)
     expect(await Promise.all(again)).toEqual([answers[0], answers[4]])
     expect(() => service.admit(start(body(6)), 1e6)).not.toThrow()
+  })
+
+  test('has one place for equal bodies, wherever their id stands, and none for what is stored', async () => {
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const hidden = (i: number): Buffer => {
+      const lists = { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] }
+      return Buffer.from(`{"x":"${'x'.repeat(70_000)}",${JSON.stringify(cycleBody(i, lists)).slice(1)}`)
+    }
+    const equal = Array.from({ length: 12 }, () => submitBytes(hidden(0)))
+    const others = [1, 2, 3, 4].map((i) => submitBytes(hidden(i)))
+    expect(await refusal(submitBytes(hidden(5)))).toMatchObject({ status: 503 })
+    open()
+    expect(new Set(await Promise.all(equal)).size).toBe(1)
+    await Promise.all(others)
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const waiting = [5, 6, 7, 8, 9].map((i) => submitBytes(hidden(i)))
+    const respelled = (i: number): Buffer =>
+      Buffer.from(JSON.stringify(JSON.parse(hidden(i).toString()), null, 1))
+    expect(await submitBytes(respelled(0))).toBe(await equal[0])
+    open()
+    await Promise.all(waiting)
   })
 
   test('is as long as it may be, whatever ids bodies state before the ones that they mean', async () => {

@@ -149,7 +149,7 @@ export class CycleService {
     const known = cycleId === null ? null : await this.#repeats.sameBytes(cycleId, body.json)
     if (known !== null) return known
     if (this.#decodes.full) throw busy('too many cycles arrive at once')
-    const place = body.json.length <= freeBytesMax ? null : this.#places.take(cycleId)
+    const place = this.#placeFor(body.json, cycleId)
     try {
       return await this.#decode(body, receivedAtMs, stages, place)
     } finally {
@@ -158,17 +158,30 @@ export class CycleService {
   }
 
   /**
+   * The place of a body in the line before it is decoded. One that states no id, or that of a stored cycle, may repeat a
+   * cycle, and needs none unless decoding tells otherwise.
+   */
+  #placeFor(json: Uint8Array, cycleId: string | null): Place | null {
+    if (json.length <= freeBytesMax || cycleId === null || this.#isStored(cycleId)) return null
+    return this.#places.take(cycleId)
+  }
+
+  #isStored(cycleId: string): boolean {
+    return this.#parts.store.findCycle(cycleId) !== undefined
+  }
+
+  /**
    * A body of a cycle begins to arrive with `start`, empty where it cannot be read yet; `bytesMax` is how long it may
    * become. Throws `unavailable` when it would find no place: said before it is read or decoded, since under overload
    * that work would be taken from the cycles that are answered. A small body is let in, for it costs little to find out
-   * what it is; so is a cycle that is stored or under way. The function returned says that the body has arrived, or
-   * never will.
+   * what it is; so is a cycle that is stored or under way, and a body that does not tell yet which cycle it is. The
+   * function returned says that the body has arrived, or never will.
    */
   admit(start: Uint8Array, bytesMax: number): () => void {
-    if (bytesMax <= freeBytesMax) return () => undefined
     const cycleId = statedCycleId(start)
+    if (bytesMax <= freeBytesMax || cycleId === null) return () => undefined
     if (this.#places.willHaveRoom(cycleId)) return this.#places.expect()
-    if (cycleId !== null && this.#parts.store.findCycle(cycleId) !== undefined) return () => undefined
+    if (this.#isStored(cycleId)) return () => undefined
     throw this.#places.refusal()
   }
 
