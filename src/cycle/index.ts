@@ -13,6 +13,7 @@ export {
   type Mover,
 } from './comparison.js'
 export { readCandidates } from './embeddings/index.js'
+export { FewAtATime } from './few-at-a-time.js'
 export { findEntries, type PendingPost } from './entered-posts.js'
 export { replayCycles, type ReplayedCycle, type ReplayRange } from './replay.js'
 export { replayedInputs, type ReplayedInputs } from './replayed-inputs.js'

@@ -3,15 +3,14 @@
  */
 import { gunzip, type Gunzip } from 'node:zlib'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
-import type { RequestBody } from '../cycle/index.js'
+import { FewAtATime, type RequestBody } from '../cycle/index.js'
 import type { BodyOptions, Exchange } from './exchange.js'
-import { Turns } from './turns.js'
 
 /**
  * As many as libuv has threads. A body is charged for when its size is known, so this bounds what is not charged yet:
  * a thousand bombs unpacked side by side would be 16 GiB.
  */
-const gunzipTurns = new Turns(4)
+const unpacking = new FewAtATime(4)
 
 export async function readJsonBody(
   exchange: Exchange,
@@ -21,7 +20,7 @@ export async function readJsonBody(
 ): Promise<RequestBody> {
   const bytes = await exchange.readBody(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, options)
   if (!gzip) return { json: bytes, gzip: null }
-  const json = await gunzipTurns.run(() => gunzipBody(bytes))
+  const json = await unpacking.run(() => gunzipBody(bytes))
   const refusal = exchange.bodyHold.add(json.length)
   if (refusal !== null) throw refusal
   return { json, gzip: bytes }

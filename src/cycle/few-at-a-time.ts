@@ -1,7 +1,7 @@
 /**
  * So many pieces of work at a time, the others in order after them.
  */
-export class Turns {
+export class FewAtATime {
   readonly #activeMax: number
   #active = 0
   readonly #waiting: (() => void)[] = []
