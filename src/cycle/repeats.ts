@@ -5,13 +5,19 @@
 import { sameJsonOffThread } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import type { Store, StoredCycle, StoredRequest } from '../store/index.js'
+import { FewAtATime } from './few-at-a-time.js'
 import type { LentResponses } from './lent-responses.js'
 import { unpackRequest } from './request-body.js'
 
-/** Calls with the id of a cycle under way that may wait for its end. They hold no body: it is compared first. */
+/** Calls with the id of a cycle under way that may wait for its end. */
 const followerCountMax = 1000
-/** Stored bodies unpacked at a time to be compared with one that came again; past these it stands in line. */
+/** Stored bodies unpacked at a time to be compared byte for byte; past these a call stands in line. */
 const unpackedMax = 8
+/**
+ * Stored bodies unpacked at a time to be compared by value. That may take a quarter of a second and goes on one by one:
+ * without a bound, a crowd of small calls would have the large body that they name in memory once for each of them.
+ */
+const comparedMax = 4
 
 /** A cycle under way, for calls that bring the same id meanwhile. */
 interface Leader {
@@ -24,6 +30,7 @@ export class Repeats {
   readonly #store: Store
   readonly #lent: LentResponses
   readonly #leaders = new Map<string, Leader>()
+  readonly #comparing = new FewAtATime(comparedMax)
   #unpackedCount = 0
 
   constructor(store: Store, lent: LentResponses) {
@@ -54,19 +61,24 @@ export class Repeats {
     if (leader.followerCount >= followerCountMax)
       throw new ServiceError('unavailable', 'too many calls wait for this cycle', { retryAfterS: 1 })
     leader.followerCount++
-    // The leader's body is the server's to use again once it is answered; a comparison may take longer.
-    const same = Buffer.compare(leader.body, json) === 0 || sameJsonOffThread(Buffer.from(leader.body), json)
-    const [response, isSame] = await Promise.all([leader.response, same])
+    // Now, for the leader's body is the server's to use again once it is answered.
+    const isSame = Buffer.compare(leader.body, json) === 0
+    const response = await leader.response
     if (isSame) return response
     this.#lent.giveBack(response)
-    throw otherBody(cycleId)
+    // It may still mean the same.
+    return this.replay(cycleId, json)
   }
 
   /** The answer of a stored cycle, for a call that brings its id. Throws `conflict` for another body. */
-  async replay(stored: StoredCycle, json: Uint8Array): Promise<Uint8Array> {
-    const { request, response } = this.#read(stored)
-    if (!(await sameJsonOffThread(await unpackRequest(request), json))) throw otherBody(stored.cycleId)
-    return response
+  replay(cycleId: string, json: Uint8Array): Promise<Uint8Array> {
+    return this.#comparing.run(async () => {
+      const stored = this.#store.findCycle(cycleId)
+      if (stored === undefined) throw expired(cycleId)
+      const { request, response } = this.#read(stored)
+      if (!(await sameJsonOffThread(await unpackRequest(request), json))) throw otherBody(cycleId)
+      return response
+    })
   }
 
   /**
@@ -99,4 +111,9 @@ export class Repeats {
 
 function otherBody(cycleId: string): ServiceError {
   return new ServiceError('conflict', `cycle ${cycleId} is stored with a different body`)
+}
+
+/** What was answered is not known any more, so it can be neither repeated nor compared; nor is it done twice. */
+export function expired(cycleId: string): ServiceError {
+  return new ServiceError('conflict', `cycle ${cycleId} was answered, and its record has expired`)
 }

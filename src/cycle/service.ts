@@ -15,7 +15,7 @@ import { Lane } from './lane.js'
 import { LentResponses } from './lent-responses.js'
 import { checkMeaning } from './meaning.js'
 import { Places, type Place } from './places.js'
-import { Repeats } from './repeats.js'
+import { expired, Repeats } from './repeats.js'
 import { packRequest, type RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
@@ -221,14 +221,11 @@ export class CycleService {
     const problems = checkMeaning(cycle, { nowMs: receivedAtMs, skewMs: this.#parts.clockSkewMs })
     if (problems !== null)
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
-    const stored = this.#parts.store.findCycle(cycle.cycleId)
-    if (stored !== undefined) {
+    if (this.#parts.store.findCycle(cycle.cycleId) !== undefined) {
       call.place?.leave()
-      return this.#repeats.replay(stored, json)
+      return this.#repeats.replay(cycle.cycleId, json)
     }
-    // What was answered is not known any more, so it can be neither repeated nor compared; nor is it done twice.
-    if (this.#parts.store.expiry?.isExpired(cycle.cycleId) === true)
-      throw new ServiceError('conflict', `cycle ${cycle.cycleId} was answered, and its record has expired`)
+    if (this.#parts.store.expiry?.isExpired(cycle.cycleId) === true) throw expired(cycle.cycleId)
     const leader = this.#repeats.leader(cycle.cycleId)
     if (leader === undefined) return this.#lead(call)
     call.place?.leave()

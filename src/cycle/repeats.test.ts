@@ -1,0 +1,66 @@
+/** Calls that come more than once, as a crowd and at the wrong moment. */
+import { expect, test } from 'vitest'
+import { createMemoryStore, type Store } from '../store/index.js'
+import { LentResponses } from './lent-responses.js'
+import { expired, Repeats } from './repeats.js'
+
+const bytes = (value: unknown, indent = 0): Buffer => Buffer.from(JSON.stringify(value, null, indent))
+
+const body = { more: 1, rows: [1, 2, 3] }
+const cycleId = '20260302T1200'
+const response = bytes({ cycle_id: cycleId })
+
+async function stored(): Promise<Store> {
+  const store = createMemoryStore()
+  const json = bytes(body)
+  await store.appendCycle({
+    ...{ cycleId, cycleAtMs: 0, receivedAt: '2026-03-02T03:00:00Z', modelVersion: 'm', weightsVersion: 'w' },
+    request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
+    ...{ response, entered: null, left: null, pool: new Uint8Array() },
+  })
+  return store
+}
+
+test('a crowd of calls that name a stored cycle has few copies of its body in memory', async () => {
+  const store = await stored()
+  let open = 0
+  let openMost = 0
+  const readRequest = store.readRequest.bind(store)
+  store.readRequest = (position) => {
+    openMost = Math.max(openMost, ++open)
+    return readRequest(position)
+  }
+  const repeats = new Repeats(store, new LentResponses())
+  const calls = Array.from({ length: 100 }, (_, more) =>
+    repeats.replay(cycleId, bytes({ ...body, more }, 1)).finally(() => open--),
+  )
+  const settled = await Promise.allSettled(calls)
+  expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  expect(openMost).toBeLessThan(10)
+})
+
+test('who waits for a cycle in other bytes is answered by what they mean, whatever became of its memory', async () => {
+  const store = await stored()
+  const repeats = new Repeats(store, new LentResponses())
+  const json = bytes(body)
+  let answer: (bytes: Uint8Array) => void = () => undefined
+  repeats.lead(cycleId, json, new Promise((resolve) => (answer = resolve)))
+  const leader = repeats.leader(cycleId)
+  if (leader === undefined) throw new Error('nobody leads')
+  const respelled = repeats.follow(leader, cycleId, bytes(body, 2))
+  const other = repeats.follow(leader, cycleId, bytes({ ...body, more: 2 }))
+  json.fill(0)
+  answer(response)
+  expect(Buffer.from(await respelled)).toEqual(response)
+  await expect(other).rejects.toThrow('different body')
+})
+
+test('a cycle that expires while a call waits for its comparison is a conflict', async () => {
+  const store = await stored()
+  const repeats = new Repeats(store, new LentResponses())
+  const before = Array.from({ length: 4 }, () => repeats.replay(cycleId, bytes(body)))
+  const last = repeats.replay(cycleId, bytes(body))
+  store.findCycle = () => undefined
+  await Promise.all(before)
+  await expect(last).rejects.toEqual(expired(cycleId))
+})
