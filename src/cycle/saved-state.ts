@@ -17,6 +17,7 @@ import {
 import { GalleryTable, type CycleColumns } from '../contract/index.js'
 import {
   emptyPool,
+  hashFactors,
   listPostColumns,
   Pool,
   postColumnsOf,
@@ -75,10 +76,12 @@ class KeptBytes {
 
 /** The pool as the store's last cycle left it. Throws when records contradict each other. */
 export function loadPool(store: Store): Pool {
-  // Chance comes from here, since the pool knows none. It decides where tombstones stand, and nothing that can be seen.
-  const tombstones = new Tombstones(randomInt(2 ** 32))
+  // Chance comes from here, since the pool knows none. It decides where keys stand, and nothing that can be seen.
+  const hashSeed = randomInt(2 ** 32)
+  const tombstones = new Tombstones(hashSeed)
+  const factors = hashFactors(hashSeed)
   const packed = store.readPool()
-  if (packed === undefined) return new Pool(emptyPool, tombstones)
+  if (packed === undefined) return new Pool({ ...emptyPool, factors }, tombstones)
   const saved = open(packed, 'pool')
   const queue = [...saved.columns]
   const next = (): Float64Array => queue.shift() ?? fail('the pool record has too few columns')
@@ -93,7 +96,8 @@ export function loadPool(store: Store): Pool {
     count: saved.rowCount,
     gallery: entered.gallery,
     postNo: entered.postNo,
-    index: new SlotIndex(entered.gallery, entered.postNo),
+    index: new SlotIndex(entered.gallery, entered.postNo, factors),
+    factors,
     enteredPosition,
     enteredRow,
     posts: entered.posts,

@@ -26,7 +26,7 @@ export function planCandidates(
 ): CandidatePlan {
   const { candidates } = cycle
   const { count, gallery, postNo } = candidates
-  const index = new KeyIndex(gallery, postNo, count, memory)
+  const index = new KeyIndex(gallery, postNo, count, pool.factors, memory)
   const firstRows = memory.uint32(count)
   for (let row = 0; row < count; row++) {
     const known = index.find(gallery[row] as number, postNo[row] as number)

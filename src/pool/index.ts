@@ -2,7 +2,7 @@
  * The pending pool and the weights: pure state machines over columns. Nothing here knows a clock, a disk or chance.
  */
 export { listPostColumns, postColumnsOf, readingNames, snapshotColumnNames, type Column } from './columns.js'
-export { SlotIndex } from './key-index.js'
+export { hashFactors, SlotIndex } from './key-index.js'
 export type { CyclePlan } from './plan.js'
 export { Pool } from './pool.js'
 export type { ScoringInputs } from './scoring-inputs.js'

@@ -13,21 +13,29 @@ const cellsMin = 8
 export class KeyIndex {
   readonly #gallery: Uint32Array
   readonly #postNo: Float64Array
+  readonly #factors: HashFactors
   readonly #rows: Int32Array
   readonly #mask: number
 
   /** For rows of the columns `gallery` and `postNo`: at most `capacity` of them, none to begin with. */
-  constructor(gallery: Uint32Array, postNo: Float64Array, capacity: number, memory?: ColumnMemory) {
+  constructor(
+    gallery: Uint32Array,
+    postNo: Float64Array,
+    capacity: number,
+    factors: HashFactors,
+    memory?: ColumnMemory,
+  ) {
     const cells = cellsMin << (32 - Math.clz32(capacity / loadMax / cellsMin))
     this.#gallery = gallery
     this.#postNo = postNo
+    this.#factors = factors
     this.#rows = (memory?.int32(cells) ?? new Int32Array(cells)).fill(free)
     this.#mask = cells - 1
   }
 
   /** The row of a key, or -1. */
   find(gallery: number, postNo: number): number {
-    let cell = hashKey(gallery, postNo) & this.#mask
+    let cell = hashKey(gallery, postNo, this.#factors) & this.#mask
     for (;;) {
       const row = this.#rows[cell] as number
       if (row === free || (this.#postNo[row] === postNo && this.#gallery[row] === gallery)) return row
@@ -37,7 +45,7 @@ export class KeyIndex {
 
   /** Adds a row whose key is not there yet. */
   add(row: number): void {
-    let cell = hashKey(this.#gallery[row] as number, this.#postNo[row] as number) & this.#mask
+    let cell = hashKey(this.#gallery[row] as number, this.#postNo[row] as number, this.#factors) & this.#mask
     while (this.#rows[cell] !== free) cell = (cell + 1) & this.#mask
     this.#rows[cell] = row
   }
@@ -47,12 +55,14 @@ export class KeyIndex {
 export class SlotIndex {
   readonly #gallery: Uint32Array
   readonly #postNo: Float64Array
+  readonly #factors: HashFactors
   readonly #memory: ColumnMemory | undefined
   #index: KeyIndex | null = null
 
-  constructor(gallery: Uint32Array, postNo: Float64Array, memory?: ColumnMemory) {
+  constructor(gallery: Uint32Array, postNo: Float64Array, factors: HashFactors, memory?: ColumnMemory) {
     this.#gallery = gallery
     this.#postNo = postNo
+    this.#factors = factors
     this.#memory = memory
   }
 
@@ -64,14 +74,14 @@ export class SlotIndex {
 
   #make(): KeyIndex {
     const count = this.#gallery.length
-    const index = new KeyIndex(this.#gallery, this.#postNo, count, this.#memory)
+    const index = new KeyIndex(this.#gallery, this.#postNo, count, this.#factors, this.#memory)
     for (let slot = 0; slot < count; slot++) index.add(slot)
     return index
   }
 }
 
-function hashKey(gallery: number, postNo: number): number {
-  return hashWords(gallery, highWord(postNo), postNo >>> 0, usualFactors)
+function hashKey(gallery: number, postNo: number, factors: HashFactors): number {
+  return hashWords(gallery, highWord(postNo), postNo >>> 0, factors)
 }
 
 /** Of a post number's 53 bits, those above the lower 32. */

@@ -3,7 +3,7 @@
  */
 import type { KeyColumns } from '../contract/index.js'
 import type { ColumnMemory } from './column-memory.js'
-import { KeyIndex } from './key-index.js'
+import { KeyIndex, type HashFactors } from './key-index.js'
 import type { PoolKeys } from './state.js'
 import type { PostWarning } from './warnings.js'
 
@@ -34,7 +34,7 @@ export function latestRows(
   const { codes, galleries } = rows
   const { count, gallery, postNo } = rows.keys
   const rowOfSlot = memory.int32(pool.count).fill(-1)
-  const others = new OtherRows(rows.keys, memory)
+  const others = new OtherRows(rows.keys, pool.factors, memory)
   let next = 0
   for (let row = 0; row < count; row++) {
     // Rows mostly come in the order of the slots: no key needs to be looked up then.
@@ -117,13 +117,15 @@ export function laterCount(
 class OtherRows {
   readonly rows: number[] = []
   readonly #keys: KeyColumns
+  readonly #factors: HashFactors
   readonly #memory: ColumnMemory
   /** First row of each post; and by first row, the post's place in `rows`. */
   #firstRows: KeyIndex | null = null
   #places: Uint32Array | null = null
 
-  constructor(keys: KeyColumns, memory: ColumnMemory) {
+  constructor(keys: KeyColumns, factors: HashFactors, memory: ColumnMemory) {
     this.#keys = keys
+    this.#factors = factors
     this.#memory = memory
   }
 
@@ -136,7 +138,7 @@ class OtherRows {
   /** From now on, `row` counts for its post. */
   stand(row: number): void {
     const { count, gallery, postNo } = this.#keys
-    this.#firstRows ??= new KeyIndex(gallery, postNo, count, this.#memory)
+    this.#firstRows ??= new KeyIndex(gallery, postNo, count, this.#factors, this.#memory)
     this.#places ??= this.#memory.uint32(count)
     const first = this.#first(row)
     if (first < 0) {

@@ -47,7 +47,8 @@ export function moveKeys(
     galleries: galleries.ids,
     gallery,
     postNo,
-    index: new SlotIndex(gallery, postNo, memory),
+    index: new SlotIndex(gallery, postNo, pool.factors, memory),
+    factors: pool.factors,
     codes: galleries.codesOf(codesBefore),
   }
 }

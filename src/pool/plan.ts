@@ -75,7 +75,7 @@ export function planCycle(
     snapshot: snapshots.latest,
     newestCycleMs: Math.max(pool.newestCycleMs, cycle.cycleAt.ms),
   }
-  const others = sortOthers(cycle, readings.otherRows, entries, tombstones)
+  const others = sortOthers(pool, cycle, readings.otherRows, entries, tombstones)
   const { outcomes, ...scored } = judgeSlots(next, engagement, readings.rowOfSlot, memory)
   return {
     position,
@@ -109,6 +109,7 @@ export function planCycle(
 
 /** Engagement of posts that are not pending: removed ones are left out, with a warning; the rest is unknown. */
 function sortOthers(
+  { factors }: PoolState,
   { galleries, engagement, removals }: CycleColumns,
   otherRows: readonly number[],
   { leftRows }: Entries,
@@ -116,7 +117,7 @@ function sortOthers(
 ): { unknownRows: readonly number[]; removed: PostWarning } {
   const removed = new PostWarning('engagement of a removed post, left out')
   if (otherRows.length === 0) return { unknownRows: [], removed }
-  const leftNow = new KeyIndex(removals.gallery, removals.postNo, leftRows.length)
+  const leftNow = new KeyIndex(removals.gallery, removals.postNo, leftRows.length, factors)
   for (const row of leftRows) leftNow.add(row)
   const unknownRows = otherRows.filter((row) => {
     const gallery = engagement.gallery[row] as number

@@ -9,7 +9,7 @@ import {
   type SnapshotColumns,
 } from '../contract/index.js'
 import { listPostColumns, noReadings, noSnapshots, postColumnsOf } from './columns.js'
-import { SlotIndex } from './key-index.js'
+import { hashFactors, SlotIndex, type HashFactors } from './key-index.js'
 
 /** Which posts are pending: one row each, which is the post's slot. */
 export interface PoolKeys {
@@ -17,6 +17,8 @@ export interface PoolKeys {
   readonly gallery: Uint32Array
   readonly postNo: Float64Array
   readonly index: SlotIndex
+  /** Of all indexes of keys. Where they come from a seed that no client knows, none can make up keys that are slow. */
+  readonly factors: HashFactors
 }
 
 export interface PoolState extends PoolKeys {
@@ -39,13 +41,15 @@ const postColumnCount = 12 + 2 * textMeasureNames.length
 
 const noGallery = new Uint32Array(0)
 const noPostNo = new Float64Array(0)
+const noSeed = hashFactors(0)
 
 export const emptyPool: PoolState = {
   count: 0,
   galleries: [],
   gallery: noGallery,
   postNo: noPostNo,
-  index: new SlotIndex(noGallery, noPostNo),
+  index: new SlotIndex(noGallery, noPostNo, noSeed),
+  factors: noSeed,
   enteredPosition: new Float64Array(0),
   enteredRow: new Float64Array(0),
   posts: postColumnsOf(Array.from({ length: postColumnCount }, () => new Float64Array(0))),
