@@ -166,6 +166,19 @@ test('a clock that jumps a year ahead makes nothing old', async () => {
   expect(store.imagePositions('nobody', 1)).toEqual([1])
 })
 
+test('an outcome that was placed in a leap second goes with the others of its time', async () => {
+  const outcome = (placed_at: string) => ({
+    placementId: placed_at,
+    record: Buffer.from(JSON.stringify({ placed_at })),
+  })
+  const placed = ['2023-12-31T23:59:59Z', '2024-01-01t08:59:60.5+09:00', 'some time']
+  await store.putOutcomes(placed.map(outcome))
+  await run(0)
+  await service.retention.done()
+  const stays = placed.map((id) => store.readOutcome(id) !== undefined)
+  expect(stays).toEqual([false, false, true])
+})
+
 test('an outcome that is written anew after it was judged stays, and the others go', async () => {
   const outcome = (id: string, text: string) => ({
     placementId: id,

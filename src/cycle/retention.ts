@@ -5,6 +5,7 @@
  * The present is the earlier of two clocks: when the newest cycle was received, by this machine, and the newest
  * cycle_time, by the client. A clock that jumps ahead, either of them, cannot make everything old at once.
  */
+import { parseInstant } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { ExpiryRecords, ImageArrival, ImageKey, Store, StoredCycle } from '../store/index.js'
 import { nextTurn } from './next-turn.js'
@@ -201,6 +202,5 @@ function pendingPosts({ galleries, gallery, postNo, count }: PoolState): Set<str
 /** Never old where it cannot be read. */
 function placedAtMs(record: Uint8Array): number {
   const { placed_at } = JSON.parse(Buffer.from(record).toString()) as { placed_at?: string }
-  const ms = Date.parse(placed_at ?? '')
-  return Number.isNaN(ms) ? Infinity : ms
+  return parseInstant(placed_at ?? '')?.ms ?? Infinity
 }
