@@ -45,10 +45,9 @@ async function open(): Promise<void> {
     store,
     model: () => model,
     clock: () => atMs(10_000),
-    clockSkewMs: 2000,
-    cyclesWaitingMax: 4,
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
-    retention: limits,
+    retention: () => limits,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: { warn: () => undefined, error: (fields) => expect.fail(String((fields as { err: unknown }).err)) },
   })

@@ -16,7 +16,8 @@ test('where keys stand is another secret after each start, and stays so from cyc
   const model = new FakeModel()
   const service = await CycleService.open({
     ...{ codec: referenceCodec, store, model: () => model, clock: () => cycleMs(9) },
-    ...{ clockSkewMs: 0, cyclesWaitingMax: 4, textEncodeMsMax: 1000 },
+    limits: () => ({ clockSkewMs: 0, cyclesWaitingMax: 4 }),
+    textEncodeMsMax: 1000,
     initialWeights: { version: 'w', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: { warn: () => undefined, error: () => undefined },
   })

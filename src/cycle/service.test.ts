@@ -43,8 +43,7 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
     store: createMemoryStore({ contents, beforeWrite }),
     model: () => model,
     clock: () => nowMs,
-    clockSkewMs: 2000,
-    cyclesWaitingMax: 4,
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: silent,
@@ -236,7 +235,9 @@ describe('a cycle sent again', () => {
   test('is answered while no model is loaded and while the queue is full', async () => {
     const response = await submit(first())
     const { store } = parts()
-    const without = await CycleService.open(parts({ store, model: () => null, cyclesWaitingMax: 0 }))
+    const without = await CycleService.open(
+      parts({ store, model: () => null, limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 0 }) }),
+    )
     expect(text(await without.submit({ json: bytesOf(first()), gzip: null }, nowMs, new StageClock(0)))).toBe(
       response,
     )

@@ -34,18 +34,24 @@ export interface CycleServiceParts {
   readonly model: () => Model | null
   /** Milliseconds since 1970. */
   readonly clock: () => number
-  /** This and the next are asked for each cycle: they may change. */
-  readonly clockSkewMs: number
-  readonly cyclesWaitingMax: number
+  /** Asked each time: they may change. */
+  readonly limits: () => CycleLimits
   readonly initialWeights: InitialWeights
   /** For the texts of the posts that enter with one cycle. */
   readonly textEncodeMsMax: number
-  /** Absent: nothing expires. */
-  readonly retention?: RetentionLimits
+  /** Asked each time. Absent: nothing expires. */
+  readonly retention?: () => RetentionLimits
   readonly log: {
     warn(fields: object, message: string): void
     error(fields: object, message: string): void
   }
+}
+
+export interface CycleLimits {
+  /** How far in the future a `cycle_time` may be (decisions.md 4). */
+  readonly clockSkewMs: number
+  /** Cycles that wait for their turn behind the one under way. */
+  readonly cyclesWaitingMax: number
 }
 
 const keepAll: RetentionLimits = { retainCyclesDays: 0, retainImagesDays: 0, retainOutcomesDays: 0 }
@@ -98,7 +104,7 @@ export class CycleService {
     this.#models = new ScoringModels({ store, embeddings, lane, model, state, ended, textEncodeMsMax, log })
     this.retention = new Retention({
       store,
-      limits: () => parts.retention ?? keepAll,
+      limits: parts.retention ?? (() => keepAll),
       state,
       remembers: (gallId, postNo) => line.remembers(gallId, postNo),
       idle: () => lane.isFree && !this.#closing,
@@ -106,7 +112,7 @@ export class CycleService {
       log,
     })
     this.#frames = new ZstdFrames(codec.startFrameCompressor)
-    this.#places = new Places(() => parts.cyclesWaitingMax)
+    this.#places = new Places(() => parts.limits().cyclesWaitingMax)
     this.#repeats = new Repeats(store, this.#lent)
   }
 
@@ -218,7 +224,7 @@ export class CycleService {
   async #answer(call: PlacedCall): Promise<Uint8Array> {
     const { held, json, receivedAtMs } = call
     const { cycle } = held
-    const problems = checkMeaning(cycle, { nowMs: receivedAtMs, skewMs: this.#parts.clockSkewMs })
+    const problems = checkMeaning(cycle, { nowMs: receivedAtMs, skewMs: this.#parts.limits().clockSkewMs })
     if (problems !== null)
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
     if (this.#parts.store.findCycle(cycle.cycleId) !== undefined) {

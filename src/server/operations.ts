@@ -22,6 +22,7 @@ import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { LoggedStages } from './logged-stages.js'
 import { refuseWrites } from './refuse-writes.js'
 import type { Operation } from './routes.js'
+import type { Settings } from './settings.js'
 import { SpareBuffers } from './spare-buffers.js'
 
 export interface OperationParts {
@@ -30,7 +31,8 @@ export interface OperationParts {
   readonly store: Store
   readonly model: () => Model | null
   readonly clock: () => number
-  readonly bodyReadMsMax: number
+  /** In force now. */
+  readonly settings: () => Settings
   readonly log: { debug(fields: object, message: string): void }
 }
 
@@ -42,10 +44,10 @@ type Handler = (
 ) => Promise<Answer> | Answer
 
 export const operations: Readonly<Record<Operation, Handler>> = {
-  postCycle: async (exchange, _parameters, { cycles, bodyReadMsMax, log }) => {
+  postCycle: async (exchange, _parameters, { cycles, settings, log }) => {
     const stages = new LoggedStages(exchange.startedAt, log)
     exchange.stages = stages
-    const body = await readCycle(exchange, bodyReadMsMax, cycles)
+    const body = await readCycle(exchange, settings().bodyReadMsMax, cycles)
     stages.lap('receive')
     const response = await cycles.submit(body, exchange.receivedAtMs, stages)
     const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
@@ -63,11 +65,11 @@ export const operations: Readonly<Record<Operation, Handler>> = {
     return jsonBytes(200, cycles.response(cycleId))
   },
 
-  putImage: async (exchange, parameters, { images, bodyReadMsMax }) => {
+  putImage: async (exchange, parameters, { images, settings }) => {
     const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
     checkImageHeaders(contentType, contentEncoding)
     images.refuseIfFull(Number(contentLength))
-    const bytes = await exchange.readBody(imageBytesMax, bodyReadMsMax)
+    const bytes = await exchange.readBody(imageBytesMax, settings().bodyReadMsMax)
     const key = parseImagePath(parameters)
     const { created, sha256 } = await images.put(key, bytes, contentSha256)
     const position = String(key.position).padStart(2, '0')
@@ -92,14 +94,15 @@ export const operations: Readonly<Record<Operation, Handler>> = {
     return json(200, health)
   },
 
-  postOutcomes: async (exchange, _parameters, { store, bodyReadMsMax }) => {
-    const entries = await readBody('outcomes', (await readJson(exchange, bodyReadMsMax)).json)
+  postOutcomes: async (exchange, _parameters, { store, settings }) => {
+    const body = await readJson(exchange, settings().bodyReadMsMax)
+    const entries = await readBody('outcomes', body.json)
     const { created, updated } = await store.putOutcomes(entries).catch(refuseWrites)
     return json(200, { received: entries.length, created, updated })
   },
 
-  putWeights: async (exchange, _parameters, { cycles, bodyReadMsMax }) => {
-    const body = await readJson(exchange, bodyReadMsMax)
+  putWeights: async (exchange, _parameters, { cycles, settings }) => {
+    const body = await readJson(exchange, settings().bodyReadMsMax)
     const { version, weights, note = '' } = await readBody('weights', body.json)
     if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {
       throw new ServiceError('unprocessable', 'the weights score nothing', {

@@ -8,6 +8,7 @@ import { loadCodec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageGate } from '../images/index.js'
+import type { Model } from '../model/index.js'
 import { openLmdbStore, StoreError, type Store } from '../store/index.js'
 import { encodeAnswer } from './answer-encoding.js'
 import { ApiKeys } from './api-keys.js'
@@ -24,7 +25,7 @@ import { ModelDesk } from './model-desk.js'
 import { ModelLoader } from './model-loader.js'
 import { jsonHeaders, operations, type OperationParts } from './operations.js'
 import { takeLead } from './priority-lead.js'
-import { reload, type ReloadRequest } from './reload.js'
+import { reload, type ReloadParts, type ReloadRequest } from './reload.js'
 import { findRoute } from './routes.js'
 import type { Settings } from './settings.js'
 import { StageReport } from './stage-report.js'
@@ -70,7 +71,6 @@ async function startOn(
   log: Logger,
   drainLog: () => Promise<void>,
 ): Promise<RunningServer> {
-  const clock = (): number => Date.now()
   const { codec, note } = loadCodec(settings.codec)
   log.info({ codec: codec.name }, note)
   // The store, which is open, has begun the pool of threads; a process of a model has not been started yet.
@@ -78,36 +78,42 @@ async function startOn(
   log.info({ priority, priority_lead: settings.priorityLead }, 'priority of the event loop and of models')
   const loader = new ModelLoader({ settings, codec, store, log })
   const desk = new ModelDesk({ modelsDir: settings.modelsDir, loader, log })
-  const model = (): ReturnType<typeof desk.current> => desk.current()
-  // What `reload` replaces.
+  // What `reload` replaces. Whoever goes by it asks each time; what holds values of it is told.
   const live = { current: settings }
+  const inForce = (): Settings => live.current
+  const surroundings = {
+    store,
+    model: (): Model | null => desk.current(),
+    clock: (): number => Date.now(),
+    log,
+  }
+  const { initialWeights, textEncodeMsMax } = settings
   const cycleParts: CycleServiceParts = {
-    ...{ ...settings, codec, store, model, clock, log },
-    get clockSkewMs() {
-      return live.current.clockSkewMs
-    },
-    get retention() {
-      return live.current
-    },
-    get cyclesWaitingMax() {
-      return live.current.cyclesWaitingMax
-    },
+    ...surroundings,
+    ...{ codec, initialWeights, textEncodeMsMax, limits: inForce, retention: inForce },
   }
   const cycles = await CycleService.open(cycleParts)
-  const gate = new ImageGate({
+  const imageGate = new ImageGate({
     activeCountMax: settings.imageConcurrency,
     waitingBytesMax: settings.imagesWaitingBytesMax,
   })
-  const images = new ImageDesk(store, gate, (key) => cycles.imageStored(key))
+  const images = new ImageDesk(store, imageGate, (key) => cycles.imageStored(key))
   const report = settings.stageReport === undefined ? null : new StageReport(settings.stageReport)
-  const guards = openGuards(live, log)
-  const front = new Front(guards, log, report, {
-    ...{ cycles, images, store, model, clock, log },
-    get bodyReadMsMax() {
-      return live.current.bodyReadMsMax
-    },
-  })
+  const guards = openGuards(inForce, log)
+  const front = new Front(guards, log, report, { ...surroundings, cycles, images, settings: inForce })
   await desk.open(cycles)
+  const door = await openDoor(settings, front, log)
+  log.info({ url: door.url, data_dir: settings.dataDir, pending: cycles.pendingCount }, 'listening')
+  const parts = { ...surroundings, ...guards, ...door, settings: live, cycleParts, imageGate }
+  return running({ ...parts, cycles, desk, front, report, drainLog })
+}
+
+/** Opens the port. */
+async function openDoor(
+  settings: Settings,
+  front: Front,
+  log: Logger,
+): Promise<{ connections: Connections; listener: HttpListener; url: string }> {
   const connections = new Connections(settings.connectionsMax, log)
   limitPerAddress(settings.connectionsPerAddressMax)
   const listener = await listen(settings, {
@@ -115,45 +121,59 @@ async function startOn(
     onRequest: (response, request) => front.accept(response, request),
   })
   const scheme = settings.tlsCertFile === undefined ? 'http' : 'https'
-  const url = `${scheme}://${settings.host}:${listener.port}`
   const missing = shimMissing()
   if (missing !== null) log.warn(missing)
-  log.info({ url, data_dir: settings.dataDir, pending: cycles.pendingCount }, 'listening')
+  return { connections, listener, url: `${scheme}://${settings.host}:${listener.port}` }
+}
 
+/** All that a server which listens consists of, as far as its end and a change of settings are concerned. */
+interface Running extends ReloadParts {
+  readonly url: string
+  readonly store: Store
+  readonly desk: ModelDesk
+  readonly cycles: CycleService
+  readonly cycleParts: CycleServiceParts
+  readonly front: Front
+  readonly report: StageReport | null
+  readonly log: Logger
+  readonly drainLog: () => Promise<void>
+}
+
+function running(parts: Running): RunningServer {
+  const { cycles, cycleParts, listener, log, settings, url } = parts
   let stopping: Promise<void> | null = null
   // In the background: whoever is in a hurry is served at once, as slowly as ever.
-  const wanted = (): boolean => cycles.submittedCount > 0 || stopping !== null || model() === null
+  const wanted = (): boolean => cycles.submittedCount > 0 || stopping !== null || cycleParts.model() === null
   warmUp(cycleParts, wanted).catch((error: unknown) => {
     if (!wanted()) log.warn({ err: error }, 'the warm-up failed; the first cycles will be slower')
   })
-
   let resolveStopped = (): void => undefined
   const stopped = new Promise<void>((resolve) => (resolveStopped = resolve))
-  const end = async (): Promise<void> => {
-    log.info('stopping')
-    const { shutdownMsMax } = live.current
-    const deadline = performance.now() + shutdownMsMax
-    const closingMs = Math.min(closingMsMax, shutdownMsMax / 2)
-    await stopServing(front, listener, cycles, shutdownMsMax - closingMs)
-    // A model that hangs gets half of what is left: the store must be closed in any case.
-    await withinMs(desk.close(), (deadline - performance.now()) / 2)
-    await store.close()
-    report?.write()
-    log.info('stopped')
-    await drainLog()
-    resolveStopped()
-  }
-  const reloaded = { settings: live, ...guards, imageGate: gate, connections, listener, log }
   return {
     url,
     port: listener.port,
     stopped,
     get settings() {
-      return live.current
+      return settings.current
     },
-    reload: (request) => reload(reloaded, request),
-    stop: () => (stopping ??= end()),
+    reload: (request) => reload(parts, request),
+    stop: () => (stopping ??= end(parts).then(resolveStopped)),
   }
+}
+
+async function end(parts: Running): Promise<void> {
+  const { desk, log, report, store } = parts
+  log.info('stopping')
+  const { shutdownMsMax } = parts.settings.current
+  const deadline = performance.now() + shutdownMsMax
+  const closingMs = Math.min(closingMsMax, shutdownMsMax / 2)
+  await stopServing(parts, shutdownMsMax - closingMs)
+  // A model that hangs gets half of what is left: the store must be closed in any case.
+  await withinMs(desk.close(), (deadline - performance.now()) / 2)
+  await store.close()
+  report?.write()
+  log.info('stopped')
+  await parts.drainLog()
 }
 
 /** What stands between a request and its operation. */
@@ -161,30 +181,24 @@ interface Guards {
   readonly apiKeys: ApiKeys
   readonly bodies: BodyBudget
   readonly wrongKeys: WrongKeys
-  readonly trustedProxyCount: () => number
 }
 
-function openGuards(live: { readonly current: Settings }, log: Logger): Guards {
+function openGuards(settings: () => Settings, log: Logger): Guards {
+  const { apiKeys, bodiesBytesMax } = settings()
   return {
-    apiKeys: new ApiKeys(live.current.apiKeys),
-    bodies: new BodyBudget(live.current.bodiesBytesMax),
+    apiKeys: new ApiKeys(apiKeys),
+    bodies: new BodyBudget(bodiesBytesMax),
     wrongKeys: new WrongKeys({
-      limits: () => live.current,
+      limits: settings,
       clock: () => performance.now(),
       onSlow: (client) =>
         log.warn({ client }, 'many wrong keys: later ones of this minute are answered late'),
     }),
-    trustedProxyCount: () => live.current.trustedProxyCount,
   }
 }
 
 /** Lets requests under way end, for `msMax` at most; what stalls is cut off (decisions.md 40). */
-async function stopServing(
-  front: Front,
-  listener: HttpListener,
-  cycles: CycleService,
-  msMax: number,
-): Promise<void> {
+async function stopServing({ cycles, front, listener }: Running, msMax: number): Promise<void> {
   listener.stopListening()
   front.close()
   await withinMs(Promise.all([cycles.close(), front.idle()]), msMax)
@@ -270,11 +284,12 @@ class Front {
 
   /** Resolves when a wrong key may be answered; of a client that has too many answers waiting, cuts the connection. */
   async #slowDown(exchange: Exchange): Promise<void> {
-    const { wrongKeys, trustedProxyCount } = this.#guards
+    const { trustedProxyCount } = this.#parts.settings()
     const { authorization, forwardedFor } = exchange.headers
     // No key is no guess.
     if (authorization === '') return
-    const verdict = wrongKeys.note(clientOf(exchange.peer, forwardedFor, trustedProxyCount()))
+    const client = clientOf(exchange.peer, forwardedFor, trustedProxyCount)
+    const verdict = this.#guards.wrongKeys.note(client)
     if (verdict.kind === 'now') return
     if (verdict.kind === 'cut') {
       exchange.errorCode = 'unauthorized'

@@ -35,7 +35,7 @@ export interface Settings {
   readonly wrongKeysPerMinuteMax: number
   /** What later ones wait for their answer. */
   readonly wrongKeyDelayMs: number
-  /** From the first byte of a request's body to its last. */
+  /** From the end of a request's head to the last byte of its body. */
   readonly bodyReadMsMax: number
   /** From the signal to the end (decisions.md 40). */
   readonly shutdownMsMax: number

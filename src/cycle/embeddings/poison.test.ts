@@ -47,8 +47,7 @@ describe.runIf(isDeadlyHere)('a text that ends the process of its encoder each t
     const opened = await CycleService.open({
       ...{ codec: referenceCodec, store: createMemoryStore({ contents }), model: () => model, log },
       clock: () => cycleMs(1000),
-      clockSkewMs: 2000,
-      cyclesWaitingMax: 4,
+      limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
       textEncodeMsMax: 30_000,
       initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     })
