@@ -84,6 +84,11 @@ export async function listen(options: ListenOptions, parts: ListenerParts): Prom
   }
 }
 
+/** Host and port as they stand in a URL. */
+export function placeOf(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
 type Library = typeof library
 
 /** The apps behind a port: one that listens, and those that have the connections. */
@@ -203,7 +208,7 @@ function openPort(
       if (socket === false)
         reject(
           new Error(
-            `cannot listen on ${host}:${port}: the port is taken or not allowed, or ${host} is not an address of ` +
+            `cannot listen on ${placeOf(host, port)}: the port is taken or not allowed, or ${host} is no address of ` +
               'this machine; choose another one with --port or --host',
           ),
         )

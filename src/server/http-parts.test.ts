@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../contract/index.js'
 import { acceptsGzip, encodeAnswer } from './answer-encoding.js'
+import { placeOf } from './http-listener.js'
 import { parseImagePath } from './image-path.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { findRoute } from './routes.js'
@@ -130,4 +131,9 @@ describe('an answer', () => {
     const small = { ...answer, body: Buffer.from('x') }
     expect(await encodeAnswer(small, 'gzip')).toBe(small)
   })
+})
+
+test('an IPv6 address has brackets where a port follows it', () => {
+  expect(placeOf('::1', 80)).toBe('[::1]:80')
+  expect(placeOf('127.0.0.1', 80)).toBe('127.0.0.1:80')
 })

@@ -17,7 +17,7 @@ import { BodyTurns } from './body-turns.js'
 import { clientOf } from './client-address.js'
 import { Connections } from './connections.js'
 import { Exchange, type Answer } from './exchange.js'
-import { listen, type HttpListener } from './http-listener.js'
+import { listen, placeOf, type HttpListener } from './http-listener.js'
 import { limitPerAddress, shimMissing } from './http-shim.js'
 import { ImageDesk } from './image-desk.js'
 import { LogOutput } from './log-output.js'
@@ -101,11 +101,16 @@ async function startOn(
   const report = settings.stageReport === undefined ? null : new StageReport(settings.stageReport)
   const guards = openGuards(inForce, log)
   const front = new Front(guards, log, report, { ...surroundings, cycles, images, settings: inForce })
-  await desk.open(cycles)
-  const door = await openDoor(settings, front, log)
-  log.info({ url: door.url, data_dir: settings.dataDir, pending: cycles.pendingCount }, 'listening')
-  const parts = { ...surroundings, ...guards, ...door, settings: live, cycleParts, imageGate }
-  return running({ ...parts, cycles, desk, front, report, drainLog })
+  try {
+    await desk.open(cycles)
+    const door = await openDoor(settings, front, log)
+    log.info({ url: door.url, data_dir: settings.dataDir, pending: cycles.pendingCount }, 'listening')
+    const parts = { ...surroundings, ...guards, ...door, settings: live, cycleParts, imageGate }
+    return running({ ...parts, cycles, desk, front, report, drainLog })
+  } catch (error) {
+    await desk.close()
+    throw error
+  }
 }
 
 /** Opens the port. */
@@ -123,7 +128,7 @@ async function openDoor(
   const scheme = settings.tlsCertFile === undefined ? 'http' : 'https'
   const missing = shimMissing()
   if (missing !== null) log.warn(missing)
-  return { connections, listener, url: `${scheme}://${settings.host}:${listener.port}` }
+  return { connections, listener, url: `${scheme}://${placeOf(settings.host, listener.port)}` }
 }
 
 /** All that a server which listens consists of, as far as its end and a change of settings are concerned. */
@@ -171,7 +176,11 @@ async function end(parts: Running): Promise<void> {
   // A model that hangs gets half of what is left: the store must be closed in any case.
   await withinMs(desk.close(), (deadline - performance.now()) / 2)
   await store.close()
-  report?.write()
+  try {
+    report?.write()
+  } catch (error) {
+    log.error({ err: error }, 'the stage report could not be written')
+  }
   log.info('stopped')
   await parts.drainLog()
 }
