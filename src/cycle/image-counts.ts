@@ -5,7 +5,10 @@
 import type { ImageKey, Store } from '../store/index.js'
 import { nextTurn } from './next-turn.js'
 
-/** Keys that are read in one turn of the event loop. */
+/**
+ * Keys that are read in one turn of the event loop. As many as the store looks up at a time, or a multiple: a key that
+ * was looked up in an earlier turn may have been removed since.
+ */
 const keysPerTurn = 1000
 
 export class ImageCounts {

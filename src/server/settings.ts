@@ -1,6 +1,7 @@
 /**
  * What an operator may set of the server. A `Settings` value is complete, checked and frozen: the command line
- * reads it once (`src/cli/settings-table.ts` has names, rules and defaults), the server only uses it.
+ * reads it at the start and at SIGHUP (`src/cli/settings-table.ts` has names, rules and defaults), the server only
+ * uses it.
  */
 import type { Weights } from '../contract/index.js'
 
