@@ -58,7 +58,8 @@ export class ServerProcess {
     })
     this.#child = child
     this.log = ''
-    this.#exit = new Promise((resolve) => child.once('exit', (code) => resolve(code)))
+    // Not at its exit: what it logged last may still be in the pipe.
+    this.#exit = new Promise((resolve) => child.once('close', (code) => resolve(code)))
     await new Promise<void>((resolve, reject) => {
       let ready = false
       const hear = (chunk: Buffer): void => {
@@ -93,6 +94,7 @@ export class ServerProcess {
     })
   }
 
+  /** Resolves when it has ended and its log is whole. */
   async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     this.#child?.kill(signal)
     return this.#exit
