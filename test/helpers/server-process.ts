@@ -45,7 +45,19 @@ export class ServerProcess {
 
   /** Starts the process and waits until it answers. Rejects with its output when it ends first. */
   async start(): Promise<this> {
-    this.port ||= await freePort()
+    if (this.port !== 0) return this.#startThere()
+    for (;;) {
+      this.port = await freePort()
+      try {
+        return await this.#startThere()
+      } catch (error) {
+        // By someone who came between the look and the start.
+        if (!String(error).includes('the port is taken')) throw error
+      }
+    }
+  }
+
+  async #startThere(): Promise<this> {
     const child = spawn(executable, ['serve'], {
       env: {
         ...process.env,
