@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Random } from '../fuzz/random.js'
-import { ServerProcess } from '../helpers/server-process.js'
+import { freePort, ServerProcess } from '../helpers/server-process.js'
 import { picture } from '../helpers/servers.js'
 import { Client } from './client.js'
 import { Load } from './load.js'
@@ -52,6 +52,8 @@ async function runRound(roundSeed: number, kills: number, pictures: readonly Buf
   const random = new Random(roundSeed)
   const load = new Load(roundSeed, pictures)
   const server = new ServerProcess({ UNDERSTUDY_LOG_LEVEL: 'info' })
+  // Before the first start, which is a process at once then: one that still looks for a port cannot be killed.
+  server.port = await freePort()
   try {
     for (let kill = 0; kill < kills; kill++) {
       if (random.chance(0.15)) await killDuringStart(server, random)
