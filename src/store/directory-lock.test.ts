@@ -46,7 +46,10 @@ test('a second lock names the process that holds the first, and works once that 
 })
 
 test('two directories do not share a lock', async () => {
-  const locks = [await lockDirectory(directory), await lockDirectory(tmpdir())]
+  const locks = [
+    await lockDirectory(directory),
+    await lockDirectory(await mkdtemp(join(directory, 'other-'))),
+  ]
   for (const lock of locks) await lock.release()
 })
 
