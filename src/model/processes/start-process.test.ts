@@ -157,10 +157,12 @@ function connections(links: readonly string[]): string[] {
   return links.filter((link) => /^(socket|pipe):/.test(link))
 }
 
+/** False for one that has ended and was not waited for, too: its new parent may never do so. */
 function isRunning(pid: number): boolean {
   try {
-    process.kill(pid, 0)
-    return true
+    return process.platform === 'linux'
+      ? !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+      : process.kill(pid, 0)
   } catch {
     return false
   }
