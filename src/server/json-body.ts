@@ -33,8 +33,14 @@ async function gunzipBody(bytes: Uint8Array): Promise<Uint8Array> {
     throw notGzip()
   })
   // zlib stops at a zero behind a member and leaves the rest alone: padding is nothing else than zeros.
-  if (bytes.subarray(bytesRead).some((byte) => byte !== 0)) throw notGzip()
+  if (!isPadding(bytes.subarray(bytesRead))) throw notGzip()
   return json
+}
+
+/** Zeros alone: the first byte is one, and each is like the next. A loop over 17 MiB would take a tenth of a second. */
+function isPadding(bytes: Uint8Array): boolean {
+  if (bytes.length === 0) return true
+  return bytes[0] === 0 && Buffer.compare(bytes.subarray(1), bytes.subarray(0, -1)) === 0
 }
 
 function notGzip(): ServiceError {
