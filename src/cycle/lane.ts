@@ -21,6 +21,11 @@ export class Lane {
     return this.#count[kind] > (this.#waitingMax[kind] ?? Infinity)
   }
 
+  /** True when a piece of the kind is under way or waits. */
+  has(kind: WorkKind): boolean {
+    return this.#count[kind] > 0
+  }
+
   /** True when nothing is under way and nothing waits. */
   get isFree(): boolean {
     return Object.values(this.#count).every((count) => count === 0)

@@ -339,6 +339,14 @@ describe('the queue', () => {
     expect(new Set(again)).toEqual(new Set([first]))
   })
 
+  test('of weights ends with those that were asked for last, also where they stood before', async () => {
+    const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
+    const set = (version: string) => service.setWeights({ version, weights, note: '' })
+    await set('before')
+    await Promise.all([set('another'), set('before')])
+    expect(service.weights.state().current.version).toBe('before')
+  })
+
   test('takes one cycle and four that wait; the next gets 503 with Retry-After', async () => {
     let open = (): void => undefined
     model.gate = new Promise<void>((resolve) => (open = resolve))

@@ -313,9 +313,12 @@ export class CycleService {
     return this.#models.removeShadow(model)
   }
 
-  /** Sets weights after the cycles under way, so that none of them is overtaken. */
+  /**
+   * Sets weights after the cycles under way, so that none of them is overtaken. Those that stand already need no turn,
+   * unless others wait for theirs: these would replace what was asked for after them.
+   */
   async setWeights(request: WeightsToSet): Promise<WeightsSetting> {
-    const standing = this.weights.standing(request)
+    const standing = this.#lane.has('weights') ? null : this.weights.standing(request)
     if (standing !== null) return standing
     if (this.#closing) throw closing()
     if (this.#lane.isFull('weights')) throw busy('too many settings of weights are queued')
