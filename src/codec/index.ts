@@ -25,4 +25,4 @@ export {
 } from './pack.js'
 export { wakePoolElsewhere } from './pool-threads.js'
 export { readBody } from './reading-thread.js'
-export { sameJsonOffThread } from './same-json-thread.js'
+export { needsThread, sameJsonAtOnce, sameJsonOffThread } from './same-json-thread.js'

@@ -20,18 +20,28 @@ export type StartThread = (pair: JsonPair) => Worker
 /** Ends of the comparisons that have been asked for: the last one's turn comes after all others. */
 let lastTurn: Promise<unknown> = Promise.resolve()
 
+/** Whether bodies of so many bytes take a thread for certain: they differ, and are too long for anything else. */
+export function needsThread(aBytes: number, bBytes: number): boolean {
+  return aBytes !== bBytes && aBytes + bBytes > inlineBytesMax
+}
+
+/** Compares the values of two bodies that both parse, where that takes no time; else null. */
+export function sameJsonAtOnce(a: Uint8Array, b: Uint8Array): boolean | null {
+  if (sameBytes(a, b)) return true
+  return a.byteLength + b.byteLength <= inlineBytesMax ? sameJson(a, b) : null
+}
+
 /**
  * Compares the values of two bodies that both parse. Leave both unchanged until the promise has settled. Rejects, with
  * an `Error`, when the thread fails, runs out of memory or takes too long.
  */
-export function sameJsonOffThread(
+export async function sameJsonOffThread(
   a: Uint8Array,
   b: Uint8Array,
   start: StartThread = startThread,
 ): Promise<boolean> {
-  if (a.byteLength + b.byteLength <= inlineBytesMax || sameBytes(a, b)) {
-    return new Promise((resolve) => resolve(sameJson(a, b)))
-  }
+  const known = sameJsonAtOnce(a, b)
+  if (known !== null) return known
   const turn = lastTurn.then(() => compare({ sameJson: [copyOf(a), copyOf(b)] }, start))
   lastTurn = turn.catch(() => undefined)
   return turn

@@ -39,6 +39,18 @@ test('a crowd of calls that name a stored cycle has few copies of its body in me
   expect(openMost).toBeLessThan(10)
 })
 
+test('who is told at a glance does not wait behind those who are not', async () => {
+  const store = await stored()
+  const repeats = new Repeats(store, new LentResponses())
+  const large = (more: number): Buffer => bytes({ ...body, more, text: 'x'.repeat(300_000) })
+  const order: string[] = []
+  const note = (who: string) => (): void => void order.push(who)
+  const crowd = [2, 3, 4, 5, 6].map((more) => repeats.replay(cycleId, large(more)).catch(note('large')))
+  const calls = [bytes(body), bytes(body, 1)].map((json) => repeats.replay(cycleId, json).then(note('small')))
+  await Promise.all([...crowd, ...calls])
+  expect(order.slice(0, 2)).toEqual(['small', 'small'])
+})
+
 test('who waits for a cycle in other bytes is answered by what they mean, whatever became of its memory', async () => {
   const store = await stored()
   const repeats = new Repeats(store, new LentResponses())
