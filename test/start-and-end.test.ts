@@ -24,9 +24,9 @@ test('a start that finds its port taken leaves nothing behind that keeps a proce
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script])
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const late = setTimeout(() => child.kill('SIGKILL'), 15_000)
+  const late = setTimeout(() => child.kill('SIGKILL'), 45_000)
   const [code, signal] = await new Promise<unknown[]>((resolve) => {
-    child.once('exit', (...how) => resolve(how))
+    child.once('close', (...how) => resolve(how))
   })
   clearTimeout(late)
   taken.close()
