@@ -7,6 +7,7 @@ import { ServiceError } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import type { PoolState, WeightsSetting } from '../pool/index.js'
 import type { ImageKey, Store, StoredCycle } from '../store/index.js'
+import { Admission } from './admission.js'
 import { CycleLine, type CycleCall } from './cycle-line.js'
 import { EmbeddingDesk } from './embeddings/index.js'
 import { letGo, type HeldCycle } from './held-cycle.js'
@@ -14,7 +15,7 @@ import { ImageCounts } from './image-counts.js'
 import { Lane } from './lane.js'
 import { LentResponses } from './lent-responses.js'
 import { checkMeaning } from './meaning.js'
-import { Places, type Place } from './places.js'
+import type { Place } from './places.js'
 import { expired, Repeats } from './repeats.js'
 import { packRequest, type RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
@@ -60,8 +61,6 @@ const keepAll: RetentionLimits = { retainCyclesDays: 0, retainImagesDays: 0, ret
 const weightsWaitingMax = 128
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
-/** A body this small is decoded whether or not there is a place for it, since saying what it is costs little. */
-const freeBytesMax = 64 * 1024
 
 export class CycleService {
   readonly #parts: CycleServiceParts
@@ -75,7 +74,7 @@ export class CycleService {
   readonly #lane = new Lane({ weights: weightsWaitingMax })
   readonly #frames: ZstdFrames
   readonly #decodes = new Turns(decodesWaitingMax)
-  readonly #places: Places
+  readonly #admission: Admission
   readonly #lent = new LentResponses()
   readonly #repeats: Repeats
   #submittedCount = 0
@@ -112,7 +111,7 @@ export class CycleService {
       log,
     })
     this.#frames = new ZstdFrames(codec.startFrameCompressor)
-    this.#places = new Places(() => parts.limits().cyclesWaitingMax)
+    this.#admission = new Admission(store, () => parts.limits().cyclesWaitingMax)
     this.#repeats = new Repeats(store, this.#lent)
   }
 
@@ -155,7 +154,7 @@ export class CycleService {
     const known = cycleId === null ? null : await this.#repeats.sameBytes(cycleId, body.json)
     if (known !== null) return known
     if (this.#decodes.full) throw busy('too many cycles arrive at once')
-    const place = this.#placeFor(body.json, cycleId)
+    const place = this.#admission.placeFor(body.json, cycleId)
     try {
       return await this.#decode(body, receivedAtMs, stages, place)
     } finally {
@@ -163,32 +162,9 @@ export class CycleService {
     }
   }
 
-  /**
-   * The place of a body in the line before it is decoded. One that states no id, or that of a stored cycle, may repeat a
-   * cycle, and needs none unless decoding tells otherwise.
-   */
-  #placeFor(json: Uint8Array, cycleId: string | null): Place | null {
-    if (json.length <= freeBytesMax || cycleId === null || this.#isStored(cycleId)) return null
-    return this.#places.take(cycleId)
-  }
-
-  #isStored(cycleId: string): boolean {
-    return this.#parts.store.findCycle(cycleId) !== undefined
-  }
-
-  /**
-   * A body of a cycle begins to arrive with `start`, empty where it cannot be read yet; `bytesMax` is how long it may
-   * become. Throws `unavailable` when it would find no place: said before it is read or decoded, since under overload
-   * that work would be taken from the cycles that are answered. A small body is let in, for it costs little to find out
-   * what it is; so is a cycle that is stored or under way, and a body that does not tell yet which cycle it is. The
-   * function returned says that the body has arrived, or never will.
-   */
+  /** As `Admission.begin`, for the body of a cycle. */
   admit(start: Uint8Array, bytesMax: number): () => void {
-    const cycleId = statedCycleId(start)
-    if (bytesMax <= freeBytesMax || cycleId === null) return () => undefined
-    if (this.#places.willHaveRoom(cycleId)) return this.#places.expect()
-    if (this.#isStored(cycleId)) return () => undefined
-    throw this.#places.refusal()
+    return this.#admission.begin(start, bytesMax)
   }
 
   async #decode(
@@ -240,7 +216,7 @@ export class CycleService {
 
   #lead(call: PlacedCall): Promise<Uint8Array> {
     this.#scoringModel()
-    this.#placeAsItself(call)
+    call.place = this.#admission.exchange(call.place, call.held.cycle.cycleId)
     const response = guarded(() =>
       this.#lane.run('cycle', () => this.#line.process(call, this.#scoringModel())),
     )
@@ -254,14 +230,6 @@ export class CycleService {
     const model = this.#parts.model()
     if (model === null) throw new ServiceError('unavailable', 'no model is loaded')
     return model
-  }
-
-  /** What a body states first need not be what it means. */
-  #placeAsItself(call: PlacedCall): void {
-    const { cycleId } = call.held.cycle
-    if (call.place?.cycleId === cycleId) return
-    call.place?.leave()
-    call.place = this.#places.take(cycleId)
   }
 
   /** For each response of `submit`, when nothing reads it any more: its memory then serves the next cycle. */
