@@ -66,6 +66,8 @@ export class CycleLine {
   readonly #parts: CycleLineParts
   readonly #saved: SavedCycleSpace
   #pool: Pool
+  /** True while the pool may lack a cycle that is stored: it is read again before it is used. */
+  #mayLack = false
   /** Plans that were begun: columns of a plan can be read until the second one after it. */
   #planCount = 0
 
@@ -88,15 +90,16 @@ export class CycleLine {
 
   /**
    * The answer to a new cycle, scored by `model` and durable. Throws `ModelError`, and `unavailable` where storage
-   * refuses writes: then nothing has changed.
+   * refuses writes or cannot be read: then nothing has changed.
    */
   async process(call: CycleCall, model: Model): Promise<Uint8Array> {
     const { store, weights: desk, embeddings } = this.#parts
     const { stages } = call
     const { cycle } = call.held
     await restOf(call)
+    const pool = this.#wholePool()
     stages.lap('wait')
-    const plan = this.#pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1)
+    const plan = pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1)
     this.#planCount++
     const weights = weightsInForce(desk.history, cycle.cycleAt.ms)
     stages.lap('plan')
@@ -172,18 +175,30 @@ export class CycleLine {
     this.#pool.publish(plan)
   }
 
+  /** The pool with every cycle that is stored. Throws `unavailable`. */
+  #wholePool(): Pool {
+    if (!this.#mayLack) return this.#pool
+    try {
+      this.#pool = loadPool(this.#parts.store)
+    } catch (cause) {
+      throw new ServiceError('unavailable', 'the storage cannot be read', { cause })
+    }
+    this.#mayLack = false
+    return this.#pool
+  }
+
   /** A write that failed late may have reached the disk all the same: what the store says is what counts. */
   #resync(cycleId: string): void {
     const { store, log } = this.#parts
     try {
       if (store.closed || store.findCycle(cycleId) === undefined) return
+      this.#pool = loadPool(store)
     } catch (error) {
-      // Past reading, the store takes no further write either: what it holds is told after a restart.
+      this.#mayLack = true
       log.error({ err: error, cycle_id: cycleId }, 'the storage cannot tell what became of a cycle')
       return
     }
     log.warn({ cycle_id: cycleId }, 'a cycle was stored although its write failed; the pool is read again')
-    this.#pool = loadPool(store)
   }
 
   /** Tells, now and later, whether columns of the newest plan can be read. Keeps nothing else of the cycle alive. */

@@ -22,6 +22,7 @@ import {
   type CycleBeginning,
   type CycleDraft,
   type MemoryContents,
+  type Store,
 } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock, type StageName } from './stage-clock.js'
@@ -293,9 +294,10 @@ describe('a failure', () => {
   })
 })
 
-test('a write that fails late has its say: the pool is read again, and the call that is repeated is a replay', async () => {
+/** A store whose writes reach the disk and then reject, and whose pool cannot be read while `unreadable()`. */
+function lateStore(unreadable = (): boolean => false): Store {
   const { store } = parts()
-  const late = new Proxy(store, {
+  return new Proxy(store, {
     get(target, name) {
       if (name === 'draftCycle') {
         return (beginning: CycleBeginning): CycleDraft => {
@@ -309,14 +311,34 @@ test('a write that fails late has its say: the pool is read again, and the call 
           }
         }
       }
+      if (name === 'readPool' && unreadable()) throw new StoreError('failed', 'told to fail')
       const member: unknown = Reflect.get(target, name, target)
       return typeof member === 'function' ? (member.bind(target) as unknown) : member
     },
   })
-  service = await CycleService.open(parts({ store: late }))
+}
+
+test('a write that fails late has its say: the pool is read again, and the call that is repeated is a replay', async () => {
+  service = await CycleService.open(parts({ store: lateStore() }))
   expect(await refusal(submit(first()))).toMatchObject({ status: 503 })
   expect(service.pendingCount).toBe(1)
   expect((JSON.parse(await submit(first())) as CycleResponse).counts.scored_now).toBe(1)
+})
+
+test('where it cannot be read then, no cycle is scored without what it holds; it goes on when it can be', async () => {
+  let unreadable = false
+  service = await CycleService.open(parts({ store: lateStore(() => unreadable) }))
+  unreadable = true
+  expect(await refusal(submit(first()))).toMatchObject({ status: 503 })
+  expect(service.pendingCount).toBe(0)
+  expect(await refusal(submit(cycleBody(1)))).toMatchObject({
+    status: 503,
+    message: 'the storage cannot be read',
+  })
+  expect(contents.cycles).toHaveLength(1)
+  unreadable = false
+  await refusal(submit(cycleBody(1)))
+  expect(JSON.parse(await submit(cycleBody(1)))).toMatchObject({ results: [{ gall_id: 'g', post_no: 1 }] })
 })
 
 describe('the queue', () => {
