@@ -59,6 +59,7 @@ export const plants = [
         from: 'if (!(await sameJsonOffThread(await unpackRequest(request), json)))',
         to: 'await unpackRequest(request); if (false)',
       },
+      { file: 'cycle/repeats.js', from: 'if (isSame === false)', to: 'if (false)' },
     ],
   },
   {
