@@ -5,7 +5,7 @@
 import type { Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
-import type { PoolState, WeightsSetting } from '../pool/index.js'
+import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { ImageKey, Store, StoredCycle } from '../store/index.js'
 import { Admission } from './admission.js'
 import { CycleLine, type CycleCall } from './cycle-line.js'
@@ -24,7 +24,7 @@ import type { Shadows } from './shadows.js'
 import type { StageClock } from './stage-clock.js'
 import { statedCycleId } from './stated-id.js'
 import { Turns } from './turns.js'
-import { WeightsDesk, type InitialWeights, type WeightsToSet } from './weights-desk.js'
+import { WeightsDesk, type InitialWeights } from './weights-desk.js'
 import { ZstdFrames } from './zstd-frames.js'
 
 /** What the service needs of its surroundings. */

@@ -14,6 +14,7 @@ import {
   type WeightsAccepted,
   type WeightsHistory,
   type WeightsSetting,
+  type WeightsToSet,
 } from '../pool/index.js'
 import type { Store } from '../store/index.js'
 
@@ -22,12 +23,6 @@ export interface InitialWeights {
   readonly version: string
   readonly weights: Weights
   readonly note?: string
-}
-
-export interface WeightsToSet {
-  readonly version: string
-  readonly weights: Weights
-  readonly note: string
 }
 
 export class WeightsDesk {

@@ -17,4 +17,5 @@ export {
   type WeightsConflict,
   type WeightsHistory,
   type WeightsSetting,
+  type WeightsToSet,
 } from './weights.js'

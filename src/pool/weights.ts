@@ -4,11 +4,15 @@
  */
 import { nextBoundary, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
 
-/** Weights as they were set. A history lists them oldest first; entries are only ever appended. */
-export interface WeightsSetting {
+/** Weights that someone asks for. */
+export interface WeightsToSet {
   readonly version: string
   readonly weights: Weights
   readonly note: string
+}
+
+/** Weights as they were set. A history lists them oldest first; entries are only ever appended. */
+export interface WeightsSetting extends WeightsToSet {
   readonly setAtMs: number
   /** First `cycle_time` that they apply to. */
   readonly firstCycleMs: number
@@ -37,7 +41,7 @@ export function weightsInForce(history: WeightsHistory, cycleMs: number): Weight
 /** What setting weights would do. `newestCycleMs` is the newest stored cycle's time, -Infinity without one. */
 export function planWeights(
   history: WeightsHistory,
-  request: { readonly version: string; readonly weights: Weights; readonly note: string },
+  request: WeightsToSet,
   nowMs: number,
   newestCycleMs: number,
 ): WeightsAccepted | WeightsConflict {
