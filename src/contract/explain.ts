@@ -6,7 +6,9 @@
 import { hasTwins } from './judge.js'
 import type { Problems } from './problems.js'
 import type { MemberShape, ObjectShape, ValueShape } from './shape.js'
-import { isDateTime } from './time.js'
+import { dateTimeCharsMax, isDateTime } from './time.js'
+
+const dateTimeExample = '2026-03-02T12:05:00+09:00'
 
 /** Adds the problems of `value` to `problems`: at most one a path. */
 export function explain(problems: Problems, shape: ValueShape, value: unknown): void {
@@ -158,7 +160,9 @@ function describe(shape: ValueShape, value: unknown): string {
       if (shape.pattern !== undefined) return `must be a string that matches ${shape.pattern}${orNull}`
       return shape.charsMin > 0 && value === '' ? 'must not be empty' : `must be a string${orNull}`
     case 'date-time':
-      return `must be an RFC 3339 date-time with an explicit offset${orNull}`
+      if (typeof value === 'string' && value.length > dateTimeCharsMax)
+        return `must not have more than ${dateTimeCharsMax} characters`
+      return `must be an RFC 3339 date-time that exists, with an explicit offset, such as ${dateTimeExample}${orNull}`
     case 'integer':
       return `must be an integer from ${shape.minimum} to ${shape.maximum}${orNull}`
     case 'number':

@@ -33,7 +33,8 @@ export class Problems {
   /** The error for these problems; `summary` is the first half of its message. */
   toError(kind: 'bad_request' | 'unprocessable', summary: string): ServiceError {
     const more = this.count - this.fields.length
-    const tail = more === 0 ? '' : ` (and ${this.full ? 'at least ' : ''}${more} more)`
+    const unit = more === 1 ? 'problem is' : 'problems are'
+    const tail = more === 0 ? '' : `; ${this.full ? 'at least ' : ''}${more} more ${unit} not listed`
     return new ServiceError(kind, `${summary}${tail}`, { fields: this.fields })
   }
 }

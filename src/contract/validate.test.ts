@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
 import { problemCountMax } from './problems.js'
+import { isDateTime } from './time.js'
 import { checkCycle, checkOutcomes, checkWeights } from './validate.js'
 
 const paths = (body: unknown): string[] => checkCycle(body)?.fields.map((field) => field.path) ?? []
@@ -74,7 +75,9 @@ describe('a cycle body', () => {
     }
     const problems = checkCycle(body)
     expect(problems?.fields).toHaveLength(100)
-    expect(problems?.toError('bad_request', 'no').message).toContain('50 more')
+    expect(problems?.toError('bad_request', 'no').message).toBe('no; 50 more problems are not listed')
+    body.engagement.length = 101
+    expect(checkCycle(body)?.toError('bad_request', 'no').message).toBe('no; 1 more problem is not listed')
   })
 
   test('names every bad image position, and twins only where all positions are good', () => {
@@ -88,6 +91,17 @@ describe('a cycle body', () => {
     expect(problemsOf([0, 0])).toEqual([`image_positions[0] ${range}`, `image_positions[1] ${range}`])
     expect(problemsOf([4, 2, 3, 2])).toEqual(['image_positions must not name an item twice'])
     expect(problemsOf([3, 1, 2])).toBeUndefined()
+  })
+
+  test('tells of a bad date-time what a good one looks like, and of a long one how long it may be', () => {
+    const rule = 'must be an RFC 3339 date-time that exists, with an explicit offset, such as '
+    const problemOf = (cycle_time: unknown) => checkCycle({ ...rich(), cycle_time })?.fields[0]?.problem
+    for (const time of ['2026-03-02T12:10:00+0900', '2026-02-30T12:10:00+09:00', '2026-03-02T12:10:60Z', 5])
+      expect(problemOf(time)).toBe(`${rule}2026-03-02T12:05:00+09:00`)
+    expect(isDateTime('2026-03-02T12:05:00+09:00')).toBe(true)
+    expect(problemOf(`2026-03-02T12:10:00.${'0'.repeat(128)}Z`)).toBe(
+      'must not have more than 128 characters',
+    )
   })
 
   test('refuses integers that a double cannot hold, and takes 2^53-1', () => {
@@ -144,7 +158,9 @@ describe('a hostile body is refused with bounded work:', () => {
       'outcomes[0].readings[1].age_h',
       'outcomes[0].readings[1].observed_at',
     ])
-    expect(problems?.toError('bad_request', 'no').message).toBe('no (and at least 9900 more)')
+    expect(problems?.toError('bad_request', 'no').message).toBe(
+      'no; at least 9900 more problems are not listed',
+    )
   })
 
   test('a row of very many unknown members', () => {
