@@ -93,9 +93,9 @@ With what they bring along: ${development.length} packages under ${licencesOf(de
 ## Scripts at installation
 
 Packages that declare one: ${scripts.map(([path]) => `\`${path.split('node_modules/').at(-1)}\``).join(', ')}. Those of
-${Object.keys(manifest.allowScripts ?? {})
-  .map((name) => `\`${name}\``)
-  .join(' and ')} are denied (\`allowScripts\`, npm 11).
+${new Intl.ListFormat('en-GB').format(
+  Object.keys(manifest.allowScripts ?? {}).map((name) => `\`${name}\``),
+)} are denied (\`allowScripts\`, npm 11).
 
 <!-- prettier-ignore-end -->
 `

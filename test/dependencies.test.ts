@@ -10,7 +10,10 @@ import { projectDir } from './helpers/server-process.js'
 import { scratchDir } from './helpers/servers.js'
 
 interface Lockfile {
-  packages: Record<string, { integrity?: string; resolved?: string; link?: boolean }>
+  packages: Record<
+    string,
+    { integrity?: string; resolved?: string; link?: boolean; hasInstallScript?: boolean }
+  >
 }
 
 let copy: string
@@ -85,4 +88,24 @@ test('a package without a reason, a reason without a package and another version
   copyFileSync(join(projectDir, 'README.md'), join(copy, 'README.md'))
   editLock((packages) => Object.assign(packages['node_modules/pino'] ?? {}, { version: '0.0.1' }))
   expect(check().stderr).toContain('out of date')
+})
+
+test('no package of others runs a script at installation', () => {
+  const read = (file: string): unknown => JSON.parse(readFileSync(join(projectDir, file), 'utf8'))
+  const { packages } = read('package-lock.json') as Lockfile
+  const { allowScripts } = read('package.json') as { allowScripts: Record<string, boolean> }
+  const withScript = Object.keys(packages)
+    .filter((path) => path !== '' && packages[path]?.hasInstallScript === true)
+    .map((path) => path.split('node_modules/').at(-1) ?? path)
+  expect(allowScripts).toEqual(Object.fromEntries(withScript.map((name) => [name, false])))
+})
+
+test('what builds is installed, whatever NODE_ENV says', () => {
+  // NODE_ENV=production leaves out `dev`, unless it is in this list.
+  const { stdout } = spawnSync('npm', ['config', 'list', '--json'], {
+    cwd: projectDir,
+    encoding: 'utf8',
+    env: { ...process.env, NODE_ENV: 'production' },
+  })
+  expect((JSON.parse(stdout) as { include: unknown }).include).toContain('dev')
 })

@@ -1,8 +1,16 @@
 /**
  * bin/understudy, the shell script, on a project of its own whose program says how it was started.
  */
-import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
@@ -57,6 +65,31 @@ test('it finds its project through symlinks, absolute and relative ones', () => 
 test('the program takes the place of the script, so that a signal hits it', () => {
   const { pid, stdout } = launch(launcher)
   expect(JSON.parse(stdout)).toMatchObject({ pid })
+})
+
+test.each(['start', 'demo'])('a SIGTERM to `npm run %s` hits the program too', async (name) => {
+  const { scripts } = JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ scripts: { build: 'true', [name]: scripts[name] } }),
+  )
+  writeFileSync(
+    join(project, 'dist/cli/main.js'),
+    `process.on('SIGTERM', (signal) => { console.log('got ' + signal); process.exit() })
+    setTimeout(() => console.log('no signal came'), 15_000)
+    console.log('ready')`,
+  )
+  const npm = spawn('npm', ['run', name], { cwd: project, stdio: ['ignore', 'pipe', 'ignore'] })
+  let output = ''
+  npm.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+    if (chunk.includes('ready')) npm.kill('SIGTERM')
+  })
+  // The pipe closes when the last process that has it ends.
+  await new Promise((resolve) => npm.once('close', resolve))
+  expect(output).toContain('got SIGTERM')
 })
 
 test('it preloads the HTTP shim where one is built, before what the caller preloads', () => {
