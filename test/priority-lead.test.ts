@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 import { describe, expect, test } from 'vitest'
+import { promptBytesMax } from '../src/codec/reading-thread.js'
 import { cycleBody, candidate } from './helpers/bodies.js'
 import type { ServerProcess } from './helpers/server-process.js'
 import { started } from './helpers/servers.js'
@@ -62,6 +63,26 @@ describe.runIf(process.platform === 'linux')('the lead of the service', () => {
       expect(model.length).toBeGreaterThan(0)
       for (const { priority } of model) expect(priority).toBe(getPriority() - lead)
       await server.logged(`"priority":${getPriority() - lead}`)
+    },
+  )
+
+  test.each([
+    ['with a lead', String(lead)],
+    ['without one', '0'],
+  ])(
+    'is no reason to read a large cycle that is right behind other programs, %s',
+    async (_, priorityLead) => {
+      const { server, pid } = await withOneCycle({ UNDERSTUDY_PRIORITY_LEAD: priorityLead })
+      const before = new Set(threadsOf(pid).map(({ thread }) => thread))
+      // Half of a character: the reference codec reads it.
+      const odd = Array.from({ length: 500 }, (__, index) => candidate('g', index + 2, { title: '\ud83d' }))
+      const body = JSON.stringify(cycleBody(1, { candidates: odd }))
+      expect(Buffer.byteLength(body)).toBeGreaterThan(promptBytesMax)
+      expect((await server.call({ method: 'POST', path: '/v1/cycles', body })).status).toBe(200)
+      const started = threadsOf(pid).filter(({ thread }) => !before.has(thread))
+      expect(started.length).toBeGreaterThan(0)
+      const eventLoop = threadsOf(pid).find(({ thread }) => thread === pid)!.priority
+      expect(Math.max(...started.map(({ priority }) => priority))).toBe(Math.max(eventLoop + 1, 0))
     },
   )
 

@@ -32,12 +32,15 @@ function decodeForGood(body: Uint8Array): ReadAs['cycle'] {
   return columns
 }
 
-/** Where cores are few, the event loop comes first. Linux gives each thread a priority of its own; others are left be. */
+/**
+ * Where cores are few, the event loop comes first. A cycle that is right may be waiting, so this thread goes a step behind, and
+ * no more behind other programs than that. Linux gives each thread a priority of its own; others are left be.
+ */
 function yieldToOthers(): void {
   if (process.platform !== 'linux') return
   try {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
-    setPriority(threadId, Math.max(constants.priority.PRIORITY_BELOW_NORMAL, getPriority()))
+    setPriority(threadId, Math.max(getPriority() + 1, constants.priority.PRIORITY_NORMAL))
   } catch {
     // Where there is no /proc the thread keeps the priority of its process: slower for others, and right all the same.
   }
