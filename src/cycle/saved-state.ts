@@ -31,7 +31,7 @@ import {
   type KeyList,
   type PoolState,
 } from '../pool/index.js'
-import type { Store } from '../store/index.js'
+import { StoreError, type Store } from '../store/index.js'
 
 export interface SavedCycle {
   readonly entered: Uint8Array | null
@@ -128,7 +128,7 @@ function open(packed: Uint8Array, what: string): Saved {
 }
 
 function fail(message: string): never {
-  throw new Error(message)
+  throw new StoreError('unusable', message)
 }
 
 function savePool(state: PoolState, packing?: Packing): Uint8Array {

@@ -175,7 +175,7 @@ describe('scores of two models', () => {
     await submit(cycle(0, [1, 2]))
     const failing = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     if (failing.text !== null) failing.text.failing = true
-    await expect(compared('s1', () => Promise.resolve(failing))).rejects.toThrow('told to fail')
+    await expect(compared('s1', () => Promise.resolve(failing))).rejects.toThrow(/^s1: .*told to fail/)
     expect(told).toEqual([])
   })
 

@@ -4,7 +4,7 @@
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleResponse, HeadColumns, Weights } from '../contract/index.js'
-import type { Model } from '../model/index.js'
+import { ModelError, type Model } from '../model/index.js'
 import { scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { CarefulReplay, type LeftOut } from './careful-replay.js'
@@ -66,7 +66,7 @@ export async function* scoredTwice(store: Store, options: ScoredTwiceOptions): A
         const heads =
           source === 'shadow'
             ? unpackHeads(store.models.readShadowScores(cycle.position, replayer.version) as Uint8Array)
-            : await replayer.heads(await replays.at(cycle.position), answer)
+            : await replayer.heads(await replays.at(cycle.position), answer).catch(blame(replayer.version))
         return { source, scores: weighed(heads, weights, answer, `${replayer.version} at ${cycle.cycleId}`) }
       }
       yield { cycle, posts: answer.posts, first: await scoresOf(first), second: await scoresOf(second) }
@@ -139,6 +139,15 @@ class Replayer {
     const encoding = { encodeMsMax, careful: this.#careful, known }
     const { inputs } = await replayedInputs(this.#store, model, again, rows, encoding)
     return model.predict(inputs)
+  }
+}
+
+/** Of two models, which one failed. */
+function blame(version: string): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof ModelError
+      ? new ModelError(`${version}: ${error.message}`, { cause: error })
+      : error
   }
 }
 
