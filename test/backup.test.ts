@@ -3,6 +3,7 @@
  */
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import {
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -62,6 +63,9 @@ describe('a backup', () => {
     const restored = understudy('restore', copy, '--data-dir', target)
     expect(restored.stderr).toBe('')
     expect(restored.status).toBe(0)
+    expect(restored.stdout).toMatch(
+      /, verified\. API keys are not in a backup: .* the file api-key is copied\.\n$/,
+    )
     expect(statSync(target).mode & 0o777).toBe(0o700)
     expect(statSync(join(target, 'understudy.mdb')).mode & 0o777).toBe(0o600)
     expect(readdirSync(target)).toEqual(['understudy.mdb'])
@@ -86,6 +90,16 @@ describe('a backup', () => {
     expect(understudy('verify', '--data-dir', server.dataDir).status).toBe(0)
   })
 
+  test('says that it is not verified: one of damaged records is made without a word of them', () => {
+    const [source, copy] = [join(scratchDir(), 'source'), join(scratchDir(), 'copy')]
+    expect(understudy('backup', source, '--data-dir', server.dataDir).status).toBe(0)
+    flipIn(join(source, 'understudy.mdb'), '"results"')
+    const made = understudy('backup', copy, '--data-dir', source)
+    expect(made.status).toBe(0)
+    const [, command] = /Not verified: `understudy (.*)` does that\.\n$/.exec(made.stdout) ?? []
+    expect(understudy(...(command ?? '').split(' ')).stdout).toContain('is damaged')
+  })
+
   test('goes into an empty directory only, and a restore too', () => {
     const occupied = scratchDir()
     writeFileSync(join(occupied, 'mine'), '')
@@ -102,6 +116,22 @@ describe('a backup', () => {
     expect(readdirSync(occupied)).toEqual(['mine'])
   })
 
+  test.skipIf(process.getuid?.() !== 0)(
+    'that root restores belongs to the owner of the directory (needs root)',
+    () => {
+      const [copy, target] = [join(scratchDir(), 'copy'), scratchDir()]
+      chownSync(target, 65533, 65534)
+      expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
+      expect(understudy('restore', copy, '--data-dir', target).status).toBe(0)
+      // Who looks at it as root leaves it to its owner too.
+      expect(understudy('verify', '--data-dir', target).status).toBe(0)
+      for (const name of ['understudy.mdb', 'understudy.mdb-lock']) {
+        const { mode, uid, gid } = statSync(join(target, name))
+        expect([mode & 0o777, uid, gid]).toEqual([0o600, 65533, 65534])
+      }
+    },
+  )
+
   test('that is cut short, foreign, missing or damaged is not restored, and says why', () => {
     const copy = join(scratchDir(), 'copy')
     expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
@@ -113,7 +143,7 @@ describe('a backup', () => {
       const target = join(scratchDir(), 'data')
       const result = understudy('restore', dir, '--data-dir', target)
       expect(result.status).toBe(1)
-      expect(existsSync(target) ? readdirSync(target) : []).toEqual([])
+      expect(existsSync(target)).toBe(false)
       return result.stderr
     }
     expect(refuse((file) => truncateSync(file, statSync(file).size - 4096))).toContain('is cut short')
@@ -123,6 +153,24 @@ describe('a backup', () => {
     expect(refuse((file) => flipIn(file, '"cycle_id"'))).toContain('is damaged')
     const empty = understudy('restore', scratchDir(), '--data-dir', join(scratchDir(), 'data'))
     expect(empty.stderr).toContain('there is no database')
+  })
+})
+
+describe('a backup that cannot be made', () => {
+  test('names a target that is no directory', () => {
+    const target = join(scratchDir(), 'file')
+    writeFileSync(target, '')
+    const refused = understudy('backup', target, '--data-dir', server.dataDir)
+    expect(refused.stderr).toBe(`understudy: ${target} is not a directory\n`)
+    expect(refused.status).toBe(1)
+  })
+
+  test('leaves nothing of what it made', () => {
+    const top = scratchDir()
+    const none = join(top, 'none')
+    const refused = understudy('backup', join(top, 'made', 'copy'), '--data-dir', none)
+    expect(refused.stderr).toContain(`there is no database ${none}`)
+    expect(readdirSync(top)).toEqual([])
   })
 })
 

@@ -30,6 +30,7 @@ async function backup(dir: string, flags: Record<string, unknown>, context: Comm
   print(
     flags['json'] === true
       ? `${JSON.stringify({ directory: target, counts, lastCycleId, bytes, seconds }, null, 2)}\n`
-      : `${target}: ${holdings(counts, lastCycleId, bytes)}, ${seconds} s. API keys are not in it.\n`,
+      : `${target}: ${holdings(counts, lastCycleId, bytes)}, ${seconds} s. API keys are not in it. ` +
+          `Not verified: \`understudy verify --data-dir ${target}\` does that.\n`,
   )
 }

@@ -30,7 +30,10 @@ async function restoreFrom(
   keepFilesPrivate()
   const report = await restore(backupDir, dataDir, (path) => verified(path, backupDir, remark))
   if (report.counts !== null)
-    print(`${dataDir}: ${holdings(report.counts, report.lastCycleId, report.bytes)}, verified\n`)
+    print(
+      `${dataDir}: ${holdings(report.counts, report.lastCycleId, report.bytes)}, verified. API keys are not in a backup: ` +
+        `where none are configured, \`understudy serve\` makes one, unless the file api-key is copied.\n`,
+    )
 }
 
 /** The report on a sound copy; a damaged one is told of and refused. */

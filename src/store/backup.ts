@@ -2,14 +2,14 @@
  * A data directory copied while a server writes to it, and put back. Either way the file grows under a temporary name,
  * is flushed, and gets its real one last: `understudy.mdb` is there whole or not at all.
  */
-import { chmod, copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, lchown, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { databasePath } from './databases.js'
 import { lockDirectory } from './directory-lock.js'
 import { checkReadableFile } from './file-check.js'
 import { countRecords, type RecordCounts } from './inspect.js'
 import { openSnapshot } from './snapshot.js'
-import { StoreError } from './store-error.js'
+import { describe, StoreError } from './store-error.js'
 
 /** What a backup holds. */
 export interface BackupFacts {
@@ -26,13 +26,15 @@ const leftOverNames = new Set([partialName, `${partialName}-lock`, 'understudy.l
 
 /**
  * Copies the database of `dataDir` as of now to `backupDir`, which is made where it is missing and is empty otherwise.
- * A server may run and write. Rejects with a StoreError that says what is wrong; `backupDir` then holds no database.
+ * A server may run and write. Rejects with a StoreError that says what is wrong; what was made by then is gone.
  */
 export async function backUp(dataDir: string, backupDir: string): Promise<BackupFacts> {
   return placeDatabase(backupDir, async (partial) => {
     const snapshot = await openSnapshot(databasePath(dataDir))
     try {
       await snapshot.copyTo(partial)
+    } catch (error) {
+      throw new StoreError('failed', `${partial} cannot be written: ${describe(error)}`, { cause: error })
     } finally {
       await snapshot.store.close()
     }
@@ -49,7 +51,7 @@ export async function backUp(dataDir: string, backupDir: string): Promise<Backup
 
 /**
  * Copies the database of `backupDir` to `dataDir`, which is made where it is missing and is empty otherwise. `verify` is
- * given the copy; when it rejects, so does this, and `dataDir` holds no database.
+ * given the copy; when it rejects, so does this, and what was made by then is gone.
  */
 export async function restore<T>(
   backupDir: string,
@@ -60,16 +62,19 @@ export async function restore<T>(
   return placeDatabase(dataDir, async (partial) => {
     await copyFile(databasePath(backupDir), partial)
     await checkReadableFile(partial, true)
-    return verify(partial)
+    const verified = await verify(partial)
+    await giveToOwner(partial, dataDir)
+    return verified
   })
 }
 
 /** Lets `write` make the database of an empty directory under another name; all is flushed before it gets its own. */
 async function placeDatabase<T>(directory: string, write: (partial: string) => Promise<T>): Promise<T> {
   const path = resolve(directory)
-  const created = await mkdir(path, { recursive: true, mode: 0o700 })
+  const created = await makeDirectory(path)
   const lock = await lockDirectory(path)
   const partial = join(path, partialName)
+  let isPlaced = false
   try {
     const found = (await readdir(path)).find((name) => !leftOverNames.has(name))
     if (found !== undefined) throw new StoreError('unusable', `${path} is not empty: ${found} is in it`)
@@ -78,6 +83,7 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
     await chmod(partial, 0o600)
     await flush(partial)
     await rename(partial, databasePath(path))
+    isPlaced = true
     for (let level = path; ; level = dirname(level)) {
       await flush(level)
       if (created === undefined || level === dirname(created)) break
@@ -87,6 +93,33 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
     await rm(partial, { force: true })
     await rm(`${partial}-lock`, { force: true })
     await lock.release()
+    if (!isPlaced && created !== undefined) await removeEmpty(path, created)
+  }
+}
+
+/** What root restores is for the user whose directory it is, and who serves it. */
+async function giveToOwner(path: string, directory: string): Promise<void> {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = await stat(directory)
+  await lchown(path, uid, gid)
+}
+
+/** Gives the first directory that had to be made. */
+async function makeDirectory(path: string): Promise<string | undefined> {
+  try {
+    return await mkdir(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new StoreError('unusable', `${path} is not a directory`, { cause: error })
+  }
+}
+
+/** From `path` up to `top`, unless somebody has put something there. */
+async function removeEmpty(path: string, top: string): Promise<void> {
+  try {
+    for (let level = path; level.length >= top.length; level = dirname(level)) await rmdir(level)
+  } catch {
+    // What is not empty stays.
   }
 }
 

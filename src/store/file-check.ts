@@ -22,26 +22,27 @@ const headsMsMax = 1000
 const looksMax = 4
 
 /**
- * Resolves when LMDB can open `path` safely: there is no file yet, an empty one, or a database that is whole. A file
- * shorter than it may grow is lengthened with zeros, so that no read can end behind its end.
+ * Resolves with what was found when LMDB can open `path` safely: no file yet, an empty one, or a database that is whole.
+ * A file shorter than it may grow is lengthened with zeros, so that no read can end behind its end.
  */
-export async function checkDatabaseFile(path: string): Promise<void> {
+export async function checkDatabaseFile(path: string): Promise<'missing' | 'empty' | 'whole'> {
   let file: FileHandle
   try {
     file = await open(path, 'r+')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'missing'
     throw error
   }
   try {
     const { size } = await file.stat()
-    if (size === 0) return
+    if (size === 0) return 'empty'
     const meta = latestMeta(file, path)
     const bytesNeeded = (meta.lastPage + 1) * meta.pageBytes
     if (size < 2 * meta.pageBytes || bytesNeeded - size > unwrittenBytesMax)
       throw new StoreError('unusable', `${path} is cut short: ${size} bytes, ${bytesNeeded} are in use`)
     checkTrees(file, path, meta, headsMsMax)
     if (size < bytesNeeded) await file.truncate(bytesNeeded)
+    return 'whole'
   } finally {
     await file.close()
   }

@@ -102,6 +102,17 @@ describe('a restart', () => {
   })
 })
 
+test('all who read a response at a time have one copy of it', async () => {
+  await withStore(async (store) => {
+    const cycle = cycleSample(1)
+    await store.appendCycle(cycle)
+    const response = store.readResponse(cycle.cycleId)
+    await store.appendCycle(cycleSample(2))
+    expect(store.readResponse(cycle.cycleId)).toBe(response)
+    expect(store.readResponse(cycleIdAt(2))).toEqual(cycleSample(2).response)
+  })
+})
+
 describe('a killed process', () => {
   const child = `
     const { openLmdbStore } = await import(process.argv[1])

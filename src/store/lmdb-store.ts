@@ -38,6 +38,7 @@ import { LmdbExpiry } from './expiry.js'
 import { LmdbImages } from './lmdb-images.js'
 import { LmdbModelRecords, packEmbeddings } from './lmdb-model-records.js'
 import { LmdbWeightsAndOutcomes } from './lmdb-weights-and-outcomes.js'
+import { SharedCopies } from './shared-copies.js'
 import { Writer } from './writer.js'
 
 /** Key of the one record in `pool`. */
@@ -66,6 +67,7 @@ export class LmdbStore implements Store {
   /** Those that no cycle uses. */
   readonly #spaces: RecordSpace[] = []
   readonly #newest = new NewestCycle(() => this.#greatestId())
+  readonly #responses = new SharedCopies<Position>()
   /** No committed position is lower; those after it are found by looking. */
   #lastSeen: Position
   #closing: Promise<void> | undefined
@@ -217,8 +219,11 @@ export class LmdbStore implements Store {
 
   readResponse(cycleId: string): Uint8Array | undefined {
     const position = this.#positionOf(cycleId)
-    const record = position === undefined ? undefined : this.#get(this.#db.responses, position)
-    return record && records.readBytes(record, 'response')
+    if (position === undefined) return undefined
+    return this.#responses.of(position, () => {
+      const record = this.#get(this.#db.responses, position)
+      return record && records.readBytes(record, 'response')
+    })
   }
 
   *tail(position: Position): Generator<StoredCycle, void, undefined> {

@@ -27,10 +27,14 @@ test.runIf(process.platform === 'linux' && pageReleaser() !== null)(
     const store = await openLmdbStore({ dataDir })
     const samples = Array.from({ length: 8 }, (_, number) => largeCycleSample(number, 2_000_000))
     for (const sample of samples) await store.appendCycle(sample)
+    // Not responses: what was read of those may be had again without the file.
+    const readAll = (): void =>
+      samples.forEach(({ request }, number) =>
+        expect(Buffer.compare(store.readRequest(number + 1)?.bytes as Uint8Array, request.bytes)).toBe(0),
+      )
     let mappedMax = 0
     for (let round = 0; round < 16; round++) {
-      for (const { cycleId, response } of samples)
-        expect(Buffer.compare(store.readResponse(cycleId) as Uint8Array, response)).toBe(0)
+      readAll()
       await nextTurn()
       mappedMax = Math.max(mappedMax, mappedBytes(databasePath(dataDir)))
     }
@@ -38,8 +42,7 @@ test.runIf(process.platform === 'linux' && pageReleaser() !== null)(
     expect(mappedMax).toBeLessThan(64 * 1024 * 1024)
     pageReleaser()?.(databasePath(dataDir))
     expect(mappedBytes(databasePath(dataDir))).toBe(0)
-    for (const { cycleId, response } of samples)
-      expect(Buffer.compare(store.readResponse(cycleId) as Uint8Array, response)).toBe(0)
+    readAll()
     expect(mappedBytes(databasePath(dataDir))).toBeGreaterThan(8 * 2_000_000)
     await store.close()
   },

@@ -1,7 +1,7 @@
 /**
  * Opens the store of a data directory: makes the directory, locks it, looks at what lies there, opens it.
  */
-import { mkdir, open } from 'node:fs/promises'
+import { mkdir, open, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { pageReleaser } from '../codec/index.js'
 import { BytesInUse } from './bytes-in-use.js'
@@ -10,6 +10,7 @@ import { lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
 import { HeadRoom } from './head-room.js'
 import { LmdbStore } from './lmdb-store.js'
+import { prepareLockFile } from './lock-file.js'
 import { MappedPages } from './mapped-pages.js'
 import { describe, StoreError } from './store-error.js'
 import type { Store } from './store.js'
@@ -17,6 +18,8 @@ import type { Store } from './store.js'
 /** Room for years at a few gigabytes a day. It is address space: the disk holds what is written and no more. */
 const mapBytesDefault = 1024 ** 4
 const waitingBytesDefault = 256 * 1024 * 1024
+/** A database without a record takes 36 KiB, its lock file 12. */
+const newDatabaseBytes = 64 * 1024
 
 export interface LmdbStoreOptions {
   /** Created, for the owner alone, if it is not there. */
@@ -25,11 +28,14 @@ export interface LmdbStoreOptions {
   readonly mapBytesMax?: number
   /** Bytes of writes that may wait for a commit; past that they are refused with `busy`. */
   readonly waitingBytesMax?: number
+  /** Hears of a database that was made: where there was no file, or one of 0 bytes. */
+  readonly onMade?: (path: string, from: 'missing' | 'empty') => void
 }
 
 /**
  * Opens the store of a data directory and holds the directory until `close`. Rejects with a StoreError: `locked` when
- * another process serves it, `unusable` when what lies there cannot be read or is not ours.
+ * another process serves it, `unusable` when what lies there cannot be read or is not ours, `full` when the disk has no
+ * room for a new database.
  */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const dataDir = resolve(options.dataDir)
@@ -40,9 +46,12 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   try {
     const createdDir = await mkdir(dataDir, { recursive: true, mode: 0o700 })
     lock = await lockDirectory(dataDir)
-    await checkDatabaseFile(databasePath(dataDir))
+    const found = await checkDatabaseFile(databasePath(dataDir))
+    if (found !== 'whole') await checkRoom(dataDir)
+    await prepareLockFile(databasePath(dataDir), { readOnly: false })
     databases = await openDatabases(dataDir, mapBytesMax)
     await flushDirectories(dataDir, createdDir)
+    if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
     const inUse = new BytesInUse(bytesInUse.bind(null, databases))
     headRoom = await HeadRoom.open(databasePath(dataDir), {
       dataDir,
@@ -62,6 +71,17 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
       cause: error,
     })
   }
+}
+
+/** A file whose first pages find no room ends lmdb-js 3.5.6 by a segmentation fault, and stays as half a file. */
+async function checkRoom(dataDir: string): Promise<void> {
+  const { bavail, blocks, bsize } = await statfs(dataDir)
+  // Without blocks it is a file system that does not say.
+  if (blocks > 0 && bavail * bsize < newDatabaseBytes)
+    throw new StoreError(
+      'full',
+      `${dataDir} has no room for a new database: ${bavail * bsize} bytes are free`,
+    )
 }
 
 /** A file survives a power cut only once its name does: in its directory, and that directory's in the one above. */

@@ -18,6 +18,7 @@ import {
 } from './databases.js'
 import { checkReadableFile } from './file-check.js'
 import { LmdbStore } from './lmdb-store.js'
+import { prepareLockFile } from './lock-file.js'
 import { MappedPages } from './mapped-pages.js'
 import { openRecord, viewOf } from './record.js'
 import { recordVersion } from './records.js'
@@ -44,6 +45,7 @@ export interface SnapshotOptions {
 /** Opens the database file `path`. Rejects with a StoreError `unusable` that says what is wrong with it. */
 export async function openSnapshot(path: string, options: SnapshotOptions = {}): Promise<StoreSnapshot> {
   await checkReadableFile(path, options.whole ?? false)
+  await prepareLockFile(path, { readOnly: true })
   let root: Root | undefined
   try {
     root = open<Uint8Array, Uint8Array>({

@@ -193,6 +193,7 @@ export interface Store {
   /** The last cycle to arrive. */
   lastCycle(): StoredCycle | undefined
   readRequest(position: Position): StoredRequest | undefined
+  /** Others may be reading the same bytes: they must not be changed. */
   readResponse(cycleId: string): Uint8Array | undefined
   /** Stored cycles from `position` on, in order of arrival. */
   tail(position: Position): Iterable<StoredCycle>

@@ -4,11 +4,11 @@
  * `FAULT_ROUNDS` faults in a row at random instants (`npm run test:faults`), `FAULT_SEED` repeats them.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFailed, onTestFinished, test } from 'vitest'
 import { openLmdbStore } from '../../src/store/index.js'
 import { cycleIdAt, largeCycleSample } from '../../src/store/samples.js'
 import { Client } from '../crash/client.js'
@@ -17,7 +17,7 @@ import { compileShim, shimImpossible } from '../crash/shim.js'
 import { verifyOnDisk, verifyOverHttp } from '../crash/verify.js'
 import { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { ServerProcess } from '../helpers/server-process.js'
+import { executable, ServerProcess } from '../helpers/server-process.js'
 import { picture, scratchDir } from '../helpers/servers.js'
 
 const roundCount = Number(process.env['FAULT_ROUNDS'] ?? 20)
@@ -55,6 +55,7 @@ async function startFaulty(): Promise<FaultyServer> {
     dataDir,
   )
   onTestFinished(() => server.dispose())
+  onTestFailed(() => console.log(`the end of the server's log:\n${server.log.slice(-8000)}`))
   await server.start()
   return { server, set: (word) => writeFileSync(faultFile, word) }
 }
@@ -176,19 +177,29 @@ function mountable(): boolean {
   return spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
 }
 
+function mount(dataDir: string, options: string): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `mode=0700,${options}`, 'tmpfs', dataDir])
+}
+
+/** A directory with a file system of its own, until the test has ended. */
+function smallDisk(options: string): string {
+  const dataDir = mkdtempSync(join(tmpdir(), 'understudy-small-'))
+  mount(dataDir, options)
+  onTestFinished(() => {
+    // Lazily: a process that was killed may still be giving its memory back.
+    execFileSync('umount', ['-l', dataDir])
+    rmSync(dataDir, { recursive: true })
+  })
+  return dataDir
+}
+
 test.skipIf(!mountable())(
   'a full disk gives 503 until there is room, and then the same cycle is taken without a restart (needs root)',
   async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'understudy-small-'))
-    const mount = (options: string) =>
-      execFileSync('mount', ['-t', 'tmpfs', '-o', `mode=0700,${options}`, 'tmpfs', dataDir])
-    mount('size=4m')
+    const dataDir = smallDisk('size=4m')
     const server = new ServerProcess({}, dataDir)
     onTestFinished(async () => {
       await server.kill('SIGKILL')
-      // Lazily: a process that was killed may still be giving its memory back.
-      execFileSync('umount', ['-l', dataDir])
-      rmSync(dataDir, { recursive: true })
     })
     await server.start()
     const noise = new Random(1)
@@ -203,13 +214,67 @@ test.skipIf(!mountable())(
     expect(reply.status).toBe(503)
     await server.logged('no room for a write')
     expect(await statusOf(server)).toBe('degraded')
-    mount('remount,size=64m')
+    mount(dataDir, 'remount,size=64m')
     const again = await server.postCycle(smallCycle(answered.length, { body_html }))
     expect([again.status, again.json]).toMatchObject([200, { counts: { results: answered.length + 1 } }])
     expect(await statusOf(server)).toBe('ok')
     await server.restart()
     for (const [index, text] of [...answered, again.text].entries())
       expect((await server.postCycle(smallCycle(index, { body_html }))).text).toBe(text)
+  },
+)
+
+test.skipIf(!mountable())(
+  'a disk without room for a lock file is told of, by a start and by a look, and both go on once there is room (needs root)',
+  async () => {
+    const dataDir = smallDisk('size=1m')
+    await (await openLmdbStore({ dataDir })).close()
+    const lockPath = join(dataDir, 'understudy.mdb-lock')
+    rmSync(lockPath)
+    const ballast = join(dataDir, 'ballast')
+    expect(() => writeFileSync(ballast, new Uint8Array(1024 * 1024))).toThrow('ENOSPC')
+    await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
+      `${lockPath} cannot be made or written: ENOSPC: no space left on device`,
+    )
+    const verify = () => spawnSync(executable, ['verify', '--data-dir', dataDir], { encoding: 'utf8' })
+    expect(verify().stdout).toContain(`${lockPath} cannot be made or written: ENOSPC`)
+    expect(readdirSync(dataDir).sort()).toEqual(['ballast', 'understudy.mdb'])
+    rmSync(ballast)
+    expect(verify().stdout).toContain('everything is sound')
+    await (await openLmdbStore({ dataDir })).close()
+  },
+)
+
+test.skipIf(!mountable())(
+  'a disk without room for a new database is told of, and nothing is begun (needs root)',
+  async () => {
+    const dataDir = smallDisk('size=12k')
+    await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
+      `${dataDir} has no room for a new database: 12288 bytes are free`,
+    )
+    expect(readdirSync(dataDir)).toEqual([])
+    mount(dataDir, 'remount,size=1m')
+    await (await openLmdbStore({ dataDir })).close()
+  },
+)
+
+test.skipIf(!mountable())(
+  'a backup that finds no room names its file and leaves nothing (needs root)',
+  async () => {
+    const dataDir = join(scratchDir(), 'data')
+    const store = await openLmdbStore({ dataDir })
+    for (let number = 0; number < 8; number++) await store.appendCycle(largeCycleSample(number, 200_000))
+    await store.close()
+    const disk = smallDisk('size=1m')
+    const copy = join(disk, 'made', 'copy')
+    const { status, stderr } = spawnSync(executable, ['backup', copy, '--data-dir', dataDir], {
+      encoding: 'utf8',
+    })
+    expect(stderr).toBe(
+      `understudy: ${join(copy, 'understudy.mdb.partial')} cannot be written: No space left on device\n`,
+    )
+    expect(status).toBe(1)
+    expect(readdirSync(disk)).toEqual([])
   },
 )
 

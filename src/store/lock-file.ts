@@ -1,0 +1,77 @@
+/**
+ * The lock file beside a database, LMDB's table of readers, before LMDB opens it: one that it may not open, or that is
+ * no file, ends lmdb-js 3.5.6 by a segmentation fault. One that LMDB makes is a hole, and where the disk is full, to touch
+ * it ends the process with SIGBUS: so it is made here, of written zeros, which LMDB takes for a new one.
+ *
+ * One that is there is never opened here: another process may use it, and to close it would take from this process the
+ * locks that LMDB has on it.
+ */
+import { randomUUID } from 'node:crypto'
+import { access, constants, link, open, rm, stat } from 'node:fs/promises'
+import { describe, StoreError } from './store-error.js'
+
+export interface LockFileOptions {
+  /** Who only reads does without one that this user may neither write nor make: LMDB leaves it out then. */
+  readonly readOnly: boolean
+}
+
+/** What LMDB makes for 126 readers, the default of lmdb-js. It lengthens a file that is shorter. */
+const lockFileBytes = 8272
+const forbiddenCodes = ['EACCES', 'EROFS']
+/** Of a file system that gives a file no second name, or no other owner: LMDB makes its file there. */
+const unableCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+/**
+ * Resolves when LMDB can open the lock file of the database `path`, which is made where it is missing. Rejects with a
+ * StoreError `unusable` that names it.
+ */
+export async function prepareLockFile(path: string, { readOnly }: LockFileOptions): Promise<void> {
+  const lockPath = `${path}-lock`
+  try {
+    const found = await unlessMissing(stat(lockPath))
+    if (found === undefined) await make(lockPath, path)
+    else if (found.isFile()) await access(lockPath, constants.R_OK | constants.W_OK)
+    else throw new StoreError('unusable', `${lockPath} is not a file`)
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    if (readOnly && forbiddenCodes.includes(codeOf(error))) return
+    throw new StoreError('unusable', `${lockPath} cannot be made or written: ${describe(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** Under another name first: whoever opens the lock file finds it whole, and one that came meanwhile stays. */
+async function make(lockPath: string, path: string): Promise<void> {
+  const freshPath = `${lockPath}.${randomUUID()}`
+  try {
+    const file = await open(freshPath, 'wx', 0o600)
+    try {
+      await file.writeFile(new Uint8Array(lockFileBytes))
+      await file.sync()
+      const database = await unlessMissing(stat(path))
+      // What root only looks at is for its owner to open afterwards.
+      if (process.getuid?.() === 0 && database !== undefined) await file.chown(database.uid, database.gid)
+    } finally {
+      await file.close()
+    }
+    await link(freshPath, lockPath)
+  } catch (error) {
+    if (!['EEXIST', ...unableCodes].includes(codeOf(error))) throw error
+  } finally {
+    await rm(freshPath, { force: true })
+  }
+}
+
+async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? ''
+}
