@@ -197,7 +197,7 @@ describe('serve', () => {
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(0)
     const output = await server.output
-    expect(output).toContain('"problem":"/nowhere/ACTIVE does not exist"')
+    expect(output).toContain('"problem":"the directory of models /nowhere does not exist"')
     expect(output).not.toContain('stack')
   })
 

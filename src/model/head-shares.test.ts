@@ -12,6 +12,13 @@ describe('a head', () => {
     expect([...values]).toEqual([1, 0, 0, 1, 0.25, -0])
   })
 
+  test('that leaves 0 to 1 is told with what helps, and NaN without: neither helps', () => {
+    expect(() => settleShares(['p_up'], [Float32Array.of(0.5, 3)])).toThrow(
+      /^head p_up: 1 of 2 rows .* row 1 with 3; let the graph end in a sigmoid, or set activation in the manifest/,
+    )
+    expect(() => settleShares(['p_up'], [Float32Array.of(NaN)])).toThrow(/with NaN$/)
+  })
+
   test('is within 0 to 1 afterwards, or the model fails', () => {
     const value = fc.oneof(
       fc.float({ min: Math.fround(-1e-5), max: Math.fround(1e-5) }),

@@ -7,6 +7,9 @@ import { ModelError } from './model.js'
 
 /** Eight units in the last place of a float32 at 1: more than a sigmoid or a sum of a softmax is off. */
 const roundingMax = 1e-6
+/** Against anything but NaN. */
+const remedy =
+  '; let the graph end in a sigmoid, or set activation in the manifest: sigmoid for a logit, clip for a regressor'
 
 /** Puts shares onto the bound that they miss by rounding. Throws a `ModelError` that counts the bad rows of the first head that has some. */
 export function settleShares(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
@@ -26,9 +29,10 @@ export function settleShares(heads: readonly HeadName[], columns: readonly Float
       badCount++
     }
     if (badCount === 0) return
+    const value = values[firstBad] as number
     throw new ModelError(
       `head ${head}: ${badCount} of ${values.length} rows are not finite and within 0 to 1, ` +
-        `the first is row ${firstBad} with ${values[firstBad]}`,
+        `the first is row ${firstBad} with ${value}${Number.isNaN(value) ? '' : remedy}`,
     )
   })
 }

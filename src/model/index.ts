@@ -24,6 +24,8 @@ export { portText, readOnnx, type OnnxFile } from './onnx-file/index.js'
 export {
   activeVersion,
   listModels,
+  manifestStamp,
+  readManifest,
   readPackage,
   shadowCountMax,
   shadowVersions,

@@ -117,7 +117,11 @@ describe('a package', () => {
   })
 
   test.each(['../v1', '.', '', 'a/b', '.hidden'])('is never looked for under the version %j', (version) =>
-    expectRefusal(temporaryModelsDir(), version, /is no model version/),
+    expectRefusal(
+      temporaryModelsDir(),
+      version,
+      /is no model version: that is the name of a directory in the directory of models/,
+    ),
   )
 })
 
@@ -293,7 +297,11 @@ describe('a models directory', () => {
       await expect(activeVersion(directory)).rejects.toThrow(/ACTIVE must hold one line, a model version/)
     }
     rmSync(join(directory, 'ACTIVE'))
-    await expect(activeVersion(directory)).rejects.toThrow(/ACTIVE does not exist/)
+    await expect(activeVersion(directory)).rejects.toThrow(
+      /ACTIVE does not exist; `understudy models activate <version>` writes it$/,
+    )
+    const nowhere = join(directory, 'nowhere')
+    await expect(activeVersion(nowhere)).rejects.toThrow(`the directory of models ${nowhere} does not exist`)
   })
 
   test('names its shadows one a line, and none where there is no such file', async () => {

@@ -78,6 +78,13 @@ export async function readManifest(
   return { directory, manifest, manifestFile }
 }
 
+/** Another text whenever the manifest has been written again or replaced. */
+export async function manifestStamp(modelsDir: string, version: string): Promise<string> {
+  const manifestFile = join(modelsDir, version, manifestName)
+  const { ino, size, ctimeMs } = await reading(manifestFile, () => stat(manifestFile))
+  return `${ino} ${size} ${ctimeMs}`
+}
+
 /** What is wrong with a file's hash, or null. */
 export async function hashProblem({ path, sha256 }: PackageFileEntry): Promise<string | null> {
   const found = await hashFile(path)
@@ -114,7 +121,12 @@ export async function listModels(modelsDir: string): Promise<string[]> {
 /** The version that `ACTIVE` names. */
 export async function activeVersion(modelsDir: string): Promise<string> {
   const file = join(modelsDir, activeName)
-  const version = (await readBytes(file)).toString('utf8').trim()
+  const absence = 'does not exist; `understudy models activate <version>` writes it'
+  const bytes = await readBytes(file, absence).catch(async (error: unknown) => {
+    await reading(`the directory of models ${modelsDir}`, () => stat(modelsDir))
+    throw error
+  })
+  const version = bytes.toString('utf8').trim()
   if (!versionForm.test(version)) throw new ModelError(`${file} must hold one line, a model version`)
   return version
 }
@@ -138,7 +150,11 @@ export async function shadowVersions(modelsDir: string): Promise<string[]> {
 }
 
 function checkVersion(version: string): void {
-  if (!versionForm.test(version)) throw new ModelError(`${JSON.stringify(version)} is no model version`)
+  if (!versionForm.test(version))
+    throw new ModelError(
+      `${JSON.stringify(version)} is no model version: that is the name of a directory in the directory of models, of ` +
+        'letters, digits, ., _ and -, a letter or digit first',
+    )
 }
 
 function findFeatures(manifest: Manifest, manifestFile: string): Feature[] {
@@ -150,16 +166,16 @@ function findFeatures(manifest: Manifest, manifestFile: string): Feature[] {
   return features.filter((feature) => feature !== undefined)
 }
 
-function readBytes(file: string): Promise<Buffer> {
-  return reading(file, () => readFile(file))
+function readBytes(file: string, absence?: string): Promise<Buffer> {
+  return reading(file, () => readFile(file), absence)
 }
 
-async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
+async function reading<T>(what: string, read: () => Promise<T>, absence = 'does not exist'): Promise<T> {
   try {
     return await read()
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
-    const problem = code === 'ENOENT' ? 'does not exist' : `cannot be read: ${(cause as Error).message}`
-    throw new ModelError(`${path} ${problem}`, { cause })
+    const problem = code === 'ENOENT' ? absence : `cannot be read: ${(cause as Error).message}`
+    throw new ModelError(`${what} ${problem}`, { cause })
   }
 }

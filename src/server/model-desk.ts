@@ -4,7 +4,16 @@
  * cycles. A version that fails leaves the other one serving, and the log says why.
  */
 import type { CycleService } from '../cycle/index.js'
-import { activeVersion, ModelError, type LoadedModel, type Model, type ModelLog } from '../model/index.js'
+import {
+  activeVersion,
+  manifestStamp,
+  modelIdentity,
+  ModelError,
+  readManifest,
+  type LoadedModel,
+  type Model,
+  type ModelLog,
+} from '../model/index.js'
 import type { ModelLoader } from './model-loader.js'
 import { ShadowDesk } from './shadow-desk.js'
 
@@ -26,6 +35,8 @@ export class ModelDesk {
   #shadows: ShadowDesk | null = null
   /** What was tried last and failed, and when it is worth another try. */
   #failed: { version: string; retryAtMs: number; retryMs: number } | null = null
+  /** The manifest of the version that serves, when it was last compared with what serves. */
+  #comparedStamp = ''
   #timer: NodeJS.Timeout | null = null
   #looking: Promise<void> | null = null
   #closed = false
@@ -71,6 +82,7 @@ export class ModelDesk {
       version = await activeVersion(this.#parts.modelsDir)
       if (version === this.#serving?.version) {
         this.#failed = null
+        await this.#compare(this.#serving)
         return
       }
       if (this.#isTooEarly(version)) return
@@ -79,6 +91,24 @@ export class ModelDesk {
     } catch (error) {
       // Without a version there is nothing to load; the file is looked at all the same, but not complained about.
       if (!this.#closed && !(version === '' && this.#isTooEarly(version))) this.#fail(version, error)
+    }
+  }
+
+  /**
+   * Tells once that other files have come under the name that serves: a restart would end without a model. While the
+   * manifest stays as it was, this costs a look at its date.
+   */
+  async #compare({ version, identity }: LoadedModel): Promise<void> {
+    const { modelsDir, log } = this.#parts
+    try {
+      const stamp = await manifestStamp(modelsDir, version)
+      if (stamp === this.#comparedStamp) return
+      this.#comparedStamp = stamp
+      const { manifest } = await readManifest(modelsDir, version)
+      if (modelIdentity(manifest) !== identity) log.error({ model_version: version }, filesChanged)
+    } catch (error) {
+      // It may be half written; what serves needs it no more.
+      if (!(error instanceof ModelError)) throw error
     }
   }
 
@@ -129,4 +159,7 @@ export class ModelDesk {
   }
 }
 
+const filesChanged =
+  'the files of the model that serves have changed; the old ones serve until a restart, which will refuse these: ' +
+  'deliver them under another version'
 const transportTest = 'model serves; it is a transport test, not a trained model'

@@ -26,6 +26,7 @@ export function smallGraph(parts: {
   constants?: readonly Constant[]
   inputs?: readonly Port[]
   outputs?: readonly Port[]
+  opset?: number
 }): Uint8Array {
   return writeModel({
     name: 'small',

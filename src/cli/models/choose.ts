@@ -2,18 +2,20 @@
  * `understudy models activate` and `shadow`: which versions score. Each is one file in the directory of models, written
  * only when all that it names is sound.
  */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { activeVersion, shadowCountMax, shadowVersions } from '../../model/index.js'
 import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
+import { checkIdentities } from './identity.js'
 import type { Flags } from './settings.js'
 import { mustBeSound } from './verify.js'
 
 export async function activate(version: string, settings: Settings, context: CommandContext): Promise<void> {
   const { modelsDir } = settings
   await mustBeSound(version, settings, context)
+  await checkIdentities([version], settings, context)
   const before = await activeVersion(modelsDir).catch(() => null)
   replaceFile(join(modelsDir, 'ACTIVE'), `${version}\n`)
   const back =
@@ -45,6 +47,7 @@ export async function shadow(
   }
   await checkShadows(versions, modelsDir)
   for (const version of versions) await mustBeSound(version, settings, context)
+  await checkIdentities(versions, settings, context)
   replaceFile(file, versions.map((version) => `${version}\n`).join(''))
   const are = versions.length === 1 ? 'scores' : 'score'
   context.print(
@@ -77,6 +80,8 @@ function replaceFile(file: string, content: string): void {
 function writeDurably(file: string, content: string): void {
   const handle = openSync(file, 'w')
   try {
+    // A server may run as another user, whatever the umask of this one.
+    fchmodSync(handle, 0o644)
     writeSync(handle, content)
     fsyncSync(handle)
   } finally {

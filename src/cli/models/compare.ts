@@ -11,6 +11,7 @@ import type { CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import { comparisonText } from './comparison-text.js'
 import { Figures } from './figures.js'
+import { checkIdentity } from './identity.js'
 import { leftOutText } from './report-text.js'
 import { loadOptions, type Flags } from './settings.js'
 import { positionOf, withStore } from './stored-cycles.js'
@@ -34,6 +35,7 @@ export async function compare(
     const load = async (version: string): Promise<LoadedModel> => {
       const model = await loadModel({ ...loadOptions(version, settings, context), codec })
       loaded.push(model)
+      // Else other files would be compared with their name alone.
       checkIdentity(store, model)
       return model
     }
@@ -99,11 +101,4 @@ function sayReplays(
     const count = cycles.filter((cycle) => sourceOf(store, cycle, version) === 'replay').length
     if (count > 0) remark(`${version} did not score ${count} of ${cycles.length} cycles, and does so now.\n`)
   }
-}
-
-/** A version is one set of files. Where it has scored under its name, others would be compared with their name alone. */
-function checkIdentity(store: Store, { version, identity }: LoadedModel): void {
-  const known = store.models.readIdentity(version)
-  if (known !== undefined && known !== identity)
-    throw new CommandError(`the files of ${version} are not those that have scored under this name`)
 }

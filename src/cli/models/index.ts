@@ -32,7 +32,7 @@ export function addModelsCommand(program: Command, context: CommandContext): voi
 function addList(models: Command, context: CommandContext): void {
   addSettingFlags(models.command('list', { isDefault: true }), modelSettingNames)
     .description(
-      'list the packages and which of them score; reads manifests, and neither hashes nor runs anything',
+      'list the packages and which of them ACTIVE and SHADOW name; reads manifests, and neither hashes nor runs anything',
     )
     .option('--json', 'as JSON')
     .action((flags: Flags) => list(modelSettings(flags, context), flags, context))
@@ -78,10 +78,10 @@ function addGolden(models: Command, context: CommandContext): void {
 }
 
 function addChoices(models: Command, context: CommandContext): void {
-  addSettingFlags(models.command('activate <version>'), sessionSettingNames)
+  addSettingFlags(models.command('activate <version>'), [...sessionSettingNames, 'dataDir'])
     .description('verify a package and let it serve; a server that runs switches to it between two cycles')
     .action((version: string, flags: Flags) => activate(version, modelSettings(flags, context), context))
-  addSettingFlags(models.command('shadow [versions...]'), sessionSettingNames)
+  addSettingFlags(models.command('shadow [versions...]'), [...sessionSettingNames, 'dataDir'])
     .description('verify packages and let them score every cycle beside the one that serves')
     .option('--none', 'let none')
     .action((versions: string[], flags: Flags) =>

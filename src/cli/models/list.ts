@@ -50,7 +50,10 @@ export async function list({ modelsDir }: Settings, { json }: Flags, context: Co
     problem === null ? [] : [`${version} is not sound: ${problem}\n`],
   )
   if (problems.length > 0) print(`\n${problems.join('')}`)
-  remark('\nManifests were read; `understudy models verify <version>` hashes the files and runs the model.\n')
+  remark(
+    '\nManifests were read; `understudy models verify <version>` hashes the files and runs the model.\n' +
+      '`active` and `shadow` are what ACTIVE and SHADOW name; /v1/health of a server says which model scores.\n',
+  )
 }
 
 async function look(modelsDir: string, version: string, role: Entry['role']): Promise<Entry> {

@@ -3,7 +3,7 @@
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
@@ -34,7 +34,8 @@ describe('list', () => {
     addVersion('v2')
     writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')
     writeFileSync(join(modelsDir, 'SHADOW'), 'v2\n')
-    const { status, stdout } = models('list')
+    const { status, stdout, stderr } = models('list')
+    expect(stderr).toContain('/v1/health of a server says which model scores')
     expect(stdout).toMatch(
       /\nactive {2}v1 +transport-test +64 +78 KiB {2}p_views, p_comments, p_up, downvote_share\n/,
     )
@@ -195,6 +196,14 @@ describe('activate', () => {
     expect(status).toBe(0)
   })
 
+  test('writes a file that a server of another user can read, under any umask', () => {
+    const { status } = spawnSync('sh', ['-c', 'umask 077; "$0" models activate v1', understudy], {
+      env: modelsEnvironment(),
+    })
+    expect(status).toBe(0)
+    expect(statSync(join(modelsDir, 'ACTIVE')).mode & 0o777).toBe(0o644)
+  })
+
   test('leaves ACTIVE alone where the package is not sound', () => {
     writeFileSync(join(modelsDir, 'ACTIVE'), 'v0\n')
     writeFileSync(join(modelsDir, 'v1', 'golden.json'), '{}')
@@ -202,6 +211,44 @@ describe('activate', () => {
     expect(stderr).toContain('v1 does not pass: files failed.')
     expect(status).toBe(1)
     expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('v0\n')
+  })
+})
+
+describe.each([
+  ['activate', 'ACTIVE'],
+  ['shadow', 'SHADOW'],
+])('%s', (command, file) => {
+  test('refuses a version that has scored with other files, beside a server that runs', async () => {
+    const dataDir = join(scratchDir(), 'data')
+    const store = await openLmdbStore({ dataDir })
+    await store.models.claimVersion('v1', 'another')
+    const { status, stderr } = models(command, 'v1', '--data-dir', dataDir)
+    expect(stderr).toBe(
+      'understudy: the files of v1 are not those that have scored under this name; deliver these under another version\n',
+    )
+    expect(status).toBe(1)
+    expect(existsSync(join(modelsDir, file))).toBe(false)
+    addVersion('v2')
+    expect(models(command, 'v2', '--data-dir', dataDir)).toMatchObject({ status: 0, stderr: '' })
+    await store.close()
+  })
+
+  test('without a database says that this was not checked', () => {
+    const { status, stderr } = models(command, 'v1')
+    expect(stderr).toMatch(
+      /^Not checked: whether v1 scored with other files before\. There is no .*understudy\.mdb; --data-dir .*\n$/,
+    )
+    expect(status).toBe(0)
+  })
+
+  test('takes the files that have scored under the name', async () => {
+    const dataDir = join(scratchDir(), 'data')
+    const { identity } = JSON.parse(models('inspect', 'v1', '--json').stdout) as { identity: string }
+    const store = await openLmdbStore({ dataDir })
+    await store.models.claimVersion('v1', identity)
+    await store.close()
+    expect(models(command, 'v1', '--data-dir', dataDir)).toMatchObject({ status: 0, stderr: '' })
+    expect(readFileSync(join(modelsDir, file), 'utf8')).toBe('v1\n')
   })
 })
 
@@ -450,7 +497,7 @@ describe('compare', () => {
   test('needs a package of those versions alone that must score now', async () => {
     const dataDir = await servedDirectory(1)
     const { stderr, status } = models('compare', 'fake-1', 'fake-2', '--data-dir', dataDir)
-    expect(stderr).toMatch(/fake-2.*does not exist/)
+    expect(stderr).toMatch(/^understudy: fake-2: .*manifest\.json does not exist\n$/m)
     expect(status).toBe(1)
   })
 
@@ -539,6 +586,10 @@ function change(version: string, members: object): void {
 function models(...args: string[]): SpawnSyncReturns<string> {
   return spawnSync(understudy, ['models', ...args], {
     encoding: 'utf8',
-    env: { ...environment, UNDERSTUDY_MODELS_DIR: modelsDir },
+    env: modelsEnvironment(),
   })
+}
+
+function modelsEnvironment(): NodeJS.ProcessEnv {
+  return { ...environment, UNDERSTUDY_MODELS_DIR: modelsDir, UNDERSTUDY_DATA_DIR: join(modelsDir, '../none') }
 }

@@ -174,7 +174,7 @@ export class SessionProcess<Request, Reply> {
   #hear(message: ChildMessage): void {
     if (message.kind === 'unavailable') {
       const { provider, reason } = message
-      this.#options.log.warn({ provider, reason }, `execution provider ${provider} cannot serve: ${reason}`)
+      this.#options.log.warn({ provider }, `execution provider ${provider} cannot serve: ${reason}`)
     } else if (message.kind === 'failed') {
       this.#fail(new ModelError(message.reason))
     } else {

@@ -93,6 +93,18 @@ describe('a package', () => {
     expect(lineOf(report, 'load').sentence).toMatch(/Guess/)
   })
 
+  test('whose operator set is too new fails to load, and is told the last one, as docs/models.md tells it', async () => {
+    const operators = [{ type: 'Sigmoid', inputs: ['features'], outputs: ['probs'] }]
+    const report = await verify(packaged(smallGraph({ operators, opset: 99 })), 'v1')
+    expect(failed(report)).toEqual(['load'])
+    const [, last = ''] = / domain ai\.onnx is till opset (\d+)\./.exec(lineOf(report, 'load').sentence) ?? []
+    const read = (file: string): string => readFileSync(join(shippedDir, '..', file), 'utf8')
+    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
+    const document = read('docs/models.md')
+    expect(document).toContain(`ONNX Runtime ${dependencies['onnxruntime-node']}, which runs it here`)
+    expect(document).toContain(`\`ai.onnx\` up to opset ${last},`)
+  })
+
   test('whose rows depend on each other fails', async () => {
     const graph = smallGraph({
       operators: [
@@ -169,10 +181,11 @@ describe('a model that is loaded beside another', () => {
 
   test('that no provider can serve is refused, and the log says why', async () => {
     const lines: string[] = []
-    const warn = (_: object, message: string): void => void lines.push(message)
+    const warn = (fields: object, message: string): void =>
+      void lines.push(`${JSON.stringify(fields)} ${message}`)
     const given = { ...options(packaged(sigmoidGraph), { ...quiet, warn }), executionProviders: ['abacus'] }
     await expect(loadSoundModelBeside(given, going)).rejects.toThrow(/no execution provider/)
-    expect(lines.join()).toMatch(/execution provider abacus cannot serve/)
+    expect(lines.join()).toMatch(/^{"provider":"abacus"} execution provider abacus cannot serve: this ONNX/)
   })
 
   test('is given up when all ends', async () => {
