@@ -130,7 +130,10 @@ describe('refusals', () => {
 
   test('a file that is no JSON object is refused without a word of what it holds', () => {
     const message = refusal({ config: settingsFile('{"apiKeys": ["very-secret-key"', 'broken.json') })
-    expect(message).toContain('is not valid JSON')
+    expect(message).toMatch(/broken\.json is not valid JSON \(line 1 column 31\)$/)
+    expect(refusal({ config: settingsFile('{"apiKeys": very-secret-key}', 'bare.json') })).toMatch(
+      /valid JSON$/,
+    )
     expect(message).not.toContain('secret')
     expect(refusal({ config: settingsFile('[]', 'list.json') })).toContain('must hold a JSON object')
     expect(refusal({ config: join(directory, 'absent.json') })).toContain('cannot read the settings file')

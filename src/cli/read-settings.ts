@@ -96,10 +96,9 @@ function readConfigFile({ flags, env, directory }: SettingsSources): ConfigFile 
   try {
     members = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    // A parser quotes what it could not read, and that may be a key.
     throw new UsageError(
       error instanceof SyntaxError
-        ? `the settings file ${path} is not valid JSON`
+        ? `the settings file ${path} is not valid JSON${placeIn(error)}`
         : `cannot read the settings file: ${messageOf(error)}`,
     )
   }
@@ -109,6 +108,12 @@ function readConfigFile({ flags, env, directory }: SettingsSources): ConfigFile 
     if (!known.has(key)) throw new UsageError(`unknown setting ${JSON.stringify(key)} in ${path}`)
   }
   return { path, members }
+}
+
+/** The place that a parser names, where it does. The rest of its words may quote a key. */
+function placeIn({ message }: SyntaxError): string {
+  const place = /\(line \d+ column \d+\)/.exec(message)
+  return place === null ? '' : ` ${place[0]}`
 }
 
 function findOrigin(name: SettingName, sources: SettingsSources, file: ConfigFile | null): Origin | null {

@@ -172,32 +172,34 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     kind: integer(1, 256),
     fallback: () => undefined,
     fallbackWords: 'as the manifest says, else 2, or 1 on a single core',
-    description: 'Threads that one run of the model may use.',
+    description: 'Threads that one run of the model may use. A change needs a restart.',
   },
   priorityLead: {
     word: 'priority-lead',
     kind: integer(0, 39),
     fallback: () => 5,
     description:
-      'Steps of nice by which the event loop and the processes of models go ahead of other programs of their session, where the system allows it: to root, or by RLIMIT_NICE. Linux only.',
+      'Steps of nice by which the event loop and the processes of models go ahead of other programs of their session, where the system allows it: to root, or by RLIMIT_NICE. Linux only. A change needs a restart.',
   },
   predictMsMax: {
     word: 'predict-ms-max',
     kind: integer(100, 600_000),
     fallback: () => 30_000,
-    description: 'Time for one run of the model.',
+    description: 'Time for one run of the model. A change needs a restart.',
   },
   modelProcessBytesMax: {
     word: 'model-process-bytes-max',
     kind: integer(256 * mebibyte, 1024 * 1024 * mebibyte),
     fallback: () => 4096 * mebibyte,
-    description: 'Resident memory of one process of a model; past it the process is replaced. Linux only.',
+    description:
+      'Resident memory of one process of a model; past it the process is replaced. Linux only. A change needs a restart.',
   },
   textEncodeMsMax: {
     word: 'text-encode-ms-max',
     kind: integer(1, 600_000),
     fallback: () => 2000,
-    description: 'Time for encoding the texts that enter with one cycle; past it they are scored without.',
+    description:
+      'Time for encoding the texts that enter with one cycle; past it they are scored without. A change needs a restart.',
   },
   bodiesBytesMax: {
     word: 'bodies-bytes-max',
