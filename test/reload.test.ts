@@ -6,11 +6,14 @@ import https from 'node:https'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
+import { readSettings } from '../src/cli/read-settings.js'
+import { settingNames, settingsTable } from '../src/cli/settings-table.js'
 import { cycleBoundaryMs } from '../src/contract/index.js'
+import { changeOf } from '../src/server/reload.js'
 import { cycleBody, cycleMs } from './helpers/bodies.js'
 import type { ServerProcess } from './helpers/server-process.js'
 import { scratchDir, started } from './helpers/servers.js'
-import { makeTlsFiles, opensslMissing, shakeHands } from './helpers/tls-files.js'
+import { expire, makeTlsFiles, opensslMissing, shakeHands } from './helpers/tls-files.js'
 
 /** Sends SIGHUP and resolves with the lines that the server writes up to the one that says what became of it. */
 async function hangUp(server: ServerProcess): Promise<string> {
@@ -34,6 +37,11 @@ async function startedOnFile(members: Record<string, unknown>) {
 
 const statusOf = async (server: ServerProcess, key: string): Promise<number> =>
   (await server.call({ path: '/v1/weights', key })).status
+
+test('the line `listening` names the process that takes the signal', async () => {
+  const server = await started()
+  expect(server.log).toMatch(new RegExp(`"pid":${server.pid},.*"msg":"listening"`))
+})
 
 test('keys are replaced without a gap, and the one that is taken out is good no more', async () => {
   const { server, write } = await startedOnFile({ apiKeys: ['old-key-0123456789'] })
@@ -91,6 +99,17 @@ test('limits and the log level change; what needs a restart is named in one line
   await server.logged(/"settings":\["predictMsMax","codec"\],"msg":"needs a restart"/)
   expect(await post()).toBe(200)
   await server.logged('"level":20')
+})
+
+test('a number that needs a restart says so where it is described, and no other does', () => {
+  const { settings } = readSettings({ flags: {}, env: {}, directory: '/' })
+  for (const name of settingNames) {
+    const { description, kind } = settingsTable[name]
+    // Of the port nobody would think otherwise.
+    if (!kind.rule.startsWith('a whole number') || name === 'port') continue
+    const { left } = changeOf(settings, { ...settings, [name]: -1 })
+    expect(description.includes('needs a restart'), name).toBe(left.length > 0)
+  }
 })
 
 test('settings that are bad in one place change nothing at all, and one line says why', async () => {
@@ -162,7 +181,7 @@ describe.skipIf(opensslMissing)('a certificate', () => {
     expect(await status()).toEqual([200, false])
     expect(await nameOf()).toBe('first')
     use(second)
-    expect(await hangUp(server)).toContain('"certificate":"renewed"')
+    expect(await hangUp(server)).toMatch(/"certificate":"renewed","valid_to":"[^"]+Z"/)
     expect(await nameOf()).toBe('second')
     expect(await status()).toEqual([200, true])
     expect(new Set(names)).toEqual(new Set(['first']))
@@ -187,6 +206,20 @@ describe.skipIf(opensslMissing)('a certificate', () => {
     done = true
     await clients
     expect([...seen.keys()].sort()).toEqual(['first', 'second'])
+  })
+
+  test('that has expired serves from the start, with a warning, and does not take the place of a good one', async () => {
+    const { server, second, use, nameOf } = await startedWithTls()
+    expect(server.log).toMatch(/"level":30,.*"valid_to":"[^"]+Z","msg":"certificate"/)
+    expire(second)
+    use(second)
+    expect(await hangUp(server)).toMatch(/"problem":"the certificate in [^"]+cert\.pem expired at [^"]+Z"/)
+    expect(await nameOf()).toBe('first')
+    await server.restart()
+    expect(server.log).toMatch(/"level":40,.*"msg":"the certificate expired at /)
+    expect(await nameOf()).toBe('second')
+    // What serves already is no reason to refuse other changes.
+    expect(await hangUp(server)).toContain('the settings are read again')
   })
 
   test('that does not belong to its key, or is none, changes nothing', async () => {

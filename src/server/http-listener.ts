@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type * as library from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import { dateProblem, datesOf, type CertificateDates } from './certificate-dates.js'
 import type { Connections } from './connections.js'
 
 export interface ListenOptions extends Certificate {
@@ -21,12 +22,15 @@ export interface Certificate {
 
 export interface HttpListener {
   readonly port: number
+  /** The dates of the certificate for new connections; null without TLS. */
+  readonly certificateDates: CertificateDates | null
   /**
    * Connections from now on get the certificate that these files hold; those that are open keep theirs until they end,
-   * and none is refused or cut meanwhile. False where nothing has changed. Throws where the files cannot serve; then
-   * all stays as it was. For a listener without TLS there is nothing to renew.
+   * and none is refused or cut meanwhile. False where nothing has changed. Throws where the files cannot serve, or the
+   * certificate is outside its dates at `now`; then all stays as it was. For a listener without TLS there is nothing to
+   * renew.
    */
-  renewCertificate(certificate: Certificate): boolean
+  renewCertificate(certificate: Certificate, now: number): boolean
   /** No new connections. */
   stopListening(): void
   /** Cuts the connections that are left. */
@@ -69,9 +73,12 @@ export async function listen(options: ListenOptions, parts: ListenerParts): Prom
   let listening = true
   return {
     port: uws.us_socket_local_port(socket),
-    renewCertificate: (certificate) => {
+    get certificateDates() {
+      return door.dates
+    },
+    renewCertificate: (certificate, now) => {
       const files = pemFiles(certificate)
-      return files !== null && door.renew(files)
+      return files !== null && door.renew(files, now)
     },
     stopListening: () => {
       if (listening) uws.us_listen_socket_close(socket)
@@ -94,12 +101,14 @@ type Library = typeof library
 /** The apps behind a port: one that listens, and those that have the connections. */
 interface Door {
   readonly listening: TemplatedApp
-  renew(files: PemFiles): boolean
+  readonly dates: CertificateDates | null
+  renew(files: PemFiles, now: number): boolean
   close(): void
 }
 
 class PlainDoor implements Door {
   readonly listening: TemplatedApp
+  readonly dates = null
 
   constructor(uws: Library, parts: ListenerParts) {
     this.listening = serving(uws.App(), parts)
@@ -123,24 +132,30 @@ class SecureDoor implements Door {
   readonly listening: HandingOn
   readonly #uws: Library
   readonly #parts: ListenerParts
-  #digest: string
+  #files: PemFiles
   /** The last one gets new connections. Older ones are kept: nothing tells when their last connection has ended. */
   readonly #serving: HandingOn[]
 
   constructor(uws: Library, files: PemFiles, parts: ListenerParts) {
     this.#uws = uws
     this.#parts = parts
-    this.#digest = files.digest
+    this.#files = files
     this.listening = secureApp(uws, files)
     this.#serving = [this.#open(files)]
   }
 
-  renew(files: PemFiles): boolean {
-    if (files.digest === this.#digest) return false
+  get dates(): CertificateDates {
+    return this.#files.dates
+  }
+
+  renew(files: PemFiles, now: number): boolean {
+    if (files.digest === this.#files.digest) return false
+    const problem = dateProblem(files.dates, now)
+    if (problem !== null) throw new Error(`the certificate in ${files.certFile} ${problem}`)
     const before = this.#serving.at(-1)
     this.#serving.push(this.#open(files))
     if (before !== undefined) this.listening.removeChildAppDescriptor(before.getDescriptor())
-    this.#digest = files.digest
+    this.#files = files
     return true
   }
 
@@ -180,12 +195,14 @@ interface PemFiles {
   readonly keyFile: string
   /** Of what both hold. */
   readonly digest: string
+  readonly dates: CertificateDates
 }
 
 function pemFiles({ tlsCertFile, tlsKeyFile }: Certificate): PemFiles | null {
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return null
-  const digest = createHash('sha256').update(readFileSync(tlsCertFile)).update(readFileSync(tlsKeyFile))
-  return { certFile: tlsCertFile, keyFile: tlsKeyFile, digest: digest.digest('hex') }
+  const certificate = readFileSync(tlsCertFile)
+  const digest = createHash('sha256').update(certificate).update(readFileSync(tlsKeyFile)).digest('hex')
+  return { certFile: tlsCertFile, keyFile: tlsKeyFile, digest, dates: datesOf(certificate) }
 }
 
 /** The declaration of uws-pack lacks this form: the port is ours alone, a second server gets an error. */

@@ -6,6 +6,7 @@ import type { ImageGate } from '../images/index.js'
 import type { ModelLog } from '../model/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyBudget } from './body-budget.js'
+import { isoTime } from './certificate-dates.js'
 import type { Connections } from './connections.js'
 import type { HttpListener } from './http-listener.js'
 import type { Settings } from './settings.js'
@@ -78,6 +79,8 @@ export interface ReloadParts {
   readonly imageGate: ImageGate
   readonly connections: Connections
   readonly listener: HttpListener
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
   readonly log: ModelLog & { level: string }
 }
 
@@ -96,7 +99,7 @@ export function reload(parts: ReloadParts, { read, nameOf }: ReloadRequest): voi
   try {
     change = changeOf(settings.current, read())
     // The last that can fail: from here on there is only taking over.
-    renewed = parts.listener.renewCertificate(change.next)
+    renewed = parts.listener.renewCertificate(change.next, parts.clock())
   } catch (error) {
     log.error(
       { problem: error instanceof Error ? error.message : String(error) },
@@ -106,10 +109,12 @@ export function reload(parts: ReloadParts, { read, nameOf }: ReloadRequest): voi
   }
   settings.current = change.next
   apply(parts, change)
-  log.info(
-    { changed: change.taken.map(nameOf), certificate: renewed ? 'renewed' : undefined },
-    'the settings are read again',
-  )
+  const { certificateDates } = parts.listener
+  const renewal =
+    renewed && certificateDates !== null
+      ? { certificate: 'renewed', valid_to: isoTime(certificateDates.validTo) }
+      : {}
+  log.info({ changed: change.taken.map(nameOf), ...renewal }, 'the settings are read again')
   if (change.left.length > 0) log.warn({ settings: change.left.map(nameOf) }, 'needs a restart')
 }
 

@@ -9,11 +9,12 @@ import { ServiceError } from '../contract/index.js'
 import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageGate } from '../images/index.js'
 import type { Model } from '../model/index.js'
-import { openLmdbStore, StoreError, type Store } from '../store/index.js'
+import { databasePath, openLmdbStore, StoreError, type Store } from '../store/index.js'
 import { encodeAnswer } from './answer-encoding.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyBudget } from './body-budget.js'
 import { BodyTurns } from './body-turns.js'
+import { tellDates } from './certificate-dates.js'
 import { clientOf } from './client-address.js'
 import { Connections } from './connections.js'
 import { Exchange, type Answer } from './exchange.js'
@@ -55,14 +56,28 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
   const options = { level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }
   const output = new LogOutput(stdout)
   const log = pino(options, output)
-  const store = await openLmdbStore({ dataDir: settings.dataDir })
+  const onMade = (file: string, from: 'missing' | 'empty'): void => {
+    if (from === 'missing') log.info({ file }, 'a new database was made')
+    else log.warn({ file }, 'the database file was empty: a new database was made in it')
+  }
+  const store = await openLmdbStore({ dataDir: settings.dataDir, onMade })
   try {
     return await startOn(store, settings, log, () => output.drain(logMsMax))
   } catch (error) {
     await store.close()
     await output.drain(logMsMax)
-    throw error
+    throw isUnusable(error) ? lostRecord(settings.dataDir, error) : error
   }
+}
+
+function isUnusable(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.code === 'unusable'
+}
+
+/** A record that the start needs and that cannot be read: names the file and the way out. */
+function lostRecord(dataDir: string, cause: StoreError): StoreError {
+  const message = `${databasePath(dataDir)} has to be restored from a backup: ${cause.message}`
+  return new StoreError('unusable', message, { cause })
 }
 
 async function startOn(
@@ -104,7 +119,12 @@ async function startOn(
   try {
     await desk.open(cycles)
     const door = await openDoor(settings, front, log)
-    log.info({ url: door.url, data_dir: settings.dataDir, pending: cycles.pendingCount }, 'listening')
+    const { certificateDates } = door.listener
+    if (certificateDates !== null) tellDates(certificateDates, surroundings.clock(), log)
+    log.info(
+      { url: door.url, pid: process.pid, data_dir: settings.dataDir, pending: cycles.pendingCount },
+      'listening',
+    )
     const parts = { ...surroundings, ...guards, ...door, settings: live, cycleParts, imageGate }
     return running({ ...parts, cycles, desk, front, report, drainLog })
   } catch (error) {

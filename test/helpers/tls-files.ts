@@ -25,6 +25,12 @@ export function makeTlsFiles(directory: string, name: string): TlsFiles {
   return files
 }
 
+/** The certificate anew, with an end that has passed. */
+export function expire({ cert, key }: TlsFiles): void {
+  const anew = ['x509', '-in', cert, '-signkey', key, '-days', '-1', '-out', cert]
+  execFileSync('openssl', anew, { stdio: 'ignore' })
+}
+
 export interface Handshake {
   /** The name in the server's certificate. */
   readonly name: string

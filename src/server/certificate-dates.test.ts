@@ -1,0 +1,42 @@
+/**
+ * The dates of a certificate, and what is told of them.
+ */
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { scratchDir } from '../../test/helpers/servers.js'
+import { makeTlsFiles, opensslMissing } from '../../test/helpers/tls-files.js'
+import { dateProblem, datesOf, tellDates } from './certificate-dates.js'
+
+const dayMs = 86_400_000
+
+describe.skipIf(opensslMissing)('a certificate of one day', () => {
+  const dates = datesOf(readFileSync(makeTlsFiles(scratchDir(), 'one-day').cert))
+  const { validFrom, validTo } = dates
+
+  test('has the dates that its file says', () => {
+    expect(validTo - validFrom).toBe(dayMs)
+    expect(Math.abs(validFrom - Date.now())).toBeLessThan(dayMs / 24)
+  })
+
+  test('is good from its first to its last second', () => {
+    expect([validFrom, validTo].map((now) => dateProblem(dates, now))).toEqual([null, null])
+    expect(dateProblem(dates, validFrom - 1)).toBe(`is not valid before ${new Date(validFrom).toISOString()}`)
+    expect(dateProblem(dates, validTo + 1)).toBe(`expired at ${new Date(validTo).toISOString()}`)
+  })
+
+  test('is told with its end, and a warning outside its dates', () => {
+    const lines: unknown[] = []
+    const note =
+      (level: string) =>
+      (...line: unknown[]): void =>
+        void lines.push([level, ...line])
+    const log = { info: note('info'), warn: note('warn') }
+    const fields = { valid_to: new Date(validTo).toISOString() }
+    tellDates(dates, validFrom, log)
+    tellDates(dates, validTo + 1, log)
+    expect(lines).toEqual([
+      ['info', fields, 'certificate'],
+      ['warn', fields, `the certificate expired at ${fields.valid_to}`],
+    ])
+  })
+})

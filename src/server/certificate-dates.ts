@@ -1,0 +1,37 @@
+/**
+ * From when to when a certificate is valid. BoringSSL serves one outside its dates without a word, and clients then
+ * refuse the service; so the dates are read and told here.
+ */
+import { X509Certificate } from 'node:crypto'
+import type { ModelLog } from '../model/index.js'
+
+/** Milliseconds since 1970; both ends are within. */
+export interface CertificateDates {
+  readonly validFrom: number
+  readonly validTo: number
+}
+
+/** The dates of the first certificate in a PEM file: the one that is the server's own, before its chain. */
+export function datesOf(pem: Buffer): CertificateDates {
+  const { validFrom, validTo } = new X509Certificate(pem)
+  return { validFrom: Date.parse(validFrom), validTo: Date.parse(validTo) }
+}
+
+/** What is wrong with the dates at `now`, or null. */
+export function dateProblem({ validFrom, validTo }: CertificateDates, now: number): string | null {
+  if (now > validTo) return `expired at ${isoTime(validTo)}`
+  if (now < validFrom) return `is not valid before ${isoTime(validFrom)}`
+  return null
+}
+
+/** At the start. A service with a bad certificate is still better than none: clients may not look at dates. */
+export function tellDates(dates: CertificateDates, now: number, log: Pick<ModelLog, 'info' | 'warn'>): void {
+  const problem = dateProblem(dates, now)
+  const fields = { valid_to: isoTime(dates.validTo) }
+  if (problem === null) log.info(fields, 'certificate')
+  else log.warn(fields, `the certificate ${problem}`)
+}
+
+export function isoTime(instant: number): string {
+  return new Date(instant).toISOString()
+}
