@@ -144,13 +144,27 @@ describe('connections', () => {
 
   test('that say nothing, or too little too slowly, are ended after a while', async () => {
     const server = await started()
-    const silent = connect(server.port, '127.0.0.1').on('error', () => undefined)
-    const slow = connect(server.port, '127.0.0.1').on('error', () => undefined)
-    const ended = [silent, slow].map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+    const open = (): Socket => connect(server.port, '127.0.0.1').on('error', () => undefined)
+    const silent = open()
+    const slow = open()
     slow.write('GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
     const drip = setInterval(() => slow.write('a'), 500)
+    const key = `Authorization: ${server.key}`
+    const answered = [
+      ['GET /v1/health'],
+      ['GET /v1/weights', key],
+      ['GET /v1/weights'],
+      ['POST /v1/nothing', key, 'Content-Length: 2'],
+      ['POST /v1/cycles', key, 'Content-Length: 0'],
+    ].map(([line, ...headers]) => {
+      const socket = open().resume()
+      socket.write([`${line} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n'))
+      return socket
+    })
     // 10 s as uWebSockets.js counts them; the limit of this test is a minute.
-    await Promise.all(ended)
+    await Promise.all(
+      [silent, slow, ...answered].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
+    )
     clearInterval(drip)
   })
 

@@ -24,6 +24,13 @@ test('without a key every path and method is 401, known or not; health alone is 
   expect(await status('HEAD', '/v1/health')).toBe(200)
 })
 
+test('a right key behind a scheme is 401, and the message says how keys are given', async () => {
+  const server = await started()
+  const { status, json } = await server.call({ path: '/v1/weights', key: `Bearer ${server.key}` })
+  const message = expect.stringContaining('the whole Authorization header, without a scheme') as string
+  expect([status, json]).toMatchObject([401, { error: { message } }])
+})
+
 test('a request whose end is unclear is the last of its connection: 401 without a key, 400 with one', async () => {
   const server = await started()
   for (const unclear of [['Content-Length: 2', 'Content-Length: 2'], ['Transfer-Encoding: gzip, chunked']])
@@ -121,10 +128,8 @@ describe('a body that is too large is 413', () => {
   test('an image past 5 MiB; one of just 5 MiB is taken', async () => {
     const server = await started()
     const image = Buffer.concat([await picture(1), Buffer.alloc(imageBytesMax)])
-    // One that has asked for the end of its connection has it with the answer, and may hear of nothing but that.
-    const headers = { ...jpeg, Connection: 'keep-alive' }
     const put = (bytes: number) =>
-      send(server, 'PUT', '/v1/images/g/1/01', image.subarray(0, bytes), headers).then(({ status }) => status)
+      send(server, 'PUT', '/v1/images/g/1/01', image.subarray(0, bytes), jpeg).then(({ status }) => status)
     expect(await put(imageBytesMax + 1)).toBe(413)
     expect(await put(imageBytesMax)).toBe(201)
   })
@@ -143,6 +148,114 @@ describe('a body that is too large is 413', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 413 /)
     socket.destroy()
   })
+})
+
+describe('a client whose connection ends with the call hears why its body is refused', () => {
+  const refusals = [
+    ['POST', '/v1/cycles', 413],
+    ['PUT', '/v1/images/g/1/01', 415],
+    ['POST', '/v1/nothing', 404],
+    ['POST', '/v1/scores/x', 405],
+  ] as const
+  const bytes = Buffer.alloc(2 * jsonBodyBytesMax, ' ')
+
+  async function call(
+    server: ServerProcess,
+    [method, path]: readonly [string, string, number],
+    sendBody: (socket: Socket) => Promise<void>,
+  ): Promise<string> {
+    const socket = connect(server.port, '127.0.0.1')
+    socket.write(head(server, `${method} ${path}`, `Content-Length: ${bytes.length}`, 'Connection: close'))
+    socket.write(bytes.subarray(0, 1))
+    await sendBody(socket)
+    let answer = ''
+    for await (const chunk of socket) answer += String(chunk)
+    return answer
+  }
+
+  test('once all of it has left, however large it is', async () => {
+    const server = await started()
+    for (const refusal of refusals) {
+      const answer = await call(server, refusal, async (socket) => {
+        // The server has long found what it will say.
+        await server.call({ path: '/v1/health' })
+        socket.write(bytes.subarray(1))
+      })
+      expect(answer, refusal[1]).toMatch(new RegExp(`^HTTP/1.1 ${refusal[2]} `))
+    }
+  })
+
+  test('or when it sends no more', async () => {
+    const server = await started()
+    const answers = await Promise.all(
+      refusals.map((refusal) => call(server, refusal, () => Promise.resolve())),
+    )
+    expect(answers.map((answer) => Number(answer.split(' ')[1]))).toEqual(
+      refusals.map(([, , status]) => status),
+    )
+  })
+
+  test('or when it sends so little that it would be cut off', async () => {
+    const server = await started()
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+    const answer = firstBytes(socket)
+    socket.write(head(server, 'POST /v1/nothing', `Content-Length: ${bytes.length}`, 'Connection: close'))
+    const drip = setInterval(() => socket.write(bytes.subarray(0, 100)), 50)
+    expect(await answer).toMatch(/^HTTP\/1\.1 404 /)
+    clearInterval(drip)
+    socket.destroy()
+  })
+})
+
+test('a request is answered wherever its head comes in two, and when another one stands before it', async () => {
+  const server = await started()
+  const request = head(server, 'POST /v1/cycles', 'Content-Length: 0')
+  const lineEnd = request.indexOf('\r\n') + 2
+  const cuts = Array.from({ length: request.length - 1 }, (_, index) => index + 1)
+  for (const before of ['', request])
+    for (const cut of cuts.filter((at) => at < lineEnd || at % 9 === 0)) {
+      const socket = connect(server.port, '127.0.0.1').setNoDelay()
+      let answers = ''
+      const answered = new Promise<void>((resolve) =>
+        socket.on('data', (data: Buffer) => {
+          answers += data.toString()
+          if (answers.split('}}').length === (before === '' ? 2 : 3)) resolve()
+        }),
+      )
+      socket.write(before + request.slice(0, cut))
+      await server.call({ path: '/v1/health' })
+      socket.write(request.slice(cut))
+      await answered
+      expect(answers.match(/HTTP\/1\.1 \d+/g), `cut at ${cut}`).toEqual(
+        before === '' ? ['HTTP/1.1 400'] : ['HTTP/1.1 400', 'HTTP/1.1 400'],
+      )
+      socket.destroy()
+    }
+})
+
+test('a small body that comes by itself is read, also behind a request line that came in two', async () => {
+  const server = await started()
+  const socket = connect(server.port, '127.0.0.1').setNoDelay()
+  const line = `GET /v1/scores/${'x'.repeat(300)} HTTP/1.1\r\n`
+  socket.write(line.slice(0, 310))
+  await server.call({ path: '/v1/health' })
+  const first = firstBytes(socket)
+  socket.write(head(server, line.split(' HTTP')[0] as string).slice(310))
+  expect(await first).toMatch(/^HTTP\/1\.1 404 /)
+  const second = firstBytes(socket)
+  socket.write(head(server, 'POST /v1/cycles', 'Content-Length: 2'))
+  await server.call({ path: '/v1/health' })
+  socket.write('{}')
+  expect(await second).toMatch(/^HTTP\/1\.1 400 /)
+  socket.destroy()
+})
+
+test('a client that ends its connection within a request line has it ended', async () => {
+  const server = await started()
+  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.end('GET /v1/heal')
+  await new Promise((resolve) => socket.resume().once('end', resolve))
+  expect((await server.call({ path: '/v1/health' })).status).toBe(200)
 })
 
 test('a client that sends its body byte by byte is cut off when its time is up', async () => {
@@ -213,6 +326,19 @@ test('a client that reads late gets large answers whole, and what it asked for i
   })
   expect(received.join('').split(answer.text)).toHaveLength(3)
   socket.removeAllListeners('close').destroy()
+})
+
+test('a client that leaves in the middle of a large answer is let go of', async () => {
+  const server = await started({ UNDERSTUDY_LOG_LEVEL: 'info' })
+  const many = Array.from({ length: 2000 }, (_, n) => n + 1)
+  const body = cycleBody(0, { engagement: many.map((n) => reading('긴'.repeat(2500), n, cycleMs(0))) })
+  expect((await server.postCycle(body)).status).toBe(200)
+  const socket = connect(server.port, '127.0.0.1')
+  const some = firstBytes(socket)
+  socket.write(head(server, `GET /v1/scores/${body.cycle_id}`))
+  await some
+  socket.destroy()
+  await server.logged(/"path":"\/v1\/scores\/.*"bytes_out":\d+/)
 })
 
 test('a body that begins like TLS does not end the guard of its connection', async () => {

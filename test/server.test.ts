@@ -2,14 +2,14 @@
  * The whole server from outside: real processes, real sockets, kill -9 and restart.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { CycleResponse } from '../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from './helpers/bodies.js'
-import { executable, freePort, projectDir, ServerProcess } from './helpers/server-process.js'
+import { executable, projectDir } from './helpers/server-process.js'
 import { picture, scratchDir, started } from './helpers/servers.js'
 
 const outcome = {
@@ -115,129 +115,6 @@ test('kill -9 in a storm of cycles loses no 200 and leaves no cycle by halves', 
   expect(view.results.map((row) => row.post_no).sort((a, b) => a - b)).toEqual(expected.sort((a, b) => a - b))
 })
 
-describe('SIGTERM', () => {
-  const many = Array.from({ length: 2000 }, (_, n) => n + 1)
-  const large = cycleBody(0, {
-    candidates: many.map((n) => candidate('g', n)),
-    engagement: many.map((n) => reading('g', n, cycleMs(0))),
-  })
-
-  test('ends the server with 0, finishes the cycle under way, and is not held up by stalled or idle clients', async () => {
-    const server = await started({ UNDERSTUDY_LOG_LEVEL: 'debug' })
-    const idle = connect(server.port, '127.0.0.1')
-    const stalled = connect(server.port, '127.0.0.1')
-    idle.on('error', () => undefined)
-    stalled.on('error', () => undefined)
-    const refused = new Promise<string>((resolve) =>
-      stalled.once('data', (data: Buffer) => resolve(data.toString())),
-    )
-    stalled.write(
-      `POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\nContent-Length: 100\r\n\r\n{`,
-    )
-    const begun = server.postCycle(large)
-    await server.logged('"msg":"a cycle begins"')
-    const code = server.kill('SIGTERM')
-    const reply = await begun
-    expect(reply.status).toBe(200)
-    expect((reply.json as CycleResponse).results).toHaveLength(many.length)
-    expect(await refused).toMatch(/^HTTP\/1\.1 503 .*\r\nConnection: close\r\n/s)
-    expect(await code).toBe(0)
-    await server.start()
-    expect((await server.call({ path: `/v1/scores/${large.cycle_id}` })).text).toBe(reply.text)
-  })
-
-  /** Sends a cycle whose answer is larger than the buffers of two sockets, ends the server, and gives the connection. */
-  async function endWithUnreadAnswer(shutdownMsMax: number) {
-    const server = await started({
-      UNDERSTUDY_LOG_LEVEL: 'debug',
-      UNDERSTUDY_SHUTDOWN_MS_MAX: String(shutdownMsMax),
-    })
-    const body = JSON.stringify(
-      cycleBody(0, { engagement: many.map((n) => reading('긴'.repeat(2500), n, cycleMs(0))) }),
-    )
-    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
-    const answered = new Promise<void>((resolve) => socket.once('readable', resolve))
-    socket.write(`POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`)
-    socket.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-    await server.logged('"msg":"a cycle begins"')
-    const code = server.kill('SIGTERM')
-    await answered
-    return { server, socket, code }
-  }
-
-  test('waits for a client that reads a large answer late, to the last byte', async () => {
-    const { socket, code } = await endWithUnreadAnswer(30_000)
-    const chunks: Buffer[] = []
-    for await (const chunk of socket) chunks.push(chunk as Buffer)
-    const [head = '', json = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n')
-    expect(head).toMatch(/^HTTP\/1\.1 200 /)
-    expect(Number(/Content-Length: (\d+)/i.exec(head)?.[1])).toBeGreaterThan(12_000_000)
-    expect((JSON.parse(json) as CycleResponse).results).toHaveLength(many.length)
-    expect(await code).toBe(0)
-  })
-
-  test('ends with 0 under a client that never reads its answer', async () => {
-    const { server, socket, code } = await endWithUnreadAnswer(3000)
-    expect(await code).toBe(0)
-    await server.logged('"msg":"stopped"')
-    socket.destroy()
-  })
-})
-
-test('SIGTERM during the start ends the server with 0', async () => {
-  const server = new ServerProcess()
-  try {
-    const starting = server.start().catch(() => null)
-    while (!server.log.includes('"msg"')) await new Promise((resolve) => setImmediate(resolve))
-    expect(await server.kill('SIGTERM')).toBe(0)
-    await starting
-  } finally {
-    await server.dispose()
-  }
-})
-
-describe('a start', () => {
-  const serve = (env: Record<string, string>) =>
-    spawnSync(executable, ['serve'], { env: { ...process.env, ...env }, encoding: 'utf8', timeout: 30_000 })
-
-  test('on a data directory in use stops with a line that names the holder', async () => {
-    const server = await started()
-    const { status, stderr } = serve({
-      UNDERSTUDY_DATA_DIR: server.dataDir,
-      UNDERSTUDY_PORT: String(await freePort()),
-      UNDERSTUDY_API_KEYS: 'another-key-0123456789',
-    })
-    expect(status).toBe(1)
-    expect(stderr.trim().split('\n')).toHaveLength(1)
-    expect(stderr).toMatch(new RegExp(`\\b${server.pid}\\b`))
-  })
-
-  test('on a port in use stops with a line that names the port', async () => {
-    const server = await started()
-    const { status, stderr } = serve({
-      UNDERSTUDY_DATA_DIR: scratchDir(),
-      UNDERSTUDY_PORT: String(server.port),
-      UNDERSTUDY_API_KEYS: 'another-key-0123456789',
-    })
-    expect(status).toBe(1)
-    expect(stderr.trim().split('\n')).toHaveLength(1)
-    expect(stderr).toContain(String(server.port))
-  })
-
-  test('without a key makes one, for the owner alone, and keeps it', async () => {
-    const server = await started({ UNDERSTUDY_API_KEYS: '' })
-    const file = join(server.dataDir, 'api-key')
-    const key = readFileSync(file, 'utf8').trim()
-    expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/)
-    expect(statSync(file).mode & 0o777).toBe(0o600)
-    await server.logged(file)
-    expect(server.log).not.toContain(key)
-    expect((await server.call({ path: '/v1/weights', key })).status).toBe(200)
-    await server.restart()
-    expect(readFileSync(file, 'utf8').trim()).toBe(key)
-  })
-})
-
 test('several keys are good at once, and a byte behind a key makes it another', async () => {
   const server = await started({ UNDERSTUDY_API_KEYS: 'old-key-0123456789,new-key-0123456789' })
   const status = async (key: string | null) => (await server.call({ path: '/v1/weights', key })).status
@@ -277,14 +154,16 @@ test('a model that does not load leaves the server up and degraded, until its fi
   expect((await server.postCycle(cycleBody(0))).status).toBe(200)
 })
 
-test('requests sent in advance are answered in order on one connection', async () => {
+test('requests sent in advance are answered in order on one connection, however their bodies end', async () => {
   const server = await started()
-  const requests = [0, 1, 2].map((i) => {
+  const requests = [0, 1, 2, 3].map((i) => {
     const body = JSON.stringify(cycleBody(i, { candidates: [candidate('g', i + 1)] }))
+    const size = Buffer.byteLength(body).toString(16)
     const head = `POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`
-    return i === 1
-      ? `${head}Transfer-Encoding: chunked\r\n\r\n${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`
-      : `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+    if (i === 1) return `${head}Transfer-Encoding: chunked\r\n\r\n${size}\r\n${body}\r\n0\r\n\r\n`
+    if (i === 2)
+      return `${head}Transfer-Encoding: chunked\r\n\r\n${size};a="5"\r\n${body}\r\n0;b\r\nX-Sum: 1\r\nX-B: 2\r\n\r\n`
+    return `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   })
   const socket = connect(server.port, '127.0.0.1')
   let received = ''
@@ -293,14 +172,14 @@ test('requests sent in advance are answered in order on one connection', async (
     socket.on('close', () => reject(new Error(`closed after ${received}`)))
     socket.on('data', (data: Buffer) => {
       received += data.toString()
-      if (received.split('"results":[').length === 4) resolve()
+      if (received.split('"results":[').length === 5) resolve()
     })
   })
   socket.write(requests.join(''))
   await done
   socket.removeAllListeners('close').destroy()
   const ids = [...received.matchAll(/"cycle_id":"(\w+)"/g)].map((match) => match[1])
-  expect(ids).toEqual([0, 1, 2].map((i) => cycleBody(i).cycle_id))
+  expect(ids).toEqual([0, 1, 2, 3].map((i) => cycleBody(i).cycle_id))
 })
 
 test('HEAD gives the headers of GET, and the connection goes on', async () => {

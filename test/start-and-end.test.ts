@@ -1,9 +1,13 @@
-/** A start that fails and an end with something in its way: what becomes of the process. */
-import { spawn } from 'node:child_process'
-import { createServer, type AddressInfo } from 'node:net'
+/** How the server starts and ends, and what becomes of its process where something stands in the way. */
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync, statSync, truncateSync } from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { projectDir } from './helpers/server-process.js'
+import { describe, expect, test } from 'vitest'
+import type { CycleResponse } from '../src/contract/index.js'
+import { databasePath, openDatabases, type Databases } from '../src/store/databases.js'
+import { candidate, cycleBody, cycleMs, reading } from './helpers/bodies.js'
+import { executable, freePort, projectDir, ServerProcess } from './helpers/server-process.js'
 import { scratchDir, started } from './helpers/servers.js'
 
 test('a start that finds its port taken leaves nothing behind that keeps a process alive', async () => {
@@ -40,4 +44,195 @@ test('a stage report that cannot be written is told in the log, and the service 
   expect(await server.kill('SIGTERM')).toBe(0)
   await server.logged('the stage report could not be written')
   await server.logged('"msg":"stopped"')
+})
+
+test('a start that cannot read the stored pool names the file and the way out', async () => {
+  const dataDir = scratchDir()
+  const server = new ServerProcess({}, dataDir)
+  await server.start()
+  expect((await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1)] }))).status).toBe(200)
+  expect(await server.kill('SIGTERM')).toBe(0)
+  const way = `understudy: ${databasePath(dataDir)} has to be restored from a backup: `
+  const change = async (apply: (databases: Databases) => unknown): Promise<void> => {
+    const databases = await openDatabases(dataDir, 2 ** 30)
+    databases.root.transactionSync(() => void apply(databases))
+    await databases.root.close()
+  }
+  await change(({ entered }) => entered.removeSync(1))
+  await expect(server.start()).rejects.toThrow(`${way}cycle 1 keeps no entered posts`)
+  await change(({ pool }) => pool.putSync(0, Uint8Array.of(1, 2, 3)))
+  await expect(server.start()).rejects.toThrow(`${way}the stored pool is damaged`)
+})
+
+test('the log says that a database is new, and warns where there was an empty file', async () => {
+  const dataDir = scratchDir()
+  const server = new ServerProcess({}, dataDir)
+  const start = async (): Promise<string[]> => {
+    await server.start()
+    await server.kill('SIGTERM')
+    return server.log.split('\n').filter((line) => line.includes('new database'))
+  }
+  const file = databasePath(dataDir)
+  const [made, ...more] = await start()
+  expect(JSON.parse(made ?? '')).toMatchObject({ level: 30, file, msg: 'a new database was made' })
+  expect(more).toEqual([])
+  expect(await start()).toEqual([])
+  truncateSync(file)
+  const warning = { level: 40, file, msg: 'the database file was empty: a new database was made in it' }
+  expect((await start()).map((line) => JSON.parse(line) as unknown)).toMatchObject([warning])
+})
+
+describe('SIGTERM', () => {
+  const many = Array.from({ length: 2000 }, (_, n) => n + 1)
+  const large = cycleBody(0, {
+    candidates: many.map((n) => candidate('g', n)),
+    engagement: many.map((n) => reading('g', n, cycleMs(0))),
+  })
+
+  test('ends the server with 0, finishes the cycle under way, and is not held up by stalled or idle clients', async () => {
+    const server = await started({ UNDERSTUDY_LOG_LEVEL: 'debug' })
+    const idle = connect(server.port, '127.0.0.1')
+    const stalled = connect(server.port, '127.0.0.1')
+    idle.on('error', () => undefined)
+    stalled.on('error', () => undefined)
+    const refused = new Promise<string>((resolve) =>
+      stalled.once('data', (data: Buffer) => resolve(data.toString())),
+    )
+    stalled.write(
+      `POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\nContent-Length: 100\r\n\r\n{`,
+    )
+    const begun = server.postCycle(large)
+    await server.logged('"msg":"a cycle begins"')
+    const code = server.kill('SIGTERM')
+    const reply = await begun
+    expect(reply.status).toBe(200)
+    expect((reply.json as CycleResponse).results).toHaveLength(many.length)
+    expect(await refused).toMatch(/^HTTP\/1\.1 503 .*\r\nConnection: close\r\n/s)
+    expect(await code).toBe(0)
+    await server.start()
+    expect((await server.call({ path: `/v1/scores/${large.cycle_id}` })).text).toBe(reply.text)
+  })
+
+  test('tells who is sending a large cycle, when the last of it has come', async () => {
+    const server = await started()
+    const body = Buffer.alloc(16_000_000, ' ')
+    const socket = connect(server.port, '127.0.0.1')
+    socket.write(`POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`)
+    socket.write(`Content-Length: ${body.length}\r\n\r\n`)
+    // Its head has arrived when another call is answered.
+    await server.call({ path: '/v1/health' })
+    const code = server.kill('SIGTERM')
+    await server.logged('"msg":"stopping"')
+    socket.write(body)
+    let answer = ''
+    for await (const chunk of socket) answer += String(chunk)
+    expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nConnection: close\r\n/s)
+    expect(await code).toBe(0)
+  })
+
+  test('tells who is sending, and has not sent it all when the time is up', async () => {
+    const server = await started({ UNDERSTUDY_SHUTDOWN_MS_MAX: '1500' })
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+    const answer = new Promise<string>((resolve) =>
+      socket.once('data', (data: Buffer) => resolve(data.toString())),
+    )
+    socket.write(`POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`)
+    socket.write(`Content-Length: 16000000\r\n\r\n`)
+    await server.call({ path: '/v1/health' })
+    const code = server.kill('SIGTERM')
+    socket.write(Buffer.alloc(100_000, ' '))
+    expect(await answer).toMatch(/^HTTP\/1\.1 503 /)
+    expect(await code).toBe(0)
+  })
+
+  /** Sends a cycle whose answer is larger than the buffers of two sockets, ends the server, and gives the connection. */
+  async function endWithUnreadAnswer(shutdownMsMax: number) {
+    const server = await started({
+      UNDERSTUDY_LOG_LEVEL: 'debug',
+      UNDERSTUDY_SHUTDOWN_MS_MAX: String(shutdownMsMax),
+    })
+    const body = JSON.stringify(
+      cycleBody(0, { engagement: many.map((n) => reading('긴'.repeat(2500), n, cycleMs(0))) }),
+    )
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+    const answered = new Promise<void>((resolve) => socket.once('readable', resolve))
+    socket.write(`POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`)
+    socket.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+    await server.logged('"msg":"a cycle begins"')
+    const code = server.kill('SIGTERM')
+    await answered
+    return { server, socket, code }
+  }
+
+  test('waits for a client that reads a large answer late, to the last byte', async () => {
+    const { socket, code } = await endWithUnreadAnswer(30_000)
+    const chunks: Buffer[] = []
+    for await (const chunk of socket) chunks.push(chunk as Buffer)
+    const [head = '', json = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n')
+    expect(head).toMatch(/^HTTP\/1\.1 200 /)
+    expect(Number(/Content-Length: (\d+)/i.exec(head)?.[1])).toBeGreaterThan(12_000_000)
+    expect((JSON.parse(json) as CycleResponse).results).toHaveLength(many.length)
+    expect(await code).toBe(0)
+  })
+
+  test('ends with 0 under a client that never reads its answer', async () => {
+    const { server, socket, code } = await endWithUnreadAnswer(3000)
+    expect(await code).toBe(0)
+    await server.logged('"msg":"stopped"')
+    socket.destroy()
+  })
+})
+
+test('SIGTERM during the start ends the server with 0', async () => {
+  const server = new ServerProcess()
+  try {
+    const starting = server.start().catch(() => null)
+    while (!server.log.includes('"msg"')) await new Promise((resolve) => setImmediate(resolve))
+    expect(await server.kill('SIGTERM')).toBe(0)
+    await starting
+  } finally {
+    await server.dispose()
+  }
+})
+
+describe('a start', () => {
+  const serve = (env: Record<string, string>) =>
+    spawnSync(executable, ['serve'], { env: { ...process.env, ...env }, encoding: 'utf8', timeout: 30_000 })
+
+  test('on a data directory in use stops with a line that names the holder', async () => {
+    const server = await started()
+    const { status, stderr } = serve({
+      UNDERSTUDY_DATA_DIR: server.dataDir,
+      UNDERSTUDY_PORT: String(await freePort()),
+      UNDERSTUDY_API_KEYS: 'another-key-0123456789',
+    })
+    expect(status).toBe(1)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect(stderr).toMatch(new RegExp(`\\b${server.pid}\\b`))
+  })
+
+  test('on a port in use stops with a line that names the port', async () => {
+    const server = await started()
+    const { status, stderr } = serve({
+      UNDERSTUDY_DATA_DIR: scratchDir(),
+      UNDERSTUDY_PORT: String(server.port),
+      UNDERSTUDY_API_KEYS: 'another-key-0123456789',
+    })
+    expect(status).toBe(1)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect(stderr).toContain(String(server.port))
+  })
+
+  test('without a key makes one, for the owner alone, and keeps it', async () => {
+    const server = await started({ UNDERSTUDY_API_KEYS: '' })
+    const file = join(server.dataDir, 'api-key')
+    const key = readFileSync(file, 'utf8').trim()
+    expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    await server.logged(file)
+    expect(server.log).not.toContain(key)
+    expect((await server.call({ path: '/v1/weights', key })).status).toBe(200)
+    await server.restart()
+    expect(readFileSync(file, 'utf8').trim()).toBe(key)
+  })
 })

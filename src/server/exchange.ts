@@ -1,14 +1,13 @@
 /**
- * One request and its answer on a uWebSockets.js socket: what of the request outlives its first turn, the body as it
- * arrives, and an answer that is sent as fast as the client reads it.
+ * One request and its answer on a uWebSockets.js socket: what of the request outlives its first turn, and an answer that
+ * is sent as fast as the client reads it.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { ServiceError } from '../contract/index.js'
 import type { StageClock } from '../cycle/index.js'
 import type { BodyHold } from './body-budget.js'
-import { largeBytesMin, type BodyTurns } from './body-turns.js'
-import { GrowingBody } from './growing-body.js'
-import type { SpareBuffers } from './spare-buffers.js'
+import type { BodyTurns } from './body-turns.js'
+import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
+import { SocketFlow } from './socket-flow.js'
 
 export interface Answer {
   readonly status: number
@@ -28,6 +27,8 @@ const offerMsMin = 1
 const offerMsMax = 50
 /** A client that takes nothing for so long is cut off. */
 const takeMsMax = 60_000
+/** By its length alone uWebSockets.js knows `Connection: close`. */
+const closeLength = 5
 
 export class Exchange {
   readonly method: string
@@ -40,6 +41,7 @@ export class Exchange {
     readonly contentEncoding: string
     readonly contentLength: string
     readonly acceptEncoding: string
+    readonly connection: string
     readonly contentSha256: string | undefined
     /** All of them, joined by commas; empty where there is none. */
     readonly forwardedFor: string
@@ -50,23 +52,20 @@ export class Exchange {
   readonly wantsTiming: boolean
   /** Set for a cycle. */
   stages: StageClock | null = null
-  bytesReceived = 0
   bytesSent = 0
   status = 0
   /** Of an answer that is an error, for the log: its code on the wire, and in words of our own what failed us. */
   errorCode: string | undefined
   errorReason: string | undefined
-  /** What the request's body takes up. Whoever made the exchange calls `releaseBody`. */
-  readonly bodyHold: BodyHold
-  readonly #bodyTurns: BodyTurns
+  /** Whoever made the exchange calls `release` of it. */
+  readonly body: IncomingBody
   readonly #response: HttpResponse
+  readonly #flow: SocketFlow
   readonly #onEnd: (exchange: Exchange) => void
   #ended = false
-  #paused = false
+  #held = false
   #nextOffer: NodeJS.Timeout | undefined
-  #refuseBody: ((error: Error) => void) | null = null
   #releaseAnswer: (() => void) | undefined
-  #giveBack: (() => void) | null = null
 
   /** Takes the request over; `onEnd` is called once, when the answer is out or the client is gone. */
   constructor(
@@ -77,8 +76,7 @@ export class Exchange {
     onEnd: (exchange: Exchange) => void,
   ) {
     this.#response = response
-    this.bodyHold = bodies.hold
-    this.#bodyTurns = bodies.turns
+    this.#flow = new SocketFlow(response)
     this.#onEnd = onEnd
     this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
@@ -90,12 +88,11 @@ export class Exchange {
       contentEncoding: request.getHeader('content-encoding'),
       contentLength: request.getHeader('content-length'),
       acceptEncoding: request.getHeader('accept-encoding'),
+      connection: request.getHeader('connection'),
       ...rarerHeaders(request),
     }
-    response.onAborted(() => {
-      this.#refuseBody?.(new ServiceError('bad_request', 'the client left'))
-      this.#end()
-    })
+    this.body = new IncomingBody(announced(request), { response, flow: this.#flow }, bodies)
+    response.onAborted(() => this.#end())
   }
 
   /** The other end of the connection: 4 or 16 bytes, or none when it is gone. */
@@ -107,95 +104,40 @@ export class Exchange {
     return this.#ended
   }
 
-  get readingBody(): boolean {
-    return this.#refuseBody !== null
+  /** Reads nothing more of the connection until the answer is sent. */
+  hold(): void {
+    this.#held = true
+    this.#flow.pause()
   }
 
   /**
-   * The whole body, at most `bytesMax` of it. Must be called in the turn in which the exchange was made. Large ones stand
-   * in a buffer of `spare`, until `releaseBody`. `onStart` hears its first bytes while they arrive, and may refuse it by
-   * throwing. Rejects with that, with `too_large` past the bound, with `unavailable` past the budget of all bodies, and
-   * with `error` of `refuseBody`.
+   * Sends the answer, unless the client is gone. `close`: tells the client that the connection ends with it. Where it
+   * does, what is left of the body passes first; of one that was held, nobody knows what is left.
    */
-  readBody(
-    bytesMax: number,
-    timeMsMax: number,
-    { spare = null, onStart = () => undefined }: BodyOptions = {},
-  ): Promise<Uint8Array> {
-    const declared = Number(this.headers.contentLength)
-    if (declared > bytesMax) return Promise.reject(tooLarge(bytesMax))
-    return new Promise((resolve, reject) => {
-      // None before the body is let in. Let go of at the end: the socket keeps the listener until the answer is out.
-      let body: GrowingBody | null = null
-      const timer = setTimeout(() => {
-        stop()
-        this.abort()
-        reject(new ServiceError('bad_request', 'the body took too long'))
-      }, timeMsMax)
-      const arriving = { pause: () => this.#pause(), resume: () => this.#resume() }
-      const stop = (): void => {
-        clearTimeout(timer)
-        this.#bodyTurns.ended(arriving)
-        this.#refuseBody = null
-        body = null
-      }
-      this.#refuseBody = (error) => {
-        stop()
-        reject(error)
-      }
-      this.#response.onData((chunk, isLast) => {
-        const isFirst = this.bytesReceived === 0
-        this.bytesReceived += chunk.byteLength
-        if (this.#refuseBody === null) return
-        const refusal =
-          (isFirst ? caught(() => onStart(new Uint8Array(chunk))) : null) ??
-          this.#admit(chunk.byteLength, bytesMax)
-        if (refusal !== null) {
-          this.#refuseBody(refusal)
-          return
-        }
-        body ??= this.#newBody(declared > 0 ? declared : bytesMax, spare)
-        body.append(chunk)
-        if (!isLast) {
-          if (this.bytesReceived >= largeBytesMin) this.#bodyTurns.received(arriving, chunk.byteLength)
-          return
-        }
-        const bytes = body.bytes()
-        stop()
-        this.#pause()
-        resolve(bytes)
-      })
-    })
-  }
-
-  /** Whether it was read or refused, no one uses the body any more: its memory serves the next one. */
-  releaseBody(): void {
-    this.#giveBack?.()
-    this.#giveBack = null
-    this.bodyHold.release()
-  }
-
-  /** Reads nothing more of the connection until the answer is sent. */
-  hold(): void {
-    this.#pause()
-  }
-
-  /** Gives up a body that is still arriving. */
-  refuseBody(error: ServiceError): void {
-    this.#refuseBody?.(error)
-  }
-
-  /** Sends the answer, unless the client is gone. `close`: tells the client that the connection ends with it. */
-  send(answer: Answer, close: boolean): void {
+  async send(answer: Answer, close: boolean): Promise<void> {
     if (this.#ended) {
       answer.release?.()
       return
     }
     this.#releaseAnswer = answer.release
-    this.status = answer.status
+    const isLastOfConnection = close || this.headers.connection.length === closeLength
+    if (isLastOfConnection && !this.headers.isEndUnclear && !this.#held && !this.body.hasArrived) {
+      await this.body.letPass()
+      if (this.ended) return
+    }
+    this.#write(answer, close)
+  }
+
+  /** Cuts the connection. */
+  abort(): void {
+    if (!this.#ended) this.#response.close()
+  }
+
+  #write(answer: Answer, close: boolean): void {
     const { body } = answer
+    this.status = answer.status
     this.#response.cork(() => {
-      this.#resume()
+      this.#flow.resume()
       this.#response.writeStatus(statusLines[answer.status] ?? String(answer.status))
       for (const [name, value] of Object.entries(answer.headers)) this.#response.writeHeader(name, value)
       // Said, not done: uWebSockets.js would drop what a slow reader has not taken. The listener closes what is left.
@@ -217,22 +159,6 @@ export class Exchange {
     })
   }
 
-  /** Cuts the connection. */
-  abort(): void {
-    if (!this.#ended) this.#response.close()
-  }
-
-  #newBody(bytesMax: number, spare: SpareBuffers | null): GrowingBody {
-    const body = new GrowingBody(bytesMax, spare)
-    this.#giveBack = () => spare?.give(body.bytes())
-    return body
-  }
-
-  /** Takes the next bytes of a body into account, or says why they are too many. */
-  #admit(bytes: number, bytesMax: number): ServiceError | null {
-    return this.bytesReceived > bytesMax ? tooLarge(bytesMax) : this.bodyHold.add(bytes)
-  }
-
   /**
    * Offers the body until the client's socket has taken all of it. By the clock: a paused socket never turns writable
    * again, and one that is not paused is closed when the client's next request arrives.
@@ -241,7 +167,7 @@ export class Exchange {
     let waitMs = offerMsMin
     let takenAt = performance.now()
     const offer = (): void => {
-      this.#resume()
+      this.#flow.resume()
       // The last piece ends the response, and with it the power over its socket.
       const [, done] = this.#response.tryEnd(body.subarray(this.bytesSent), body.length)
       if (done) {
@@ -249,54 +175,36 @@ export class Exchange {
         this.#end()
         return
       }
-      this.#pause()
+      this.#flow.pause()
       const sent = this.#response.getWriteOffset()
       if (sent > this.bytesSent) takenAt = performance.now()
       waitMs = sent > this.bytesSent ? offerMsMin : Math.min(waitMs * 2, offerMsMax)
       this.bytesSent = sent
       this.#nextOffer = setTimeout(() => {
-        if (performance.now() - takenAt > takeMsMax) this.abort()
+        // A socket that is paused tells nothing of its client's end, but has lost its address.
+        if (this.peer.length === 0 || performance.now() - takenAt > takeMsMax) this.abort()
         else this.#response.cork(offer)
       }, waitMs)
     }
     offer()
   }
 
-  /** uWebSockets.js closes a connection whose next request arrives before this one is answered: stop reading. */
-  #pause(): void {
-    if (this.#ended || this.#paused) return
-    this.#paused = true
-    this.#response.pause()
-  }
-
-  #resume(): void {
-    if (!this.#paused) return
-    this.#paused = false
-    this.#response.resume()
-  }
-
   #end(): void {
     if (this.#ended) return
     this.#ended = true
     clearTimeout(this.#nextOffer)
+    this.#flow.end()
+    this.body.end()
     this.#releaseAnswer?.()
     this.#onEnd(this)
   }
 }
 
-export interface BodyOptions {
-  readonly spare?: SpareBuffers | null
-  readonly onStart?: (bytes: Uint8Array) => void
-}
-
-/** What a check throws. */
-function caught(check: () => void): Error | null {
-  try {
-    check()
-    return null
-  } catch (error) {
-    return error as Error
-  }
+/** What the head says of the body. */
+function announced(request: HttpRequest): AnnouncedBody {
+  const length = request.getHeader('content-length')
+  if (request.getHeader('transfer-encoding') !== '') return { isThere: true, bytes: NaN }
+  return { isThere: Number(length) > 0, bytes: Number(length) }
 }
 
 interface RarerHeaders {
@@ -321,13 +229,10 @@ function rarerHeaders(request: HttpRequest): RarerHeaders {
   return {
     contentSha256,
     forwardedFor: forwardedFor.join(','),
-    // uWebSockets.js takes the first length, and any coding for chunked; whatever stands in front may not.
-    isEndUnclear: lengths.length > 1 || codings.length > 1 || !/^(chunked)?$/i.test(codings[0] ?? ''),
+    // uWebSockets.js takes the first length, and any coding but an empty one for chunked; whatever stands in front may not.
+    isEndUnclear:
+      lengths.length > 1 || codings.length > 1 || codings.some((coding) => !/^chunked$/i.test(coding)),
   }
-}
-
-function tooLarge(bytesMax: number): ServiceError {
-  return new ServiceError('too_large', `the body is larger than ${bytesMax} bytes`)
 }
 
 const statusLines: Readonly<Record<number, string>> = {

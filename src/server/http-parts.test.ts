@@ -52,11 +52,17 @@ describe('a route', () => {
 })
 
 test('a JSON route takes JSON or no type at all, plain or as gzip', () => {
-  for (const type of ['', 'application/json', 'Application/JSON ; charset="utf-8"']) {
+  for (const type of [
+    ...['', 'application/json', 'Application/JSON ; charset="utf-8"'],
+    ...['application/json;', 'application/json; charset=utf-8 ; ;'],
+  ]) {
     expect(checkJsonHeaders(type, ''), type).toBe(false)
     expect(checkJsonHeaders(type, ' GZIP '), type).toBe(true)
   }
-  for (const type of ['text/json', 'application/jsonp', 'application/vnd.api+json', 'image/jpeg']) {
+  for (const type of [
+    ...['text/json', 'application/jsonp', 'application/vnd.api+json', 'image/jpeg'],
+    ...['application/json; version=1', 'application/json; charset=utf-8; version=1'],
+  ]) {
     expect(
       statusOf(() => checkJsonHeaders(type, '')),
       type,
@@ -105,6 +111,8 @@ describe('the path of an image', () => {
     }
     expect(fields('%FF', '0', '00')).toEqual(['gall_id', 'post_no', 'NN'])
     expect(fields('', '01', '1')).toEqual(['gall_id', 'post_no', 'NN'])
+    expect(fields('', '', '')).toEqual(['gall_id', 'post_no', 'NN'])
+    expect(findRoute('PUT', '/v1/images///').kind).toBe('operation')
     expect(fields('g', '9007199254740992', '01')).toEqual(['post_no'])
     expect(fields('g', '1', '%2001')).toEqual(['NN'])
     // Bytes that are no UTF-8 arrive as this character, whatever they were; escaped, it is a name like any other.

@@ -14,7 +14,7 @@ export function parseImagePath(segments: readonly string[]): ImageKey {
     problems.add('post_no', 'must be an integer from 1 to 9007199254740991 without leading zeros')
   }
   if (!/^\d{2,}$/.test(position ?? '') || Number(position) < 1 || !Number.isSafeInteger(Number(position))) {
-    problems.add('NN', 'must be a position of at least two digits, from 01 on')
+    problems.add('NN', 'must be a position of at least two digits, from 01 to 9007199254740991')
   }
   if (problems.count > 0) throw problems.toError('bad_request', 'the path is not valid')
   return { gallId: gallId as string, postNo: Number(postNo), position: Number(position) }

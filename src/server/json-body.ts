@@ -4,7 +4,8 @@
 import { gunzip, type Gunzip } from 'node:zlib'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import { FewAtATime, type RequestBody } from '../cycle/index.js'
-import type { BodyOptions, Exchange } from './exchange.js'
+import type { Exchange } from './exchange.js'
+import type { BodyOptions } from './incoming-body.js'
 
 /**
  * As many as libuv has threads. A body is charged for when its size is known, so this bounds what is not charged yet:
@@ -18,10 +19,10 @@ export async function readJsonBody(
   timeMsMax: number,
   options: BodyOptions = {},
 ): Promise<RequestBody> {
-  const bytes = await exchange.readBody(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, options)
+  const bytes = await exchange.body.read(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, options)
   if (!gzip) return { json: bytes, gzip: null }
   const json = await unpacking.run(() => gunzipBody(bytes))
-  const refusal = exchange.bodyHold.add(json.length)
+  const refusal = exchange.body.hold.add(json.length)
   if (refusal !== null) throw refusal
   return { json, gzip: bytes }
 }

@@ -3,10 +3,16 @@
  */
 import { ServiceError } from '../contract/index.js'
 
+/** With or without a charset, whatever it says: JSON is UTF-8. Parameters may be empty (RFC 9110, 5.6.6). */
+const jsonType = /^\s*application\/json\s*(;\s*(charset\s*=\s*("[^"]*"|[^\s;"]+)\s*)?)*$/i
+
 /** Checks the headers of a JSON route. True when the body is gzip. */
 export function checkJsonHeaders(contentType: string, contentEncoding: string): boolean {
-  if (contentType !== '' && mediaType(contentType) !== 'application/json') {
-    throw new ServiceError('unsupported_media_type', 'Content-Type must be application/json')
+  if (contentType !== '' && !jsonType.test(contentType)) {
+    throw new ServiceError(
+      'unsupported_media_type',
+      'Content-Type must be application/json, with a charset or without',
+    )
   }
   const encoding = contentEncoding.trim().toLowerCase()
   if (encoding !== '' && encoding !== 'identity' && encoding !== 'gzip') {
@@ -16,14 +22,10 @@ export function checkJsonHeaders(contentType: string, contentEncoding: string): 
 }
 
 export function checkImageHeaders(contentType: string, contentEncoding: string): void {
-  if (mediaType(contentType) !== 'image/jpeg') {
+  if ((contentType.split(';', 1)[0] as string).trim().toLowerCase() !== 'image/jpeg') {
     throw new ServiceError('unsupported_media_type', 'Content-Type must be image/jpeg')
   }
   if (contentEncoding !== '') {
     throw new ServiceError('unsupported_media_type', 'an image takes no Content-Encoding')
   }
-}
-
-function mediaType(contentType: string): string {
-  return (contentType.split(';', 1)[0] as string).trim().toLowerCase()
 }

@@ -14,7 +14,8 @@ import {
 import type { CycleService, RequestBody } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
-import type { Answer, BodyOptions, Exchange } from './exchange.js'
+import type { Answer, Exchange } from './exchange.js'
+import type { BodyOptions } from './incoming-body.js'
 import { decodeSegment, parseImagePath } from './image-path.js'
 import type { ImageDesk } from './image-desk.js'
 import { readJsonBody } from './json-body.js'
@@ -69,7 +70,7 @@ export const operations: Readonly<Record<Operation, Handler>> = {
     const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
     checkImageHeaders(contentType, contentEncoding)
     images.refuseIfFull(Number(contentLength))
-    const bytes = await exchange.readBody(imageBytesMax, settings().bodyReadMsMax)
+    const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax)
     const key = parseImagePath(parameters)
     const { created, sha256 } = await images.put(key, bytes, contentSha256)
     const position = String(key.position).padStart(2, '0')

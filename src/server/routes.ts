@@ -20,7 +20,7 @@ interface Resource {
 const resources: readonly Resource[] = [
   { path: /^\/v1\/cycles$/, operations: { POST: 'postCycle' } },
   { path: /^\/v1\/scores\/([^/]+)$/, operations: { GET: 'getScores', HEAD: 'getScores' } },
-  { path: /^\/v1\/images\/([^/]*)\/([^/]+)\/([^/]+)$/, operations: { PUT: 'putImage' } },
+  { path: /^\/v1\/images\/([^/]*)\/([^/]*)\/([^/]*)$/, operations: { PUT: 'putImage' } },
   { path: /^\/v1\/health$/, operations: { GET: 'getHealth', HEAD: 'getHealth' } },
   { path: /^\/v1\/outcomes$/, operations: { POST: 'postOutcomes' } },
   { path: /^\/v1\/weights$/, operations: { GET: 'getWeights', HEAD: 'getWeights', PUT: 'putWeights' } },

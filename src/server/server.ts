@@ -2,6 +2,7 @@
  * The server: puts the parts together, guards every request in the order of decisions.md 1, words every error, logs
  * one line a request, and ends gracefully. Read `startServer` first, then `answer`.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { loadCodec } from '../codec/index.js'
@@ -231,6 +232,9 @@ async function stopServing({ cycles, front, listener }: Running, msMax: number):
   listener.stopListening()
   front.close()
   await withinMs(Promise.all([cycles.close(), front.idle()]), msMax)
+  front.answerNow()
+  // What is answered while its request is read leaves at the end of the event loop's turn.
+  await nextTurn()
   listener.closeConnections()
 }
 
@@ -270,7 +274,7 @@ class Front {
       .catch((error: unknown) => this.#errorAnswer(exchange, error))
       .then((answer) => exchange.send(answer, this.#closing))
       // Answered, refused or left alone: the operation has ended, and nothing needs the body any more.
-      .finally(() => exchange.releaseBody())
+      .finally(() => exchange.body.release())
       .catch((error: unknown) => {
         this.#log.error(
           { err: error, method: exchange.method, path: clip(exchange.path) },
@@ -284,7 +288,12 @@ class Front {
   close(): void {
     this.#closing = true
     this.#guards.wrongKeys.close()
-    for (const exchange of this.#underWay) exchange.refuseBody(shuttingDown())
+    for (const exchange of this.#underWay) exchange.body.refuse(shuttingDown())
+  }
+
+  /** Answers that wait for the rest of a body wait no more. */
+  answerNow(): void {
+    for (const exchange of this.#underWay) exchange.body.endPass()
   }
 
   idle(): Promise<void> {
@@ -298,7 +307,10 @@ class Front {
     const open = route.kind === 'operation' && route.operation === 'getHealth'
     if (!open && !this.#guards.apiKeys.accepts(exchange.headers.authorization)) {
       await this.#slowDown(exchange)
-      throw new ServiceError('unauthorized', 'the API key is missing or unknown')
+      throw new ServiceError(
+        'unauthorized',
+        'the API key is missing or unknown: it is the whole Authorization header, without a scheme',
+      )
     }
     if (exchange.headers.isEndUnclear)
       throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
@@ -369,7 +381,7 @@ class Front {
         code: exchange.errorCode,
         reason: exchange.errorReason,
         ms: Math.round((performance.now() - exchange.startedAt) * 1000) / 1000,
-        bytes_in: exchange.bytesReceived,
+        bytes_in: exchange.body.bytesReceived,
         bytes_out: exchange.bytesSent,
       },
       'request',
