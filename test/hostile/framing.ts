@@ -38,6 +38,12 @@ export const ambiguousShapes: readonly Shape[] = [
     (inner) => chunkedEnd + inner,
   ),
   post('chunked, then identity', ['Transfer-Encoding: chunked, identity'], (inner) => chunkedEnd + inner),
+  post(
+    'an empty coding',
+    ['Transfer-Encoding:', 'Content-Length: 40'],
+    (inner) => `0\r\n${'A'.repeat(35)}\n\r\n${inner}`,
+  ),
+  post('a header without a name', [': x', 'Content-Length: 1000'], (inner) => inner),
   post('a space before the colon', ['Transfer-Encoding : chunked'], (inner) => chunkedEnd + inner),
   post('a folded header', ['X-A: a', ' Transfer-Encoding: chunked'], (inner) => chunkedEnd + inner),
   post('a folded length', ['Content-Length:', ' 0'], (inner) => inner),

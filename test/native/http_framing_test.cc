@@ -23,7 +23,8 @@ void check(bool holds, const char *rule, const std::string &stream) {
 bool contains(const offsets &list, std::size_t offset) { return std::find(list.begin(), list.end(), offset) != list.end(); }
 
 struct run {
-  offsets ends;       // Where a request was seen to end.
+  offsets starts;     // Where a request was expected to start.
+  offsets ends;       // Where one was seen to end.
   std::string bytes;  // The stream as the server would see it.
 };
 
@@ -32,7 +33,7 @@ struct run {
 run feed(const std::string &stream, offsets cuts) {
   cuts.push_back(stream.size());
   understudy::http_framing framing;
-  run result{{}, stream};
+  run result;
   std::size_t at = 0;
   check(framing.fresh(), "a connection is fresh before its first byte", stream);
   for (const std::size_t cut : cuts) {
@@ -41,19 +42,21 @@ run feed(const std::string &stream, offsets cuts) {
       if (const auto left = framing.body_bytes_left(); left > 0) {
         there = std::min<std::size_t>(there, static_cast<std::size_t>(left));
         framing.skip_body(there);
+        result.bytes.append(stream, at, there);
         at += there;
         if (framing.body_bytes_left() == 0) result.ends.push_back(at);
         continue;
       }
+      if (framing.at_start()) result.starts.push_back(at);
       const std::unique_ptr<char[]> piece(new char[there]);
       std::copy_n(stream.data() + at, there, piece.get());
-      const std::size_t taken = framing.advance(piece.get(), there);
+      const auto [taken, kept] = framing.advance(piece.get(), there);
       check(!framing.fresh(), "a connection is fresh only before its first byte", stream);
-      if (taken < 1 || taken > there) {
-        check(false, "an advance takes at least one byte and at most all", stream);
+      if (taken < 1 || taken > there || kept > taken) {
+        check(false, "an advance takes at least one byte and at most all, and keeps no more than it takes", stream);
         return result;
       }
-      std::copy_n(piece.get(), taken, result.bytes.begin() + static_cast<std::ptrdiff_t>(at));
+      result.bytes.append(piece.get(), kept);
       at += taken;
       if (taken < there) result.ends.push_back(at);
     }
@@ -64,6 +67,10 @@ run feed(const std::string &stream, offsets cuts) {
 void check_cuts(const std::string &stream, const offsets &ends, const std::string &seen, const offsets &cuts) {
   const run found = feed(stream, cuts);
   for (const std::size_t end : found.ends) check(contains(ends, end), "a request ends only where it ends", stream);
+  for (const std::size_t start : found.starts) {
+    check(start == 0 || contains(ends, start), "a request starts only where one ends", stream);
+  }
+  check(contains(found.starts, 0), "the first request starts with the stream", stream);
   // An end at a cut is not seen: nothing lies behind it yet.
   for (const std::size_t end : ends) {
     check(end == stream.size() || contains(cuts, end) || contains(found.ends, end), "no end is overlooked", stream);
@@ -114,11 +121,11 @@ std::vector<sample> samples() {
       post + "X-Content-Length: 7\r\n\r\n",
       post + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       post + "Transfer-Encoding: chunked\r\n\r\n4\r\n\x16\x03\x01\n\r\n1\r\n\x16\r\n0\r\n\r\n",
-      post + "transfer-encoding: chunked\r\n\r\nA;name=value;5=6\r\n0\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n",
-      post + "Transfer-Encoding: chunked\r\n\r\n0b;x\r\nhello\r\nworl\r\n0;last\r\nA: b\r\nContent-Length: 9\r\n\r\n",
       post + "Content-Length: 3\r\nX-Long: " + std::string(300, 'y') + "\r\n\r\n\x16\x16\x16",
       post + "Upgrade: h2c\r\nConnection: Upgrade\r\nContent-Length: 2\r\n\r\n{}",
       post + key + "\r\n\r\n",
+      post + "Content-Length:" + std::string(70, ' ') + "5\r\n\r\nhello",
+      post + "Transfer-Encoding: chunked\r\n\r\n5\r\nhelloXY0\r\n\r\n",
       post + "X-Authorization: \xe9\r\nX: Authorization:\xff\r\n\r\n",
   };
   std::vector<sample> all;
@@ -130,6 +137,14 @@ std::vector<sample> samples() {
                  post + "Upgrade: x\r\n" + key + "\x7f\r\nContent-Length: 2\r\n\r\n\xe9\xe9"});
   all.push_back({post + "Transfer-Encoding: chunked\r\n" + key + std::string(200, 'k') + "\xe9\r\n\r\n1\r\n\xe9\r\n0\r\n\r\n",
                  post + "Transfer-Encoding: chunked\r\n" + key + std::string(200, 'k') + "\x7f\r\n\r\n1\r\n\xe9\r\n0\r\n\r\n"});
+  const std::string chunked = post + "Transfer-Encoding: chunked\r\n\r\n";
+  all.push_back({chunked + "A;name=value;5=6\r\n0\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n",
+                 chunked + "A               \r\n0\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n"});
+  all.push_back({chunked + "0b \t; x=\"\xff\"\r\nhello\r\nworl\r\n0;last\r\nA: b\r\nContent-Length: 9\r\n\r\n",
+                 chunked + "0b         \r\nhello\r\nworl\r\n0     \r\n\r\n"});
+  all.push_back({chunked + "0\r\nA:\r\n\tb\r\n;\n\r\n", chunked + "0\r\n\r\n"});
+  all.push_back({chunked + "5\rA\r\nhello\r\n0\r\n\r\n", chunked + "5\r \r\nhello\r\n0\r\n\r\n"});
+  all.push_back({post + ": x\r\nContent-Length: 2\r\n\r\n{}", post + "\x7f x\r\nContent-Length: 2\r\n\r\n{}"});
   return all;
 }
 

@@ -21,33 +21,45 @@ bool names(const char *line, std::size_t size, const char *name) noexcept {
 
 // uWebSockets trims values with `char < 33`, and a char is signed: it cuts bytes from 0x80 on off both ends, so that a
 // key followed by such a byte would pass for the key. In their place a byte that no key holds keeps it another one.
-char masked(char byte) noexcept { return static_cast<unsigned char>(byte) >= 0x80 ? '\x7f' : byte; }
+constexpr char in_no_key_or_name = '\x7f';
+char masked(char byte) noexcept { return static_cast<unsigned char>(byte) >= 0x80 ? in_no_key_or_name : byte; }
 
 }  // namespace
 
-std::size_t http_framing::advance(char *data, std::size_t size) noexcept {
+http_framing::step http_framing::advance(char *data, std::size_t size) noexcept {
   std::size_t at = 0;
+  std::size_t dropped = 0;
   if (size > 0) fresh_ = false;
   while (at < size) {
-    if (stage_ == stage::opaque) return size;
+    if (stage_ == stage::opaque) break;
     if (stage_ == stage::body || stage_ == stage::chunk_data) {
       std::uint64_t &left = stage_ == stage::body ? left_ : chunk_left_;
       const std::uint64_t taken = std::min<std::uint64_t>(left, size - at);
       left -= taken;
       at += static_cast<std::size_t>(taken);
-      if (left > 0) return size;
+      if (left > 0) break;
       if (stage_ == stage::body) {
         stage_ = stage::head;
-        return at;
+        return {at, at};
       }
-      stage_ = stage::chunk_end;
+      stage_ = stage::chunk_size;
     } else if (stage_ == stage::head) {
-      if (take_head_byte(data, at++) && stage_ == stage::head) return at;
-    } else if (take_chunk_byte(data[at++])) {
-      return at;
+      if (take_head_byte(data, at++) && stage_ == stage::head) return {at, at};
+    } else if (stage_ == stage::trailer || stage_ == stage::last_line) {
+      // The bytes behind it are moved to the front where one is dropped; nothing but trailers follows a dropped one.
+      const char byte = data[at++];
+      if (drops_trailer_byte(byte)) {
+        dropped++;
+      } else {
+        data[at - 1 - dropped] = byte;
+      }
+      if (stage_ == stage::head) return {at, at - dropped};
+    } else {
+      take_chunk_byte(data[at++]);
     }
   }
-  return size;
+  if (dropped > 0) std::memmove(data + at - dropped, data + at, size - at);
+  return {size, size - dropped};
 }
 
 void http_framing::skip_body(std::uint64_t size) noexcept {
@@ -58,11 +70,14 @@ void http_framing::skip_body(std::uint64_t size) noexcept {
 // True when the head ends with this byte; then `stage_` says what follows, `head` standing for the next request.
 bool http_framing::take_head_byte(char *data, std::size_t at) noexcept {
   const char byte = data[at];
+  in_head_ = true;
   if (byte != '\n') {
-    if (line_size_ < line_bytes_max) line_[line_size_++] = byte;
+    if (line_size_ < line_bytes_max && byte != ' ' && byte != '\t') line_[line_size_++] = byte;
     if (byte != '\r') line_empty_ = false;
     // A value may be long and arrive in pieces, so its bytes are masked as they come.
     if (names(line_, line_size_, "authorization:")) data[at] = masked(byte);
+    // Behind a header without a name uWebSockets sees no other one, and one with such a byte for a name it refuses.
+    if (byte == ':' && line_size_ == 1) data[at] = in_no_key_or_name;
     return false;
   }
   if (!line_empty_) {
@@ -93,52 +108,47 @@ void http_framing::end_header_line() noexcept {
 void http_framing::begin_body() noexcept {
   stage_ = chunked_ ? stage::chunk_size : (length_known_ && length_ > 0 ? stage::body : stage::head);
   left_ = length_;
+  in_head_ = false;
   chunked_ = length_known_ = false;
   chunk_left_ = 0;
   chunk_extension_ = false;
   line_empty_ = true;
 }
 
-// True when the body, trailers included, ends with this byte.
-bool http_framing::take_chunk_byte(char byte) noexcept {
-  switch (stage_) {
-    case stage::chunk_size: {
-      const char digit = lower(byte);
-      if (byte == '\n') {
-        chunk_extension_ = false;
-        stage_ = chunk_left_ == 0 ? stage::trailer : stage::chunk_data;
-        line_empty_ = true;
-      } else if (byte == ';') {
-        chunk_extension_ = true;
-      } else if (!chunk_extension_ && digit >= '0' && digit <= '9') {
-        chunk_left_ = chunk_left_ * 16 + static_cast<unsigned>(digit - '0');
-      } else if (!chunk_extension_ && digit >= 'a' && digit <= 'f') {
-        chunk_left_ = chunk_left_ * 16 + static_cast<unsigned>(digit - 'a' + 10);
-      } else if (byte != '\r' && !chunk_extension_) {
-        stage_ = stage::opaque;
-      }
-      return false;
-    }
-    case stage::chunk_end:
-      if (byte == '\n') {
-        stage_ = stage::chunk_size;
-        chunk_left_ = 0;
-      }
-      return false;
-    case stage::trailer:
-      if (byte != '\n') {
-        if (byte != '\r') line_empty_ = false;
-        return false;
-      }
-      if (!line_empty_) {
-        line_empty_ = true;
-        return false;
-      }
-      stage_ = stage::head;
-      return true;
-    default:
-      return false;
+// Up to and without the trailers. uWebSockets takes what an extension says for digits of the size: spaces are in its place,
+// at which the size ends.
+void http_framing::take_chunk_byte(char &byte) noexcept {
+  const char digit = lower(byte);
+  if (byte == '\n') {
+    chunk_extension_ = false;
+    stage_ = chunk_left_ == 0 ? stage::trailer : stage::chunk_data;
+    // Behind the data uWebSockets takes two bytes, whichever they are.
+    if (stage_ == stage::chunk_data) chunk_left_ += 2;
+    line_empty_ = true;
+  } else if (chunk_extension_ || byte == ';' || byte == ' ' || byte == '\t' || byte == '\r') {
+    chunk_extension_ = true;
+    if (byte != '\r') byte = ' ';
+  } else if (digit >= '0' && digit <= '9') {
+    chunk_left_ = chunk_left_ * 16 + static_cast<unsigned>(digit - '0');
+  } else if (digit >= 'a' && digit <= 'f') {
+    chunk_left_ = chunk_left_ * 16 + static_cast<unsigned>(digit - 'a' + 10);
+  } else {
+    stage_ = stage::opaque;
   }
+}
+
+// uWebSockets takes two bytes for all that follows the last chunk: they are to be those of the empty line.
+bool http_framing::drops_trailer_byte(char byte) noexcept {
+  if (stage_ == stage::last_line) {
+    stage_ = stage::head;
+    return false;
+  }
+  if (line_empty_ && (byte == '\r' || byte == '\n')) {
+    stage_ = stage::last_line;
+    return false;
+  }
+  line_empty_ = byte == '\n';
+  return true;
 }
 
 }  // namespace understudy

@@ -1,4 +1,5 @@
-// Follows the framing of HTTP/1.1 requests on one connection, to tell where the request that is being read ends.
+// Follows the framing of HTTP/1.1 requests on one connection, to tell where the request that is being read ends, and keeps
+// from the server's parser what that one would misread: bytes of keys, headers without a name, extensions of chunks, trailers.
 // It judges nothing: what it does not understand it lets pass, and the server's own parser decides.
 #pragma once
 #include <cstddef>
@@ -8,12 +9,21 @@ namespace understudy {
 
 class http_framing {
  public:
-  // Of the next `size` bytes of the connection, how many belong to the current request. Between 1 and `size`; less than
-  // `size` only when the request ends there. Changes one thing: see `masked`.
-  [[nodiscard]] std::size_t advance(char *data, std::size_t size) noexcept;
+  struct step {
+    // Of the bytes given, those that belong to the current request: at least 1; less than all only when it ends there.
+    std::size_t taken;
+    // Of those, what the server is to see, from the front on. It may be nothing.
+    std::size_t kept;
+  };
+
+  // Goes over the next `size` bytes of the connection, at least 1, and changes them where the server would misread them.
+  [[nodiscard]] step advance(char *data, std::size_t size) noexcept;
 
   // Whether the connection has brought nothing yet.
   [[nodiscard]] bool fresh() const noexcept { return fresh_; }
+
+  // Whether the next byte is the first of a request.
+  [[nodiscard]] bool at_start() const noexcept { return stage_ == stage::head && !in_head_; }
 
   // Bytes of a body of known length that are still to come; while there are any, data need not be looked at.
   [[nodiscard]] std::uint64_t body_bytes_left() const noexcept { return stage_ == stage::body ? left_ : 0; }
@@ -22,16 +32,18 @@ class http_framing {
   void skip_body(std::uint64_t size) noexcept;
 
  private:
-  enum class stage : std::uint8_t { head, body, chunk_size, chunk_data, chunk_end, trailer, opaque };
+  enum class stage : std::uint8_t { head, body, chunk_size, chunk_data, trailer, last_line, opaque };
 
   bool take_head_byte(char *data, std::size_t at) noexcept;
   void end_header_line() noexcept;
   void begin_body() noexcept;
-  bool take_chunk_byte(char byte) noexcept;
+  void take_chunk_byte(char &byte) noexcept;
+  bool drops_trailer_byte(char byte) noexcept;
 
   bool fresh_ = true;
   stage stage_ = stage::head;
   std::uint64_t left_ = 0;
+  bool in_head_ = false;
   // Of the head: the line so far, as far as it matters, and what the lines before it said.
   static constexpr std::size_t line_bytes_max = 64;
   char line_[line_bytes_max] = {};

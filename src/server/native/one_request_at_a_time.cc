@@ -1,13 +1,14 @@
 // Interposes recv(2), accept4(2) and listen(2) for uWebSockets.js, which closes a connection when a second request arrives before
 // the first is answered: here it reads no further than the end of the request at hand, so that what a client sends in
 // advance waits in the kernel. The server pauses the socket until its answer is out; order and backpressure follow.
+// A request line that has come in part waits there too.
 // And it ends connections of an address that has as many open as it may: uWebSockets.js tells that a connection is gone,
 // but not whose it was, so close(2) is watched for that. And it lets more connections wait to be accepted than the 512 of
 // uWebSockets.js: past them the kernel drops what comes, and whoever it was tries again a second later. It takes them in
 // a few at a time, since uWebSockets.js would take in all that wait before it turns to anyone else.
-// Loaded by bin/understudy with LD_PRELOAD (Linux). Without it everything works but pipelining and that limit, and a key
-// followed by a byte from 0x80 on passes for the key (http_framing.cc). Under TLS there is no plain text to see here:
-// pipelining and the byte are missing, the limit is not.
+// Loaded by bin/understudy with LD_PRELOAD (Linux). Without it everything works but pipelining, trailers, extensions of
+// chunks, request lines that come in part and that limit, and a key followed by a byte from 0x80 on passes for the key
+// (http_framing.cc). Under TLS there is no plain text to see here: all but the limit is missing.
 #include <dlfcn.h>
 #include <sys/socket.h>
 
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -44,6 +46,8 @@ struct connection {
   understudy::http_framing framing;
   // Under TLS what follows is not ours to read.
   bool opaque = false;
+  // So much of a request line has come, and is left in the kernel.
+  std::size_t waiting_bytes = 0;
 };
 
 struct connections {
@@ -88,6 +92,21 @@ std::size_t per_address_max() noexcept {
 // Connections that are taken in without a look at those that are there. What is left is reported to be waiting again.
 constexpr unsigned accepted_in_a_row_max = 32;
 thread_local unsigned accepted_in_a_row = 0;
+
+// As much as the server reads of a head (http-listener.ts).
+constexpr std::size_t line_bytes_max = 128 * 1024;
+
+// uWebSockets takes a request line whose last part has not come for a malformed one. So it is left in the kernel until it
+// is whole, and the connection counts as readable when more of it is there than `seen`; true: there is nothing to read yet.
+bool waits_for_line(int descriptor, connection &known, const char *data, std::size_t seen) noexcept {
+  const bool is_whole = !known.framing.at_start() || std::memchr(data, '\n', seen) != nullptr;
+  // It also counts as readable, with no more, when the client has ended it.
+  const bool waits = !is_whole && seen > known.waiting_bytes && seen < line_bytes_max;
+  if (!waits && known.waiting_bytes == 0) return false;
+  known.waiting_bytes = waits ? seen : 0;
+  const int enough = static_cast<int>(known.waiting_bytes) + 1;
+  return setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &enough, sizeof enough) == 0 && waits;
+}
 
 // As the first byte of a connection, 0x16 begins a TLS handshake. Anywhere else it is a byte like any other.
 constexpr char tls_handshake = 0x16;
@@ -145,7 +164,15 @@ extern "C" ssize_t recv(int descriptor, void *buffer, std::size_t size, int flag
     known->opaque = true;
     return next(descriptor, buffer, size, flags);
   }
+  if (waits_for_line(descriptor, *known, data, static_cast<std::size_t>(seen))) {
+    errno = EAGAIN;
+    return -1;
+  }
   // What was peeked at stays in the buffer, with its changes; taking it out of the kernel needs no second look.
-  const std::size_t taken = framing.advance(data, static_cast<std::size_t>(seen));
-  return next(descriptor, nullptr, taken, flags | MSG_TRUNC);
+  const auto [taken, kept] = framing.advance(data, static_cast<std::size_t>(seen));
+  const ssize_t got = next(descriptor, nullptr, taken, flags | MSG_TRUNC);
+  if (got < 0 || kept > 0) return got < 0 ? got : static_cast<ssize_t>(kept);
+  // 0 would be the end of the connection.
+  errno = EAGAIN;
+  return -1;
 }
