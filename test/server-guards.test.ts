@@ -162,12 +162,12 @@ describe('a client whose connection ends with the call hears why its body is ref
   async function call(
     server: ServerProcess,
     [method, path]: readonly [string, string, number],
-    sendBody: (socket: Socket) => Promise<void>,
+    sendBody: (socket: Socket) => void,
   ): Promise<string> {
     const socket = connect(server.port, '127.0.0.1')
     socket.write(head(server, `${method} ${path}`, `Content-Length: ${bytes.length}`, 'Connection: close'))
     socket.write(bytes.subarray(0, 1))
-    await sendBody(socket)
+    sendBody(socket)
     let answer = ''
     for await (const chunk of socket) answer += String(chunk)
     return answer
@@ -176,20 +176,15 @@ describe('a client whose connection ends with the call hears why its body is ref
   test('once all of it has left, however large it is', async () => {
     const server = await started()
     for (const refusal of refusals) {
-      const answer = await call(server, refusal, async (socket) => {
-        // The server has long found what it will say.
-        await server.call({ path: '/v1/health' })
-        socket.write(bytes.subarray(1))
-      })
+      // The server knows what it will say when the head is there.
+      const answer = await call(server, refusal, (socket) => socket.write(bytes.subarray(1)))
       expect(answer, refusal[1]).toMatch(new RegExp(`^HTTP/1.1 ${refusal[2]} `))
     }
   })
 
   test('or when it sends no more', async () => {
     const server = await started()
-    const answers = await Promise.all(
-      refusals.map((refusal) => call(server, refusal, () => Promise.resolve())),
-    )
+    const answers = await Promise.all(refusals.map((refusal) => call(server, refusal, () => undefined)))
     expect(answers.map((answer) => Number(answer.split(' ')[1]))).toEqual(
       refusals.map(([, , status]) => status),
     )
@@ -247,6 +242,20 @@ test('a small body that comes by itself is read, also behind a request line that
   await server.call({ path: '/v1/health' })
   socket.write('{}')
   expect(await second).toMatch(/^HTTP\/1\.1 400 /)
+  socket.destroy()
+})
+
+test('empty lines before a request are passed over', async () => {
+  const server = await started()
+  const socket = connect(server.port, '127.0.0.1').setNoDelay()
+  const request = head(server, 'POST /v1/cycles', 'Content-Length: 2')
+  for (const before of ['', '\r\n', '\r\n\r\n\n']) {
+    const answer = firstBytes(socket)
+    socket.write(before)
+    await server.call({ path: '/v1/health' })
+    socket.write(`${request}{}\r\n`)
+    expect(await answer).toMatch(/^HTTP\/1\.1 400 /)
+  }
   socket.destroy()
 })
 

@@ -1,7 +1,8 @@
 /**
  * Whether the shim of `native/` is in this process, and what it is told. Without it, requests that a client sends in
- * advance cost it the connection, no address is limited, and a failed write of the disk may end the process: all of
- * these but the first under TLS too.
+ * advance cost it the connection, and so do request lines that come in parts, chunks with extensions and trailers; a byte
+ * from 0x80 on behind a key is cut off; no address is limited, and a failed write of the disk may end the process. The last
+ * two are missing under TLS too.
  */
 import { readFileSync } from 'node:fs'
 
@@ -11,7 +12,8 @@ const library = 'one-request-at-a-time.so'
 export function shimMissing(): string | null {
   if (process.platform !== 'linux' || mappedFiles().includes(library)) return null
   return (
-    'pipelined HTTP requests are not served, connections of one address not counted, and a failing disk may end the ' +
+    'pipelined HTTP requests, request lines that come in parts, extensions of chunks and trailers are not served, ' +
+    'connections of one address not counted, and a failing disk may end the ' +
     `process: dist/native/${library} is not preloaded. bin/understudy preloads it when it is built (npm run build, ` +
     'with g++) and its path has neither spaces nor colons'
   )

@@ -30,6 +30,11 @@ http_framing::step http_framing::advance(char *data, std::size_t size) noexcept 
   std::size_t at = 0;
   std::size_t dropped = 0;
   if (size > 0) fresh_ = false;
+  if (at_start()) {
+    // Some clients send an empty line behind a body (RFC 9112, 2.2).
+    while (at < size && (data[at] == '\r' || data[at] == '\n')) at++;
+    if (at > 0) return {at, 0};
+  }
   while (at < size) {
     if (stage_ == stage::opaque) break;
     if (stage_ == stage::body || stage_ == stage::chunk_data) {

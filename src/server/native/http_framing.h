@@ -1,5 +1,6 @@
 // Follows the framing of HTTP/1.1 requests on one connection, to tell where the request that is being read ends, and keeps
-// from the server's parser what that one would misread: bytes of keys, headers without a name, extensions of chunks, trailers.
+// from the server's parser what that one would misread: bytes of keys, headers without a name, extensions of chunks, trailers,
+// empty lines before a request.
 // It judges nothing: what it does not understand it lets pass, and the server's own parser decides.
 #pragma once
 #include <cstddef>
