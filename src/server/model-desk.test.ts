@@ -1,7 +1,7 @@
 /**
  * The model that serves, with a real package, its processes and a store. How it changes is in test/model-swap.test.ts.
  */
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { cycleMs } from '../../test/helpers/bodies.js'
@@ -13,30 +13,51 @@ import { ModelDesk } from './model-desk.js'
 import { ModelLoader } from './model-loader.js'
 import type { Settings } from './settings.js'
 
-test('other files under the name that serves are told of once, and again when they change again', async () => {
+test('another manifest under the name that serves is told of once, and again when it changes again', async () => {
   const modelsDir = temporaryModelsDir()
   writePackage(modelsDir, 'v1', sigmoidGraph)
   writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')
   const { desk, errors } = await openDesk(modelsDir)
-  await desk.look()
+  const lookTwice = async (): Promise<void> => {
+    await desk.look()
+    await desk.look()
+  }
+  await lookTwice()
   writePackage(modelsDir, 'v1', sigmoidGraph, { note: 'of no score' })
-  await desk.look()
+  await lookTwice()
   expect(errors).toEqual([])
 
   writePackage(modelsDir, 'v1', sigmoidGraph, { features: ['up_log'] })
-  for (let count = 0; count < 3; count++) await desk.look()
+  for (let count = 0; count < 4; count++) await desk.look()
   expect(errors).toEqual([expect.stringMatching(/^v1: the files of the model that serves have changed; /)])
   expect(desk.current()?.version).toBe('v1')
 
+  // Still being written at one look, and whole at the next.
   writeFileSync(join(modelsDir, 'v1', 'manifest.json'), '{ "model_version": ')
   await desk.look()
   writePackage(modelsDir, 'v1', sigmoidGraph)
-  await desk.look()
+  await lookTwice()
   expect(errors).toHaveLength(1)
 
   writePackage(modelsDir, 'v1', sigmoidGraph, { missing: 'nan' })
-  await desk.look()
+  await lookTwice()
   expect(errors).toHaveLength(2)
+})
+
+test.each([
+  ['is gone', (manifest: string) => rmSync(manifest)],
+  ['stays half', (manifest: string) => writeFileSync(manifest, '{ "model_version": ')],
+])('a manifest of the version that serves which %s is told of once', async (_, spoil) => {
+  const modelsDir = temporaryModelsDir()
+  writePackage(modelsDir, 'v1', sigmoidGraph)
+  writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')
+  const { desk, errors } = await openDesk(modelsDir)
+  spoil(join(modelsDir, 'v1', 'manifest.json'))
+  for (let count = 0; count < 4; count++) await desk.look()
+  expect(errors).toEqual([
+    expect.stringMatching(/^v1: the files of the model that serves can no longer be read; /),
+  ])
+  expect(desk.current()?.version).toBe('v1')
 })
 
 async function openDesk(modelsDir: string): Promise<{ desk: ModelDesk; errors: string[] }> {

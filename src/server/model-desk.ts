@@ -35,7 +35,8 @@ export class ModelDesk {
   #shadows: ShadowDesk | null = null
   /** What was tried last and failed, and when it is worth another try. */
   #failed: { version: string; retryAtMs: number; retryMs: number } | null = null
-  /** The manifest of the version that serves, when it was last compared with what serves. */
+  /** The manifest of the version that serves, at the last look, and when it was last compared with what serves. */
+  #seenStamp = ''
   #comparedStamp = ''
   #timer: NodeJS.Timeout | null = null
   #looking: Promise<void> | null = null
@@ -95,20 +96,22 @@ export class ModelDesk {
   }
 
   /**
-   * Tells once that other files have come under the name that serves: a restart would end without a model. While the
-   * manifest stays as it was, this costs a look at its date.
+   * Tells once that another manifest has come under the name that serves, or none that can be read: neither a restart nor
+   * a process of the model that has to be started again would find what it needs. While the manifest stays as it was,
+   * this costs a look at its date; one that is new is read at the next look, when it is no longer being written.
    */
   async #compare({ version, identity }: LoadedModel): Promise<void> {
     const { modelsDir, log } = this.#parts
+    const stamp = await manifestStamp(modelsDir, version).catch(problemOf)
+    const isSettled = stamp === this.#seenStamp
+    this.#seenStamp = stamp
+    if (!isSettled || stamp === this.#comparedStamp) return
+    this.#comparedStamp = stamp
     try {
-      const stamp = await manifestStamp(modelsDir, version)
-      if (stamp === this.#comparedStamp) return
-      this.#comparedStamp = stamp
       const { manifest } = await readManifest(modelsDir, version)
       if (modelIdentity(manifest) !== identity) log.error({ model_version: version }, filesChanged)
     } catch (error) {
-      // It may be half written; what serves needs it no more.
-      if (!(error instanceof ModelError)) throw error
+      log.error({ model_version: version, problem: problemOf(error) }, filesUnreadable)
     }
   }
 
@@ -159,7 +162,16 @@ export class ModelDesk {
   }
 }
 
+/** Of a `ModelError`; throws any other one. */
+function problemOf(error: unknown): string {
+  if (error instanceof ModelError) return error.message
+  throw error
+}
+
 const filesChanged =
-  'the files of the model that serves have changed; the old ones serve until a restart, which will refuse these: ' +
-  'deliver them under another version'
+  'the files of the model that serves have changed; the old ones serve until one of its processes or the service has to ' +
+  'start again, which will refuse these: deliver them under another version'
+const filesUnreadable =
+  'the files of the model that serves can no longer be read; it serves until one of its processes or the service has to ' +
+  'start again'
 const transportTest = 'model serves; it is a transport test, not a trained model'
