@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, statSync, truncateSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { CycleResponse } from '../src/contract/index.js'
 import { databasePath, openDatabases, type Databases } from '../src/store/databases.js'
 import { candidate, cycleBody, cycleMs, reading } from './helpers/bodies.js'
@@ -49,6 +49,7 @@ test('a stage report that cannot be written is told in the log, and the service 
 test('a start that cannot read the stored pool names the file and the way out', async () => {
   const dataDir = scratchDir()
   const server = new ServerProcess({}, dataDir)
+  onTestFinished(() => server.dispose())
   await server.start()
   expect((await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1)] }))).status).toBe(200)
   expect(await server.kill('SIGTERM')).toBe(0)
@@ -67,6 +68,7 @@ test('a start that cannot read the stored pool names the file and the way out', 
 test('the log says that a database is new, and warns where there was an empty file', async () => {
   const dataDir = scratchDir()
   const server = new ServerProcess({}, dataDir)
+  onTestFinished(() => server.dispose())
   const start = async (): Promise<string[]> => {
     await server.start()
     await server.kill('SIGTERM')
@@ -83,6 +85,8 @@ test('the log says that a database is new, and warns where there was an empty fi
 })
 
 describe('SIGTERM', () => {
+  /** A busy machine takes its time. */
+  const longEnd = { UNDERSTUDY_SHUTDOWN_MS_MAX: '30000' }
   const many = Array.from({ length: 2000 }, (_, n) => n + 1)
   const large = cycleBody(0, {
     candidates: many.map((n) => candidate('g', n)),
@@ -90,7 +94,7 @@ describe('SIGTERM', () => {
   })
 
   test('ends the server with 0, finishes the cycle under way, and is not held up by stalled or idle clients', async () => {
-    const server = await started({ UNDERSTUDY_LOG_LEVEL: 'debug' })
+    const server = await started({ UNDERSTUDY_LOG_LEVEL: 'debug', ...longEnd })
     const idle = connect(server.port, '127.0.0.1')
     const stalled = connect(server.port, '127.0.0.1')
     idle.on('error', () => undefined)
@@ -114,7 +118,7 @@ describe('SIGTERM', () => {
   })
 
   test('tells who is sending a large cycle, when the last of it has come', async () => {
-    const server = await started()
+    const server = await started(longEnd)
     const body = Buffer.alloc(16_000_000, ' ')
     const socket = connect(server.port, '127.0.0.1')
     socket.write(`POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`)

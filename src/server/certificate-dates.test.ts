@@ -14,7 +14,8 @@ describe.skipIf(opensslMissing)('a certificate of one day', () => {
   const { validFrom, validTo } = dates
 
   test('has the dates that its file says', () => {
-    expect(validTo - validFrom).toBe(dayMs)
+    // OpenSSL asks the clock twice.
+    expect(Math.abs(validTo - validFrom - dayMs)).toBeLessThanOrEqual(1000)
     expect(Math.abs(validFrom - Date.now())).toBeLessThan(dayMs / 24)
   })
 
