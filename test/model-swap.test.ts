@@ -204,17 +204,17 @@ describe('a change of ACTIVE', () => {
     expect((await post(3)).response.model_version).toBe('a')
   })
 
-  test('to files that were changed under the name of a version that has scored is refused, now and after a restart', async () => {
+  test('to files that were changed under the name of a version that was loaded is refused, now and after a restart', async () => {
     await startServer()
     await post(0)
     choose('ACTIVE', 'b')
     await comesToServe('b')
     writeVersion('a', 33)
     choose('ACTIVE', 'a')
-    await server.logged('model_version a has scored with other files')
+    await server.logged('model_version a was loaded with other files before')
     expect((await post(1)).response.model_version).toBe('b')
     await server.restart()
-    await server.logged('model_version a has scored with other files')
+    await server.logged('model_version a was loaded with other files before')
     expect(await servingVersion()).toBe('none')
     expect((await server.postCycle(cycle(2))).status).toBe(503)
     writeVersion('a', seeds['a'] ?? 0)

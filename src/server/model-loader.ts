@@ -45,10 +45,11 @@ export class ModelLoader {
       ? await loadSoundModelBeside(options, this.#ending.signal)
       : await loadSoundModel(options)
     try {
-      // Scores stored under a version could not be told apart, were it to name other files one day.
+      // Scores stored under a version could not be told apart, were it to name other files one day. Claimed before the
+      // first of them, so that none is stored of a version whose files nobody noted.
       if ((await store.models.claimVersion(version, model.identity)) === model.identity) return model
       throw new ModelError(
-        `model_version ${version} has scored with other files; deliver these under another version`,
+        `model_version ${version} was loaded with other files before; deliver these under another version`,
       )
     } catch (error) {
       await model.close()

@@ -3,7 +3,17 @@
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
@@ -12,7 +22,7 @@ import { picture, scratchDir } from '../../../test/helpers/servers.js'
 import { referenceCodec } from '../../codec/index.js'
 import { CycleService, StageClock } from '../../cycle/index.js'
 import { catalogue, manifestSchemaText, type GoldenFile, type Manifest } from '../../model/index.js'
-import { openLmdbStore } from '../../store/index.js'
+import { databasePath, openLmdbStore } from '../../store/index.js'
 import { packageDirectory } from '../package-info.js'
 
 const understudy = join(packageDirectory, 'bin', 'understudy')
@@ -214,17 +224,26 @@ describe('activate', () => {
   })
 })
 
+const notChecked = 'Not checked: whether a server has loaded v1 with other files'
+const noDatabase = new RegExp(`^${notChecked}\\. There is no database in /.*/data; --data-dir .*\\n$`)
+const unread = (why: string): RegExp =>
+  new RegExp(`^${notChecked}\\. The data in /.*/data cannot be read: .*${why}.*\\n$`)
+const write = (dataDir: string, content: string): void => {
+  mkdirSync(dataDir)
+  writeFileSync(databasePath(dataDir), content)
+}
+
 describe.each([
   ['activate', 'ACTIVE'],
   ['shadow', 'SHADOW'],
 ])('%s', (command, file) => {
-  test('refuses a version that has scored with other files, beside a server that runs', async () => {
+  test('refuses a version that a server has loaded with other files, beside a server that runs', async () => {
     const dataDir = join(scratchDir(), 'data')
     const store = await openLmdbStore({ dataDir })
     await store.models.claimVersion('v1', 'another')
     const { status, stderr } = models(command, 'v1', '--data-dir', dataDir)
     expect(stderr).toBe(
-      'understudy: the files of v1 are not those that have scored under this name; deliver these under another version\n',
+      'understudy: the files of v1 are not those that a server has loaded under this name; deliver these under another version\n',
     )
     expect(status).toBe(1)
     expect(existsSync(join(modelsDir, file))).toBe(false)
@@ -233,15 +252,43 @@ describe.each([
     await store.close()
   })
 
-  test('without a database says that this was not checked', () => {
-    const { status, stderr } = models(command, 'v1')
-    expect(stderr).toMatch(
-      /^Not checked: whether v1 scored with other files before\. There is no .*understudy\.mdb; --data-dir .*\n$/,
-    )
+  test.each<[string, (dataDir: string) => void, RegExp]>([
+    ['no data directory', () => undefined, noDatabase],
+    ['an empty file, which `serve` takes for new', (dataDir) => write(dataDir, ''), noDatabase],
+    [
+      'a file that is no database',
+      (dataDir) => write(dataDir, 'x'.repeat(100_000)),
+      unread('is not a database'),
+    ],
+    [
+      'a file that cannot be looked at',
+      (dataDir) => {
+        mkdirSync(dataDir)
+        symlinkSync('understudy.mdb', databasePath(dataDir))
+      },
+      unread('ELOOP'),
+    ],
+  ])('with %s says that this was not checked, and goes on', (_, make, remark) => {
+    const dataDir = join(scratchDir(), 'data')
+    make(dataDir)
+    const { status, stderr } = models(command, 'v1', '--data-dir', dataDir)
+    expect(stderr).toMatch(remark)
+    expect(status).toBe(0)
+    expect(readFileSync(join(modelsDir, file), 'utf8')).toBe('v1\n')
+  })
+
+  test('with a damaged database says that this was not checked, and goes on', async () => {
+    const dataDir = join(scratchDir(), 'data')
+    const store = await openLmdbStore({ dataDir })
+    await store.models.claimVersion('v1', 'another')
+    await store.close()
+    truncateSync(databasePath(dataDir), 8192)
+    const { status, stderr } = models(command, 'v1', '--data-dir', dataDir)
+    expect(stderr).toMatch(unread('is damaged'))
     expect(status).toBe(0)
   })
 
-  test('takes the files that have scored under the name', async () => {
+  test('takes the files that a server has loaded under the name', async () => {
     const dataDir = join(scratchDir(), 'data')
     const { identity } = JSON.parse(models('inspect', 'v1', '--json').stdout) as { identity: string }
     const store = await openLmdbStore({ dataDir })
@@ -484,13 +531,13 @@ describe('compare', () => {
     expect(median.rank_correlation).toBe(pooled.rank_correlation)
   })
 
-  test('refuses to replay a version whose files are not those that have scored under its name', async () => {
+  test('refuses to replay a version whose files are not those that a server has loaded under its name', async () => {
     const dataDir = await servedDirectory(1)
     const store = await openLmdbStore({ dataDir })
     await store.models.claimVersion('v1', 'another')
     await store.close()
     const { status, stderr } = models('compare', 'v1', 'fake-1', '--data-dir', dataDir)
-    expect(stderr).toContain('the files of v1 are not those that have scored under this name')
+    expect(stderr).toContain('the files of v1 are not those that a server has loaded under this name')
     expect(status).toBe(1)
   })
 
