@@ -146,6 +146,15 @@ test('help and version go to stdout and end with 0', () => {
   expect(call(['serve', '--help']).stdout).toContain('--cycles-waiting-max <value>')
 })
 
+test.each([
+  [['serve'], true],
+  [['models', 'activate'], false],
+])('help of %j says what a server needs a restart for: %j', (command, says) => {
+  const { stdout } = call([...command, '--help'])
+  expect(stdout).toContain('--intra-op-threads <value>')
+  expect(/A\s+change\s+needs\s+a\s+restart/.test(stdout)).toBe(says)
+})
+
 test('config shows where a value comes from and no key', () => {
   const key = 'a-key-that-nobody-may-see'
   const { stdout, stderr, status } = call(['config', '--json', '--port', '9'], { UNDERSTUDY_API_KEYS: key })

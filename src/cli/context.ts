@@ -3,7 +3,14 @@
  */
 import { InvalidArgumentError, type Command } from 'commander'
 import type { DisplayTarget } from './progress-display.js'
-import { flagOf, fallbackWordsOf, settingNames, settingsTable, type SettingName } from './settings-table.js'
+import {
+  flagOf,
+  fallbackWordsOf,
+  serverWordsOf,
+  settingNames,
+  settingsTable,
+  type SettingName,
+} from './settings-table.js'
 
 export interface CommandContext {
   readonly env: NodeJS.ProcessEnv
@@ -36,16 +43,13 @@ export function processContext(): CommandContext {
   }
 }
 
-/** Gives a command the flags of some settings, or of all, and `--config`. */
-export function addSettingFlags(command: Command, names: readonly SettingName[] = settingNames): Command {
+/** Gives a command `--config` and the flags of some settings, or of all: then they are those of a server. */
+export function addSettingFlags(command: Command, names?: readonly SettingName[]): Command {
   command.option('--config <file>', 'JSON file with settings (or UNDERSTUDY_CONFIG)')
-  for (const name of names) {
+  for (const name of names ?? settingNames) {
     const flag = flagOf(name)
-    const words =
-      `${settingsTable[name].description.replace(/\.$/, '')} (default: ${fallbackWordsOf(name)})`.replaceAll(
-        '`',
-        '',
-      )
+    const description = names === undefined ? serverWordsOf(name) : settingsTable[name].description
+    const words = `${description.replace(/\.$/, '')} (default: ${fallbackWordsOf(name)})`.replaceAll('`', '')
     if (flag !== null) command.option(`${flag} <value>`, words)
   }
   return command

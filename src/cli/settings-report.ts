@@ -11,6 +11,7 @@ import {
   flagOf,
   inWords,
   otherVariables,
+  serverWordsOf,
   settingNames,
   settingsTable,
   variableOf,
@@ -96,8 +97,9 @@ function originOf(origins: EffectiveSettings['origins'], name: SettingName): str
 }
 
 function descriptionOf(name: SettingName): string {
-  const { description, kind } = settingsTable[name]
-  return kind === path ? description : `${description} Must be ${kind.rule}.`
+  const { kind } = settingsTable[name]
+  const words = serverWordsOf(name)
+  return kind === path ? words : `${words} Must be ${kind.rule}.`
 }
 
 function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

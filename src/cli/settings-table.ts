@@ -22,6 +22,8 @@ export interface SettingRow<Value> {
   /** The default in words, where its value differs from machine to machine or there is none. */
   readonly fallbackWords?: string
   readonly description: string
+  /** A server that runs leaves a change of it until it is started anew, as `src/server/reload.ts` has it. */
+  readonly needsRestart?: true
   /** A secret has no flag, since anyone on the machine can list those, and is never printed. */
   readonly secret?: true
 }
@@ -55,12 +57,14 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     kind: text('a host name or an IP address', /^[A-Za-z0-9._:-]{1,255}$/),
     fallback: () => '127.0.0.1',
     description: 'Address to listen on; `0.0.0.0` for all of IPv4.',
+    needsRestart: true,
   },
   port: {
     word: 'port',
     kind: integer(0, 65_535),
     fallback: () => 8080,
     description: 'Port to listen on; 0 takes a free one.',
+    needsRestart: true,
   },
   dataDir: {
     word: 'data-dir',
@@ -68,6 +72,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallback: (directory) => resolve(directory, 'data'),
     fallbackWords: './data',
     description: 'Directory of everything durable.',
+    needsRestart: true,
   },
   modelsDir: {
     word: 'models-dir',
@@ -75,6 +80,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallback: () => resolve(packageDirectory, 'models'),
     fallbackWords: '`models` beside the program',
     description: 'Directory of the model packages.',
+    needsRestart: true,
   },
   apiKeys: {
     word: 'api-keys',
@@ -166,40 +172,44 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     kind: listOf(`words out of ${providers.join(', ')}`, new RegExp(`^(${providers.join('|')})$`)),
     fallback: () => ['cpu'],
     description: 'Execution providers of ONNX Runtime in order of preference; in the file a JSON array.',
+    needsRestart: true,
   },
   intraOpThreads: {
     word: 'intra-op-threads',
     kind: integer(1, 256),
     fallback: () => undefined,
     fallbackWords: 'as the manifest says, else 2, or 1 on a single core',
-    description: 'Threads that one run of the model may use. A change needs a restart.',
+    description: 'Threads that one run of the model may use.',
+    needsRestart: true,
   },
   priorityLead: {
     word: 'priority-lead',
     kind: integer(0, 39),
     fallback: () => 5,
     description:
-      'Steps of nice by which the event loop and the processes of models go ahead of other programs of their session, where the system allows it: to root, or by RLIMIT_NICE. Linux only. A change needs a restart.',
+      'Steps of nice by which the event loop and the processes of models go ahead of other programs of their session, where the system allows it: to root, or by RLIMIT_NICE. Linux only.',
+    needsRestart: true,
   },
   predictMsMax: {
     word: 'predict-ms-max',
     kind: integer(100, 600_000),
     fallback: () => 30_000,
-    description: 'Time for one run of the model. A change needs a restart.',
+    description: 'Time for one run of the model.',
+    needsRestart: true,
   },
   modelProcessBytesMax: {
     word: 'model-process-bytes-max',
     kind: integer(256 * mebibyte, 1024 * 1024 * mebibyte),
     fallback: () => 4096 * mebibyte,
-    description:
-      'Resident memory of one process of a model; past it the process is replaced. Linux only. A change needs a restart.',
+    description: 'Resident memory of one process of a model; past it the process is replaced. Linux only.',
+    needsRestart: true,
   },
   textEncodeMsMax: {
     word: 'text-encode-ms-max',
     kind: integer(1, 600_000),
     fallback: () => 2000,
-    description:
-      'Time for encoding the texts that enter with one cycle; past it they are scored without. A change needs a restart.',
+    description: 'Time for encoding the texts that enter with one cycle; past it they are scored without.',
+    needsRestart: true,
   },
   bodiesBytesMax: {
     word: 'bodies-bytes-max',
@@ -251,6 +261,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     kind: oneOf(['auto', 'native', 'reference'] as const),
     fallback: () => 'auto',
     description: 'Decoder and encoder of cycles; `auto` takes the native one where it loads.',
+    needsRestart: true,
   },
   stageReport: {
     word: 'stage-report',
@@ -258,6 +269,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallback: () => undefined,
     fallbackWords: 'none',
     description: 'File for the timings of all cycles by stage, written at the end; for benchmarks.',
+    needsRestart: true,
   },
   initialWeights: {
     word: 'initial-weights',
@@ -268,6 +280,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     }),
     fallbackWords: 'views 0.4, comments 0.3, up 0.3, downvote_share 0',
     description: 'Weights until others are put; JSON as in `PUT /v1/weights`.',
+    needsRestart: true,
   },
 }
 
@@ -292,6 +305,12 @@ export function fileKeyOf(name: SettingName): string {
 /** The flag of a setting, or null where it has none. */
 export function flagOf(name: SettingName): string | null {
   return settingsTable[name].secret === true ? null : `--${settingsTable[name].word}`
+}
+
+/** What it is, for whoever sets it for a server. */
+export function serverWordsOf(name: SettingName): string {
+  const { description, needsRestart } = settingsTable[name]
+  return needsRestart === true ? `${description} A change needs a restart.` : description
 }
 
 /** The default as README and help show it. */
