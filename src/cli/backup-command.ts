@@ -7,6 +7,7 @@ import { backUp } from '../store/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { readSettings } from './read-settings.js'
+import { shellWord } from './shell-word.js'
 import { holdings } from './verify-command.js'
 
 export function addBackupCommand(program: Command, context: CommandContext): void {
@@ -31,6 +32,6 @@ async function backup(dir: string, flags: Record<string, unknown>, context: Comm
     flags['json'] === true
       ? `${JSON.stringify({ directory: target, counts, lastCycleId, bytes, seconds }, null, 2)}\n`
       : `${target}: ${holdings(counts, lastCycleId, bytes)}, ${seconds} s. API keys are not in it. ` +
-          `Not verified: \`understudy verify --data-dir ${target}\` does that.\n`,
+          `Not verified: \`understudy verify --data-dir ${shellWord(target)}\` does that.\n`,
   )
 }

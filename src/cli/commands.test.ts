@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { openLmdbStore } from '../store/index.js'
 import { packageDirectory, packageVersion } from './package-info.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-commands-'))
@@ -167,6 +168,22 @@ test('config shows where a value comes from and no key', () => {
   expect(stdout + stderr).not.toContain(key)
   expect(status).toBe(0)
 })
+
+test.each(['plain', 'sp ace', "owner's $HOME `x`"])(
+  'backup into %j prints a command that a shell takes',
+  async (name) => {
+    const [dataDir, target] = [join(root, 'data of', name), join(root, 'backups', name)]
+    await (await openLmdbStore({ dataDir })).close()
+    const { stdout } = call(['backup', target, '--data-dir', dataDir])
+    const [, args] = /Not verified: `understudy (.*)` does that\.\n$/.exec(stdout) ?? []
+    const verified = spawnSync('sh', ['-c', `"$0" ${args}`, understudy], {
+      encoding: 'utf8',
+      env: environment,
+    })
+    expect(verified).toMatchObject({ status: 0, stderr: '' })
+    expect(verified.stdout).toContain(target)
+  },
+)
 
 describe('serve', () => {
   test('a service without a key makes one for its owner alone, keeps it over a restart and never prints it', async () => {
