@@ -33,16 +33,18 @@ function decodeForGood(body: Uint8Array): ReadAs['cycle'] {
 }
 
 /**
- * Where cores are few, the event loop comes first. A cycle that is right may be waiting, so this thread goes a step behind, and
- * no more behind other programs than that. Linux gives each thread a priority of its own; others are left be.
+ * Where cores are few, the event loop comes first. This thread begins with the loop's priority, which a lead may have
+ * raised (`priorityLead`): it goes a step behind that, or back to nice 0 where that is further. No more: a cycle that is
+ * right may be waiting. Linux gives each thread a priority of its own; others are left be.
  */
 function yieldToOthers(): void {
   if (process.platform !== 'linux') return
+  const { PRIORITY_NORMAL, PRIORITY_LOW } = constants.priority
   try {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
-    setPriority(threadId, Math.max(getPriority() + 1, constants.priority.PRIORITY_NORMAL))
+    setPriority(threadId, Math.min(Math.max(getPriority() + 1, PRIORITY_NORMAL), PRIORITY_LOW))
   } catch {
-    // Where there is no /proc the thread keeps the priority of its process: slower for others, and right all the same.
+    // Where there is no /proc the thread keeps the priority of the event loop: slower for others, and right all the same.
   }
 }
 
