@@ -95,7 +95,7 @@ With what they bring along: ${development.length} packages under ${licencesOf(de
 Packages that declare one: ${scripts.map(([path]) => `\`${path.split('node_modules/').at(-1)}\``).join(', ')}. Those of
 ${new Intl.ListFormat('en-GB').format(
   Object.keys(manifest.allowScripts ?? {}).map((name) => `\`${name}\``),
-)} are denied (\`allowScripts\`, npm 11).
+)} are denied (\`allowScripts\`, from npm 11.16 on).
 
 <!-- prettier-ignore-end -->
 `
