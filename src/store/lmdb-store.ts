@@ -67,7 +67,8 @@ export class LmdbStore implements Store {
   /** Those that no cycle uses. */
   readonly #spaces: RecordSpace[] = []
   readonly #newest = new NewestCycle(() => this.#greatestId())
-  readonly #responses = new SharedCopies<Position>()
+  /** Null where each reader gets a copy of his own. */
+  readonly #sharedResponses: SharedCopies<Position> | null
   /** No committed position is lower; those after it are found by looking. */
   #lastSeen: Position
   #closing: Promise<void> | undefined
@@ -77,9 +78,10 @@ export class LmdbStore implements Store {
     databases: Databases,
     lock: DirectoryLock,
     upkeep: FileUpkeep,
-    options: { mapBytesMax: number; waitingBytesMax: number },
+    options: { mapBytesMax: number; waitingBytesMax: number; sharesResponses: boolean },
   ) {
     this.#db = databases
+    this.#sharedResponses = options.sharesResponses ? new SharedCopies() : null
     this.#lock = lock
     this.#upkeep = upkeep
     const { root } = databases
@@ -220,10 +222,11 @@ export class LmdbStore implements Store {
   readResponse(cycleId: string): Uint8Array | undefined {
     const position = this.#positionOf(cycleId)
     if (position === undefined) return undefined
-    return this.#responses.of(position, () => {
+    const read = (): Uint8Array | undefined => {
       const record = this.#get(this.#db.responses, position)
       return record && records.readBytes(record, 'response')
-    })
+    }
+    return this.#sharedResponses === null ? read() : this.#sharedResponses.of(position, read)
   }
 
   *tail(position: Position): Generator<StoredCycle, void, undefined> {

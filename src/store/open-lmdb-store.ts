@@ -61,7 +61,9 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     const release = pageReleaser()
     const pages = new MappedPages(() => release?.(databasePath(dataDir)))
     const upkeep = { bytesInUse: inUse, headRoom, pages }
-    return new LmdbStore(dataDir, databases, lock, upkeep, { mapBytesMax, waitingBytesMax })
+    // Many clients may read one answer, each as slowly as he likes.
+    const bounds = { mapBytesMax, waitingBytesMax, sharesResponses: true }
+    return new LmdbStore(dataDir, databases, lock, upkeep, bounds)
   } catch (error) {
     await headRoom?.close()
     await databases?.root.close()

@@ -39,6 +39,16 @@ test('what is not there is looked for each time', () => {
   expect(copies.of(1, () => Uint8Array.of(1))).toEqual(Uint8Array.of(1))
 })
 
+test('a job that reads many records keeps few of them, and the next one shares again', async () => {
+  const copies = new SharedCopies<number>()
+  const read = (): Uint8Array => new Uint8Array(1024 * 1024)
+  for (let key = 0; key < 100; key++) copies.of(key, read)
+  expect(copies.size).toBe(32)
+  expect(copies.of(99, read)).not.toBe(copies.of(99, read))
+  await endOfTurn()
+  expect(copies.of(99, read)).toBe(copies.of(99, read))
+})
+
 /** What a turn of the event loop has looked at through a WeakRef stays until its end. */
 function endOfTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
