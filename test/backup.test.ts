@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -29,7 +30,8 @@ const bodyOf = (index: number): CycleRequest =>
   })
 
 function understudy(...args: string[]): SpawnSyncReturns<string> {
-  return spawnSync(executable, args, { encoding: 'utf8', cwd: '/' })
+  // One that never ends must not keep the others from their end.
+  return spawnSync(executable, args, { encoding: 'utf8', cwd: '/', timeout: 300_000, killSignal: 'SIGKILL' })
 }
 
 /** The same without blocking the server's client meanwhile. */
@@ -162,6 +164,20 @@ describe('a backup that cannot be made', () => {
     writeFileSync(target, '')
     const refused = understudy('backup', target, '--data-dir', server.dataDir)
     expect(refused.stderr).toBe(`understudy: ${target} is not a directory\n`)
+    expect(refused.status).toBe(1)
+    const below = understudy('backup', join(target, 'made', 'copy'), '--data-dir', server.dataDir)
+    expect(below.stderr).toBe(
+      `understudy: ${join(target, 'made', 'copy')} cannot be made: ${target} is not a directory\n`,
+    )
+    const link = join(scratchDir(), 'link')
+    symlinkSync(join(scratchDir(), 'nothing'), link)
+    const dangling = understudy('backup', link, '--data-dir', server.dataDir)
+    expect(dangling.stderr).toBe(`understudy: ${link} is a link to nothing\n`)
+  })
+
+  test.runIf(process.platform === 'linux')('ends where the file system takes no directories', () => {
+    const refused = understudy('backup', '/proc/nope/copy', '--data-dir', server.dataDir)
+    expect(refused.stderr).toMatch(/^understudy: \/proc\/nope\/copy cannot be made: ENOENT: .*\n$/)
     expect(refused.status).toBe(1)
   })
 

@@ -1,7 +1,7 @@
 /**
  * The data directory before the server starts: made for its owner alone, or refused as a wrong setting.
  */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
@@ -58,6 +58,17 @@ test('a file in its place or above it is told as wrong usage, with the origin of
       message: `the data directory ${join(file, 'a', 'b')} cannot be made: ${file} is not a directory`,
     }),
   )
+})
+
+test('a link to nothing is told as wrong usage, and one to a directory is that directory', () => {
+  const link = join(base, 'link')
+  symlinkSync(join(base, 'there'), link)
+  expect(() => makeDataDirectory(join(link, 'data'))).toThrow(
+    `the data directory ${join(link, 'data')} cannot be made: ${link} is a link to nothing`,
+  )
+  mkdirSync(join(base, 'there'))
+  makeDataDirectory(join(link, 'data'))
+  expect(statSync(join(base, 'there', 'data')).mode & 0o777).toBe(0o700)
 })
 
 test('trouble of the machine that may pass is no wrong usage: a supervisor may try again', () => {

@@ -2,9 +2,10 @@
  * A data directory copied while a server writes to it, and put back. Either way the file grows under a temporary name,
  * is flushed, and gets its real one last: `understudy.mdb` is there whole or not at all.
  */
-import { chmod, copyFile, lchown, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { chmod, copyFile, lchown, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { databasePath } from './databases.js'
+import { makeDirectories } from './directories.js'
 import { lockDirectory } from './directory-lock.js'
 import { checkReadableFile } from './file-check.js'
 import { countRecords, type RecordCounts } from './inspect.js'
@@ -71,7 +72,7 @@ export async function restore<T>(
 /** Lets `write` make the database of an empty directory under another name; all is flushed before it gets its own. */
 async function placeDatabase<T>(directory: string, write: (partial: string) => Promise<T>): Promise<T> {
   const path = resolve(directory)
-  const created = await makeDirectory(path)
+  const created = makeDirectory(path)
   const lock = await lockDirectory(path)
   const partial = join(path, partialName)
   let isPlaced = false
@@ -105,12 +106,12 @@ async function giveToOwner(path: string, directory: string): Promise<void> {
 }
 
 /** Gives the first directory that had to be made. */
-async function makeDirectory(path: string): Promise<string | undefined> {
+function makeDirectory(path: string): string | undefined {
   try {
-    return await mkdir(path, { recursive: true, mode: 0o700 })
+    return makeDirectories(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new StoreError('unusable', `${path} is not a directory`, { cause: error })
+    if (error instanceof StoreError) throw error
+    throw new StoreError('unusable', `${path} cannot be made: ${describe(error)}`, { cause: error })
   }
 }
 

@@ -2,6 +2,7 @@
  * Durable storage: what the service asks of it, LMDB that answers, and memory, for tests and for the rehearsal at the start.
  */
 export { openLmdbStore, type LmdbStoreOptions } from './open-lmdb-store.js'
+export { makeDirectories } from './directories.js'
 export { lockDirectory } from './directory-lock.js'
 export {
   createMemoryContents,
