@@ -17,6 +17,8 @@ import {
 import { join } from 'node:path'
 import { beforeAll, afterAll, describe, expect, test } from 'vitest'
 import type { CycleRequest } from '../src/contract/index.js'
+import { databasePath, openLmdbStore } from '../src/store/index.js'
+import { cycleSample } from '../src/store/samples.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from './helpers/bodies.js'
 import { executable, ServerProcess } from './helpers/server-process.js'
 import { picture, scratchDir } from './helpers/servers.js'
@@ -30,14 +32,40 @@ const bodyOf = (index: number): CycleRequest =>
   })
 
 function understudy(...args: string[]): SpawnSyncReturns<string> {
+  return understudyWith({}, ...args)
+}
+
+/** With more in its environment. */
+function understudyWith(env: NodeJS.ProcessEnv, ...args: string[]): SpawnSyncReturns<string> {
   // One that never ends must not keep the others from their end.
-  return spawnSync(executable, args, { encoding: 'utf8', cwd: '/', timeout: 300_000, killSignal: 'SIGKILL' })
+  return spawnSync(executable, args, {
+    encoding: 'utf8',
+    cwd: '/',
+    env: { ...process.env, ...env },
+    timeout: 300_000,
+    killSignal: 'SIGKILL',
+  })
 }
 
 /** The same without blocking the server's client meanwhile. */
 function understudyBeside(...args: string[]): Promise<number | null> {
   return new Promise((resolve) => spawn(executable, args, { stdio: 'ignore' }).on('exit', resolve))
 }
+
+/** Environment of a process that begins with `source`, which may change `promises` of node:fs for all of it. */
+function beginningWith(source: string): NodeJS.ProcessEnv {
+  const script = `
+    import { promises } from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    ${source}
+    syncBuiltinESMExports()`
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` }
+}
+
+/** Killed, as by the kernel, when it gives its lock file the last name. */
+const killedOverLockFile = beginningWith(
+  `promises.link = () => { process.kill(process.pid, 'SIGKILL'); return new Promise(() => undefined) }`,
+)
 
 let server: ServerProcess
 /** Stored answers by index of the cycle. */
@@ -134,6 +162,30 @@ describe('a backup', () => {
     },
   )
 
+  test.skipIf(!droppable())(
+    'that root may not give away is kept and told of, and what is right already is not (needs root)',
+    () => {
+      const withoutChown = (...args: string[]): SpawnSyncReturns<string> =>
+        spawnSync('setpriv', ['--bounding-set=-chown', executable, ...args], { encoding: 'utf8', cwd: '/' })
+      const [copy, target, own] = [join(scratchDir(), 'copy'), scratchDir(), scratchDir()]
+      chownSync(target, 65533, 65534)
+      expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
+      expect(withoutChown('restore', copy, '--data-dir', own)).toMatchObject({ status: 0, stderr: '' })
+      const restored = withoutChown('restore', copy, '--data-dir', target)
+      expect(restored.stderr).toBe(
+        `${join(target, 'understudy.mdb')} belongs to user 0 and group 0; this process may not give it to the owner ` +
+          `of the directory, user 65533 and group 65534\n`,
+      )
+      expect(restored.status).toBe(0)
+      chownSync(join(target, 'understudy.mdb'), 65533, 65534)
+      expect(withoutChown('verify', '--data-dir', target).status).toBe(0)
+      expect(readdirSync(target).sort()).toEqual(['understudy.mdb', 'understudy.mdb-lock'])
+      // It was made here, not by LMDB, whose is a hole.
+      const { blocks, size } = statSync(join(target, 'understudy.mdb-lock'))
+      expect(blocks * 512).toBeGreaterThanOrEqual(size)
+    },
+  )
+
   test('that is cut short, foreign, missing or damaged is not restored, and says why', () => {
     const copy = join(scratchDir(), 'copy')
     expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
@@ -158,7 +210,50 @@ describe('a backup', () => {
   })
 })
 
+describe('a process killed over its lock file', () => {
+  test('leaves a directory that the next backup, and the next restore, take for an empty one', () => {
+    const [copy, target] = [scratchDir(), join(scratchDir(), 'data')]
+    const backup = ['backup', copy, '--data-dir', server.dataDir]
+    expect(understudyWith(killedOverLockFile, ...backup).signal).toBe('SIGKILL')
+    const [left = ''] = readdirSync(copy).filter((name) => name !== 'understudy.mdb.partial')
+    expect(left).toMatch(/^understudy\.mdb\.partial-lock\..{36}$/)
+    expect(understudy(...backup)).toMatchObject({ status: 0, stderr: '' })
+    expect(readdirSync(copy)).toEqual(['understudy.mdb'])
+    mkdirSync(target)
+    for (const name of [left, left.replace('.partial', '')]) writeFileSync(join(target, name), '')
+    expect(understudy('restore', copy, '--data-dir', target)).toMatchObject({ status: 0, stderr: '' })
+    expect(readdirSync(target)).toEqual(['understudy.mdb'])
+  })
+
+  test('leaves nothing where a command waits for it', () => {
+    const [copy, top] = [join(scratchDir(), 'copy'), scratchDir()]
+    expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
+    const verified = understudyWith(killedOverLockFile, 'verify', '--data-dir', copy)
+    expect(verified.stdout).toContain('ended the process by SIGKILL')
+    expect(readdirSync(copy)).toEqual(['understudy.mdb'])
+    const restored = understudyWith(killedOverLockFile, 'restore', copy, '--data-dir', join(top, 'data'))
+    expect(restored.stderr).toContain('ended the process by SIGKILL')
+    expect(readdirSync(top)).toEqual([])
+  })
+})
+
 describe('a backup that cannot be made', () => {
+  test('blames its source for what LMDB finds wrong there', async () => {
+    const [source, copy] = [join(scratchDir(), 'source'), join(scratchDir(), 'copy')]
+    const store = await openLmdbStore({ dataDir: source })
+    for (let number = 1; number <= 5; number++) await store.appendCycle(cycleSample(number))
+    await store.close()
+    const file = databasePath(source)
+    const bytes = readFileSync(file)
+    // The tree of free pages of both states (src/store/page-layout.ts): its pages are nobody's then.
+    for (const tree of [48, 4096 + 48]) bytes.fill(0, tree + 6, tree + 40).fill(255, tree + 40, tree + 48)
+    writeFileSync(file, bytes)
+    const refused = understudy('backup', copy, '--data-dir', source)
+    expect(refused.stderr).toMatch(/^understudy: .*\n$/)
+    expect(refused.stderr).toContain(`${file} cannot be copied: MDB_INCOMPATIBLE`)
+    expect(existsSync(copy)).toBe(false)
+  })
+
   test('names a target that is no directory', () => {
     const target = join(scratchDir(), 'file')
     writeFileSync(target, '')
@@ -188,6 +283,21 @@ describe('a backup that cannot be made', () => {
     expect(refused.stderr).toContain(`there is no database ${none}`)
     expect(readdirSync(top)).toEqual([])
   })
+
+  test.runIf(process.platform === 'linux')('holds the directory that it made until that is gone', () => {
+    const target = join(scratchDir(), 'copy')
+    const telling = beginningWith(`
+      import { lockDirectory } from '${new URL('../dist/store/index.js', import.meta.url).href}'
+      const { rmdir } = promises
+      promises.rmdir = async (path) => {
+        console.log(await lockDirectory(path).then(() => 'free', ({ message }) => message))
+        return rmdir(path)
+      }`)
+    const refused = understudyWith(telling, 'backup', target, '--data-dir', join(target, 'none'))
+    expect(refused.stdout).toMatch(`the data directory ${target} is in use by process `)
+    expect(refused.status).toBe(1)
+    expect(existsSync(target)).toBe(false)
+  })
 })
 
 describe('verify', () => {
@@ -205,6 +315,12 @@ describe('verify', () => {
     expect(understudy('verify', '--data-dir', join(copy, 'none')).stdout).toContain('there is no database')
   })
 })
+
+/** Whether root's right to give files away can be taken from a process. */
+function droppable(): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
+  return spawnSync('setpriv', ['--bounding-set=-chown', 'true']).status === 0
+}
 
 /** Flips a bit right behind the first place where `text` stands in a file. */
 function flipIn(file: string, text: string): void {

@@ -28,12 +28,14 @@ async function restoreFrom(
   const { dataDir } = readSettings({ flags, env, directory }).settings
   const backupDir = resolve(directory, dir)
   keepFilesPrivate()
-  const report = await restore(backupDir, dataDir, (path) => verified(path, backupDir, remark))
+  const restored = await restore(backupDir, dataDir, (path) => verified(path, backupDir, remark))
+  const report = restored.verified
   if (report.counts !== null)
     print(
       `${dataDir}: ${holdings(report.counts, report.lastCycleId, report.bytes)}, verified. API keys are not in a backup: ` +
         `where none are configured, \`understudy serve\` makes one, unless the file api-key is copied.\n`,
     )
+  if (restored.remark !== null) remark(`${restored.remark}\n`)
 }
 
 /** The report on a sound copy; a damaged one is told of and refused. */

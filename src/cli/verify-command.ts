@@ -10,7 +10,14 @@ import { Option, type Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
 import { verifyCycles } from '../cycle/index.js'
 import { normaliseImage } from '../images/index.js'
-import { databasePath, inspectRecords, openSnapshot, type RecordCounts, type Store } from '../store/index.js'
+import {
+  databasePath,
+  inspectRecords,
+  openSnapshot,
+  removeUnfinishedLockFiles,
+  type RecordCounts,
+  type Store,
+} from '../store/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { CommandError, messageOf } from './failure.js'
@@ -85,6 +92,7 @@ export async function verifyApart(file: string, options: VerifyOptions): Promise
     child.on('close', (code, signal) => resolve(signal ?? code))
   })
   const [output, remarks, end] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  if (typeof end === 'string') await removeUnfinishedLockFiles(file)
   if (end === 0) return JSON.parse(output) as VerifyReport
   const problem =
     typeof end === 'string'

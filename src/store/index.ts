@@ -14,6 +14,7 @@ export {
 export { backUp, restore, type BackupFacts } from './backup.js'
 export { databasePath } from './databases.js'
 export { inspectRecords, type RecordCounts } from './inspect.js'
+export { removeUnfinishedLockFiles } from './lock-file.js'
 export { openSnapshot, type SnapshotOptions, type StoreSnapshot } from './snapshot.js'
 export { StoreError, type StoreErrorCode } from './store-error.js'
 export type * from './store.js'

@@ -1,6 +1,16 @@
 /** What becomes of an opening whose lock file LMDB cannot use. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -82,4 +92,36 @@ test('one that is there stays as it is while others open the database', async ()
   }
   await store.close()
   expect(statSync(lockPath).ino).toBe(ino)
+})
+
+test('one that its maker was killed over goes with the next start; another file of such a name stays', async () => {
+  const { dataDir, lockPath } = await used()
+  writeFileSync(`${lockPath}.${randomUUID()}`, 'half')
+  writeFileSync(`${lockPath}.old`, 'mine')
+  const store = await openLmdbStore({ dataDir })
+  expect(readdirSync(dataDir).sort()).toEqual([
+    'understudy.mdb',
+    'understudy.mdb-lock',
+    'understudy.mdb-lock.old',
+  ])
+  await store.close()
+})
+
+test('one that is taken for a left over while it is made is made again', async () => {
+  const { dataDir, path, lockPath } = await used()
+  rmSync(lockPath)
+  const opening = openSnapshot(path)
+  let taken: string | undefined
+  while (taken === undefined) {
+    // Its maker is called back at least three times between the file and its last name.
+    await new Promise((resolve) => setImmediate(resolve))
+    taken = readdirSync(dataDir).find((name) => name.startsWith('understudy.mdb-lock'))
+  }
+  expect(taken).not.toBe('understudy.mdb-lock')
+  rmSync(join(dataDir, taken))
+  const snapshot = await opening
+  expect(snapshot.store.lastCycle()?.position).toBe(1)
+  await snapshot.store.close()
+  expect(readdirSync(dataDir).sort()).toEqual(['understudy.mdb', 'understudy.mdb-lock'])
+  expect(statSync(lockPath).size).toBeGreaterThan(0)
 })

@@ -7,7 +7,9 @@
  * locks that LMDB has on it.
  */
 import { randomUUID } from 'node:crypto'
-import { access, constants, link, open, rm, stat } from 'node:fs/promises'
+import { access, constants, link, open, readdir, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { giveFile } from './file-owner.js'
 import { describe, StoreError } from './store-error.js'
 
 export interface LockFileOptions {
@@ -18,8 +20,10 @@ export interface LockFileOptions {
 /** What LMDB makes for 126 readers, the default of lmdb-js. It lengthens a file that is shorter. */
 const lockFileBytes = 8272
 const forbiddenCodes = ['EACCES', 'EROFS']
-/** Of a file system that gives a file no second name, or no other owner: LMDB makes its file there. */
+/** Of a file system that gives a file no second name: LMDB makes its file there. */
 const unableCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+/** What `randomUUID` gives. */
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
  * Resolves when LMDB can open the lock file of the database `path`, which is made where it is missing. Rejects with a
@@ -41,25 +45,55 @@ export async function prepareLockFile(path: string, { readOnly }: LockFileOption
   }
 }
 
+/** Whether `name` is that of a lock file, of the database `databaseName`, whose maker was killed or is at work. */
+export function isUnfinishedLockFile(name: string, databaseName: string): boolean {
+  const prefix = `${databaseName}-lock.`
+  return name.startsWith(prefix) && uuidForm.test(name.slice(prefix.length))
+}
+
+/**
+ * Removes those of the database `path`. One whose maker is at work he makes again. What this user may not remove stays:
+ * it harms nobody.
+ */
+export async function removeUnfinishedLockFiles(path: string): Promise<void> {
+  try {
+    const names = await readdir(dirname(path))
+    for (const name of names.filter((name) => isUnfinishedLockFile(name, basename(path))))
+      await rm(join(dirname(path), name), { force: true })
+  } catch {
+    // Nothing of it matters.
+  }
+}
+
 /** Under another name first: whoever opens the lock file finds it whole, and one that came meanwhile stays. */
 async function make(lockPath: string, path: string): Promise<void> {
-  const freshPath = `${lockPath}.${randomUUID()}`
-  try {
-    const file = await open(freshPath, 'wx', 0o600)
+  for (;;) {
+    const freshPath = `${lockPath}.${randomUUID()}`
     try {
-      await file.writeFile(new Uint8Array(lockFileBytes))
-      await file.sync()
-      const database = await unlessMissing(stat(path))
-      // What root only looks at is for its owner to open afterwards.
-      if (process.getuid?.() === 0 && database !== undefined) await file.chown(database.uid, database.gid)
+      await writeZeros(freshPath, path)
+      await link(freshPath, lockPath)
+      return
+    } catch (error) {
+      if (['EEXIST', ...unableCodes].includes(codeOf(error))) return
+      const { syscall } = error as NodeJS.ErrnoException
+      if (syscall !== 'link' || codeOf(error) !== 'ENOENT') throw error
+      // Another process took it for one that was left behind.
     } finally {
-      await file.close()
+      await rm(freshPath, { force: true })
     }
-    await link(freshPath, lockPath)
-  } catch (error) {
-    if (!['EEXIST', ...unableCodes].includes(codeOf(error))) throw error
+  }
+}
+
+async function writeZeros(freshPath: string, path: string): Promise<void> {
+  const file = await open(freshPath, 'wx', 0o600)
+  try {
+    await file.writeFile(new Uint8Array(lockFileBytes))
+    await file.sync()
+    const database = await unlessMissing(stat(path))
+    // What root only looks at is for its owner to open afterwards. Where it cannot be his, it is of use to this process.
+    if (database !== undefined) await giveFile(file, database)
   } finally {
-    await rm(freshPath, { force: true })
+    await file.close()
   }
 }
 

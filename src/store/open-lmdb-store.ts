@@ -10,7 +10,7 @@ import { lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
 import { HeadRoom } from './head-room.js'
 import { LmdbStore } from './lmdb-store.js'
-import { prepareLockFile } from './lock-file.js'
+import { prepareLockFile, removeUnfinishedLockFiles } from './lock-file.js'
 import { MappedPages } from './mapped-pages.js'
 import { describe, StoreError } from './store-error.js'
 import type { Store } from './store.js'
@@ -49,6 +49,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     const found = await checkDatabaseFile(databasePath(dataDir))
     if (found !== 'whole') await checkRoom(dataDir)
     await prepareLockFile(databasePath(dataDir), { readOnly: false })
+    await removeUnfinishedLockFiles(databasePath(dataDir))
     databases = await openDatabases(dataDir, mapBytesMax)
     await flushDirectories(dataDir, createdDir)
     if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
