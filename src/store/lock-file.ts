@@ -4,10 +4,10 @@
  * it ends the process with SIGBUS: so it is made here, of written zeros, which LMDB takes for a new one.
  *
  * One that is there is never opened here: another process may use it, and to close it would take from this process the
- * locks that LMDB has on it.
+ * locks that LMDB has on it. Nor is it replaced, since readers in other containers cannot be told of.
  */
 import { randomUUID } from 'node:crypto'
-import { access, constants, link, open, readdir, rm, stat } from 'node:fs/promises'
+import { access, constants, link, open, readdir, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { giveFile } from './file-owner.js'
 import { describe, StoreError } from './store-error.js'
@@ -27,15 +27,18 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
  * Resolves when LMDB can open the lock file of the database `path`, which is made where it is missing. Rejects with a
- * StoreError `unusable` that names it.
+ * StoreError that names it: `full` where the disk has no room for what it lacks, else `unusable`.
  */
 export async function prepareLockFile(path: string, { readOnly }: LockFileOptions): Promise<void> {
   const lockPath = `${path}-lock`
   try {
     const found = await unlessMissing(stat(lockPath))
     if (found === undefined) await make(lockPath, path)
-    else if (found.isFile()) await access(lockPath, constants.R_OK | constants.W_OK)
-    else throw new StoreError('unusable', `${lockPath} is not a file`)
+    else if (!found.isFile()) throw new StoreError('unusable', `${lockPath} is not a file`)
+    else {
+      await access(lockPath, constants.R_OK | constants.W_OK)
+      if (found.blocks === 0) await checkRoom(lockPath)
+    }
   } catch (error) {
     if (error instanceof StoreError) throw error
     if (readOnly && forbiddenCodes.includes(codeOf(error))) return
@@ -43,6 +46,17 @@ export async function prepareLockFile(path: string, { readOnly }: LockFileOption
       cause: error,
     })
   }
+}
+
+/** For a file without a block of the disk: empty, or a hole that a process before this one made and could not touch. */
+async function checkRoom(lockPath: string): Promise<void> {
+  const { bavail, blocks, bsize } = await statfs(lockPath)
+  // Without blocks it is a file system that does not say.
+  if (blocks > 0 && bavail * bsize < lockFileBytes)
+    throw new StoreError(
+      'full',
+      `${lockPath} has no room on its disk: ${bavail * bsize} bytes are free, and it holds none yet`,
+    )
 }
 
 /** Whether `name` is that of a lock file, of the database `databaseName`, whose maker was killed or is at work. */

@@ -4,7 +4,7 @@
  * `FAULT_ROUNDS` faults in a row at random instants (`npm run test:faults`), `FAULT_SEED` repeats them.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -261,6 +261,30 @@ test.skipIf(!mountable())(
     rmSync(ballast)
     expect(verify().stdout).toContain('everything is sound')
     await (await openLmdbStore({ dataDir })).close()
+  },
+)
+
+test.skipIf(!mountable())(
+  'a lock file without a block, on a disk without room for one, is told of and stays (needs root)',
+  async () => {
+    const dataDir = smallDisk('size=1m')
+    await (await openLmdbStore({ dataDir })).close()
+    const lockPath = join(dataDir, 'understudy.mdb-lock')
+    const { ino, size } = statSync(lockPath)
+    const ballast = join(dataDir, 'ballast')
+    truncateSync(lockPath, 0)
+    expect(() => writeFileSync(ballast, new Uint8Array(1024 * 1024))).toThrow('ENOSPC')
+    for (const length of [0, size]) {
+      truncateSync(lockPath, length)
+      await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
+        `${lockPath} has no room on its disk: 0 bytes are free, and it holds none yet`,
+      )
+      const { stdout } = spawnSync(executable, ['verify', '--data-dir', dataDir], { encoding: 'utf8' })
+      expect(stdout).toContain(`${lockPath} has no room on its disk`)
+    }
+    rmSync(ballast)
+    await (await openLmdbStore({ dataDir })).close()
+    expect(statSync(lockPath).ino).toBe(ino)
   },
 )
 
