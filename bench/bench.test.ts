@@ -1,15 +1,17 @@
 /**
  * Every scenario in small, against real servers: so that none rots. No figure is judged here.
  */
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { bench, type BenchResults } from './bench.js'
 import { checkResponse } from './check.js'
 import { linear } from './linear.js'
 import { parseOptions, type BenchOptions } from './options.js'
-import { projectDir } from './project.js'
+import { freePort, projectDir } from './project.js'
 import { scenarioNames } from './scenarios.js'
 import { worldCycles } from './world.js'
 
@@ -71,6 +73,32 @@ test('the cost by rows is measured step by step and drawn', async () => {
   expect(points.map(([rows]) => rows)).toEqual([10, 20])
   expect(readFileSync(svgFile, 'utf8').match(/<circle/g)).toHaveLength(2)
 })
+
+test.skipIf(spawnSync(process.env.CXX ?? 'g++', ['--version']).error !== undefined)(
+  'the floor as a server answers a cycle with a row for each reading, and again when it is asked for',
+  async () => {
+    const port = await freePort()
+    const server = spawn(join(projectDir, 'bench', 'floor', 'serve.sh'), {
+      env: { ...process.env, PORT: String(port), DATA_DIR: scratchDir },
+      stdio: 'inherit',
+    })
+    onTestFinished(() => void server.kill('SIGKILL'))
+    const ended = new Promise((resolve) => server.once('exit', resolve))
+    const url = `http://127.0.0.1:${port}/v1`
+    const isUp = () => fetch(`${url}/health`).then(Boolean, () => false)
+    while (!(await isUp())) expect(await Promise.race([ended, delay(50, 'at work')])).toBe('at work')
+    const cycles = worldCycles({ pending: 10, turnover: 1, snapshots: true, bodyChars: 20 })
+    for (let count = 0; count < 3; count++) {
+      const { request, counts } = cycles.next().value
+      const answer = await (await fetch(`${url}/cycles`, { method: 'POST', body: request })).text()
+      expect(JSON.parse(answer)).toMatchObject({ counts: { scored_now: counts.engagement } })
+      expect((JSON.parse(answer) as { results: unknown[] }).results).toHaveLength(counts.engagement)
+      expect(await (await fetch(`${url}/scores/any`)).text()).toBe(answer)
+    }
+    // It may be built first.
+  },
+  120_000,
+)
 
 describe('an answer counts only if it is right', () => {
   const cycle = worldCycles({ pending: 10, turnover: 1, snapshots: false, bodyChars: 20 }).next().value

@@ -1,5 +1,5 @@
 /**
- * simdjson's own walk over a body: `walk.cc`, compiled once against the sources in the npm package. Where there is no
+ * simdjson's own walk over a body (`walk.h`), compiled once against the sources in the npm package. Where there is no
  * compiler, the product's native decoder stands in, which is no floor, and the note says so.
  */
 import { execFileSync } from 'node:child_process'
@@ -19,11 +19,11 @@ const roundCount = 41
 
 /** Median time to visit every value of a body. `scratchDir` takes the body as a file. */
 export async function measureWalk(body: Buffer, scratchDir: string): Promise<WalkFigure> {
-  const program = compileWalk()
-  if (typeof program === 'string') {
+  const walk = compileWalk()
+  if (typeof walk === 'string') {
     const file = join(scratchDir, 'body.json')
     writeFileSync(file, body)
-    const output = execFileSync(program, [file, String(roundCount)], { encoding: 'utf8' })
+    const output = execFileSync(walk, [file, String(roundCount)], { encoding: 'utf8' })
     const { ms, values } = JSON.parse(output) as { ms: number; values: number }
     const wanted = countValues(JSON.parse(body.toString())) - 1
     if (values !== wanted) throw new Error(`the walk visited ${values} values of ${wanted}`)
@@ -38,7 +38,7 @@ export async function measureWalk(body: Buffer, scratchDir: string): Promise<Wal
     rounds.push(performance.now() - startedAt)
     columns.release?.()
   }
-  return { ms: median(rounds), note: `${codec.name} decoder, no floor: ${program.message}` }
+  return { ms: median(rounds), note: `${codec.name} decoder, no floor: ${walk.message}` }
 }
 
 /** The value itself and all inside it. */
@@ -47,38 +47,51 @@ function countValues(value: unknown): number {
   return Object.values(value).reduce((count: number, inner) => count + countValues(inner), 1)
 }
 
-let compiled: string | Error | undefined
+let program: string | Error | undefined
 
 /** Path of the program, or why there is none. */
 function compileWalk(): string | Error {
-  compiled ??= tryCompile()
-  return compiled
+  program ??= compile('walk.cc', 'walk', [])
+  return program
 }
 
-function tryCompile(): string | Error {
+/** The walk within this process (`walk_addon.cc`). Throws where it cannot be built. */
+export function loadWalk(): (body: Buffer, byteCount: number) => number {
+  const include = join(dirname(dirname(process.execPath)), 'include', 'node')
+  // Node has a simdjson of its own, whose names must not take the place of these.
+  const addon = compile('walk_addon.cc', 'walk.node', [
+    ...['-shared', '-fPIC', '-fvisibility=hidden', '-Wl,-Bsymbolic', `-I${include}`],
+  ])
+  if (typeof addon !== 'string') throw addon
+  return (createRequire(import.meta.url)(addon) as { walk: (body: Buffer, byteCount: number) => number }).walk
+}
+
+/** Builds a source of this folder with simdjson's, where it has changed since; the path of what came out, or why nothing did. */
+function compile(sourceName: string, name: string, flags: readonly string[]): string | Error {
   try {
     const manifest = createRequire(import.meta.url).resolve('simdjson/package.json')
     const simdjsonDir = join(dirname(manifest), 'simdjson', 'src')
-    const source = join(projectDir, 'bench', 'floor', 'walk.cc')
-    const program = join(projectDir, 'build', 'bench', 'walk')
-    const builtAtMs = statSync(program, { throwIfNoEntry: false })?.mtimeMs ?? 0
-    if (builtAtMs > statSync(source).mtimeMs) return program
-    mkdirSync(dirname(program), { recursive: true })
+    const floorDir = join(projectDir, 'bench', 'floor')
+    const built = join(projectDir, 'build', 'bench', name)
+    const builtAtMs = statSync(built, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    const sources = [join(floorDir, sourceName), join(floorDir, 'walk.h')]
+    if (sources.every((source) => builtAtMs > statSync(source).mtimeMs)) return built
+    mkdirSync(dirname(built), { recursive: true })
     // Two runs at a time build two files, and the last one takes the name.
-    const fresh = `${program}.${process.pid}`
+    const fresh = `${built}.${process.pid}`
     execFileSync(
       process.env.CXX ?? 'g++',
       // For this machine: without it, On-Demand takes the code that suits any.
       [
-        ...['-std=c++17', '-O3', '-march=native', `-I${simdjsonDir}`, '-o', fresh],
-        ...[source, join(simdjsonDir, 'simdjson.cpp')],
+        ...['-std=c++17', '-O3', '-march=native', ...flags, `-I${simdjsonDir}`, '-o', fresh],
+        ...[join(floorDir, sourceName), join(simdjsonDir, 'simdjson.cpp')],
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     )
-    renameSync(fresh, program)
-    return program
+    renameSync(fresh, built)
+    return built
   } catch (error) {
     const words = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
-    return new Error(`walk.cc was not built (${words})`)
+    return new Error(`${sourceName} was not built (${words})`)
   }
 }
