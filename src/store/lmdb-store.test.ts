@@ -113,6 +113,17 @@ test('all who read a response at a time have one copy of it', async () => {
   })
 })
 
+test('a response that has expired is there for nobody, though someone has a copy of it still', async () => {
+  await withStore(async (store) => {
+    const cycle = cycleSample(1)
+    const position = await store.appendCycle(cycle)
+    const response = store.readResponse(cycle.cycleId)
+    await store.expiry?.removeCycles([{ position, keepEntry: false }])
+    expect(store.readResponse(cycle.cycleId)).toBeUndefined()
+    expect(response).toEqual(cycle.response)
+  })
+})
+
 describe('a killed process', () => {
   const child = `
     const { openLmdbStore } = await import(process.argv[1])

@@ -226,7 +226,10 @@ export class LmdbStore implements Store {
       const record = this.#get(this.#db.responses, position)
       return record && records.readBytes(record, 'response')
     }
-    return this.#sharedResponses === null ? read() : this.#sharedResponses.of(position, read)
+    if (this.#sharedResponses === null) return read()
+    // A copy may outlive its record, and the id outlives both.
+    if (this.#get(this.#db.cycles, position) === undefined) return undefined
+    return this.#sharedResponses.of(position, read)
   }
 
   *tail(position: Position): Generator<StoredCycle, void, undefined> {
