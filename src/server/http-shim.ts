@@ -1,8 +1,8 @@
 /**
  * Whether the shim of `native/` is in this process, and what it is told. Without it, requests that a client sends in
- * advance cost it the connection, and so do request lines that come in parts, chunks with extensions and trailers; a byte
- * from 0x80 on behind a key is cut off; no address is limited, and a failed write of the disk may end the process. The last
- * two are missing under TLS too.
+ * advance cost it the connection, and so do request lines that come in parts, empty lines before one, chunks with extensions
+ * and trailers; a byte from 0x80 on behind a key is cut off; no address is limited, and a failed write of the disk may end
+ * the process. Under TLS of its own, only these last two are seen to.
  */
 import { readFileSync } from 'node:fs'
 

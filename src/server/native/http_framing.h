@@ -11,7 +11,7 @@ namespace understudy {
 class http_framing {
  public:
   struct step {
-    // Of the bytes given, those that belong to the current request: at least 1; less than all only when it ends there.
+    // Of the bytes given, those up to the end of the current request, or the empty lines before it: at least 1.
     std::size_t taken;
     // Of those, what the server is to see, from the front on. It may be nothing.
     std::size_t kept;

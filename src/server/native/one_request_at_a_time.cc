@@ -7,8 +7,8 @@
 // uWebSockets.js: past them the kernel drops what comes, and whoever it was tries again a second later. It takes them in
 // a few at a time, since uWebSockets.js would take in all that wait before it turns to anyone else.
 // Loaded by bin/understudy with LD_PRELOAD (Linux). Without it everything works but pipelining, trailers, extensions of
-// chunks, empty lines before a request, request lines that come in part and that limit, and a key followed by a byte from 0x80 on passes for the key
-// (http_framing.cc). Under TLS there is no plain text to see here: all but the limit is missing.
+// chunks, empty lines before a request, request lines that come in part and that limit, and a key followed by a byte from
+// 0x80 on passes for the key (http_framing.cc). Under TLS there is no plain text to see here: all but the limit is missing.
 #include <dlfcn.h>
 #include <sys/socket.h>
 
