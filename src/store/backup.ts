@@ -4,9 +4,9 @@
  */
 import { chmod, copyFile, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { databasePath } from './databases.js'
+import { databaseName, databasePath } from './databases.js'
 import { makeDirectories } from './directories.js'
-import { lockDirectory } from './directory-lock.js'
+import { directoryLockName, lockDirectory } from './directory-lock.js'
 import { checkReadableFile } from './file-check.js'
 import { giveFile } from './file-owner.js'
 import { countRecords, type RecordCounts } from './inspect.js'
@@ -29,10 +29,7 @@ export interface Restored<T> {
   readonly remark: string | null
 }
 
-const databaseName = 'understudy.mdb'
 const partialName = `${databaseName}.partial`
-/** Of macOS, within the directory that it locks. */
-const directoryLockName = 'understudy.lock'
 const leftOverNames = new Set([partialName, `${partialName}-lock`, directoryLockName, `${databaseName}-lock`])
 
 /**

@@ -71,8 +71,10 @@ export const keyedNames = {
 export const schemaKey = Buffer.from('schema_version')
 export const createdKey = Buffer.from('created_at')
 
+export const databaseName = 'understudy.mdb'
+
 export function databasePath(dataDir: string): string {
-  return join(dataDir, 'understudy.mdb')
+  return join(dataDir, databaseName)
 }
 
 /** Opens or creates the databases. Throws a StoreError `unusable` that says what is wrong with the file. */

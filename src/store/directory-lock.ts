@@ -19,6 +19,8 @@ export interface DirectoryLock {
 
 /** How long the holder may take to name itself; it answers from its event loop, which may be busy. */
 const answerMsMax = 1000
+/** Of macOS, within the directory that it locks. */
+export const directoryLockName = 'understudy.lock'
 const pidForm = /^\d{1,10}\n$/
 
 /** Locks an existing directory. Rejects with a StoreError `locked` that names the process that holds it. */
@@ -81,7 +83,7 @@ function askHolder(name: string): Promise<string | undefined> {
 const darwinOpen = { readWrite: 0x2, nonBlock: 0x4, exclusiveLock: 0x20, create: 0x200 }
 
 async function lockByFile(dataDir: string): Promise<DirectoryLock> {
-  const path = join(dataDir, 'understudy.lock')
+  const path = join(dataDir, directoryLockName)
   const { readWrite, nonBlock, exclusiveLock, create } = darwinOpen
   try {
     const file = await open(path, readWrite | nonBlock | exclusiveLock | create, 0o600)

@@ -3,7 +3,6 @@
  * Cycles stand here; all else is handed on to a file of its own. Read `putImage` of lmdb-images.ts first: all writes but
  * one have its shape. `appendCycle`, the large one, leaves the puts to LMDB's thread.
  */
-import { statfs } from 'node:fs/promises'
 import { wakePoolElsewhere } from '../codec/index.js'
 import type { BytesInUse } from './bytes-in-use.js'
 import type { Databases } from './databases.js'
@@ -34,6 +33,7 @@ import type {
   StoredRequest,
   WeightsEntry,
 } from './store.js'
+import { diskBytesFree } from './disk-room.js'
 import { LmdbExpiry } from './expiry.js'
 import { LmdbImages } from './lmdb-images.js'
 import { LmdbModelRecords, packEmbeddings } from './lmdb-model-records.js'
@@ -101,10 +101,7 @@ export class LmdbStore implements Store {
           upkeep.headRoom.committed()
           upkeep.pages.committed()
         },
-        diskBytesFree: async () => {
-          const { bavail, bsize } = await statfs(dataDir)
-          return bavail * bsize
-        },
+        diskBytesFree: () => diskBytesFree(dataDir),
       },
       { bytesMax: options.mapBytesMax, waitingBytesMax: options.waitingBytesMax },
     )

@@ -7,8 +7,9 @@
  * locks that LMDB has on it. Nor is it replaced, since readers in other containers cannot be told of.
  */
 import { randomUUID } from 'node:crypto'
-import { access, constants, link, open, readdir, rm, stat, statfs } from 'node:fs/promises'
+import { access, constants, link, open, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { diskBytesFree } from './disk-room.js'
 import { giveFile } from './file-owner.js'
 import { describe, StoreError } from './store-error.js'
 
@@ -50,12 +51,11 @@ export async function prepareLockFile(path: string, { readOnly }: LockFileOption
 
 /** For a file without a block of the disk: empty, or a hole that a process before this one made and could not touch. */
 async function checkRoom(lockPath: string): Promise<void> {
-  const { bavail, blocks, bsize } = await statfs(lockPath)
-  // Without blocks it is a file system that does not say.
-  if (blocks > 0 && bavail * bsize < lockFileBytes)
+  const bytesFree = await diskBytesFree(lockPath)
+  if (bytesFree < lockFileBytes)
     throw new StoreError(
       'full',
-      `${lockPath} has no room on its disk: ${bavail * bsize} bytes are free, and it holds none yet`,
+      `${lockPath} has no room on its disk: ${bytesFree} bytes are free, and it holds none yet`,
     )
 }
 

@@ -1,12 +1,13 @@
 /**
  * Opens the store of a data directory: makes the directory, locks it, looks at what lies there, opens it.
  */
-import { mkdir, open, statfs } from 'node:fs/promises'
+import { mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { pageReleaser } from '../codec/index.js'
 import { BytesInUse } from './bytes-in-use.js'
 import { bytesInUse, databasePath, openDatabases, type Databases } from './databases.js'
 import { lockDirectory, type DirectoryLock } from './directory-lock.js'
+import { diskBytesFree } from './disk-room.js'
 import { checkDatabaseFile } from './file-check.js'
 import { HeadRoom } from './head-room.js'
 import { LmdbStore } from './lmdb-store.js'
@@ -78,13 +79,9 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 
 /** A file whose first pages find no room ends lmdb-js 3.5.6 by a segmentation fault, and stays as half a file. */
 async function checkRoom(dataDir: string): Promise<void> {
-  const { bavail, blocks, bsize } = await statfs(dataDir)
-  // Without blocks it is a file system that does not say.
-  if (blocks > 0 && bavail * bsize < newDatabaseBytes)
-    throw new StoreError(
-      'full',
-      `${dataDir} has no room for a new database: ${bavail * bsize} bytes are free`,
-    )
+  const bytesFree = await diskBytesFree(dataDir)
+  if (bytesFree < newDatabaseBytes)
+    throw new StoreError('full', `${dataDir} has no room for a new database: ${bytesFree} bytes are free`)
 }
 
 /** A file survives a power cut only once its name does: in its directory, and that directory's in the one above. */
