@@ -23,9 +23,11 @@ export class LentResponses {
     if (loan !== undefined) loan.readers += readerCount
   }
 
-  /** One of them has done with it. */
-  giveBack(response: Uint8Array): void {
+  /** One of them has done with it. False: it was not lent here. */
+  giveBack(response: Uint8Array): boolean {
     const loan = this.#loans.get(response)
-    if (loan !== undefined && --loan.readers === 0) loan.draft.release()
+    if (loan === undefined) return false
+    if (--loan.readers === 0) loan.draft.release()
+    return true
   }
 }

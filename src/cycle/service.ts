@@ -232,9 +232,9 @@ export class CycleService {
     return model
   }
 
-  /** For each response of `submit`, when nothing reads it any more: its memory then serves the next cycle. */
+  /** For each response given here, when its caller has done with it: its memory then serves another. */
   giveBack(response: Uint8Array): void {
-    this.#lent.giveBack(response)
+    if (!this.#lent.giveBack(response)) this.#parts.store.giveBack(response)
   }
 
   /** The stored response of a cycle. Throws `not_found`. */

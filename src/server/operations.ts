@@ -63,7 +63,8 @@ export const operations: Readonly<Record<Operation, Handler>> = {
   getScores: (_exchange, [segment = ''], { cycles }) => {
     const cycleId = decodeSegment(segment) ?? ''
     if (!cycleIdForm.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
-    return jsonBytes(200, cycles.response(cycleId))
+    const response = cycles.response(cycleId)
+    return { ...jsonBytes(200, response), release: () => cycles.giveBack(response) }
   },
 
   putImage: async (exchange, parameters, { images, settings }) => {

@@ -219,14 +219,20 @@ export class LmdbStore implements Store {
   readResponse(cycleId: string): Uint8Array | undefined {
     const position = this.#positionOf(cycleId)
     if (position === undefined) return undefined
-    const read = (): Uint8Array | undefined => {
+    if (this.#sharedResponses === null) {
       const record = this.#get(this.#db.responses, position)
       return record && records.readBytes(record, 'response')
     }
-    if (this.#sharedResponses === null) return read()
     // A copy may outlive its record, and the id outlives both.
     if (this.#get(this.#db.cycles, position) === undefined) return undefined
-    return this.#sharedResponses.of(position, read)
+    return this.#sharedResponses.of(position, () => {
+      const record = this.#look(this.#db.responses, position)
+      return record && records.readBytes(record, 'response')
+    })
+  }
+
+  giveBack(response: Uint8Array): void {
+    this.#sharedResponses?.giveBack(response)
   }
 
   *tail(position: Position): Generator<StoredCycle, void, undefined> {
@@ -331,6 +337,19 @@ export class LmdbStore implements Store {
     const record = this.#reading(() => database.getBinary(key))
     if (record !== undefined) this.#upkeep.pages.read(record.byteLength)
     return record
+  }
+
+  /** A record where LMDB's reader puts it, to be used before the next one is read, or undefined. */
+  #look<K extends number | Uint8Array>(
+    database: { getBinaryFast(key: K): Uint8Array | undefined },
+    key: K,
+  ): Uint8Array | undefined {
+    this.#checkOpen()
+    const record = this.#reading(() => database.getBinaryFast(key))
+    if (record === undefined) return undefined
+    this.#upkeep.pages.read(record.length)
+    // Of the reader's buffer, only `length` tells how much of it is the record.
+    return new Uint8Array(record.buffer, record.byteOffset, record.length)
   }
 
   #reading<T>(read: () => T): T {

@@ -132,6 +132,10 @@ class MemoryStore implements Store {
     return this.#recordAt(this.#contents.positions.get(cycleId) ?? 0)?.response.slice()
   }
 
+  giveBack(response: Uint8Array): void {
+    response.fill(releasedByte)
+  }
+
   *tail(position: Position): Generator<StoredCycle, void, undefined> {
     for (let next = Math.max(1, position); ; next++) {
       const cycle = this.#readCycle(next)

@@ -1,4 +1,4 @@
-/** One copy for all who have it, and none when nobody has it. The garbage collector is asked to come. */
+/** One copy for all who have it, and none when nobody has it. The garbage collector is asked to come where nobody gives back. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
@@ -31,6 +31,29 @@ test('what nobody has is read again', async () => {
     await endOfTurn()
     collectGarbage()
   }
+})
+
+test('memory serves another copy when all who had it gave it back, and not before', () => {
+  const copies = new SharedCopies<number>()
+  const first = copies.of(1, () => Uint8Array.of(1)) as Uint8Array
+  expect(copies.of(1, () => Uint8Array.of(9))).toBe(first)
+  copies.giveBack(first)
+  const second = copies.of(2, () => Uint8Array.of(2)) as Uint8Array
+  expect([...first, ...second]).toEqual([1, 2])
+  copies.giveBack(first)
+  expect(copies.of(1, () => Uint8Array.of(7, 7))?.buffer).toBe(first.buffer)
+  expect([...second]).toEqual([2])
+})
+
+test('a copy that is given back too often, or comes from elsewhere, changes nothing', () => {
+  const copies = new SharedCopies<number>()
+  const first = copies.of(1, () => Uint8Array.of(1)) as Uint8Array
+  copies.giveBack(first)
+  copies.giveBack(first)
+  const [second, third] = [2, 3].map((key) => copies.of(key, () => Uint8Array.of(key)) as Uint8Array)
+  expect(second?.buffer).not.toBe(third?.buffer)
+  copies.giveBack(Uint8Array.of(1))
+  expect([...(second ?? []), ...(third ?? [])]).toEqual([2, 3])
 })
 
 test('what is not there is looked for each time', () => {

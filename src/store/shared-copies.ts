@@ -1,6 +1,8 @@
 /**
  * Copies of stored bytes, one for all who use them at a time: a hundred readers of an answer, however slow, cost its size
- * once. Nobody says when he is done: a copy is here for as long as the garbage collector finds it in use.
+ * once. The memory of one that all have given back serves the next: V8 collects garbage every time that some megabytes of
+ * buffers are new, and then compiles again what only closures of past cycles held. A copy that is not given back is here
+ * for as long as the garbage collector finds it in use.
  */
 
 /**
@@ -8,9 +10,23 @@
  * another: so many bytes at most, and the record that passes them, are shared in one turn of the event loop.
  */
 const turnBytesMax = 32 * 1024 * 1024
+/** Answers are mostly read one at a time. */
+const spareCountMax = 2
+/** Larger ones are rare. */
+const spareBytesMax = 8 * 1024 * 1024
+/** Answers that follow each other differ by less: memory is mostly long enough for the next one. */
+const stepBytes = 64 * 1024
+
+interface Loan<Key> {
+  readonly key: Key
+  readers: number
+}
 
 export class SharedCopies<Key> {
   readonly #copies = new Map<Key, WeakRef<Uint8Array>>()
+  readonly #loans = new WeakMap<Uint8Array, Loan<Key>>()
+  /** Memory of copies that nobody reads. */
+  readonly #spare: ArrayBuffer[] = []
   #turnBytes = 0
   readonly #collected = new FinalizationRegistry<Key>((key) => {
     if (this.#copies.get(key)?.deref() === undefined) this.#copies.delete(key)
@@ -21,13 +37,41 @@ export class SharedCopies<Key> {
     return this.#copies.size
   }
 
-  /** The copy of `key` that someone has, or what `read` gives. For bytes that never change. */
+  /**
+   * The copy of `key` that someone has, or one of what `read` gives, which is read at once. For bytes that never change.
+   * One caller more has it, until `giveBack`.
+   */
   of(key: Key, read: () => Uint8Array | undefined): Uint8Array | undefined {
     const shared = this.#copies.get(key)?.deref()
-    if (shared !== undefined) return shared
-    const copy = read()
-    if (copy !== undefined && this.#turnBytes < turnBytesMax) this.#share(key, copy)
+    const loan = shared && this.#loans.get(shared)
+    if (loan !== undefined) {
+      loan.readers++
+      return shared
+    }
+    const bytes = read()
+    if (bytes === undefined) return undefined
+    const copy = new Uint8Array(this.#memory(bytes.byteLength), 0, bytes.byteLength)
+    copy.set(bytes)
+    this.#loans.set(copy, { key, readers: 1 })
+    if (this.#turnBytes < turnBytesMax) this.#share(key, copy)
     return copy
+  }
+
+  /** One of those who have the copy reads it no more. Bytes that are no copy of these are left alone. */
+  giveBack(copy: Uint8Array): void {
+    const loan = this.#loans.get(copy)
+    if (loan === undefined || --loan.readers > 0) return
+    this.#loans.delete(copy)
+    if (this.#copies.get(loan.key)?.deref() === copy) this.#copies.delete(loan.key)
+    const memory = copy.buffer as ArrayBuffer
+    if (memory.byteLength <= spareBytesMax && this.#spare.length < spareCountMax) this.#spare.push(memory)
+  }
+
+  /** The last one that was given back: what is left of it is still in the processor's caches. */
+  #memory(bytes: number): ArrayBuffer {
+    const spare = this.#spare.pop()
+    if (spare !== undefined && spare.byteLength >= bytes) return spare
+    return Buffer.allocUnsafeSlow(Math.ceil(bytes / stepBytes) * stepBytes).buffer
   }
 
   #share(key: Key, copy: Uint8Array): void {

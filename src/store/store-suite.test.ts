@@ -11,6 +11,7 @@ import {
   createMemoryStore,
   openLmdbStore,
   StoreError,
+  type CycleRecord,
   type ImageKey,
   type MemoryContents,
   type Store,
@@ -185,6 +186,18 @@ describe.each(Object.entries(implementations))('%s', (_, openStore) => {
         draft.release()
       }
       for (const { cycleId, response } of samples) expect(store.readResponse(cycleId)).toEqual(response)
+    })
+
+    test('a response that is given back leaves those that others hold as they are', async () => {
+      const store = await newStore()
+      const samples = [1, 2, 3].map((index) => largeCycleSample(index, 5000 * index))
+      for (const sample of samples) await store.appendCycle(sample)
+      const held: { sample: CycleRecord; response: Uint8Array }[] = []
+      for (const sample of [...samples, ...samples, ...samples.toReversed()]) {
+        held.push({ sample, response: store.readResponse(sample.cycleId) as Uint8Array })
+        for (const { sample: of, response } of held) expect(response).toEqual(of.response)
+        if (held.length === 3) store.giveBack(held.shift()?.response as Uint8Array)
+      }
     })
 
     test('a response that is not in the room of its draft is stored all the same', async () => {

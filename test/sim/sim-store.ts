@@ -166,6 +166,7 @@ export class SimStore implements Store {
   lastCycle = (): ReturnType<Store['lastCycle']> => this.#memory.lastCycle()
   readRequest = (position: Position): ReturnType<Store['readRequest']> => this.#memory.readRequest(position)
   readResponse = (cycleId: string): ReturnType<Store['readResponse']> => this.#memory.readResponse(cycleId)
+  giveBack = (response: Uint8Array): void => this.#memory.giveBack(response)
   tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
   readEntered = (position: Position): ReturnType<Store['readEntered']> => this.#memory.readEntered(position)
   readLeft = (position: Position): ReturnType<Store['readLeft']> => this.#memory.readLeft(position)
