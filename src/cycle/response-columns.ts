@@ -12,7 +12,7 @@ import {
 import { scoreRows, type CyclePlan, type WeightsSetting } from '../pool/index.js'
 
 export function countsOf(cycle: CycleColumns, plan: CyclePlan): Counts {
-  const waiting = plan.outcomes.reduce((sum, code) => sum + (code === outcome.waiting ? 1 : 0), 0)
+  const waiting = countOf(plan.outcomes, outcome.waiting)
   const results = plan.outcomes.length + plan.unknownRows.length
   return {
     candidates: cycle.candidates.count,
@@ -24,6 +24,12 @@ export function countsOf(cycle: CycleColumns, plan: CyclePlan): Counts {
     not_scored: results - plan.scoring.count - waiting,
     results,
   }
+}
+
+function countOf(codes: Uint8Array, wanted: number): number {
+  let count = 0
+  for (const code of codes) if (code === wanted) count++
+  return count
 }
 
 /** Pending posts in order of entry, then unknown posts in request order (decisions.md 20). */

@@ -159,7 +159,7 @@ function saveEntered(
   return packTable(
     { layout, galleries },
     rows.length,
-    [gallery, ...columns.map((column) => rowsOf(column, rows))],
+    [gallery, ...inRows(columns, rows, candidates.count)],
     packing,
   )
 }
@@ -176,9 +176,17 @@ function saveLeft(
   return packTable(
     { layout, galleries, leftAtMs },
     rows.length,
-    [gallery, ...columns.map((column) => rowsOf(column, rows))],
+    [gallery, ...inRows(columns, rows, removals.count)],
     packing,
   )
+}
+
+/** Columns of `count` rows in some of these, which rise: where there are as many of them, in all. */
+function inRows(columns: readonly NumberColumn[], rows: Uint32Array, count: number): readonly NumberColumn[] {
+  if (rows.length === count) return columns
+  const selected: NumberColumn[] = []
+  for (const column of columns) selected.push(rowsOf(column, rows))
+  return selected
 }
 
 function rowsOf(column: NumberColumn, rows: Uint32Array): Float64Array {

@@ -13,28 +13,29 @@ const remedy =
 
 /** Puts shares onto the bound that they miss by rounding. Throws a `ModelError` that counts the bad rows of the first head that has some. */
 export function settleShares(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
-  heads.forEach((head, index) => {
-    const values = columns[index] as Float32Array
-    let badCount = 0
-    let firstBad = -1
-    for (let row = 0; row < values.length; row++) {
-      const value = values[row] as number
-      // Written so that NaN is bad.
-      if (value >= 0 && value <= 1) continue
-      if (value >= -roundingMax && value <= 1 + roundingMax) {
-        values[row] = value < 0 ? 0 : 1
-        continue
-      }
-      if (badCount === 0) firstBad = row
-      badCount++
+  heads.forEach((head, index) => settle(head, columns[index] as Float32Array))
+}
+
+function settle(head: HeadName, values: Float32Array): void {
+  let badCount = 0
+  let firstBad = -1
+  for (let row = 0; row < values.length; row++) {
+    const value = values[row] as number
+    // Written so that NaN is bad.
+    if (value >= 0 && value <= 1) continue
+    if (value >= -roundingMax && value <= 1 + roundingMax) {
+      values[row] = value < 0 ? 0 : 1
+      continue
     }
-    if (badCount === 0) return
-    const value = values[firstBad] as number
-    throw new ModelError(
-      `head ${head}: ${badCount} of ${values.length} rows are not finite and within 0 to 1, ` +
-        `the first is row ${firstBad} with ${value}${Number.isNaN(value) ? '' : remedy}`,
-    )
-  })
+    if (badCount === 0) firstBad = row
+    badCount++
+  }
+  if (badCount === 0) return
+  const value = values[firstBad] as number
+  throw new ModelError(
+    `head ${head}: ${badCount} of ${values.length} rows are not finite and within 0 to 1, ` +
+      `the first is row ${firstBad} with ${value}${Number.isNaN(value) ? '' : remedy}`,
+  )
 }
 
 /** Columns by name; null for heads that the model lacks. */

@@ -31,11 +31,12 @@ export function keepReadings(
   const latest = new Stretches()
   const previous = new Stretches()
   const olderSlots: number[] = []
-  moved.forEach((from, start, at, end) => {
+  for (let i = 0; i < moved.stretchCount; i++) {
+    const { from, start, at, end } = moved.stretch(i)
     if (from === source.second) {
       addFirstReadings(engagement, rowOfSlot, at, end, latest)
       previous.addBlank(end - at)
-      return
+      continue
     }
     for (let slot = at; slot < end;) {
       const row = rowOfSlot[slot] as number
@@ -54,7 +55,7 @@ export function keepReadings(
       previous.add(order !== null && order > 0 ? source.second : source.first, kept, 1)
       slot++
     }
-  })
+  }
   const joined = {
     latest: joinFloats(readingNames, pool.latest, engagement, latest, memory),
     previous: joinFloats(readingNames, pool.previous, pool.latest, previous, memory),

@@ -27,7 +27,8 @@ export function keepSnapshots(
   const { snapshotAtMs, snapshotAtFraction } = pool.snapshot
   const stretches = new Stretches()
   const tooNewSlots: number[] = []
-  moved.forEach((from, start, at, end) => {
+  for (let i = 0; i < moved.stretchCount; i++) {
+    const { from, start, at, end } = moved.stretch(i)
     for (let slot = at; slot < end;) {
       const row = rowOfSlot[slot] as number
       const kept = from === source.first ? start + slot - at : -1
@@ -47,7 +48,7 @@ export function keepSnapshots(
       }
       slot++
     }
-  })
+  }
   const latest = joinFloats(snapshotColumnNames, pool.snapshot, scores, stretches, memory)
   if (tooNewSlots.length === 0) return { latest, used: latest }
   const used = copyFloats(snapshotColumnNames, latest)

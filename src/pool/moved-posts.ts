@@ -34,9 +34,10 @@ export function moveKeys(
 ): MovedKeys {
   const galleries = new MovedGalleries(pool.galleries, requested)
   const gallery = memory.uint32(moved.count)
-  moved.forEach((from, start, at, end) => {
+  for (let i = 0; i < moved.stretchCount; i++) {
+    const { from, start, at, end } = moved.stretch(i)
     if (from === source.first) galleries.renumber(pool.gallery, start, gallery, at, end)
-  })
+  }
   for (let i = 0; i < enteredRows.length; i++) {
     const request = candidates.gallery[enteredRows[i] as number] as number
     gallery[keptCount + i] = galleries.code(codesBefore[request] as number)

@@ -11,6 +11,14 @@ import type { Column } from './columns.js'
 export const source = { blank: 0, first: 1, second: 2 } as const
 export type Source = (typeof source)[keyof typeof source]
 
+/** Rows `at` to before `end` are those of the source from `start` on. */
+export interface Stretch {
+  readonly from: Source
+  readonly start: number
+  readonly at: number
+  readonly end: number
+}
+
 /** A `set` costs about as much as copying this many rows one by one. */
 const stretchRowsMin = 64
 /** In a list of rows: no row; and rows of the second source, which go down from there. */
@@ -56,11 +64,17 @@ export class Stretches {
     this.add(source.blank, this.#count, count)
   }
 
-  /** Calls back for each stretch: rows `at` to before `end` are those of the source from `start` on. */
-  forEach(visit: (from: Source, start: number, at: number, end: number) => void): void {
-    for (let i = 0; i < this.#starts.length; i++) {
-      const end = this.#targets[i + 1] ?? this.#count
-      visit(this.#sources[i] as Source, this.#starts[i] as number, this.#targets[i] as number, end)
+  get stretchCount(): number {
+    return this.#starts.length
+  }
+
+  /** No callback visits them: what V8 compiles for a closure of one cycle is gone with it, for the next to wait for. */
+  stretch(index: number): Stretch {
+    return {
+      from: this.#sources[index] as Source,
+      start: this.#starts[index] as number,
+      at: this.#targets[index] as number,
+      end: this.#targets[index + 1] ?? this.#count,
     }
   }
 
@@ -89,17 +103,14 @@ export class Stretches {
 
   /** True where stretches are too short to be worth it. */
   get #scattered(): boolean {
-    return (this.#starts.length - 1) * stretchRowsMin > this.#count
+    return (this.stretchCount - 1) * stretchRowsMin > this.#count
   }
 
   #copy<Kind extends Column>(first: Kind, second: Kind, target: Kind, blank: number): void {
-    for (let i = 0; i < this.#starts.length; i++) {
-      const start = this.#starts[i] as number
-      const at = this.#targets[i] as number
-      const end = this.#targets[i + 1] ?? this.#count
-      const from = this.#sources[i] === source.first ? first : second
-      if (this.#sources[i] === source.blank) target.fill(blank, at, end)
-      else target.set(from.subarray(start, start + end - at), at)
+    for (let i = 0; i < this.stretchCount; i++) {
+      const { from, start, at, end } = this.stretch(i)
+      if (from === source.blank) target.fill(blank, at, end)
+      else target.set((from === source.first ? first : second).subarray(start, start + end - at), at)
     }
   }
 
@@ -107,11 +118,12 @@ export class Stretches {
   #listRows(): Int32Array {
     if (this.#rows.length === this.#count) return this.#rows
     const rows = new Int32Array(this.#count)
-    this.forEach((from, start, at, end) => {
+    for (let i = 0; i < this.stretchCount; i++) {
+      const { from, start, at, end } = this.stretch(i)
       const [base, step] = from === source.first ? [start, 1] : [secondRow - start, -1]
       if (from === source.blank) rows.fill(blankRow, at, end)
       else for (let row = at; row < end; row++) rows[row] = base + step * (row - at)
-    })
+    }
     return (this.#rows = rows)
   }
 }
