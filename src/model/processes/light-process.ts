@@ -20,14 +20,15 @@ const lookMsMax = 100
 export function startLightly(
   addon: ProcessAddon,
   args: readonly string[],
+  env: NodeJS.ProcessEnv,
   extra: readonly (number | null)[],
 ): StartedProcess | null {
-  const env = Object.entries(process.env).map(([name, value]) => `${name}=${value ?? ''}`)
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value ?? ''}`)
   const pipes = new Pipes(addon)
   try {
     const standard = [pipes.open(), pipes.open(), pipes.open(), pipes.open()]
     const descriptors = [...standard, ...extra.map((descriptor) => descriptor ?? -1)]
-    const pid = addon.startProcess(process.execPath, [process.execPath, ...args], env, descriptors)
+    const pid = addon.startProcess(process.execPath, [process.execPath, ...args], variables, descriptors)
     if (pid > 0) return new LightProcess(addon, pid, pipes.keepOurs())
   } catch (error) {
     pipes.closeAll()

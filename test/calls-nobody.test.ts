@@ -1,0 +1,24 @@
+/**
+ * The program calls nobody and leaves nothing outside its directories. ONNX Runtime would report to its maker, by way of
+ * a database in the home directory: where that stays empty, it was told not to. Not where CI is set, whatever it is told.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+
+const run = promisify(execFile)
+
+test.each([
+  ['by its command', 'bin/understudy', []],
+  ['by Node', process.execPath, ['dist/cli/main.js']],
+])('a model that is started %s leaves the home directory empty', async (_, file, args) => {
+  const home = await mkdtemp(join(tmpdir(), 'understudy-home-'))
+  onTestFinished(() => rm(home, { recursive: true }))
+  const env = { HOME: home, PATH: process.env.PATH }
+  const { stdout } = await run(file, [...args, 'models', 'verify', 'transport-test-1'], { env })
+  expect(stdout).toContain('transport-test-1')
+  expect(await readdir(home)).toEqual([])
+})
