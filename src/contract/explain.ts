@@ -1,7 +1,7 @@
 /**
  * Says what is wrong with a value that is none of a shape: one walk in document order over what is there, then over
- * what is missing (decisions.md 3). Work is linear in the value and ends when `problems` is full; memory is spent on
- * listed problems only, however many there are.
+ * what is missing (decisions.md 3). Work is linear in the value; memory is spent on listed problems only, however many
+ * there are.
  */
 import { hasTwins } from './judge.js'
 import type { Problems } from './problems.js'
@@ -36,18 +36,15 @@ class Walk {
     for (const name of Object.keys(value)) {
       const member = known.get(name)
       if (member === undefined || value[name] === undefined) continue
-      if (this.#problems.full) return
       this.#enter(name)
       this.check(member.value, value[name])
       this.#leave()
     }
     for (const { name, required, requiredWhen } of shape.members) {
       if (value[name] !== undefined) continue
-      this.#enter(name)
-      if (required) this.#add('is required')
+      if (required) this.#addMissing(name, 'is required')
       else if (requiredWhen !== undefined && value[requiredWhen.member] === requiredWhen.value)
-        this.#add(this.#listing ? conditionText(requiredWhen) : unlisted)
-      this.#leave()
+        this.#addMissing(name, this.#listing ? conditionText(requiredWhen) : unlisted)
     }
   }
 
@@ -58,7 +55,6 @@ class Walk {
     }
     const countBefore = this.#problems.count
     for (let index = 0; index < items.length; index++) {
-      if (this.#problems.full) return
       this.#enter(index)
       this.check(shape.items, items[index])
       this.#leave()
@@ -80,9 +76,18 @@ class Walk {
     return this.#problems.listing
   }
 
+  #addMissing(name: string, words: string): void {
+    if (!this.#listing) {
+      this.#problems.addUnlisted()
+      return
+    }
+    this.#enter(name)
+    this.#add(words)
+    this.#leave()
+  }
+
   /** A problem at the value at hand. */
   #add(words: string): void {
-    if (this.#problems.full) return
     if (this.#listing) this.#problems.add(pathText(this.#place), words)
     else this.#problems.addUnlisted()
   }

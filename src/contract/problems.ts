@@ -4,9 +4,6 @@
 import { fieldCountMax, ServiceError } from './errors.js'
 import type { FieldProblem } from './wire.js'
 
-/** A hopeless body is not searched further than this: more would cost time and tell nothing. */
-export const problemCountMax = 10_000
-
 export class Problems {
   readonly fields: FieldProblem[] = []
   count = 0
@@ -26,15 +23,11 @@ export class Problems {
     return this.fields.length < fieldCountMax
   }
 
-  get full(): boolean {
-    return this.count >= problemCountMax
-  }
-
   /** The error for these problems; `summary` is the first half of its message. */
   toError(kind: 'bad_request' | 'unprocessable', summary: string): ServiceError {
     const more = this.count - this.fields.length
     const unit = more === 1 ? 'problem is' : 'problems are'
-    const tail = more === 0 ? '' : `; ${this.full ? 'at least ' : ''}${more} more ${unit} not listed`
+    const tail = more === 0 ? '' : `; ${more} more ${unit} not listed`
     return new ServiceError(kind, `${summary}${tail}`, { fields: this.fields })
   }
 }
