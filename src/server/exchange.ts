@@ -35,19 +35,7 @@ export class Exchange {
   readonly path: string
   readonly receivedAtMs: number
   readonly startedAt = performance.now()
-  readonly headers: {
-    readonly authorization: string
-    readonly contentType: string
-    readonly contentEncoding: string
-    readonly contentLength: string
-    readonly acceptEncoding: string
-    readonly connection: string
-    readonly contentSha256: string | undefined
-    /** All of them, joined by commas; empty where there is none. */
-    readonly forwardedFor: string
-    /** Readers may differ about where the request ends: what follows it on the connection must not be served. */
-    readonly isEndUnclear: boolean
-  }
+  readonly headers: Headers
   /** Whether the client asks for `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
   readonly wantsTiming: boolean
   /** Set for a cycle. */
@@ -82,15 +70,7 @@ export class Exchange {
     this.path = request.getUrl()
     this.receivedAtMs = receivedAtMs
     this.wantsTiming = /(^|&)timing(=|&|$)/.test(request.getQuery()) || request.getHeader('x-timing') !== ''
-    this.headers = {
-      authorization: request.getHeader('authorization'),
-      contentType: request.getHeader('content-type'),
-      contentEncoding: request.getHeader('content-encoding'),
-      contentLength: request.getHeader('content-length'),
-      acceptEncoding: request.getHeader('accept-encoding'),
-      connection: request.getHeader('connection'),
-      ...rarerHeaders(request),
-    }
+    this.headers = headersOf(request)
     this.body = new IncomingBody(announced(request), { response, flow: this.#flow }, bodies)
     response.onAborted(() => this.#end())
   }
@@ -207,31 +187,42 @@ function announced(request: HttpRequest): AnnouncedBody {
   return { isThere: Number(length) > 0, bytes: Number(length) }
 }
 
-interface RarerHeaders {
+/** Lines of one name are one value, joined by commas (RFC 9110, 5.2); '' where there is none. */
+interface Headers {
+  readonly authorization: string
+  readonly contentType: string
+  readonly contentEncoding: string
+  /** The first of them, which is the one that uWebSockets.js takes. */
+  readonly contentLength: string
+  readonly acceptEncoding: string
+  readonly connection: string
+  /** An empty one is present and malformed. */
   readonly contentSha256: string | undefined
   readonly forwardedFor: string
+  /** Readers may differ about where the request ends: what follows it on the connection must not be served. */
   readonly isEndUnclear: boolean
 }
 
-/** Headers for which `getHeader` does not do: it gives '' for one that is absent, and the first of several. */
-function rarerHeaders(request: HttpRequest): RarerHeaders {
-  // An empty one is present and malformed.
-  let contentSha256: string | undefined
-  const forwardedFor: string[] = []
-  const lengths: string[] = []
-  const codings: string[] = []
-  request.forEach((key, text) => {
-    if (key === 'x-content-sha256') contentSha256 = text
-    else if (key === 'x-forwarded-for') forwardedFor.push(text)
-    else if (key === 'content-length') lengths.push(text)
-    else if (key === 'transfer-encoding') codings.push(text)
+function headersOf(request: HttpRequest): Headers {
+  const values = new Map<string, string>()
+  request.forEach((name, text) => {
+    const before = values.get(name)
+    values.set(name, before === undefined ? text : `${before},${text}`)
   })
+  const valueOf = (name: string): string => values.get(name) ?? ''
+  const coding = values.get('transfer-encoding')
   return {
-    contentSha256,
-    forwardedFor: forwardedFor.join(','),
+    authorization: valueOf('authorization'),
+    contentType: valueOf('content-type'),
+    contentEncoding: valueOf('content-encoding'),
+    contentLength: request.getHeader('content-length'),
+    acceptEncoding: valueOf('accept-encoding'),
+    connection: valueOf('connection'),
+    contentSha256: values.get('x-content-sha256'),
+    forwardedFor: valueOf('x-forwarded-for'),
     // uWebSockets.js takes the first length, and any coding but an empty one for chunked; whatever stands in front may not.
     isEndUnclear:
-      lengths.length > 1 || codings.length > 1 || codings.some((coding) => !/^chunked$/i.test(coding)),
+      valueOf('content-length').includes(',') || (coding !== undefined && !/^chunked$/i.test(coding)),
   }
 }
 
