@@ -178,6 +178,32 @@ test('an outcome that was placed in a leap second goes with the others of its ti
   expect(stays).toEqual([false, false, true])
 })
 
+test('an outcome that has just come stays, however long ago its post was placed', async () => {
+  const record = Buffer.from(JSON.stringify({ placed_at: '2012-01-01T00:00:00Z' }))
+  const put = (arrivedAtMs: number) => store.putOutcomes([{ placementId: 'p', record, arrivedAtMs }])
+  await put(atMs(0))
+  await run(0)
+  await service.retention.done()
+  expect(await put(atMs(0))).toEqual({ created: 0, updated: 1 })
+  let number = 1
+  for (; store.readOutcome('p') !== undefined; number++) {
+    await run(number)
+    await service.retention.done()
+  }
+  expect(number / perDay).toBeGreaterThan(limits.retainOutcomesDays)
+  expect(number / perDay).toBeLessThan(limits.retainOutcomesDays + 2)
+})
+
+test('an outcome that comes again as it was, after it was judged, stays', async () => {
+  const record = Buffer.from('{}')
+  await store.putOutcomes([{ placementId: 'p', record, arrivedAtMs: atMs(0) }])
+  const { expiry } = store
+  const { outcomes } = expiry?.outcomesAfter(null, 10) ?? expect.fail('nothing expires')
+  await store.putOutcomes([{ placementId: 'p', record, arrivedAtMs: atMs(1) }])
+  await expiry?.removeOutcomes(outcomes)
+  expect(store.readOutcome('p')).toBeDefined()
+})
+
 test('an outcome that is written anew after it was judged stays, and the others go', async () => {
   const outcome = (id: string, text: string) => ({
     placementId: id,

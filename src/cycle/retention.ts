@@ -7,7 +7,14 @@
  */
 import { parseInstant } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
-import type { ExpiryRecords, ImageArrival, ImageKey, Store, StoredCycle } from '../store/index.js'
+import type {
+  ExpiryRecords,
+  ImageArrival,
+  ImageKey,
+  OutcomeEntry,
+  Store,
+  StoredCycle,
+} from '../store/index.js'
 import { nextTurn } from './next-turn.js'
 import { postName } from './saved-names.js'
 
@@ -172,7 +179,7 @@ export class Retention {
     for (let turn = 0; turn < lookTurnsPerCycle && (await this.#turn()); turn++) {
       const { outcomes, cursor } = expiry.outcomesAfter(this.#outcomeCursor, looksPerTurn)
       this.#outcomeCursor = cursor
-      const old = outcomes.filter(({ record }) => placedAtMs(record) < beforeMs)
+      const old = outcomes.filter((outcome) => lastMs(outcome) < beforeMs)
       if (old.length > 0) await expiry.removeOutcomes(old)
       if (cursor === null) return
     }
@@ -197,6 +204,14 @@ function pendingPosts({ galleries, gallery, postNo, count }: PoolState): Set<str
       postName(galleries[gallery[slot] as number] as string, postNo[slot] as number),
     ),
   )
+}
+
+/**
+ * When it was placed, or when it came, whichever is later: what has just been taken must be there when it comes again,
+ * however long ago the post was placed.
+ */
+function lastMs({ record, arrivedAtMs }: OutcomeEntry): number {
+  return Math.max(placedAtMs(record), arrivedAtMs ?? -Infinity)
 }
 
 /** Never old where it cannot be read. */

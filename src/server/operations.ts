@@ -96,9 +96,11 @@ export const operations: Readonly<Record<Operation, Handler>> = {
     return json(200, health)
   },
 
-  postOutcomes: async (exchange, _parameters, { store, settings }) => {
+  postOutcomes: async (exchange, _parameters, { store, clock, settings }) => {
     const body = await readJson(exchange, settings().bodyReadMsMax)
-    const entries = await readBody('outcomes', body.json)
+    const outcomes = await readBody('outcomes', body.json)
+    const arrivedAtMs = clock()
+    const entries = outcomes.map((outcome) => ({ ...outcome, arrivedAtMs }))
     const { created, updated } = await store.putOutcomes(entries).catch(refuseWrites)
     return json(200, { received: entries.length, created, updated })
   },

@@ -173,11 +173,12 @@ export class LmdbExpiry implements ExpiryRecords {
 
   removeOutcomes(outcomes: readonly OutcomeEntry[]): Promise<void> {
     return this.#write(removalBytes, () => {
-      for (const { placementId, record } of outcomes) {
+      for (const { placementId, record, arrivedAtMs } of outcomes) {
         const key = placementKeyOf(placementId)
         const stored = this.#db.outcomes.getBinary(key)
         if (stored === undefined) continue
-        if (Buffer.compare(records.readStoredOutcome(stored).record, record) === 0)
+        const standing = records.readStoredOutcome(stored)
+        if (standing.arrivedAtMs === arrivedAtMs && Buffer.compare(standing.record, record) === 0)
           this.#db.outcomes.removeSync(key)
       }
     })

@@ -38,6 +38,7 @@ const golden = {
     '303030303132332c2266697273745f6379636c655f6d73223a313736373230303130303030307d',
   ),
   outcome: '01000000a63a30410a00000022702d5c7564383030227b7d',
+  arrivedOutcome: '01010000f772de230a0000007b55556922702d5c7564383030227b7d',
 }
 
 function checkGolden<T>(
@@ -66,6 +67,10 @@ describe('records of version 1 are written and read as ever', () => {
   test('weights', () => checkGolden('weights', records.packWeights(weights), records.readWeights, weights))
   test('outcome', () =>
     checkGolden('outcome', records.packOutcome(outcome), records.readStoredOutcome, outcome))
+  test('outcome with its arrival', () => {
+    const arrived = { ...outcome, arrivedAtMs: 1_767_200_123_000 }
+    checkGolden('arrivedOutcome', records.packOutcome(arrived), records.readStoredOutcome, arrived)
+  })
 })
 
 describe('a record', () => {

@@ -14,7 +14,7 @@
  *   image bytes  the normalised JPEG
  *   image use    nothing: its key says all
  *   weights      JSON of version, weights, note, set_at_ms, first_cycle_ms
- *   outcome      0-3 length of the id · placement_id as JSON · the record
+ *   outcome      0-3 length of the id · tag 1: 4-7 second of arrival · placement_id as JSON · the record
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
@@ -180,17 +180,27 @@ export function readWeights(record: Uint8Array): WeightsEntry {
   }
 }
 
-export function packOutcome(entry: OutcomeEntry): Uint8Array {
-  const id = toJson(entry.placementId)
-  return packRecord(recordVersion, 0, [numbers(id.byteLength), id, entry.record])
+/** Tags of outcomes: with the second of their arrival, or without, as earlier versions stored them. */
+const outcomeTag = { arrived: 1, placedOnly: 0 } as const
+
+export function packOutcome({ placementId, record, arrivedAtMs }: OutcomeEntry): Uint8Array {
+  const id = toJson(placementId)
+  if (arrivedAtMs === undefined)
+    return packRecord(recordVersion, outcomeTag.placedOnly, [numbers(id.byteLength), id, record])
+  const head = numbers(id.byteLength, Math.floor(arrivedAtMs / 1000))
+  return packRecord(recordVersion, outcomeTag.arrived, [head, id, record])
 }
 
 export function readStoredOutcome(record: Uint8Array): OutcomeEntry {
-  const { payload } = openRecord(record, recordVersion, 'outcome')
-  const recordOffset = 4 + viewOf(payload).getUint32(0, true)
+  const { tag, payload } = openRecord(record, recordVersion, 'outcome')
+  const hasArrival = tag === outcomeTag.arrived
+  const view = viewOf(payload)
+  const idOffset = hasArrival ? 8 : 4
+  const recordOffset = idOffset + view.getUint32(0, true)
   return {
-    placementId: fromJson(payload.subarray(4, recordOffset)) as string,
+    placementId: fromJson(payload.subarray(idOffset, recordOffset)) as string,
     record: payload.subarray(recordOffset),
+    ...(hasArrival ? { arrivedAtMs: view.getUint32(4, true) * 1000 } : {}),
   }
 }
 

@@ -121,6 +121,8 @@ export interface OutcomeEntry {
   readonly placementId: string
   /** The record as JSON; it replaces an earlier one whole. */
   readonly record: Uint8Array
+  /** When it came, to the second. Absent from what earlier versions stored. */
+  readonly arrivedAtMs?: number
 }
 
 /** What models leave behind. */
@@ -171,7 +173,7 @@ export interface ExpiryRecords {
     cursor: Uint8Array | null,
     count: number,
   ): { outcomes: OutcomeEntry[]; cursor: Uint8Array | null }
-  /** Leaves those whose record is another one by now: it was written after it had been looked at. */
+  /** Leaves those that were written after they had been looked at. */
   removeOutcomes(outcomes: readonly OutcomeEntry[]): Promise<void>
 }
 

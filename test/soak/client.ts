@@ -117,7 +117,7 @@ export class SoakClient {
     this.held.add(plan, request, nowMs)
     if ((this.totals.cycles + 1) % outcomeCycleCount === 0) {
       await this.#placements.send(plan.cycleAtMs, faults.rng)
-      this.held.outcomesSent()
+      this.held.outcomesSent(plan.cycleAtMs, nowMs)
     }
     this.#count(request, right, faults)
     await this.#lookBack(request, faults)

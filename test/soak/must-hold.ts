@@ -25,6 +25,17 @@ const cycleDaysMin = 8
 const cyclesLag = 2
 const sweepLag = 36
 
+const hourMs = 3_600_000
+/** An outcome is sent again when the post has been read once more, so many hours after it was placed. */
+const readingHours = [1, 6, 24, 48]
+
+interface Placement {
+  readonly placedAtMs: number
+  /** Of those that were sent; -1 before. */
+  readings: number
+  arrivedAtMs: number
+}
+
 interface PostKey {
   readonly gall_id: string
   readonly post_no: number
@@ -37,8 +48,10 @@ export class MustHold {
   readonly #leftAtMs = new Map<string, number>()
   readonly #pending = new Map<string, PostKey>()
   readonly #uploads = new Map<string, { readonly post: string; readonly arrivedAtMs: number }>()
-  readonly #placedAtMs: number[] = []
+  readonly #placements: Placement[] = []
   #placementsSent = 0
+  /** Of these, nobody reads what became of them any more. */
+  #placementsLeft = 0
 
   constructor(days: KeptDays) {
     this.#days = days
@@ -56,17 +69,24 @@ export class MustHold {
       this.#leftAtMs.set(nameOf(removal), receivedAtMs)
     }
     for (const upload of [...uploadsBefore, ...uploadsAfter]) this.#addUpload(upload, receivedAtMs)
-    this.#placedAtMs.push(...placed.map(({ placedAtMs }) => placedAtMs))
+    for (const { placedAtMs } of placed) this.#placements.push({ placedAtMs, readings: -1, arrivedAtMs: NaN })
   }
 
-  /** All placements so far were acknowledged. */
-  outcomesSent(): void {
-    this.#placementsSent = this.#placedAtMs.length
+  /** All placements so far were acknowledged, those again that had a new reading at `atMs`. They came at `nowMs`. */
+  outcomesSent(atMs: number, nowMs: number): void {
+    for (const placement of this.#placements.slice(this.#placementsLeft)) {
+      const readings = readingHours.filter((hours) => placement.placedAtMs + hours * hourMs <= atMs).length
+      if (readings === placement.readings) continue
+      placement.readings = readings
+      placement.arrivedAtMs = nowMs
+    }
+    this.#placementsSent = this.#placements.length
   }
 
-  /** Placements since then will never be sent. */
+  /** Placements since then will never be sent, and none before again. */
   forgetUnsentOutcomes(): void {
-    this.#placedAtMs.length = this.#placementsSent
+    this.#placements.length = this.#placementsSent
+    this.#placementsLeft = this.#placementsSent
   }
 
   pending(): PostKey[] {
@@ -103,9 +123,9 @@ export class MustHold {
   }
 
   outcomes(): Bounds {
-    const sent = this.#placedAtMs.slice(0, this.#placementsSent)
+    const sent = this.#placements.slice(0, this.#placementsSent)
     const count = (lag: number): number =>
-      sent.filter((placedAtMs) => placedAtMs >= this.#agoMs(this.#days.outcomes, lag)).length
+      sent.filter(({ arrivedAtMs }) => arrivedAtMs >= this.#agoMs(this.#days.outcomes, lag)).length
     return { least: count(0), most: count(sweepLag) }
   }
 
