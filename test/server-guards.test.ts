@@ -31,6 +31,31 @@ test('a right key behind a scheme is 401, and the message says how keys are give
   expect([status, json]).toMatchObject([401, { error: { message } }])
 })
 
+test('header lines of one name are one value, in which nothing is passed over', async () => {
+  const server = await started()
+  const authorization = `Authorization: ${server.key}`
+  const ok = [authorization, 'Content-Type: application/json']
+  const cases: [status: number, method: string, path: string, headers: string[]][] = [
+    [401, 'GET', '/v1/weights', [authorization, 'Authorization: another']],
+    [401, 'GET', '/v1/weights', ['Authorization: another', authorization]],
+    [200, 'GET', '/v1/weights', [authorization, 'Accept-Encoding: br', 'Accept-Encoding: identity']],
+    [415, 'POST', '/v1/outcomes', [...ok, 'Content-Type: text/plain']],
+    [415, 'POST', '/v1/outcomes', [...ok, 'Content-Encoding: identity', 'Content-Encoding: br']],
+    [415, 'POST', '/v1/outcomes', [...ok, 'Content-Encoding: gzip', 'Content-Encoding: gzip']],
+    [200, 'POST', '/v1/outcomes', ok],
+    [415, 'PUT', '/v1/images/g/1/1', [authorization, 'Content-Type: image/jpeg', 'Content-Type: image/png']],
+  ]
+  const body = '{"outcomes":[]}'
+  for (const [status, method, path, headers] of cases) {
+    const socket = connect(server.port, '127.0.0.1')
+    const lines = method === 'GET' ? headers : [...headers, `Content-Length: ${body.length}`]
+    socket.write([`${method} ${path} HTTP/1.1`, 'Host: x', ...lines, '', ''].join('\r\n'))
+    if (method !== 'GET') socket.write(body)
+    expect(await firstBytes(socket), headers.join(', ')).toMatch(`HTTP/1.1 ${status} `)
+    socket.destroy()
+  }
+})
+
 test('a request whose end is unclear is the last of its connection: 401 without a key, 400 with one', async () => {
   const server = await started()
   for (const unclear of [['Content-Length: 2', 'Content-Length: 2'], ['Transfer-Encoding: gzip, chunked']])
