@@ -4,7 +4,7 @@
  */
 import { needsThread, sameJsonAtOnce, sameJsonOffThread } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
-import type { Store, StoredCycle, StoredRequest } from '../store/index.js'
+import type { Store, StoredRequest } from '../store/index.js'
 import { FewAtATime } from './few-at-a-time.js'
 import type { LentResponses } from './lent-responses.js'
 import { unpackRequest } from './request-body.js'
@@ -81,17 +81,17 @@ export class Repeats {
 
   /** As `replay`, or null where that would take long. */
   async #glance(cycleId: string, json: Uint8Array): Promise<Uint8Array | null> {
-    const { request, response } = this.#find(cycleId)
+    const request = this.#request(cycleId)
     if (needsThread(request.bodyBytes, json.length)) return null
     const isSame = sameJsonAtOnce(await unpackRequest(request), json)
     if (isSame === false) throw otherBody(cycleId)
-    return isSame === null ? null : response
+    return isSame === null ? null : this.#response(cycleId)
   }
 
   async #compare(cycleId: string, json: Uint8Array): Promise<Uint8Array> {
-    const { request, response } = this.#find(cycleId)
+    const request = this.#request(cycleId)
     if (!(await sameJsonOffThread(await unpackRequest(request), json))) throw otherBody(cycleId)
-    return response
+    return this.#response(cycleId)
   }
 
   /**
@@ -102,31 +102,32 @@ export class Repeats {
     const leader = this.#leaders.get(cycleId)
     if (leader !== undefined)
       return Buffer.compare(leader.body, json) === 0 ? this.follow(leader, cycleId, json) : null
-    const stored = this.#store.findCycle(cycleId)
-    if (stored === undefined || this.#unpackedCount >= unpackedMax) return null
-    const { request, response } = this.#read(stored)
+    if (this.#store.findCycle(cycleId) === undefined || this.#unpackedCount >= unpackedMax) return null
+    const request = this.#request(cycleId)
     if (request.bodyBytes !== json.length) return null
     this.#unpackedCount++
     try {
-      return Buffer.compare(await unpackRequest(request), json) === 0 ? response : null
+      return Buffer.compare(await unpackRequest(request), json) === 0 ? this.#response(cycleId) : null
     } finally {
       this.#unpackedCount--
     }
   }
 
-  /** A cycle that was stored when the call came. */
-  #find(cycleId: string): { request: StoredRequest; response: Uint8Array } {
+  /** Of a cycle that was stored when the call came, as is the answer. It may expire while bodies are compared. */
+  #request(cycleId: string): StoredRequest {
     const stored = this.#store.findCycle(cycleId)
     if (stored === undefined) throw expired(cycleId)
-    return this.#read(stored)
+    return this.#store.readRequest(stored.position) ?? inPart(cycleId)
   }
 
-  #read({ cycleId, position }: StoredCycle): { request: StoredRequest; response: Uint8Array } {
-    const request = this.#store.readRequest(position)
-    const response = this.#store.readResponse(cycleId)
-    if (request === undefined || response === undefined) throw new Error(`cycle ${cycleId} is stored in part`)
-    return { request, response }
+  #response(cycleId: string): Uint8Array {
+    if (this.#store.findCycle(cycleId) === undefined) throw expired(cycleId)
+    return this.#store.readResponse(cycleId) ?? inPart(cycleId)
   }
+}
+
+function inPart(cycleId: string): never {
+  throw new Error(`cycle ${cycleId} is stored in part`)
 }
 
 function otherBody(cycleId: string): ServiceError {

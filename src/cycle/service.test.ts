@@ -217,6 +217,17 @@ describe('a cycle sent again', () => {
     expect(service.pendingCount).toBe(0)
   })
 
+  test('gets bytes whose memory goes back to the store, as does that of an answer that is read', async () => {
+    await submit(first())
+    const again = await service.submit({ json: bytesOf(first()), gzip: null }, nowMs, new StageClock(0))
+    for (const response of [again, service.response(first().cycle_id)]) {
+      const before = Buffer.from(response)
+      service.giveBack(response)
+      // A store in memory writes over what it gets back.
+      expect(before.equals(response)).toBe(false)
+    }
+  })
+
   test('with another body is refused with 409 and changes nothing', async () => {
     const response = await submit(first())
     expect(await refusal(submit({ ...first(), engagement: [] }))).toMatchObject({ status: 409 })

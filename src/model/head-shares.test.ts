@@ -19,6 +19,13 @@ describe('a head', () => {
     expect(() => settleShares(['p_up'], [Float32Array.of(NaN)])).toThrow(/with NaN$/)
   })
 
+  test('is named with its first bad row, behind heads that are right', () => {
+    const columns = [Float32Array.of(0, 0.5, 1, 0), Float32Array.of(0, 7, 0.5, 9)]
+    expect(() => settleShares(['p_up', 'p_views'], columns)).toThrow(
+      /^head p_views: 2 of 4 rows .* row 1 with 7/,
+    )
+  })
+
   test('is within 0 to 1 afterwards, or the model fails', () => {
     const value = fc.oneof(
       fc.float({ min: Math.fround(-1e-5), max: Math.fround(1e-5) }),

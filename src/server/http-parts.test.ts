@@ -135,6 +135,17 @@ describe('an answer', () => {
     expect(gunzipSync(zipped.body)).toEqual(answer.body)
   })
 
+  test('is released once when it is compressed, and later by whoever sends it where it is not', async () => {
+    let count = 0
+    const release = (): void => {
+      count++
+    }
+    const zipped = await encodeAnswer({ ...answer, release }, 'gzip')
+    expect([count, zipped.release]).toEqual([1, undefined])
+    expect((await encodeAnswer({ ...answer, release }, 'br')).release).toBe(release)
+    expect(count).toBe(1)
+  })
+
   test('that is small goes as it is', async () => {
     const small = { ...answer, body: Buffer.from('x') }
     expect(await encodeAnswer(small, 'gzip')).toBe(small)

@@ -113,6 +113,23 @@ test('all who read a response at a time have one copy of it', async () => {
   })
 })
 
+test('the memory of a response that was given back serves another', async () => {
+  await withStore(async (store) => {
+    const samples = [1, 2].map((number) => largeCycleSample(number, 200_000))
+    for (const sample of samples) await store.appendCycle(sample)
+    const [first, second] = samples.map(
+      ({ cycleId }) =>
+        () =>
+          store.readResponse(cycleId) as Uint8Array,
+    )
+    const held = first!()
+    store.giveBack(held)
+    const other = second!()
+    expect(other.buffer).toBe(held.buffer)
+    expect(Buffer.compare(other, samples[1]!.response)).toBe(0)
+  })
+})
+
 test('a response that has expired is there for nobody, though someone has a copy of it still', async () => {
   await withStore(async (store) => {
     const cycle = cycleSample(1)

@@ -14,7 +14,7 @@ const turnBytesMax = 32 * 1024 * 1024
 const spareCountMax = 2
 /** Larger ones are rare. */
 const spareBytesMax = 8 * 1024 * 1024
-/** Answers that follow each other differ by less: memory is mostly long enough for the next one. */
+/** Answers that follow each other differ by less: memory is mostly long enough for the next one. Shorter ones are not kept. */
 const stepBytes = 64 * 1024
 
 interface Loan<Key> {
@@ -64,19 +64,25 @@ export class SharedCopies<Key> {
     this.#loans.delete(copy)
     if (this.#copies.get(loan.key)?.deref() === copy) this.#copies.delete(loan.key)
     const memory = copy.buffer as ArrayBuffer
-    if (memory.byteLength <= spareBytesMax && this.#spare.length < spareCountMax) this.#spare.push(memory)
+    if (memory.byteLength < stepBytes || memory.byteLength > spareBytesMax) return
+    this.#spare.push(memory)
+    if (this.#spare.length > spareCountMax) this.#spare.shift()
   }
 
-  /** The last one that was given back: what is left of it is still in the processor's caches. */
+  /** The last that fits, whose bytes are still in the processor's caches. A short copy does not keep long memory from others. */
   #memory(bytes: number): ArrayBuffer {
-    const spare = this.#spare.pop()
-    if (spare !== undefined && spare.byteLength >= bytes) return spare
-    return Buffer.allocUnsafeSlow(Math.ceil(bytes / stepBytes) * stepBytes).buffer
+    const index = this.#spare.findLastIndex(
+      ({ byteLength }) => byteLength >= bytes && byteLength <= 2 * bytes + stepBytes,
+    )
+    const [spare] = index < 0 ? [] : this.#spare.splice(index, 1)
+    if (spare !== undefined) return spare
+    const room = bytes < stepBytes ? bytes : Math.ceil(bytes / stepBytes) * stepBytes
+    return Buffer.allocUnsafeSlow(room).buffer
   }
 
   #share(key: Key, copy: Uint8Array): void {
     if (this.#turnBytes === 0) setImmediate(() => (this.#turnBytes = 0))
-    this.#turnBytes += copy.byteLength
+    this.#turnBytes += copy.buffer.byteLength
     this.#copies.set(key, new WeakRef(copy))
     this.#collected.register(copy, key)
   }

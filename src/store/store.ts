@@ -197,7 +197,7 @@ export interface Store {
   readRequest(position: Position): StoredRequest | undefined
   /** Others may be reading the same bytes: they must not be changed. */
   readResponse(cycleId: string): Uint8Array | undefined
-  /** For each response of `readResponse`, when its reader has done with it: its memory may then serve another. */
+  /** Once for each response of `readResponse`, when its reader has done with it: its memory may then serve another. */
   giveBack(response: Uint8Array): void
   /** Stored cycles from `position` on, in order of arrival. */
   tail(position: Position): Iterable<StoredCycle>
