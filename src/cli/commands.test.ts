@@ -2,11 +2,20 @@
  * The commands as real processes: exit codes, what is printed where, signals. Runs what `npm run build` made.
  */
 import { spawn, spawnSync, type ChildProcess, type SpawnSyncReturns } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { openLmdbStore } from '../store/index.js'
@@ -121,6 +130,23 @@ describe('wrong usage', () => {
     expect(stderr).toContain(message)
     expect(stdout).toBe('')
     expect(status).toBe(code)
+  })
+
+  test.each([
+    ['--hours', '0', 'must be a multiple of 5 minutes (1/12), at most 8784, not 0'],
+    ['--posts-per-day', '-1', 'must be a number from 0 to 4500, not -1'],
+    ['--galleries', '0', 'must be a whole number from 1 to 1000, not 0'],
+    ['--speed', '-1', 'must be a number that is at least 0, not -1'],
+  ])('demo %s %s ends with 2 and leaves the data of the last demo', async (flag, value, problem) => {
+    const port = await freePort()
+    const data = join(root, 'data', 'demo', String(port), 'understudy.mdb')
+    mkdirSync(dirname(data), { recursive: true })
+    writeFileSync(data, 'of the last demo')
+    const { status, stdout, stderr } = call(['demo', '--port', String(port), flag, value])
+    expect(stderr).toBe(`understudy: ${flag} ${problem}\n`)
+    expect(stdout).toBe('')
+    expect(status).toBe(2)
+    expect(readFileSync(data, 'utf8')).toBe('of the last demo')
   })
 
   test.runIf(process.platform === 'linux')(

@@ -13,7 +13,7 @@ import { numberArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 import { checkPort } from './port-check.js'
 import type { FinishedRehearsal } from './rehearsal-run.js'
-import { describeReport, runRehearsal } from './rehearsal-run.js'
+import { checkSimulation, describeReport, runRehearsal } from './rehearsal-run.js'
 import { addSimulationFlags, simulationOf } from './rehearse-command.js'
 import { variableOf, type SettingName } from './settings-table.js'
 
@@ -48,7 +48,10 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   if (!Number.isInteger(flags.port) || flags.port < 0 || flags.port > portMax) {
     throw new UsageError(`--port must be a whole number from 0 to ${portMax}, not ${flags.port}`)
   }
-  // Before the data of the last demo goes. The server is told the very port, since the client must know it.
+  const simulation = simulationOf(flags)
+  // Flags and port are checked before the data of the last demo goes.
+  checkSimulation(simulation)
+  // The server is told the very port, since the client must know it.
   const port = await checkPort(host, flags.port)
   // By port, so that no demo takes away the data of another one that runs.
   const dataDir = join(context.directory, 'data', 'demo', String(port))
@@ -63,7 +66,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   void server.ended.then((how) => stop.abort(new CommandError(`the server of the demo ended ${how}`)))
   try {
     await untilUp(url, stop.signal)
-    const options = { ...simulationOf(flags), url, apiKey: key, expectAlone: true, signal: stop.signal }
+    const options = { ...simulation, url, apiKey: key, expectAlone: true, signal: stop.signal }
     const finished = await runRehearsal(options, context.display)
     context.print(closingWords(finished, url, key, context.columns()))
     await Promise.race([stopped, server.ended])

@@ -6,9 +6,11 @@ import {
   OptionError,
   rehearse,
   RehearsalError,
+  settleSimulation,
   type RehearsalOptions,
   type RehearsalReport,
   type RehearsalTotals,
+  type SimulationOptions,
 } from '../rehearsal/index.js'
 import { CommandError, UsageError } from './failure.js'
 import { grouped, kstTime, ProgressDisplay, span, type DisplayTarget } from './progress-display.js'
@@ -22,6 +24,15 @@ export interface FinishedRehearsal {
   readonly report: RehearsalReport
   /** The last cycle that was sent. */
   readonly lastCycleId: string
+}
+
+/** Throws what `runRehearsal` would end in for options that break a rule, before there is a service to run it against. */
+export function checkSimulation(options: SimulationOptions): void {
+  try {
+    settleSimulation(options)
+  } catch (cause) {
+    throw inWords(cause, options)
+  }
 }
 
 /** Runs a rehearsal to its end. A breach and whatever kept it from being held end in a `CommandError`. */
@@ -52,7 +63,7 @@ export async function runRehearsal(
 }
 
 /** The failure as the person at the terminal knows it: options by their flags. */
-function inWords(cause: unknown, { expectAlone }: RehearsalOptions): unknown {
+function inWords(cause: unknown, { expectAlone }: SimulationOptions): unknown {
   if (cause instanceof Breach) {
     return new CommandError(`the service broke the contract: ${cause.message}`, { cause })
   }

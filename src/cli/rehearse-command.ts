@@ -3,7 +3,7 @@
  */
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { RehearsalOptions } from '../rehearsal/index.js'
+import type { RehearsalOptions, SimulationOptions } from '../rehearsal/index.js'
 import { keptKeyFile, readKeysFile } from './api-keys.js'
 import { addSettingFlags, numberArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
@@ -62,7 +62,7 @@ export function simulationOf({
   galleries,
   seed,
   speed,
-}: SimulationFlags): Partial<RehearsalOptions> {
+}: SimulationFlags): SimulationOptions {
   return {
     ...(hours === undefined ? {} : { hours }),
     ...(postsPerDay === undefined ? {} : { postsPerDay }),

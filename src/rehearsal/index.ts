@@ -4,6 +4,6 @@
  */
 export { Breach, OptionError, RehearsalError, type BreachDetail, type RehearsalErrorKind } from './breach.js'
 export type { Absence } from './http-client.js'
-export type { RehearsalOptions } from './options.js'
+export { settleSimulation, type RehearsalOptions, type SimulationOptions } from './options.js'
 export { rehearse } from './rehearsal.js'
 export type { RehearsalProgress, RehearsalReport, RehearsalTotals, TopPost } from './report.js'

@@ -82,11 +82,17 @@ type Option = Exclude<keyof RehearsalOptions, 'apiKey'>
 
 /** Checks and completes options; throws an `OptionError`. */
 export function settle(options: RehearsalOptions): Settings {
+  return { url: urlOf(options.url), apiKey: keyOf(options.apiKey), ...settleSimulation(options) }
+}
+
+/** All options but the service's address and its key: what can be checked before there is a service. */
+export type SimulationOptions = Omit<RehearsalOptions, 'url' | 'apiKey'>
+
+/** Checks and completes them; throws an `OptionError`. */
+export function settleSimulation(options: SimulationOptions): Omit<Settings, 'url' | 'apiKey'> {
   const cycleCount = cycleCountOf(options.hours ?? 24)
   const speed = options.speed ?? 0
   return {
-    url: urlOf(options.url),
-    apiKey: keyOf(options.apiKey),
     identity: {
       seed: options.seed ?? 1,
       hours: cycleCount / 12,
