@@ -9,17 +9,24 @@ import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import { checkIdentities } from './identity.js'
-import type { Flags } from './settings.js'
+import { placeFlags, type Flags } from './settings.js'
 import { mustBeSound } from './verify.js'
 
-export async function activate(version: string, settings: Settings, context: CommandContext): Promise<void> {
+export async function activate(
+  version: string,
+  settings: Settings,
+  flags: Flags,
+  context: CommandContext,
+): Promise<void> {
   const { modelsDir } = settings
   await mustBeSound(version, settings, context)
   await checkIdentities([version], settings, context)
   const before = await activeVersion(modelsDir).catch(() => null)
   replaceFile(join(modelsDir, 'ACTIVE'), `${version}\n`)
   const back =
-    before === null || before === version ? '' : ` The way back: understudy models activate ${before}.`
+    before === null || before === version
+      ? ''
+      : ` The way back: \`understudy models activate ${before}${placeFlags(flags)}\`.`
   context.print(
     `${version} is active. A server that runs loads it now and switches between two cycles; /v1/health names the ` +
       `model that serves.${back}\n`,

@@ -80,7 +80,9 @@ function addGolden(models: Command, context: CommandContext): void {
 function addChoices(models: Command, context: CommandContext): void {
   addSettingFlags(models.command('activate <version>'), [...sessionSettingNames, 'dataDir'])
     .description('verify a package and let it serve; a server that runs switches to it between two cycles')
-    .action((version: string, flags: Flags) => activate(version, modelSettings(flags, context), context))
+    .action((version: string, flags: Flags) =>
+      activate(version, modelSettings(flags, context), flags, context),
+    )
   addSettingFlags(models.command('shadow [versions...]'), [...sessionSettingNames, 'dataDir'])
     .description('verify packages and let them score every cycle beside the one that serves')
     .option('--none', 'let none')

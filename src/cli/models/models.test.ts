@@ -202,8 +202,28 @@ describe('activate', () => {
     )
     expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('v1\n')
     const { status, stdout } = models('activate', 'v2')
-    expect(stdout).toContain('The way back: understudy models activate v1.')
+    expect(stdout).toContain(' The way back: `understudy models activate v1`.\n')
     expect(status).toBe(0)
+  })
+
+  test('prints a way back that leads to the same directories, whatever the environment says', async () => {
+    const place = join(scratchDir(), "owner's $HOME")
+    const dataDir = join(place, 'data')
+    await (await openLmdbStore({ dataDir })).close()
+    addVersion('v2')
+    cpSync(modelsDir, join(place, 'models'), { recursive: true })
+    const active = join(place, 'models', 'ACTIVE')
+    writeFileSync(active, 'v1\n')
+    const { stdout } = models('activate', 'v2', '--models-dir', join(place, 'models'), '--data-dir', dataDir)
+    expect(readFileSync(active, 'utf8')).toBe('v2\n')
+    const [, back] = / The way back: `understudy (.*)`\.\n$/.exec(stdout) ?? []
+    const wentBack = spawnSync('sh', ['-c', `"$0" ${back}`, understudy], {
+      encoding: 'utf8',
+      env: modelsEnvironment(),
+    })
+    expect(wentBack).toMatchObject({ status: 0, stderr: '' })
+    expect(readFileSync(active, 'utf8')).toBe('v1\n')
+    expect(existsSync(join(modelsDir, 'ACTIVE'))).toBe(false)
   })
 
   test('writes a file that a server of another user can read, under any umask', () => {

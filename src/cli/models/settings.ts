@@ -6,6 +6,7 @@ import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { readSettings } from '../read-settings.js'
 import type { SettingName } from '../settings-table.js'
+import { shellWord } from '../shell-word.js'
 
 export const modelSettingNames: readonly SettingName[] = ['modelsDir']
 export const sessionSettingNames: readonly SettingName[] = [
@@ -20,6 +21,14 @@ export type Flags = Readonly<Record<string, unknown>>
 
 export function modelSettings(flags: Flags, { env, directory }: CommandContext): Settings {
   return readSettings({ flags, env, directory }).settings
+}
+
+/** Those flags that say where models and data are, for a command that is printed: it must mean the same places. */
+export function placeFlags({ config, modelsDir, dataDir }: Flags): string {
+  const places = { '--config': config, '--models-dir': modelsDir, '--data-dir': dataDir }
+  return Object.entries(places)
+    .map(([flag, value]) => (typeof value === 'string' ? ` ${flag} ${shellWord(value)}` : ''))
+    .join('')
 }
 
 /** The version that is asked for, or the active one. */
