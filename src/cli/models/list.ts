@@ -14,7 +14,7 @@ import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf } from '../failure.js'
 import { formatTable } from '../text-table.js'
-import type { Flags } from './settings.js'
+import { placeFlags, type Flags } from './settings.js'
 
 interface Entry {
   readonly version: string
@@ -26,7 +26,7 @@ interface Entry {
   readonly problem: string | null
 }
 
-export async function list({ modelsDir }: Settings, { json }: Flags, context: CommandContext): Promise<void> {
+export async function list({ modelsDir }: Settings, flags: Flags, context: CommandContext): Promise<void> {
   const { print, remark, columns } = context
   const versions = await listModels(modelsDir)
   const orNone = <T>(what: string, reading: Promise<T>, none: T): Promise<T> =>
@@ -36,10 +36,20 @@ export async function list({ modelsDir }: Settings, { json }: Flags, context: Co
     })
   const active = await orNone('no model is active', activeVersion(modelsDir), null)
   const shadows = await orNone('no model is a shadow', shadowVersions(modelsDir), [])
+  const tellAbsent = (file: string, named: readonly string[], command: string): void => {
+    const absent = named.filter((version) => !versions.includes(version))
+    if (absent.length === 0) return
+    remark(
+      `understudy: ${file} names ${absent.join(', ')}, which ${modelsDir} lacks: deliver the package, or run ` +
+        `\`understudy models ${command}${placeFlags(flags)}\` with what is there\n`,
+    )
+  }
+  tellAbsent('ACTIVE', active === null ? [] : [active], 'activate <version>')
+  tellAbsent('SHADOW', shadows, 'shadow <versions>')
   const roleOf = (version: string): Entry['role'] =>
     version === active ? 'active' : shadows.includes(version) ? 'shadow' : null
   const entries = await Promise.all(versions.map((version) => look(modelsDir, version, roleOf(version))))
-  if (json === true) {
+  if (flags['json'] === true) {
     print(`${JSON.stringify(entries.map(inJson), null, 2)}\n`)
     return
   }

@@ -67,6 +67,24 @@ describe('list', () => {
     expect(status).toBe(0)
   })
 
+  test('tells of versions that ACTIVE and SHADOW name and that are not there, and what to do', () => {
+    writeFileSync(join(modelsDir, 'ACTIVE'), 'v0\n')
+    writeFileSync(join(modelsDir, 'SHADOW'), 'v1\nv8\nv9\n')
+    const remarks =
+      `understudy: ACTIVE names v0, which ${modelsDir} lacks: deliver the package, or run ` +
+      '`understudy models activate <version>` with what is there\n' +
+      `understudy: SHADOW names v8, v9, which ${modelsDir} lacks: deliver the package, or run ` +
+      '`understudy models shadow <versions>` with what is there\n'
+    const { status, stdout, stderr } = models('list')
+    expect(stdout).toMatch(/\nshadow {2}v1 +transport-test/)
+    expect(stderr.startsWith(remarks)).toBe(true)
+    expect(status).toBe(0)
+    expect(models('list', '--json').stderr).toBe(remarks)
+    expect(models('list', '--json', '--models-dir', modelsDir).stderr).toContain(
+      `\`understudy models activate <version> --models-dir ${modelsDir}\` `,
+    )
+  })
+
   test('as JSON holds the same', () => {
     expect(JSON.parse(models('list', '--json').stdout)).toEqual([
       {
