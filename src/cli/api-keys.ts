@@ -40,6 +40,24 @@ export function ensureKeptKey(dataDir: string): KeptKeys {
 }
 
 /**
+ * The kept keys; none where there is no such file. Throws a `UsageError` where it holds no good key, and where it
+ * cannot be read: there may be one that is only hidden from this user.
+ */
+export function findKeptKeys(dataDir: string): readonly string[] {
+  const file = keptKeyFile(dataDir)
+  let content: string
+  try {
+    content = readFileSync(file, 'utf8')
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    if (code === 'ENOENT') return []
+    const remedy = code === 'EACCES' ? '; run this as the user of the server, or set UNDERSTUDY_API_KEYS' : ''
+    throw new UsageError(`${file} cannot be read: ${messageOf(cause)}${remedy}`)
+  }
+  return keysIn(content, file)
+}
+
+/**
  * Keys in a file, one a line or separated by commas. Throws a `UsageError` where there is none or a bad one;
  * `name` is what its message calls the file.
  */
@@ -50,6 +68,10 @@ export function readKeysFile(file: string, name = file): string[] {
   } catch (cause) {
     throw new UsageError(`${name} cannot be read: ${messageOf(cause)}`)
   }
+  return keysIn(content, name)
+}
+
+function keysIn(content: string, name: string): string[] {
   const keys = content.split(/[\n,]/).map((key) => key.trim())
   const given = [...new Set(keys.filter((key) => key !== ''))]
   // The bad key itself is not shown: it may be a good one with a typing error.

@@ -3,6 +3,7 @@
  */
 import { spawn, spawnSync, type ChildProcess, type SpawnSyncReturns } from 'node:child_process'
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,8 +18,9 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openLmdbStore } from '../store/index.js'
+import { ensureKeptKey } from './api-keys.js'
 import { packageDirectory, packageVersion } from './package-info.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-commands-'))
@@ -193,6 +195,47 @@ test('config shows where a value comes from and no key', () => {
   })
   expect(stdout + stderr).not.toContain(key)
   expect(status).toBe(0)
+})
+
+describe('a kept key', () => {
+  // Root may read everything, and nobody else may reach a checkout that is root's alone.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const unreachable = user.uid !== undefined && spawnSync(understudy, ['--version'], user).status !== 0
+
+  test.skipIf(unreachable).each(['rehearse', 'config'])(
+    'in a directory that this user may not read is told by %s, with what to do',
+    (command) => {
+      const place = mkdtempSync(join(tmpdir(), 'understudy-kept-key-'))
+      const dataDir = join(place, 'data')
+      onTestFinished(() => {
+        chmodSync(dataDir, 0o700)
+        rmSync(place, { recursive: true })
+      })
+      chmodSync(place, 0o755)
+      const { file } = ensureKeptKey(dataDir)
+      chmodSync(dataDir, 0o000)
+      const { status, stdout, stderr } = spawnSync(understudy, [command, '--data-dir', dataDir], {
+        ...user,
+        cwd: place,
+        encoding: 'utf8',
+        env: environment,
+      })
+      expect(stderr).toBe(
+        `understudy: ${file} cannot be read: EACCES: permission denied, open '${file}'; ` +
+          'run this as the user of the server, or set UNDERSTUDY_API_KEYS\n',
+      )
+      expect(stdout).toBe('')
+      expect(status).toBe(2)
+    },
+  )
+
+  test('that is not there is none to config', () => {
+    const { status, stdout } = call(['config', '--json', '--data-dir', join(root, 'nowhere')])
+    expect(JSON.parse(stdout)).toMatchObject({
+      apiKeys: { value: { count: 0, sha256: [] }, origin: 'default' },
+    })
+    expect(status).toBe(0)
+  })
 })
 
 test.each(['plain', 'sp ace', "owner's $HOME `x`"])(

@@ -1,9 +1,8 @@
 /**
  * `understudy config`: the effective settings and where each comes from. Starts nothing, makes nothing.
  */
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { keptKeyFile, readKeysFile } from './api-keys.js'
+import { findKeptKeys, keptKeyFile } from './api-keys.js'
 import { addSettingFlags, type CommandContext } from './context.js'
 import { readSettings, type EffectiveSettings } from './read-settings.js'
 import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-report.js'
@@ -30,11 +29,12 @@ function effectiveSettings(flags: Record<string, unknown>, context: CommandConte
 /** Where no key is configured, `serve` uses the one that it made before. */
 function withKeptKey(effective: EffectiveSettings): EffectiveSettings {
   const { settings, origins } = effective
-  const file = keptKeyFile(settings.dataDir)
-  if (settings.apiKeys.length > 0 || !existsSync(file)) return effective
+  if (settings.apiKeys.length > 0) return effective
+  const apiKeys = findKeptKeys(settings.dataDir)
+  if (apiKeys.length === 0) return effective
   return {
     ...effective,
-    settings: { ...settings, apiKeys: readKeysFile(file) },
-    origins: new Map([...origins, ['apiKeys', file]]),
+    settings: { ...settings, apiKeys },
+    origins: new Map([...origins, ['apiKeys', keptKeyFile(settings.dataDir)]]),
   }
 }

@@ -1,10 +1,9 @@
 /**
  * `understudy rehearse`: the simulated client against a server that runs. Fails at the first breach.
  */
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { RehearsalOptions, SimulationOptions } from '../rehearsal/index.js'
-import { keptKeyFile, readKeysFile } from './api-keys.js'
+import { findKeptKeys } from './api-keys.js'
 import { addSettingFlags, numberArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
 import { readSettings } from './read-settings.js'
@@ -96,8 +95,7 @@ async function rehearseAgainst(flags: RehearseFlags, context: CommandContext): P
 /** The first key that a server with the same settings would accept. */
 function configuredKey(flags: RehearseFlags, { env, directory }: CommandContext): string {
   const { settings } = readSettings({ flags: { ...flags }, env, directory })
-  const file = keptKeyFile(settings.dataDir)
-  const [key] = settings.apiKeys.length > 0 || !existsSync(file) ? settings.apiKeys : readKeysFile(file)
+  const [key] = settings.apiKeys.length > 0 ? settings.apiKeys : findKeptKeys(settings.dataDir)
   if (key === undefined) {
     throw new UsageError(
       `no API key: set UNDERSTUDY_API_KEYS or --api-keys-file, or give the --data-dir of a server that made one`,
