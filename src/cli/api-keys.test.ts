@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { keyCharsMax } from '../server/index.js'
 import { ensureKeptKey, fingerprintOf, keptKeyFile, readKeysFile } from './api-keys.js'
-import { apiKeyForm } from './settings-table.js'
+import { apiKeyForm, apiKeyRule } from './settings-table.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-keys-'))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -41,6 +41,7 @@ test('a kept key lies in a file and a directory that only their owner can open',
 test('a key may be as long as the server compares, and no longer', () => {
   expect('k'.repeat(keyCharsMax)).toMatch(apiKeyForm)
   expect('k'.repeat(keyCharsMax + 1)).not.toMatch(apiKeyForm)
+  expect(apiKeyRule).toContain(`8 to ${keyCharsMax} `)
 })
 
 test('the second start uses the key of the first', () => {

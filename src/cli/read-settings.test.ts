@@ -143,7 +143,7 @@ describe('refusals', () => {
     'the API key %j is refused and not repeated',
     (keys) => {
       const message = refusal({}, { UNDERSTUDY_API_KEYS: keys })
-      expect(message).toContain('apiKeys (from UNDERSTUDY_API_KEYS) must be keys, each of at least 8')
+      expect(message).toContain('apiKeys (from UNDERSTUDY_API_KEYS) must be keys, each of 8 to 256 ')
       expect(message).not.toContain(keys)
     },
   )
@@ -153,7 +153,7 @@ describe('API keys', () => {
   test('a list that is text in the file is told to be an array there', () => {
     const config = settingsFile({ apiKeys: 'key-number-1,key-number-2' }, 'text-keys.json')
     expect(refusal({ config })).toBe(
-      `apiKeys (from ${config}) must be a JSON array of keys, each of at least 8 visible ASCII characters without ` +
+      `apiKeys (from ${config}) must be a JSON array of keys, each of 8 to 256 visible ASCII characters without ` +
         'white space or commas; none twice',
     )
   })

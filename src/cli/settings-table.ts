@@ -40,7 +40,7 @@ const logLevels = [
 
 /** Visible ASCII, since the key is the whole value of a header; no comma, since commas separate keys. */
 export const apiKeyForm = /^[\x21-\x2b\x2d-\x7e]{8,256}$/
-export const apiKeyRule = 'at least 8 visible ASCII characters without white space or commas'
+export const apiKeyRule = '8 to 256 visible ASCII characters without white space or commas'
 
 /** Names that ONNX Runtime's binding for Node knows; which of them a machine has shows at the start. */
 const providers = ['cpu', 'cuda', 'tensorrt', 'coreml', 'dml', 'webgpu', 'qnn', 'openvino']
