@@ -314,6 +314,20 @@ describe('verify', () => {
     mkdirSync(join(copy, 'none'))
     expect(understudy('verify', '--data-dir', join(copy, 'none')).stdout).toContain('there is no database')
   })
+
+  test('decodes 200 pictures of more than 200, and all where that is asked for', async () => {
+    const dataDir = join(scratchDir(), 'data')
+    const store = await openLmdbStore({ dataDir })
+    const normalised = await picture(1)
+    const image = { sha256: new Uint8Array(32), uploadedBytes: 1, width: 64, height: 48, normalised }
+    const keys = Array.from({ length: 201 }, (_, index) => ({ gallId: 'g', postNo: index + 1, position: 1 }))
+    await Promise.all(keys.map((key) => store.putImage(key, image)))
+    await store.close()
+    const decoded = (...flags: string[]): unknown =>
+      JSON.parse(understudy('verify', '--json', '--data-dir', dataDir, ...flags).stdout)
+    expect(decoded()).toMatchObject({ sound: true, counts: { images: 201 }, picturesDecoded: 200 })
+    expect(decoded('--all-images')).toMatchObject({ sound: true, picturesDecoded: 201 })
+  })
 })
 
 /** Whether root's right to give files away can be taken from a process. */

@@ -144,10 +144,10 @@ async function verifyPictures(
   } catch {
     return 0 // Told of with its record.
   }
-  const step = Math.max(1, Math.ceil(keys.length / countMax))
+  const count = Math.min(keys.length, countMax)
   let decoded = 0
-  for (let index = 0; index < keys.length; index += step) {
-    const key = keys[index]
+  for (let taken = 0; taken < count; taken++) {
+    const key = keys[Math.floor((taken * keys.length) / count)]
     if (key === undefined) break
     try {
       const stored = store.findImage(key)
