@@ -14,11 +14,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { makeTlsFiles, opensslMissing } from '../../test/helpers/tls-files.js'
 import { openLmdbStore } from '../store/index.js'
 import { ensureKeptKey } from './api-keys.js'
 import { packageDirectory, packageVersion } from './package-info.js'
@@ -363,6 +365,27 @@ test('rehearse ends with 1 at the first answer that breaks the contract, and say
   )
   server.close()
 })
+
+test.skipIf(opensslMissing)(
+  'rehearse against a certificate that is not trusted says how to trust it, and then does',
+  async () => {
+    const files = makeTlsFiles(root, 'self-made')
+    const pem = { cert: readFileSync(files.cert), key: readFileSync(files.key) }
+    const server = createHttpsServer(pem, (_, response) => response.end('{"status":"fine"}'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const rehearse = (env: NodeJS.ProcessEnv): Running =>
+      start(['rehearse', '--url', url], { UNDERSTUDY_API_KEYS: 'any-key-at-all', ...env })
+    const refused = rehearse({})
+    expect(await refused.ended).toBe(1)
+    expect(await refused.remarks).toMatch(
+      /^understudy: https:.*certificate.*; NODE_EXTRA_CA_CERTS=<cert\.pem> in the environment makes it trusted\n$/,
+    )
+    const trusting = rehearse({ NODE_EXTRA_CA_CERTS: files.cert })
+    expect(await trusting.remarks).toMatch(/^understudy: the service broke the contract: /)
+    server.close()
+  },
+)
 
 test('the command works from another directory through a link, as npx makes one', () => {
   const links = join(root, 'node_modules', '.bin')

@@ -19,6 +19,13 @@ import { fitCells, formatTable } from './text-table.js'
 /** Cells of a title in the table of the best posts, where no terminal says how many fit. */
 const titleCellsMax = 60
 const refreshEveryMs = 1000
+/** What OpenSSL says of a certificate that no authority known to this process has signed. */
+const untrustedCodes = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
 
 export interface FinishedRehearsal {
   readonly report: RehearsalReport
@@ -69,8 +76,13 @@ function inWords(cause: unknown, { expectAlone }: SimulationOptions): unknown {
   }
   if (cause instanceof OptionError) return new UsageError(`${flagOf(cause.option)} ${cause.problem}`)
   if (!(cause instanceof RehearsalError)) return cause
-  const remedy = cause.kind === 'occupied' && expectAlone !== true ? '; give a beginning with --start-at' : ''
-  return new CommandError(cause.message + remedy, { cause })
+  return new CommandError(cause.message + remedyOf(cause, expectAlone === true), { cause })
+}
+
+function remedyOf({ kind, cause }: RehearsalError, isAlone: boolean): string {
+  if (kind === 'occupied' && !isAlone) return '; give a beginning with --start-at'
+  const isUntrusted = cause instanceof Error && 'code' in cause && untrustedCodes.has(String(cause.code))
+  return isUntrusted ? '; NODE_EXTRA_CA_CERTS=<cert.pem> in the environment makes it trusted' : ''
 }
 
 function flagOf(option: string): string {
