@@ -51,6 +51,18 @@ describe('the memory of a copy that was given back', () => {
     expect(isWhole(second, 2)).toBe(true)
   })
 
+  test('is there for the next who asks for it, as it was, and is not read again', () => {
+    const copies = new SharedCopies<number>()
+    const first = take(copies, 1, kept)
+    copies.giveBack(first)
+    const again = copies.of(1, () => expect.fail('read twice')) ?? expect.fail('there is no copy')
+    expect(again.buffer).toBe(first.buffer)
+    expect(isWhole(again, 1) && again.byteLength === kept).toBe(true)
+    copies.giveBack(first)
+    expect(take(copies, 2, kept).buffer).not.toBe(first.buffer)
+    expect(isWhole(again, 1)).toBe(true)
+  })
+
   test('serves one that it is long enough for, and none that needs far less', () => {
     const copies = new SharedCopies<number>()
     const first = take(copies, 1, 8 * kept)

@@ -1,8 +1,8 @@
 /**
  * Copies of stored bytes, one for all who use them at a time: a hundred readers of an answer, however slow, cost its size
- * once. The memory of one that all have given back serves the next: V8 collects garbage every time that some megabytes of
- * buffers are new, and then compiles again what only closures of past cycles held. A copy that is not given back is here
- * for as long as the garbage collector finds it in use.
+ * once. One that all have given back is there for the next who asks for it, or its memory serves another: V8 collects
+ * garbage every time that some megabytes of buffers are new, and then compiles again what only closures of past cycles
+ * held. A copy that is not given back is here for as long as the garbage collector finds it in use.
  */
 
 /**
@@ -11,9 +11,9 @@
  */
 const turnBytesMax = 32 * 1024 * 1024
 /** Answers are mostly read one at a time. */
-const spareCountMax = 2
+const restingCountMax = 2
 /** Larger ones are rare. */
-const spareBytesMax = 8 * 1024 * 1024
+const restingBytesMax = 8 * 1024 * 1024
 /** Answers that follow each other differ by less: memory is mostly long enough for the next one. Shorter ones are not kept. */
 const stepBytes = 64 * 1024
 
@@ -25,8 +25,8 @@ interface Loan<Key> {
 export class SharedCopies<Key> {
   readonly #copies = new Map<Key, WeakRef<Uint8Array>>()
   readonly #loans = new WeakMap<Uint8Array, Loan<Key>>()
-  /** Memory of copies that nobody reads. */
-  readonly #spare: ArrayBuffer[] = []
+  /** Copies that nobody reads, until their key is asked for again or their memory serves another. */
+  readonly #resting: { readonly key: Key; readonly copy: Uint8Array }[] = []
   #turnBytes = 0
   readonly #collected = new FinalizationRegistry<Key>((key) => {
     if (this.#copies.get(key)?.deref() === undefined) this.#copies.delete(key)
@@ -48,10 +48,8 @@ export class SharedCopies<Key> {
       loan.readers++
       return shared
     }
-    const bytes = read()
-    if (bytes === undefined) return undefined
-    const copy = new Uint8Array(this.#memory(bytes.byteLength), 0, bytes.byteLength)
-    copy.set(bytes)
+    const copy = this.#rested(key) ?? this.#copyOf(read())
+    if (copy === undefined) return undefined
     this.#loans.set(copy, { key, readers: 1 })
     if (this.#turnBytes < turnBytesMax) this.#share(key, copy)
     return copy
@@ -63,19 +61,33 @@ export class SharedCopies<Key> {
     if (loan === undefined || --loan.readers > 0) return
     this.#loans.delete(copy)
     if (this.#copies.get(loan.key)?.deref() === copy) this.#copies.delete(loan.key)
-    const memory = copy.buffer as ArrayBuffer
-    if (memory.byteLength < stepBytes || memory.byteLength > spareBytesMax) return
-    this.#spare.push(memory)
-    if (this.#spare.length > spareCountMax) this.#spare.shift()
+    const { byteLength } = copy.buffer
+    if (byteLength < stepBytes || byteLength > restingBytesMax) return
+    this.#resting.push({ key: loan.key, copy })
+    if (this.#resting.length > restingCountMax) this.#resting.shift()
   }
 
-  /** The last that fits, whose bytes are still in the processor's caches. A short copy does not keep long memory from others. */
+  /** As a view of its own: who gives the one before back once more takes nothing from its next reader. */
+  #rested(key: Key): Uint8Array | undefined {
+    const index = this.#resting.findIndex((resting) => resting.key === key)
+    const [resting] = index < 0 ? [] : this.#resting.splice(index, 1)
+    return resting?.copy.subarray()
+  }
+
+  #copyOf(bytes: Uint8Array | undefined): Uint8Array | undefined {
+    if (bytes === undefined) return undefined
+    const copy = new Uint8Array(this.#memory(bytes.byteLength), 0, bytes.byteLength)
+    copy.set(bytes)
+    return copy
+  }
+
+  /** Of the last copy that is long enough: its bytes are still in the processor's caches. A short one takes no long memory. */
   #memory(bytes: number): ArrayBuffer {
-    const index = this.#spare.findLastIndex(
-      ({ byteLength }) => byteLength >= bytes && byteLength <= 2 * bytes + stepBytes,
+    const index = this.#resting.findLastIndex(
+      ({ copy: { buffer } }) => buffer.byteLength >= bytes && buffer.byteLength <= 2 * bytes + stepBytes,
     )
-    const [spare] = index < 0 ? [] : this.#spare.splice(index, 1)
-    if (spare !== undefined) return spare
+    const [resting] = index < 0 ? [] : this.#resting.splice(index, 1)
+    if (resting !== undefined) return resting.copy.buffer as ArrayBuffer
     const room = bytes < stepBytes ? bytes : Math.ceil(bytes / stepBytes) * stepBytes
     return Buffer.allocUnsafeSlow(room).buffer
   }
