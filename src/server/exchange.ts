@@ -35,7 +35,7 @@ export class Exchange {
   readonly path: string
   readonly receivedAtMs: number
   readonly startedAt = performance.now()
-  readonly headers: Headers
+  readonly headers: RequestHeaders
   /** Whether the client asks for `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
   readonly wantsTiming: boolean
   /** Set for a cycle. */
@@ -188,14 +188,14 @@ function announced(request: HttpRequest): AnnouncedBody {
 }
 
 /** Lines of one name are one value, joined by commas (RFC 9110, 5.2); '' where there is none. */
-interface Headers {
+interface RequestHeaders {
   readonly authorization: string
   readonly contentType: string
   readonly contentEncoding: string
-  /** The first of them, which is the one that uWebSockets.js takes. */
+  /** Of these two the first line, which is the one that uWebSockets.js takes. */
   readonly contentLength: string
-  readonly acceptEncoding: string
   readonly connection: string
+  readonly acceptEncoding: string
   /** An empty one is present and malformed. */
   readonly contentSha256: string | undefined
   readonly forwardedFor: string
@@ -203,7 +203,7 @@ interface Headers {
   readonly isEndUnclear: boolean
 }
 
-function headersOf(request: HttpRequest): Headers {
+function headersOf(request: HttpRequest): RequestHeaders {
   const values = new Map<string, string>()
   request.forEach((name, text) => {
     const before = values.get(name)
@@ -216,8 +216,8 @@ function headersOf(request: HttpRequest): Headers {
     contentType: valueOf('content-type'),
     contentEncoding: valueOf('content-encoding'),
     contentLength: request.getHeader('content-length'),
+    connection: request.getHeader('connection'),
     acceptEncoding: valueOf('accept-encoding'),
-    connection: valueOf('connection'),
     contentSha256: values.get('x-content-sha256'),
     forwardedFor: valueOf('x-forwarded-for'),
     // uWebSockets.js takes the first length, and any coding but an empty one for chunked; whatever stands in front may not.

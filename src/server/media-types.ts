@@ -4,7 +4,10 @@
 import { ServiceError } from '../contract/index.js'
 
 /** With or without a charset, whatever it says: JSON is UTF-8. Parameters may be empty (RFC 9110, 5.6.6). */
-const jsonType = /^\s*application\/json\s*(;\s*(charset\s*=\s*("[^"]*"|[^\s;"]+)\s*)?)*$/i
+const jsonType = /^\s*application\/json\s*(;\s*(charset\s*=\s*("[^"]*"|[^\s;",]+)\s*)?)*$/i
+
+/** With any parameters. A comma would begin another type. */
+const jpegType = /^\s*image\/jpeg\s*(;("[^"]*"|[^",])*)?$/i
 
 /** Checks the headers of a JSON route. True when the body is gzip. */
 export function checkJsonHeaders(contentType: string, contentEncoding: string): boolean {
@@ -22,7 +25,7 @@ export function checkJsonHeaders(contentType: string, contentEncoding: string): 
 }
 
 export function checkImageHeaders(contentType: string, contentEncoding: string): void {
-  if ((contentType.split(';', 1)[0] as string).trim().toLowerCase() !== 'image/jpeg') {
+  if (!jpegType.test(contentType)) {
     throw new ServiceError('unsupported_media_type', 'Content-Type must be image/jpeg')
   }
   if (contentEncoding !== '') {
