@@ -50,7 +50,7 @@ export function findKeptKeys(dataDir: string): readonly string[] {
     content = readFileSync(file, 'utf8')
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-    if (code === 'ENOENT') return []
+    if (code === 'ENOENT' || code === 'ENOTDIR') return []
     const remedy = code === 'EACCES' ? '; run this as the user of the server, or set UNDERSTUDY_API_KEYS' : ''
     throw new UsageError(`${file} cannot be read: ${messageOf(cause)}${remedy}`)
   }

@@ -19,12 +19,12 @@ import { fitCells, formatTable } from './text-table.js'
 /** Cells of a title in the table of the best posts, where no terminal says how many fit. */
 const titleCellsMax = 60
 const refreshEveryMs = 1000
-/** What OpenSSL says of a certificate that no authority known to this process has signed. */
-const untrustedCodes = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+/** What OpenSSL says of a certificate that it does not trust, and whose certificate would change that. */
+const trustedBy = new Map([
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', '<cert.pem>'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', "<the authority's cert.pem>"],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', "<the authority's cert.pem>"],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', "<the authority's cert.pem>"],
 ])
 
 export interface FinishedRehearsal {
@@ -81,8 +81,8 @@ function inWords(cause: unknown, { expectAlone }: SimulationOptions): unknown {
 
 function remedyOf({ kind, cause }: RehearsalError, isAlone: boolean): string {
   if (kind === 'occupied' && !isAlone) return '; give a beginning with --start-at'
-  const isUntrusted = cause instanceof Error && 'code' in cause && untrustedCodes.has(String(cause.code))
-  return isUntrusted ? '; NODE_EXTRA_CA_CERTS=<cert.pem> in the environment makes it trusted' : ''
+  const file = cause instanceof Error && 'code' in cause ? trustedBy.get(String(cause.code)) : undefined
+  return file === undefined ? '' : `; NODE_EXTRA_CA_CERTS=${file} in the environment makes it trusted`
 }
 
 function flagOf(option: string): string {

@@ -248,7 +248,8 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     word: 'retain-outcomes-days',
     kind: integer(0, 36_500),
     fallback: () => 90,
-    description: 'Days that an outcome is kept after its placement, or after it last came; 0: for ever.',
+    description:
+      'Days that an outcome is kept after its placement, or after it last came if that is later; 0: for ever.',
   },
   logLevel: {
     word: 'log-level',

@@ -194,6 +194,8 @@ export function packOutcome({ placementId, record, arrivedAtMs }: OutcomeEntry):
 export function readStoredOutcome(record: Uint8Array): OutcomeEntry {
   const { tag, payload } = openRecord(record, recordVersion, 'outcome')
   const hasArrival = tag === outcomeTag.arrived
+  if (!hasArrival && tag !== outcomeTag.placedOnly)
+    throw new StoreError('unusable', `the stored outcome has unknown tag ${tag}`)
   const view = viewOf(payload)
   const idOffset = hasArrival ? 8 : 4
   const recordOffset = idOffset + view.getUint32(0, true)

@@ -23,7 +23,10 @@ export function modelSettings(flags: Flags, { env, directory }: CommandContext):
   return readSettings({ flags, env, directory }).settings
 }
 
-/** Those flags that say where models and data are, for a command that is printed: it must mean the same places. */
+/**
+ * Those flags that say where models and data are, for a command that is printed: it must mean the same places. What came
+ * from the environment is there for the command too.
+ */
 export function placeFlags({ config, modelsDir, dataDir }: Flags): string {
   const places = { '--config': config, '--models-dir': modelsDir, '--data-dir': dataDir }
   return Object.entries(places)
