@@ -1,6 +1,6 @@
 /**
  * Reading bodies without holding up the event loop. A small one is read at once; a large one in a thread, one at a time,
- * since a body that is wrong on purpose takes more than half a second to be told what is wrong with it. What the thread says
+ * since a body that is wrong on purpose takes up to half a second to be told what is wrong with it. What the thread says
  * is what would have been said here. A thread that fails takes nothing with it but its body.
  */
 import { promisify } from 'node:util'
@@ -19,7 +19,7 @@ import {
 
 /** Bodies up to this size are read at once: it takes a few milliseconds, less than the way to a thread and back. */
 export const promptBytesMax = 64 * 1024
-/** The worst body takes some 0.6 s on a core of its own. A bound, not an expectation. */
+/** The worst body takes half a second on a core of its own. A bound, not an expectation. */
 const readingMsMax = 30_000
 /** The worst body needs half of it. A thread that needs more ends; the process does not. */
 const threadHeapMiBMax = 1024
