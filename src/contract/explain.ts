@@ -76,6 +76,7 @@ class Walk {
     return this.#problems.listing
   }
 
+  /** A problem of a member that is not there. Millions may be missing: what is only counted is not walked to. */
   #addMissing(name: string, words: string): void {
     if (!this.#listing) {
       this.#problems.addUnlisted()

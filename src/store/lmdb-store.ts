@@ -333,10 +333,7 @@ export class LmdbStore implements Store {
     database: { getBinary(key: K): Uint8Array | undefined },
     key: K,
   ): Uint8Array | undefined {
-    this.#checkOpen()
-    const record = this.#reading(() => database.getBinary(key))
-    if (record !== undefined) this.#upkeep.pages.read(record.byteLength)
-    return record
+    return this.#record(() => database.getBinary(key))
   }
 
   /** A record where LMDB's reader puts it, to be used before the next one is read, or undefined. */
@@ -344,12 +341,16 @@ export class LmdbStore implements Store {
     database: { getBinaryFast(key: K): Uint8Array | undefined },
     key: K,
   ): Uint8Array | undefined {
-    this.#checkOpen()
-    const record = this.#reading(() => database.getBinaryFast(key))
-    if (record === undefined) return undefined
-    this.#upkeep.pages.read(record.length)
+    const record = this.#record(() => database.getBinaryFast(key))
     // Of the reader's buffer, only `length` tells how much of it is the record.
-    return new Uint8Array(record.buffer, record.byteOffset, record.length)
+    return record && new Uint8Array(record.buffer, record.byteOffset, record.length)
+  }
+
+  #record(read: () => Uint8Array | undefined): Uint8Array | undefined {
+    this.#checkOpen()
+    const record = this.#reading(read)
+    if (record !== undefined) this.#upkeep.pages.read(record.length)
+    return record
   }
 
   #reading<T>(read: () => T): T {

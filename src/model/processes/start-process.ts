@@ -27,6 +27,5 @@ export function startProcess(
   const light = addon === null ? null : startLightly(addon, args, env, extra)
   if (light !== null) return light
   const more = extra.map((descriptor) => descriptor ?? ('ignore' as const))
-  const stdio = ['pipe', 'pipe', 'pipe', 'pipe', ...more] as const
-  return followChild(spawn(process.execPath, args, { env, stdio: [...stdio] }))
+  return followChild(spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...more] }))
 }
