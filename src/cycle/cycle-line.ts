@@ -17,6 +17,7 @@ import { StoreError, type CycleDraft, type Store } from '../store/index.js'
 import { kindWarnings, readingWarnings, type EmbeddingDesk, type EnteringTexts } from './embeddings/index.js'
 import type { HeldCycle } from './held-cycle.js'
 import type { ImageCounts } from './image-counts.js'
+import { placedFailure } from './model-failure.js'
 import { nextTurn } from './next-turn.js'
 import { countsOf, resultsOf } from './response-columns.js'
 import { loadPool, saveCycle, SavedCycleSpace } from './saved-state.js'
@@ -139,7 +140,9 @@ export class CycleLine {
       ...saveCycle(cycle, plan, this.#saved),
       texts: embeddings.records(model, entering),
     })
-    const heads = await predicting
+    const heads = await predicting.catch((error: unknown) => {
+      throw placedFailure(error, { version: model.version, cycleId: cycle.cycleId, plan })
+    })
     stages.lap('infer')
     const columns = {
       cycleId: cycle.cycleId,

@@ -175,7 +175,9 @@ describe('scores of two models', () => {
     await submit(cycle(0, [1, 2]))
     const failing = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     if (failing.text !== null) failing.text.failing = true
-    await expect(compared('s1', () => Promise.resolve(failing))).rejects.toThrow(/^s1: .*told to fail/)
+    await expect(compared('s1', () => Promise.resolve(failing))).rejects.toThrow(
+      /^s1, cycle \d{8}T\d{4}: .*told to fail/,
+    )
     expect(told).toEqual([])
   })
 

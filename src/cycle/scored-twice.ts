@@ -9,6 +9,7 @@ import { scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { CarefulReplay, type LeftOut } from './careful-replay.js'
 import { KnownVectors } from './known-vectors.js'
+import { placedFailure } from './model-failure.js'
 import { replayCycles, type ReplayedCycle } from './replay.js'
 import { replayedInputs } from './replayed-inputs.js'
 import { unpackHeads } from './shadows.js'
@@ -66,7 +67,7 @@ export async function* scoredTwice(store: Store, options: ScoredTwiceOptions): A
         const heads =
           source === 'shadow'
             ? unpackHeads(store.models.readShadowScores(cycle.position, replayer.version) as Uint8Array)
-            : await replayer.heads(await replays.at(cycle.position), answer).catch(blame(replayer.version))
+            : await replayer.heads(await replays.at(cycle.position), answer)
         return { source, scores: weighed(heads, weights, answer, `${replayer.version} at ${cycle.cycleId}`) }
       }
       yield { cycle, posts: answer.posts, first: await scoresOf(first), second: await scoresOf(second) }
@@ -113,13 +114,18 @@ function weighed(heads: HeadColumns, weights: Weights, { posts }: Answer, whose:
   return Float64Array.from(scoreRows(heads, weights, posts.length))
 }
 
+interface Opened {
+  readonly model: Model
+  readonly known: KnownVectors
+}
+
 /** One model that scores replayed cycles. */
 class Replayer {
   readonly version: string
   readonly #store: Store
   readonly #load: (version: string) => Promise<Model>
   readonly #careful: CarefulReplay
-  #loaded: { readonly model: Model; readonly known: KnownVectors } | null = null
+  #opened: Opened | null = null
 
   constructor(store: Store, version: string, { load, leftOut }: ScoredTwiceOptions) {
     this.#store = store
@@ -128,26 +134,27 @@ class Replayer {
     this.#careful = new CarefulReplay((left) => leftOut(version, left))
   }
 
+  /** Rejects with a `ModelError` that says which version failed, and for which cycle and post. */
   async heads(again: ReplayedCycle, { posts }: Answer): Promise<HeadColumns> {
     checkSamePosts(again, posts)
-    if (this.#loaded === null) {
-      const model = await this.#load(this.version)
-      this.#loaded = { model, known: new KnownVectors(this.#store, model) }
-    }
-    const { model, known } = this.#loaded
+    const { model, known } = await this.#open()
     const rows = Array.from(posts.keys())
     const encoding = { encodeMsMax, careful: this.#careful, known }
-    const { inputs } = await replayedInputs(this.#store, model, again, rows, encoding)
-    return model.predict(inputs)
+    try {
+      const { inputs } = await replayedInputs(this.#store, model, again, rows, encoding)
+      return await model.predict(inputs)
+    } catch (error) {
+      throw placedFailure(error, { version: this.version, cycleId: again.cycle.cycleId, plan: again.plan })
+    }
   }
-}
 
-/** Of two models, which one failed. */
-function blame(version: string): (error: unknown) => never {
-  return (error) => {
-    throw error instanceof ModelError
-      ? new ModelError(`${version}: ${error.message}`, { cause: error })
-      : error
+  async #open(): Promise<Opened> {
+    if (this.#opened !== null) return this.#opened
+    const model = await this.#load(this.version).catch((error: unknown) => {
+      if (!(error instanceof ModelError)) throw error
+      throw new ModelError(`${this.version}: ${error.message}`, { cause: error })
+    })
+    return (this.#opened = { model, known: new KnownVectors(this.#store, model) })
   }
 }
 

@@ -298,6 +298,32 @@ describe('a failure', () => {
     expect(service.ready).toBe(true)
   })
 
+  test('of a model in one row is told with its version, the cycle and the post', async () => {
+    await submit(first())
+    model.wrongRow = 1
+    const both = cycleBody(1, {
+      candidates: [candidate('h', 7)],
+      engagement: [reading('g', 1, cycleMs(1)), reading('h', 7, cycleMs(1))],
+    })
+    await expect(submit(both)).rejects.toMatchObject({
+      cause: { message: `fake-1, cycle ${both.cycle_id}, post h/7: head p_up: row` },
+    })
+  })
+
+  test('of a model in one row shows in health until it answers, or another one serves', async () => {
+    model.wrongRow = 0
+    await refusal(submit(first()))
+    expect(service.ready).toBe(false)
+    model.wrongRow = null
+    await submit(first())
+    expect(service.ready).toBe(true)
+    model.wrongRow = 0
+    await refusal(submit(second()))
+    expect(service.ready).toBe(false)
+    model = new FakeModel()
+    expect(service.ready).toBe(true)
+  })
+
   test('of the leader is told to those who wait for it', async () => {
     model.failing = true
     const calls = await Promise.allSettled([1, 2, 3].map(() => submit(first())))

@@ -120,7 +120,7 @@ describe('a shadow', () => {
     shadow.failing = true
     expect(await answer(cycle(0, [1]))).toContain('"status":"scored"')
     await vi.waitUntil(() => leftOut.length === 1, patience)
-    expect(leftOut).toEqual(['the model was told to fail'])
+    expect(leftOut).toEqual([`s1, cycle ${cycle(0, [1]).cycle_id}: the model was told to fail`])
     shadow.failing = false
     await answer(cycle(1, [], [1]))
     await scored(2)
@@ -133,7 +133,7 @@ describe('a shadow', () => {
     encoder.failing = true
     await answer(cycle(0, [1]))
     await vi.waitUntil(() => leftOut.length > 0, patience)
-    expect(leftOut[0]).toBe('the text encoder was told to fail')
+    expect(leftOut[0]).toMatch(/: the text encoder was told to fail$/)
     encoder.failing = false
     await answer(cycle(1, [2], [1, 2]))
     await scored(2)

@@ -9,6 +9,7 @@ import type { Model } from '../model/index.js'
 import type { CyclePlan } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
 import type { EmbeddingDesk } from './embeddings/index.js'
+import { placedFailure } from './model-failure.js'
 
 export interface ShadowsParts {
   readonly store: Store
@@ -89,7 +90,10 @@ export class Shadows {
       else if (!this.#parts.store.closed)
         await this.#parts.store.models.putShadowScores(position, model.version, packHeads(heads))
     } catch (error) {
-      this.#leaveOut(shadow, position, error instanceof Error ? error.message : String(error))
+      const { cycleId } = answered.cycle
+      const plan = answered.readable() ? answered.plan : null
+      const reason = placedFailure(error, { version: model.version, cycleId, plan })
+      this.#leaveOut(shadow, position, reason instanceof Error ? reason.message : String(reason))
     } finally {
       shadow.busy = false
       this.#completeTexts(shadow)

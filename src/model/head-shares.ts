@@ -3,7 +3,7 @@
  * has put past a bound is put back onto it: the sigmoid of ONNX Runtime gives 1.0000001 for some inputs.
  */
 import type { HeadColumns, HeadName } from '../contract/index.js'
-import { ModelError } from './model.js'
+import { ModelRowError } from './model.js'
 
 /** Eight units in the last place of a float32 at 1: more than a sigmoid or a sum of a softmax is off. */
 const roundingMax = 1e-6
@@ -11,7 +11,7 @@ const roundingMax = 1e-6
 const remedy =
   '; let the graph end in a sigmoid, or set activation in the manifest: sigmoid for a logit, clip for a regressor'
 
-/** Puts shares onto the bound that they miss by rounding. Throws a `ModelError` that counts the bad rows of the first head that has some. */
+/** Puts shares onto the bound that they miss by rounding. Throws a `ModelRowError` that counts the bad rows of the first head that has some. */
 export function settleShares(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
   heads.forEach((head, index) => settle(head, columns[index] as Float32Array))
 }
@@ -32,9 +32,10 @@ function settle(head: HeadName, values: Float32Array): void {
   }
   if (badCount === 0) return
   const value = values[firstBad] as number
-  throw new ModelError(
+  throw new ModelRowError(
     `head ${head}: ${badCount} of ${values.length} rows are not finite and within 0 to 1, ` +
       `the first is row ${firstBad} with ${value}${Number.isNaN(value) ? '' : remedy}`,
+    firstBad,
   )
 }
 

@@ -13,6 +13,7 @@ export type { Manifest } from './manifest.js'
 export {
   ModelDownError,
   ModelError,
+  ModelRowError,
   type EmbeddingColumn,
   type ImageEncoder,
   type Model,

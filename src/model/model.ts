@@ -75,6 +75,17 @@ export class ModelError extends Error {
   }
 }
 
+/** What the model says of one row, the first of those that are bad, is no share. */
+export class ModelRowError extends ModelError {
+  /** Of the batch. */
+  readonly row: number
+
+  constructor(message: string, row: number) {
+    super(message)
+    this.row = row
+  }
+}
+
 /** There is no process for the work, or it was closed: the work itself was not tried, or is not to blame. */
 export class ModelDownError extends ModelError {
   constructor(message: string, options?: ErrorOptions) {

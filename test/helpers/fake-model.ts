@@ -1,7 +1,7 @@
 /**
  * A model without a session: predictions that follow from the inputs by a formula, and a switch to make it fail.
  */
-import { ModelError, type Model } from '../../src/model/index.js'
+import { ModelError, ModelRowError, type Model } from '../../src/model/index.js'
 import type { HeadColumns } from '../../src/contract/index.js'
 import type { ScoringInputs } from '../../src/pool/index.js'
 
@@ -12,6 +12,8 @@ export class FakeModel implements Model {
   readonly text = null
   readonly image = null
   failing = false
+  /** A row of which it says what is no share. */
+  wrongRow: number | null = null
   /** Inputs of the batches so far. */
   readonly seen: ScoringInputs[] = []
   /** When set, predictions wait for it. */
@@ -20,6 +22,7 @@ export class FakeModel implements Model {
   async predict(inputs: ScoringInputs): Promise<HeadColumns> {
     await this.gate
     if (this.failing) throw new ModelError('the fake model was told to fail')
+    if (this.wrongRow !== null) throw new ModelRowError('head p_up: row', this.wrongRow)
     this.seen.push(structuredClone(inputs)) // Columns serve the next cycle again.
     const share = Float32Array.from(inputs.readings, (row) => {
       const views = inputs.engagement.views[row] as number

@@ -1,0 +1,27 @@
+/**
+ * What a model did not do for a cycle, said so that its makers find the post: a row of a batch means nothing to them.
+ */
+import { ModelError, ModelRowError } from '../model/index.js'
+import type { CyclePlan } from '../pool/index.js'
+import { postName } from './saved-names.js'
+
+/** The cycle that was scored, and the version that did. */
+export interface ScoringAttempt {
+  readonly version: string
+  readonly cycleId: string
+  /** null: its columns cannot be read any more. */
+  readonly plan: CyclePlan | null
+}
+
+/** A `ModelError` with version, cycle and, where a row is at fault, its post; any other error as it is. */
+export function placedFailure(error: unknown, { version, cycleId, plan }: ScoringAttempt): unknown {
+  if (!(error instanceof ModelError)) return error
+  const isPlaced = error instanceof ModelRowError && plan !== null
+  const post = isPlaced ? `, post ${postOfRow(plan, error.row)}` : ''
+  return new ModelError(`${version}, cycle ${cycleId}${post}: ${error.message}`, { cause: error })
+}
+
+function postOfRow({ scoring, next }: CyclePlan, row: number): string {
+  const slot = scoring.slots[row] as number
+  return postName(next.galleries[next.gallery[slot] as number] as string, next.postNo[slot] as number)
+}
