@@ -183,6 +183,23 @@ describe('a body that is too large is 413', () => {
   })
 })
 
+test('an upload is refused for its media type, then for all that is malformed', async () => {
+  const server = await started()
+  const image = await picture(1)
+  const refused = async (path: string, body: Buffer, hash?: string): Promise<unknown[]> => {
+    const headers = { ...jpeg, ...(hash === undefined ? {} : { 'X-Content-SHA256': hash }) }
+    const { status, json } = await server.call({ method: 'PUT', path: `/v1/images/${path}`, body, headers })
+    const { fields = [] } = (json as { error: { fields?: { path: string }[] } }).error
+    return [status, ...fields.map((field) => field.path)]
+  }
+  expect(await refused('g/00/1', Buffer.from('png'), 'x')).toEqual([415])
+  expect(await refused('g/00/1', Buffer.alloc(imageBytesMax + 1))).toEqual([413])
+  expect(await refused('g/00/1', image, 'x')).toEqual([400, 'post_no', 'NN', 'X-Content-SHA256'])
+  expect(await refused('g/1/01', Buffer.alloc(0), 'x')).toEqual([400, 'X-Content-SHA256'])
+  expect(await refused('g/1/01', Buffer.alloc(0))).toEqual([400])
+  expect(await refused('g/1/01', image, 'a1'.repeat(32))).toEqual([400, 'X-Content-SHA256'])
+})
+
 describe('a client whose connection ends with the call hears why its body is refused', () => {
   const refusals = [
     ['POST', '/v1/cycles', 413],

@@ -2,4 +2,4 @@
  * Images: from uploaded bytes to an identity and a normalised copy, a few at a time.
  */
 export { ImageGate, type ImageGateOptions } from './gate.js'
-export { checkSignature, hashUpload, normaliseImage, type NormalisedImage } from './intake.js'
+export { checkMediaType, checkSignature, hashUpload, normaliseImage, type NormalisedImage } from './intake.js'

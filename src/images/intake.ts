@@ -57,10 +57,15 @@ export async function hashUpload(bytes: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 }
 
-/** Rejects, as `normaliseImage` does, what does not even begin like a JPEG. */
+/** Throws, as `normaliseImage` rejects, for what does not even begin like a JPEG. */
 export function checkSignature(bytes: Uint8Array): void {
   if (bytes.byteLength === 0) throw new ServiceError('bad_request', 'the image is empty')
-  if (signature.some((byte, index) => bytes[index] !== byte))
+  checkMediaType(bytes)
+}
+
+/** Throws `unsupported_media_type` for a body that is something else than a JPEG. An empty one is nothing else. */
+export function checkMediaType(bytes: Uint8Array): void {
+  if (bytes.byteLength > 0 && signature.some((byte, index) => bytes[index] !== byte))
     throw new ServiceError('unsupported_media_type', 'the body is not a JPEG')
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../contract/index.js'
 import { acceptsGzip, encodeAnswer } from './answer-encoding.js'
 import { placeOf } from './http-listener.js'
-import { parseImagePath } from './image-path.js'
+import { parseImageKey } from './image-path.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { findRoute } from './routes.js'
 
@@ -93,7 +93,7 @@ test('an image must say that it is a JPEG, and take no encoding', () => {
 
 describe('the path of an image', () => {
   test('is decoded once, and its position is a number', () => {
-    expect(parseImagePath(['a%252Fb%2F', '9007199254740991', '0012'])).toEqual({
+    expect(parseImageKey(['a%252Fb%2F', '9007199254740991', '0012'], undefined)).toEqual({
       gallId: 'a%2Fb/',
       postNo: 9007199254740991,
       position: 12,
@@ -101,14 +101,7 @@ describe('the path of an image', () => {
   })
 
   test('is refused with a field for each malformed part', () => {
-    const fields = (...segments: string[]): string[] => {
-      try {
-        parseImagePath(segments)
-        return []
-      } catch (error) {
-        return (error as ServiceError).fields?.map((field) => field.path) ?? []
-      }
-    }
+    const fields = (...segments: string[]): string[] => fieldsOf(segments)
     expect(fields('%FF', '0', '00')).toEqual(['gall_id', 'post_no', 'NN'])
     expect(fields('', '01', '1')).toEqual(['gall_id', 'post_no', 'NN'])
     expect(fields('', '', '')).toEqual(['gall_id', 'post_no', 'NN'])
@@ -119,6 +112,23 @@ describe('the path of an image', () => {
     expect(fields('\ufffd', '1', '01')).toEqual(['gall_id'])
     expect(fields('%EF%BF%BD', '1', '01')).toEqual([])
   })
+
+  test('is refused together with a malformed hash, which the path need not wait for', () => {
+    const hash = 'a1'.repeat(32)
+    expect(fieldsOf(['g', '1', '01'], hash)).toEqual([])
+    expect(fieldsOf(['g', '00', '01'], 'x')).toEqual(['post_no', 'X-Content-SHA256'])
+    for (const malformed of ['', hash.toUpperCase(), hash.slice(1)])
+      expect(fieldsOf(['g', '1', '01'], malformed), malformed).toEqual(['X-Content-SHA256'])
+  })
+
+  function fieldsOf(segments: readonly string[], claimedSha256?: string): string[] {
+    try {
+      parseImageKey(segments, claimedSha256)
+      return []
+    } catch (error) {
+      return (error as ServiceError).fields?.map((field) => field.path) ?? []
+    }
+  }
 })
 
 describe('an answer', () => {

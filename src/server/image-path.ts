@@ -1,11 +1,15 @@
 /**
- * The key of an image in its path: `/v1/images/{gall_id}/{post_no}/{NN}` (decisions.md 26, 37 and 38).
+ * What an upload says of its image: the key in its path, `/v1/images/{gall_id}/{post_no}/{NN}`, and the hash in its header
+ * (decisions.md 26, 30, 37 and 38).
  */
 import { Problems } from '../contract/index.js'
 import type { ImageKey } from '../store/index.js'
 
-/** Parses the raw, percent-encoded segments. Throws `bad_request` with a field for each that is malformed. */
-export function parseImagePath(segments: readonly string[]): ImageKey {
+/**
+ * The key in the raw, percent-encoded segments. `claimedSha256`: value of `X-Content-SHA256`, if sent. Throws `bad_request`
+ * with a field for each of them that is malformed.
+ */
+export function parseImageKey(segments: readonly string[], claimedSha256: string | undefined): ImageKey {
   const [gallId, postNo, position] = segments.map(decodeSegment)
   const problems = new Problems()
   if (gallId === undefined) problems.add('gall_id', 'must be valid percent-encoded UTF-8')
@@ -16,7 +20,10 @@ export function parseImagePath(segments: readonly string[]): ImageKey {
   if (!/^\d{2,}$/.test(position ?? '') || Number(position) < 1 || !Number.isSafeInteger(Number(position))) {
     problems.add('NN', 'must be a position of at least two digits, from 01 to 9007199254740991')
   }
-  if (problems.count > 0) throw problems.toError('bad_request', 'the path is not valid')
+  if (claimedSha256 !== undefined && !/^[0-9a-f]{64}$/.test(claimedSha256)) {
+    problems.add('X-Content-SHA256', 'must be 64 lowercase hex characters')
+  }
+  if (problems.count > 0) throw problems.toError('bad_request', 'the path or the hash is not valid')
   return { gallId: gallId as string, postNo: Number(postNo), position: Number(position) }
 }
 

@@ -12,11 +12,12 @@ import {
   type WeightsAck,
 } from '../contract/index.js'
 import type { CycleService, RequestBody } from '../cycle/index.js'
+import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
 import type { Answer, Exchange } from './exchange.js'
 import type { BodyOptions } from './incoming-body.js'
-import { decodeSegment, parseImagePath } from './image-path.js'
+import { decodeSegment, parseImageKey } from './image-path.js'
 import type { ImageDesk } from './image-desk.js'
 import { readJsonBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
@@ -72,7 +73,8 @@ export const operations: Readonly<Record<Operation, Handler>> = {
     checkImageHeaders(contentType, contentEncoding)
     images.refuseIfFull(Number(contentLength))
     const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax)
-    const key = parseImagePath(parameters)
+    checkMediaType(bytes)
+    const key = parseImageKey(parameters, contentSha256)
     const { created, sha256 } = await images.put(key, bytes, contentSha256)
     const position = String(key.position).padStart(2, '0')
     return json(created ? 201 : 200, {
