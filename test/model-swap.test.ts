@@ -275,7 +275,8 @@ describe('a change of SHADOW', () => {
       first: 'a',
       second: 'b',
       cycles: { count: 3, without_scored_posts: 0 },
-      posts: 5 + 10 + 15,
+      scores: 5 + 10 + 15,
+      posts: 15,
       sources: {
         first: { answer: 3, shadow: 0, replay: 0 },
         second: { answer: 0, shadow: 1, replay: 2 },

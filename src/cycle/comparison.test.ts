@@ -9,10 +9,10 @@ test('a model agrees with itself wholly', () => {
   fc.assert(
     fc.property(scores, (list) => {
       const values = Float64Array.from(list)
-      const { rankCorrelation, overlap, meanDifference } = compareScores(values, values)
+      const { rankCorrelation, overlap, meanAbsoluteDifference } = compareScores(values, values)
       expect(rankCorrelation === null || Math.abs(rankCorrelation - 1) < 1e-9).toBe(true)
       expect(overlap.every((share) => share === null || share === 1)).toBe(true)
-      expect(meanDifference).toBe(0)
+      expect(meanAbsoluteDifference).toBe(0)
       expect(largestMovers(values, values, 5)).toEqual([])
     }),
   )
@@ -49,9 +49,38 @@ test('overlap counts the posts that both have among their best', () => {
   expect(compareScores(first, second).overlap).toEqual([0.5, null, null])
 })
 
+test('a model that gives one score to all posts agrees and disagrees with none', () => {
+  const scores = Float64Array.from({ length: 20 }, (_, row) => row)
+  const same = new Float64Array(20).fill(0.5)
+  for (const [first, second] of [
+    [scores, same],
+    [same, scores],
+    [same, same],
+  ] as const) {
+    const agreement = compareScores(first, second)
+    expect(agreement.rankCorrelation).toBeNull()
+    expect(agreement.overlap).toEqual([null, null, null])
+    expect(largestMovers(first, second, 5)).toEqual([])
+  }
+})
+
+test('a shift has a signed difference of its own size, and a shuffle none', () => {
+  const first = Float64Array.of(1, 2, 3, 4)
+  const shifted = compareScores(first, Float64Array.of(3, 4, 5, 6))
+  expect([shifted.meanSignedDifference, shifted.meanAbsoluteDifference]).toEqual([2, 2])
+  const shuffled = compareScores(first, Float64Array.of(3, 4, 1, 2))
+  expect([shuffled.meanSignedDifference, shuffled.meanAbsoluteDifference]).toEqual([0, 2])
+})
+
+test('distinct scores are counted of each side', () => {
+  const { first, second } = compareScores(Float64Array.of(2, 2, 1), Float64Array.of(3, 2, 1))
+  expect([first.distinctCount, second.distinctCount]).toEqual([2, 3])
+})
+
 test('quantiles lie between two values in proportion', () => {
   const { first } = compareScores(Float64Array.of(4, 1, 3, 2), Float64Array.of(1, 2, 3, 4))
   expect(first).toEqual({
+    distinctCount: 4,
     mean: 2.5,
     quantiles: [1, 1.3, 1.75, 2.5, 3.25, 3.7, 4].map((q): unknown => expect.closeTo(q, 9)),
   })
@@ -60,4 +89,12 @@ test('quantiles lie between two values in proportion', () => {
 test('the post whose rank differs most comes first', () => {
   const movers = largestMovers(Float64Array.of(4, 3, 2, 1), Float64Array.of(1, 3, 2, 4), 1)
   expect(movers).toEqual([{ row: 0, firstRank: 1, secondRank: 4 }])
+})
+
+test('of equal scores none moves for its place in the list', () => {
+  const movers = largestMovers(Float64Array.of(4, 3, 2, 1), Float64Array.of(1, 1, 1, 5), 2)
+  expect(movers).toEqual([
+    { row: 3, firstRank: 4, secondRank: 1 },
+    { row: 0, firstRank: 1, secondRank: 3 },
+  ])
 })

@@ -10,6 +10,7 @@ export const overlapDepths = [10, 50, 100] as const
 export const quantileShares = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1] as const
 
 export interface Distribution {
+  readonly distinctCount: number
   readonly mean: number
   /** One for each of `quantileShares`. */
   readonly quantiles: readonly number[]
@@ -19,15 +20,19 @@ export interface Agreement {
   readonly count: number
   /** Spearman's rank correlation, ties sharing their mean rank; null where one side ranks all posts the same. */
   readonly rankCorrelation: number | null
-  /** For each of `overlapDepths`: share of the first model's best that are among the second's; null for fewer posts. */
+  /**
+   * For each of `overlapDepths`: share of the first model's best that are among the second's; null for fewer posts, and
+   * where one side ranks all posts the same.
+   */
   readonly overlap: readonly (number | null)[]
   readonly first: Distribution
   readonly second: Distribution
-  /** Mean of the absolute differences. */
-  readonly meanDifference: number
+  /** Of the second from the first: tells a shift of all scores from a shuffle. */
+  readonly meanSignedDifference: number
+  readonly meanAbsoluteDifference: number
 }
 
-/** A post that two models rank differently. Ranks count from 1, the best. */
+/** A post that two models rank differently. Ranks count from 1, the best; ties share their mean rank. */
 export interface Mover {
   readonly row: number
   readonly firstRank: number
@@ -36,19 +41,23 @@ export interface Mover {
 
 export function compareScores(first: Float64Array, second: Float64Array): Agreement {
   if (first.length !== second.length) throw new Error('two models, and not the same posts')
+  const differences = first.map((value, row) => (second[row] as number) - value)
+  const ordered = varies(first) && varies(second)
   return {
     count: first.length,
     rankCorrelation: correlation(meanRanks(first), meanRanks(second)),
-    overlap: overlapDepths.map((depth) => overlapAt(first, second, depth)),
+    overlap: overlapDepths.map((depth) => (ordered ? overlapAt(first, second, depth) : null)),
     first: distribution(first),
     second: distribution(second),
-    meanDifference: mean(first.map((value, row) => Math.abs(value - (second[row] as number)))),
+    meanSignedDifference: mean(differences),
+    meanAbsoluteDifference: mean(differences.map(Math.abs)),
   }
 }
 
-/** The posts whose ranks differ most, at most `countMax` of them. */
+/** The posts whose ranks differ most, at most `countMax` of them; none where one side ranks all posts the same. */
 export function largestMovers(first: Float64Array, second: Float64Array, countMax: number): Mover[] {
-  const [firstRanks, secondRanks] = [ranksOf(first), ranksOf(second)]
+  if (!varies(first) || !varies(second)) return []
+  const [firstRanks, secondRanks] = [meanRanks(first), meanRanks(second)]
   return Array.from(first.keys(), (row) => ({
     row,
     firstRank: firstRanks[row] as number,
@@ -63,15 +72,13 @@ function distance({ firstRank, secondRank }: Mover): number {
   return Math.abs(firstRank - secondRank)
 }
 
+function varies(scores: Float64Array): boolean {
+  return scores.some((score) => score !== scores[0])
+}
+
 /** Rows from the best score to the worst; of equal ones the first row first, as operators read the list. */
 function order(scores: Float64Array): number[] {
   return Array.from(scores.keys()).sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b)
-}
-
-function ranksOf(scores: Float64Array): Uint32Array {
-  const ranks = new Uint32Array(scores.length)
-  order(scores).forEach((row, place) => (ranks[row] = place + 1))
-  return ranks
 }
 
 function meanRanks(scores: Float64Array): Float64Array {
@@ -111,7 +118,11 @@ function overlapAt(first: Float64Array, second: Float64Array, depth: number): nu
 
 function distribution(scores: Float64Array): Distribution {
   const sorted = Float64Array.from(scores).sort()
-  return { mean: mean(scores), quantiles: quantileShares.map((share) => quantile(sorted, share)) }
+  return {
+    distinctCount: new Set(scores).size,
+    mean: mean(scores),
+    quantiles: quantileShares.map((share) => quantile(sorted, share)),
+  }
 }
 
 /** Between two values in proportion, as most libraries do it. */

@@ -93,8 +93,9 @@ describe('scores of two models', () => {
     await vi.waitUntil(() => contents.shadowScores.size === 1, { timeout: 20_000, interval: 5 })
     const [first] = await compared('s1', noModel)
     expect(posts(first)).toEqual([2, 1])
-    expect(first?.first).toEqual({ source: 'answer', scores: Float64Array.of(twice(2), twice(1)) })
-    expect(first?.second).toEqual({ source: 'shadow', scores: Float64Array.of(twice(2), twice(1)) })
+    const scores = Float64Array.of(twice(2), twice(1))
+    expect(first?.first).toMatchObject({ source: 'answer', scores })
+    expect(first?.second).toMatchObject({ source: 'shadow', scores })
   })
 
   test('come from a replay elsewhere, which reads each text once and loads each model once', async () => {
@@ -193,6 +194,22 @@ describe('scores of two models', () => {
     const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     const [first] = await compared('s1', () => Promise.resolve(fresh))
     expect(first?.second.scores).toEqual(Float64Array.of(twice(1)))
+  })
+})
+
+describe('heads that a model lacks', () => {
+  test('are told from the answer, the shadow and a replay, where a weight asks for them', async () => {
+    const shadow = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+    await service.addShadow(shadow)
+    await submit(cycle(0, [1]))
+    await vi.waitUntil(() => contents.shadowScores.size === 1, { timeout: 20_000, interval: 5 })
+    await service.removeShadow(shadow)
+    await submit(cycle(1, [2]))
+    const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+    const all = await compared('s1', () => Promise.resolve(fresh))
+    expect(all.map(({ second }) => second.source)).toEqual(['shadow', 'replay'])
+    // The model has no downvote_share either, which weighs 0.
+    for (const { first, second } of all) expect([first.lacking, second.lacking]).toEqual([['p_up'], ['p_up']])
   })
 })
 

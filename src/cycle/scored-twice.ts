@@ -3,9 +3,15 @@
  * stored, else from a replay of the recorded request. Heads are weighed with the weights of their cycle.
  */
 import type { Codec } from '../codec/index.js'
-import type { CycleResponse, HeadColumns, Weights } from '../contract/index.js'
+import {
+  headNames,
+  type CycleResponse,
+  type HeadColumns,
+  type HeadName,
+  type Weights,
+} from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
-import { scoreRows, type WeightsHistory } from '../pool/index.js'
+import { lackingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { CarefulReplay, type LeftOut } from './careful-replay.js'
 import { KnownVectors } from './known-vectors.js'
@@ -22,6 +28,8 @@ export type ScoreSource = (typeof scoreSources)[number]
 interface SourcedScores {
   readonly source: ScoreSource
   readonly scores: Float64Array
+  /** Heads that the model lacks, and that a weight of the cycle asks for. */
+  readonly lacking: readonly HeadName[]
 }
 
 export interface TwiceScored {
@@ -63,12 +71,14 @@ export async function* scoredTwice(store: Store, options: ScoredTwiceOptions): A
       const weights = weightsOf(history, cycle)
       const scoresOf = async (replayer: Replayer): Promise<SourcedScores> => {
         const source = sourceOf(store, cycle, replayer.version)
-        if (source === 'answer') return { source, scores: answer.scores }
+        if (source === 'answer')
+          return { source, scores: answer.scores, lacking: lackingHeads(answer.heads, weights) }
         const heads =
           source === 'shadow'
             ? unpackHeads(store.models.readShadowScores(cycle.position, replayer.version) as Uint8Array)
             : await replayer.heads(await replays.at(cycle.position), answer)
-        return { source, scores: weighed(heads, weights, answer, `${replayer.version} at ${cycle.cycleId}`) }
+        const scores = weighed(heads, weights, answer, `${replayer.version} at ${cycle.cycleId}`)
+        return { source, scores, lacking: lackingHeads(heads, weights) }
       }
       yield { cycle, posts: answer.posts, first: await scoresOf(first), second: await scoresOf(second) }
     }
@@ -86,6 +96,8 @@ export function sourceOf(store: Store, cycle: StoredCycle, version: string): Sco
 interface Answer {
   readonly posts: readonly { readonly gallId: string; readonly postNo: number }[]
   readonly scores: Float64Array
+  /** Null where the answer has no such head. */
+  readonly heads: Readonly<Record<HeadName, true | null>>
 }
 
 function readAnswer(store: Store, { cycleId }: StoredCycle): Answer {
@@ -97,6 +109,10 @@ function readAnswer(store: Store, { cycleId }: StoredCycle): Answer {
     posts: scored.map(({ gall_id, post_no }) => ({ gallId: gall_id, postNo: post_no })),
     // An answer has the shortest digits that tell a float32 from its neighbours.
     scores: Float64Array.from(scored, ({ score }) => Math.fround(score as number)),
+    // A version gives all rows the same heads.
+    heads: Object.fromEntries(
+      headNames.map((name) => [name, scored[0]?.[name] === undefined ? null : true]),
+    ) as Answer['heads'],
   }
 }
 

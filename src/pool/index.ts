@@ -10,6 +10,7 @@ export { emptyPool, type PoolState } from './state.js'
 export { Tombstones, tombstoneAgeMsMax, type KeyList } from './tombstones.js'
 export { PostWarning } from './warnings.js'
 export {
+  lackingHeads,
   planWeights,
   scoreRows,
   weightsInForce,

@@ -1,7 +1,7 @@
 /** Weights: which are in force, what setting them does, and the score. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { planWeights, scoreRows, weightsInForce, type WeightsHistory } from './weights.js'
+import { lackingHeads, planWeights, scoreRows, weightsInForce, type WeightsHistory } from './weights.js'
 
 const weights = (views: number) => ({ views, comments: 0, up: 0, downvote_share: 0 })
 const minute = 60_000
@@ -71,4 +71,10 @@ test('a score is the weighted sum of the heads that there are, as float32', () =
       expect(scoreRows({ ...heads, p_up: null }, w, 1)[0]).toBe(Math.fround(wv * v + wc * c - wd * d))
     }),
   )
+})
+
+test('a head that a model lacks is told where it has a weight', () => {
+  const heads = { p_views: Float32Array.of(1), p_comments: null, p_up: null, downvote_share: null }
+  const w = { views: 1, comments: 0, up: 0.5, downvote_share: 2 }
+  expect(lackingHeads(heads, w)).toEqual(['p_up', 'downvote_share'])
 })

@@ -58,17 +58,28 @@ export function planWeights(
 /** One score a row: the weighted sum of the heads, as float32. A head that the model lacks counts as 0. */
 export function scoreRows(heads: HeadColumns, weights: Weights, count: number): Float32Array {
   const sum = new Float64Array(count)
-  for (const [head, weight] of [
-    ['p_views', weights.views],
-    ['p_comments', weights.comments],
-    ['p_up', weights.up],
-    ['downvote_share', -weights.downvote_share],
-  ] as const satisfies readonly (readonly [HeadName, number])[]) {
+  for (const [head, weight] of headWeights(weights)) {
     const values = heads[head]
     if (values === null || weight === 0) continue
     for (let row = 0; row < count; row++) sum[row] = (sum[row] as number) + weight * (values[row] as number)
   }
   return Float32Array.from(sum)
+}
+
+/** Heads with a weight other than 0 that the model lacks: what their weights ask for is in no score. */
+export function lackingHeads(heads: Readonly<Record<HeadName, unknown>>, weights: Weights): HeadName[] {
+  return headWeights(weights)
+    .filter(([head, weight]) => weight !== 0 && heads[head] === null)
+    .map(([head]) => head)
+}
+
+function headWeights(weights: Weights): readonly (readonly [head: HeadName, weight: number])[] {
+  return [
+    ['p_views', weights.views],
+    ['p_comments', weights.comments],
+    ['p_up', weights.up],
+    ['downvote_share', -weights.downvote_share],
+  ]
 }
 
 function onlyWeights({ views, comments, up, downvote_share }: Weights): Weights {

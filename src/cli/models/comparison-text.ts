@@ -12,7 +12,7 @@ const titleColumn = 4
 export function comparisonText(comparison: Comparison, columns: number | undefined): string {
   const { first, second, pooled, movers } = comparison
   const blocks = [
-    headline(comparison),
+    headline(comparison) + distinctLine(comparison) + lackingLines(comparison),
     ...(pooled === null
       ? []
       : [
@@ -28,11 +28,26 @@ export function comparisonText(comparison: Comparison, columns: number | undefin
   return blocks.join('\n')
 }
 
-function headline({ first, second, cycles, posts }: Comparison): string {
+function headline({ first, second, cycles, scores, posts }: Comparison): string {
   const { count, from, to, without_scored_posts: empty } = cycles
   const span = count === 1 ? `cycle ${from}` : `${count} cycles from ${from} to ${to}`
   const aside = empty === 0 ? '' : `, ${empty} of them without a scored post`
-  return `${first} (A) and ${second} (B) in ${span}${aside}: ${posts} scores of each.\n`
+  return `${first} (A) and ${second} (B) in ${span}${aside}: ${scores} scores each, of ${posts} posts.\n`
+}
+
+/** Of a model that tells few posts apart, ranks say little. */
+function distinctLine({ pooled }: Comparison): string {
+  if (pooled === null) return ''
+  return `Distinct scores: ${pooled.first.distinct_scores} of A, ${pooled.second.distinct_scores} of B.\n`
+}
+
+function lackingLines({ first, second, lacking_heads }: Comparison): string {
+  const line = (version: string, heads: readonly string[]): string => {
+    if (heads.length === 0) return ''
+    const weights = heads.length === 1 ? 'weight counts' : 'weights count'
+    return `${version} has no ${heads.join(', ')}, whose ${weights} for nothing in its scores.\n`
+  }
+  return line(first, lacking_heads.first) + line(second, lacking_heads.second)
 }
 
 function agreementTable(pooled: AgreementFigures, median: AgreementFigures | null): string {
@@ -48,7 +63,8 @@ function agreementTable(pooled: AgreementFigures, median: AgreementFigures | nul
       ...overlapDepths.map((depth) =>
         row(`shared among the best ${depth}`, ({ overlap }) => percent(overlap[depth] ?? null)),
       ),
-      row('mean difference', ({ mean_difference }) => number(mean_difference, 4)),
+      row('mean difference, B − A', (figures) => number(figures.mean_signed_difference, 4)),
+      row('mean absolute difference', (figures) => number(figures.mean_absolute_difference, 4)),
     ],
   )
 }

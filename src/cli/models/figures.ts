@@ -2,6 +2,7 @@
  * The figures of a comparison, gathered cycle by cycle: over all posts at once, by cycle, and the posts on which the two
  * models differ most.
  */
+import type { HeadName } from '../../contract/index.js'
 import {
   compareScores,
   findEntries,
@@ -29,19 +30,28 @@ export interface Comparison {
     /** Cycles of `count` in which no post was scored; they are in no figure. */
     readonly without_scored_posts: number
   }
-  /** Scored posts, once for each cycle that scored them. */
+  /** Of each version; a post has one in each cycle that scored it. */
+  readonly scores: number
+  /** Distinct posts. */
   readonly posts: number
   /** Cycles by where their scores came from. */
   readonly sources: Readonly<Record<'first' | 'second', Readonly<Record<ScoreSource, number>>>>
+  /** Heads that a version does not give, and that a weight of the cycles asks for. */
+  readonly lacking_heads: Readonly<Record<'first' | 'second', readonly HeadName[]>>
   /** What a replay had to do without, since it ends its encoder even alone. */
   readonly left_out: Readonly<Record<'first' | 'second', LeftOutFigures>>
-  /** All posts of all cycles as one list; null where there are none. */
+  /**
+   * All scores of all cycles as one list; null where there are none. Its overlaps are null: the best of it would be few
+   * posts, each many times.
+   */
   readonly pooled: (AgreementFigures & { readonly first: ScoreFigures; readonly second: ScoreFigures }) | null
   /** Medians over the cycles that have the figure. */
   readonly median: AgreementFigures | null
   readonly per_cycle: readonly (AgreementFigures & {
     readonly cycle_id: string
     readonly posts: number
+    readonly first_distinct_scores: number
+    readonly second_distinct_scores: number
     readonly weights_version: string
     readonly first_source: ScoreSource
     readonly second_source: ScoreSource
@@ -57,10 +67,13 @@ export interface LeftOutFigures {
 export interface AgreementFigures {
   readonly rank_correlation: number | null
   readonly overlap: Readonly<Record<string, number | null>>
-  readonly mean_difference: number | null
+  /** Of the second version from the first. */
+  readonly mean_signed_difference: number | null
+  readonly mean_absolute_difference: number | null
 }
 
 export interface ScoreFigures {
+  readonly distinct_scores: number
   readonly mean: number
   readonly quantiles: Readonly<Record<string, number>>
 }
@@ -73,6 +86,7 @@ export interface MoverFigures {
   readonly title: string | null
   readonly cycle_id: string
   readonly posts: number
+  /** Places that equal scores share count as the mean of them, so that a rank may have a half. */
   readonly first_rank: number
   readonly second_rank: number
   readonly first_score: number
@@ -91,6 +105,9 @@ export class Figures {
   readonly #cycles: Comparison['per_cycle'][number][] = []
   readonly #first: Float64Array[] = []
   readonly #second: Float64Array[] = []
+  /** By name. */
+  readonly #posts = new Set<string>()
+  readonly #lacking = { first: new Set<HeadName>(), second: new Set<HeadName>() }
   readonly #leftOut = { first: { texts: 0, images: 0 }, second: { texts: 0, images: 0 } }
   /** By post. */
   readonly #movers = new Map<string, FoundMover>()
@@ -102,13 +119,19 @@ export class Figures {
   add({ cycle, posts, first, second }: TwiceScored): void {
     this.#first.push(first.scores)
     this.#second.push(second.scores)
+    for (const post of posts) this.#posts.add(nameOf(post))
+    for (const head of first.lacking) this.#lacking.first.add(head)
+    for (const head of second.lacking) this.#lacking.second.add(head)
+    const agreement = compareScores(first.scores, second.scores)
     this.#cycles.push({
       cycle_id: cycle.cycleId,
       posts: posts.length,
+      first_distinct_scores: agreement.first.distinctCount,
+      second_distinct_scores: agreement.second.distinctCount,
       weights_version: cycle.weightsVersion,
       first_source: first.source,
       second_source: second.source,
-      ...agreementFigures(compareScores(first.scores, second.scores)),
+      ...agreementFigures(agreement),
     })
     for (const { row, firstRank, secondRank } of largestMovers(first.scores, second.scores, moversMax)) {
       const { gallId, postNo } = posts[row] as TwiceScored['posts'][number]
@@ -123,7 +146,7 @@ export class Figures {
         second_score: second.scores[row] as number,
       }
       const mover = { position: cycle.position, figures }
-      const name = `${gallId}/${postNo}`
+      const name = nameOf({ gallId, postNo })
       const known = this.#movers.get(name)
       if (known === undefined || distance(mover) > distance(known)) this.#movers.set(name, mover)
     }
@@ -148,14 +171,16 @@ export class Figures {
         to: cycles.at(-1)?.cycleId ?? '',
         without_scored_posts: cycles.length - this.#cycles.length,
       },
-      posts: firstScores.length,
+      scores: firstScores.length,
+      posts: this.#posts.size,
       sources: {
         first: this.#countSources('first_source'),
         second: this.#countSources('second_source'),
       },
+      lacking_heads: { first: [...this.#lacking.first], second: [...this.#lacking.second] },
       left_out: this.#leftOut,
       pooled: pooled && {
-        ...agreementFigures(pooled),
+        ...agreementFigures({ ...pooled, overlap: [] }),
         first: scoreFigures(pooled.first),
         second: scoreFigures(pooled.second),
       },
@@ -179,20 +204,26 @@ export class Figures {
   }
 }
 
+function nameOf({ gallId, postNo }: TwiceScored['posts'][number]): string {
+  return `${gallId}/${postNo}`
+}
+
 function distance({ figures }: FoundMover): number {
   return Math.abs(figures.first_rank - figures.second_rank)
 }
 
-function agreementFigures({ rankCorrelation, overlap, meanDifference }: Agreement): AgreementFigures {
+function agreementFigures(agreement: Agreement): AgreementFigures {
   return {
-    rank_correlation: rankCorrelation,
-    overlap: Object.fromEntries(overlapDepths.map((depth, i) => [depth, overlap[i] ?? null])),
-    mean_difference: meanDifference,
+    rank_correlation: agreement.rankCorrelation,
+    overlap: Object.fromEntries(overlapDepths.map((depth, i) => [depth, agreement.overlap[i] ?? null])),
+    mean_signed_difference: agreement.meanSignedDifference,
+    mean_absolute_difference: agreement.meanAbsoluteDifference,
   }
 }
 
-function scoreFigures({ mean, quantiles }: Distribution): ScoreFigures {
+function scoreFigures({ distinctCount, mean, quantiles }: Distribution): ScoreFigures {
   return {
+    distinct_scores: distinctCount,
     mean,
     quantiles: Object.fromEntries(quantileShares.map((share, i) => [share, quantiles[i] as number])),
   }
@@ -204,7 +235,8 @@ function medians(cycles: readonly AgreementFigures[]): AgreementFigures {
     overlap: Object.fromEntries(
       overlapDepths.map((depth) => [depth, median(cycles.map(({ overlap }) => overlap[depth] ?? null))]),
     ),
-    mean_difference: median(cycles.map((cycle) => cycle.mean_difference)),
+    mean_signed_difference: median(cycles.map((cycle) => cycle.mean_signed_difference)),
+    mean_absolute_difference: median(cycles.map((cycle) => cycle.mean_absolute_difference)),
   }
 }
 

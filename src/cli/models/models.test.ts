@@ -529,10 +529,16 @@ describe('compare', () => {
     const { status, stdout, stderr } = models('compare', 'fake-1', 'v1', '--data-dir', dataDir)
     expect(status, stderr).toBe(0)
     expect(stderr).toContain('v1 did not score 1 of 1 cycles, and does so now.\n')
-    expect(stdout).toMatch(/^fake-1 \(A\) and v1 \(B\) in cycle 20240301T0000: 12 scores of each\.\n\n/)
+    expect(stdout).toMatch(
+      /^fake-1 \(A\) and v1 \(B\) in cycle 20240301T0000: 12 scores each, of 12 posts\.\n/,
+    )
+    expect(stdout).toMatch(/\nDistinct scores: 12 of A, 12 of B\.\n\n/)
     expect(stdout).toMatch(/\nrank correlation +-?[01]\.\d{3} +-?[01]\.\d{3}\n/)
-    expect(stdout).toMatch(/\nshared among the best 10 +\d+ % +\d+ %\n/)
+    expect(stdout).toMatch(/\nshared among the best 10 +– +\d+ %\n/)
     expect(stdout).toMatch(/\nshared among the best 50 +– +–\n/)
+    expect(stdout).toMatch(
+      /\nmean difference, B − A( +-?\d\.\d{4}){2}\nmean absolute difference( +\d\.\d{4}){2}\n/,
+    )
     const [head, , ...rows] = table(stdout, 'scores ')
     expect(head).toMatch(/^scores +mean +least +10 % +25 % +median +75 % +90 % +most$/)
     expect(rows.map((row) => row.split(/ +/)[0])).toEqual(['fake-1', 'v1'])
@@ -541,12 +547,12 @@ describe('compare', () => {
       expect.stringMatching(/^v1 +0 +0 +1$/),
     ])
     expect(table(stdout, 'largest movers')[2]).toMatch(
-      /^g\/\d+ +20240301T0000 +\d+ → \d+ of 12 +[\d.]+ → [\d.]+ +제목 \d+ ㅋㅋ$/,
+      /^g\/\d+ +20240301T0000 +[\d.]+ → [\d.]+ of 12 +[\d.]+ → [\d.]+ +제목 \d+ ㅋㅋ$/,
     )
   })
 
   test('as JSON holds the same and more, with the server running', async () => {
-    const dataDir = await servedDirectory(3)
+    const dataDir = await servedDirectory(3, [], (post) => 37 * post)
     const store = await openLmdbStore({ dataDir })
     const flags = ['--data-dir', dataDir, '--from', cycleId, '--to', cycleId, '--json']
     const { stdout, status } = models('compare', 'v1', 'fake-1', ...flags)
@@ -557,16 +563,43 @@ describe('compare', () => {
       first: 'v1',
       second: 'fake-1',
       cycles: { count: 1, from: cycleId, to: cycleId, without_scored_posts: 0 },
+      scores: 3,
       posts: 3,
+      lacking_heads: { first: [], second: [] },
       sources: {
         first: { answer: 0, shadow: 0, replay: 1 },
         second: { answer: 1, shadow: 0, replay: 0 },
       },
-      pooled: { overlap: { 10: null, 50: null, 100: null } },
+      pooled: { overlap: { 10: null, 50: null, 100: null }, second: { distinct_scores: 3 } },
       per_cycle: [{ cycle_id: cycleId, posts: 3, first_source: 'replay', second_source: 'answer' }],
     })
     const { pooled, median } = comparison as Record<'pooled' | 'median', { rank_correlation: number }>
     expect(median.rank_correlation).toBe(pooled.rank_correlation)
+  })
+
+  test('finds no agreement and no movers where a version gives one score to all posts', async () => {
+    const dataDir = await servedDirectory(12, [], () => 37)
+    const { stdout, status } = models('compare', 'fake-1', 'v1', '--data-dir', dataDir)
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/\nDistinct scores: 1 of A, \d+ of B\.\n/)
+    expect(stdout).toMatch(/\nrank correlation +– +–\nshared among the best 10 +– +–\n/)
+    expect(stdout).not.toContain('largest movers')
+  })
+
+  test('counts a post once, however many cycles score it, and names the heads that a version lacks', async () => {
+    const weights = { views: 1, comments: 0, up: 1, downvote_share: 1 }
+    const dataDir = await servedDirectory(3, [], (post) => 37 * post, { cycles: 2, weights })
+    const flags = ['--data-dir', dataDir]
+    const { stdout, stderr } = models('compare', 'fake-1', 'v1', ...flags)
+    expect(stdout, stderr).toMatch(/2 cycles from \S+ to \S+: 6 scores each, of 3 posts\.\n/)
+    expect(stdout).toContain(
+      '\nfake-1 has no p_up, downvote_share, whose weights count for nothing in its scores.\n\n',
+    )
+    expect(JSON.parse(models('compare', 'v1', 'fake-1', '--json', ...flags).stdout)).toMatchObject({
+      scores: 6,
+      posts: 3,
+      lacking_heads: { first: [], second: ['p_up', 'downvote_share'] },
+    })
   })
 
   test('refuses to replay a version whose files are not those that a server has loaded under its name', async () => {
@@ -617,11 +650,15 @@ test('schema prints the JSON schema of manifests', () => {
 
 const cycleId = cycleBody(0).cycle_id
 
-/** A data directory with one cycle of `count` scored posts: post n has 100 n views unless told otherwise, some a picture. */
+/**
+ * A data directory with one cycle, or more, of the same `count` scored posts: post n has 100 n views unless told
+ * otherwise, some a picture.
+ */
 async function servedDirectory(
   count: number,
   pictured: readonly number[] = [],
   viewsOf = (post: number): number => 100 * post,
+  { cycles = 1, weights = { views: 1, comments: 0, up: 0, downvote_share: 0 } } = {},
 ): Promise<string> {
   const dataDir = join(scratchDir(), 'data')
   const store = await openLmdbStore({ dataDir })
@@ -634,20 +671,23 @@ async function servedDirectory(
     codec: referenceCodec,
     store,
     model: () => new FakeModel(),
-    clock: () => cycleMs(1),
+    clock: () => cycleMs(cycles),
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
+    initialWeights: { version: 'initial', weights },
     log: { warn: () => undefined, error: () => undefined },
   })
   const posts = Array.from({ length: count }, (_, index) => index + 1)
-  const cycle = cycleBody(0, {
-    candidates: posts.map((postNo) =>
-      candidate('g', postNo, { images_in_post: pictured.includes(postNo) ? 1 : 0 }),
-    ),
-    engagement: posts.map((postNo) => reading('g', postNo, cycleMs(0), { views: viewsOf(postNo) })),
-  })
-  await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1), new StageClock(0))
+  for (let index = 0; index < cycles; index++) {
+    const entering = index === 0 ? posts : []
+    const cycle = cycleBody(index, {
+      candidates: entering.map((postNo) =>
+        candidate('g', postNo, { images_in_post: pictured.includes(postNo) ? 1 : 0 }),
+      ),
+      engagement: posts.map((postNo) => reading('g', postNo, cycleMs(index), { views: viewsOf(postNo) })),
+    })
+    await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(cycles), new StageClock(0))
+  }
   await service.close()
   await store.close()
   return dataDir
