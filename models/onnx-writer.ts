@@ -51,6 +51,8 @@ export interface Graph {
   readonly operators: readonly Operator[]
   /** Version of the standard operators. Default 17. */
   readonly opset?: number
+  /** Of the file's form. Default 8. */
+  readonly irVersion?: number
   /** Version of `ai.onnx.ml`, imported where an operator is of it. Default 3. */
   readonly mlOpset?: number
 }
@@ -58,7 +60,7 @@ export interface Graph {
 /** The domain of tree ensembles and other classical models. */
 export const mlDomain = 'ai.onnx.ml'
 
-const irVersion = 8
+const defaultIrVersion = 8
 const defaultOpset = 17
 const defaultMlOpset = 3
 
@@ -66,7 +68,7 @@ const defaultMlOpset = 3
 export function writeModel(graph: Graph): Uint8Array {
   const usesMl = graph.operators.some((operator) => operator.domain === mlDomain)
   return message([
-    number(1, irVersion),
+    number(1, graph.irVersion ?? defaultIrVersion),
     text(2, 'understudy'),
     text(6, graph.note),
     nested(7, [

@@ -21,6 +21,7 @@ export {
   type TextEncoder,
   type Vectors,
 } from './model.js'
+export { fileProblems } from './graph-ports/index.js'
 export { portText, readOnnx, type OnnxFile } from './onnx-file/index.js'
 export {
   activeVersion,

@@ -27,6 +27,8 @@ export function smallGraph(parts: {
   inputs?: readonly Port[]
   outputs?: readonly Port[]
   opset?: number
+  mlOpset?: number
+  irVersion?: number
 }): Uint8Array {
   return writeModel({
     name: 'small',

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import {
+  fileProblems,
   headsOf,
   imageEncoderHash,
   modelIdentity,
@@ -179,9 +180,7 @@ function graphRows({ place, file, bytes, sha256, sha256Expected, graph, problem 
         .map(({ domain, type, count }) => `${domain === 'ai.onnx' ? '' : `${domain}.`}${type} ${count}`)
         .join(', '),
     ],
-    ...(graph.externalFiles.length === 0
-      ? []
-      : [['external', `${graph.externalFiles.join(', ')}: this service reads graphs of one file`] as const]),
+    ...fileProblems(graph).map((words): Row => ['problem', words]),
   ]
 }
 

@@ -10,5 +10,5 @@ export {
   type HeadWidths,
 } from './head-ports.js'
 export { imagePortProblems, inputShape, isPoolable, pixelSize, type ImagePorts } from './image-ports.js'
-export { wholenessProblems } from './ports.js'
+export { fileProblems, irVersionMax, opsetsMax } from './ports.js'
 export { textPortProblems, type TextPorts } from './text-ports.js'

@@ -8,12 +8,40 @@ import type { OnnxFile, OnnxPort } from '../onnx-file/index.js'
 export type Ports = Pick<OnnxFile, 'inputs' | 'outputs'>
 type Size = number | string | null | undefined
 
-/** A graph must be one file: what runs it is given bytes and no directory. */
-export function wholenessProblems({ externalFiles }: Pick<OnnxFile, 'externalFiles'>): string[] {
-  if (externalFiles.length === 0) return []
+/** The newest files that the pinned ONNX Runtime takes: a test tries them and the next ones. */
+export const irVersionMax = 13
+/** Of other domains it tells by itself. */
+export const opsetsMax: ReadonlyMap<string, number> = new Map([
+  ['ai.onnx', 26],
+  ['ai.onnx.ml', 5],
+])
+
+/** What is wrong with a file whatever its role: it is too new, or is not all. */
+export function fileProblems({
+  irVersion,
+  opsets,
+  externalFiles,
+}: Pick<OnnxFile, 'irVersion' | 'opsets' | 'externalFiles'>): string[] {
+  const tooNew = opsets.filter(({ domain, version }) => version > (opsetsMax.get(domain) ?? Infinity))
   return [
-    `its weights lie in ${externalFiles.join(', ')}, and a graph must be one file: ` +
-      'save it without external data',
+    ...(irVersion <= irVersionMax
+      ? []
+      : [
+          `it has IR version ${irVersion}, and ONNX Runtime takes at most ${irVersionMax} here: ` +
+            'export it with an older version of onnx, or for a lower one',
+        ]),
+    ...tooNew.map(
+      ({ domain, version }) =>
+        `it needs opset ${version} of ${domain}, and ONNX Runtime takes at most ${opsetsMax.get(domain)} here: ` +
+        'export it for a lower one',
+    ),
+    // What runs it is given bytes and no directory.
+    ...(externalFiles.length === 0
+      ? []
+      : [
+          `its weights lie in ${externalFiles.join(', ')}, and a graph must be one file: ` +
+            'save it without external data',
+        ]),
   ]
 }
 

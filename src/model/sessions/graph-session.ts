@@ -4,10 +4,14 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import * as ort from 'onnxruntime-node'
-import { wholenessProblems } from '../graph-ports/index.js'
+import { fileProblems } from '../graph-ports/index.js'
 import { readOnnx, type OnnxFile } from '../onnx-file/index.js'
 import type { FilePlan, GraphPlan, Unavailable } from './protocol.js'
 import { SessionThreads } from './session-threads.js'
+
+/** Such as `/onnxruntime_src/core/graph/model.cc:202 onnxruntime::Model::Model(onnx::ModelProto&&, …) `. */
+const sourcePlace =
+  /(?<!\S)\/\S+\.(?:cc|h|cpp|hpp|cu|cuh):\d+ [^(\n]*\((?:[^()\n]|\([^()\n]*\))*\)(?: const)?(?: \[with [^\]\n]*\])? /
 
 /** The graph is not what the manifest says: no other provider would change that. */
 export class PortError extends Error {}
@@ -42,7 +46,8 @@ export async function readChecked({ file, sha256 }: FilePlan): Promise<Uint8Arra
 
 /**
  * Opens the graph with the first provider that can serve it. `problemsOf` compares its ports with the plan, as `verify`
- * does; where they differ this rejects with a `PortError`. `say` hears of each provider before it that cannot.
+ * does; where they differ this rejects with a `PortError`. `say` hears of each provider that cannot and after which
+ * another one is tried; why the last one cannot is in the error.
  */
 export async function openGraph(
   plan: GraphPlan,
@@ -51,18 +56,21 @@ export async function openGraph(
 ): Promise<GraphSession> {
   const graph = await readChecked(plan)
   const file = readOnnx(graph, plan.file)
-  const problems = [...wholenessProblems(file), ...problemsOf(file)]
+  const problems = [...fileProblems(file), ...problemsOf(file)]
   if (problems.length > 0) throw new PortError(`${plan.file}: ${problems.join('; ')}`)
   const known = ort.listSupportedBackends().map((backend) => backend.name)
+  let last: Unavailable | null = null
   for (const provider of plan.providers) {
+    if (last !== null) say(last)
     try {
       if (!known.includes(provider)) throw new Error(`this ONNX Runtime knows only ${known.join(', ')}`)
       return { session: await openSession(graph, plan, provider), provider, file }
     } catch (error) {
-      say({ provider, reason: reasonOf(error) })
+      last = { provider, file: plan.file, reason: reasonOf(error) }
     }
   }
-  throw new Error(`no execution provider can serve: tried ${plan.providers.join(', ')}`)
+  const why = last === null ? '' : `; ${last.provider}: ${last.reason}`
+  throw new Error(`${plan.file}: no execution provider can serve: tried ${plan.providers.join(', ')}${why}`)
 }
 
 async function openSession(graph: Uint8Array, plan: GraphPlan, provider: string): Promise<Session> {
@@ -97,7 +105,8 @@ function createSession(graph: Uint8Array, plan: GraphPlan, provider: string): Pr
   })
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything that was thrown, without what ONNX Runtime may put around it: a place in its source, a full stop. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  const message = error instanceof Error ? error.message : String(error)
+  return message.replace(sourcePlace, '').trim().replace(/\.$/, '')
 }

@@ -132,6 +132,8 @@ export interface ImageReply {
 /** A provider that cannot serve a graph, and why. */
 export interface Unavailable {
   readonly provider: string
+  /** The graph's. */
+  readonly file: string
   readonly reason: string
 }
 

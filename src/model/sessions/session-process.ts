@@ -173,8 +173,12 @@ export class SessionProcess<Request, Reply> {
 
   #hear(message: ChildMessage): void {
     if (message.kind === 'unavailable') {
-      const { provider, reason } = message
-      this.#options.log.warn({ provider }, `execution provider ${provider} cannot serve: ${reason}`)
+      const { provider, file, reason } = message
+      const { log, plan } = this.#options
+      log.warn(
+        { provider, role: plan.role },
+        `execution provider ${provider} cannot serve ${file}: ${reason}`,
+      )
     } else if (message.kind === 'failed') {
       this.#fail(new ModelError(message.reason))
     } else {

@@ -1,14 +1,9 @@
 /**
  * Inputs and outputs of the graphs against the manifest, as the files themselves declare them: names, element types,
- * ranks and widths. No session is needed, so a wrong export is told in the words of the manifest.
+ * ranks and widths; and their versions. No session is needed, so a wrong export is told in the words of the manifest.
  */
 import { readFile } from 'node:fs/promises'
-import {
-  headPortProblems,
-  imagePortProblems,
-  textPortProblems,
-  wholenessProblems,
-} from '../graph-ports/index.js'
+import { fileProblems, headPortProblems, imagePortProblems, textPortProblems } from '../graph-ports/index.js'
 import { headGraphs } from '../manifest-file.js'
 import type { Manifest } from '../manifest.js'
 import { portText, readOnnx, type OnnxFile, type OnnxPort } from '../onnx-file/index.js'
@@ -20,13 +15,15 @@ import { attempt, fail, pass, type CheckLine } from './report.js'
 export async function checkGraphs({ manifest, files }: ModelPackage): Promise<CheckLine[]> {
   const graphs = files.filter(({ place }) => /^(head(\[\d\])?|text|image)$/.test(place))
   const lines: CheckLine[] = []
-  for (const { place, path } of graphs) {
+  for (const { place, file: name, path } of graphs) {
     lines.push(
       await attempt(`graph ${place}`, async () => {
         const file = readOnnx(await readFile(path), path)
-        const problems = [...wholenessProblems(file), ...portProblems(manifest, place, file)]
+        const problems = [...fileProblems(file), ...portProblems(manifest, place, file)]
         const check = `graph ${place}`
-        return problems.length === 0 ? pass(check, summary(file)) : fail(check, `${problems.join('; ')}.`)
+        return problems.length === 0
+          ? pass(check, summary(file))
+          : fail(check, `${name}: ${problems.join('; ')}.`)
       }),
     )
   }

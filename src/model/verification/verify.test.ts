@@ -15,6 +15,7 @@ import {
   writePackage,
 } from '../../../test/helpers/model-packages.js'
 import { referenceCodec } from '../../codec/index.js'
+import { irVersionMax, opsetsMax } from '../graph-ports/index.js'
 import { ModelError } from '../model.js'
 import { listModels } from '../package.js'
 import { withDescendants } from '../process-tree.js'
@@ -86,23 +87,28 @@ describe('a package', () => {
     )
   })
 
-  test('whose operators this runtime does not know fails to load, with the reason', async () => {
+  test('whose operators this runtime does not know fails to load, with its file and the reason, once', async () => {
     const graph = smallGraph({ operators: [{ type: 'Guess', inputs: ['features'], outputs: ['probs'] }] })
     const report = await verify(packaged(graph), 'v1')
     expect(failed(report)).toEqual(['load'])
-    expect(lineOf(report, 'load').sentence).toMatch(/Guess/)
+    expect(lineOf(report, 'load').sentence).toMatch(
+      /v1\/head\.onnx: no execution provider can serve: tried cpu; cpu: This is an invalid model\. [^;]*Guess/,
+    )
   })
 
-  test('whose operator set is too new fails to load, and is told the last one, as docs/models.md tells it', async () => {
+  test('that is too new is told the newest that there may be, as docs/models.md tells it', async () => {
     const operators = [{ type: 'Sigmoid', inputs: ['features'], outputs: ['probs'] }]
-    const report = await verify(packaged(smallGraph({ operators, opset: 99 })), 'v1')
-    expect(failed(report)).toEqual(['load'])
-    const [, last = ''] = / domain ai\.onnx is till opset (\d+)\./.exec(lineOf(report, 'load').sentence) ?? []
+    const report = await verify(packaged(smallGraph({ operators, opset: 99, irVersion: 14 })), 'v1')
+    expect(failed(report)).toEqual(['graph head'])
+    const { sentence } = lineOf(report, 'graph head')
+    expect(sentence).toMatch(/^head\.onnx: it has IR version 14, and ONNX Runtime takes at most 13 here: /)
+    expect(sentence).toMatch(/; it needs opset 99 of ai\.onnx, and ONNX Runtime takes at most 26 here: /)
     const read = (file: string): string => readFileSync(join(shippedDir, '..', file), 'utf8')
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
     const document = read('docs/models.md')
     expect(document).toContain(`ONNX Runtime ${dependencies['onnxruntime-node']}, which runs it here`)
-    expect(document).toContain(`\`ai.onnx\` up to opset ${last},`)
+    for (const [domain, last] of opsetsMax) expect(document).toContain(`\`${domain}\` up to opset ${last},`)
+    expect(document).toContain(`files up to IR version ${irVersionMax}:`)
   })
 
   test('whose rows depend on each other fails', async () => {
@@ -179,13 +185,20 @@ describe('a model that is loaded beside another', () => {
     expect((error as ModelError).message).toMatch(/^model v1 is not sound: extremes: /)
   })
 
-  test('that no provider can serve is refused, and the log says why', async () => {
+  test('that no provider can serve is refused with its file and why, and the log says it of those before', async () => {
     const lines: string[] = []
     const warn = (fields: object, message: string): void =>
       void lines.push(`${JSON.stringify(fields)} ${message}`)
-    const given = { ...options(packaged(sigmoidGraph), { ...quiet, warn }), executionProviders: ['abacus'] }
-    await expect(loadSoundModelBeside(given, going)).rejects.toThrow(/no execution provider/)
-    expect(lines.join()).toMatch(/^{"provider":"abacus"} execution provider abacus cannot serve: this ONNX/)
+    const executionProviders = ['abacus', 'quipu']
+    const given = { ...options(packaged(sigmoidGraph), { ...quiet, warn }), executionProviders }
+    await expect(loadSoundModelBeside(given, going)).rejects.toThrow(
+      /v1\/head\.onnx: no execution provider can serve: tried abacus, quipu; quipu: this ONNX Runtime knows only/,
+    )
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^{"provider":"abacus","role":"heads"} execution provider abacus cannot serve .*v1\/head\.onnx: this ONNX/,
+      ),
+    ])
   })
 
   test('is given up when all ends', async () => {
