@@ -31,7 +31,9 @@ const sound: GoldenCase = { features: { views_log: 1, up_log: 2 }, heads: { p_vi
 describe('a file of golden cases is refused, naming file and place, when', () => {
   test.each<[string, unknown, RegExp]>([
     ['it is no JSON', undefined, /golden\.json is not JSON/],
-    ['it holds something else', { cases: 1 }, /golden\.json: cases must be/],
+    ['it holds something else', { cases: 1 }, /golden\.json: cases must be a list, in an object: \{"cases"/],
+    ['it is a list', [sound], /golden\.json: cases must be a list, in an object: \{"cases"/],
+    ['it is nothing', null, /golden\.json: cases must be a list, in an object: \{"cases"/],
     ['it has no cases', { cases: [] }, /cases must not be empty/],
     [
       'a feature is missing',
@@ -42,6 +44,11 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
       'a feature is unknown',
       { cases: [sound, { ...sound, features: { ...sound.features, mood: 1 } }] },
       /cases\[1\]\.features has mood, which the manifest does not name/,
+    ],
+    [
+      'a feature is misspelt',
+      { cases: [{ ...sound, features: { views_log: 1, uplog: 2 } }] },
+      /cases\[0\]\.features lacks up_log, and has uplog, which the manifest does not name/,
     ],
     [
       'a value is null where missing ones are imputed',

@@ -58,6 +58,8 @@ export function parseGolden(text: string, file: string, manifest: Manifest): Gol
   } catch (cause) {
     throw new ModelError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
   }
+  if (!Array.isArray((value as Partial<GoldenFile> | null)?.cases))
+    throw new ModelError(`${file}: cases must be a list, in an object: {"cases": […]}`)
   const report = validate(value)
   if (!report.success) throw new ModelError(`${file}: ${wording(report.errors)}`)
   const problem = problemOf(report.data, manifest)
@@ -165,9 +167,12 @@ function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
     const unknown = Object.keys(one.features).filter((name) => !manifest.features.includes(name))
     const missing = manifest.features.filter((name) => one.features[name] === null)
     const wrongHeads = headNames.filter((name) => (one.heads[name] !== undefined) !== heads.includes(name))
-    if (lacking.length > 0) return `${place}.features lacks ${lacking.join(', ')}`
-    if (unknown.length > 0)
-      return `${place}.features has ${unknown.join(', ')}, which the manifest does not name`
+    // Together, since a name that is misspelt is both.
+    const differences = [
+      ...(lacking.length > 0 ? [`lacks ${lacking.join(', ')}`] : []),
+      ...(unknown.length > 0 ? [`has ${unknown.join(', ')}, which the manifest does not name`] : []),
+    ]
+    if (differences.length > 0) return `${place}.features ${differences.join(', and ')}`
     if (missing.length > 0 && manifest.missing !== 'nan')
       return `${place}.features.${missing[0]} is null, and the model takes imputed values`
     if (wrongHeads.length > 0) return `${place}.heads must be those of the model: ${heads.join(', ')}`
