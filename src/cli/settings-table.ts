@@ -3,6 +3,7 @@
  * and the table in README.md derive from these rows.
  */
 import { resolve } from 'node:path'
+import type { ExecutionProvider } from '../model/index.js'
 import type { LogLevel, Settings } from '../server/index.js'
 import { packageDirectory } from './package-info.js'
 import { integer, listOf, oneOf, path, text, weights, type SettingKind } from './setting-kinds.js'
@@ -42,8 +43,17 @@ const logLevels = [
 export const apiKeyForm = /^[\x21-\x2b\x2d-\x7e]{8,256}$/
 export const apiKeyRule = '8 to 256 visible ASCII characters without white space or commas'
 
-/** Names that ONNX Runtime's binding for Node knows; which of them a machine has shows at the start. */
-const providers = ['cpu', 'cuda', 'tensorrt', 'coreml', 'dml', 'webgpu', 'qnn', 'openvino']
+/** All that a manifest may list, and no other: the compiler sees to it. */
+const providers = Object.keys({
+  cpu: true,
+  cuda: true,
+  tensorrt: true,
+  coreml: true,
+  dml: true,
+  webgpu: true,
+  qnn: true,
+  openvino: true,
+} satisfies Record<ExecutionProvider, true>)
 
 const mebibyte = 1024 * 1024
 // A cycle as gzip of 17 MiB and its 16 MiB unpacked must fit.

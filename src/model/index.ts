@@ -9,7 +9,7 @@ export { loadModel, type LoadedModel, type LoadOptions } from './loaded-model.js
 export type { ModelLog } from './log.js'
 export { headsOf } from './manifest-file.js'
 export { manifestSchemaText } from './manifest-schema.js'
-export type { Manifest } from './manifest.js'
+export type { ExecutionProvider, Manifest } from './manifest.js'
 export {
   ModelDownError,
   ModelError,

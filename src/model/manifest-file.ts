@@ -74,7 +74,18 @@ function parse(text: string, file: string): unknown {
 
 /** What no type can say. */
 function contradictions(manifest: Manifest): string[] {
-  return [...headProblems(manifest), ...encoderProblems(manifest), ...imageProblems(manifest.image)]
+  return [
+    ...dateProblems(manifest.provenance?.date),
+    ...headProblems(manifest),
+    ...encoderProblems(manifest),
+    ...imageProblems(manifest.image),
+  ]
+}
+
+/** Of the form of a date, which the type holds: a month may be shorter. */
+function dateProblems(date: string | undefined): string[] {
+  if (date === undefined || new Date(date).getUTCDate() === Number(date.slice('YYYY-MM-'.length))) return []
+  return [`provenance.date must be a day that there is, and is "${date}"`]
 }
 
 function headProblems(manifest: Manifest): string[] {
@@ -121,7 +132,7 @@ function encoderProblems(manifest: Manifest): string[] {
 
 function imageProblems(image: ImageManifest | undefined): string[] {
   if (image === undefined) return []
-  const { resize, crop, std } = image
+  const { resize, crop } = image
   const [width, height] =
     'shortest_edge' in resize ? [resize.shortest_edge, resize.shortest_edge] : [resize.width, resize.height]
   return [
@@ -131,6 +142,5 @@ function imageProblems(image: ImageManifest | undefined): string[] {
     ...(crop !== undefined && (crop.width > width || crop.height > height)
       ? ['image.crop must not be larger than what image.resize leaves']
       : []),
-    ...(std.some((value) => value <= 0) ? ['image.std must be above 0'] : []),
   ]
 }

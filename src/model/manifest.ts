@@ -12,13 +12,16 @@ export type PackageFile = string & tags.Pattern<'^[A-Za-z0-9][A-Za-z0-9._-]*(/[A
 /** SHA-256 in lower-case hexadecimal digits. */
 export type Sha256 = string & tags.Pattern<'^[0-9a-f]{64}$'>
 
+/** Names that ONNX Runtime's binding for Node knows; which of them a machine has shows at the start. */
+export type ExecutionProvider = 'cpu' | 'cuda' | 'tensorrt' | 'coreml' | 'dml' | 'webgpu' | 'qnn' | 'openvino'
+
 type Name = string & tags.MinLength<1>
 type Index = number & tags.Type<'uint32'>
 type Size = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>
 type Pixels = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>
 type Threads = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<256>
-type Providers = Name[] & tags.MinItems<1> & tags.UniqueItems
-type PerChannel = [number, number, number]
+type Providers = ExecutionProvider[] & tags.MinItems<1> & tags.UniqueItems
+type PerChannel<Value> = [Value, Value, Value]
 
 export interface Manifest {
   /** For editors: where the JSON schema of this file is. Not read. */
@@ -119,7 +122,10 @@ export interface TextManifest extends GraphManifest {
   output?: Name
   /** Default: what `tokenizer.json` says, else 0. */
   pad_token_id?: Index
-  /** Texts with the token ids of the training's own tokenizer. Required with a pre-tokenizer of type `Whitespace`. */
+  /**
+   * Texts with the token ids of the training's own tokenizer. Required where a pre-tokenizer is known to split otherwise
+   * here: `Whitespace`, `Punctuation`, `Digits`, some kinds of `Split`.
+   */
   golden_tokens?: GoldenTokens[] & tags.MinItems<1>
 }
 
@@ -150,9 +156,9 @@ export interface ImageManifest extends GraphManifest {
   /** What a byte is multiplied with, before `mean` and `std`. Default 1/255. */
   scale?: number & tags.ExclusiveMinimum<0>
   /** Subtracted, per channel in the order of `channels`. */
-  mean: PerChannel
+  mean: PerChannel<number>
   /** Divided by, per channel in the order of `channels`. */
-  std: PerChannel
+  std: PerChannel<number & tags.ExclusiveMinimum<0>>
   /** How an output with tokens or cells becomes a vector. Needed where it is not [N, dim]. */
   pool?: 'cls' | 'mean'
   /** How the vectors of a post's images become one, in position order. */

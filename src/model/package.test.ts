@@ -241,11 +241,25 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       reading({ image: { ...image, crop: { width: 224, height: 257 } } }),
       /image\.crop must not be larger/,
     ],
-    ['a deviation is zero', reading({ image: { ...image, std: [1, 0, 1] } }), /image\.std must be above 0/],
+    [
+      'a deviation is zero',
+      reading({ image: { ...image, std: [1, 0, 1] } }),
+      /image\.std\[1\] must be a number above 0, and is 0/,
+    ],
     [
       'a day is none',
       () => ({ provenance: { date: 'May 2026' } }),
       /provenance\.date must be a date such as 2026-03-02, and is "May 2026"/,
+    ],
+    [
+      'a day is not in its month',
+      () => ({ provenance: { date: '2026-02-30' } }),
+      /provenance\.date must be a day that there is, and is "2026-02-30"/,
+    ],
+    [
+      'a provider is written otherwise',
+      () => ({ execution_providers: ['CUDA'] }),
+      /execution_providers\[0\] must be one of .*cuda.*, and is "CUDA"/,
     ],
   ])('%s', async (_, change, message) => {
     const directory = temporaryModelsDir()

@@ -164,7 +164,7 @@ function chooseProviders(
   const passedOver = new Map<string, string>()
   for (const { place, graph } of namedGraphs(manifest)) {
     const isOwn = graph.execution_providers !== undefined
-    const listed = graph.execution_providers ?? manifest.execution_providers
+    const listed: readonly string[] | undefined = graph.execution_providers ?? manifest.execution_providers
     const usable = executionProviders.filter((provider) => listed?.includes(provider) ?? true)
     for (const provider of executionProviders.filter((name) => !usable.includes(name))) {
       const [where, lister] = isOwn ? [` for ${place}`, `${place} in the manifest`] : ['', 'the manifest']
