@@ -21,7 +21,9 @@ type Size = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>
 type Pixels = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>
 type Threads = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<256>
 type Providers = ExecutionProvider[] & tags.MinItems<1> & tags.UniqueItems
-type PerChannel<Value> = [Value, Value, Value]
+type PerChannel = [number, number, number]
+type Divisor = number & tags.ExclusiveMinimum<0>
+type DivisorPerChannel = [Divisor, Divisor, Divisor]
 
 export interface Manifest {
   /** For editors: where the JSON schema of this file is. Not read. */
@@ -156,9 +158,9 @@ export interface ImageManifest extends GraphManifest {
   /** What a byte is multiplied with, before `mean` and `std`. Default 1/255. */
   scale?: number & tags.ExclusiveMinimum<0>
   /** Subtracted, per channel in the order of `channels`. */
-  mean: PerChannel<number>
+  mean: PerChannel
   /** Divided by, per channel in the order of `channels`. */
-  std: PerChannel<number & tags.ExclusiveMinimum<0>>
+  std: DivisorPerChannel
   /** How an output with tokens or cells becomes a vector. Needed where it is not [N, dim]. */
   pool?: 'cls' | 'mean'
   /** How the vectors of a post's images become one, in position order. */
