@@ -6,6 +6,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { CycleResponse } from '../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from './helpers/bodies.js'
@@ -180,6 +181,40 @@ test('requests sent in advance are answered in order on one connection, however 
   socket.removeAllListeners('close').destroy()
   const ids = [...received.matchAll(/"cycle_id":"(\w+)"/g)].map((match) => match[1])
   expect(ids).toEqual([0, 1, 2, 3].map((i) => cycleBody(i).cycle_id))
+})
+
+test('answers that are compressed come in order too, also to a client that has ended its side', async () => {
+  const server = await started()
+  const body = cycleBody(0, { candidates: Array.from({ length: 200 }, (_, n) => candidate('g', n + 1)) })
+  const stored = await server.postCycle(body)
+  const ask = (line: string, ...headers: string[]): string =>
+    [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${server.key}`, ...headers, '', ''].join('\r\n')
+  const [get, head] = ['GET', 'HEAD'].map((method) =>
+    ask(`${method} /v1/scores/${body.cycle_id}`, 'Accept-Encoding: gzip'),
+  ) as [string, string]
+  const outcomes = JSON.stringify({ outcomes: [outcome] })
+  const post = ask('POST /v1/outcomes', `Content-Length: ${outcomes.length}`) + outcomes
+  for (const requests of [
+    [get],
+    [get, get, get],
+    [head, head, get],
+    [get, post, get],
+    [post, get, head, get],
+  ]) {
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.end(requests.join(''))
+    let rest = Buffer.concat((await socket.toArray()) as Buffer[])
+    for (const request of requests) {
+      const [whole = ''] = /^HTTP\/1\.1 200 .*?\r\n\r\n/s.exec(rest.toString('latin1')) ?? []
+      const bodyBytes = request === head ? 0 : Number(/Content-Length: (\d+)/.exec(whole)?.[1])
+      const end = whole.length + bodyBytes
+      const answer = rest.subarray(whole.length, end)
+      if (request === get) expect(gunzipSync(answer).toString()).toBe(stored.text)
+      if (request === post) expect(JSON.parse(answer.toString())).toMatchObject({ received: 1 })
+      rest = rest.subarray(end)
+    }
+    expect(rest).toHaveLength(0)
+  }
 })
 
 test('HEAD gives the headers of GET, and the connection goes on', async () => {

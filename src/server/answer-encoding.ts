@@ -12,9 +12,13 @@ const bytesMin = 1400
 /** Answers are sent once each: more effort than this costs more time than it saves on a network. */
 const level = 1
 
-/** The answer in the encoding that `acceptEncoding` asks for. One that is compressed is released here, whatever comes of it. */
-export async function encodeAnswer(answer: Answer, acceptEncoding: string): Promise<Answer> {
-  if (answer.body.length < bytesMin || !acceptsGzip(acceptEncoding)) return answer
+/** Whether the answer is to be compressed for a client with this `Accept-Encoding`. */
+export function isForGzip(answer: Answer, acceptEncoding: string): boolean {
+  return answer.body.length >= bytesMin && acceptsGzip(acceptEncoding)
+}
+
+/** The answer compressed. The one that it was made of is released here, whatever comes of it. */
+export async function gzipAnswer(answer: Answer): Promise<Answer> {
   const { release, ...plain } = answer
   // A client that reads slowly holds what is sent to it, not what that was made of as well.
   const body = await compress(answer.body, { level }).finally(release)

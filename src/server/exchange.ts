@@ -85,9 +85,14 @@ export class Exchange {
   }
 
   /** Reads nothing more of the connection until the answer is sent. */
+  pause(): void {
+    this.#flow.pause()
+  }
+
+  /** The same before the body has been listened to. */
   hold(): void {
     this.#held = true
-    this.#flow.pause()
+    this.pause()
   }
 
   /**

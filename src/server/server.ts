@@ -11,7 +11,7 @@ import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageGate } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { databasePath, openLmdbStore, StoreError, type Store } from '../store/index.js'
-import { encodeAnswer } from './answer-encoding.js'
+import { gzipAnswer, isForGzip } from './answer-encoding.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyBudget } from './body-budget.js'
 import { BodyTurns } from './body-turns.js'
@@ -320,7 +320,10 @@ class Front {
     }
     if (this.#closing) throw shuttingDown()
     const answer = await operations[route.operation](exchange, route.parameters, this.#parts)
-    return encodeAnswer(answer, exchange.headers.acceptEncoding)
+    if (!isForGzip(answer, exchange.headers.acceptEncoding)) return answer
+    // Takes more than this turn, and what the client asks for in advance must wait.
+    exchange.pause()
+    return gzipAnswer(answer)
   }
 
   /** Resolves when a wrong key may be answered; of a client that has too many answers waiting, cuts the connection. */
