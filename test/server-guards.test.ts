@@ -256,6 +256,63 @@ describe('a client whose connection ends with the call hears why its body is ref
   })
 })
 
+describe('a large answer that ends its connection is whole', () => {
+  const posts = Array.from({ length: 250 }, (_, n) => n + 1)
+  const body = cycleBody(0, { engagement: posts.map((n) => reading('긴'.repeat(2500), n, cycleMs(0))) })
+
+  async function ended(socket: Socket): Promise<string> {
+    return Buffer.concat((await socket.toArray()) as Buffer[]).toString()
+  }
+
+  test('whatever has come behind its request', async () => {
+    const server = await started()
+    const { text } = await server.postCycle(body)
+    const get = head(server, `GET /v1/scores/${body.cycle_id}`, 'Connection: close')
+    for (const behind of ['', '\r\n', get, 'x'.repeat(20_000)]) {
+      const socket = connect(server.port, '127.0.0.1')
+      socket.write(get + behind)
+      const answer = await ended(socket)
+      expect(answer.endsWith(`\r\n\r\n${text}`), `${answer.length} bytes`).toBe(true)
+    }
+  })
+
+  test('whenever the last line or the trailers of its chunked request come', async () => {
+    const server = await started()
+    const chunk = Buffer.from(JSON.stringify(body))
+    const { text } = await server.postCycle(body)
+    for (const [before, behind] of [
+      ['0\r\n', '\r\n'],
+      ['0\r\n\r', '\n'],
+      ['0\r\nX-Sum: 1', '\r\n\r\n'],
+    ] as const) {
+      const socket = connect(server.port, '127.0.0.1').setNoDelay()
+      const answer = ended(socket)
+      socket.write(head(server, 'POST /v1/cycles', 'Transfer-Encoding: chunked', 'Connection: close'))
+      socket.write(`${chunk.length.toString(16)}\r\n`)
+      socket.write(chunk)
+      socket.write(`\r\n${before}`)
+      // The cycle is known, so that its answer would be out before this one.
+      await server.postCycle(body)
+      socket.write(behind)
+      expect((await answer).endsWith(`\r\n\r\n${text}`), before).toBe(true)
+    }
+  })
+})
+
+test('a client that waits for leave to send its body gets it, however it writes the expectation', async () => {
+  const server = await started()
+  for (const expectation of ['100-continue', '100-Continue', '100-CONTINUE']) {
+    const socket = connect(server.port, '127.0.0.1').setNoDelay()
+    const leave = firstBytes(socket)
+    socket.write(head(server, 'POST /v1/cycles', 'Content-Length: 2', `Expect: ${expectation}`))
+    expect(await leave, expectation).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+    const answer = firstBytes(socket)
+    socket.write('{}')
+    expect(await answer).toMatch(/^HTTP\/1\.1 400 /)
+    socket.destroy()
+  }
+})
+
 test('a request is answered wherever its head comes in two, and when another one stands before it', async () => {
   const server = await started()
   const request = head(server, 'POST /v1/cycles', 'Content-Length: 0')

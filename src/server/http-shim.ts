@@ -1,8 +1,9 @@
 /**
  * Whether the shim of `native/` is in this process, and what it is told. Without it, requests that a client sends in
  * advance cost it the connection, and so do request lines that come in parts, empty lines before one, chunks with extensions
- * and trailers; a byte from 0x80 on behind a key is cut off; no address is limited, and a failed write of the disk may end
- * the process. Under TLS of its own, only these last two are seen to.
+ * and trailers; `Expect: 100-Continue` gets no leave; a byte from 0x80 on behind a key is cut off; large answers are cut where
+ * their connection is closed with bytes unread; no address is limited, and a failed write of the disk may end the process.
+ * Under TLS of its own, only these last three are seen to.
  */
 import { readFileSync } from 'node:fs'
 

@@ -24,11 +24,16 @@ bool names(const char *line, std::size_t size, const char *name) noexcept {
 constexpr char in_no_key_or_name = '\x7f';
 char masked(char byte) noexcept { return static_cast<unsigned char>(byte) >= 0x80 ? in_no_key_or_name : byte; }
 
+// To uWebSockets a chunked body has ended with the line of its last chunk, and the two bytes behind that line, whichever they
+// are, are all that follows it. So this line's end comes to it together with the empty line that ends the trailers: an
+// answer that goes out before, and closes the connection, would be lost on who is still sending.
+constexpr char end_of_chunks[] = {'\n', '\r', '\n'};
+
 }  // namespace
 
 http_framing::step http_framing::advance(char *data, std::size_t size) noexcept {
   std::size_t at = 0;
-  std::size_t dropped = 0;
+  std::size_t withheld = 0;
   if (size > 0) fresh_ = false;
   if (at_start()) {
     // Some clients send an empty line behind a body (RFC 9112, 2.2).
@@ -51,20 +56,19 @@ http_framing::step http_framing::advance(char *data, std::size_t size) noexcept 
     } else if (stage_ == stage::head) {
       if (take_head_byte(data, at++) && stage_ == stage::head) return {at, at};
     } else if (stage_ == stage::trailer || stage_ == stage::last_line) {
-      // The bytes behind it are moved to the front where one is dropped; nothing but trailers follows a dropped one.
-      const char byte = data[at++];
-      if (drops_trailer_byte(byte)) {
-        dropped++;
-      } else {
-        data[at - 1 - dropped] = byte;
+      const bool ended = take_trailer_byte(data[at++]);
+      withheld++;
+      if (ended) {
+        const std::size_t before = at - withheld;
+        std::memcpy(data + before, end_of_chunks, sizeof end_of_chunks);
+        return {at, before + sizeof end_of_chunks};
       }
-      if (stage_ == stage::head) return {at, at - dropped};
     } else {
       take_chunk_byte(data[at++]);
+      if (stage_ == stage::trailer) withheld++;
     }
   }
-  if (dropped > 0) std::memmove(data + at - dropped, data + at, size - at);
-  return {size, size - dropped};
+  return {size, size - withheld};
 }
 
 void http_framing::skip_body(std::uint64_t size) noexcept {
@@ -81,6 +85,8 @@ bool http_framing::take_head_byte(char *data, std::size_t at) noexcept {
     if (byte != '\r') line_empty_ = false;
     // A value may be long and arrive in pieces, so its bytes are masked as they come.
     if (names(line_, line_size_, "authorization:")) data[at] = masked(byte);
+    // An expectation in capitals is the same one (RFC 9110, 10.1.1), but not to uWebSockets.
+    if (names(line_, line_size_, "expect:")) data[at] = lower(byte);
     // Behind a header without a name uWebSockets sees no other one, and one with such a byte for a name it refuses.
     if (byte == ':' && line_size_ == 1) data[at] = in_no_key_or_name;
     return false;
@@ -142,18 +148,18 @@ void http_framing::take_chunk_byte(char &byte) noexcept {
   }
 }
 
-// uWebSockets takes two bytes for all that follows the last chunk: they are to be those of the empty line.
-bool http_framing::drops_trailer_byte(char byte) noexcept {
+// True when the empty line behind the trailers ends with this byte: two bytes, of which the first is an end of line.
+bool http_framing::take_trailer_byte(char byte) noexcept {
   if (stage_ == stage::last_line) {
     stage_ = stage::head;
-    return false;
+    return true;
   }
   if (line_empty_ && (byte == '\r' || byte == '\n')) {
     stage_ = stage::last_line;
-    return false;
+  } else {
+    line_empty_ = byte == '\n';
   }
-  line_empty_ = byte == '\n';
-  return true;
+  return false;
 }
 
 }  // namespace understudy

@@ -1,6 +1,6 @@
 // Follows the framing of HTTP/1.1 requests on one connection, to tell where the request that is being read ends, and keeps
-// from the server's parser what that one would misread: bytes of keys, headers without a name, extensions of chunks, trailers,
-// empty lines before a request.
+// from the server's parser what that one would misread: bytes of keys, capitals of an expectation, headers without a name,
+// extensions of chunks, the last chunk before its trailers are there, trailers, empty lines before a request.
 // It judges nothing: what it does not understand it lets pass, and the server's own parser decides.
 #pragma once
 #include <cstddef>
@@ -13,11 +13,15 @@ class http_framing {
   struct step {
     // Of the bytes given, those up to the end of the current request, or the empty lines before it: at least 1.
     std::size_t taken;
-    // Of those, what the server is to see, from the front on. It may be nothing.
+    // What the server is to see of those and of what was withheld before, from the front on. It may be nothing.
     std::size_t kept;
   };
 
+  // The end of a chunked body is withheld until all of it is there; so many bytes more than are taken may be kept then.
+  static constexpr std::size_t added_bytes_max = 2;
+
   // Goes over the next `size` bytes of the connection, at least 1, and changes them where the server would misread them.
+  // Behind them there is room for `added_bytes_max`; the bytes there and those not taken may be overwritten.
   [[nodiscard]] step advance(char *data, std::size_t size) noexcept;
 
   // Whether the connection has brought nothing yet.
@@ -39,7 +43,7 @@ class http_framing {
   void end_header_line() noexcept;
   void begin_body() noexcept;
   void take_chunk_byte(char &byte) noexcept;
-  bool drops_trailer_byte(char byte) noexcept;
+  bool take_trailer_byte(char byte) noexcept;
 
   bool fresh_ = true;
   stage stage_ = stage::head;

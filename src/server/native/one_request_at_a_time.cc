@@ -1,14 +1,16 @@
 // Interposes recv(2), accept4(2) and listen(2) for uWebSockets.js, which closes a connection when a second request arrives before
 // the first is answered: here it reads no further than the end of the request at hand, so that what a client sends in
 // advance waits in the kernel. The server pauses the socket until its answer is out; order and backpressure follow.
-// A request line that has come in part waits there too.
+// A request line that has come in part waits there too. What waits when a connection is closed is read and thrown away: the
+// kernel would reset the connection for it, and drop what is still to be sent.
 // And it ends connections of an address that has as many open as it may: uWebSockets.js tells that a connection is gone,
 // but not whose it was, so close(2) is watched for that. And it lets more connections wait to be accepted than the 512 of
 // uWebSockets.js: past them the kernel drops what comes, and whoever it was tries again a second later. It takes them in
 // a few at a time, since uWebSockets.js would take in all that wait before it turns to anyone else.
 // Loaded by bin/understudy with LD_PRELOAD (Linux). Without it everything works but pipelining, trailers, extensions of
-// chunks, empty lines before a request, request lines that come in part and that limit, and a key followed by a byte from
-// 0x80 on passes for the key (http_framing.cc). Under TLS there is no plain text to see here: all but the limit is missing.
+// chunks, an expectation in capitals, empty lines before a request, request lines that come in part, large answers on
+// connections that are closed with bytes unread, and that limit; and a key followed by a byte from 0x80 on passes for the key
+// (http_framing.cc). Under TLS there is no plain text to see here: all but the limit and those answers is missing.
 #include <dlfcn.h>
 #include <sys/socket.h>
 
@@ -39,6 +41,18 @@ Function next_symbol(const char *name) noexcept {
 int close_for_good(int descriptor) noexcept {
   static const auto next = next_symbol<close_function>("close");
   return next(descriptor);
+}
+
+ssize_t recv_from_kernel(int descriptor, void *buffer, std::size_t size, int flags) noexcept {
+  static const auto next = next_symbol<recv_function>("recv");
+  return next(descriptor, buffer, size, flags);
+}
+
+// As much as the kernel keeps for a socket, unless it is told to keep more (tcp_rmem).
+constexpr std::size_t unread_bytes_max = 8 * 1024 * 1024;
+
+void throw_away_unread(int descriptor) noexcept {
+  recv_from_kernel(descriptor, nullptr, unread_bytes_max, MSG_DONTWAIT | MSG_TRUNC);
 }
 
 struct connection {
@@ -141,28 +155,29 @@ extern "C" int listen(int listener, int waiting_max) {
 }
 
 extern "C" int close(int descriptor) {
+  if (find(descriptor) != nullptr) throw_away_unread(descriptor);
   forget(descriptor);
   return close_for_good(descriptor);
 }
 
 extern "C" ssize_t recv(int descriptor, void *buffer, std::size_t size, int flags) {
-  static const auto next = next_symbol<recv_function>("recv");
   auto *known = find(descriptor);
-  if (known == nullptr || known->opaque || (flags & MSG_PEEK) != 0 || size == 0) {
-    return next(descriptor, buffer, size, flags);
+  constexpr std::size_t added_max = understudy::http_framing::added_bytes_max;
+  if (known == nullptr || known->opaque || (flags & MSG_PEEK) != 0 || size <= added_max) {
+    return recv_from_kernel(descriptor, buffer, size, flags);
   }
   auto &framing = known->framing;
   if (const auto left = framing.body_bytes_left(); left > 0) {
-    const ssize_t got = next(descriptor, buffer, static_cast<std::size_t>(std::min<std::uint64_t>(size, left)), flags);
+    const ssize_t got = recv_from_kernel(descriptor, buffer, static_cast<std::size_t>(std::min<std::uint64_t>(size, left)), flags);
     if (got > 0) framing.skip_body(static_cast<std::uint64_t>(got));
     return got;
   }
-  const ssize_t seen = next(descriptor, buffer, size, flags | MSG_PEEK);
+  const ssize_t seen = recv_from_kernel(descriptor, buffer, size - added_max, flags | MSG_PEEK);
   if (seen <= 0) return seen;
   auto *data = static_cast<char *>(buffer);
   if (framing.fresh() && data[0] == tls_handshake) {
     known->opaque = true;
-    return next(descriptor, buffer, size, flags);
+    return recv_from_kernel(descriptor, buffer, size, flags);
   }
   if (waits_for_line(descriptor, *known, data, static_cast<std::size_t>(seen))) {
     errno = EAGAIN;
@@ -170,7 +185,7 @@ extern "C" ssize_t recv(int descriptor, void *buffer, std::size_t size, int flag
   }
   // What was peeked at stays in the buffer, with its changes; taking it out of the kernel needs no second look.
   const auto [taken, kept] = framing.advance(data, static_cast<std::size_t>(seen));
-  const ssize_t got = next(descriptor, nullptr, taken, flags | MSG_TRUNC);
+  const ssize_t got = recv_from_kernel(descriptor, nullptr, taken, flags | MSG_TRUNC);
   if (got < 0 || kept > 0) return got < 0 ? got : static_cast<ssize_t>(kept);
   // 0 would be the end of the connection.
   errno = EAGAIN;
