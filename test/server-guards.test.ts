@@ -24,6 +24,32 @@ test('without a key every path and method is 401, known or not; health alone is 
   expect(await status('HEAD', '/v1/health')).toBe(200)
 })
 
+test('every 401 says how a client shows who it is', async () => {
+  const server = await started()
+  for (const key of [null, 'a-wrong-key-0123456789'])
+    for (const method of ['GET', 'HEAD', 'POST']) {
+      const { status, headers } = await server.call({ method, path: '/v1/weights', key })
+      expect([status, headers['www-authenticate']], method).toEqual([401, 'ApiKey'])
+    }
+  expect((await server.call({ path: '/v1/weights' })).headers['www-authenticate']).toBeUndefined()
+})
+
+test('an answer says that its connection ends to whoever asked for that, in whichever words', async () => {
+  const server = await started()
+  const answerTo = async (...headers: string[]): Promise<string> => {
+    const socket = connect(server.port, '127.0.0.1')
+    const answer = firstBytes(socket)
+    socket.write(head(server, 'GET /v1/weights', ...headers))
+    return answer.finally(() => socket.destroy())
+  }
+  const said = /^HTTP\/1\.1 200 [^{]*\r\nConnection: close\r\n/
+  for (const options of ['close', 'Close', 'keep-alive, close', 'TE,close', 'close, TE'])
+    expect(await answerTo(`Connection: ${options}`), options).toMatch(said)
+  expect(await answerTo('Connection: TE', 'TE: trailers', 'Connection: close')).toMatch(said)
+  for (const options of ['keep-alive', 'TE, closed', 'x-close'])
+    expect(await answerTo(`Connection: ${options}`), options).not.toMatch(said)
+})
+
 test('a right key behind a scheme is 401, and the message says how keys are given', async () => {
   const server = await started()
   const { status, json } = await server.call({ path: '/v1/weights', key: `Bearer ${server.key}` })

@@ -110,7 +110,7 @@ export class Exchange {
       await this.body.letPass()
       if (this.ended) return
     }
-    this.#write(answer, close)
+    this.#write(answer, isLastOfConnection || this.headers.asksForClose)
   }
 
   /** Cuts the connection. */
@@ -125,7 +125,8 @@ export class Exchange {
       this.#flow.resume()
       this.#response.writeStatus(statusLines[answer.status] ?? String(answer.status))
       for (const [name, value] of Object.entries(answer.headers)) this.#response.writeHeader(name, value)
-      // Said, not done: uWebSockets.js would drop what a slow reader has not taken. The listener closes what is left.
+      // Said, not done: uWebSockets.js would drop what a slow reader has not taken. The listener closes what is left, and
+      // the client where its `close` is one of several options, which uWebSockets.js does not see.
       if (close) this.#response.writeHeader('Connection', 'close')
       if (this.method === 'HEAD') {
         if (this.headers.isEndUnclear) {
@@ -200,6 +201,8 @@ interface RequestHeaders {
   /** Of these two the first line, which is the one that uWebSockets.js takes. */
   readonly contentLength: string
   readonly connection: string
+  /** `close` is among the options of `Connection` (RFC 9112, 9.6). */
+  readonly asksForClose: boolean
   readonly acceptEncoding: string
   /** An empty one is present and malformed. */
   readonly contentSha256: string | undefined
@@ -222,6 +225,7 @@ function headersOf(request: HttpRequest): RequestHeaders {
     contentEncoding: valueOf('content-encoding'),
     contentLength: request.getHeader('content-length'),
     connection: request.getHeader('connection'),
+    asksForClose: /(^|,)\s*close\s*(,|$)/i.test(valueOf('connection')),
     acceptEncoding: valueOf('accept-encoding'),
     contentSha256: values.get('x-content-sha256'),
     forwardedFor: valueOf('x-forwarded-for'),

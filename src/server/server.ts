@@ -38,6 +38,8 @@ const closingMsMax = 1000
 /** For the last lines of the log. */
 const logMsMax = 200
 const stdout = 1
+/** Of a 401 (RFC 9110, 15.5.2). The scheme is a name of our own: the key stands alone in its header. */
+const challenge = 'ApiKey'
 
 export interface RunningServer {
   readonly url: string
@@ -361,6 +363,7 @@ class Front {
       status: refusal.status,
       headers: {
         ...jsonHeaders,
+        ...(refusal.kind === 'unauthorized' ? { 'WWW-Authenticate': challenge } : {}),
         ...(refusal.allow === undefined ? {} : { Allow: refusal.allow }),
         ...(refusal.retryAfterS === undefined ? {} : { 'Retry-After': String(refusal.retryAfterS) }),
       },
