@@ -477,13 +477,12 @@ test('a client that reads late gets large answers whole, and what it asked for i
 test('a client that reads late gets its own answer, whatever others get meanwhile', async () => {
   const server = await started()
   const posts = Array.from({ length: 950 }, (_, n) => n + 1)
-  const answers = await Promise.all(
-    ['긴', '딴'].map(async (letter, index) => {
-      const rows = posts.map((n) => reading(letter.repeat(2500), n, cycleMs(index)))
-      const body = cycleBody(index, { engagement: rows })
-      return { id: body.cycle_id, text: (await server.postCycle(body)).text }
-    }),
-  )
+  const answers: { id: string; text: string }[] = []
+  for (const [index, letter] of ['긴', '딴'].entries()) {
+    const rows = posts.map((n) => reading(letter.repeat(2500), n, cycleMs(index)))
+    const body = cycleBody(index, { engagement: rows })
+    answers.push({ id: body.cycle_id, text: (await server.postCycle(body)).text })
+  }
   const [first, second] = answers as [(typeof answers)[0], (typeof answers)[0]]
   const socket = connect(server.port, '127.0.0.1')
   socket.write(head(server, `GET /v1/scores/${first.id}`))
