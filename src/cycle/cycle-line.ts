@@ -5,7 +5,7 @@
  */
 import type { Codec } from '../codec/index.js'
 import { formatInstant, ServiceError, type CycleColumns, type HeadColumns } from '../contract/index.js'
-import type { Model } from '../model/index.js'
+import { ModelRowError, type Model } from '../model/index.js'
 import {
   weightsInForce,
   type CyclePlan,
@@ -69,6 +69,7 @@ export class CycleLine {
   #pool: Pool
   /** True while the pool may lack a cycle that is stored: it is read again before it is used. */
   #mayLack = false
+  #wrongModel: Model | null = null
   /** Plans that were begun: columns of a plan can be read until the second one after it. */
   #planCount = 0
 
@@ -82,6 +83,11 @@ export class CycleLine {
   /** The pool after the newest cycle. */
   get state(): PoolState {
     return this.#pool.state
+  }
+
+  /** Whether what `model` said of the newest rows that were scored is no share. */
+  isWrong(model: Model | null): boolean {
+    return model !== null && model === this.#wrongModel
   }
 
   /** Whether the post has left and is remembered. */
@@ -141,8 +147,10 @@ export class CycleLine {
       texts: embeddings.records(model, entering),
     })
     const heads = await predicting.catch((error: unknown) => {
+      if (error instanceof ModelRowError) this.#wrongModel = model
       throw placedFailure(error, { version: model.version, cycleId: cycle.cycleId, plan })
     })
+    if (plan.scoring.count > 0) this.#wrongModel = null
     stages.lap('infer')
     const columns = {
       cycleId: cycle.cycleId,

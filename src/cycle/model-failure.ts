@@ -2,8 +2,7 @@
  * What a model did not do for a cycle, said so that its makers find the post: a row of a batch means nothing to them.
  */
 import { ModelError, ModelRowError } from '../model/index.js'
-import type { CyclePlan } from '../pool/index.js'
-import { postName } from './saved-names.js'
+import { shortPostName, type CyclePlan } from '../pool/index.js'
 
 /** The cycle that was scored, and the version that did. */
 export interface ScoringAttempt {
@@ -23,5 +22,7 @@ export function placedFailure(error: unknown, { version, cycleId, plan }: Scorin
 
 function postOfRow({ scoring, next }: CyclePlan, row: number): string {
   const slot = scoring.slots[row] as number
-  return postName(next.galleries[next.gallery[slot] as number] as string, next.postNo[slot] as number)
+  const gallId = next.galleries[next.gallery[slot] as number] as string
+  // It may be printed on a terminal.
+  return shortPostName(gallId.replace(/\p{Cc}/gu, '?'), next.postNo[slot] as number)
 }

@@ -310,9 +310,23 @@ describe('a failure', () => {
     })
   })
 
+  test('of a model in one row is told in a bounded line, whatever the post is called', async () => {
+    model.wrongRow = 0
+    const gallId = `\u001b[31m${'x'.repeat(100_000)}`
+    const one = cycleBody(0, {
+      candidates: [candidate(gallId, 7)],
+      engagement: [reading(gallId, 7, cycleMs(0))],
+    })
+    const message = expect.stringMatching(/, post \?\[31mx{75}…\/7: head p_up: row$/) as string
+    await expect(submit(one)).rejects.toMatchObject({ cause: { message } })
+  })
+
   test('of a model in one row shows in health until it answers, or another one serves', async () => {
     model.wrongRow = 0
     await refusal(submit(first()))
+    expect(service.ready).toBe(false)
+    // It is not asked about a cycle without rows.
+    await submit(cycleBody(-1, {}))
     expect(service.ready).toBe(false)
     model.wrongRow = null
     await submit(first())

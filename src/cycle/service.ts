@@ -4,7 +4,7 @@
  */
 import type { Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
-import { ModelError, ModelRowError, type Model } from '../model/index.js'
+import { ModelError, type Model } from '../model/index.js'
 import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { ImageKey, Store, StoredCycle } from '../store/index.js'
 import { Admission } from './admission.js'
@@ -77,8 +77,6 @@ export class CycleService {
   readonly #admission: Admission
   readonly #lent = new LentResponses()
   readonly #repeats: Repeats
-  /** What the model said of the newest cycle was no share; null: it was, or another model serves now. */
-  #wrongModel: Model | null = null
   #submittedCount = 0
   #closing = false
 
@@ -129,8 +127,8 @@ export class CycleService {
 
   /** False while storage refuses writes, the service ends, or what the model says is no share. */
   get ready(): boolean {
-    const isWrong = this.#wrongModel !== null && this.#wrongModel === this.#parts.model()
-    return this.#parts.store.healthy && !this.#closing && !isWrong
+    const { store, model } = this.#parts
+    return store.healthy && !this.#closing && !this.#line.isWrong(model())
   }
 
   /** Bodies so far, good or bad. */
@@ -220,20 +218,11 @@ export class CycleService {
   #lead(call: PlacedCall): Promise<Uint8Array> {
     this.#scoringModel()
     call.place = this.#admission.exchange(call.place, call.held.cycle.cycleId)
-    const response = guarded(() => this.#lane.run('cycle', () => this.#process(call, this.#scoringModel())))
+    const response = guarded(() =>
+      this.#lane.run('cycle', () => this.#line.process(call, this.#scoringModel())),
+    )
     this.#repeats.lead(call.held.cycle.cycleId, call.json, response)
     return response
-  }
-
-  async #process(call: CycleCall, model: Model): Promise<Uint8Array> {
-    try {
-      const response = await this.#line.process(call, model)
-      this.#wrongModel = null
-      return response
-    } catch (error) {
-      if (error instanceof ModelError && error.cause instanceof ModelRowError) this.#wrongModel = model
-      throw error
-    }
   }
 
   /** For a cycle that would begin now. Throws `unavailable` where none may. */

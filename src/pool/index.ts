@@ -8,7 +8,7 @@ export { Pool } from './pool.js'
 export type { ScoringInputs } from './scoring-inputs.js'
 export { emptyPool, type PoolState } from './state.js'
 export { Tombstones, tombstoneAgeMsMax, type KeyList } from './tombstones.js'
-export { PostWarning } from './warnings.js'
+export { PostWarning, shortPostName } from './warnings.js'
 export {
   lackingHeads,
   planWeights,

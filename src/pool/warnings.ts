@@ -7,6 +7,12 @@ import { unknownFieldWarningCountMax } from '../contract/index.js'
 const postCountMax = 5
 const gallIdCharsMax = 80
 
+/** For people: ids of galleries have any length. */
+export function shortPostName(gallId: string, postNo: number): string {
+  const name = gallId.length <= gallIdCharsMax ? gallId : `${gallId.slice(0, gallIdCharsMax)}…`
+  return `${name}/${postNo}`
+}
+
 /** Posts that one kind of warning concerns. */
 export class PostWarning {
   readonly #kind: string
@@ -20,8 +26,7 @@ export class PostWarning {
   add(gallId: string, postNo: number): void {
     this.#count++
     if (this.#posts.length >= postCountMax) return
-    const name = gallId.length <= gallIdCharsMax ? gallId : `${gallId.slice(0, gallIdCharsMax)}…`
-    this.#posts.push(`${name}/${postNo}`)
+    this.#posts.push(shortPostName(gallId, postNo))
   }
 
   /** No line, or one. */

@@ -322,7 +322,8 @@ class Front {
     }
     if (this.#closing) throw shuttingDown()
     const answer = await operations[route.operation](exchange, route.parameters, this.#parts)
-    if (!isForGzip(answer, exchange.headers.acceptEncoding)) return answer
+    // A body that nobody has listened to would pass unheard meanwhile, and the answer wait for its end.
+    if (!exchange.body.hasArrived || !isForGzip(answer, exchange.headers.acceptEncoding)) return answer
     // Takes more than this turn, and what the client asks for in advance must wait.
     exchange.pause()
     return gzipAnswer(answer)

@@ -48,8 +48,8 @@ ssize_t recv_from_kernel(int descriptor, void *buffer, std::size_t size, int fla
   return next(descriptor, buffer, size, flags);
 }
 
-// As much as the kernel keeps for a socket, unless it is told to keep more (tcp_rmem).
-constexpr std::size_t unread_bytes_max = 8 * 1024 * 1024;
+// More than the kernel keeps for a socket (tcp_rmem: 6 MiB, or 32 on newer ones), unless it is told to keep more.
+constexpr std::size_t unread_bytes_max = 64 * 1024 * 1024;
 
 void throw_away_unread(int descriptor) noexcept {
   recv_from_kernel(descriptor, nullptr, unread_bytes_max, MSG_DONTWAIT | MSG_TRUNC);
