@@ -7,6 +7,7 @@ import {
   compareScores,
   findEntries,
   largestMovers,
+  postName,
   overlapDepths,
   quantileShares,
   readCandidates,
@@ -119,7 +120,7 @@ export class Figures {
   add({ cycle, posts, first, second }: TwiceScored): void {
     this.#first.push(first.scores)
     this.#second.push(second.scores)
-    for (const post of posts) this.#posts.add(nameOf(post))
+    for (const { gallId, postNo } of posts) this.#posts.add(postName(gallId, postNo))
     for (const head of first.lacking) this.#lacking.first.add(head)
     for (const head of second.lacking) this.#lacking.second.add(head)
     const agreement = compareScores(first.scores, second.scores)
@@ -146,7 +147,7 @@ export class Figures {
         second_score: second.scores[row] as number,
       }
       const mover = { position: cycle.position, figures }
-      const name = nameOf({ gallId, postNo })
+      const name = postName(gallId, postNo)
       const known = this.#movers.get(name)
       if (known === undefined || distance(mover) > distance(known)) this.#movers.set(name, mover)
     }
@@ -202,10 +203,6 @@ export class Figures {
   #largest(): FoundMover[] {
     return [...this.#movers.values()].sort((a, b) => distance(b) - distance(a)).slice(0, moversMax)
   }
-}
-
-function nameOf({ gallId, postNo }: TwiceScored['posts'][number]): string {
-  return `${gallId}/${postNo}`
 }
 
 function distance({ figures }: FoundMover): number {

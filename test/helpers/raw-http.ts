@@ -1,0 +1,13 @@
+/** Requests as bytes, for tests in which it matters when and how these come. */
+import type { Socket } from 'node:net'
+import type { ServerProcess } from './server-process.js'
+
+/** The head of a request with the key of `server`. */
+export function head(server: ServerProcess, line: string, ...headers: string[]): string {
+  return [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${server.key}`, ...headers, '', ''].join('\r\n')
+}
+
+/** What comes with the first read. */
+export function firstBytes(socket: Socket): Promise<string> {
+  return new Promise((resolve) => socket.once('data', (data: Buffer) => resolve(data.toString())))
+}
