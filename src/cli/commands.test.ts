@@ -294,7 +294,7 @@ describe('serve', () => {
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(0)
     const output = await server.output
-    expect(output).toContain('"problem":"the directory of models /nowhere does not exist"')
+    expect(output).toContain('"problem":"the models directory /nowhere does not exist"')
     expect(output).not.toContain('stack')
   })
 

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { modelsDir, temporaryModelsDir } from '../../test/helpers/model-packages.js'
 import { readGolden } from './golden.js'
 import { verifyPackage } from './index.js'
-import { hashProblem, readPackage } from './package.js'
+import { hashProblem, readPackage } from './package/index.js'
 
 const version = 'example-1'
 /** All that the package has: no file is left that the script does not make. */

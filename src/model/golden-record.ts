@@ -6,7 +6,7 @@ import { headNames, type HeadColumns } from '../contract/index.js'
 import { compileFeatures } from './features/index.js'
 import type { GoldenCase, GoldenFile } from './golden.js'
 import type { ModelInputs } from './model.js'
-import type { ModelPackage } from './package.js'
+import type { ModelPackage } from './package/index.js'
 
 /** What a case keeps of a row beside its features and heads. */
 export interface RecordedRow {

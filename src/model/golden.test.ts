@@ -12,9 +12,8 @@ import { compileFeatures, findFeature, type Feature } from './features/index.js'
 import type { FeatureRows } from './feature-rows.js'
 import { parseGolden, readGolden, runGolden, type GoldenCase, type GoldenSubject } from './golden.js'
 import { recordGolden } from './golden-record.js'
-import type { HeadManifest, ImageManifest, Manifest, TextManifest } from './manifest.js'
+import type { HeadManifest, ImageManifest, Manifest, ModelPackage, TextManifest } from './package/index.js'
 import { ModelError } from './model.js'
-import type { ModelPackage } from './package.js'
 import { trialInputs } from './verification/trial-inputs.js'
 
 const head: HeadManifest = {

@@ -6,10 +6,15 @@ import { join } from 'node:path'
 import typia, { type IValidation } from 'typia'
 import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
 import type { FeatureRows } from './feature-rows.js'
-import { headsOf } from './manifest-file.js'
-import type { Manifest, PackageFile, Sha256 } from './manifest.js'
+import {
+  headsOf,
+  readHashed,
+  type Manifest,
+  type ModelPackage,
+  type PackageFile,
+  type Sha256,
+} from './package/index.js'
 import { ModelError, type Model } from './model.js'
-import { readHashed, type ModelPackage } from './package.js'
 import { poolVectors } from './pool-vectors.js'
 
 /** What a head may differ from its golden value, where the manifest does not say. */

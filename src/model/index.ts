@@ -1,15 +1,11 @@
 /**
  * Models: packages on disk, features, and ONNX sessions in processes of their own. `loadModel` is the way in.
  */
-export { imageEncoderHash, modelIdentity, textEncoderHash } from './encoder-hash.js'
 export { catalogue, compileFeatures, featureGroups, findFeature, type Feature } from './features/index.js'
 export type { GoldenFile } from './golden.js'
 export { recordGolden, type RecordedRow } from './golden-record.js'
 export { loadModel, type LoadedModel, type LoadOptions } from './loaded-model.js'
 export type { ModelLog } from './log.js'
-export { headsOf } from './manifest-file.js'
-export { manifestSchemaText } from './manifest-schema.js'
-export type { ExecutionProvider, Manifest } from './manifest.js'
 export {
   ModelDownError,
   ModelError,
@@ -25,14 +21,21 @@ export { fileProblems } from './graph-ports/index.js'
 export { portText, readOnnx, type OnnxFile } from './onnx-file/index.js'
 export {
   activeVersion,
+  headsOf,
+  imageEncoderHash,
   listModels,
+  manifestSchemaText,
   manifestStamp,
+  modelIdentity,
   readManifest,
   readPackage,
   shadowCountMax,
   shadowVersions,
+  textEncoderHash,
+  type ExecutionProvider,
+  type Manifest,
   type ModelPackage,
-} from './package.js'
+} from './package/index.js'
 export { poolVectors } from './pool-vectors.js'
 export { sizeText } from './size-text.js'
 export {

@@ -4,13 +4,18 @@
 import { referenceCodec, type Codec } from '../codec/index.js'
 import type { HeadColumns, HeadName } from '../contract/index.js'
 import { fillEmbeddings } from './embedding-rows.js'
-import { imageEncoderHash, modelIdentity, textEncoderHash } from './encoder-hash.js'
+import {
+  activeVersion,
+  imageEncoderHash,
+  modelIdentity,
+  readPackage,
+  textEncoderHash,
+  type Manifest,
+} from './package/index.js'
 import type { FeatureRows } from './feature-rows.js'
 import { compileFeatures, type FillFeatures } from './features/index.js'
 import { byName, settleShares } from './head-shares.js'
-import type { Manifest } from './manifest.js'
 import type { Model, ImageEncoder, ModelInputs, TextEncoder } from './model.js'
-import { activeVersion, readPackage } from './package.js'
 import { planModel, type PlanOptions } from './plans.js'
 import type { IdleCores } from './priority.js'
 import {

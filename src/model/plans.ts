@@ -6,10 +6,18 @@ import { join } from 'node:path'
 import { headNames } from '../contract/index.js'
 import type { HeadPorts, HeadWidths, ImagePorts, TextPorts } from './graph-ports/index.js'
 import type { ModelLog } from './log.js'
-import { headGraphs, headsOf, namedGraphs } from './manifest-file.js'
-import type { GraphManifest, HeadManifest, ImageManifest, Manifest, TextManifest } from './manifest.js'
+import {
+  headGraphs,
+  headsOf,
+  namedGraphs,
+  type GraphManifest,
+  type HeadManifest,
+  type ImageManifest,
+  type Manifest,
+  type ModelPackage,
+  type TextManifest,
+} from './package/index.js'
 import { ModelError } from './model.js'
-import type { ModelPackage } from './package.js'
 import type {
   GraphPlan,
   HeadGraphPlan,

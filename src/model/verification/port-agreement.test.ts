@@ -20,7 +20,7 @@ import {
   temporaryModelsDir,
   writePackage,
 } from '../../../test/helpers/model-packages.js'
-import { readPackage } from '../package.js'
+import { readPackage } from '../package/index.js'
 import { planModel, type ModelPlans } from '../plans.js'
 import { batchBytes, viewBatch } from '../sessions/head-memory.js'
 import { openHeadsProgram } from '../sessions/heads-program.js'

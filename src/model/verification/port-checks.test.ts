@@ -2,7 +2,7 @@
  * Graphs against their manifests: what a wrong export is told.
  */
 import { describe, expect, test } from 'vitest'
-import type { HeadManifest, ImageManifest, Manifest, TextManifest } from '../manifest.js'
+import type { HeadManifest, ImageManifest, Manifest, TextManifest } from '../package/index.js'
 import type { OnnxFile, OnnxPort } from '../onnx-file/index.js'
 import { portProblems } from './port-checks.js'
 

@@ -4,10 +4,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import { fileProblems, headPortProblems, imagePortProblems, textPortProblems } from '../graph-ports/index.js'
-import { headGraphs } from '../manifest-file.js'
-import type { Manifest } from '../manifest.js'
+import { headGraphs, type Manifest, type ModelPackage } from '../package/index.js'
 import { portText, readOnnx, type OnnxFile, type OnnxPort } from '../onnx-file/index.js'
-import type { ModelPackage } from '../package.js'
 import { planHeadPorts, planHeadWidths, planImagePorts, planTextPorts } from '../plans.js'
 import { attempt, fail, pass, type CheckLine } from './report.js'
 

@@ -1,7 +1,7 @@
 /**
  * The report of a verification: one line a check, and the figures that were measured on the way.
  */
-import type { Manifest } from '../manifest.js'
+import type { Manifest } from '../package/index.js'
 
 /** skip: there is nothing to check, or what it needs has failed. */
 export type CheckState = 'pass' | 'fail' | 'skip'

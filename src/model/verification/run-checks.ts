@@ -4,9 +4,8 @@
  */
 import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
 import { goldenToleranceDefault, readGolden, runGolden, type GoldenSubject } from '../golden.js'
-import { headsOf } from '../manifest-file.js'
+import { headsOf, type ModelPackage } from '../package/index.js'
 import { ModelError, type Model, type ModelInputs } from '../model.js'
-import type { ModelPackage } from '../package.js'
 import { attempt, counted, fail, pass, skip, type CheckLine } from './report.js'
 import { manyKinds, reordered, shuffled, trialInputs, trialKinds, type TrialKind } from './trial-inputs.js'
 

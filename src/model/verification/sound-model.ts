@@ -3,7 +3,7 @@
  * starts in half the time without it.
  */
 import { loadModel, type LoadedModel, type LoadOptions } from '../loaded-model.js'
-import { readPackage } from '../package.js'
+import { readPackage } from '../package/index.js'
 import { assertSound } from './run-checks.js'
 
 /**

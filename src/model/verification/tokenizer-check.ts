@@ -2,7 +2,7 @@
  * The tokenizer against that of the training: golden token ids, made where the model was trained, must come out here.
  */
 import { join } from 'node:path'
-import { readHashed, type ModelPackage } from '../package.js'
+import { readHashed, type ModelPackage } from '../package/index.js'
 import { openTokenizer } from '../text/index.js'
 import { attempt, counted, pass, skip, type CheckLine } from './report.js'
 

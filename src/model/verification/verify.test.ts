@@ -17,7 +17,7 @@ import {
 import { referenceCodec } from '../../codec/index.js'
 import { irVersionMax, opsetsMax } from '../graph-ports/index.js'
 import { ModelError } from '../model.js'
-import { listModels } from '../package.js'
+import { listModels } from '../package/index.js'
 import { withDescendants } from '../process-tree.js'
 import { loadSoundModelBeside } from './apart.js'
 import type { CheckLine, VerificationReport } from './report.js'

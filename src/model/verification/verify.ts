@@ -4,9 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { loadModel, type LoadedModel, type LoadOptions } from '../loaded-model.js'
-import { headsOf } from '../manifest-file.js'
-import type { Manifest } from '../manifest.js'
-import { hashProblem, readPackage, type ModelPackage } from '../package.js'
+import { hashProblem, headsOf, readPackage, type Manifest, type ModelPackage } from '../package/index.js'
 import { sizeText } from '../size-text.js'
 import { latencyLine, measureLatency, memoryLine, peakBytes } from './measure.js'
 import { checkGraphs } from './port-checks.js'

@@ -3,7 +3,7 @@
  * written. `docs/manifest.schema.json` is this very text.
  */
 import typia from 'typia'
-import { headNames } from '../contract/index.js'
+import { headNames } from '../../contract/index.js'
 import type { Manifest } from './manifest.js'
 
 /** What of JSON Schema there is in it. */

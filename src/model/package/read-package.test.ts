@@ -10,11 +10,12 @@ import {
   sigmoidGraph,
   temporaryModelsDir,
   writePackage,
-} from '../../test/helpers/model-packages.js'
-import { parseManifest } from './manifest-file.js'
+} from '../../../test/helpers/model-packages.js'
+import { ModelError } from '../model.js'
 import type { HeadManifest, Manifest } from './manifest.js'
-import { ModelError } from './model.js'
-import { activeVersion, hashProblem, listModels, readPackage, shadowVersions } from './package.js'
+import { parseManifest } from './parse-manifest.js'
+import { hashProblem, readPackage } from './read-package.js'
+import { activeVersion, listModels, shadowVersions } from './selection.js'
 
 /** Encoders as manifests have them. */
 const text = {
@@ -90,7 +91,7 @@ describe('a package', () => {
     writePackage(directory, 'v1', sigmoidGraph)
     rmSync(join(directory, 'v1', 'head.onnx'))
     mkdirSync(join(directory, 'v1', 'head.onnx'))
-    await expectRefusal(directory, 'v1', /head\.onnx is no file/)
+    await expectRefusal(directory, 'v1', /head\.onnx is not a file/)
   })
 
   test('whose head is missing is refused', async () => {
@@ -120,7 +121,7 @@ describe('a package', () => {
     expectRefusal(
       temporaryModelsDir(),
       version,
-      /is no model version: that is the name of a directory in the directory of models/,
+      /is no model version: a version is the name of a directory in the models directory/,
     ),
   )
 })
@@ -315,7 +316,7 @@ describe('a models directory', () => {
       /ACTIVE does not exist; `understudy models activate <version>` writes it$/,
     )
     const nowhere = join(directory, 'nowhere')
-    await expect(activeVersion(nowhere)).rejects.toThrow(`the directory of models ${nowhere} does not exist`)
+    await expect(activeVersion(nowhere)).rejects.toThrow(`the models directory ${nowhere} does not exist`)
   })
 
   test('names its shadows one a line, and none where there is no such file', async () => {

@@ -3,7 +3,7 @@
  * by member. Members that are not known are refused: what this service does not understand, it must not leave out.
  */
 import type { tags } from 'typia'
-import type { HeadName } from '../contract/index.js'
+import type { HeadName } from '../../contract/index.js'
 
 /** A file or directory inside the package: no separators, no leading dot. */
 export type PlainName = string & tags.Pattern<'^[A-Za-z0-9][A-Za-z0-9._-]*$'>

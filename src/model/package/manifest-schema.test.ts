@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { manifestSchema, manifestSchemaText } from './manifest-schema.js'
 
-const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
+const docs = fileURLToPath(new URL('../../../docs/', import.meta.url))
 
 interface Schema {
   $ref?: string

@@ -2,7 +2,7 @@
  * Hashes of encoders and models: what they depend on, and what they do not.
  */
 import { describe, expect, test } from 'vitest'
-import { imageEncoderHash, modelIdentity, textEncoderHash } from './encoder-hash.js'
+import { imageEncoderHash, modelIdentity, textEncoderHash } from './identity.js'
 import type { HeadManifest, ImageManifest, Manifest, TextManifest } from './manifest.js'
 
 const text: TextManifest = {

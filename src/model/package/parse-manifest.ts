@@ -3,10 +3,10 @@
  * other. An author is told what is wrong, where, and under which rule.
  */
 import typia from 'typia'
-import { headNames, type HeadName } from '../contract/index.js'
+import { headNames, type HeadName } from '../../contract/index.js'
+import { ModelError } from '../model.js'
 import { shapeProblems } from './manifest-problems.js'
 import type { GraphManifest, HeadManifest, ImageManifest, Manifest } from './manifest.js'
-import { ModelError } from './model.js'
 
 const isManifest = typia.createEquals<Manifest>()
 /** A model without any of these predicts nothing that a score is made of. */

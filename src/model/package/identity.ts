@@ -3,8 +3,8 @@
  * embeddings, and one that differs in anything that matters never meets the other's. The same for a whole model.
  */
 import { createHash } from 'node:crypto'
-import { headNames } from '../contract/index.js'
-import { headGraphs } from './manifest-file.js'
+import { headNames } from '../../contract/index.js'
+import { headGraphs } from './parse-manifest.js'
 import type { ImageManifest, Manifest, TextManifest } from './manifest.js'
 
 /**

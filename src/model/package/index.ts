@@ -1,0 +1,26 @@
+/**
+ * Model packages on disk: the manifest with its schema and its problems, the files it names, the hashes that identify
+ * encoders and models, and the files `ACTIVE` and `SHADOW`. Every error is a `ModelError` that names a path.
+ */
+export { imageEncoderHash, modelIdentity, textEncoderHash } from './identity.js'
+export { manifestSchemaText } from './manifest-schema.js'
+export type {
+  ExecutionProvider,
+  GraphManifest,
+  HeadManifest,
+  ImageManifest,
+  Manifest,
+  PackageFile,
+  Sha256,
+  TextManifest,
+} from './manifest.js'
+export { headGraphs, headsOf, namedGraphs } from './parse-manifest.js'
+export {
+  hashProblem,
+  manifestStamp,
+  readHashed,
+  readManifest,
+  readPackage,
+  type ModelPackage,
+} from './read-package.js'
+export { activeVersion, listModels, shadowCountMax, shadowVersions } from './selection.js'

@@ -1,0 +1,122 @@
+/**
+ * Reads a package from disk: `<models>/<model_version>/manifest.json` and the files that it names. Every error is a
+ * `ModelError` that names a path.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { findFeature, type Feature } from '../features/index.js'
+import { ModelError } from '../model.js'
+import type { Manifest } from './manifest.js'
+import { namedFiles, parseManifest } from './parse-manifest.js'
+import { accessFile, readBytes } from './read-file.js'
+
+export const manifestName = 'manifest.json'
+const versionForm = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+
+export interface ModelPackage {
+  /** Absolute or relative to the working directory, as `modelsDir` is; files of the manifest are relative to it. */
+  readonly directory: string
+  readonly manifest: Manifest
+  /** The features of the manifest, in its order. */
+  readonly features: readonly Feature[]
+  /** Every file that the manifest names. */
+  readonly files: readonly PackageFileEntry[]
+}
+
+export interface PackageFileEntry {
+  /** The member of the manifest: `head`, `head[1]`, `text`, `text.tokenizer`, `image`, `golden`. */
+  readonly place: string
+  /** Relative to the package. */
+  readonly file: string
+  readonly path: string
+  /** As the manifest states it; `hashProblem` compares it with the file. */
+  readonly sha256: string
+  readonly bytes: number
+}
+
+/**
+ * Reads the package of a version and checks its manifest, its features and that its files exist. It does not hash the
+ * files, which may be large: whoever uses a file checks its hash.
+ */
+export async function readPackage(modelsDir: string, version: string): Promise<ModelPackage> {
+  const { directory, manifest, manifestFile } = await readManifest(modelsDir, version)
+  const features = findFeatures(manifest, manifestFile)
+  const files = await Promise.all(
+    namedFiles(manifest).map(async ({ place, file, sha256 }) => {
+      const path = join(directory, file)
+      const stats = await accessFile(path, () => stat(path))
+      if (!stats.isFile()) throw new ModelError(`${path} is not a file`)
+      return { place, file, path, sha256, bytes: stats.size }
+    }),
+  )
+  return { directory, manifest, features, files }
+}
+
+/** Reads the manifest of a version, and checks it alone. */
+export async function readManifest(
+  modelsDir: string,
+  version: string,
+): Promise<{ directory: string; manifest: Manifest; manifestFile: string }> {
+  checkVersion(version)
+  const directory = join(modelsDir, version)
+  const manifestFile = join(directory, manifestName)
+  const manifest = parseManifest((await readBytes(manifestFile)).toString('utf8'), manifestFile)
+  if (manifest.model_version !== version) {
+    throw new ModelError(
+      `${manifestFile}: model_version is ${manifest.model_version}, and the directory ${version}`,
+    )
+  }
+  return { directory, manifest, manifestFile }
+}
+
+/** A text that changes whenever the manifest is rewritten or replaced. */
+export async function manifestStamp(modelsDir: string, version: string): Promise<string> {
+  const manifestFile = join(modelsDir, version, manifestName)
+  const { ino, size, ctimeMs } = await accessFile(manifestFile, () => stat(manifestFile))
+  return `${ino} ${size} ${ctimeMs}`
+}
+
+/** Compares a file with the hash in its manifest: what differs, or null. */
+export async function hashProblem({ path, sha256 }: PackageFileEntry): Promise<string | null> {
+  const hash = createHash('sha256')
+  await accessFile(path, () => pipeline(createReadStream(path), hash))
+  const found = hash.digest('hex')
+  return found === sha256 ? null : hashMismatch(path, found, sha256)
+}
+
+/** The bytes of a file whose SHA-256 must be `sha256`: the caller uses exactly the bytes that were checked. */
+export async function readHashed(path: string, sha256: string): Promise<Buffer> {
+  const bytes = await readBytes(path)
+  const found = createHash('sha256').update(bytes).digest('hex')
+  if (found !== sha256) throw new ModelError(hashMismatch(path, found, sha256))
+  return bytes
+}
+
+/** Whether `name` has the form of a model version, which names a directory of the models directory. */
+export function isVersion(name: string): boolean {
+  return versionForm.test(name)
+}
+
+function hashMismatch(path: string, found: string, stated: string): string {
+  return `${path} has SHA-256 ${found}, and its manifest says ${stated}`
+}
+
+function checkVersion(version: string): void {
+  if (!isVersion(version))
+    throw new ModelError(
+      `${JSON.stringify(version)} is no model version: a version is the name of a directory in the models directory, ` +
+        'of letters, digits, ., _ and -, and begins with a letter or a digit',
+    )
+}
+
+function findFeatures(manifest: Manifest, manifestFile: string): Feature[] {
+  const features = manifest.features.map(findFeature)
+  const unknown = manifest.features.filter((_, index) => features[index] === undefined)
+  if (unknown.length > 0) {
+    throw new ModelError(`${manifestFile}: features that the catalogue lacks: ${unknown.join(', ')}`)
+  }
+  return features.filter((feature) => feature !== undefined)
+}
