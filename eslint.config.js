@@ -8,18 +8,21 @@ import tseslint from 'typescript-eslint'
 const levels = {
   contract: 0,
   codec: 1,
+  native: 1,
+  client: 1,
   pool: 2,
   model: 3,
   images: 3,
   store: 4,
   cycle: 5,
-  server: 6,
-  rehearsal: 6,
-  cli: 7,
+  history: 6,
+  server: 7,
+  rehearsal: 7,
+  cli: 8,
 }
 
 /** Folders that import less than their level allows. */
-const onlyFrom = { pool: ['contract'], rehearsal: ['contract'] }
+const onlyFrom = { pool: ['contract'], client: ['contract'], rehearsal: ['contract', 'client'] }
 
 /** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
 const owners = {

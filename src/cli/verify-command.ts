@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { Option, type Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
-import { verifyCycles } from '../cycle/index.js'
+import { verifyCycles } from '../history/index.js'
 import { normaliseImage } from '../images/index.js'
 import {
   databasePath,

@@ -2,26 +2,14 @@
  * One cycle from bytes to bytes, and the weights that it is scored with: the only place that knows codec, pool, model
  * and store.
  */
-export { CarefulReplay, type LeftOut } from './careful-replay.js'
-export {
-  compareScores,
-  largestMovers,
-  overlapDepths,
-  quantileShares,
-  type Agreement,
-  type Distribution,
-  type Mover,
-} from './comparison.js'
-export { readCandidates } from './embeddings/index.js'
+export { CarefulTexts, Gathered, Poison, readCandidates, textKey } from './embeddings/index.js'
 export { FewAtATime } from './few-at-a-time.js'
-export { findEntries, type PendingPost } from './entered-posts.js'
-export { replayCycles, type ReplayedCycle, type ReplayRange } from './replay.js'
-export { replayedInputs, type ReplayedInputs } from './replayed-inputs.js'
-export { postName } from './saved-names.js'
-export type { RequestBody } from './request-body.js'
-export { scoredTwice, scoreSources, sourceOf, type ScoreSource, type TwiceScored } from './scored-twice.js'
+export { placedFailure } from './model-failure.js'
+export { unpackRequest, type RequestBody } from './request-body.js'
+export { postName, savedNames } from './saved-names.js'
+export { loadPool, saveCycle } from './saved-state.js'
 export { CycleService, type CycleServiceParts } from './service.js'
+export { unpackHeads } from './shadows.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'
-export { verifyCycles, type VerifyCyclesOptions } from './verify-cycles.js'
 export { warmUp } from './warm-up.js'
 export type { InitialWeights } from './weights-desk.js'

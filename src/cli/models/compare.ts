@@ -3,7 +3,7 @@
  * already. Reads a data directory while its server runs.
  */
 import { loadCodec } from '../../codec/index.js'
-import { scoredTwice, sourceOf, type LeftOut } from '../../cycle/index.js'
+import { scoredTwice, sourceOf, type LeftOut } from '../../history/index.js'
 import { loadModel, ModelError, type LoadedModel } from '../../model/index.js'
 import type { Settings } from '../../server/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'

@@ -1,7 +1,7 @@
 /**
  * A comparison of two models as a person reads it.
  */
-import { overlapDepths, quantileShares, scoreSources } from '../../cycle/index.js'
+import { overlapDepths, quantileShares, scoreSources } from '../../history/index.js'
 import { formatTable } from '../text-table.js'
 import type { AgreementFigures, Comparison, LeftOutFigures, MoverFigures, ScoreFigures } from './figures.js'
 

@@ -5,7 +5,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadCodec } from '../../codec/index.js'
-import { replayCycles, type ReplayedCycle } from '../../cycle/index.js'
+import { replayCycles, type ReplayedCycle } from '../../history/index.js'
 import { compileFeatures, featureGroups, findFeature, type Feature } from '../../model/index.js'
 import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'

@@ -3,21 +3,20 @@
  * models differ most.
  */
 import type { HeadName } from '../../contract/index.js'
+import { postName, readCandidates } from '../../cycle/index.js'
 import {
   compareScores,
   findEntries,
   largestMovers,
-  postName,
   overlapDepths,
   quantileShares,
-  readCandidates,
   scoreSources,
   type Agreement,
   type Distribution,
   type LeftOut,
   type ScoreSource,
   type TwiceScored,
-} from '../../cycle/index.js'
+} from '../../history/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 
 /** As `--json` prints it. Overlaps are by depth, quantiles by share. */

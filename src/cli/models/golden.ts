@@ -12,7 +12,7 @@ import {
   replayedInputs,
   type ReplayedCycle,
   type ReplayedInputs,
-} from '../../cycle/index.js'
+} from '../../history/index.js'
 import {
   loadModel,
   readPackage,

@@ -1,7 +1,7 @@
 /**
  * Reports on models as a person reads them.
  */
-import type { LeftOut } from '../../cycle/index.js'
+import type { LeftOut } from '../../history/index.js'
 import type { VerificationReport } from '../../model/index.js'
 import { padCells, wrapCells } from '../text-table.js'
 

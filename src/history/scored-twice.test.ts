@@ -9,13 +9,12 @@ import {
 } from '../../test/helpers/encoding-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
+import { CycleService, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
 import type { LeftOut } from './careful-replay.js'
 import { findEntries } from './entered-posts.js'
 import { scoredTwice, type TwiceScored } from './scored-twice.js'
-import { CycleService } from './service.js'
-import { StageClock } from './stage-clock.js'
 
 const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
 let contents: MemoryContents

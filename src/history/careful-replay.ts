@@ -2,6 +2,7 @@
  * Encoders in a replay: nobody asks again there, so a text or a picture that ends the process of its encoder is found
  * on the way, told once, and missing from then on, as it is for the service.
  */
+import { CarefulTexts, Gathered, Poison } from '../cycle/index.js'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   ModelDownError,
@@ -10,7 +11,6 @@ import {
   type TextEncoder,
   type Vectors,
 } from '../model/index.js'
-import { CarefulTexts, Gathered, Poison } from './embeddings/index.js'
 
 /** Texts that are tried together, and the time of one call: what ends the process is looked for among so many. */
 const textsPerTry = 200

@@ -5,11 +5,9 @@
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
+import { loadPool, saveCycle, savedNames, unpackRequest } from '../cycle/index.js'
 import { Pool, weightsInForce, type CyclePlan, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
-import { unpackRequest } from './request-body.js'
-import { savedNames } from './saved-names.js'
-import { loadPool, saveCycle } from './saved-state.js'
 
 export interface VerifyCyclesOptions {
   readonly codec: Codec

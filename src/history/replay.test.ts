@@ -12,12 +12,11 @@ import {
   type CycleRequest,
   type CycleResponse,
 } from '../contract/index.js'
+import { CycleService, StageClock } from '../cycle/index.js'
 import { scoreRows, type CyclePlan } from '../pool/index.js'
 import type { ModelInputs } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type Store } from '../store/index.js'
 import { firstNeeded, replayCycles, type ReplayedCycle } from './replay.js'
-import { CycleService } from './service.js'
-import { StageClock } from './stage-clock.js'
 
 const weights = { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 }
 const codec = referenceCodec

@@ -1,8 +1,8 @@
 /**
  * Where a post's recorded JSON lies: the cycle with which it entered, and its row among those that entered then.
  */
+import { postName, savedNames } from '../cycle/index.js'
 import type { Position, Store } from '../store/index.js'
-import { postName, savedNames } from './saved-names.js'
 
 /** A post that was pending when the cycle at `position` was scored. */
 export interface PendingPost {

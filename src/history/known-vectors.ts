@@ -2,12 +2,11 @@
  * Vectors of one model for replayed cycles: those in the store, and those made on the way, so that a post that is pending
  * in a dozen cycles is encoded once. Nothing is stored.
  */
+import { postName, textKey } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
-import { textKey } from './embeddings/index.js'
 import { enteredRows } from './entered-posts.js'
-import { postName } from './saved-names.js'
 
 export class KnownVectors {
   readonly #store: Store

@@ -6,14 +6,13 @@ import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
+import { CycleService, StageClock } from '../cycle/index.js'
 import {
   createMemoryContents,
   createMemoryStore,
   type CycleRecord,
   type MemoryContents,
 } from '../store/index.js'
-import { CycleService } from './service.js'
-import { StageClock } from './stage-clock.js'
 import { verifyCycles } from './verify-cycles.js'
 
 async function served(cycles: readonly CycleRequest[]): Promise<MemoryContents> {

@@ -6,11 +6,9 @@
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns } from '../contract/index.js'
+import { loadPool, savedNames, unpackRequest } from '../cycle/index.js'
 import { Pool, type CyclePlan, type PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
-import { unpackRequest } from './request-body.js'
-import { savedNames } from './saved-names.js'
-import { loadPool } from './saved-state.js'
 
 /** One cycle again. All of it may be read until the next one is asked for. */
 export interface ReplayedCycle {

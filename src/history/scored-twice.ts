@@ -10,15 +10,14 @@ import {
   type HeadName,
   type Weights,
 } from '../contract/index.js'
+import { placedFailure, unpackHeads } from '../cycle/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import { lackingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { CarefulReplay, type LeftOut } from './careful-replay.js'
 import { KnownVectors } from './known-vectors.js'
-import { placedFailure } from './model-failure.js'
 import { replayCycles, type ReplayedCycle } from './replay.js'
 import { replayedInputs } from './replayed-inputs.js'
-import { unpackHeads } from './shadows.js'
 
 /** Where scores come from, best first. */
 export const scoreSources = ['answer', 'shadow', 'replay'] as const
