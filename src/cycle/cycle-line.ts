@@ -13,7 +13,7 @@ import {
   type PoolState,
   type WeightsSetting,
 } from '../pool/index.js'
-import { StoreError, type CycleDraft, type Store } from '../store/index.js'
+import { StoreError, type CycleRecord, type Store } from '../store/index.js'
 import { kindWarnings, readingWarnings, type EmbeddingDesk, type EnteringTexts } from './embeddings/index.js'
 import type { HeldCycle } from './held-cycle.js'
 import type { ImageCounts } from './image-counts.js'
@@ -56,9 +56,6 @@ export interface StoredAnswer {
   readonly plan: CyclePlan
   /** Images of each post in the store, by slot. */
   readonly imagesStored: Uint32Array
-  /** Stands in the room of `draft`. */
-  readonly response: Uint8Array
-  readonly draft: CycleDraft
   /** False from the moment when the pool uses the memory of the plan's columns for another one. */
   readonly readable: () => boolean
 }
@@ -123,7 +120,7 @@ export class CycleLine {
 
   /** From a plan to an answer that is durable. */
   async #score({ call, model, plan, weights, entering }: PlannedCycle): Promise<Uint8Array> {
-    const { codec, store, clock, images, embeddings } = this.#parts
+    const { codec, clock, images, embeddings } = this.#parts
     const { receivedAtMs, stages } = call
     const { cycle, packing } = call.held
     const imagesStored = images.column(plan.next.galleries, plan.next.gallery, plan.next.postNo)
@@ -136,16 +133,8 @@ export class CycleLine {
     await restOf(call)
     // Packing for the disk fits into the time in which another thread runs the model.
     const receivedAt = formatInstant(receivedAtMs)
-    const draft = store.draftCycle({
-      cycleId: cycle.cycleId,
-      cycleAtMs: cycle.cycleAt.ms,
-      receivedAt,
-      modelVersion: model.version,
-      weightsVersion: weights.version,
-      request: packing,
-      ...saveCycle(cycle, plan, this.#saved),
-      texts: embeddings.records(model, entering),
-    })
+    const saved = saveCycle(cycle, plan, this.#saved)
+    const texts = embeddings.records(model, entering)
     const heads = await predicting.catch((error: unknown) => {
       if (error instanceof ModelRowError) this.#wrongModel = model
       throw placedFailure(error, { version: model.version, cycleId: cycle.cycleId, plan })
@@ -164,22 +153,33 @@ export class CycleLine {
       warnings: [...kindWarnings(model), ...plan.warnings, ...readingWarnings(model, plan, reading)],
       results: resultsOf(cycle, plan, heads, weights),
     }
-    const response = codec.encodeResponse(columns, (bytes) => draft.room(bytes))
-    await packing
+    const response = codec.encodeResponse(columns)
+    const request = await packing
     stages.lap('encode')
-    await this.#commit(cycle.cycleId, draft, response, plan)
+    const record: CycleRecord = {
+      cycleId: cycle.cycleId,
+      cycleAtMs: cycle.cycleAt.ms,
+      receivedAt,
+      modelVersion: model.version,
+      weightsVersion: weights.version,
+      request,
+      response,
+      ...saved,
+      texts,
+    }
+    await this.#commit(record, plan)
     stages.lap('commit')
     const readable = this.#readable()
-    this.#parts.onStored({ call, model, plan, imagesStored, response, draft, readable })
+    this.#parts.onStored({ call, model, plan, imagesStored, readable })
     return response
   }
 
-  async #commit(cycleId: string, draft: CycleDraft, response: Uint8Array, plan: CyclePlan): Promise<void> {
+  async #commit(record: CycleRecord, plan: CyclePlan): Promise<void> {
     try {
-      const position = await draft.append(response)
+      const position = await this.#parts.store.appendCycle(record)
       if (position !== plan.position) throw new Error(`stored at ${position}, planned for ${plan.position}`)
     } catch (error) {
-      this.#resync(cycleId)
+      this.#resync(record.cycleId)
       if (!(error instanceof StoreError)) throw error
       throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
     }

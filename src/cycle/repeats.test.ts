@@ -1,7 +1,6 @@
 /** Calls that come more than once, as a crowd and at the wrong moment. */
 import { expect, test } from 'vitest'
 import { createMemoryStore, type Store } from '../store/index.js'
-import { LentResponses } from './lent-responses.js'
 import { expired, Repeats } from './repeats.js'
 
 const bytes = (value: unknown, indent = 0): Buffer => Buffer.from(JSON.stringify(value, null, indent))
@@ -30,7 +29,7 @@ test('a crowd of calls that name a stored cycle has few copies of its body in me
     openMost = Math.max(openMost, ++open)
     return readRequest(position)
   }
-  const repeats = new Repeats(store, new LentResponses())
+  const repeats = new Repeats(store)
   const calls = Array.from({ length: 100 }, (_, more) =>
     repeats.replay(cycleId, bytes({ ...body, more }, 1)).finally(() => open--),
   )
@@ -41,7 +40,7 @@ test('a crowd of calls that name a stored cycle has few copies of its body in me
 
 test('who is told at a glance does not wait behind those who are not', async () => {
   const store = await stored()
-  const repeats = new Repeats(store, new LentResponses())
+  const repeats = new Repeats(store)
   const large = (more: number): Buffer => bytes({ ...body, more, text: 'x'.repeat(300_000) })
   const order: string[] = []
   const note = (who: string) => (): void => void order.push(who)
@@ -53,7 +52,7 @@ test('who is told at a glance does not wait behind those who are not', async () 
 
 test('who waits for a cycle in other bytes is answered by what they mean, whatever became of its memory', async () => {
   const store = await stored()
-  const repeats = new Repeats(store, new LentResponses())
+  const repeats = new Repeats(store)
   const json = bytes(body)
   let answer: (bytes: Uint8Array) => void = () => undefined
   repeats.lead(cycleId, json, new Promise((resolve) => (answer = resolve)))
@@ -69,7 +68,7 @@ test('who waits for a cycle in other bytes is answered by what they mean, whatev
 
 test('a cycle that expires while calls are compared with it, or wait for that, is a conflict', async () => {
   const store = await stored()
-  const repeats = new Repeats(store, new LentResponses())
+  const repeats = new Repeats(store)
   const calls = Array.from({ length: 5 }, () => repeats.replay(cycleId, bytes(body)))
   store.findCycle = () => undefined
   for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])

@@ -6,7 +6,6 @@ import { needsThread, sameJsonAtOnce, sameJsonOffThread } from '../codec/index.j
 import { ServiceError } from '../contract/index.js'
 import type { Store, StoredRequest } from '../store/index.js'
 import { FewAtATime } from './few-at-a-time.js'
-import type { LentResponses } from './lent-responses.js'
 import { unpackRequest } from './request-body.js'
 
 /** Calls with the id of a cycle under way that may wait for its end. */
@@ -30,15 +29,13 @@ interface Leader {
 
 export class Repeats {
   readonly #store: Store
-  readonly #lent: LentResponses
   readonly #leaders = new Map<string, Leader>()
   readonly #comparing = new FewAtATime(comparedMax)
   readonly #glancing = new FewAtATime(glancesMax)
   #unpackedCount = 0
 
-  constructor(store: Store, lent: LentResponses) {
+  constructor(store: Store) {
     this.#store = store
-    this.#lent = lent
   }
 
   /** The cycle under way with this id. */
@@ -50,13 +47,8 @@ export class Repeats {
   lead(cycleId: string, body: Uint8Array, response: Promise<Uint8Array>): void {
     const leader: Leader = { body, response, followerCount: 0 }
     this.#leaders.set(cycleId, leader)
-    // Before any caller is told: no follower comes later than this, and none gives its response back sooner.
     const end = (): void => void this.#leaders.delete(cycleId)
     response.then(end, end)
-    void response.then(
-      (bytes) => this.#lent.share(bytes, leader.followerCount),
-      () => undefined,
-    )
   }
 
   /** The answer of a cycle under way, for a call that brings its id. Throws `conflict` for another body. */
@@ -68,7 +60,6 @@ export class Repeats {
     const isSame = Buffer.compare(leader.body, json) === 0
     const response = await leader.response
     if (isSame) return response
-    this.#lent.giveBack(response)
     // It may still mean the same.
     return this.replay(cycleId, json)
   }

@@ -13,7 +13,6 @@ import { EmbeddingDesk } from './embeddings/index.js'
 import { letGo, type HeldCycle } from './held-cycle.js'
 import { ImageCounts } from './image-counts.js'
 import { Lane } from './lane.js'
-import { LentResponses } from './lent-responses.js'
 import { checkMeaning } from './meaning.js'
 import type { Place } from './places.js'
 import { expired, Repeats } from './repeats.js'
@@ -75,7 +74,6 @@ export class CycleService {
   readonly #frames: ZstdFrames
   readonly #decodes = new Turns(decodesWaitingMax)
   readonly #admission: Admission
-  readonly #lent = new LentResponses()
   readonly #repeats: Repeats
   #submittedCount = 0
   #closing = false
@@ -88,7 +86,6 @@ export class CycleService {
     const line = new CycleLine({
       ...{ codec, store, clock, weights, images, embeddings, log },
       onStored: (stored) => {
-        this.#lent.lend(stored.response, stored.draft)
         this.retention.wake()
         this.#models.afterwards(stored)
       },
@@ -112,7 +109,7 @@ export class CycleService {
     })
     this.#frames = new ZstdFrames(codec.startFrameCompressor)
     this.#admission = new Admission(store, () => parts.limits().cyclesWaitingMax)
-    this.#repeats = new Repeats(store, this.#lent)
+    this.#repeats = new Repeats(store)
   }
 
   /** The service in the state that its store holds. */
@@ -231,11 +228,6 @@ export class CycleService {
     const model = this.#parts.model()
     if (model === null) throw new ServiceError('unavailable', 'no model is loaded')
     return model
-  }
-
-  /** For each response given here, when its caller has done with it: its memory then serves another. */
-  giveBack(response: Uint8Array): void {
-    if (!this.#lent.giveBack(response)) this.#parts.store.giveBack(response)
   }
 
   /** The stored response of a cycle. Throws `not_found`. */

@@ -17,13 +17,11 @@ export function isForGzip(answer: Answer, acceptEncoding: string): boolean {
   return answer.body.length >= bytesMin && acceptsGzip(acceptEncoding)
 }
 
-/** The answer compressed. The one that it was made of is released here, whatever comes of it. */
+/** The same answer, compressed. */
 export async function gzipAnswer(answer: Answer): Promise<Answer> {
-  const { release, ...plain } = answer
-  // A client that reads slowly holds what is sent to it, not what that was made of as well.
-  const body = await compress(answer.body, { level }).finally(release)
+  const body = await compress(answer.body, { level })
   return {
-    ...plain,
+    ...answer,
     headers: { ...answer.headers, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' },
     body,
   }

@@ -13,8 +13,6 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Called once, when nothing reads the body any more. */
-  readonly release?: () => void
 }
 
 /**
@@ -53,7 +51,6 @@ export class Exchange {
   #ended = false
   #held = false
   #nextOffer: NodeJS.Timeout | undefined
-  #releaseAnswer: (() => void) | undefined
 
   /** Takes the request over; `onEnd` is called once, when the answer is out or the client is gone. */
   constructor(
@@ -100,11 +97,7 @@ export class Exchange {
    * does, what is left of the body passes first; of one that was held, nobody knows what is left.
    */
   async send(answer: Answer, close: boolean): Promise<void> {
-    if (this.#ended) {
-      answer.release?.()
-      return
-    }
-    this.#releaseAnswer = answer.release
+    if (this.#ended) return
     const isLastOfConnection = close || this.headers.connection.length === closeLength
     if (isLastOfConnection && !this.headers.isEndUnclear && !this.#held && !this.body.hasArrived) {
       await this.body.letPass()
@@ -181,7 +174,6 @@ export class Exchange {
     clearTimeout(this.#nextOffer)
     this.#flow.end()
     this.body.end()
-    this.#releaseAnswer?.()
     this.#onEnd(this)
   }
 }

@@ -146,15 +146,6 @@ describe('an answer', () => {
     expect(gunzipSync(zipped.body)).toEqual(answer.body)
   })
 
-  test('is released once when it is compressed', async () => {
-    let count = 0
-    const release = (): void => {
-      count++
-    }
-    const zipped = await gzipAnswer({ ...answer, release })
-    expect([count, zipped.release]).toEqual([1, undefined])
-  })
-
   test('that is small goes as it is', () => {
     expect(isForGzip({ ...answer, body: Buffer.from('x') }, 'gzip')).toBe(false)
   })

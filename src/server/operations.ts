@@ -53,19 +53,13 @@ export const operations: Readonly<Record<Operation, Handler>> = {
     stages.lap('receive')
     const response = await cycles.submit(body, exchange.receivedAtMs, stages)
     const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
-    return {
-      status: 200,
-      headers: { ...jsonHeaders, ...timing },
-      body: response,
-      release: () => cycles.giveBack(response),
-    }
+    return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
   },
 
   getScores: (_exchange, [segment = ''], { cycles }) => {
     const cycleId = decodeSegment(segment) ?? ''
     if (!cycleIdForm.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
-    const response = cycles.response(cycleId)
-    return { ...jsonBytes(200, response), release: () => cycles.giveBack(response) }
+    return jsonBytes(200, cycles.response(cycleId))
   },
 
   putImage: async (exchange, parameters, { images, settings }) => {

@@ -5,6 +5,7 @@ export { openLmdbStore, type LmdbStoreOptions } from './open-lmdb-store.js'
 export { makeDirectories } from './directories.js'
 export { lockDirectory } from './directory-lock.js'
 export {
+  copyCycle,
   createMemoryContents,
   createMemoryStore,
   type MemoryContents,

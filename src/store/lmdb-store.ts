@@ -3,23 +3,17 @@
  * Cycles stand here; all else is handed on to a file of its own. Read `putImage` of lmdb-images.ts first: all writes but
  * one have its shape. `appendCycle`, the large one, leaves the puts to LMDB's thread.
  */
-import { wakePoolElsewhere } from '../codec/index.js'
 import type { BytesInUse } from './bytes-in-use.js'
 import type { Databases } from './databases.js'
 import type { DirectoryLock } from './directory-lock.js'
 import type { HeadRoom } from './head-room.js'
 import { cycleIdKey } from './keys.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
-import { recordHeadBytes } from './record.js'
-import { RecordSpace } from './record-space.js'
 import type { MappedPages } from './mapped-pages.js'
 import { NewestCycle } from './newest-cycle.js'
 import * as records from './records.js'
 import { describe, StoreError } from './store-error.js'
 import type {
-  CycleBeginning,
-  CycleDraft,
-  CycleHeader,
   CycleRecord,
   ExpiryRecords,
   ImageKey,
@@ -38,14 +32,10 @@ import { LmdbExpiry } from './expiry.js'
 import { LmdbImages } from './lmdb-images.js'
 import { LmdbModelRecords, packEmbeddings } from './lmdb-model-records.js'
 import { LmdbWeightsAndOutcomes } from './lmdb-weights-and-outcomes.js'
-import { SharedCopies } from './shared-copies.js'
 import { Writer } from './writer.js'
 
 /** Key of the one record in `pool`. */
 const poolKey = 0
-
-/** Of the cycle that is written, and of the one whose response is still being sent. */
-const spacesMax = 2
 
 /** What is kept up with each commit. */
 export interface FileUpkeep {
@@ -64,11 +54,7 @@ export class LmdbStore implements Store {
   readonly #lock: DirectoryLock
   readonly #writer: Writer
   readonly #upkeep: FileUpkeep
-  /** Those that no cycle uses. */
-  readonly #spaces: RecordSpace[] = []
   readonly #newest = new NewestCycle(() => this.#greatestId())
-  /** Null where each reader gets a copy of his own. */
-  readonly #sharedResponses: SharedCopies<Position> | null
   /** No committed position is lower; those after it are found by looking. */
   #lastSeen: Position
   #closing: Promise<void> | undefined
@@ -78,10 +64,9 @@ export class LmdbStore implements Store {
     databases: Databases,
     lock: DirectoryLock,
     upkeep: FileUpkeep,
-    options: { mapBytesMax: number; waitingBytesMax: number; sharesResponses: boolean },
+    options: { mapBytesMax: number; waitingBytesMax: number },
   ) {
     this.#db = databases
-    this.#sharedResponses = options.sharesResponses ? new SharedCopies() : null
     this.#lock = lock
     this.#upkeep = upkeep
     const { root } = databases
@@ -120,71 +105,32 @@ export class LmdbStore implements Store {
   // ---- cycles
 
   async appendCycle(record: CycleRecord): Promise<Position> {
-    return this.draftCycle(record).append(record.response)
-  }
-
-  draftCycle(beginning: CycleBeginning): CycleDraft {
-    const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = beginning
+    this.#checkOpen()
+    const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = record
     const labels = { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }
     const idKey = cycleIdKey(cycleId)
     if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
-    const space = this.#spaces.pop() ?? new RecordSpace()
-    const packed = packBeginning(beginning, space)
-    let room: Uint8Array | null = null
-    const release = (): void => {
-      space.clear()
-      if (this.#spaces.length < spacesMax) this.#spaces.push(space)
-    }
-    return {
-      room: (bytes) => {
-        room = space.allocate(recordHeadBytes + bytes)
-        return room.subarray(recordHeadBytes)
-      },
-      append: async (response) => {
-        const recordBytes = recordHeadBytes + response.byteLength
-        const inPlace = room !== null && standsIn(room, response) ? room.subarray(0, recordBytes) : null
-        const record = inPlace ?? space.allocate(recordBytes)
-        const packResponse = (): Uint8Array =>
-          inPlace === null ? records.packBytes(response, () => record) : records.sealBytes(inPlace)
-        const { request } = packed
-        const cycle = { ...packed, request: request instanceof Promise ? await request : request }
-        return this.#insertCycle(labels, idKey, cycle, recordBytes, packResponse)
-      },
-      release,
-    }
-  }
-
-  async #insertCycle(
-    labels: CycleHeader,
-    idKey: Uint8Array,
-    { header, request, entered, left, pool, texts }: PackedBeginning,
-    responseBytes: number,
-    packResponse: () => Uint8Array,
-  ): Promise<Position> {
-    this.#checkOpen()
-    const { cycleId } = labels
+    const packed = packCycle(record)
+    const { header, request, response, entered, left, pool, texts } = packed
+    const textRecords = texts.map((text) => text.record)
     const db = this.#db
-    const textRecords = texts.map(({ record }) => record)
-    const bytes = bytesOf(header, request, entered, left, pool, ...textRecords) + responseBytes
+    const bytes = bytesOf(header, request, response, entered, left, pool, ...textRecords)
     const position = await this.#writer.insert(bytes, () => {
       const free = this.#freePosition()
       if (this.#newest.mayHave(cycleId) && db.cycleIds.getBinary(idKey) !== undefined)
         throw new StoreError('exists', `cycle ${cycleId} is stored already`)
       const isStored = this.#newest.insert(cycleId)
-      // Positions are given without gaps: while this one is free, no cycle was stored since the look at the ids.
-      const put = (): Promise<boolean> =>
-        db.cycles.ifNoExists(free, () => {
-          // LMDB's thread begins at the second of these, and copies them while this thread packs the response.
-          void db.requests.put(free, request)
-          if (entered !== null) void db.entered.put(free, entered)
-          if (left !== null) void db.left.put(free, left)
-          void db.pool.put(poolKey, pool)
-          for (const { key, record } of texts) void db.embeddings.put(key, record)
-          void db.responses.put(free, packResponse())
-          void db.cycleIds.put(idKey, records.packPosition(free))
-          void db.cycles.put(free, header)
-        })
-      const inserted = wakePoolElsewhere(put)
+      // Positions have no gaps: while this one is free, no cycle has been stored since the id was looked up.
+      const inserted = db.cycles.ifNoExists(free, () => {
+        void db.requests.put(free, request)
+        void db.responses.put(free, response)
+        if (entered !== null) void db.entered.put(free, entered)
+        if (left !== null) void db.left.put(free, left)
+        void db.pool.put(poolKey, pool)
+        for (const { key, record: text } of texts) void db.embeddings.put(key, text)
+        void db.cycleIds.put(idKey, records.packPosition(free))
+        void db.cycles.put(free, header)
+      })
       return inserted.then((stored) => {
         if (!stored) throw new StoreError('failed', `another process has stored a cycle at position ${free}`)
         isStored({ position: free, ...labels })
@@ -219,20 +165,8 @@ export class LmdbStore implements Store {
   readResponse(cycleId: string): Uint8Array | undefined {
     const position = this.#positionOf(cycleId)
     if (position === undefined) return undefined
-    if (this.#sharedResponses === null) {
-      const record = this.#get(this.#db.responses, position)
-      return record && records.readBytes(record, 'response')
-    }
-    // A copy may outlive its record, and the id outlives both.
-    if (this.#get(this.#db.cycles, position) === undefined) return undefined
-    return this.#sharedResponses.of(position, () => {
-      const record = this.#look(this.#db.responses, position)
-      return record && records.readBytes(record, 'response')
-    })
-  }
-
-  giveBack(response: Uint8Array): void {
-    this.#sharedResponses?.giveBack(response)
+    const record = this.#get(this.#db.responses, position)
+    return record && records.readBytes(record, 'response')
   }
 
   *tail(position: Position): Generator<StoredCycle, void, undefined> {
@@ -336,16 +270,6 @@ export class LmdbStore implements Store {
     return this.#record(() => database.getBinary(key))
   }
 
-  /** A record where LMDB's reader puts it, to be used before the next one is read, or undefined. */
-  #look<K extends number | Uint8Array>(
-    database: { getBinaryFast(key: K): Uint8Array | undefined },
-    key: K,
-  ): Uint8Array | undefined {
-    const record = this.#record(() => database.getBinaryFast(key))
-    // Of the reader's buffer, only `length` tells how much of it is the record.
-    return record && new Uint8Array(record.buffer, record.byteOffset, record.length)
-  }
-
   #record(read: () => Uint8Array | undefined): Uint8Array | undefined {
     this.#checkOpen()
     const record = this.#reading(read)
@@ -399,36 +323,26 @@ export class LmdbStore implements Store {
   }
 }
 
-/** Whether `response` stands in `room`, a record, where its payload goes. */
-function standsIn(room: Uint8Array, response: Uint8Array): boolean {
-  return response.buffer === room.buffer && response.byteOffset === room.byteOffset + recordHeadBytes
-}
-
-/** The records of a cycle but those of its position and its response. */
-interface PackedBeginning {
+/** The records of one cycle, except that of its id. */
+interface PackedCycle {
   readonly header: Uint8Array
   readonly request: Uint8Array
+  readonly response: Uint8Array
   readonly entered: Uint8Array | null
   readonly left: Uint8Array | null
   readonly pool: Uint8Array
   readonly texts: readonly { readonly key: Uint8Array; readonly record: Uint8Array }[]
 }
 
-function packBeginning(
-  beginning: CycleBeginning,
-  { allocate }: RecordSpace,
-): Omit<PackedBeginning, 'request'> & { readonly request: Uint8Array | Promise<Uint8Array> } {
-  const { request, entered, left, pool, texts } = beginning
-  const packRequest = (stored: StoredRequest): Uint8Array => records.packRequest(stored, allocate)
-  const packed = request instanceof Promise ? request.then(packRequest) : packRequest(request)
-  // A draft may be dropped, and then nobody asks for its request.
-  if (packed instanceof Promise) packed.catch(() => undefined)
+function packCycle(record: CycleRecord): PackedCycle {
+  const { request, response, entered, left, pool, texts } = record
   return {
-    header: records.packHeader(beginning),
-    request: packed,
-    entered: entered && records.packBytes(entered, allocate),
-    left: left && records.packBytes(left, allocate),
-    pool: records.packBytes(pool, allocate),
+    header: records.packHeader(record),
+    request: records.packRequest(request),
+    response: records.packBytes(response),
+    entered: entered && records.packBytes(entered),
+    left: left && records.packBytes(left),
+    pool: records.packBytes(pool),
     texts: texts ? packEmbeddings(texts.encoder, texts.entries) : [],
   }
 }

@@ -5,8 +5,6 @@
 import { isFresh } from './image-age.js'
 import { StoreError } from './store-error.js'
 import type {
-  CycleBeginning,
-  CycleDraft,
   CycleRecord,
   Embedding,
   ImageKey,
@@ -83,25 +81,7 @@ class MemoryStore implements Store {
   // ---- cycles
 
   async appendCycle(record: CycleRecord): Promise<Position> {
-    return this.draftCycle(record).append(record.response)
-  }
-
-  draftCycle(beginning: CycleBeginning): CycleDraft {
-    const known = copyBeginning(beginning)
-    let room = new Uint8Array(0)
-    return {
-      room: (bytes) => (room = new Uint8Array(bytes)),
-      // What is read after its time is seen to be wrong.
-      release: () => void room.fill(releasedByte),
-      append: async (response) => {
-        const { request } = known
-        const cycle = { ...known, response: new Uint8Array(response) }
-        return this.#append({ ...cycle, request: request instanceof Promise ? await request : request })
-      },
-    }
-  }
-
-  #append(cycle: CycleRecord): Promise<Position> {
+    const cycle = copyCycle(record)
     return this.#write('appendCycle', () => {
       const { cycles, positions } = this.#contents
       if (positions.has(cycle.cycleId))
@@ -130,10 +110,6 @@ class MemoryStore implements Store {
 
   readResponse(cycleId: string): Uint8Array | undefined {
     return this.#recordAt(this.#contents.positions.get(cycleId) ?? 0)?.response.slice()
-  }
-
-  giveBack(response: Uint8Array): void {
-    response.fill(releasedByte)
   }
 
   *tail(position: Position): Generator<StoredCycle, void, undefined> {
@@ -315,8 +291,6 @@ class MemoryStore implements Store {
   }
 }
 
-const releasedByte = 0xee
-
 function embeddingName(encoder: string, key: Uint8Array): string {
   return `${encoder}/${Buffer.from(key).toString('hex')}`
 }
@@ -329,33 +303,18 @@ function imageName(key: ImageKey): string {
   return JSON.stringify([key.gallId, key.postNo, key.position])
 }
 
-function copyBeginning(beginning: CycleBeginning): CycleBeginning {
-  const {
-    cycleId,
-    cycleAtMs,
-    receivedAt,
-    modelVersion,
-    weightsVersion,
-    request,
-    entered,
-    left,
-    pool,
-    texts,
-  } = beginning
-  const copied = request instanceof Promise ? request.then(copyRequest) : copyRequest(request)
-  if (copied instanceof Promise) copied.catch(() => undefined) // A draft may be dropped.
+/** A copy that shares no memory with `record`. */
+export function copyCycle(record: CycleRecord): CycleRecord {
+  const { request, response, entered, left, pool, texts } = record
   return {
-    ...{ cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion },
-    request: copied,
+    ...record,
+    request: { ...request, bytes: new Uint8Array(request.bytes) },
+    response: new Uint8Array(response),
     entered: entered && new Uint8Array(entered),
     left: left && new Uint8Array(left),
     pool: new Uint8Array(pool),
     texts: texts ? { encoder: texts.encoder, entries: copyEmbeddings(texts.entries) } : null,
   }
-}
-
-function copyRequest(request: StoredRequest): StoredRequest {
-  return { ...request, bytes: new Uint8Array(request.bytes) }
 }
 
 function copyImage(image: StoredImage): StoredImage {

@@ -63,9 +63,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     const release = pageReleaser()
     const pages = new MappedPages(() => release?.(databasePath(dataDir)))
     const upkeep = { bytesInUse: inUse, headRoom, pages }
-    // Many clients may read one answer, each as slowly as he likes.
-    const bounds = { mapBytesMax, waitingBytesMax, sharesResponses: true }
-    return new LmdbStore(dataDir, databases, lock, upkeep, bounds)
+    return new LmdbStore(dataDir, databases, lock, upkeep, { mapBytesMax, waitingBytesMax })
   } catch (error) {
     await headRoom?.close()
     await databases?.root.close()

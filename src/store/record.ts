@@ -11,7 +11,7 @@
 import { crc32 } from '../codec/index.js'
 import { StoreError } from './store-error.js'
 
-export const recordHeadBytes = 8
+const recordHeadBytes = 8
 const checksumOffset = 4
 
 export interface RecordContents {
@@ -19,28 +19,14 @@ export interface RecordContents {
   readonly payload: Uint8Array
 }
 
-/** Gives memory for a record: so many bytes, with any contents, from an address that is a multiple of 8. */
-export type Allocate = (bytes: number) => Uint8Array
-
-/** A record of its own bytes: the parts are copied into it, one after the other. */
-export function packRecord(
-  version: number,
-  tag: number,
-  parts: readonly Uint8Array[],
-  allocate: Allocate = (bytes) => new Uint8Array(bytes),
-): Uint8Array {
-  const record = allocate(parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes))
+/** A new record that holds copies of the parts, one after the other. */
+export function packRecord(version: number, tag: number, parts: readonly Uint8Array[]): Uint8Array {
+  const record = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes))
   let offset = recordHeadBytes
   for (const part of parts) {
     record.set(part, offset)
     offset += part.byteLength
   }
-  return sealRecord(version, tag, record)
-}
-
-/** Makes a record of bytes whose payload stands in place, `recordHeadBytes` from the front. */
-export function sealRecord(version: number, tag: number, record: Uint8Array): Uint8Array {
-  record.fill(0, 0, recordHeadBytes)
   record[0] = version
   record[1] = tag
   viewOf(record).setUint32(checksumOffset, checksum(record), true)

@@ -18,7 +18,7 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
-import { openRecord, packRecord, sealRecord, viewOf, type Allocate } from './record.js'
+import { openRecord, packRecord, viewOf } from './record.js'
 import { StoreError } from './store-error.js'
 import type {
   CycleHeader,
@@ -76,9 +76,9 @@ export function readPosition(record: Uint8Array): Position {
   return viewOf(openRecord(record, recordVersion, 'cycle id').payload).getUint32(0, true)
 }
 
-export function packRequest(request: StoredRequest, allocate?: Allocate): Uint8Array {
+export function packRequest(request: StoredRequest): Uint8Array {
   const tag = requestEncodings.indexOf(request.encoding)
-  return packRecord(recordVersion, tag, [numbers(request.bodyBytes, 0), request.bytes], allocate)
+  return packRecord(recordVersion, tag, [numbers(request.bodyBytes, 0), request.bytes])
 }
 
 export function readStoredRequest(record: Uint8Array): StoredRequest {
@@ -90,13 +90,8 @@ export function readStoredRequest(record: Uint8Array): StoredRequest {
 }
 
 /** A response, columns or a picture: bytes that the store does not look into. */
-export function packBytes(bytes: Uint8Array, allocate?: Allocate): Uint8Array {
-  return packRecord(recordVersion, 0, [bytes], allocate)
-}
-
-/** As `packBytes`, of bytes that stand in `record` behind room for the head. */
-export function sealBytes(record: Uint8Array): Uint8Array {
-  return sealRecord(recordVersion, 0, record)
+export function packBytes(bytes: Uint8Array): Uint8Array {
+  return packRecord(recordVersion, 0, [bytes])
 }
 
 export function readBytes(record: Uint8Array, what: string): Uint8Array {

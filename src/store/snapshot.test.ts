@@ -38,17 +38,6 @@ describe('a snapshot', () => {
     await snapshot.store.close()
   })
 
-  test('keeps no answer that was read: each reading is a copy, where the running store has one for all', async () => {
-    const { cycleId, response } = cycleSample(1)
-    await store.appendCycle(cycleSample(1))
-    const snapshot = await openSnapshot(databasePath(dataDir))
-    const read = snapshot.store.readResponse(cycleId)
-    expect(read).toEqual(response)
-    expect(snapshot.store.readResponse(cycleId)).not.toBe(read)
-    expect(store.readResponse(cycleId)).toBe(store.readResponse(cycleId))
-    await snapshot.store.close()
-  })
-
   test('takes no writes', async () => {
     const snapshot = await openSnapshot(databasePath(dataDir))
     await expect(snapshot.store.appendWeights({} as never)).rejects.toThrow()

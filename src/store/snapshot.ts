@@ -85,8 +85,6 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
   const store = new LmdbStore(path, databases, lock, upkeep, {
     mapBytesMax: Infinity,
     waitingBytesMax: 0,
-    // Whoever reads a snapshot reads many answers, each once.
-    sharesResponses: false,
   })
   return { store, databases, bytes: inUse.now(), copyTo: (to) => root.backup(to, true) }
 }

@@ -25,19 +25,6 @@ export interface CycleHeader {
   readonly weightsVersion: string
 }
 
-/** What is known of a cycle before its response. Columns come packed; the store does not look inside. */
-export interface CycleBeginning extends CycleHeader {
-  readonly request: StoredRequest | Promise<StoredRequest>
-  /** Columns of the candidates that entered with this cycle, or null. */
-  readonly entered: Uint8Array | null
-  /** Columns of the posts that left with this cycle, or null. */
-  readonly left: Uint8Array | null
-  /** Columns of the whole pending pool after this cycle; replaces those of the cycle before. */
-  readonly pool: Uint8Array
-  /** Vectors of the texts that entered with this cycle. */
-  readonly texts?: EncodedTexts | null
-}
-
 /** What an encoder made of a text or an image. */
 export interface Embedding {
   /** Up to 32 bytes that name what was encoded, unique for one encoder. */
@@ -51,26 +38,18 @@ export interface EncodedTexts {
   readonly entries: readonly Embedding[]
 }
 
-/** All that one cycle makes durable, in one transaction. */
-export interface CycleRecord extends CycleBeginning {
+/** Everything that one cycle makes durable, in one transaction. Columns are packed; the store does not interpret them. */
+export interface CycleRecord extends CycleHeader {
   readonly request: StoredRequest
   readonly response: Uint8Array
-}
-
-/** A cycle that waits for its response. One that never gets it may be dropped. */
-export interface CycleDraft {
-  /** Memory for a response of at most `bytes`, which `append` then need not copy; to be called once. Holds anything. */
-  room(bytes: number): Uint8Array
-  /**
-   * Stores the cycle; to be called once. `response` stays as it is until this settles. Rejects as `appendCycle` does,
-   * and with what the request rejects with.
-   */
-  append(response: Uint8Array): Promise<Position>
-  /**
-   * Lets a draft that was stored give its room to later ones: to be called at most once, when nothing reads the
-   * response any more. Without it the room is garbage.
-   */
-  release(): void
+  /** Columns of the candidates that entered with this cycle, or null. */
+  readonly entered: Uint8Array | null
+  /** Columns of the posts that left with this cycle, or null. */
+  readonly left: Uint8Array | null
+  /** Columns of the whole pending pool after this cycle; replaces those of the previous cycle. */
+  readonly pool: Uint8Array
+  /** Vectors of the texts that entered with this cycle. */
+  readonly texts?: EncodedTexts | null
 }
 
 /** A stored cycle as `tail` gives it. */
@@ -182,23 +161,16 @@ export interface Store {
   /** Absent where everything is kept. */
   readonly expiry?: ExpiryRecords
   /**
-   * Stores a cycle. Rejects, with nothing stored, when the id is stored already or storage refuses writes. The bytes
-   * of `response` stay as they are until it settles.
+   * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
+   * stored already or storage refuses writes. The store copies the bytes of `record` before it returns the promise.
    */
   appendCycle(record: CycleRecord): Promise<Position>
-  /**
-   * Packs a cycle that has no response yet, so that little is left to do when it comes. Bytes are free for reuse when
-   * this returns; those of a request that is a promise, a microtask after it resolves.
-   */
-  draftCycle(beginning: CycleBeginning): CycleDraft
   findCycle(cycleId: string): StoredCycle | undefined
   /** The last cycle to arrive. */
   lastCycle(): StoredCycle | undefined
   readRequest(position: Position): StoredRequest | undefined
-  /** Others may be reading the same bytes: they must not be changed. */
+  /** A copy of the stored response, which belongs to the caller. */
   readResponse(cycleId: string): Uint8Array | undefined
-  /** Once for each response of `readResponse`, when its reader has done with it: its memory may then serve another. */
-  giveBack(response: Uint8Array): void
   /** Stored cycles from `position` on, in order of arrival. */
   tail(position: Position): Iterable<StoredCycle>
   /** Packed columns of the posts that entered, or left, with one cycle. */

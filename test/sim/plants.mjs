@@ -11,8 +11,8 @@ export const plants = [
     patches: [
       {
         file: 'cycle/cycle-line.js',
-        from: 'const position = await draft.append(response);',
-        to: 'this.#pool.publish(plan); const position = await draft.append(response);',
+        from: 'const position = await this.#parts.store.appendCycle(record);',
+        to: 'this.#pool.publish(plan); const position = await this.#parts.store.appendCycle(record);',
       },
       { file: 'cycle/cycle-line.js', from: '        }\n        this.#pool.publish(plan);', to: '        }' },
     ],
@@ -175,11 +175,6 @@ export const plants = [
         to: 'this.#lent.add(frame);\n            this.giveBack(frame);',
       },
     ],
-  },
-  {
-    name: 'followers-share-one-loan',
-    breaks: 'an answer stays as it is while it is sent',
-    patches: [{ file: 'cycle/lent-responses.js', from: 'loan.readers += readerCount;', to: ';' }],
   },
   {
     name: 'texts-of-a-failed-cycle-stay',

@@ -3,10 +3,14 @@
  * decides what becomes of it: done at once, done late, refused, done although it is reported as failed, or cut off by
  * a crash before or after it is done. Writes are atomic and happen in order, as the interface of the store says.
  */
-import { createMemoryStore, StoreError, type MemoryContents, type Store } from '../../src/store/index.js'
+import {
+  copyCycle,
+  createMemoryStore,
+  StoreError,
+  type MemoryContents,
+  type Store,
+} from '../../src/store/index.js'
 import type {
-  CycleBeginning,
-  CycleDraft,
   CycleRecord,
   Embedding,
   ImageKey,
@@ -85,20 +89,12 @@ export class SimStore implements Store {
   }
 
   appendCycle(record: CycleRecord): Promise<Position> {
-    return this.draftCycle(record).append(record.response)
-  }
-
-  draftCycle(beginning: CycleBeginning): CycleDraft {
-    const draft = this.#memory.draftCycle(beginning)
-    return {
-      ...draft,
-      append: (response) =>
-        this.#write(
-          `cycle ${beginning.cycleId}`,
-          () => draft.append(response),
-          (position) => ({ kind: 'cycle', position }),
-        ),
-    }
+    const copy = copyCycle(record)
+    return this.#write(
+      `cycle ${record.cycleId}`,
+      () => this.#memory.appendCycle(copy),
+      (position) => ({ kind: 'cycle', position }),
+    )
   }
 
   putImage(key: ImageKey, image: StoredImage): ReturnType<Store['putImage']> {
@@ -166,7 +162,6 @@ export class SimStore implements Store {
   lastCycle = (): ReturnType<Store['lastCycle']> => this.#memory.lastCycle()
   readRequest = (position: Position): ReturnType<Store['readRequest']> => this.#memory.readRequest(position)
   readResponse = (cycleId: string): ReturnType<Store['readResponse']> => this.#memory.readResponse(cycleId)
-  giveBack = (response: Uint8Array): void => this.#memory.giveBack(response)
   tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
   readEntered = (position: Position): ReturnType<Store['readEntered']> => this.#memory.readEntered(position)
   readLeft = (position: Position): ReturnType<Store['readLeft']> => this.#memory.readLeft(position)

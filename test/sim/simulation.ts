@@ -456,20 +456,19 @@ class Simulation {
         this.#oracle.answered(sent.cycleId, sent.meaning, bytes)
         this.#acknowledged.add(sent.cycleId)
         this.#figures.acknowledged++
-        this.#sending(service, sent.cycleId, bytes)
+        this.#sending(sent.cycleId, bytes)
         if (!this.#calm && this.#random.chance(0.15)) this.#postLater(sent) // The answer is lost.
       },
       (error) => this.#refused(sent, call, error),
     )
   }
 
-  /** The answer is on its way for a while, and must stay as it is until then; the next ones may stand in its memory. */
-  #sending(service: CycleService, cycleId: string, answer: Uint8Array): void {
+  /** Sending the response takes a while; its bytes must not change meanwhile. */
+  #sending(cycleId: string, answer: Uint8Array): void {
     const copy = Buffer.from(answer)
     const sent = { label: `sent ${cycleId}`, life: this.#life, delaySteps: this.#random.below(8) }
     this.scheduler.add(sent, () => {
       if (!copy.equals(answer)) fail(`the answer to ${cycleId} changed while it was sent`)
-      service.giveBack(answer)
     })
   }
 
