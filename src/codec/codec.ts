@@ -6,7 +6,6 @@ import type { CycleColumns } from '../contract/index.js'
 import { columnOperations, runReference, type ColumnProgram, type RunProgram } from './column-program.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse, type ResponseColumns } from './encode-response.js'
-import { frameCompressorsOf, type StartFrameCompressor } from './frame-compressor.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode, type AllocateBytes } from './native-encode.js'
@@ -32,8 +31,6 @@ export interface Codec {
   columnProgram(program: ColumnProgram): RunProgram
   /** For `packTable`. */
   readonly packColumns: PackColumns
-  /** zstd frames by a thread of its own; null where only the streams of Node make them. */
-  readonly startFrameCompressor: StartFrameCompressor | null
 }
 
 export type { AllocateBytes }
@@ -47,7 +44,6 @@ export const referenceCodec: Codec = {
   encodeResponse,
   columnProgram: runReference,
   packColumns,
-  startFrameCompressor: null,
 }
 
 /**
@@ -92,7 +88,6 @@ export function nativeCodec(addon: NativeAddon): Codec {
       return (inputs, matrix) => native.run(inputs, matrix)
     },
     packColumns: addon.packColumns,
-    startFrameCompressor: frameCompressorsOf(addon),
   }
 }
 

@@ -9,11 +9,8 @@ export {
   type ColumnProgram,
   type ProgramColumn,
 } from './column-program.js'
-export { crc32 } from './crc32.js'
 export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
-export { frameBytesMax, type FrameCompressor, type StartFrameCompressor } from './frame-compressor.js'
-export { pageReleaser } from './mapped-pages.js'
 export type { NativeAddon } from './native-addon.js'
 export {
   packTable,
@@ -23,6 +20,5 @@ export {
   type PackedTable,
   type Packing,
 } from './pack.js'
-export { wakePoolElsewhere } from './pool-threads.js'
 export { readBody } from './reading-thread.js'
 export { needsThread, sameJsonAtOnce, sameJsonOffThread } from './same-json-thread.js'

@@ -5,7 +5,6 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { ColumnProgram, RunProgram } from './column-program.js'
-import type { Crc32 } from './crc32.js'
 import type { PackColumns } from './pack.js'
 
 /** What a decode found beside its columns. */
@@ -50,15 +49,6 @@ export interface NativeRows {
   /** What follows each column of `values`: the label of the next, behind the last the end of the row. */
   readonly labels: TextTable
   readonly values: readonly Float32Array[]
-}
-
-export interface NativeFrameCompressor {
-  /**
-   * One zstd frame of `body` at the front of `target`, made by a thread; both are left alone, and not transferred, until
-   * `ended` is called, in a turn of its own: with undefined and the length of the frame, or with what zstd says. Throws
-   * while another body is under way.
-   */
-  begin(body: Uint8Array, target: Uint8Array, ended: (error: string | undefined, bytes: number) => void): void
 }
 
 export interface NativeAddon {
@@ -108,12 +98,6 @@ export interface NativeAddon {
   keepElsewhere(threads: Int32Array): void
   /** The same while `wake` runs, which wakes them; then they may run where they could before. Gives what it gives. */
   wakeElsewhere<Result>(threads: Int32Array, wake: () => Result): Result
-  /** Unmaps a file's pages until they are read again, where it is mapped for reading. Bytes of address space. */
-  releaseMappedPages(path: string): number
-  /** Of pairs of a ZSTD_cParameter and its value. null: this Node has no zstd for others. */
-  readonly FrameCompressor: (new (parameters: Int32Array) => NativeFrameCompressor) | null
-  /** Those that this machine can run, the fastest first; none where zlib's is as good. */
-  readonly crc32Functions: readonly Crc32[]
   readonly errorSentences: readonly string[]
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]

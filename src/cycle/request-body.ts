@@ -1,24 +1,39 @@
 /**
- * The request body as the store keeps it: compressed beside the event loop, or in the gzip that it came in.
+ * The request body as the store keeps it: compressed with zstd in the thread pool, or in the gzip in which it arrived.
  */
 import { promisify } from 'node:util'
-import { gunzip, zstdDecompress } from 'node:zlib'
+import { constants, gunzip, zstdCompress, zstdDecompress, type ZstdOptions } from 'node:zlib'
 import { jsonBodyBytesMax } from '../contract/index.js'
 import type { StoredRequest } from '../store/index.js'
-import type { ZstdFrames } from './zstd-frames.js'
 
+const compressZstd = promisify(zstdCompress) as (
+  bytes: Uint8Array,
+  options: ZstdOptions,
+) => Promise<Uint8Array>
 const decompressZstd = promisify(zstdDecompress)
 const decompressGzip = promisify(gunzip)
 
-/** A body after decompression, and the gzip it came in, if it did. */
+/** Bodies repeat themselves at short distances: tables that fit into a core's first cache are a fifth faster. */
+const compression: ZstdOptions = {
+  // A full cycle compresses to less than this, so that it takes one output buffer.
+  chunkSize: 2 * 1024 * 1024,
+  params: {
+    [constants.ZSTD_c_compressionLevel]: 1,
+    [constants.ZSTD_c_windowLog]: 17,
+    [constants.ZSTD_c_hashLog]: 13,
+  },
+}
+
+/** A body after decompression, and the gzip in which it arrived, if any. */
 export interface RequestBody {
   readonly json: Uint8Array
   readonly gzip: Uint8Array | null
 }
 
-export async function packRequest({ json, gzip }: RequestBody, frames: ZstdFrames): Promise<StoredRequest> {
+/** Leave the body unchanged until the promise has settled. */
+export async function packRequest({ json, gzip }: RequestBody): Promise<StoredRequest> {
   if (gzip !== null) return { encoding: 'gzip', bytes: gzip, bodyBytes: json.length }
-  return { encoding: 'zstd', bytes: await frames.compress(json), bodyBytes: json.length }
+  return { encoding: 'zstd', bytes: await compressZstd(json, compression), bodyBytes: json.length }
 }
 
 export async function unpackRequest({ encoding, bytes }: StoredRequest): Promise<Uint8Array> {

@@ -24,7 +24,6 @@ import type { StageClock } from './stage-clock.js'
 import { statedCycleId } from './stated-id.js'
 import { Turns } from './turns.js'
 import { WeightsDesk, type InitialWeights } from './weights-desk.js'
-import { ZstdFrames } from './zstd-frames.js'
 
 /** What the service needs of its surroundings. */
 export interface CycleServiceParts {
@@ -71,7 +70,6 @@ export class CycleService {
   readonly #models: ScoringModels
   /** Cycles have a place before they come here. */
   readonly #lane = new Lane({ weights: weightsWaitingMax })
-  readonly #frames: ZstdFrames
   readonly #decodes = new Turns(decodesWaitingMax)
   readonly #admission: Admission
   readonly #repeats: Repeats
@@ -107,7 +105,6 @@ export class CycleService {
       onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log,
     })
-    this.#frames = new ZstdFrames(codec.startFrameCompressor)
     this.#admission = new Admission(store, () => parts.limits().cyclesWaitingMax)
     this.#repeats = new Repeats(store)
   }
@@ -173,25 +170,17 @@ export class CycleService {
   ): Promise<Uint8Array> {
     await this.#decodes.next()
     // Before it is known whether the cycle is good or new: most are, and the other threads have nothing else to do now.
-    const packing = packRequest(body, this.#frames)
+    const packing = packRequest(body)
     packing.catch(() => undefined) // Awaited when the cycle is stored; until then a failure is not unhandled.
+    const cycle = await this.#parts.codec.readCycle(body.json)
+    stages.lap('decode')
+    const held: HeldCycle = { cycle, packing, readers: 1 }
+    const call: PlacedCall = { held, json: body.json, receivedAtMs, stages, place }
     try {
-      const cycle = await this.#parts.codec.readCycle(body.json)
-      stages.lap('decode')
-      const held: HeldCycle = { cycle, packing, readers: 1 }
-      const call: PlacedCall = { held, json: body.json, receivedAtMs, stages, place }
-      try {
-        return await this.#answer(call)
-      } finally {
-        call.place?.leave()
-        letGo(held)
-      }
+      return await this.#answer(call)
     } finally {
-      // The store has copied the frame, or has no use for it.
-      packing.then(
-        ({ bytes }) => this.#frames.giveBack(bytes),
-        () => undefined,
-      )
+      call.place?.leave()
+      letGo(held)
     }
   }
 

@@ -9,7 +9,6 @@ import type { DirectoryLock } from './directory-lock.js'
 import type { HeadRoom } from './head-room.js'
 import { cycleIdKey } from './keys.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
-import type { MappedPages } from './mapped-pages.js'
 import { NewestCycle } from './newest-cycle.js'
 import * as records from './records.js'
 import { describe, StoreError } from './store-error.js'
@@ -41,7 +40,6 @@ const poolKey = 0
 export interface FileUpkeep {
   readonly bytesInUse: BytesInUse
   readonly headRoom: Pick<HeadRoom, 'committed' | 'close'>
-  readonly pages: MappedPages
 }
 
 /** Made by `openLmdbStore`, and by `openSnapshot` for reading. */
@@ -84,7 +82,6 @@ export class LmdbStore implements Store {
           upkeep.bytesInUse.commitEnded()
           if (!stored) return
           upkeep.headRoom.committed()
-          upkeep.pages.committed()
         },
         diskBytesFree: () => diskBytesFree(dataDir),
       },
@@ -250,7 +247,6 @@ export class LmdbStore implements Store {
   async #close(): Promise<void> {
     await this.#writer.idle()
     await this.#upkeep.headRoom.close()
-    this.#upkeep.pages.close()
     await this.#db.root.close()
     await this.#lock.release()
   }
@@ -267,14 +263,8 @@ export class LmdbStore implements Store {
     database: { getBinary(key: K): Uint8Array | undefined },
     key: K,
   ): Uint8Array | undefined {
-    return this.#record(() => database.getBinary(key))
-  }
-
-  #record(read: () => Uint8Array | undefined): Uint8Array | undefined {
     this.#checkOpen()
-    const record = this.#reading(read)
-    if (record !== undefined) this.#upkeep.pages.read(record.length)
-    return record
+    return this.#reading(() => database.getBinary(key))
   }
 
   #reading<T>(read: () => T): T {

@@ -3,7 +3,6 @@
  */
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { pageReleaser } from '../codec/index.js'
 import { BytesInUse } from './bytes-in-use.js'
 import { bytesInUse, databasePath, openDatabases, type Databases } from './databases.js'
 import { lockDirectory, type DirectoryLock } from './directory-lock.js'
@@ -12,7 +11,6 @@ import { checkDatabaseFile } from './file-check.js'
 import { HeadRoom } from './head-room.js'
 import { LmdbStore } from './lmdb-store.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lock-file.js'
-import { MappedPages } from './mapped-pages.js'
 import { describe, StoreError } from './store-error.js'
 import type { Store } from './store.js'
 
@@ -60,9 +58,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
       bytesInUse: () => inUse.now(),
       bytesMax: mapBytesMax,
     })
-    const release = pageReleaser()
-    const pages = new MappedPages(() => release?.(databasePath(dataDir)))
-    const upkeep = { bytesInUse: inUse, headRoom, pages }
+    const upkeep = { bytesInUse: inUse, headRoom }
     return new LmdbStore(dataDir, databases, lock, upkeep, { mapBytesMax, waitingBytesMax })
   } catch (error) {
     await headRoom?.close()

@@ -8,7 +8,7 @@
  *         4 - 7    CRC-32 of bytes 0 to 3 and the payload, little endian
  *         8 …      payload; columns in it can be viewed in place, since a record starts aligned
  */
-import { crc32 } from '../codec/index.js'
+import { crc32 } from 'node:zlib'
 import { StoreError } from './store-error.js'
 
 const recordHeadBytes = 8

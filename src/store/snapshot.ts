@@ -19,7 +19,6 @@ import {
 import { checkReadableFile } from './file-check.js'
 import { LmdbStore } from './lmdb-store.js'
 import { prepareLockFile } from './lock-file.js'
-import { MappedPages } from './mapped-pages.js'
 import { openRecord, viewOf } from './record.js'
 import { recordVersion } from './records.js'
 import { describe, StoreError } from './store-error.js'
@@ -81,7 +80,7 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
     },
   }
   const inUse = new BytesInUse(() => bytesInUse(databases))
-  const upkeep = { bytesInUse: inUse, headRoom, pages: new MappedPages(() => undefined) }
+  const upkeep = { bytesInUse: inUse, headRoom }
   const store = new LmdbStore(path, databases, lock, upkeep, {
     mapBytesMax: Infinity,
     waitingBytesMax: 0,

@@ -166,17 +166,6 @@ export const plants = [
     ],
   },
   {
-    name: 'frames-are-reused-too-early',
-    breaks: 'a stored request is the body that came',
-    patches: [
-      {
-        file: 'cycle/zstd-frames.js',
-        from: 'this.#lent.add(frame);',
-        to: 'this.#lent.add(frame);\n            this.giveBack(frame);',
-      },
-    ],
-  },
-  {
     name: 'texts-of-a-failed-cycle-stay',
     breaks: 'what entered with a cycle that failed did not enter',
     patches: [{ file: 'cycle/cycle-line.js', from: 'embeddings.forget(model, entering);', to: '' }],

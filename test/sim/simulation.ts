@@ -2,7 +2,7 @@
  * One simulated run: clients, a service, a disk and a model, all driven by one seed. Read `run` first: faults and calls
  * in any order, then calm, then a crash, and after it everything that was ever answered is asked for again.
  */
-import { CompressionFailed, startVirtualCompressor, virtualise } from './virtual-node.js'
+import { CompressionFailed, virtualise } from './virtual-node.js'
 import { StageClock, CycleService } from '../../src/cycle/index.js'
 import type { Codec } from '../../src/codec/index.js'
 import { cycleIdOf, ServiceError, type CycleRequest } from '../../src/contract/index.js'
@@ -206,10 +206,7 @@ class Simulation {
         this.#guard(() => judgeLine(fields, message))
       }
     CycleService.open({
-      codec: {
-        ...this.#codec,
-        startFrameCompressor: this.#codec.startFrameCompressor && startVirtualCompressor,
-      },
+      codec: this.#codec,
       store,
       model: () => (this.#absent ? null : this.#serving),
       clock: () => this.#nowMs,

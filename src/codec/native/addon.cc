@@ -3,10 +3,7 @@
 
 #include "error.h"
 #include "js_column_program.h"
-#include "js_crc32.h"
 #include "js_decoder.h"
-#include "js_frame_compressor.h"
-#include "js_mapped_pages.h"
 #include "js_packed_columns.h"
 #include "js_processes.h"
 #include "js_processors.h"
@@ -29,8 +26,6 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("Decoder", js_decoder::define(env));
   exports.Set("ColumnProgram", js_column_program::define(env));
-  exports.Set("FrameCompressor", js_frame_compressor::define(env));
-  exports.Set("crc32Functions", js_crc32_functions(env));
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
   exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
@@ -44,7 +39,6 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("runWhenIdle", Napi::Function::New<run_when_idle>(env));
   exports.Set("keepElsewhere", Napi::Function::New<keep_elsewhere>(env));
   exports.Set("wakeElsewhere", Napi::Function::New<wake_elsewhere>(env));
-  exports.Set("releaseMappedPages", Napi::Function::New<release_mapped_pages>(env));
   exports.Set("errorSentences", texts(env, decode_error_sentences));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));

@@ -1,0 +1,32 @@
+/**
+ * Request bodies as the store keeps them.
+ */
+import { randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { jsonBodyBytesMax } from '../contract/index.js'
+import { packRequest, unpackRequest } from './request-body.js'
+
+const rows = (bytes: number): Buffer => {
+  let text = ''
+  for (let post = 1_000_000; text.length < bytes; post++)
+    text += `{"gall_id":"programming","post_no":${post},"views":${post % 997},"up":${post % 89}},`
+  return Buffer.from(text)
+}
+
+test('a stored body is the body that arrived: a short one, a full cycle, and the longest, which does not shrink', async () => {
+  const bodies = [Buffer.from('{}'), rows(6_000_000), randomBytes(jsonBodyBytesMax)]
+  const stored = await Promise.all(bodies.map((json) => packRequest({ json, gzip: null })))
+  expect(stored.map(({ encoding }) => encoding)).toEqual(['zstd', 'zstd', 'zstd'])
+  expect(stored[1]?.bytes.length).toBeLessThan(1_500_000)
+  const unpacked = await Promise.all(stored.map(unpackRequest))
+  expect(unpacked.map((body, i) => Buffer.compare(body, bodies[i] as Buffer))).toEqual([0, 0, 0])
+})
+
+test('a body that arrives as gzip is stored in that gzip', async () => {
+  const json = rows(10_000)
+  const gzip = gzipSync(json)
+  const stored = await packRequest({ json, gzip })
+  expect(stored).toEqual({ encoding: 'gzip', bytes: gzip, bodyBytes: json.length })
+  expect(Buffer.compare(await unpackRequest(stored), json)).toBe(0)
+})
