@@ -27,7 +27,7 @@ function problemOf([path, entry]) {
 
 /** Reasons by package, from the table of README.md. */
 function readReasons() {
-  const [, table = ''] = /### Dependencies\n([^]*?)(?=\n#|$)/.exec(read('README.md')) ?? []
+  const [, table = ''] = /## Dependencies\n([^]*?)(?=\n#|$)/.exec(read('README.md')) ?? []
   const rows = [...table.matchAll(/^\| (`.+?) *\| (.+?) *\|$/gm)]
   return new Map(
     rows.flatMap(([, names, reason]) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, reason])),

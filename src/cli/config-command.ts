@@ -12,7 +12,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
     .command('config')
     .description('print the effective settings and where each comes from; keys by fingerprint only')
     .option('--json', 'as JSON')
-    .option('--markdown', 'the table of all settings, as in README.md, and nothing else')
+    .option('--markdown', 'the table of all settings, as in docs/settings.md, and nothing else')
   addSettingFlags(command).action((flags: Record<string, unknown>) => {
     context.print(flags['markdown'] === true ? settingsAsMarkdown() : effectiveSettings(flags, context))
   })

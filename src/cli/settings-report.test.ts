@@ -1,5 +1,5 @@
 /**
- * What is shown of settings, and that README.md shows the same.
+ * What is shown of settings, and that docs/settings.md shows the same.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,9 +44,9 @@ test('a report on a terminal stays within its width and cuts nothing', () => {
   expect(lines.map((line) => line.slice(namesWidth).split('  ')[0]).join('')).toContain(weights)
 })
 
-test('the tables of README.md are the generated ones', () => {
-  const readme = readFileSync(join(packageDirectory, 'README.md'), 'utf8')
-  const [, tables] = /<!-- settings:begin -->\n([^]*?)<!-- settings:end -->/.exec(readme) ?? []
+test('the tables of docs/settings.md are the generated ones', () => {
+  const page = readFileSync(join(packageDirectory, 'docs', 'settings.md'), 'utf8')
+  const [, tables] = /<!-- settings:begin -->\n([^]*?)<!-- settings:end -->/.exec(page) ?? []
   const ignore = '<!-- prettier-ignore-start -->\n\n'
   const end = '\n<!-- prettier-ignore-end -->\n\n'
   expect(tables).toBe(`\n${ignore}${settingsAsMarkdown()}${end}`)

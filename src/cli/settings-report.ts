@@ -1,5 +1,5 @@
 /**
- * Settings as people and programs read them: a table for the terminal, JSON, and the table in README.md.
+ * Settings as people and programs read them: a table for the terminal, JSON, and the table in docs/settings.md.
  * Secrets are shown by count and fingerprint.
  */
 import type { Settings } from '../server/index.js'
@@ -44,7 +44,7 @@ export function settingsAsText(report: Readonly<Record<string, SettingReport>>, 
   return formatTable(['setting', 'value', 'from'], rows, { cellsMax: columns, column: 1, how: 'wrap' })
 }
 
-/** The tables of README.md: settings, and variables that are none. */
+/** The tables of docs/settings.md: settings, and variables that are none. */
 export function settingsAsMarkdown(): string {
   const rows = settingNames.map((name) => [
     `\`${fileKeyOf(name)}\``,

@@ -1,6 +1,6 @@
 /**
  * Every setting, once. Flags, environment variables, keys of the JSON file, `understudy config`, error messages
- * and the table in README.md derive from these rows.
+ * and the table in docs/settings.md derive from these rows.
  */
 import { resolve } from 'node:path'
 import type { ExecutionProvider } from '../model/index.js'
