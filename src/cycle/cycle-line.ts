@@ -20,7 +20,7 @@ import type { ImageCounts } from './image-counts.js'
 import { placedFailure } from './model-failure.js'
 import { nextTurn } from './next-turn.js'
 import { countsOf, resultsOf } from './response-columns.js'
-import { loadPool, saveCycle, SavedCycleSpace } from './saved-state.js'
+import { loadPool, saveCycle } from './saved-state.js'
 import type { StageClock } from './stage-clock.js'
 import type { WeightsDesk } from './weights-desk.js'
 
@@ -56,24 +56,18 @@ export interface StoredAnswer {
   readonly plan: CyclePlan
   /** Images of each post in the store, by slot. */
   readonly imagesStored: Uint32Array
-  /** False from the moment when the pool uses the memory of the plan's columns for another one. */
-  readonly readable: () => boolean
 }
 
 export class CycleLine {
   readonly #parts: CycleLineParts
-  readonly #saved: SavedCycleSpace
   #pool: Pool
   /** True while the pool may lack a cycle that is stored: it is read again before it is used. */
   #mayLack = false
   #wrongModel: Model | null = null
-  /** Plans that were begun: columns of a plan can be read until the second one after it. */
-  #planCount = 0
 
   /** With the pool that the store holds. Throws when it cannot be read. */
   constructor(parts: CycleLineParts) {
     this.#parts = parts
-    this.#saved = new SavedCycleSpace(parts.codec.packColumns)
     this.#pool = loadPool(parts.store)
   }
 
@@ -87,9 +81,9 @@ export class CycleLine {
     return model !== null && model === this.#wrongModel
   }
 
-  /** Whether the post has left and is remembered. */
-  remembers(gallId: string, postNo: number): boolean {
-    return this.#pool.remembers(gallId, postNo)
+  /** Whether the post has left the pool in the last seven days, by cycle time. */
+  hasTombstone(gallId: string, postNo: number): boolean {
+    return this.#pool.hasTombstone(gallId, postNo)
   }
 
   /**
@@ -104,7 +98,6 @@ export class CycleLine {
     const pool = this.#wholePool()
     stages.lap('wait')
     const plan = pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1)
-    this.#planCount++
     const weights = weightsInForce(desk.history, cycle.cycleAt.ms)
     stages.lap('plan')
     const entering =
@@ -133,7 +126,7 @@ export class CycleLine {
     await restOf(call)
     // Packing for the disk fits into the time in which another thread runs the model.
     const receivedAt = formatInstant(receivedAtMs)
-    const saved = saveCycle(cycle, plan, this.#saved)
+    const saved = saveCycle(cycle, plan, codec.packColumns)
     const texts = embeddings.records(model, entering)
     const heads = await predicting.catch((error: unknown) => {
       if (error instanceof ModelRowError) this.#wrongModel = model
@@ -169,8 +162,7 @@ export class CycleLine {
     }
     await this.#commit(record, plan)
     stages.lap('commit')
-    const readable = this.#readable()
-    this.#parts.onStored({ call, model, plan, imagesStored, readable })
+    this.#parts.onStored({ call, model, plan, imagesStored })
     return response
   }
 
@@ -210,12 +202,6 @@ export class CycleLine {
       return
     }
     log.warn({ cycle_id: cycleId }, 'a cycle was stored although its write failed; the pool is read again')
-  }
-
-  /** Tells, now and later, whether columns of the newest plan can be read. Keeps nothing else of the cycle alive. */
-  #readable(): () => boolean {
-    const planCount = this.#planCount
-    return () => this.#planCount <= planCount + 1
   }
 }
 

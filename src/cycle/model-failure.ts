@@ -8,15 +8,13 @@ import { shortPostName, type CyclePlan } from '../pool/index.js'
 export interface ScoringAttempt {
   readonly version: string
   readonly cycleId: string
-  /** null: its columns cannot be read any more. */
-  readonly plan: CyclePlan | null
+  readonly plan: CyclePlan
 }
 
 /** A `ModelError` with version, cycle and, where a row is at fault, its post; any other error as it is. */
 export function placedFailure(error: unknown, { version, cycleId, plan }: ScoringAttempt): unknown {
   if (!(error instanceof ModelError)) return error
-  const isPlaced = error instanceof ModelRowError && plan !== null
-  const post = isPlaced ? `, post ${postOfRow(plan, error.row)}` : ''
+  const post = error instanceof ModelRowError ? `, post ${postOfRow(plan, error.row)}` : ''
   return new ModelError(`${version}, cycle ${cycleId}${post}: ${error.message}`, { cause: error })
 }
 

@@ -33,8 +33,8 @@ export interface RetentionParts {
   /** Asked for in each step: they may change. */
   readonly limits: () => RetentionLimits
   readonly state: () => PoolState
-  /** Whether the post has left and is remembered. */
-  readonly remembers: (gallId: string, postNo: number) => boolean
+  /** Whether the post has left the pool in the last seven days, by cycle time. */
+  readonly hasTombstone: (gallId: string, postNo: number) => boolean
   /** True while no cycle is under way or waits. */
   readonly idle: () => boolean
   /** The images are gone. */
@@ -159,8 +159,8 @@ export class Retention {
 
   /** Images of posts that are neither pending nor remembered. */
   #needless(images: readonly ImageArrival[]): ImageArrival[] {
-    const { remembers, state } = this.#parts
-    const forgotten = images.filter(({ key }) => !remembers(key.gallId, key.postNo))
+    const { hasTombstone, state } = this.#parts
+    const forgotten = images.filter(({ key }) => !hasTombstone(key.gallId, key.postNo))
     if (forgotten.length === 0) return []
     const pending = this.#pendingPosts(state())
     return forgotten.filter(({ key }) => !pending.has(postName(key.gallId, key.postNo)))

@@ -1,10 +1,10 @@
 /**
- * Posts by name: what maps and sets of posts are keyed by where codes of galleries do not reach, and the names in the
- * records of saved-state.ts.
+ * Names of posts: keys for maps and sets of posts that outlive one state's gallery codes, and the names in the records
+ * of saved-state.ts.
  */
 import { unpackTable } from '../codec/index.js'
 
-/** A post's name; `gallId` may hold anything, but `postNo` is a number, so that no two posts share one. */
+/** A post's name. `postNo` is a number, so names are unique whatever `gallId` contains. */
 export function postName(gallId: string, postNo: number): string {
   return `${gallId}/${postNo}`
 }

@@ -1,11 +1,10 @@
 /**
- * The pool on the disk: what a cycle record keeps of it, and the pool rebuilt from the store at start.
+ * The pool on disk: the records that a cycle stores of it, and the pool rebuilt from them at the start.
  *
  *   entered  columns of the posts that entered with one cycle: key, byte range in the request, what never changes
  *   left     keys of the posts that left with one cycle, with reason, tier and times
  *   pool     of every pending post: where it entered (position, row), its readings and its snapshot
  */
-import { randomInt } from 'node:crypto'
 import {
   packTable,
   unpackTable,
@@ -17,19 +16,19 @@ import {
 import { GalleryTable, type CycleColumns } from '../contract/index.js'
 import {
   emptyPool,
-  hashFactors,
   listPostColumns,
   Pool,
   postColumnsOf,
   readingNames,
   SlotIndex,
   snapshotColumnNames,
+  stateProblem,
   Tombstones,
   tombstoneAgeMsMax,
   type Column,
   type CyclePlan,
-  type KeyList,
   type PoolState,
+  type PostKeys,
 } from '../pool/index.js'
 import { StoreError, type Store } from '../store/index.js'
 
@@ -42,46 +41,20 @@ export interface SavedCycle {
 /** Version of the three layouts above. */
 const layout = 1
 
-/** What is saved of a cycle. With a `space`, it stands there until the next is saved. */
-export function saveCycle(cycle: CycleColumns, plan: CyclePlan, space?: SavedCycleSpace): SavedCycle {
+/** The records of a cycle. `pack` is a codec's; without one, the reference packs. */
+export function saveCycle(cycle: CycleColumns, plan: CyclePlan, pack?: PackColumns): SavedCycle {
+  const packing: Packing = pack === undefined ? {} : { pack }
   return {
-    entered: saveEntered(cycle, plan, space?.entered),
-    left: saveLeft(cycle, plan, space?.left),
-    pool: savePool(plan.next, space?.pool),
-  }
-}
-
-/** Memory for what is saved of a cycle, kept for the next one, and what packs it. */
-export class SavedCycleSpace {
-  readonly entered: Packing
-  readonly left: Packing
-  readonly pool: Packing
-
-  constructor(pack: PackColumns) {
-    const packing = (): Packing => ({ allocate: new KeptBytes().allocate, pack })
-    this.entered = packing()
-    this.left = packing()
-    this.pool = packing()
-  }
-}
-
-class KeptBytes {
-  #bytes = new Uint8Array(0)
-
-  readonly allocate = (bytes: number): Uint8Array<ArrayBuffer> => {
-    if (bytes > this.#bytes.length) this.#bytes = new Uint8Array(bytes + (bytes >> 2))
-    return this.#bytes.subarray(0, bytes)
+    entered: saveEntered(cycle, plan, packing),
+    left: saveLeft(cycle, plan, packing),
+    pool: savePool(plan.next, packing),
   }
 }
 
 /** The pool as the store's last cycle left it. Throws when records contradict each other. */
 export function loadPool(store: Store): Pool {
-  // Chance comes from here, since the pool knows none. It decides where keys stand, and nothing that can be seen.
-  const hashSeed = randomInt(2 ** 32)
-  const tombstones = new Tombstones(hashSeed)
-  const factors = hashFactors(hashSeed)
   const packed = store.readPool()
-  if (packed === undefined) return new Pool({ ...emptyPool, factors }, tombstones)
+  if (packed === undefined) return new Pool()
   const saved = open(packed, 'pool')
   const queue = [...saved.columns]
   const next = (): Float64Array => queue.shift() ?? fail('the pool record has too few columns')
@@ -96,8 +69,7 @@ export function loadPool(store: Store): Pool {
     count: saved.rowCount,
     gallery: entered.gallery,
     postNo: entered.postNo,
-    index: new SlotIndex(entered.gallery, entered.postNo, factors),
-    factors,
+    index: new SlotIndex(entered.gallery, entered.postNo),
     enteredPosition,
     enteredRow,
     posts: entered.posts,
@@ -107,8 +79,9 @@ export function loadPool(store: Store): Pool {
     newestCycleMs: saved.header.newestCycleMs ?? fail('the pool record names no newest cycle'),
     galleries: galleries.ids,
   }
-  loadTombstones(store, state, tombstones)
-  return new Pool(state, tombstones)
+  const problem = stateProblem(state)
+  if (problem !== null) fail(`the pool record breaks a rule: ${problem}`)
+  return new Pool(state, loadTombstones(store, state))
 }
 
 interface Header {
@@ -131,7 +104,7 @@ function fail(message: string): never {
   throw new StoreError('unusable', message)
 }
 
-function savePool(state: PoolState, packing?: Packing): Uint8Array {
+function savePool(state: PoolState, packing: Packing): Uint8Array {
   const columns: NumberColumn[] = [
     state.enteredPosition,
     state.enteredRow,
@@ -145,7 +118,7 @@ function savePool(state: PoolState, packing?: Packing): Uint8Array {
 function saveEntered(
   { candidates }: CycleColumns,
   { entries }: CyclePlan,
-  packing?: Packing,
+  packing: Packing,
 ): Uint8Array | null {
   const rows = entries.enteredRows
   if (rows.length === 0) return null
@@ -156,18 +129,13 @@ function saveEntered(
     candidates.rowEnd,
     ...listPostColumns(candidates),
   ]
-  return packTable(
-    { layout, galleries },
-    rows.length,
-    [gallery, ...inRows(columns, rows, candidates.count)],
-    packing,
-  )
+  return packTable({ layout, galleries }, rows.length, [gallery, ...selectRows(columns, rows)], packing)
 }
 
 function saveLeft(
   { removals }: CycleColumns,
   { entries, leftAtMs }: CyclePlan,
-  packing?: Packing,
+  packing: Packing,
 ): Uint8Array | null {
   const rows = entries.leftRows
   if (rows.length === 0) return null
@@ -176,23 +144,14 @@ function saveLeft(
   return packTable(
     { layout, galleries, leftAtMs },
     rows.length,
-    [gallery, ...inRows(columns, rows, removals.count)],
+    [gallery, ...selectRows(columns, rows)],
     packing,
   )
 }
 
-/** Columns of `count` rows in some of these, which rise: where there are as many of them, in all. */
-function inRows(columns: readonly NumberColumn[], rows: Uint32Array, count: number): readonly NumberColumn[] {
-  if (rows.length === count) return columns
-  const selected: NumberColumn[] = []
-  for (const column of columns) selected.push(rowsOf(column, rows))
-  return selected
-}
-
-function rowsOf(column: NumberColumn, rows: Uint32Array): Float64Array {
-  const selected = new Float64Array(rows.length)
-  for (let i = 0; i < rows.length; i++) selected[i] = column[rows[i] as number] as number
-  return selected
+/** The values of `rows`, in each column. */
+function selectRows(columns: readonly NumberColumn[], rows: Uint32Array): Float64Array[] {
+  return columns.map((column) => Float64Array.from(rows, (row) => column[row] as number))
 }
 
 /** Columns of the pending posts, each taken from the record of the cycle with which it entered. */
@@ -223,7 +182,7 @@ function gatherEntered(
   return { gallery, postNo, posts: postColumnsOf(postColumns) }
 }
 
-/** Posts stand in order of entry, so that one record serves many slots in a row. */
+/** Posts are in order of entry, so one record serves many slots in a row. */
 function lastUsed<Value>(read: (key: number) => Value): (key: number) => Value {
   let last: { key: number; value: Value } | undefined
   return (key) => {
@@ -233,12 +192,12 @@ function lastUsed<Value>(read: (key: number) => Value): (key: number) => Value {
 }
 
 /**
- * The departures that are still remembered. Read from the last one back: times of departure never fall, so the first
- * that is too old ends the search, however long the history is.
+ * Tombstones of the departures in the last seven days. Reads departures from the newest back: their times never fall, so
+ * the first one that is too old ends the search, however long the history is.
  */
-function loadTombstones(store: Store, state: PoolState, tombstones: Tombstones): void {
-  const batches: { keys: KeyList; leftAtMs: number }[] = []
-  // Departures of expired cycles are too old to be remembered.
+function loadTombstones(store: Store, state: PoolState): Tombstones {
+  const departures: { posts: PostKeys; leftAtMs: number }[] = []
+  // Departures of expired cycles are older than any tombstone.
   const first = store.expiry?.firstPosition() ?? 1
   for (let position = store.lastCycle()?.position ?? 0; position >= first; position--) {
     const packed = store.readLeft(position)
@@ -246,10 +205,12 @@ function loadTombstones(store: Store, state: PoolState, tombstones: Tombstones):
     const { columns, header } = open(packed, 'left')
     const leftAtMs = header.leftAtMs ?? fail(`the departures of cycle ${position} have no time`)
     if (leftAtMs < state.newestCycleMs - tombstoneAgeMsMax) break
-    const gallery = Uint32Array.from(columns[0] ?? [])
-    const postNo = columns[1] ?? new Float64Array(0)
-    batches.push({ keys: { galleries: header.galleries ?? [], gallery, postNo }, leftAtMs })
+    const [gallery = new Float64Array(0), postNo = new Float64Array(0)] = columns
+    const posts = { galleries: header.galleries ?? [], gallery: Uint32Array.from(gallery), postNo }
+    departures.push({ posts, leftAtMs })
   }
-  for (const { keys, leftAtMs } of batches.reverse()) tombstones.bury(keys, leftAtMs)
-  tombstones.revive(state)
+  const tombstones = new Tombstones()
+  for (const { posts, leftAtMs } of departures.reverse()) tombstones.add(posts, leftAtMs)
+  tombstones.delete(state)
+  return tombstones
 }

@@ -88,7 +88,7 @@ export class ScoringModels {
   }
 
   /** For each cycle, when its answer is on its way: texts that were not ready, and the shadows. */
-  afterwards({ call, model, plan, imagesStored, readable }: StoredAnswer): void {
+  afterwards({ call, model, plan, imagesStored }: StoredAnswer): void {
     this.#parts.embeddings.stored(plan.next)
     if (model.text !== null) this.#completeTexts(model)
     if (this.shadows.count === 0) return
@@ -100,7 +100,7 @@ export class ScoringModels {
       ? recordsOf(json, cycle, plan).map((record) => Uint8Array.from(record))
       : []
     setImmediate(() => {
-      void this.shadows.score({ cycle, plan, imagesStored, records, readable }).finally(() => letGo(held))
+      void this.shadows.score({ cycle, plan, imagesStored, records }).finally(() => letGo(held))
     })
   }
 

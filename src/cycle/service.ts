@@ -100,7 +100,7 @@ export class CycleService {
       store,
       limits: parts.retention ?? (() => keepAll),
       state,
-      remembers: (gallId, postNo) => line.remembers(gallId, postNo),
+      hasTombstone: (gallId, postNo) => line.hasTombstone(gallId, postNo),
       idle: () => lane.isFree && !this.#closing,
       onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log,

@@ -19,7 +19,7 @@ export interface ShadowsParts {
   readonly log: { warn(fields: object, message: string): void }
 }
 
-/** A cycle that is answered, while its columns can still be read. */
+/** A cycle that is answered. */
 export interface AnsweredCycle {
   readonly cycle: CycleColumns
   readonly plan: CyclePlan
@@ -27,8 +27,6 @@ export interface AnsweredCycle {
   readonly imagesStored: Uint32Array
   /** Raw JSON of the posts that entered, in order; copies, since the body's memory is used again. */
   readonly records: readonly Uint8Array[]
-  /** False from the moment when the pool uses the columns' memory for another plan. */
-  readonly readable: () => boolean
 }
 
 interface Shadow {
@@ -86,13 +84,11 @@ export class Shadows {
     shadow.busy = true
     try {
       const heads = await this.#predict(model, answered)
-      if (heads === null) this.#leaveOut(shadow, position, 'its texts took until after the next cycles')
-      else if (!this.#parts.store.closed)
+      if (!this.#parts.store.closed)
         await this.#parts.store.models.putShadowScores(position, model.version, packHeads(heads))
     } catch (error) {
       const { cycleId } = answered.cycle
-      const plan = answered.readable() ? answered.plan : null
-      const reason = placedFailure(error, { version: model.version, cycleId, plan })
+      const reason = placedFailure(error, { version: model.version, cycleId, plan: answered.plan })
       this.#leaveOut(shadow, position, reason instanceof Error ? reason.message : String(reason))
     } finally {
       shadow.busy = false
@@ -117,23 +113,16 @@ export class Shadows {
     this.#work = Promise.all([this.#work, work]).then(() => undefined)
   }
 
-  /** Null when the columns were gone before the model could read them. */
-  async #predict(model: Model, answered: AnsweredCycle): Promise<HeadColumns | null> {
-    const { plan, records, readable } = answered
+  async #predict(model: Model, { plan, records, imagesStored }: AnsweredCycle): Promise<HeadColumns> {
     const { embeddings, store } = this.#parts
     const entering = await embeddings.encode(model, plan, records)
     const encoded = embeddings.records(model, entering)
     // What was made is kept, whatever becomes of the cycle.
     const storing = encoded && store.models.putEmbeddings(encoded.encoder, encoded.entries)
-    const predicting = readable() ? this.#predictNow(model, answered) : null
+    const reading = embeddings.inputs(model, plan.next, imagesStored)
+    const predicting = model.predict({ ...plan.scoring, ...reading, imagesStored })
     const [heads] = await Promise.all([predicting, storing])
     return heads
-  }
-
-  /** The columns are read before this returns. */
-  #predictNow(model: Model, { plan, imagesStored }: AnsweredCycle): Promise<HeadColumns> {
-    const reading = this.#parts.embeddings.inputs(model, plan.next, imagesStored)
-    return model.predict({ ...plan.scoring, ...reading, imagesStored })
   }
 
   #leaveOut(shadow: Shadow, position: Position, reason: string): void {

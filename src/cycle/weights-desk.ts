@@ -45,7 +45,7 @@ export class WeightsDesk {
     const first = initialSetting(initial, nowMs)
     const [oldest] = history
     if (oldest !== undefined) {
-      if (planWeights([oldest], first, nowMs, nowMs).kind !== 'standing') {
+      if (planWeights([oldest], first, nowMs, nowMs).kind !== 'unchanged') {
         log.warn(
           { configured: first.version, stored: oldest.version },
           'the configured initial weights differ from those that this data directory began with, and do not apply',
@@ -69,7 +69,7 @@ export class WeightsDesk {
   /** The setting that is current, where it is the one asked for. Throws as `set` does. */
   standing(request: WeightsToSet): WeightsSetting | null {
     const plan = this.#plan(request, 0, 0)
-    return plan.kind === 'standing' ? plan.setting : null
+    return plan.kind === 'unchanged' ? plan.setting : null
   }
 
   /** Sets weights, or finds that they stand. Throws `conflict` for a version used before with other weights. */

@@ -12,7 +12,7 @@ import {
 } from '../contract/index.js'
 import { placedFailure, unpackHeads } from '../cycle/index.js'
 import { ModelError, type Model } from '../model/index.js'
-import { lackingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
+import { missingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { CarefulReplay, type LeftOut } from './careful-replay.js'
 import { KnownVectors } from './known-vectors.js'
@@ -71,13 +71,13 @@ export async function* scoredTwice(store: Store, options: ScoredTwiceOptions): A
       const scoresOf = async (replayer: Replayer): Promise<SourcedScores> => {
         const source = sourceOf(store, cycle, replayer.version)
         if (source === 'answer')
-          return { source, scores: answer.scores, lacking: lackingHeads(answer.heads, weights) }
+          return { source, scores: answer.scores, lacking: missingHeads(answer.heads, weights) }
         const heads =
           source === 'shadow'
             ? unpackHeads(store.models.readShadowScores(cycle.position, replayer.version) as Uint8Array)
             : await replayer.heads(await replays.at(cycle.position), answer)
         const scores = weighed(heads, weights, answer, `${replayer.version} at ${cycle.cycleId}`)
-        return { source, scores, lacking: lackingHeads(heads, weights) }
+        return { source, scores, lacking: missingHeads(heads, weights) }
       }
       yield { cycle, posts: answer.posts, first: await scoresOf(first), second: await scoresOf(second) }
     }

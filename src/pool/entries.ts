@@ -1,45 +1,44 @@
 /**
- * Who enters and who leaves with a cycle: candidates first, then removals (decisions.md 13 and 14).
+ * Which posts enter and leave with a cycle: candidates first, then removals (decisions.md 13 and 14).
  */
-import type { CycleColumns, KeyColumns } from '../contract/index.js'
+import { assert, type CycleColumns, type KeyColumns } from '../contract/index.js'
 import { planCandidates } from './candidates.js'
-import type { ColumnMemory } from './column-memory.js'
-import type { KeyIndex } from './key-index.js'
+import { secondRow } from './gather.js'
+import type { PostKeys, PostMap } from './post-map.js'
 import { findSlot, type PoolState } from './state.js'
-import { source, Stretches } from './stretches.js'
-import type { KeyList } from './tombstones.js'
 import { PostWarning } from './warnings.js'
 
 export interface Entries {
-  /** The next pool: slots of this one that stay (the first source), then candidate rows that enter (the second). */
-  readonly moved: Stretches
+  /** By slot of the next state: its slot in this one, or `secondRow` of the candidate row that enters (gather.ts). */
+  readonly sources: Int32Array
+  /** Posts that stay: the first slots of the next state. */
   readonly keptCount: number
   /** Candidate rows that enter and stay, in order. */
   readonly enteredRows: Uint32Array
-  /** Removal rows that took effect: of pending posts, and of posts that entered with this very call. */
+  /** Removal rows that took effect: of pending posts, and of posts that entered with the same call. */
   readonly leftRows: Uint32Array
-  /** Keys of the posts that left; and of all that entered, to take their tombstones away. */
-  readonly left: KeyList
-  readonly entered: KeyList
+  /** Keys of the posts in `leftRows` and in `enteredRows`. */
+  readonly left: PostKeys
+  readonly entered: PostKeys
   readonly warnings: readonly string[]
 }
 
 /** `codes`: gallery codes of the pool for the codes of the request. */
-export function planEntries(
-  pool: PoolState,
-  cycle: CycleColumns,
-  codes: Uint32Array,
-  memory: ColumnMemory,
-): Entries {
-  const candidates = planCandidates(pool, cycle, codes, memory)
-  const removals = planRemovals(pool, cycle, codes, candidates.index, memory)
-  const enteredRows = unmarked(candidates.rows, removals.candidateLeft)
-  const moved = new Stretches()
-  addUnmarked(moved, removals.slotLeft)
-  const keptCount = moved.count
-  for (let i = 0; i < enteredRows.length; i++) moved.add(source.second, enteredRows[i] as number, 1)
+export function planEntries(pool: PoolState, cycle: CycleColumns, codes: Uint32Array): Entries {
+  const candidates = planCandidates(pool, cycle, codes)
+  const removals = planRemovals(pool, cycle, codes, candidates.firstRows)
+  const enteredRows = candidates.rows.filter((row) => removals.candidateLeft[row] === 0)
+  const sources = new Int32Array(pool.count + enteredRows.length)
+  let count = 0
+  for (let slot = 0; slot < pool.count; slot++) if (removals.slotLeft[slot] === 0) sources[count++] = slot
+  const keptCount = count
+  for (const row of enteredRows) sources[count++] = secondRow(row)
+  assert(
+    keptCount + removals.rows.length + enteredRows.length === pool.count + candidates.rows.length,
+    'a post stays, enters or leaves',
+  )
   return {
-    moved,
+    sources: sources.subarray(0, count),
     keptCount,
     enteredRows,
     leftRows: removals.rows,
@@ -58,59 +57,39 @@ interface RemovalPlan {
   readonly notPending: PostWarning
 }
 
-/** `entering`: candidates, of which those that are pending are found in the pool first. */
+/** `candidates`: first rows of the candidates by gallery code of the request. */
 function planRemovals(
   pool: PoolState,
   cycle: CycleColumns,
   codes: Uint32Array,
-  entering: KeyIndex,
-  memory: ColumnMemory,
+  candidates: PostMap<number, number>,
 ): RemovalPlan {
   const { count, gallery, postNo } = cycle.removals
-  const rows = memory.uint32(count)
-  const slotLeft = memory.uint8(pool.count).fill(0)
-  const candidateLeft = memory.uint8(cycle.candidates.count).fill(0)
+  const rows = new Uint32Array(count)
+  const slotLeft = new Uint8Array(pool.count)
+  const candidateLeft = new Uint8Array(cycle.candidates.count)
   const notPending = new PostWarning('removal of a post that is not pending')
   let leaving = 0
   let guess = 0
   for (let row = 0; row < count; row++) {
     const request = gallery[row] as number
-    const slot = findSlot(pool, codes[request] as number, postNo[row] as number, guess)
+    const number = postNo[row] as number
+    const slot = findSlot(pool, codes[request] as number, number, guess)
     guess = slot + 1
-    const at = slot >= 0 ? slot : entering.find(request, postNo[row] as number)
+    const index = slot >= 0 ? slot : (candidates.get(request, number) ?? -1)
     const left = slot >= 0 ? slotLeft : candidateLeft
-    if (at < 0 || left[at] === 1) {
-      notPending.add(galleryOf(cycle, cycle.removals, row), postNo[row] as number)
+    if (index < 0 || left[index] === 1) {
+      notPending.add(cycle.galleries[request] as string, number)
       continue
     }
-    left[at] = 1
+    left[index] = 1
     rows[leaving++] = row
   }
   return { rows: rows.subarray(0, leaving), slotLeft, candidateLeft, notPending }
 }
 
-/** Takes the rows that have a mark out of `rows`, in place. */
-function unmarked(rows: Uint32Array, marks: Uint8Array): Uint32Array {
-  let count = 0
-  for (let i = 0; i < rows.length; i++) if (marks[rows[i] as number] === 0) rows[count++] = rows[i] as number
-  return rows.subarray(0, count)
-}
-
-/** Appends the slots that have no mark, run by run. */
-function addUnmarked(stretches: Stretches, marks: Uint8Array): void {
-  for (let slot = 0; slot < marks.length; slot++) {
-    const start = slot
-    while (slot < marks.length && marks[slot] === 0) slot++
-    stretches.add(source.first, start, slot - start)
-  }
-}
-
-function galleryOf(cycle: CycleColumns, keys: KeyColumns, row: number): string {
-  return cycle.galleries[keys.gallery[row] as number] as string
-}
-
-/** Keys of `rows`, in memory of their own: they outlive the plan. Other galleries of the request do not. */
-function keysOf(cycle: CycleColumns, keys: KeyColumns, rows: Uint32Array): KeyList {
+/** Keys of `rows`, with the galleries of these rows only. */
+function keysOf(cycle: CycleColumns, keys: KeyColumns, rows: Uint32Array): PostKeys {
   const galleries: string[] = []
   const codes = new Int32Array(cycle.galleries.length).fill(-1)
   const gallery = new Uint32Array(rows.length)

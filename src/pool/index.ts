@@ -1,16 +1,22 @@
 /**
- * The pending pool and the weights: pure state machines over columns. Nothing here knows a clock, a disk or chance.
+ * The pending pool and the weights: pure state machines over columns, without a clock, a disk or randomness.
  */
-export { listPostColumns, postColumnsOf, readingNames, snapshotColumnNames, type Column } from './columns.js'
-export { hashFactors, SlotIndex } from './key-index.js'
+export {
+  listPostColumns,
+  postColumnsOf,
+  readingNames,
+  snapshotColumnNames,
+  type Column,
+} from './post-columns.js'
 export type { CyclePlan } from './plan.js'
 export { Pool } from './pool.js'
+export type { PostKeys } from './post-map.js'
 export type { ScoringInputs } from './scoring-inputs.js'
-export { emptyPool, type PoolState } from './state.js'
-export { Tombstones, tombstoneAgeMsMax, type KeyList } from './tombstones.js'
+export { emptyPool, SlotIndex, stateProblem, type PoolState } from './state.js'
+export { Tombstones, tombstoneAgeMsMax } from './tombstones.js'
 export { PostWarning, shortPostName } from './warnings.js'
 export {
-  lackingHeads,
+  missingHeads,
   planWeights,
   scoreRows,
   weightsInForce,

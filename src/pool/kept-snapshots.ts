@@ -1,55 +1,43 @@
 /**
- * What a cycle's admin snapshots make of the latest one of each post.
+ * The latest admin snapshot of each post after a cycle's `candidate_scores`.
  */
 import type { CandidateScoreColumns, Instant, SnapshotColumns } from '../contract/index.js'
-import type { ColumnMemory } from './column-memory.js'
-import { copyFloats, joinFloats, snapshotColumnNames } from './columns.js'
-import { laterCount, unknownCount } from './latest-rows.js'
+import { noSource, secondRow } from './gather.js'
+import { copyFloats, gatherFloats, snapshotColumnNames } from './post-columns.js'
 import type { PoolState } from './state.js'
-import { source, Stretches } from './stretches.js'
 
 export interface KeptSnapshots {
   /** By slot of the next state: the latest snapshot. */
   readonly latest: SnapshotColumns
-  /** The one to score with: for a late cycle never one from after its time (decisions.md 39). */
+  /** The one to score with: for a late cycle, never one of another cycle from after its time (decisions.md 39). */
   readonly used: SnapshotColumns
 }
 
-/** `moved` and `rowOfSlot` as in `keepReadings`; rows are those of `scores`. */
+/** `sources` and `rowOfSlot` as in `keepReadings`; rows are those of `scores`. */
 export function keepSnapshots(
   pool: PoolState,
   scores: CandidateScoreColumns,
-  moved: Stretches,
+  sources: Int32Array,
   rowOfSlot: Int32Array,
   cycleAt: Instant,
-  memory: ColumnMemory,
 ): KeptSnapshots {
-  const { snapshotAtMs, snapshotAtFraction } = pool.snapshot
-  const stretches = new Stretches()
+  const latestSources = new Int32Array(sources.length)
   const tooNewSlots: number[] = []
-  for (let i = 0; i < moved.stretchCount; i++) {
-    const { from, start, at, end } = moved.stretch(i)
-    for (let slot = at; slot < end;) {
-      const row = rowOfSlot[slot] as number
-      const kept = from === source.first ? start + slot - at : -1
-      const later = kept < 0 ? 0 : laterCount(rowOfSlot, slot, end, scores.snapshotAtMs, snapshotAtMs, kept)
-      const unknown = kept < 0 || later > 0 ? 0 : unknownCount(rowOfSlot, slot, end, snapshotAtMs, kept)
-      stretches.add(source.second, row, later)
-      stretches.addBlank(unknown)
-      slot += later + unknown
-      if (later + unknown > 0) continue
-      const ms = kept < 0 ? NaN : (snapshotAtMs[kept] as number)
-      const fraction = kept < 0 ? NaN : (snapshotAtFraction[kept] as number)
-      if (row >= 0 && !(compareTo(scores, row, ms, fraction) < 0)) stretches.add(source.second, row, 1)
-      else if (isNaN(ms)) stretches.addBlank(1)
-      else {
-        stretches.add(source.first, kept, 1)
-        if ((ms - cycleAt.ms || fraction - cycleAt.fraction) > 0) tooNewSlots.push(slot)
-      }
-      slot++
-    }
+  const [atMs, atFraction] = [scores.snapshotAtMs, scores.snapshotAtFraction]
+  const [poolAtMs, poolAtFraction] = [pool.snapshot.snapshotAtMs, pool.snapshot.snapshotAtFraction]
+  for (let slot = 0; slot < sources.length; slot++) {
+    const kept = Math.max(sources[slot] as number, noSource)
+    const row = rowOfSlot[slot] as number
+    // Comparisons with a snapshot that is not there are with NaN, and false.
+    const keptMs = kept < 0 ? NaN : (poolAtMs[kept] as number)
+    const keptFraction = kept < 0 ? NaN : (poolAtFraction[kept] as number)
+    const isOlder =
+      row >= 0 && ((atMs[row] as number) - keptMs || (atFraction[row] as number) - keptFraction) < 0
+    latestSources[slot] = row >= 0 && !isOlder ? secondRow(row) : kept
+    if ((row < 0 || isOlder) && (keptMs - cycleAt.ms || keptFraction - cycleAt.fraction) > 0)
+      tooNewSlots.push(slot)
   }
-  const latest = joinFloats(snapshotColumnNames, pool.snapshot, scores, stretches, memory)
+  const latest = gatherFloats(snapshotColumnNames, latestSources, pool.snapshot, scores)
   if (tooNewSlots.length === 0) return { latest, used: latest }
   const used = copyFloats(snapshotColumnNames, latest)
   for (const slot of tooNewSlots) {
@@ -57,9 +45,4 @@ export function keepSnapshots(
     for (const name of snapshotColumnNames) used[name][slot] = row < 0 ? NaN : (scores[name][row] as number)
   }
   return { latest, used }
-}
-
-/** Order in time of a snapshot and a moment; NaN where the moment is none. */
-function compareTo(scores: SnapshotColumns, row: number, ms: number, fraction: number): number {
-  return (scores.snapshotAtMs[row] as number) - ms || (scores.snapshotAtFraction[row] as number) - fraction
 }

@@ -3,15 +3,16 @@
  * the state and the cycle alone, and changes nothing. Read it first; the rest of the folder serves it.
  */
 import { counterNames, cycleIdOf, type CycleColumns, type EngagementColumns } from '../contract/index.js'
-import type { ColumnMemory } from './column-memory.js'
 import { planEntries, type Entries } from './entries.js'
 import { keepReadings } from './kept-readings.js'
 import { keepSnapshots } from './kept-snapshots.js'
-import { KeyIndex } from './key-index.js'
 import { latestRows } from './latest-rows.js'
-import { codesIn, moveKeys, movePosts } from './moved-posts.js'
-import { judgeSlots } from './scored-rows.js'
+import { codesIn, nextKeys } from './next-keys.js'
+import { gatherFloat64 } from './gather.js'
+import { gatherPosts } from './post-columns.js'
+import { PostMap } from './post-map.js'
 import type { PoolInputs } from './scoring-inputs.js'
+import { slotOutcomes } from './slot-outcomes.js'
 import type { PoolState } from './state.js'
 import type { Tombstones } from './tombstones.js'
 import { PostWarning, unknownFieldLines } from './warnings.js'
@@ -23,7 +24,7 @@ export interface CyclePlan {
   readonly base: PoolState
   readonly next: PoolState
   readonly entries: Entries
-  /** Cycle time of the departures: never before an earlier one's. */
+  /** Cycle time of the departures: never earlier than that of an earlier plan. */
   readonly leftAtMs: number
   readonly scoring: PoolInputs
   /** By slot of `next`: index into `outcomeCodes`. */
@@ -34,19 +35,18 @@ export interface CyclePlan {
   readonly warnings: readonly string[]
 }
 
-/** `position`: where the store will keep this cycle. `memory`: for the plan and the columns of the next state. */
+/** `position`: where the store will keep this cycle. */
 export function planCycle(
   pool: PoolState,
   tombstones: Tombstones,
   cycle: CycleColumns,
   position: number,
-  memory: ColumnMemory,
 ): CyclePlan {
   const { engagement, candidateScores, galleries } = cycle
   const codesBefore = codesIn(pool.galleries, galleries)
-  const entries = planEntries(pool, cycle, codesBefore, memory)
-  const { moved } = entries
-  const { codes, ...keys } = moveKeys(pool, cycle, entries, codesBefore, memory)
+  const entries = planEntries(pool, cycle, codesBefore)
+  const { sources } = entries
+  const { codes, ...keys } = nextKeys(pool, cycle, sources, codesBefore)
 
   const { observedAtMs, observedAtFraction } = engagement
   const duplicateReadings = new PostWarning('more than one engagement row, the latest counts')
@@ -54,7 +54,6 @@ export function planCycle(
     { keys: engagement, atMs: observedAtMs, atFraction: observedAtFraction, galleries, codes },
     keys,
     duplicateReadings,
-    memory,
   )
   const { snapshotAtMs, snapshotAtFraction } = candidateScores
   const duplicateSnapshots = new PostWarning('more than one candidate_scores row, the latest counts')
@@ -62,21 +61,21 @@ export function planCycle(
     { keys: candidateScores, atMs: snapshotAtMs, atFraction: snapshotAtFraction, galleries, codes },
     keys,
     duplicateSnapshots,
-    memory,
   )
 
-  const kept = keepReadings(pool, engagement, moved, readings.rowOfSlot, memory)
-  const snapshots = keepSnapshots(pool, candidateScores, moved, scores.rowOfSlot, cycle.cycleAt, memory)
+  const kept = keepReadings(pool, engagement, sources, readings.rowOfSlot)
+  const snapshots = keepSnapshots(pool, candidateScores, sources, scores.rowOfSlot, cycle.cycleAt)
   const next: PoolState = {
     ...keys,
-    ...movePosts(pool, cycle, entries, position, memory),
+    ...entryColumns(pool, entries, position),
+    posts: gatherPosts(sources, pool.posts, cycle.candidates),
     latest: kept.latest,
     previous: kept.previous,
     snapshot: snapshots.latest,
     newestCycleMs: Math.max(pool.newestCycleMs, cycle.cycleAt.ms),
   }
-  const others = sortOthers(pool, cycle, readings.otherRows, entries, tombstones)
-  const { outcomes, ...scored } = judgeSlots(next, engagement, readings.rowOfSlot, memory)
+  const others = classifyOthers(cycle, readings.otherRows, entries, tombstones)
+  const { outcomes, ...scored } = slotOutcomes(next, engagement, readings.rowOfSlot)
   return {
     position,
     base: pool,
@@ -107,9 +106,23 @@ export function planCycle(
   }
 }
 
-/** Engagement of posts that are not pending: removed ones are left out, with a warning; the rest is unknown. */
-function sortOthers(
-  { factors }: PoolState,
+/** With which cycle, and in which row, each post of the next state entered. */
+function entryColumns(
+  pool: PoolState,
+  { sources, keptCount }: Entries,
+  position: number,
+): Pick<PoolState, 'enteredPosition' | 'enteredRow'> {
+  const keptSources = sources.subarray(0, keptCount)
+  const enteredPosition = new Float64Array(sources.length).fill(position, keptCount)
+  const enteredRow = new Float64Array(sources.length)
+  enteredPosition.set(gatherFloat64(keptSources, pool.enteredPosition, pool.enteredPosition))
+  enteredRow.set(gatherFloat64(keptSources, pool.enteredRow, pool.enteredRow))
+  for (let slot = keptCount; slot < sources.length; slot++) enteredRow[slot] = slot - keptCount
+  return { enteredPosition, enteredRow }
+}
+
+/** Engagement of posts that are not pending. That of removed posts is ignored, with a warning; the rest is unknown. */
+function classifyOthers(
   { galleries, engagement, removals }: CycleColumns,
   otherRows: readonly number[],
   { leftRows }: Entries,
@@ -117,41 +130,32 @@ function sortOthers(
 ): { unknownRows: readonly number[]; removed: PostWarning } {
   const removed = new PostWarning('engagement of a removed post, left out')
   if (otherRows.length === 0) return { unknownRows: [], removed }
-  const leftNow = new KeyIndex(removals.gallery, removals.postNo, leftRows.length, factors)
-  for (const row of leftRows) leftNow.add(row)
+  const leftNow = new PostMap<number, true>()
+  for (const row of leftRows)
+    leftNow.set(removals.gallery[row] as number, removals.postNo[row] as number, true)
   const unknownRows = otherRows.filter((row) => {
     const gallery = engagement.gallery[row] as number
     const postNo = engagement.postNo[row] as number
     const gallId = galleries[gallery] as string
-    if (leftNow.find(gallery, postNo) < 0 && !tombstones.has(gallId, postNo)) return true
+    if (leftNow.get(gallery, postNo) === undefined && !tombstones.has(gallId, postNo)) return true
     removed.add(gallId, postNo)
     return false
   })
   return { unknownRows, removed }
 }
 
-/** Null counters over all counters of the engagement rows received (decisions.md 22). */
+/** Share of null counters among all counters of the engagement rows received (decisions.md 22). */
 function missingShare(engagement: EngagementColumns): number {
   if (engagement.count === 0) return 0
   let nulls = 0
-  for (const name of counterNames) nulls += countNulls(engagement[name])
+  for (const name of counterNames) nulls += countNaN(engagement[name])
   return nulls / (counterNames.length * engagement.count)
 }
 
-/** Nulls are rare: four rows at a time are added up, which is NaN where one of them is null. */
-function countNulls(column: Float64Array): number {
-  let nulls = 0
-  let row = 0
-  for (; row + 3 < column.length; row += 4) {
-    const a = column[row] as number
-    const b = column[row + 1] as number
-    const c = column[row + 2] as number
-    const d = column[row + 3] as number
-    if (isNaN(a + b + c + d))
-      nulls += Number(isNaN(a)) + Number(isNaN(b)) + Number(isNaN(c)) + Number(isNaN(d))
-  }
-  for (; row < column.length; row++) if (isNaN(column[row] as number)) nulls++
-  return nulls
+function countNaN(column: Float64Array): number {
+  let count = 0
+  for (let row = 0; row < column.length; row++) if (isNaN(column[row] as number)) count++
+  return count
 }
 
 function lateLine(pool: PoolState, cycle: CycleColumns): string[] {

@@ -8,7 +8,7 @@ import { NaivePool, type NaiveResult } from '../../test/helpers/naive-pool.js'
 import { outcome, outcomeCodes, type Candidate, type CycleRequest } from '../contract/index.js'
 import type { CyclePlan } from './plan.js'
 import { Pool } from './pool.js'
-import { Tombstones, tombstoneAgeMsMax } from './tombstones.js'
+import { stateProblem } from './state.js'
 
 const nullable = (value: number | undefined): number | null =>
   value === undefined || Number.isNaN(value) ? null : value
@@ -59,8 +59,8 @@ test('any sequence of cycles gives what the naive model gives', () => {
   )
 })
 
-/** Cycles of hundreds of posts, which come and go in `order`, with rows in order of the slots, broken up, or turned. */
-function largeCycles(order: 'oldest' | 'any', rowOrder: 'slots' | 'broken' | 'turned'): CycleRequest[] {
+/** Cycles of hundreds of posts, which enter and leave in `order`; rows are in order of the slots, with gaps or reversed. */
+function largeCycles(order: 'oldest' | 'any', rowOrder: 'slots' | 'gaps' | 'reversed'): CycleRequest[] {
   const keys: [gallId: string, postNo: number][] = []
   return Array.from({ length: 6 }, (_, i) => {
     const removals = keys.filter((_key, k) => (order === 'oldest' ? k < 30 * i : k % 11 === i))
@@ -70,7 +70,7 @@ function largeCycles(order: 'oldest' | 'any', rowOrder: 'slots' | 'broken' | 'tu
       1000 * i + k + 1,
     ])
     const asked = [...kept, ...entering].filter((_key, k) => rowOrder === 'slots' || k % 90 !== i)
-    if (rowOrder === 'turned') asked.reverse()
+    if (rowOrder === 'reversed') asked.reverse()
     keys.splice(0, Infinity, ...kept, ...entering)
     const atMs = cycleMs(i) - 1000
     return cycleBody(i, {
@@ -87,9 +87,9 @@ function largeCycles(order: 'oldest' | 'any', rowOrder: 'slots' | 'broken' | 'tu
 
 test.each([
   ['oldest', 'slots'],
-  ['oldest', 'broken'],
+  ['oldest', 'gaps'],
   ['any', 'slots'],
-  ['any', 'turned'],
+  ['any', 'reversed'],
 ] as const)('so do pools of hundreds: posts leave %s first, rows come as %s', (order, rowOrder) => {
   const pool = new Pool()
   const naive = new NaivePool()
@@ -125,7 +125,7 @@ test('the order of rows does not change who is scored with what', () => {
       const single = <Row extends { gall_id: string; post_no: number }>(rows: Row[]): Row[] => [
         ...new Map(rows.map((row) => [`${row.gall_id}/${row.post_no}`, row])).values(),
       ]
-      const [pool, turned] = [new Pool(), new Pool()]
+      const [pool, reversed] = [new Pool(), new Pool()]
       cycles.forEach((cycle, i) => {
         const forth = {
           ...cycle,
@@ -137,13 +137,13 @@ test('the order of rows does not change who is scored with what', () => {
           engagement: [...forth.engagement].reverse(),
           candidate_scores: [...forth.candidate_scores].reverse(),
         }
-        const plans = [pool.plan(columnsOf(forth), i + 1), turned.plan(columnsOf(back), i + 1)] as const
+        const plans = [pool.plan(columnsOf(forth), i + 1), reversed.plan(columnsOf(back), i + 1)] as const
         const pending = plans.map((plan, k) =>
           resultsOf(plan, k === 0 ? forth : back).slice(0, plan.next.count),
         )
         expect(pending[1]).toEqual(pending[0])
         pool.publish(plans[0])
-        turned.publish(plans[1])
+        reversed.publish(plans[1])
       })
     }),
     { numRuns: 500 },
@@ -239,19 +239,34 @@ test('a plan of another state cannot be published', () => {
   const pool = new Pool()
   const [a, b] = [0, 1].map((i) => pool.plan(columnsOf(cycleBody(i)), 1)) as [CyclePlan, CyclePlan]
   pool.publish(a)
-  expect(() => pool.publish(b)).toThrow('another state')
+  expect(() => {
+    pool.publish(b)
+  }).toThrow('the state that it was made for')
 })
 
-test('a tombstone is kept for seven days, and a younger one of the same post outlives it', () => {
-  const tombstones = new Tombstones()
-  const keys = { galleries: ['g'], gallery: Uint32Array.of(0), postNo: Float64Array.of(7) }
-  const none = { galleries: [], gallery: new Uint32Array(0), postNo: new Float64Array(0) }
-  tombstones.bury(keys, 0)
-  tombstones.revive(keys)
-  expect(tombstones.has('g', 7)).toBe(false)
-  tombstones.bury(keys, 1000)
-  tombstones.bury(none, tombstoneAgeMsMax + 500)
-  expect(tombstones.has('g', 7)).toBe(true)
-  tombstones.bury(none, tombstoneAgeMsMax + 1001)
-  expect(tombstones.has('g', 7)).toBe(false)
+test('plans and states stay as they are while later cycles are planned and published', () => {
+  const pool = new Pool()
+  const cycle = cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
+  const plan = pool.plan(columnsOf(cycle), 1)
+  pool.publish(plan)
+  const before = structuredClone({ ...plan, base: null, next: { ...plan.next, index: null } })
+  for (let i = 1; i < 5; i++)
+    pool.publish(
+      pool.plan(columnsOf({ ...cycle, ...cycleBody(i, { candidates: [candidate('g', i + 1)] }) }), i + 1),
+    )
+  expect({ ...plan, base: null, next: { ...plan.next, index: null } }).toEqual(before)
+})
+
+describe('a state breaks an invariant', () => {
+  const pool = new Pool()
+  pool.publish(pool.plan(columnsOf(cycleBody(0, { candidates: [candidate('g', 1), candidate('g', 2)] })), 1))
+  const { state } = pool
+  test.each([
+    ['a column lacks a row', { postNo: Float64Array.of(1) }, 'row for each post'],
+    ['a post has no gallery', { gallery: Uint32Array.of(0, 1) }, 'has a gallery'],
+    ['posts are out of order', { enteredRow: Float64Array.of(1, 0) }, 'order of entry'],
+  ])('when %s', (_title, change, problem) => {
+    expect(stateProblem(state)).toBeNull()
+    expect(stateProblem({ ...state, ...change })).toContain(problem)
+  })
 })

@@ -1,5 +1,5 @@
 /**
- * What a model may look at when it scores a cycle: columns of the pending posts and of this cycle's readings.
+ * The inputs of a model when it scores a cycle: columns of the pending posts and of this cycle's readings.
  */
 import type { EngagementColumns, PostColumns, ReadingColumns, SnapshotColumns } from '../contract/index.js'
 
@@ -8,7 +8,7 @@ import type { EngagementColumns, PostColumns, ReadingColumns, SnapshotColumns } 
  * `readings[r]` of this call's engagement. Columns marked "by slot" are indexed with the slot.
  */
 export interface ScoringInputs {
-  /** `cycle_time`: the moment for which scores are asked. */
+  /** `cycle_time`: the time at which scores apply. */
   readonly cycleAtMs: number
   readonly count: number
   readonly slots: Uint32Array
@@ -23,11 +23,11 @@ export interface ScoringInputs {
   readonly snapshot: SnapshotColumns
   /** By slot: images of the post that are stored. */
   readonly imagesStored: Uint32Array
-  /** By slot: images of the post that the model's encoder has read; 0 for a model without one. */
+  /** By slot: images of the post that the model's encoder has encoded; 0 for a model without one. */
   readonly imagesEncoded: Uint32Array
-  /** By slot: 1 where the model's encoder has read the post's text; 0 for a model without one. */
+  /** By slot: 1 where the model's encoder has encoded the post's text; 0 for a model without one. */
   readonly textEncoded: Uint8Array
 }
 
-/** What the pool knows of it. */
+/** The inputs that the pool provides. */
 export type PoolInputs = Omit<ScoringInputs, 'imagesStored' | 'imagesEncoded' | 'textEncoded'>

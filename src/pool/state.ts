@@ -1,72 +1,104 @@
 /**
- * The state of the pending pool: who waits, in order of entry, with what is known of each. States are never changed
- * once made; a cycle makes the next one.
+ * The state of the pending pool: which posts are pending, in order of entry, and what is known of each. A state never
+ * changes once made; a cycle makes the next one.
  */
-import {
-  textMeasureNames,
-  type PostColumns,
-  type ReadingColumns,
-  type SnapshotColumns,
-} from '../contract/index.js'
-import { listPostColumns, noReadings, noSnapshots, postColumnsOf } from './columns.js'
-import { hashFactors, SlotIndex, type HashFactors } from './key-index.js'
+import type { PostColumns, ReadingColumns, SnapshotColumns } from '../contract/index.js'
+import { listPostColumns, noPosts, noReadings, noSnapshots } from './post-columns.js'
+import { PostMap } from './post-map.js'
 
 /** Which posts are pending: one row each, which is the post's slot. */
 export interface PoolKeys {
   readonly count: number
+  /** Index into the state's `galleries`. */
   readonly gallery: Uint32Array
   readonly postNo: Float64Array
   readonly index: SlotIndex
-  /** Of all indexes of keys. Where they come from a seed that no client knows, none can make up keys that are slow. */
-  readonly factors: HashFactors
 }
 
 export interface PoolState extends PoolKeys {
   /** Gallery ids of the pending posts by code. Codes belong to one state. */
   readonly galleries: readonly string[]
-  /** Store position of the cycle with which the post entered, and its row among the candidates entered then. */
+  /** Store position of the cycle with which the post entered, and its row among the candidates that entered then. */
   readonly enteredPosition: Float64Array
   readonly enteredRow: Float64Array
   readonly posts: PostColumns
-  /** The last two `ok` readings, for rates. */
+  /** The last two `ok` readings, for rates; `observedAtMs` is NaN where there is none. */
   readonly latest: ReadingColumns
   readonly previous: ReadingColumns
-  /** The latest admin snapshot. */
+  /** The latest admin snapshot; `snapshotAtMs` is NaN where there is none. */
   readonly snapshot: SnapshotColumns
   /** Latest `cycle_time` of all cycles so far; -Infinity before the first. */
   readonly newestCycleMs: number
 }
 
-const postColumnCount = 12 + 2 * textMeasureNames.length
+/** The slots of a state by post. Built for the first look-up: a cycle may not need it (see `findSlot`). */
+export class SlotIndex {
+  readonly #gallery: Uint32Array
+  readonly #postNo: Float64Array
+  #slots: PostMap<number, number> | null = null
+
+  constructor(gallery: Uint32Array, postNo: Float64Array) {
+    this.#gallery = gallery
+    this.#postNo = postNo
+  }
+
+  /** The slot of a post, or -1. */
+  find(gallery: number, postNo: number): number {
+    this.#slots ??= this.#build()
+    return this.#slots.get(gallery, postNo) ?? -1
+  }
+
+  #build(): PostMap<number, number> {
+    const slots = new PostMap<number, number>()
+    for (let slot = 0; slot < this.#postNo.length; slot++)
+      slots.set(this.#gallery[slot] as number, this.#postNo[slot] as number, slot)
+    return slots
+  }
+}
 
 const noGallery = new Uint32Array(0)
 const noPostNo = new Float64Array(0)
-const noSeed = hashFactors(0)
 
 export const emptyPool: PoolState = {
   count: 0,
   galleries: [],
   gallery: noGallery,
   postNo: noPostNo,
-  index: new SlotIndex(noGallery, noPostNo, noSeed),
-  factors: noSeed,
+  index: new SlotIndex(noGallery, noPostNo),
   enteredPosition: new Float64Array(0),
   enteredRow: new Float64Array(0),
-  posts: postColumnsOf(Array.from({ length: postColumnCount }, () => new Float64Array(0))),
-  latest: noReadings(0),
-  previous: noReadings(0),
-  snapshot: noSnapshots(0),
+  posts: noPosts,
+  latest: noReadings,
+  previous: noReadings,
+  snapshot: noSnapshots,
   newestCycleMs: -Infinity,
 }
 
-if (listPostColumns(emptyPool.posts).length !== postColumnCount)
-  throw new Error('columns of posts are miscounted')
-
-/**
- * The slot of a key, or -1. Rows mostly come in the order of the slots: `guess`, the slot after that of the row before,
- * is looked at first.
- */
+/** The slot of a post, or -1. `guess`, the slot after that of the row before, is compared first: rows are mostly in order. */
 export function findSlot(keys: PoolKeys, gallery: number, postNo: number, guess: number): number {
   if (guess < keys.count && keys.postNo[guess] === postNo && keys.gallery[guess] === gallery) return guess
   return keys.index.find(gallery, postNo)
+}
+
+/** The invariant that a state breaks, or null. */
+export function stateProblem(state: PoolState): string | null {
+  const { count, gallery, galleries, enteredPosition, enteredRow } = state
+  const columns = [
+    ...[gallery, state.postNo, enteredPosition, enteredRow],
+    ...listPostColumns(state.posts),
+    ...[state.latest, state.previous, state.snapshot].flatMap(
+      (group) => Object.values(group) as Float64Array[],
+    ),
+  ]
+  if (columns.some((column) => column.length !== count))
+    return 'every column of a pool has a row for each post'
+  for (let slot = 0; slot < count; slot++) {
+    if ((gallery[slot] as number) >= galleries.length) return 'every post of a pool has a gallery'
+    if (slot === 0) continue
+    const rise =
+      (enteredPosition[slot] as number) - (enteredPosition[slot - 1] as number) ||
+      (enteredRow[slot] as number) - (enteredRow[slot - 1] as number)
+    if (!(rise > 0)) return 'the posts of a pool are in order of entry'
+  }
+  return null
 }

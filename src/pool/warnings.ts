@@ -7,13 +7,13 @@ import { unknownFieldWarningCountMax } from '../contract/index.js'
 const postCountMax = 5
 const gallIdCharsMax = 80
 
-/** For people: ids of galleries have any length. */
+/** A post's name for messages. Gallery ids have any length, so a long one is cut. */
 export function shortPostName(gallId: string, postNo: number): string {
   const name = gallId.length <= gallIdCharsMax ? gallId : `${gallId.slice(0, gallIdCharsMax)}…`
   return `${name}/${postNo}`
 }
 
-/** Posts that one kind of warning concerns. */
+/** One kind of warning, with the posts that it concerns. */
 export class PostWarning {
   readonly #kind: string
   readonly #posts: string[] = []
@@ -29,7 +29,7 @@ export class PostWarning {
     this.#posts.push(shortPostName(gallId, postNo))
   }
 
-  /** No line, or one. */
+  /** One line, or none without a post. */
   lines(): string[] {
     if (this.#count === 0) return []
     const more = this.#count > this.#posts.length ? ', …' : ''

@@ -1,7 +1,7 @@
 /** Weights: which are in force, what setting them does, and the score. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lackingHeads, planWeights, scoreRows, weightsInForce, type WeightsHistory } from './weights.js'
+import { missingHeads, planWeights, scoreRows, weightsInForce, type WeightsHistory } from './weights.js'
 
 const weights = (views: number) => ({ views, comments: 0, up: 0, downvote_share: 0 })
 const minute = 60_000
@@ -32,7 +32,7 @@ describe('setting weights', () => {
 
   test('again with the same weights changes nothing, with others is a conflict, also for an older version', () => {
     const history = set(initial, 'a', 2, minute) as WeightsHistory
-    expect(set(history, 'a', 2, 9 * minute)).toBe('standing')
+    expect(set(history, 'a', 2, 9 * minute)).toBe('unchanged')
     expect(set(history, 'a', 3, 9 * minute)).toBe('conflict')
     expect(set(history, 'initial', 3, 9 * minute)).toBe('conflict')
   })
@@ -76,5 +76,5 @@ test('a score is the weighted sum of the heads that there are, as float32', () =
 test('a head that a model lacks is told where it has a weight', () => {
   const heads = { p_views: Float32Array.of(1), p_comments: null, p_up: null, downvote_share: null }
   const w = { views: 1, comments: 0, up: 0.5, downvote_share: 2 }
-  expect(lackingHeads(heads, w)).toEqual(['p_up', 'downvote_share'])
+  expect(missingHeads(heads, w)).toEqual(['p_up', 'downvote_share'])
 })

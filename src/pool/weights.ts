@@ -1,10 +1,10 @@
 /**
- * The weights of a score: their history, which of them are in force, and the score itself (decisions.md 24 and 25).
- * Pure; the time is an argument.
+ * The weights of a score: their history, which entry is in force at a time, and the score itself (decisions.md 24
+ * and 25). Pure; the time is an argument.
  */
-import { nextBoundary, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
+import { assert, nextBoundary, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
 
-/** Weights that someone asks for. */
+/** Weights as requested. */
 export interface WeightsToSet {
   readonly version: string
   readonly weights: Weights
@@ -25,16 +25,16 @@ export interface WeightsConflict {
   readonly kind: 'conflict'
 }
 
-/** appended: `setting` is new and becomes current. standing: it is current already. */
+/** appended: `setting` is new and becomes current. unchanged: it is current already. */
 export interface WeightsAccepted {
-  readonly kind: 'appended' | 'standing'
+  readonly kind: 'appended' | 'unchanged'
   readonly setting: WeightsSetting
 }
 
-/** The weights that apply to a cycle, or to a moment: the last set of those whose time has come. */
+/** The weights that apply to a cycle, or at a time: the setting made last among those in force by then. */
 export function weightsInForce(history: WeightsHistory, cycleMs: number): WeightsSetting {
   const setting = history.findLast((entry) => entry.firstCycleMs <= cycleMs) ?? history[0]
-  if (setting === undefined) throw new Error('there are no weights')
+  assert(setting !== undefined, 'a history of weights has an entry')
   return setting
 }
 
@@ -50,7 +50,7 @@ export function planWeights(
   const used = history.find((entry) => entry.version === version)
   if (used !== undefined && !sameWeights(used.weights, weights)) return { kind: 'conflict' }
   const current = history.at(-1)
-  if (current?.version === version) return { kind: 'standing', setting: current }
+  if (current?.version === version) return { kind: 'unchanged', setting: current }
   const firstCycleMs = nextBoundary(Math.max(nowMs, newestCycleMs))
   return { kind: 'appended', setting: { version, weights, note, setAtMs: nowMs, firstCycleMs } }
 }
@@ -66,8 +66,8 @@ export function scoreRows(heads: HeadColumns, weights: Weights, count: number): 
   return Float32Array.from(sum)
 }
 
-/** Heads with a weight other than 0 that the model lacks: what their weights ask for is in no score. */
-export function lackingHeads(heads: Readonly<Record<HeadName, unknown>>, weights: Weights): HeadName[] {
+/** Heads that have a weight other than 0 and that the model lacks: they contribute nothing to the score. */
+export function missingHeads(heads: Readonly<Record<HeadName, unknown>>, weights: Weights): HeadName[] {
   return headWeights(weights)
     .filter(([head, weight]) => weight !== 0 && heads[head] === null)
     .map(([head]) => head)

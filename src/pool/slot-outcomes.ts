@@ -1,11 +1,10 @@
 /**
- * Who is scored and why not, in the precedence of decisions.md 18.
+ * Which posts are scored, and why the others are not, in the precedence of decisions.md 18.
  */
 import { outcome, statusOk, type EngagementColumns } from '../contract/index.js'
-import type { ColumnMemory } from './column-memory.js'
 import type { PoolState } from './state.js'
 
-export interface ScoredRows {
+export interface SlotOutcomes {
   /** By slot: index into `outcomeCodes`. */
   readonly outcomes: Uint8Array
   /** Slots that are scored, and the engagement row of each. */
@@ -14,18 +13,16 @@ export interface ScoredRows {
 }
 
 /** `rowOfSlot`: by slot, the engagement row that counts, or -1. */
-export function judgeSlots(
-  pool: PoolState,
+export function slotOutcomes(
+  { count, posts }: PoolState,
   { status }: EngagementColumns,
   rowOfSlot: Int32Array,
-  memory: ColumnMemory,
-): ScoredRows {
-  const { count, posts } = pool
+): SlotOutcomes {
   const { createdAtMs, extractedAtMs } = posts
   const { chars, spaces } = posts.title
-  const outcomes = memory.uint8(count)
-  const slots = memory.uint32(count)
-  const rows = memory.uint32(count)
+  const outcomes = new Uint8Array(count)
+  const slots = new Uint32Array(count)
+  const rows = new Uint32Array(count)
   let scored = 0
   for (let slot = 0; slot < count; slot++) {
     const row = rowOfSlot[slot] as number

@@ -1,0 +1,51 @@
+/**
+ * The keys of the next state: its galleries, and the gallery and post number of each slot.
+ */
+import type { CycleColumns } from '../contract/index.js'
+import { gatherFloat64, secondRow } from './gather.js'
+import { SlotIndex, type PoolKeys, type PoolState } from './state.js'
+
+export interface NextKeys extends PoolKeys {
+  readonly galleries: readonly string[]
+  /** As `codesIn` returns them for the galleries above. */
+  readonly codes: Uint32Array
+}
+
+/** Gallery codes of a state for the codes of the request. Galleries that the state lacks get codes past its own. */
+export function codesIn(galleries: readonly string[], requested: readonly string[]): Uint32Array {
+  const known = new Map(galleries.map((id, code) => [id, code]))
+  return Uint32Array.from(requested, (id, index) => known.get(id) ?? galleries.length + index)
+}
+
+/**
+ * `sources`: by slot of the next state, its slot or candidate row. `codesBefore`: codes of `pool` for the codes of the
+ * request. Galleries of posts that stay or enter get new codes in order of appearance; others are dropped.
+ */
+export function nextKeys(
+  pool: PoolState,
+  { candidates, galleries: requested }: CycleColumns,
+  sources: Int32Array,
+  codesBefore: Uint32Array,
+): NextKeys {
+  const galleries: string[] = []
+  /** New codes by codes of `codesBefore`; -1 where there is none yet. */
+  const newCodes = new Int32Array(pool.galleries.length + requested.length).fill(-1)
+  const gallery = new Uint32Array(sources.length)
+  for (let slot = 0; slot < sources.length; slot++) {
+    const source = sources[slot] as number
+    const before = (
+      source >= 0 ? pool.gallery[source] : codesBefore[candidates.gallery[secondRow(source)] as number]
+    ) as number
+    if (newCodes[before] === -1) {
+      const id = pool.galleries[before] ?? requested[before - pool.galleries.length]
+      newCodes[before] = galleries.push(id as string) - 1
+    }
+    gallery[slot] = newCodes[before] as number
+  }
+  const codes = codesBefore.map((before, request) => {
+    const code = newCodes[before] as number
+    return code >= 0 ? code : galleries.length + request
+  })
+  const postNo = gatherFloat64(sources, pool.postNo, candidates.postNo)
+  return { count: sources.length, galleries, gallery, postNo, index: new SlotIndex(gallery, postNo), codes }
+}

@@ -1,0 +1,112 @@
+/**
+ * Groups of columns: what stays the same of a post, a reading, a snapshot. Makes empty groups, copies and gathers them,
+ * and lists the columns of posts in a fixed order.
+ */
+import {
+  counterNames,
+  snapshotNames,
+  textMeasureNames,
+  type PostColumns,
+  type ReadingColumns,
+  type SnapshotColumns,
+} from '../contract/index.js'
+import { gatherFloat64, gatherUint32, gatherUint8 } from './gather.js'
+
+export type Column = Float64Array | Uint32Array | Uint8Array
+
+/** A flat group of columns, such as a reading. */
+type FloatGroup<Name extends string> = Readonly<Record<Name, Float64Array>>
+
+export const readingNames = ['observedAtMs', 'observedAtFraction', ...counterNames] as const
+export const snapshotColumnNames = ['snapshotAtMs', 'snapshotAtFraction', ...snapshotNames] as const
+
+const postFloatNames = [
+  'createdAtMs',
+  'createdAtFraction',
+  'extractedAtMs',
+  'extractedAtFraction',
+  'imagesInPost',
+  'imagesExpected',
+  'categoryId',
+] as const
+const postByteNames = ['source', 'manualFlag', 'galleryType', 'bodyPresent'] as const
+
+export const noReadings: ReadingColumns = group(readingNames, () => new Float64Array(0))
+export const noSnapshots: SnapshotColumns = group(snapshotColumnNames, () => new Float64Array(0))
+export const noPosts: PostColumns = {
+  ...group(postFloatNames, () => new Float64Array(0)),
+  ...group(postByteNames, () => new Uint8Array(0)),
+  imagePositionsFingerprint: new Uint32Array(0),
+  title: group(textMeasureNames, () => new Uint32Array(0)),
+  body: group(textMeasureNames, () => new Uint32Array(0)),
+}
+
+/** The columns of posts in a fixed order, which is also their order on disk. */
+export function listPostColumns(posts: PostColumns): Column[] {
+  return [
+    ...postFloatNames.map((name) => posts[name]),
+    ...postByteNames.map((name) => posts[name]),
+    posts.imagePositionsFingerprint,
+    ...textMeasureNames.map((name) => posts.title[name]),
+    ...textMeasureNames.map((name) => posts.body[name]),
+  ]
+}
+
+/** The inverse of `listPostColumns`; doubles become columns of the right width. */
+export function postColumnsOf(list: readonly Column[]): PostColumns {
+  const queue = [...list]
+  const next = (): Column => {
+    const column = queue.shift()
+    if (column === undefined) throw new Error('too few columns of posts')
+    return column
+  }
+  return {
+    ...group(postFloatNames, () => Float64Array.from(next())),
+    ...group(postByteNames, () => Uint8Array.from(next())),
+    imagePositionsFingerprint: Uint32Array.from(next()),
+    title: group(textMeasureNames, () => Uint32Array.from(next())),
+    body: group(textMeasureNames, () => Uint32Array.from(next())),
+  }
+}
+
+/** Columns of posts from rows of two groups; see gather.ts. */
+export function gatherPosts(sources: Int32Array, first: PostColumns, second: PostColumns): PostColumns {
+  return {
+    ...gatherFloats(postFloatNames, sources, first, second),
+    ...group(postByteNames, (name) => gatherUint8(sources, first[name], second[name])),
+    imagePositionsFingerprint: gatherUint32(
+      sources,
+      first.imagePositionsFingerprint,
+      second.imagePositionsFingerprint,
+    ),
+    title: group(textMeasureNames, (name) => gatherUint32(sources, first.title[name], second.title[name])),
+    body: group(textMeasureNames, (name) => gatherUint32(sources, first.body[name], second.body[name])),
+  }
+}
+
+/** Columns of doubles from rows of two groups; see gather.ts. */
+export function gatherFloats<Name extends string>(
+  names: readonly Name[],
+  sources: Int32Array,
+  first: FloatGroup<Name>,
+  second: FloatGroup<Name>,
+): Record<Name, Float64Array> {
+  return group(names, (name) => gatherFloat64(sources, first[name], second[name]))
+}
+
+/** A group with copies of all columns. */
+export function copyFloats<Name extends string>(
+  names: readonly Name[],
+  columns: FloatGroup<Name>,
+): Record<Name, Float64Array> {
+  return group(names, (name) => columns[name].slice())
+}
+
+function group<Name extends string, Kind>(
+  names: readonly Name[],
+  columnOf: (name: Name) => Kind,
+): Record<Name, Kind> {
+  const columns: Partial<Record<Name, Kind>> = {}
+  for (const name of names) columns[name] = columnOf(name)
+  return columns as Record<Name, Kind>
+}
