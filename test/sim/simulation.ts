@@ -686,7 +686,7 @@ class Simulation {
 
 /** Why a shadow may leave a cycle out; with any other reason something is wrong. */
 const goodReasons =
-  /still at an earlier cycle|until after the next cycles|told to fail|failed after it was stored/
+  /still at an earlier cycle|told to fail|failed after it was stored/
 
 function judgeLine(fields: object, message: string): void {
   const { reason } = fields as { reason?: string }

@@ -1,16 +1,16 @@
 /**
- * Lets plain Node run the simulation: './x.js' is the './x.ts' that is there, whose types Node strips, and what lies in
- * src comes built from dist. With SIM_PLANT, the named bug is planted while files are loaded; the files stay as they are.
+ * Module hooks that let plain Node run the simulation: './x.js' resolves to './x.ts', whose types Node strips, and files
+ * of src come built from dist. With SIM_MUTANT, the named mutant is applied to files as they are loaded, not on disk.
  */
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { plants } from './plants.mjs'
+import { mutants } from './mutants.mjs'
 
 const root = new URL('../../', import.meta.url).href
-const plantName = process.env.SIM_PLANT ?? ''
-const plant = plants.find(({ name }) => name === plantName)
-if (plantName !== '' && plant === undefined) throw new Error(`there is no plant ${plantName}`)
+const mutantName = process.env.SIM_MUTANT ?? ''
+const mutant = mutants.find(({ name }) => name === mutantName)
+if (mutantName !== '' && mutant === undefined) throw new Error(`there is no mutant ${mutantName}`)
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
@@ -21,11 +21,11 @@ registerHooks({
     return nextResolve(specifier, context)
   },
   load(url, context, nextLoad) {
-    const patches = plant?.patches.filter(({ file }) => url === `${root}dist/${file}`) ?? []
+    const patches = mutant?.patches.filter(({ file }) => url === `${root}dist/${file}`) ?? []
     if (patches.length === 0) return nextLoad(url, context)
     const source = patches.reduce(
       (text, { file, from, to }) => {
-        if (text.split(from).length !== 2) throw new Error(`plant ${plantName}: not once in ${file}: ${from}`)
+        if (text.split(from).length !== 2) throw new Error(`mutant ${mutantName}: not exactly once in ${file}: ${from}`)
         return text.replace(from, () => to)
       },
       readFileSync(fileURLToPath(url), 'utf8'),

@@ -1,10 +1,10 @@
 /**
- * Bugs for the simulation to find: each breaks one promise by a small change to the built sources, the kind of slip
- * that a hurried edit makes. `file` is a path in dist, `from` stands there exactly once.
+ * Mutants for the simulation to find: each breaks one promise by a small change to the built sources, as a hurried edit
+ * might. `file` is a path in dist; `from` occurs in it exactly once.
  */
 
 /** @type {{ name: string, breaks: string, patches: { file: string, from: string, to: string }[] }[]} */
-export const plants = [
+export const mutants = [
   {
     name: 'publish-before-commit',
     breaks: 'a failed write leaves memory as it was',
@@ -23,13 +23,13 @@ export const plants = [
     patches: [
       {
         file: 'cycle/cycle-line.js',
-        from: 'await this.#commit(cycle.cycleId,',
-        to: 'void this.#commit(cycle.cycleId,',
+        from: 'await this.#commit(record,',
+        to: 'void this.#commit(record,',
       },
     ],
   },
   {
-    name: 'forgotten-leader',
+    name: 'failed-leader-stays',
     breaks: 'a cycle that failed can be sent again',
     patches: [
       {
@@ -51,7 +51,7 @@ export const plants = [
     ],
   },
   {
-    name: 'replay-compares-nothing',
+    name: 'retry-not-compared',
     breaks: 'a stored cycle with another body is 409',
     patches: [
       {
@@ -63,14 +63,14 @@ export const plants = [
     ],
   },
   {
-    name: 'follower-compares-nothing',
+    name: 'follower-not-compared',
     breaks: 'of two bodies at once one gets 409',
     patches: [{ file: 'cycle/repeats.js', from: 'if (isSame)', to: 'if (true)' }],
   },
   {
     name: 'resync-missing',
     breaks: 'a write that fails late but is stored counts',
-    patches: [{ file: 'cycle/cycle-line.js', from: 'this.#resync(cycleId);', to: '' }],
+    patches: [{ file: 'cycle/cycle-line.js', from: 'this.#resync(record.cycleId);', to: '' }],
   },
   {
     name: 'weights-resync-missing',
@@ -95,7 +95,7 @@ export const plants = [
     ],
   },
   {
-    name: 'weights-overtake-the-newest-cycle',
+    name: 'weights-before-the-newest-cycle',
     breaks: 'weights begin after the newest stored cycle',
     patches: [
       {
@@ -106,24 +106,20 @@ export const plants = [
     ],
   },
   {
-    name: 'reused-column-memory',
-    breaks: 'the columns of the current state are nobody else’s',
+    name: 'no-tombstones',
+    breaks: 'engagement of a removed post is not that of a post never seen',
     patches: [
-      {
-        file: 'pool/pool.js',
-        from: 'this.#spare = this.#memory;',
-        to: 'this.#spare = this.#plans.get(plan) ?? null;',
-      },
+      { file: 'pool/pool.js', from: 'this.#tombstones.add(plan.entries.left, plan.leftAtMs);', to: '' },
     ],
   },
   {
     name: 'tombstones-lost-at-restart',
-    breaks: 'a restart knows who was removed',
-    patches: [{ file: 'cycle/saved-state.js', from: 'tombstones.bury(keys, leftAtMs);', to: '' }],
+    breaks: 'removed posts are known after a restart',
+    patches: [{ file: 'cycle/saved-state.js', from: 'tombstones.add(posts, leftAtMs);', to: '' }],
   },
   {
     name: 'readings-swapped-at-restart',
-    breaks: 'a restart knows the last two readings',
+    breaks: 'the last two readings are known after a restart',
     patches: [
       {
         file: 'cycle/saved-state.js',
@@ -141,22 +137,17 @@ export const plants = [
     name: 'late-reading-replaces-newer',
     breaks: 'a late cycle never replaces a newer reading',
     patches: [
-      { file: 'pool/kept-readings.js', from: 'order !== null && order >= 0)', to: 'order !== null)' },
+      { file: 'pool/kept-readings.js', from: 'if (order < 0)', to: 'if (false)' },
     ],
   },
   {
     name: 'shadow-reads-released-columns',
-    breaks: 'a shadow scores what the cycle held',
+    breaks: 'a shadow scores the columns of its cycle',
     patches: [{ file: 'cycle/scoring-models.js', from: 'held.readers++;', to: '' }],
   },
   {
-    name: 'shadow-reads-reused-columns',
-    breaks: 'a shadow that is late leaves the cycle out',
-    patches: [{ file: 'cycle/shadows.js', from: 'readable() ? this', to: 'true ? this' }],
-  },
-  {
     name: 'shadow-reads-reused-body',
-    breaks: 'nothing depends on a body when its call has ended',
+    breaks: 'nothing reads a body after its call has ended',
     patches: [
       {
         file: 'cycle/scoring-models.js',
@@ -166,13 +157,13 @@ export const plants = [
     ],
   },
   {
-    name: 'texts-of-a-failed-cycle-stay',
-    breaks: 'what entered with a cycle that failed did not enter',
+    name: 'texts-of-a-failed-cycle-kept',
+    breaks: 'a failed cycle leaves no texts behind',
     patches: [{ file: 'cycle/cycle-line.js', from: 'embeddings.forget(model, entering);', to: '' }],
   },
   {
-    name: 'takes-over-within-a-cycle',
-    breaks: 'a cycle is wholly one version’s',
+    name: 'model-changes-within-a-cycle',
+    breaks: 'one version scores a whole cycle',
     patches: [
       {
         file: 'cycle/scoring-models.js',
@@ -188,7 +179,7 @@ export const plants = [
   },
   {
     name: 'lane-stops-at-a-failure',
-    breaks: 'after a failure the service is usable',
+    breaks: 'the service is usable after a failure',
     patches: [{ file: 'cycle/lane.js', from: 'done.then(leave, leave)', to: 'done.then(leave)' }],
   },
   {
