@@ -1,4 +1,4 @@
-/** Codes of enums stand in columns on the disk: their order must never change, whatever order typia meets them in. */
+/** Enum codes are stored on disk: their order must never change, whatever order typia lists them in. */
 import { expect, test } from 'vitest'
 import {
   engagementStatusCodes,
@@ -9,7 +9,7 @@ import {
   tierCodes,
 } from './index.js'
 
-test('codes of enums are those that data directories hold', () => {
+test('enum codes are those of existing data directories', () => {
   expect({
     sourceCodes,
     galleryTypeCodes,

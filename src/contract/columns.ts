@@ -1,7 +1,7 @@
 /**
- * Column layouts: a cycle as typed arrays, one entry a row. Written once, for codecs, pool and features alike.
+ * Column layouts: a cycle as typed arrays with one entry per row, shared by codecs, pool and features.
  * Conventions: a null or absent number is NaN, an absent enum is `absentCode`, a time is whole milliseconds since
- * 1970 plus a fraction of a millisecond in a column of its own.
+ * 1970 plus a fraction of a millisecond in a second column.
  */
 import { cycleShape, rowShape, type ValueShape } from './shape.js'
 import type { Instant } from './time.js'
@@ -21,7 +21,7 @@ export const tierCodes = enumCodes('removals', 'tier')
 /** Code of engagement status `ok`: the only readings that are scored. */
 export const statusOk = engagementStatusCodes.indexOf('ok')
 
-// ---- names of groups of columns
+// ---- column names
 
 export const counterNames = [
   'views',
@@ -52,8 +52,8 @@ export const snapshotNames = [
 export type SnapshotName = (typeof snapshotNames)[number]
 
 /**
- * What is counted in a title or a body, over its code points. In a body, what stands between `<` and `>` is markup:
- * it counts in `tags`, `images`, `links` and nowhere else.
+ * Measures of a title or a body, counted over its code points. In a body, text between `<` and `>` is markup: it counts
+ * in `tags`, `images` and `links` only.
  */
 export const textMeasureNames = [
   /** Code points. */
@@ -70,7 +70,7 @@ export const textMeasureNames = [
   'digits',
   /** CJK ideographs, U+4E00 to U+9FFF. */
   'han',
-  /** White space as JavaScript's trim knows it. */
+  /** White space as defined by JavaScript's `trim`. */
   'spaces',
   /** Runs of anything but white space. */
   'words',
@@ -83,7 +83,7 @@ export const textMeasureNames = [
   'tags',
   'images',
   'links',
-  /** Two halves of a 64-bit fingerprint of all code points, markup included; tells whether a re-sent text differs. */
+  /** Two halves of a 64-bit fingerprint of all code points, markup included; they differ when a re-sent text differs. */
   'fingerprintLow',
   'fingerprintHigh',
 ] as const
@@ -95,14 +95,14 @@ export type CounterColumns = Readonly<Record<CounterName, Float64Array>>
 export type SnapshotCounterColumns = Readonly<Record<SnapshotName, Float64Array>>
 export type TextColumns = Readonly<Record<TextMeasureName, Uint32Array>>
 
-/** Keys of rows: `gallery` is an index into a list of gallery ids that stands beside the columns. */
+/** Keys of rows: `gallery` is an index into a list of gallery ids that accompanies the columns. */
 export interface KeyColumns {
   readonly count: number
   readonly gallery: Uint32Array
   readonly postNo: Float64Array
 }
 
-/** What stays the same from a post's entry on. */
+/** Columns of a post that never change after its entry. */
 export interface PostColumns {
   readonly createdAtMs: Float64Array
   readonly createdAtFraction: Float64Array
@@ -113,11 +113,11 @@ export interface PostColumns {
   readonly imagesInPost: Float64Array
   /** Length of `image_positions`; NaN when absent. */
   readonly imagesExpected: Float64Array
-  /** Sum over `image_positions` that depends on their order; tells whether a re-sent list differs. */
+  /** Hash of `image_positions` in their order; it differs when a re-sent list differs. */
   readonly imagePositionsFingerprint: Uint32Array
   readonly galleryType: Uint8Array
   readonly categoryId: Float64Array
-  /** 1 when there is a `body_html`. */
+  /** 1 when `body_html` is present. */
   readonly bodyPresent: Uint8Array
   readonly title: TextColumns
   readonly body: TextColumns
@@ -158,7 +158,7 @@ export interface CycleColumns {
   /** As sent: it is echoed. */
   readonly cycleTime: string
   readonly cycleAt: Instant
-  /** Known top-level members in the order in which they stand in the body. */
+  /** Known top-level members in the order of the body. */
   readonly memberOrder: readonly string[]
   /** Gallery ids of all rows, each once; `gallery` columns index it. */
   readonly galleries: readonly string[]
@@ -166,7 +166,7 @@ export interface CycleColumns {
   readonly engagement: EngagementColumns
   readonly candidateScores: CandidateScoreColumns
   readonly removals: RemovalColumns
-  /** Distinct members that the contract does not know, such as `candidates[].mood`, in order of appearance. */
+  /** Distinct members that the contract does not define, such as `candidates[].mood`, in order of appearance. */
   readonly unknownFields: readonly string[]
 }
 
@@ -193,7 +193,7 @@ export const outcome = {
 export const headNames = ['p_views', 'p_comments', 'p_up', 'downvote_share'] as const
 export type HeadName = (typeof headNames)[number]
 
-/** What a model said of each scored row. A head that the model lacks is null. */
+/** Predictions for each scored row. A head that the model lacks is null. */
 export type HeadColumns = Readonly<Record<HeadName, Float32Array | null>>
 
 /** Results in the order of the response: pending posts by entry, then unknown posts. */
@@ -201,7 +201,7 @@ export interface ResultColumns extends KeyColumns {
   readonly galleries: readonly string[]
   /** Index into `outcomeCodes`. */
   readonly outcome: Uint8Array
-  /** One entry a scored row, in the order of the rows. */
+  /** One entry per scored row, in the order of the rows. */
   readonly score: Float32Array
   readonly heads: HeadColumns
 }

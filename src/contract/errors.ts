@@ -1,10 +1,10 @@
 /**
- * Every error that a client can see: code and status in one table, and the value that carries one through the
- * code. interface.md 2.11 and section 7; decisions.md 2, 3 and 7.
+ * Every error that a client can see: a table of codes and statuses, and the error class that carries one to the HTTP
+ * response. interface.md 2.11 and section 7; decisions.md 2, 3 and 7.
  */
 import type { ErrorRecord, FieldProblem } from './wire.js'
 
-/** Kind of refusal → HTTP status and `code` on the wire. A 503 shares its code with a 500 (section 7). */
+/** HTTP status and `code` on the wire of each kind of error. A 503 shares its code with a 500 (section 7). */
 const errorTable = {
   bad_request: { status: 400, code: 'bad_request' },
   unauthorized: { status: 401, code: 'unauthorized' },
@@ -20,10 +20,10 @@ const errorTable = {
 
 export type ErrorKind = keyof typeof errorTable
 
-/** Problems listed in `fields`; the message says how many more there are (decisions.md 3). */
+/** The most problems in `fields`; the message gives the number of the others (decisions.md 3). */
 export const fieldCountMax = 100
 
-/** A refusal that the client is told of. Expected trouble: it is returned or thrown on purpose, never a bug. */
+/** An error that becomes an error response. It is an expected failure, never a bug in this program. */
 export class ServiceError extends Error {
   readonly kind: ErrorKind
   readonly fields: readonly FieldProblem[] | undefined

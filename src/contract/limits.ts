@@ -1,5 +1,5 @@
 /**
- * Limits of interface.md section 8 that are no property of a field.
+ * Limits of interface.md section 8 that do not belong to one field.
  */
 
 /** A JSON body after decompression. */
@@ -11,11 +11,11 @@ export const imageBytesMax = 5 * 1024 * 1024
 export const imagePixelsMax = 50_000_000
 /** Long edge of the normalised copy. */
 export const imageEdgePixelsMax = 1024
-/** Nesting of a JSON body. The contract's own depth is 5; what lies deeper is an unknown member. */
+/** Nesting of a JSON body. The contract's own depth is 5; only unknown members are deeper. */
 export const jsonDepthMax = 1024
 /**
- * Arrays and objects in a JSON body. A full body of the contract has about 160,000; parsing sixteen megabytes of empty
- * ones would take half a gigabyte.
+ * Arrays and objects in a JSON body. A full cycle has about 160,000. Parsing 16 MB of empty ones would
+ * take half a gigabyte.
  */
 export const jsonContainerCountMax = 1_000_000
 /** Lines of `warnings` for unknown fields (decisions.md 6). */

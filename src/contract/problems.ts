@@ -1,5 +1,5 @@
 /**
- * Collects what is wrong with a request: every failing path, up to the limits of decisions.md 3.
+ * Collects the problems of a request: every failing path, up to the limits of decisions.md 3.
  */
 import { fieldCountMax, ServiceError } from './errors.js'
 import type { FieldProblem } from './wire.js'
@@ -13,7 +13,7 @@ export class Problems {
     if (this.listing) this.fields.push({ path, problem })
   }
 
-  /** Counts a problem that would not be listed: its path and words need not be made. */
+  /** Counts a problem that would not be listed, without its path and text. */
   addUnlisted(): void {
     this.count++
   }

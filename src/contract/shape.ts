@@ -1,6 +1,6 @@
 /**
- * The wire types as data: which members an object has and what each may hold. Read off typia's JSON schema of
- * `wire.ts`, so that messages and the native decoder's plan have the types as their source.
+ * The wire types as data: the members of each object and the values that each accepts. Derived from typia's JSON schema
+ * of `wire.ts`, so that error messages and the native decoder's plan have the types as their source.
  */
 import typia from 'typia'
 import { isDateTime } from './time.js'
@@ -35,7 +35,7 @@ export interface MemberShape {
   readonly value: ValueShape
 }
 
-// A transform of typia puts `isDateTime` into the validators that it makes; schemas only mention its format.
+// typia's transform inserts `isDateTime` into the validators that it generates; schemas only name the format.
 export { isDateTime }
 
 /** The doc comment that makes a member conditional (see wire.ts). */
@@ -56,7 +56,7 @@ export function rowShape(parent: ObjectShape, member: string): ObjectShape {
   return value.items
 }
 
-/** What of JSON schema the wire types use. */
+/** The part of JSON schema that the wire types use. */
 interface Schema {
   $ref?: string
   oneOf?: Schema[]

@@ -43,19 +43,22 @@ describe('a date-time', () => {
     }
   })
 
-  test('has a second 60 only where a leap second can be', () => {
+  test('has a second 60 only where a leap second can be: at 23:59:60 UTC', () => {
     expect(at('2016-12-31T23:59:60Z')).toEqual(at('2017-01-01T00:00:00Z'))
     expect(at('2017-01-01T08:59:60+09:00')).toEqual(at('2017-01-01T00:00:00Z'))
-    expect(parseInstant('2016-12-31T22:59:60Z')).toBeNull()
+    for (const text of ['2016-12-31T22:59:60Z', '2016-12-31T23:30:60Z', '2017-01-01T00:30:60+01:00'])
+      expect(parseInstant(text), text).toBeNull()
+    // 23:29:60 at +23:30 is 23:59:60 UTC of the day before.
+    expect(at('2017-01-01T23:29:60+23:30')).toEqual(at('2017-01-01T00:00:00Z'))
   })
 
-  test('is refused past the longest length, however valid', () => {
+  test('is refused past the maximum length, even if valid', () => {
     const long = (digits: number) => `2012-01-01T00:00:00.${'0'.repeat(digits)}Z`
     expect(parseInstant(long(dateTimeCharsMax - 21))).not.toBeNull()
     expect(parseInstant(long(dateTimeCharsMax - 20))).toBeNull()
   })
 
-  test('reads as Date reads it, whatever the offset', () => {
+  test('is the instant that Date computes, for every offset', () => {
     fc.assert(
       fc.property(
         fc.date({
@@ -97,7 +100,7 @@ test('a cycle id is the minute in KST, over midnight too', () => {
   expect(cycleIdOf(Date.parse('2013-06-05T15:00:00Z'))).toBe('20130606T0000')
 })
 
-test('no two instants that a date-time can name five minutes apart have one cycle id', () => {
+test('two boundaries that a date-time can name never share a cycle id', () => {
   // 0000-01-01T00:00:00+23:55 is in the year before 0, in KST; 9999-12-31T15:00:00Z in the year 10000.
   const early = at('0000-01-01T00:00:00+23:55').ms
   expect(cycleIdOf(early)).not.toMatch(/^\d{8}T\d{4}$/)
@@ -106,7 +109,7 @@ test('no two instants that a date-time can name five minutes apart have one cycl
   expect(cycleIdOf(at('9999-12-31T14:55:00Z').ms)).toBe('99991231T2355')
 })
 
-test('the next boundary is always later, at most five minutes, on the grid', () => {
+test('the next boundary is a multiple of five minutes, at most five minutes later', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4e12 }), (ms) => {
       const next = nextBoundary(ms)

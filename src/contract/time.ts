@@ -1,5 +1,5 @@
 /**
- * Time as the contract knows it: RFC 3339 date-times, instants, five-minute boundaries, cycle ids in KST.
+ * Time in the contract: RFC 3339 date-times, instants, five-minute boundaries, cycle ids in KST.
  * Nothing here reads a clock or the time zone of the machine.
  */
 
@@ -19,10 +19,10 @@ const DAY_MS = 86_400_000
 const KST_OFFSET_MS = 9 * HOUR_MS
 export const cycleBoundaryMs = 5 * MINUTE_MS
 
-/** A `cycle_id` by its form alone: `YYYYMMDDTHHMM`. */
+/** The form of a `cycle_id`: `YYYYMMDDTHHMM`. */
 export const cycleIdForm = /^\d{8}T\d{4}$/
 
-/** Longest date-time taken. The contract names none; without one, a row could echo megabytes of zeros. */
+/** Longest date-time accepted. The contract has no limit; without one, a row could echo megabytes of zeros. */
 export const dateTimeCharsMax = 128
 
 //                    year    month    day       hour    minute  second  fraction   offset
@@ -31,8 +31,8 @@ const dateTimeForm = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /**
- * The instant of an RFC 3339 date-time with an explicit offset, or null if `text` is none: impossible dates,
- * hour 24 and offsets past 23:59 are refused. Second 60 exists only where a leap second can: at 23:59:60 UTC.
+ * The instant of an RFC 3339 date-time with an explicit offset, or null if `text` is not one. Refuses impossible dates,
+ * hour 24 and offsets past 23:59. Second 60 is valid only where a leap second can be: at 23:59:60 UTC.
  */
 export function parseInstant(text: string): Instant | null {
   if (text.length > dateTimeCharsMax) return null
@@ -72,8 +72,8 @@ export function compareInstants(a: Instant, b: Instant): number {
 }
 
 /**
- * The `cycle_id` of an instant: its minute in KST as `YYYYMMDDTHHMM`. A year of KST before 0 or after 9999 has a sign
- * and six digits, so that no `cycle_id` is that of two instants.
+ * The `cycle_id` of an instant: its minute in KST as `YYYYMMDDTHHMM`. A year before 0 or after 9999 has a sign and six
+ * digits, so that two instants never share a `cycle_id`.
  */
 export function cycleIdOf(ms: number): string {
   const text = new Date(ms + KST_OFFSET_MS).toISOString()
@@ -90,7 +90,7 @@ export function kstTimeOfDay(ms: number): number {
   return modulo(ms + KST_OFFSET_MS, DAY_MS)
 }
 
-/** How the service writes a time of its own: UTC with milliseconds. */
+/** A time of the service's own on the wire: UTC with milliseconds. */
 export function formatInstant(ms: number): string {
   return new Date(ms).toISOString()
 }
@@ -106,14 +106,13 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   return Date.UTC(year + 400, month - 1, day) / DAY_MS - 146_097
 }
 
-/** Never negative. By division: `%` of large doubles takes several times as long, and times are large doubles. */
+/** Never negative. Divides, because `%` of large doubles such as times is several times slower. */
 function modulo(value: number, base: number): number {
   return value - Math.floor(value / base) * base
 }
 
-/** Digits beyond the millisecond as a fraction of it; never 0 unless all digits are, never 1. */
+/** Digits beyond the millisecond as a fraction of a millisecond: less than 1, and 0 only if all digits are 0. */
 function fractionOf(digits: string): number {
   if (digits === '') return 0
-  const fraction = Math.min(Number(`0.${digits}`), 1 - Number.EPSILON / 2)
-  return fraction
+  return Math.min(Number(`0.${digits}`), 1 - Number.EPSILON / 2)
 }

@@ -1,4 +1,4 @@
-/** Failing paths: which, in which order, how many. */
+/** Failing paths: their order and number. */
 import { describe, expect, test } from 'vitest'
 import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
 import { isDateTime } from './time.js'
@@ -20,7 +20,7 @@ describe('a cycle body', () => {
     expect(checkCycle(rich())).toBeNull()
   })
 
-  test('that is no object has the path ""', () => {
+  test('that is not an object fails at the path ""', () => {
     for (const body of [null, 1, 'x', true, [], [{}]]) expect(paths(body)).toEqual([''])
   })
 
@@ -31,9 +31,9 @@ describe('a cycle body', () => {
     body.engagement![1]!.rtb_vote = 'x'
     delete body.engagement![1]!.up
     body.candidates![2]!.image_positions = [1, 0, 'x']
-    const turned = Object.fromEntries(Object.entries(body).reverse())
-    delete turned.cycle_time
-    expect(paths(turned)).toEqual([
+    const reordered = Object.fromEntries(Object.entries(body).reverse())
+    delete reordered.cycle_time
+    expect(paths(reordered)).toEqual([
       'removals[0].reason',
       'engagement[1].views',
       'engagement[1].rtb_vote',
@@ -44,7 +44,7 @@ describe('a cycle body', () => {
     ])
   })
 
-  test('asks for a tier of saved removals only', () => {
+  test('requires a tier of saved removals only', () => {
     const body = rich()
     const row = body.removals[0] as unknown as Record<string, unknown>
     delete row.tier
@@ -57,12 +57,12 @@ describe('a cycle body', () => {
     expect(paths(body)).toEqual(['removals[0].tier'])
   })
 
-  test('takes rows for what they are: an array is no row', () => {
+  test('refuses an array, null and a string as rows', () => {
     const body = { ...rich(), engagement: [reading('g', 1, 0), [], null, 'x'] }
     expect(paths(body)).toEqual(['engagement[1]', 'engagement[2]', 'engagement[3]'])
   })
 
-  test('with a list that is too long has one problem there, and its rows are not looked at', () => {
+  test('with a list that is too long has one problem, and its rows are not checked', () => {
     const body = { ...rich(), engagement: Array.from({ length: 5001 }, () => ({})) }
     expect(paths(body)).toEqual(['engagement'])
   })
@@ -79,7 +79,7 @@ describe('a cycle body', () => {
     expect(checkCycle(body)?.toError('bad_request', 'no').message).toBe('no; 1 more problem is not listed')
   })
 
-  test('names every bad image position, and twins only where all positions are good', () => {
+  test('names every invalid image position, and duplicates only where all positions are valid', () => {
     const problemsOf = (positions: unknown[]): unknown => {
       const body = rich()
       body.candidates[1]!.image_positions = positions as number[]
@@ -92,7 +92,7 @@ describe('a cycle body', () => {
     expect(problemsOf([3, 1, 2])).toBeUndefined()
   })
 
-  test('tells of a bad date-time what a good one looks like, and of a long one how long it may be', () => {
+  test('gets an example for an invalid date-time, and the limit for one that is too long', () => {
     const rule = 'must be an RFC 3339 date-time that exists, with an explicit offset, such as '
     const problemOf = (cycle_time: unknown) => checkCycle({ ...rich(), cycle_time })?.fields[0]?.problem
     for (const time of ['2026-03-02T12:10:00+0900', '2026-02-30T12:10:00+09:00', '2026-03-02T12:10:60Z', 5])
@@ -103,7 +103,7 @@ describe('a cycle body', () => {
     )
   })
 
-  test('refuses integers that a double cannot hold, and takes 2^53-1', () => {
+  test('refuses integers that a double cannot hold, and accepts 2^53-1', () => {
     const body = rich()
     body.engagement[0]!.views = 2 ** 53 - 1
     expect(checkCycle(body)).toBeNull()
@@ -113,7 +113,7 @@ describe('a cycle body', () => {
     }
   })
 
-  test('is checked by own members: a row named __proto__ does no harm', () => {
+  test('is checked by own members: a member named __proto__ is an unknown one', () => {
     const body = JSON.parse(
       JSON.stringify(rich()).replace('"candidates"', '"__proto__":{"candidates":5},"candidates"'),
     ) as unknown
@@ -136,18 +136,18 @@ describe('a hostile body is refused with bounded work:', () => {
     candidates: [{ ...candidate('g', 1), image_positions }],
   })
 
-  test('a long list of image positions with one that is none', () => {
+  test('a long list of image positions with an invalid one', () => {
     expect(paths(withPositions([null, ...ascending]))).toEqual(['candidates[0].image_positions[0]'])
   })
 
-  test('a long list of image positions with one that stands twice', () => {
+  test('a long list of image positions with a duplicate', () => {
     expect(checkCycle(withPositions([...ascending, 7]))?.fields).toEqual([
       { path: 'candidates[0].image_positions', problem: 'must not name an item twice' },
     ])
     expect(checkCycle(withPositions(ascending.toReversed()))).toBeNull()
   })
 
-  test('a long list inside one row is counted to its end, and listed as far as a list goes', () => {
+  test('the problems of a long list in one row are all counted, and the first 100 listed', () => {
     const readings = Array.from({ length: 300_000 }, () => ({}))
     const problems = checkOutcomes({ outcomes: [{ ...outcome, readings }, {}] })
     expect(problems?.count).toBe(300_000 * 6 + 6)

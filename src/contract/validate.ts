@@ -1,9 +1,10 @@
 /**
- * Checks request bodies against the wire types. `judge.ts` decides; only a body that it refuses is walked a second
- * time, by `explain.ts`, for the failing paths.
+ * Checks request bodies against the wire types. The type guards of guards.ts decide; find-problems.ts walks a body that
+ * they refuse a second time, for the failing paths.
  */
-import { explain } from './explain.js'
-import { isCycle, isOutcomes, isWeights } from './judge.js'
+import { assert } from './assert.js'
+import { findProblems } from './find-problems.js'
+import { isCycle, isOutcomes, isWeights } from './guards.js'
 import { Problems } from './problems.js'
 import { cycleShape, outcomesShape, weightsShape, type ObjectShape } from './shape.js'
 
@@ -26,7 +27,7 @@ function problemsOf(shape: ObjectShape, body: unknown): Problems {
   const problems = new Problems()
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     problems.add('', 'must be a JSON object')
-  } else explain(problems, shape, body)
-  if (problems.count === 0) throw new Error('a body is refused that has nothing wrong with it')
+  } else findProblems(problems, shape, body)
+  assert(problems.count > 0, 'a body that the type guards refuse has a problem')
   return problems
 }

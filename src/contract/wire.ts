@@ -1,13 +1,13 @@
 /**
  * The wire types of interface.md, sections 2.1 to 2.11, written once. Validators, messages, enum codes
- * and the native decoder's plan are derived from these types and their tags; nothing repeats them. That goes for one kind
- * of comment too: "Required when `member` is `value`." over a member is a rule, read from typia's schema by shape.ts.
+ * and the native decoder's plan are derived from these types and their tags; nothing repeats them. One kind of comment
+ * counts too: shape.ts reads the rule "Required when `member` is `value`." of a member from typia's schema.
  */
 import type { tags } from 'typia'
 
 // ---- scalars
 
-/** RFC 3339 date-time with an explicit offset; `isDateTime` must be in scope where a validator is made. */
+/** RFC 3339 date-time with an explicit offset; `isDateTime` must be in scope where typia generates a validator. */
 export type DateTime = string &
   tags.TagBase<{
     target: 'string'
@@ -18,7 +18,7 @@ export type DateTime = string &
     schema: { format: 'date-time' }
   }>
 
-/** decisions.md 2: a larger integer than 2^53-1 is one that a double cannot hold exactly. */
+/** decisions.md 2: a double cannot hold every integer beyond 2^53-1. */
 type IntegerMax = 9007199254740991
 type IntegerMin = -9007199254740991
 
@@ -31,7 +31,7 @@ export type CycleId = string & tags.Pattern<'^\\d{8}T\\d{4}$'>
 
 // ---- 2.1 to 2.5: a cycle
 
-/** Caps of section 8; a longer list is one problem and its rows are not looked at. */
+/** Limits of section 8. A longer list is one problem, and its rows are not checked. */
 export const rowCountMax = 5000
 type RowCountMax = 5000
 

@@ -3,7 +3,7 @@
  * answers. Calls with the same id share a place. Bodies that are just arriving are reckoned with, so that those
  * which would find the line full are refused before they cost anything; slow ones are not, so that they keep nobody out.
  */
-import { ReturnTimes, ServiceError } from '../contract/index.js'
+import { RetrySchedule, ServiceError } from '../contract/index.js'
 
 /** For so long a body that has begun to arrive is expected in the line. */
 const expectedMsMax = 50
@@ -18,7 +18,7 @@ export interface Place {
 export class Places {
   readonly #waitingMax: () => number
   readonly #now: () => number
-  readonly #returns: ReturnTimes
+  readonly #retrySchedule: RetrySchedule
   /** Bodies on their way, in the order in which they have begun to arrive. */
   readonly #arriving = new Set<{ readonly sinceMs: number }>()
   /** Calls by the id that they state. */
@@ -29,7 +29,7 @@ export class Places {
   constructor(waitingMax: () => number, now = (): number => performance.now()) {
     this.#waitingMax = waitingMax
     this.#now = now
-    this.#returns = new ReturnTimes(undefined, now)
+    this.#retrySchedule = new RetrySchedule(undefined, now)
   }
 
   /** Whether a call that states `cycleId` would find a place. */
@@ -65,7 +65,7 @@ export class Places {
 
   /** What a caller is told that finds no place, and when to come back. */
   refusal(): ServiceError {
-    const retryAfterS = this.#returns.next(this.#calls.size, this.#waitingMax() + 1)
+    const retryAfterS = this.#retrySchedule.reserve(this.#calls.size, this.#waitingMax() + 1)
     return new ServiceError('unavailable', 'too many cycles are queued', { retryAfterS })
   }
 
@@ -77,7 +77,7 @@ export class Places {
     }
     this.#calls.delete(cycleId)
     const nowMs = this.#now()
-    this.#returns.note(nowMs - Math.max(takenAtMs, this.#leftAtMs))
+    this.#retrySchedule.recordWork(nowMs - Math.max(takenAtMs, this.#leftAtMs))
     this.#leftAtMs = nowMs
   }
 

@@ -2,7 +2,7 @@
  * How much image work is taken on at once. A burst of uploads waits here, in order, and a burst that would wait too long
  * is told to come back. Memory is bounded where bodies are received; this bounds the queue.
  */
-import { ReturnTimes, ServiceError } from '../contract/index.js'
+import { RetrySchedule, ServiceError } from '../contract/index.js'
 
 export interface ImageGateOptions {
   /** Pictures worked on at once. */
@@ -29,7 +29,7 @@ export class ImageGate {
   #activeCount = 0
   #waiting: Waiting[] = []
   #waitingBytes = 0
-  readonly #returns = new ReturnTimes()
+  readonly #retrySchedule = new RetrySchedule()
   #leftAtMs = 0
 
   // Two at once: as many as there are cores to spare, and libuv's four threads also commit and hash.
@@ -62,10 +62,11 @@ export class ImageGate {
   refuseIfFull(bytes: number): void {
     if (this.#activeCount < this.#activeCountMax) return
     const waitingCount = this.#waiting.length
-    const tooLong = waitingCount >= waitingCountMin && waitingCount * this.#returns.workMs > waitMsMax
+    const tooLong =
+      waitingCount >= waitingCountMin && waitingCount * this.#retrySchedule.meanWorkMs > waitMsMax
     if (!tooLong && this.#waitingBytes + bytes + requestBytes <= this.#waitingBytesMax) return
     throw new ServiceError('unavailable', 'too many images are waiting to be checked', {
-      retryAfterS: this.#returns.next(waitingCount, waitingCountMin),
+      retryAfterS: this.#retrySchedule.reserve(waitingCount, waitingCountMin),
     })
   }
 
@@ -94,7 +95,7 @@ export class ImageGate {
     this.#activeCount--
     // Pictures worked on side by side end one soon after the other: what counts is how often one ends.
     const nowMs = performance.now()
-    this.#returns.note(nowMs - Math.max(startedAtMs, this.#leftAtMs))
+    this.#retrySchedule.recordWork(nowMs - Math.max(startedAtMs, this.#leftAtMs))
     this.#leftAtMs = nowMs
     this.#startNext()
   }

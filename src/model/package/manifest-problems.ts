@@ -1,5 +1,5 @@
 /**
- * Says what is wrong with a value that is no manifest: the place and the rule, as `contract/explain.ts` does for
+ * Says what is wrong with a value that is no manifest: the place and the rule, as `contract/find-problems.ts` does for
  * requests. One walk over the value along the JSON schema of `manifest.json`, first what is there, then what is missing.
  */
 import { manifestSchema, type Schema } from './manifest-schema.js'

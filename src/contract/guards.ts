@@ -1,46 +1,46 @@
 /**
- * Yes or no: is a value of a wire type? Validators that typia writes from the types decide, and two rules that they
- * leave out: members required by another one's value, and lists whose items differ. Stops at the first trouble.
+ * Type guards of the request bodies: validators that typia generates from the wire types, and two rules that typia
+ * lacks: members that another member's value requires, and lists of distinct items. They stop at the first problem.
  */
 import typia from 'typia'
 import { cycleShape, outcomesShape, weightsShape, type ValueShape } from './shape.js'
 import { isDateTime } from './time.js'
 import type { Candidate, CycleRequest, ImagePosition, OutcomesRequest, WeightsRequest } from './wire.js'
 
-// The validators that typia writes into this file call it by name (see `DateTime` in wire.ts).
+// The validators that typia generates here call it by name (see `DateTime` in wire.ts).
 export { isDateTime }
 
 /** Without `UniqueItems`: typia compares each item with each, which takes minutes in a list of hostile length. */
-interface JudgedCandidate extends Omit<Candidate, 'image_positions'> {
+interface GuardedCandidate extends Omit<Candidate, 'image_positions'> {
   image_positions?: ImagePosition[]
 }
 
-interface JudgedCycle extends Omit<CycleRequest, 'candidates'> {
-  candidates: JudgedCandidate[]
+interface GuardedCycle extends Omit<CycleRequest, 'candidates'> {
+  candidates: GuardedCandidate[]
 }
 
-const isJudgedCycle = typia.createIs<JudgedCycle>()
-const isJudgedOutcomes = typia.createIs<OutcomesRequest>()
-const isJudgedWeights = typia.createIs<WeightsRequest>()
+const hasCycleType = typia.createIs<GuardedCycle>()
+const hasOutcomesType = typia.createIs<OutcomesRequest>()
+const hasWeightsType = typia.createIs<WeightsRequest>()
 
 export function isCycle(body: unknown): body is CycleRequest {
-  return isJudgedCycle(body) && meetsOtherRules(cycleShape, body)
+  return hasCycleType(body) && meetsOtherRules(cycleShape, body)
 }
 
 export function isOutcomes(body: unknown): body is OutcomesRequest {
-  return isJudgedOutcomes(body) && meetsOtherRules(outcomesShape, body)
+  return hasOutcomesType(body) && meetsOtherRules(outcomesShape, body)
 }
 
 export function isWeights(body: unknown): body is WeightsRequest {
-  return isJudgedWeights(body) && meetsOtherRules(weightsShape, body)
+  return hasWeightsType(body) && meetsOtherRules(weightsShape, body)
 }
 
-/** The rules that typia's validators leave out, of a value that they take. */
+/** Checks the rules that typia lacks, on a value that its validator accepts. */
 function meetsOtherRules(shape: ValueShape, value: unknown): boolean {
   if (value === undefined || value === null || !hasOtherRules(shape)) return true
   if (shape.kind === 'array') {
     const items = value as unknown[]
-    if (shape.unique && hasTwins(items as number[])) return false
+    if (shape.unique && hasDuplicates(items as number[])) return false
     return !hasOtherRules(shape.items) || items.every((item) => meetsOtherRules(shape.items, item))
   }
   if (shape.kind !== 'object') return true
@@ -56,7 +56,7 @@ function meetsOtherRules(shape: ValueShape, value: unknown): boolean {
 
 const otherRules = new Map<ValueShape, boolean>()
 
-/** Whether there is anything for `meetsOtherRules` to look at; most lists and members have no such rule. */
+/** Whether a shape has such a rule anywhere; most lists and members have none. */
 function hasOtherRules(shape: ValueShape): boolean {
   let found = otherRules.get(shape)
   if (found === undefined) {
@@ -70,10 +70,10 @@ function hasOtherRules(shape: ValueShape): boolean {
 }
 
 /**
- * Whether a number stands twice in a list. Sorts a copy unless the list ascends already: a set of two million numbers
- * would cost a second and a hundred megabytes.
+ * Whether a list contains a number twice. Sorts a copy unless the list ascends already: a `Set` of two million numbers
+ * would take a second and a hundred megabytes.
  */
-export function hasTwins(items: readonly number[]): boolean {
+export function hasDuplicates(items: readonly number[]): boolean {
   let ascends = true
   for (let index = 1; index < items.length && ascends; index++) {
     ascends = (items[index - 1] as number) < (items[index] as number)

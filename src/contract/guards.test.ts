@@ -1,9 +1,9 @@
-/** The judge and the walk that explains its verdict must agree on every body. */
+/** Type guards and `findProblems` agree on every body. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
-import { explain } from './explain.js'
-import { hasTwins, isCycle, isOutcomes, isWeights } from './judge.js'
+import { findProblems } from './find-problems.js'
+import { hasDuplicates, isCycle, isOutcomes, isWeights } from './guards.js'
 import { Problems } from './problems.js'
 import { cycleShape, outcomesShape, weightsShape, type ObjectShape } from './shape.js'
 
@@ -55,7 +55,7 @@ const bodies: readonly { shape: ObjectShape; is: (body: unknown) => boolean; bod
   },
 ]
 
-/** Values that some member takes and others do not. */
+/** Values that are valid for some members and invalid for others. */
 const value = fc.oneof(
   fc.constantFrom<unknown>(
     ...[
@@ -79,7 +79,7 @@ const value = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 )
 
-/** Changes the value at one place of a body, found by walking down `turns`. */
+/** Changes one value of a body. `turns` chooses the path: an index into the members at each depth. */
 function mutate(
   body: object,
   turns: readonly number[],
@@ -105,13 +105,13 @@ function mutate(
   else parent[name] = change
 }
 
-test('what the judge takes has no problem, and what it refuses has one, at one path each', () => {
+test('a body has problems exactly when its type guard refuses it, at most one for each path', () => {
   const mutation = fc.record({
     turns: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
     change: value,
     kind: fc.constantFrom('set' as const, 'set' as const, 'drop' as const, 'add' as const, 'twice' as const),
   })
-  const counts = { taken: 0, refused: 0 }
+  const counts = { accepted: 0, refused: 0 }
   fc.assert(
     fc.property(
       fc.constantFrom(...bodies),
@@ -120,23 +120,23 @@ test('what the judge takes has no problem, and what it refuses has one, at one p
         const mutated = structuredClone(body)
         for (const { turns, change, kind } of mutations) mutate(mutated, turns, structuredClone(change), kind)
         const problems = new Problems()
-        explain(problems, shape, mutated)
-        const taken = is(mutated)
-        expect(problems.count === 0, JSON.stringify(problems.fields)).toBe(taken)
+        findProblems(problems, shape, mutated)
+        const accepted = is(mutated)
+        expect(problems.count === 0, JSON.stringify(problems.fields)).toBe(accepted)
         expect(new Set(problems.fields.map((field) => field.path)).size).toBe(problems.count)
-        counts[taken ? 'taken' : 'refused']++
+        counts[accepted ? 'accepted' : 'refused']++
       },
     ),
     { numRuns: 10_000 },
   )
-  // A mutation that never, or always, breaks a body would prove little.
-  expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(1000)
+  // Mutations that never, or always, break a body would prove little.
+  expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(1000)
 })
 
-test('a list has twins when a set of its numbers is smaller', () => {
+test('a list has duplicates exactly when the set of its numbers is smaller', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 12 }), (items) => {
-      expect(hasTwins(items)).toBe(new Set(items).size < items.length)
+      expect(hasDuplicates(items)).toBe(new Set(items).size < items.length)
     }),
   )
 })

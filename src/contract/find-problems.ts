@@ -1,24 +1,23 @@
 /**
- * Says what is wrong with a value that is none of a shape: one walk in document order over what is there, then over
- * what is missing (decisions.md 3). Work is linear in the value; memory is spent on listed problems only, however many
- * there are.
+ * Finds every problem of a value that does not match a shape: in document order, missing members of an object last
+ * (decisions.md 3). Time is linear in the value. Only listed problems take memory, however many there are.
  */
-import { hasTwins } from './judge.js'
+import { hasDuplicates } from './guards.js'
 import type { Problems } from './problems.js'
 import type { MemberShape, ObjectShape, ValueShape } from './shape.js'
 import { dateTimeCharsMax, isDateTime } from './time.js'
 
 const dateTimeExample = '2026-03-02T12:05:00+09:00'
 
-/** Adds the problems of `value` to `problems`: at most one a path. */
-export function explain(problems: Problems, shape: ValueShape, value: unknown): void {
+/** Adds the problems of `value` to `problems`: at most one for each path. */
+export function findProblems(problems: Problems, shape: ValueShape, value: unknown): void {
   new Walk(problems).check(shape, value)
 }
 
 class Walk {
   readonly #problems: Problems
-  /** Names and indices from the top of the body to the value at hand. */
-  readonly #place: (string | number)[] = []
+  /** Names and indices from the top of the body to the current value. */
+  readonly #path: (string | number)[] = []
 
   constructor(problems: Problems) {
     this.#problems = problems
@@ -59,54 +58,54 @@ class Walk {
       this.check(shape.items, items[index])
       this.#leave()
     }
-    // Twins are looked for among good items only: a bad one would have to be compared with anything.
-    if (shape.unique && this.#problems.count === countBefore && hasTwins(items as number[]))
+    // Only valid items are searched for duplicates: an invalid one may be of any type.
+    if (shape.unique && this.#problems.count === countBefore && hasDuplicates(items as number[]))
       this.#add('must not name an item twice')
   }
 
   #enter(key: string | number): void {
-    this.#place.push(key)
+    this.#path.push(key)
   }
 
   #leave(): void {
-    this.#place.pop()
+    this.#path.pop()
   }
 
   get #listing(): boolean {
     return this.#problems.listing
   }
 
-  /** A problem of a member that is not there. Millions may be missing: what is only counted is not walked to. */
-  #addMissing(name: string, words: string): void {
+  /** Adds the problem of a missing member. Millions may be missing, so a problem that is only counted makes no path. */
+  #addMissing(name: string, problem: string): void {
     if (!this.#listing) {
       this.#problems.addUnlisted()
       return
     }
     this.#enter(name)
-    this.#add(words)
+    this.#add(problem)
     this.#leave()
   }
 
-  /** A problem at the value at hand. */
-  #add(words: string): void {
-    if (this.#listing) this.#problems.add(pathText(this.#place), words)
+  /** Adds a problem of the current value. */
+  #add(problem: string): void {
+    if (this.#listing) this.#problems.add(pathText(this.#path), problem)
     else this.#problems.addUnlisted()
   }
 }
 
-/** Stands for the words of a problem that is only counted: nobody reads them. */
+/** In place of the text of a problem that is only counted. */
 const unlisted = ''
 
 /** `['engagement', 3, 'views']` → `engagement[3].views`. */
-function pathText(place: readonly (string | number)[]): string {
-  return place
+function pathText(path: readonly (string | number)[]): string {
+  return path
     .map((key, depth) => (typeof key === 'number' ? `[${key}]` : depth === 0 ? key : `.${key}`))
     .join('')
 }
 
 const memberTables = new Map<ObjectShape, ReadonlyMap<string, MemberShape>>()
 
-/** Members of a shape; the shapes of the contract are few and live as long as the process. */
+/** Members of a shape by name, cached: the contract has few shapes, and they live as long as the process. */
 function membersByName(shape: ObjectShape): ReadonlyMap<string, MemberShape> {
   let table = memberTables.get(shape)
   if (table === undefined) {
@@ -116,7 +115,7 @@ function membersByName(shape: ObjectShape): ReadonlyMap<string, MemberShape> {
   return table
 }
 
-/** Whether a value that is no list and no object fits. */
+/** Whether a value matches the shape of a scalar; false for a list or an object. */
 function isScalar(shape: ValueShape, value: unknown): boolean {
   switch (shape.kind) {
     case 'string':
@@ -158,7 +157,7 @@ function conditionText({ member, value }: { readonly member: string; readonly va
   return `is required when ${member} is ${value}`
 }
 
-/** The rule that a value breaks, in words. */
+/** The rule that a value breaks, as text. */
 function describe(shape: ValueShape, value: unknown): string {
   const orNull = shape.nullable ? ' or null' : ''
   switch (shape.kind) {
