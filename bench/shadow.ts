@@ -94,7 +94,7 @@ async function takeTurns(
 
 /** Resolves when the server follows. */
 async function setShadow(server: ServerUnderTest, modelsDir: string, kind: Kind): Promise<void> {
-  const told = server.logged(kind === 'with' ? '"msg":"a shadow scores too"' : '"msg":"a shadow has ended"')
+  const told = server.logged(kind === 'with' ? '"msg":"shadow scores"' : '"msg":"shadow stopped"')
   name(modelsDir, 'SHADOW', kind === 'with' ? modelVersions[1] : null)
   await told
 }

@@ -20,7 +20,7 @@ const farPerSwap = 40
 /** Cycles after the first answer of the new version that still count as near. */
 const settleCount = 10
 const swapMsMax = 60_000
-const swapBegins = '"msg":"a model is loaded beside"'
+const swapBegins = '"msg":"model loading"'
 
 interface Figures {
   /** One a swap, and the cycles before it: `aMs` near, `bMs` far. */

@@ -187,7 +187,7 @@ describe('a change of ACTIVE', () => {
     await startServer()
     writeFileSync(join(modelsDir, 'b', 'head.onnx'), 'something else')
     choose('ACTIVE', 'b')
-    await server.logged('the one before goes on serving')
+    await server.logged('the previous version keeps serving')
     await server.logged(/"model_version":"b","problem":"[^"]*head\.onnx/)
     expect((await post(0)).response.model_version).toBe('a')
     choose('ACTIVE', 'c')
@@ -223,7 +223,7 @@ describe('a change of ACTIVE', () => {
     await expectTrueLabels(['a', 'b'])
   })
 
-  test.each(['a model is loaded beside', '"role":"heads"', '"before":"a"'])(
+  test.each(['"msg":"model loading"', '"role":"heads"', '"before":"a"'])(
     'in the middle of which the server is killed, when it logs %s, loses nothing',
     async (moment) => {
       await startServer()
@@ -263,12 +263,12 @@ describe('a change of SHADOW', () => {
     await startServer()
     await post(0)
     choose('SHADOW', 'b')
-    await server.logged('a shadow scores too')
+    await server.logged('shadow scores')
     const { text } = await post(1)
     expect(text).toContain('"model_version":"a"')
     await vi.waitUntil(() => isShadowed(2), patience)
     choose('SHADOW')
-    await server.logged('a shadow has ended')
+    await server.logged('shadow stopped')
     await post(2)
     const comparison = compare('a', 'b')
     expect(comparison).toMatchObject({
@@ -292,10 +292,10 @@ describe('a change of SHADOW', () => {
   test('to the version that serves is passed over, also when it comes to serve later', async () => {
     choose('SHADOW', 'a', 'b')
     await startServer()
-    await server.logged('a shadow scores too')
+    await server.logged('shadow scores')
     choose('ACTIVE', 'b')
     await comesToServe('b')
-    await vi.waitUntil(() => server.log.split('a shadow scores too').length === 3, patience)
+    await vi.waitUntil(() => server.log.split('shadow scores').length === 3, patience)
     await post(0)
     await vi.waitUntil(() => isShadowed(1, 'a'), patience)
     expect(await isShadowed(1, 'b')).toBe(false)
@@ -305,7 +305,7 @@ describe('a change of SHADOW', () => {
     rmSync(join(modelsDir, 'b', 'head.onnx'))
     await startServer()
     choose('SHADOW', 'b')
-    await server.logged('a shadow does not load')
+    await server.logged('shadow failed to load')
     expect((await post(0)).response.model_version).toBe('a')
   })
 })

@@ -45,11 +45,12 @@ export class ScoringModels {
   }
 
   /**
-   * Gives `model` the vectors of the pending posts, and calls `takeOver` between two cycles. Rejects with what fails;
-   * then nothing has changed.
+   * Makes the vectors of the pending posts for `model`, and calls `takeOver` between two cycles. Rejects with what fails;
+   * then nothing has changed. An aborted `signal` ends the preparation.
    */
-  async adopt(model: Model, before: Model | null, takeOver: () => void): Promise<void> {
-    const { embeddings, lane, state, ended, textEncodeMsMax } = this.#parts
+  async adopt(model: Model, before: Model | null, takeOver: () => void, signal?: AbortSignal): Promise<void> {
+    const { embeddings, lane, state, textEncodeMsMax } = this.#parts
+    const ended = this.#endedOr(signal)
     embeddings.enter(model)
     try {
       await embeddings.complete(model, state, ended)
@@ -67,12 +68,13 @@ export class ScoringModels {
     if (before !== null) embeddings.leave(before)
   }
 
-  /** From now on `model` scores every cycle too, after its answer. */
-  async addShadow(model: Model): Promise<void> {
-    const { embeddings, state, ended } = this.#parts
+  /** Once it resolves, `model` scores every cycle too, after its answer. An aborted `signal` makes it reject. */
+  async addShadow(model: Model, signal?: AbortSignal): Promise<void> {
+    const { embeddings, state } = this.#parts
     embeddings.enter(model)
     try {
-      await embeddings.complete(model, state, ended)
+      await embeddings.complete(model, state, this.#endedOr(signal))
+      signal?.throwIfAborted()
     } catch (error) {
       embeddings.leave(model)
       throw error
@@ -102,6 +104,10 @@ export class ScoringModels {
     setImmediate(() => {
       void this.shadows.score({ cycle, plan, imagesStored, records }).finally(() => letGo(held))
     })
+  }
+
+  #endedOr(signal: AbortSignal | undefined): () => boolean {
+    return () => this.#parts.ended() || signal?.aborted === true
   }
 
   /** In the background: what a cycle's time did not suffice for. */

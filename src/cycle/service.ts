@@ -246,16 +246,16 @@ export class CycleService {
   }
 
   /**
-   * Gives `model` the vectors of the pending posts, and calls `takeOver` between two cycles. Rejects with what fails;
-   * then nothing has changed.
+   * Makes the vectors of the pending posts for `model`, and calls `takeOver` between two cycles. Rejects with what fails;
+   * then nothing has changed. An aborted `signal` ends the preparation.
    */
-  adopt(model: Model, before: Model | null, takeOver: () => void): Promise<void> {
-    return this.#models.adopt(model, before, takeOver)
+  adopt(model: Model, before: Model | null, takeOver: () => void, signal?: AbortSignal): Promise<void> {
+    return this.#models.adopt(model, before, takeOver, signal)
   }
 
-  /** From now on `model` scores every cycle too, after its answer. */
-  addShadow(model: Model): Promise<void> {
-    return this.#models.addShadow(model)
+  /** Once it resolves, `model` scores every cycle too, after its answer. */
+  addShadow(model: Model, signal?: AbortSignal): Promise<void> {
+    return this.#models.addShadow(model, signal)
   }
 
   /** Resolves when the model is used no more. */

@@ -5,6 +5,7 @@ export { catalogue, compileFeatures, featureGroups, findFeature, type Feature } 
 export type { GoldenFile } from './golden.js'
 export { recordGolden, type RecordedRow } from './golden-record.js'
 export { loadModel, type LoadedModel, type LoadOptions } from './loaded-model.js'
+export { ModelLifecycle, versionLoader, type ModelUsers, type VersionStatus } from './lifecycle/index.js'
 export type { ModelLog } from './log.js'
 export {
   ModelDownError,
@@ -25,7 +26,6 @@ export {
   imageEncoderHash,
   listModels,
   manifestSchemaText,
-  manifestStamp,
   modelIdentity,
   readManifest,
   readPackage,
@@ -39,8 +39,6 @@ export {
 export { poolVectors } from './pool-vectors.js'
 export { sizeText } from './size-text.js'
 export {
-  loadSoundModel,
-  loadSoundModelBeside,
   verifyPackage,
   type VerificationReport,
   type VerifyOptions,

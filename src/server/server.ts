@@ -5,11 +5,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { loadCodec } from '../codec/index.js'
+import { loadCodec, type Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageGate } from '../images/index.js'
-import type { Model } from '../model/index.js'
+import { ModelLifecycle, versionLoader, type Model } from '../model/index.js'
 import { databasePath, openLmdbStore, StoreError, type Store } from '../store/index.js'
 import { gzipAnswer, isForGzip } from './answer-encoding.js'
 import { ApiKeys } from './api-keys.js'
@@ -23,8 +23,6 @@ import { listen, placeOf, type HttpListener } from './http-listener.js'
 import { limitPerAddress, shimMissing } from './http-shim.js'
 import { ImageDesk } from './image-desk.js'
 import { LogOutput } from './log-output.js'
-import { ModelDesk } from './model-desk.js'
-import { ModelLoader } from './model-loader.js'
 import { jsonHeaders, operations, type OperationParts } from './operations.js'
 import { takeLead } from './priority-lead.js'
 import { reload, type ReloadParts, type ReloadRequest } from './reload.js'
@@ -94,15 +92,15 @@ async function startOn(
   // The store, which is open, has begun the pool of threads; a process of a model has not been started yet.
   const priority = takeLead(settings.priorityLead)
   log.info({ priority, priority_lead: settings.priorityLead }, 'priority of the event loop and of models')
-  const loader = new ModelLoader({ settings, codec, store, log })
-  const desk = new ModelDesk({ modelsDir: settings.modelsDir, loader, log })
+  const clock = (): number => Date.now()
+  const models = openModels(store, settings, codec, log, clock)
   // What `reload` replaces. Whoever goes by it asks each time; what holds values of it is told.
   const live = { current: settings }
   const inForce = (): Settings => live.current
   const surroundings = {
     store,
-    model: (): Model | null => desk.current(),
-    clock: (): number => Date.now(),
+    model: (): Model | null => models.current(),
+    clock,
     log,
   }
   const { initialWeights, textEncodeMsMax } = settings
@@ -120,7 +118,7 @@ async function startOn(
   const guards = openGuards(inForce, log)
   const front = new Front(guards, log, report, { ...surroundings, cycles, images, settings: inForce })
   try {
-    await desk.open(cycles)
+    await models.open(cycles)
     const door = await openDoor(settings, front, log)
     const { certificateDates } = door.listener
     if (certificateDates !== null) tellDates(certificateDates, surroundings.clock(), log)
@@ -129,11 +127,30 @@ async function startOn(
       'listening',
     )
     const parts = { ...surroundings, ...guards, ...door, settings: live, cycleParts, imageGate }
-    return running({ ...parts, cycles, desk, front, report, drainLog })
+    return running({ ...parts, cycles, models, front, report, drainLog })
   } catch (error) {
-    await desk.close()
+    await models.close()
     throw error
   }
+}
+
+/** The models of the settings, none of them loaded yet. */
+function openModels(
+  store: Store,
+  settings: Settings,
+  codec: Codec,
+  log: Logger,
+  clock: () => number,
+): ModelLifecycle {
+  const { modelsDir, executionProviders, intraOpThreads } = settings
+  const load = versionLoader({
+    ...{ modelsDir, executionProviders, codec, log },
+    ...(intraOpThreads === undefined ? {} : { intraOpThreads }),
+    timeLimitMs: settings.predictMsMax,
+    processBytesMax: settings.modelProcessBytesMax,
+    claimVersion: (version, identity) => store.models.claimVersion(version, identity),
+  })
+  return new ModelLifecycle({ modelsDir, load, log, clock })
 }
 
 /** Opens the port. */
@@ -158,7 +175,7 @@ async function openDoor(
 interface Running extends ReloadParts {
   readonly url: string
   readonly store: Store
-  readonly desk: ModelDesk
+  readonly models: ModelLifecycle
   readonly cycles: CycleService
   readonly cycleParts: CycleServiceParts
   readonly front: Front
@@ -190,14 +207,14 @@ function running(parts: Running): RunningServer {
 }
 
 async function end(parts: Running): Promise<void> {
-  const { desk, log, report, store } = parts
+  const { models, log, report, store } = parts
   log.info('stopping')
   const { shutdownMsMax } = parts.settings.current
   const deadline = performance.now() + shutdownMsMax
   const closingMs = Math.min(closingMsMax, shutdownMsMax / 2)
   await stopServing(parts, shutdownMsMax - closingMs)
   // A model that hangs gets half of what is left: the store must be closed in any case.
-  await withinMs(desk.close(), (deadline - performance.now()) / 2)
+  await withinMs(models.close(), (deadline - performance.now()) / 2)
   await store.close()
   try {
     report?.write()

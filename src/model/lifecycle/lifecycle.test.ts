@@ -1,0 +1,306 @@
+/**
+ * What becomes of the machine's commands: cancelled loads, models that are closed, what is logged. Swaps of a whole
+ * server are in test/model-swap.test.ts.
+ */
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { sigmoidGraph, temporaryModelsDir, writePackage } from '../../../test/helpers/model-packages.js'
+import type { LoadedModel } from '../loaded-model.js'
+import { ModelError, type Model } from '../model.js'
+import { ModelLifecycle, type ModelUsers } from './lifecycle.js'
+import { versionLoader, type LoadVersion } from './load-version.js'
+
+const clockMs = Date.UTC(2026, 5, 1)
+
+/** Users that record who scores. `preparing` holds adoptions back while it is pending. */
+class FakeUsers implements ModelUsers {
+  preparing = Promise.resolve()
+  readonly shadows = new Set<Model>()
+  readonly signals: AbortSignal[] = []
+
+  async adopt(_: Model, __: Model | null, takeOver: () => void, signal: AbortSignal): Promise<void> {
+    this.signals.push(signal)
+    await this.preparing
+    takeOver()
+  }
+
+  async addShadow(model: Model, signal: AbortSignal): Promise<void> {
+    this.signals.push(signal)
+    await this.preparing
+    this.shadows.add(model)
+  }
+
+  async removeShadow(model: Model): Promise<void> {
+    await Promise.resolve()
+    this.shadows.delete(model)
+  }
+}
+
+/** A model without processes that counts how often it was closed. */
+class FakeModel {
+  readonly identity = 'identity'
+  readonly kind = 'trained'
+  readonly provider = 'cpu'
+  available = true
+  closeCount = 0
+
+  constructor(readonly version: string) {}
+
+  async close(): Promise<void> {
+    await Promise.resolve()
+    this.closeCount++
+  }
+}
+
+interface Opened {
+  readonly lifecycle: ModelLifecycle
+  readonly users: FakeUsers
+  readonly errors: string[]
+}
+
+async function open(modelsDir: string, load: LoadVersion, isAwaited = true): Promise<Opened> {
+  const errors: string[] = []
+  const log = {
+    info: () => undefined,
+    warn: () => undefined,
+    error: (fields: object, message: string) => {
+      const { model_version: version = '', problem = '' } = fields as Record<string, string>
+      errors.push(`${version}: ${message}: ${problem}`)
+    },
+  }
+  const lifecycle = new ModelLifecycle({ modelsDir, load, log, clock: () => clockMs })
+  const users = new FakeUsers()
+  onTestFinished(() => lifecycle.close())
+  const opening = lifecycle.open(users)
+  if (isAwaited) await opening
+  return { lifecycle, users, errors }
+}
+
+/** Loads that a test ends: `models` are those that were loaded, `pending` those under way. */
+function fakeLoads(): {
+  load: LoadVersion
+  models: Map<string, FakeModel>
+  hanging: Set<string>
+  signals: Map<string, AbortSignal>
+} {
+  const models = new Map<string, FakeModel>()
+  const hanging = new Set<string>()
+  const signals = new Map<string, AbortSignal>()
+  const load: LoadVersion = async (version, { signal }) => {
+    signals.set(version, signal)
+    if (hanging.has(version))
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+    if (version.startsWith('broken')) throw new ModelError('it is broken')
+    const model = new FakeModel(version)
+    models.set(version, model)
+    return model as unknown as LoadedModel
+  }
+  return { load, models, hanging, signals }
+}
+
+function select(modelsDir: string, active: string, ...shadows: readonly string[]): void {
+  writeFileSync(join(modelsDir, 'ACTIVE'), `${active}\n`)
+  writeFileSync(join(modelsDir, 'SHADOW'), shadows.map((version) => `${version}\n`).join(''))
+}
+
+describe('a change of ACTIVE', () => {
+  test('cancels a load that hangs at once, so that a rollback waits for nothing', async () => {
+    const modelsDir = temporaryModelsDir()
+    const { load, hanging, signals } = fakeLoads()
+    select(modelsDir, 'a')
+    const { lifecycle, errors } = await open(modelsDir, load)
+    hanging.add('b')
+    select(modelsDir, 'b')
+    await lifecycle.poll()
+    expect(lifecycle.versions.map(({ version, state }) => `${version} ${state}`)).toEqual([
+      'a serving',
+      'b loading',
+    ])
+    select(modelsDir, 'a')
+    await lifecycle.poll()
+    expect(signals.get('b')?.aborted).toBe(true)
+    expect(lifecycle.versions.map(({ version, state }) => `${version} ${state}`)).toEqual(['a serving'])
+    expect(errors.filter((line) => line.startsWith('b'))).toEqual([])
+  })
+
+  test('is followed while the first version hangs, before any version has served', async () => {
+    const modelsDir = temporaryModelsDir()
+    const { load, hanging } = fakeLoads()
+    hanging.add('a')
+    select(modelsDir, 'a')
+    const { lifecycle } = await open(modelsDir, load, false)
+    await lifecycle.poll()
+    select(modelsDir, 'b')
+    await lifecycle.poll()
+    await vi.waitUntil(() => lifecycle.current()?.version === 'b')
+  })
+
+  test('ends an adoption under way: its model is closed and never serves', async () => {
+    const modelsDir = temporaryModelsDir()
+    const { load, models } = fakeLoads()
+    select(modelsDir, 'a')
+    const { lifecycle, users } = await open(modelsDir, load)
+    let goOn = (): void => undefined
+    users.preparing = new Promise((resolve) => (goOn = resolve))
+    select(modelsDir, 'b')
+    await lifecycle.poll()
+    await vi.waitUntil(() => lifecycle.versions.some(({ state }) => state === 'candidate'))
+    select(modelsDir, 'a')
+    await lifecycle.poll()
+    expect(users.signals.at(-1)?.aborted).toBe(true)
+    await vi.waitUntil(() => (models.get('b')?.closeCount ?? 0) > 0)
+    goOn()
+    await lifecycle.close()
+    expect(models.get('a')?.closeCount).toBe(1)
+    expect(lifecycle.current()).toBeNull()
+  })
+
+  test('to a version that fails leaves the other serving; its state tells the problem and the time', async () => {
+    const modelsDir = temporaryModelsDir()
+    const { load } = fakeLoads()
+    select(modelsDir, 'a')
+    const { lifecycle, errors } = await open(modelsDir, load)
+    select(modelsDir, 'broken')
+    await lifecycle.poll()
+    await vi.waitUntil(() => lifecycle.versions.some(({ state }) => state === 'failed'))
+    expect(lifecycle.versions).toEqual([
+      { version: 'a', role: 'active', state: 'serving', failure: null },
+      {
+        version: 'broken',
+        role: 'active',
+        state: 'failed',
+        failure: { problem: 'it is broken', atMs: clockMs },
+      },
+    ])
+    expect(lifecycle.current()?.version).toBe('a')
+    expect(errors).toContain('broken: model failed to load; the previous version keeps serving: it is broken')
+  })
+})
+
+test('a model that is replaced is closed once, after its successor has taken over', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load, models } = fakeLoads()
+  select(modelsDir, 'a')
+  const { lifecycle } = await open(modelsDir, load)
+  select(modelsDir, 'b')
+  await lifecycle.poll()
+  await vi.waitUntil(() => lifecycle.current()?.version === 'b')
+  await vi.waitUntil(() => models.get('a')?.closeCount === 1)
+  expect(models.get('b')?.closeCount).toBe(0)
+})
+
+test('a shadow that is no longer named is removed from its users, then closed', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load, models } = fakeLoads()
+  select(modelsDir, 'a', 's')
+  const { lifecycle, users } = await open(modelsDir, load)
+  await vi.waitUntil(() => users.shadows.size === 1)
+  select(modelsDir, 'a')
+  await lifecycle.poll()
+  await vi.waitUntil(() => models.get('s')?.closeCount === 1)
+  expect(users.shadows.size).toBe(0)
+})
+
+test('ACTIVE that cannot be read is logged once for each problem, and the version that serves goes on', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load } = fakeLoads()
+  select(modelsDir, 'a')
+  const { lifecycle, errors } = await open(modelsDir, load)
+  errors.length = 0
+  writeFileSync(join(modelsDir, 'ACTIVE'), 'two words')
+  for (let count = 0; count < 3; count++) await lifecycle.poll()
+  expect(errors.filter((line) => line.includes('ACTIVE'))).toEqual([
+    expect.stringMatching(/^: ACTIVE cannot be followed: .*must hold one line/),
+  ])
+  expect(lifecycle.current()?.version).toBe('a')
+})
+
+test('the end cancels a load under way and closes every model', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load, models, hanging, signals } = fakeLoads()
+  hanging.add('b')
+  select(modelsDir, 'a', 's')
+  const { lifecycle, users } = await open(modelsDir, load)
+  await vi.waitUntil(() => users.shadows.size === 1)
+  select(modelsDir, 'b', 's')
+  await lifecycle.poll()
+  await lifecycle.close()
+  expect(signals.get('b')?.aborted).toBe(true)
+  expect([...models.values()].map(({ version, closeCount }) => `${version} ${closeCount}`)).toEqual([
+    'a 1',
+    's 1',
+  ])
+})
+
+describe('with real packages,', () => {
+  async function openReal(): Promise<Opened & { modelsDir: string; identities: Map<string, string> }> {
+    const modelsDir = temporaryModelsDir()
+    writePackage(modelsDir, 'v1', sigmoidGraph)
+    select(modelsDir, 'v1')
+    const identities = new Map<string, string>()
+    const load = versionLoader({
+      modelsDir,
+      executionProviders: ['cpu'],
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+      claimVersion: (version, identity) => {
+        if (!identities.has(version)) identities.set(version, identity)
+        return Promise.resolve(identities.get(version) ?? '')
+      },
+    })
+    const opened = await open(modelsDir, load)
+    expect(opened.errors).toEqual([])
+    return { ...opened, modelsDir, identities }
+  }
+
+  test('another manifest under the name that serves is logged once, and again when it changes again', async () => {
+    const { lifecycle, errors, modelsDir } = await openReal()
+    const poll = async (count: number): Promise<void> => {
+      for (let at = 0; at < count; at++) await lifecycle.poll()
+    }
+    await poll(2)
+    writePackage(modelsDir, 'v1', sigmoidGraph, { note: 'of no score' })
+    await poll(2)
+    expect(errors).toEqual([])
+
+    writePackage(modelsDir, 'v1', sigmoidGraph, { features: ['up_log'] })
+    await poll(4)
+    expect(errors).toEqual([expect.stringMatching(/^v1: the files of the serving model have changed; /)])
+    expect(lifecycle.current()?.version).toBe('v1')
+
+    // Half written at one poll, and whole at the next.
+    writeFileSync(join(modelsDir, 'v1', 'manifest.json'), '{ "model_version": ')
+    await poll(1)
+    writePackage(modelsDir, 'v1', sigmoidGraph)
+    await poll(2)
+    expect(errors).toHaveLength(1)
+
+    writePackage(modelsDir, 'v1', sigmoidGraph, { missing: 'nan' })
+    await poll(2)
+    expect(errors).toHaveLength(2)
+  })
+
+  test.each([
+    ['is gone', (manifest: string) => rmSync(manifest)],
+    ['stays half', (manifest: string) => writeFileSync(manifest, '{ "model_version": ')],
+  ])('a manifest of the serving version which %s is logged once', async (_, spoil) => {
+    const { lifecycle, errors, modelsDir } = await openReal()
+    spoil(join(modelsDir, 'v1', 'manifest.json'))
+    for (let count = 0; count < 4; count++) await lifecycle.poll()
+    expect(errors).toEqual([
+      expect.stringMatching(/^v1: the files of the serving model can no longer be read; /),
+    ])
+    expect(lifecycle.current()?.version).toBe('v1')
+  })
+
+  test('a version whose name is tied to other files is refused', async () => {
+    const { lifecycle, errors, modelsDir, identities } = await openReal()
+    writePackage(modelsDir, 'v2', sigmoidGraph)
+    identities.set('v2', 'another')
+    select(modelsDir, 'v2')
+    await lifecycle.poll()
+    await vi.waitUntil(() => errors.length > 0, { timeout: 60_000 })
+    expect(errors[0]).toContain('model_version v2 was loaded with other files before')
+    expect(lifecycle.current()?.version).toBe('v1')
+  })
+})

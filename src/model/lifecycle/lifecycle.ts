@@ -1,0 +1,347 @@
+/**
+ * Runs the state machine of model versions: polls `ACTIVE` and `SHADOW`, executes the machine's commands, reports their
+ * results to it, and logs what happens. A version that fails leaves the other one serving; a change of `ACTIVE` or
+ * `SHADOW` cancels the load that it makes superfluous at once.
+ */
+import { assert } from '../../contract/index.js'
+import type { LoadedModel } from '../loaded-model.js'
+import type { ModelLog } from '../log.js'
+import { ModelError, type Model } from '../model.js'
+import {
+  activeVersion,
+  manifestStamp,
+  modelIdentity,
+  readManifest,
+  shadowVersions,
+} from '../package/index.js'
+import type { LoadVersion } from './load-version.js'
+import {
+  initialLifecycle,
+  servingEntry,
+  transition,
+  type Command,
+  type Entry,
+  type Event,
+  type Role,
+  type VersionState,
+} from './machine.js'
+
+const pollMs = 1000
+
+/** Where models score: implemented by the cycles' side. */
+export interface ModelUsers {
+  /**
+   * Prepares `model` and calls `takeOver` between two cycles; from then on `before` is not used. Rejects with what
+   * fails or `takeOver` throws; then nothing has changed. An aborted `signal` ends the preparation.
+   */
+  adopt(model: Model, before: Model | null, takeOver: () => void, signal: AbortSignal): Promise<void>
+  /** From when it resolves on, `model` scores every cycle after its answer. */
+  addShadow(model: Model, signal: AbortSignal): Promise<void>
+  /** Resolves when the model is no longer used. */
+  removeShadow(model: Model): Promise<void>
+}
+
+export interface LifecycleParts {
+  readonly modelsDir: string
+  readonly load: LoadVersion
+  readonly log: ModelLog
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
+}
+
+/** A version as an operator sees it. */
+export interface VersionStatus {
+  readonly version: string
+  readonly role: Role
+  readonly state: VersionState
+  /** The last failure to load, kept when the version has loaded since. `atMs`: milliseconds since 1970. */
+  readonly failure: { readonly problem: string; readonly atMs: number } | null
+}
+
+/** The model of an entry, from its load to its end. */
+interface Run {
+  readonly cancel: AbortController
+  model: LoadedModel | null
+  /** Resolves when the load and the adoption have ended, either way. */
+  done: Promise<void>
+}
+
+export class ModelLifecycle {
+  readonly #parts: LifecycleParts
+  #machine = initialLifecycle
+  readonly #runs = new Map<number, Run>()
+  /** Work that `close` waits for. */
+  readonly #work = new Set<Promise<void>>()
+  #users: ModelUsers | null = null
+  /** Logged problems of `ACTIVE` and `SHADOW`, by file: each is logged once. */
+  readonly #problems = new Map<string, string>()
+  #comparing = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+  #polling: Promise<void> | null = null
+  #onFirstResult = (): void => undefined
+
+  constructor(parts: LifecycleParts) {
+    this.#parts = parts
+  }
+
+  /** The model that scores, or null while there is none. */
+  current(): Model | null {
+    const model = this.#serving()
+    return model?.available === true ? model : null
+  }
+
+  /** Every version that is named or in use. */
+  get versions(): readonly VersionStatus[] {
+    return this.#machine.entries.map(({ version, role, state, failure }) => ({
+      version,
+      role,
+      state,
+      failure: failure && { problem: failure.problem, atMs: failure.atMs },
+    }))
+  }
+
+  /** Follows `ACTIVE` and `SHADOW` from now on. Resolves when a version serves, has failed, or none is named. */
+  async open(users: ModelUsers): Promise<void> {
+    this.#users = users
+    const firstResult = new Promise<void>((resolve) => (this.#onFirstResult = resolve))
+    await this.poll()
+    await firstResult
+  }
+
+  /** Reads the files now, and from then on once a second. */
+  async poll(): Promise<void> {
+    await (this.#polling ??= this.#read().finally(() => (this.#polling = null)))
+    clearTimeout(this.#timer)
+    if (!this.#machine.closed) this.#timer = setTimeout(() => void this.poll(), pollMs).unref()
+  }
+
+  /** Cancels what is loading and ends all models. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#dispatch({ kind: 'closed' })
+    this.#onFirstResult()
+    await this.#polling
+    while (this.#work.size > 0) await Promise.all(this.#work)
+  }
+
+  async #read(): Promise<void> {
+    const { modelsDir } = this.#parts
+    const [active, shadows] = await Promise.all([
+      this.#readFile('ACTIVE', activeVersion(modelsDir)),
+      this.#readFile('SHADOW', shadowVersions(modelsDir)),
+    ])
+    this.#dispatch({ kind: 'selected', active, shadows })
+    if (active === null) this.#onFirstResult()
+    const entry = servingEntry(this.#machine)
+    if (entry === undefined) return
+    const stamp = await manifestStamp(modelsDir, entry.version).catch(problemOf)
+    this.#dispatch({ kind: 'stamped', id: entry.id, stamp })
+    await this.#comparing
+  }
+
+  /** null, and logged when the problem is new: the file cannot be read. */
+  async #readFile<T>(file: string, reading: Promise<T>): Promise<T | null> {
+    try {
+      const value = await reading
+      this.#problems.delete(file)
+      return value
+    } catch (error) {
+      const problem = problemOf(error)
+      if (this.#problems.get(file) !== problem)
+        this.#parts.log.error({ problem, ...this.#servingField() }, `${file} cannot be followed`)
+      this.#problems.set(file, problem)
+      return null
+    }
+  }
+
+  #dispatch(event: Event): void {
+    const { next, commands } = transition(this.#machine, event, performance.now())
+    this.#machine = next
+    for (const command of commands) this.#execute(command)
+  }
+
+  #execute({ kind, entry }: Command): void {
+    switch (kind) {
+      case 'load': {
+        this.#begin(entry)
+        return
+      }
+      case 'cancel': {
+        this.#cancel(entry)
+        return
+      }
+      case 'release': {
+        this.#track(this.#release(entry))
+        return
+      }
+      case 'close': {
+        this.#track(this.#end(entry))
+        return
+      }
+      case 'compare':
+        this.#comparing = this.#compare(entry)
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => this.#parts.log.error({ err: error }, 'a change of models failed'))
+      .finally(() => this.#work.delete(tracked))
+    this.#work.add(tracked)
+  }
+
+  /** Loads the version of an entry and adopts it. */
+  #begin(entry: Entry): void {
+    const { version, role } = entry
+    this.#parts.log.info({ model_version: version, role, ...this.#servingField() }, 'model loading')
+    const run: Run = { cancel: new AbortController(), model: null, done: Promise.resolve() }
+    this.#runs.set(entry.id, run)
+    run.done = this.#loadAndAdopt(entry, run)
+    this.#track(run.done)
+  }
+
+  async #loadAndAdopt(entry: Entry, run: Run): Promise<void> {
+    const { signal } = run.cancel
+    try {
+      run.model = await this.#parts.load(entry.version, { apart: this.#serving() !== null, signal })
+      signal.throwIfAborted()
+      this.#dispatch({ kind: 'loaded', id: entry.id })
+      if (entry.role === 'active') await this.#adopt(entry, run.model, signal)
+      else await this.#addShadow(entry, run.model, signal)
+    } catch (error) {
+      this.#runs.delete(entry.id)
+      await run.model?.close()
+      if (!signal.aborted) this.#fail(entry, error)
+    }
+  }
+
+  async #adopt({ id, version }: Entry, model: LoadedModel, signal: AbortSignal): Promise<void> {
+    const before = this.#serving()
+    const takeOver = (): void => {
+      signal.throwIfAborted()
+      this.#dispatch({ kind: 'adopted', id })
+    }
+    await this.#usersOf().adopt(model, before, takeOver, signal)
+    const { kind, provider } = model
+    const fields = { model_version: version, kind, provider, ...(before && { before: before.version }) }
+    this.#parts.log.info(fields, kind === 'trained' ? 'model serves' : transportTest)
+    this.#onFirstResult()
+  }
+
+  async #addShadow({ id, version }: Entry, model: LoadedModel, signal: AbortSignal): Promise<void> {
+    await this.#usersOf().addShadow(model, signal)
+    if (signal.aborted) await this.#usersOf().removeShadow(model)
+    signal.throwIfAborted()
+    const { kind, provider } = model
+    this.#dispatch({ kind: 'adopted', id })
+    this.#parts.log.info({ model_version: version, kind, provider }, 'shadow scores')
+  }
+
+  #fail({ id, version, role }: Entry, error: unknown): void {
+    const problem = error instanceof Error ? error.message : String(error)
+    this.#dispatch({ kind: 'failed', id, problem, atMs: this.#parts.clock() })
+    const retryMs = this.#machine.entries.find((entry) => entry.id === id)?.failure?.retryMs
+    const fields = {
+      model_version: version,
+      // The stack of an invalid package helps nobody.
+      ...(error instanceof ModelError ? { problem } : { err: error }),
+      role,
+      ...this.#servingField(),
+      retry_ms: retryMs,
+    }
+    this.#parts.log.error(fields, this.#failureMessage(role))
+    if (role === 'active') this.#onFirstResult()
+  }
+
+  #failureMessage(role: Role): string {
+    if (role === 'shadow') return 'shadow failed to load'
+    return this.#serving() === null
+      ? 'model failed to load; cycles get 503 until one serves'
+      : 'model failed to load; the previous version keeps serving'
+  }
+
+  /** The load rejects, and what uses the model's processes fails at once. */
+  #cancel(entry: Entry): void {
+    const run = this.#runOf(entry)
+    this.#runs.delete(entry.id)
+    this.#parts.log.info({ model_version: entry.version, role: entry.role }, 'model load cancelled')
+    run.cancel.abort(new ModelError('the load was cancelled'))
+    if (run.model !== null) this.#track(run.model.close())
+  }
+
+  /** Ends a model when nothing uses it any more. */
+  async #release(entry: Entry): Promise<void> {
+    const { model } = this.#runOf(entry)
+    assert(model !== null, 'a model in use is loaded')
+    this.#runs.delete(entry.id)
+    if (entry.role === 'shadow') {
+      await this.#usersOf().removeShadow(model)
+      this.#parts.log.info({ model_version: entry.version }, 'shadow stopped')
+    } else {
+      // Its successor is being adopted: until that has ended, the users may read from both.
+      await this.#successorRun()?.done
+    }
+    await model.close()
+  }
+
+  async #end(entry: Entry): Promise<void> {
+    const run = this.#runOf(entry)
+    this.#runs.delete(entry.id)
+    await run.model?.close()
+  }
+
+  /**
+   * Logs that the files under the version that serves have changed or are gone: neither a restart of the server nor of a
+   * process of the model would find what it needs.
+   */
+  async #compare(entry: Entry): Promise<void> {
+    const { modelsDir, log } = this.#parts
+    const { version } = entry
+    const identity = this.#runOf(entry).model?.identity
+    try {
+      const { manifest } = await readManifest(modelsDir, version)
+      if (modelIdentity(manifest) !== identity) log.error({ model_version: version }, filesChanged)
+    } catch (error) {
+      log.error({ model_version: version, problem: problemOf(error) }, filesUnreadable)
+    }
+  }
+
+  #serving(): LoadedModel | null {
+    const entry = servingEntry(this.#machine)
+    return entry === undefined ? null : this.#runOf(entry).model
+  }
+
+  #successorRun(): Run | undefined {
+    const entry = servingEntry(this.#machine)
+    return entry && this.#runOf(entry)
+  }
+
+  #servingField(): { serving?: string } {
+    const entry = servingEntry(this.#machine)
+    return entry === undefined ? {} : { serving: entry.version }
+  }
+
+  #runOf({ id }: Entry): Run {
+    const run = this.#runs.get(id)
+    assert(run !== undefined, 'an entry in progress or in use has a run')
+    return run
+  }
+
+  #usersOf(): ModelUsers {
+    assert(this.#users !== null, 'models load after `open`')
+    return this.#users
+  }
+}
+
+/** Of a `ModelError`; throws any other error. */
+function problemOf(error: unknown): string {
+  if (error instanceof ModelError) return error.message
+  throw error
+}
+
+const filesChanged =
+  'the files of the serving model have changed; it serves from the old ones until one of its processes or the server ' +
+  'restarts, which refuses the new ones: deliver them under another version'
+const filesUnreadable =
+  'the files of the serving model can no longer be read; it serves until one of its processes or the server restarts'
+const transportTest = 'model serves; it is a transport test, not a trained model'

@@ -1,0 +1,63 @@
+/**
+ * Loads one version: package, processes, checks, and the claim that ties its name to its files.
+ */
+import type { LoadedModel, LoadOptions } from '../loaded-model.js'
+import { ModelError } from '../model.js'
+import { loadSoundModel, loadSoundModelBeside } from '../verification/index.js'
+
+/**
+ * Rejects with a `ModelError` that tells what is wrong, or with the reason of `signal`; then nothing is left running.
+ * `apart`: the checks run in a process of their own and cost this one no time; they take longer that way.
+ */
+export type LoadVersion = (
+  version: string,
+  options: { readonly apart: boolean; readonly signal: AbortSignal },
+) => Promise<LoadedModel>
+
+export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'beside'> {
+  /**
+   * Ties a version to an identity, durably, unless it is tied already; resolves with the identity that it is tied to.
+   * The claim comes before the first score: scores stored under a version always come from one set of files.
+   */
+  readonly claimVersion: (version: string, identity: string) => Promise<string>
+}
+
+export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions): LoadVersion {
+  return async (version, { apart, signal }) => {
+    const loading = apart
+      ? loadSoundModelBeside({ ...options, version }, signal)
+      : loadSoundModel({ ...options, version })
+    const model = await abortable(loading, signal)
+    try {
+      if ((await claimVersion(version, model.identity)) === model.identity) return model
+      throw new ModelError(
+        `model_version ${version} was loaded with other files before; deliver these under another version`,
+      )
+    } catch (error) {
+      await model.close()
+      throw error
+    }
+  }
+}
+
+/** Rejects as soon as `signal` aborts; a model that comes later is closed. */
+async function abortable(loading: Promise<LoadedModel>, signal: AbortSignal): Promise<LoadedModel> {
+  signal.throwIfAborted()
+  let onAbort = (): void => undefined
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', onAbort)
+  })
+  try {
+    return await Promise.race([loading, aborted])
+  } catch (error) {
+    if (signal.aborted)
+      loading.then(
+        (model) => model.close(),
+        () => undefined,
+      )
+    throw error
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
