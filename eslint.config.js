@@ -17,12 +17,12 @@ const levels = {
   cycle: 5,
   history: 6,
   server: 7,
-  rehearsal: 7,
+  simulator: 7,
   cli: 8,
 }
 
 /** Folders that import less than their level allows. */
-const onlyFrom = { pool: ['contract'], client: ['contract'], rehearsal: ['contract', 'client'] }
+const onlyFrom = { pool: ['contract'], client: ['contract'], simulator: ['contract', 'client'] }
 
 /** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
 const owners = {

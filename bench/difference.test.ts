@@ -1,6 +1,6 @@
 /** Differences between two kinds of cycles, on samples that are known. */
 import { expect, test } from 'vitest'
-import { Rng } from '../src/rehearsal/rng.js'
+import { Rng } from '../src/simulator/rng.js'
 import { differenceOf, differenceText, type Round } from './difference.js'
 
 /** Rounds of cycles around 30 ms that differ from each other more than the cycles in them; a is slower by `addMs`. */

@@ -2,7 +2,7 @@
  * Whether two kinds of cycles differ, and what difference would have been seen: an interval around the difference of a
  * quantile, by a bootstrap over rounds. Cycles of one round resemble each other, so whole rounds are drawn, not cycles.
  */
-import { Rng } from '../src/rehearsal/rng.js'
+import { Rng } from '../src/simulator/rng.js'
 import { quantileOfSorted } from './statistics.js'
 
 /** What was measured between two changes of the world around it. */

@@ -30,7 +30,7 @@ type DriverMessage =
   | { readonly kind: 'failed'; readonly reason: string }
 
 const healthPerSecond = 100
-/** More than a rehearsal day asks for, on two cores that also score. */
+/** More than a simulated day needs, on two cores that also score. */
 const imagesPerSecond = 10
 /** Bodies of 5.5 MB that wait in memory. */
 const cycleCountDefault = 120

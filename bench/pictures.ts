@@ -2,7 +2,7 @@
  * A JPEG of 1024 pixels and about 200 kB, as often as wanted, each with bytes of its own.
  */
 import sharp from 'sharp'
-import { Rng } from '../src/rehearsal/rng.js'
+import { Rng } from '../src/simulator/rng.js'
 
 const edgePixels = 1024
 const shortEdgePixels = 768

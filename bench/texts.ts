@@ -1,10 +1,10 @@
 /**
  * A stock of Korean titles and paragraphs, drawn once: a cycle of 500 posts is then put together in milliseconds.
  */
-// The grammar of the rehearsal's posts; its face has no use for it.
-import { bodyHtml, titleText } from '../src/rehearsal/korean-text.js'
-import { topics } from '../src/rehearsal/korean-words.js'
-import { Rng } from '../src/rehearsal/rng.js'
+// The text generator of the simulator, which its index.ts does not export.
+import { bodyHtml, titleText } from '../src/simulator/korean-text.js'
+import { topics } from '../src/simulator/korean-words.js'
+import { Rng } from '../src/simulator/rng.js'
 
 const titleCount = 4000
 const paragraphCount = 4000

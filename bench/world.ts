@@ -9,7 +9,7 @@ import type {
   EngagementRow,
   Removal,
 } from '../src/contract/index.js'
-import { Rng } from '../src/rehearsal/rng.js'
+import { Rng } from '../src/simulator/rng.js'
 import { TextStock } from './texts.js'
 
 export interface WorldShape {

@@ -293,20 +293,20 @@ test.skipIf(spawnSync('openssl', ['version']).error !== undefined)(
   },
 )
 
-test('a rehearsal of three hours passes through a kill -9 in its middle', async () => {
+test('a simulation of three hours passes despite a kill -9 in its middle', async () => {
   const server = await started({ UNDERSTUDY_LOG_LEVEL: 'info' })
-  const rehearsal = spawn(
+  const simulation = spawn(
     executable,
-    ['rehearse', '--url', `http://127.0.0.1:${server.port}`, '--hours', '3', '--json'],
+    ['simulate', '--url', `http://127.0.0.1:${server.port}`, '--hours', '3', '--json'],
     {
       env: { ...process.env, UNDERSTUDY_API_KEYS: server.key },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   )
   let output = ''
-  rehearsal.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  rehearsal.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const ended = new Promise<number | null>((resolve) => rehearsal.once('exit', resolve))
+  simulation.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  simulation.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = new Promise<number | null>((resolve) => simulation.once('exit', resolve))
   while (server.log.split('"POST","path":"/v1/cycles"').length <= 12)
     await server.call({ path: '/v1/health' })
   await server.restart()

@@ -90,10 +90,10 @@ describe('wrong usage', () => {
     [['perform'], 2, "understudy: unknown command 'perform'\n"],
     [['serve', '--prot', '1'], 2, "understudy: unknown option '--prot'"],
     [['serve', '--port', 'x'], 2, 'understudy: port (from --port) must be a whole number'],
-    [['rehearse', '--hours', 'x'], 2, "understudy: option '--hours <number>' argument 'x' is invalid"],
+    [['simulate', '--hours', 'x'], 2, "understudy: option '--hours <number>' argument 'x' is invalid"],
     [['serv'], 2, "understudy: unknown command 'serv' (Did you mean serve?)\n"],
-    [['rehearse', '--data-dir', 'nowhere'], 2, 'understudy: no API key: set UNDERSTUDY_API_KEYS'],
-    [['rehearse', '--api-key', 'k'], 2, "understudy: unknown option '--api-key'"],
+    [['simulate', '--data-dir', 'nowhere'], 2, 'understudy: no API key: set UNDERSTUDY_API_KEYS'],
+    [['simulate', '--api-key', 'k'], 2, "understudy: unknown option '--api-key'"],
     [['demo', '--port', '-1'], 2, 'understudy: --port must be a whole number from 0 to 65535, not -1'],
     [
       ['config', '--api-keys-file', '/none'],
@@ -129,8 +129,8 @@ describe('wrong usage', () => {
     [['--patience', '1e9'], 2, 'understudy: --patience must be a number from 0 to 86400, not 1000000000\n'],
     [['--url', 'localhost'], 2, 'understudy: --url must be an http or https URL, not "localhost"\n'],
     [['--url', 'http://127.0.0.1:1', '--patience', '0'], 1, 'understudy: '],
-  ])('rehearse %j ends with %i and names the flag', (args, code, message) => {
-    const { status, stdout, stderr } = call(['rehearse', ...args], { UNDERSTUDY_API_KEYS: 'any-key-at-all' })
+  ])('simulate %j exits with %i and names the flag', (args, code, message) => {
+    const { status, stdout, stderr } = call(['simulate', ...args], { UNDERSTUDY_API_KEYS: 'any-key-at-all' })
     expect(stderr).toContain(message)
     expect(stdout).toBe('')
     expect(status).toBe(code)
@@ -204,7 +204,7 @@ describe('a kept key', () => {
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   const unreachable = user.uid !== undefined && spawnSync(understudy, ['--version'], user).status !== 0
 
-  test.skipIf(unreachable).each(['rehearse', 'config'])(
+  test.skipIf(unreachable).each(['simulate', 'config'])(
     'in a directory that this user may not read is told by %s, with what to do',
     (command) => {
       const place = mkdtempSync(join(tmpdir(), 'understudy-kept-key-'))
@@ -341,7 +341,7 @@ test('demo shows the best posts and how to go on, stays up, and ends with 0 at C
   expect(scores.status).toBe(200)
   // It ends now: a window that began before the small hours in Korea, which bring hardly a post.
   expect(output).toMatch(/^ ?1 {2}0\.\d{4} {2}/m)
-  expect(output).toContain('transport-test-1: pseudo-random weights, this order means nothing')
+  expect(output).toContain('transport-test-1: pseudo-random weights, the order has no meaning')
   expect(output).not.toMatch(/_r[0-9a-z]+x[0-9a-z]+/)
   demo.child.kill('SIGINT')
   expect(await demo.ended).toBe(0)
@@ -352,37 +352,37 @@ test('demo shows the best posts and how to go on, stays up, and ends with 0 at C
   expect(existsSync(join(dataDir, 'understudy.mdb'))).toBe(true)
 })
 
-test('rehearse ends with 1 at the first answer that breaks the contract, and says which', async () => {
+test('simulate exits with 1 at the first response that violates the contract, and names it', async () => {
   const server = createHttpServer((_, response) => response.end('{"status":"fine"}'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const rehearsal = start(['rehearse', '--url', `http://127.0.0.1:${port}`], {
+  const simulation = start(['simulate', '--url', `http://127.0.0.1:${port}`], {
     UNDERSTUDY_API_KEYS: 'any-key-at-all',
   })
-  expect(await rehearsal.ended).toBe(1)
-  expect(await rehearsal.remarks).toMatch(
-    /^understudy: the service broke the contract: .*health.*: expected .*\n$/,
+  expect(await simulation.ended).toBe(1)
+  expect(await simulation.remarks).toMatch(
+    /^understudy: the service violated the contract: .*health.*: expected .*\n$/,
   )
   server.close()
 })
 
 test.skipIf(opensslMissing)(
-  'rehearse against a certificate that is not trusted says how to trust it, and then does',
+  'simulate with an untrusted certificate says how to trust it, and then connects',
   async () => {
     const files = makeTlsFiles(root, 'self-made')
     const pem = { cert: readFileSync(files.cert), key: readFileSync(files.key) }
     const server = createHttpsServer(pem, (_, response) => response.end('{"status":"fine"}'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const rehearse = (env: NodeJS.ProcessEnv): Running =>
-      start(['rehearse', '--url', url], { UNDERSTUDY_API_KEYS: 'any-key-at-all', ...env })
-    const refused = rehearse({})
+    const simulate = (env: NodeJS.ProcessEnv): Running =>
+      start(['simulate', '--url', url], { UNDERSTUDY_API_KEYS: 'any-key-at-all', ...env })
+    const refused = simulate({})
     expect(await refused.ended).toBe(1)
     expect(await refused.remarks).toMatch(
       /^understudy: https:.*certificate.*; NODE_EXTRA_CA_CERTS=<cert\.pem> in the environment makes it trusted\n$/,
     )
-    const trusting = rehearse({ NODE_EXTRA_CA_CERTS: files.cert })
-    expect(await trusting.remarks).toMatch(/^understudy: the service broke the contract: /)
+    const trusting = simulate({ NODE_EXTRA_CA_CERTS: files.cert })
+    expect(await trusting.remarks).toMatch(/^understudy: the service violated the contract: /)
     server.close()
   },
 )

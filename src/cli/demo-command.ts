@@ -1,6 +1,6 @@
 /**
- * `understudy demo`: a server of its own with fresh data, a simulated day against it, the best posts; then the
- * server stays up for a look around. The server is a child process, so that the client's work is not in its times.
+ * `understudy demo`: starts a server with an empty data directory, simulates a day against it and prints the best
+ * posts. The server keeps running until Ctrl-C. It is a child process, so its times exclude the work of the client.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -12,17 +12,17 @@ import { ensureKeptKey } from './api-keys.js'
 import { numberArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 import { checkPort } from './port-check.js'
-import type { FinishedRehearsal } from './rehearsal-run.js'
-import { checkSimulation, describeReport, runRehearsal } from './rehearsal-run.js'
-import { addSimulationFlags, simulationOf } from './rehearse-command.js'
+import { describeReport } from './simulation-report.js'
+import { checkWorkload, runSimulation, type FinishedSimulation } from './simulation-run.js'
+import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-command.js'
 import { variableOf, type SettingName } from './settings-table.js'
 
 const host = '127.0.0.1'
 const portMax = 65_535
-const askEveryMs = 50
+const healthCheckEveryMs = 50
 const program = fileURLToPath(new URL('./main.js', import.meta.url))
 
-/** Settings that the demo decides, whatever the environment says. */
+/** Settings that the demo sets itself, regardless of the environment. */
 const ownSettings: readonly SettingName[] = [
   'host',
   'port',
@@ -34,41 +34,43 @@ const ownSettings: readonly SettingName[] = [
   'logLevel',
 ]
 
-type DemoFlags = Parameters<typeof simulationOf>[0] & { readonly port: number }
+type DemoFlags = WorkloadFlags & { readonly port: number }
 
 export function addDemoCommand(commands: Command, context: CommandContext): void {
   const command = commands
     .command('demo')
-    .description('a simulated day against a server of its own with fresh data, then the best posts')
-    .option('--port <number>', 'port of the server; 0 takes a free one', numberArgument, 8080)
-  addSimulationFlags(command).action((flags: DemoFlags) => demo(flags, context))
+    .description('start a server with an empty data directory, simulate a day, print the best posts')
+    .option('--port <number>', 'port of the server; 0 selects a free one', numberArgument, 8080)
+  addWorkloadFlags(command).action((flags: DemoFlags) => demo(flags, context))
 }
 
 async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   if (!Number.isInteger(flags.port) || flags.port < 0 || flags.port > portMax) {
     throw new UsageError(`--port must be a whole number from 0 to ${portMax}, not ${flags.port}`)
   }
-  const simulation = simulationOf(flags)
-  // Flags and port are checked before the data of the last demo goes.
-  checkSimulation(simulation)
-  // The server is told the very port, since the client must know it.
+  const workload = workloadOf(flags)
+  // Flags and port are checked before the data of the last demo is deleted.
+  checkWorkload(workload)
+  // The port is chosen here, because the client must know it.
   const port = await checkPort(host, flags.port)
-  // By port, so that no demo takes away the data of another one that runs.
+  // One directory per port, so that a demo does not delete the data of another one that is running.
   const dataDir = join(context.directory, 'data', 'demo', String(port))
   rmSync(dataDir, { recursive: true, force: true })
   const { keys, file } = ensureKeptKey(dataDir)
   const [key = ''] = keys
-  context.remark(`A server with fresh data in ${dataDir}, and a client that simulates its day:\n\n`)
+  context.remark(
+    `Starting a server with an empty data directory, ${dataDir}, and a client that simulates a day:\n\n`,
+  )
   const server = startServer({ port, dataDir, keyFile: file }, context.env)
   const url = `http://${host}:${port}`
   const stop = new AbortController()
   const stopped = stopSignal().then(() => stop.abort(new Interrupted()))
-  void server.ended.then((how) => stop.abort(new CommandError(`the server of the demo ended ${how}`)))
+  void server.ended.then((how) => stop.abort(new CommandError(`the server of the demo exited ${how}`)))
   try {
     await untilUp(url, stop.signal)
-    const options = { ...simulation, url, apiKey: key, expectAlone: true, signal: stop.signal }
-    const finished = await runRehearsal(options, context.display)
-    context.print(closingWords(finished, url, key, context.columns()))
+    const options = { ...workload, url, apiKey: key, exclusive: true, keepPosts: true, signal: stop.signal }
+    const finished = await runSimulation(options, context.display)
+    context.print(closingText(finished, url, key, context.columns()))
     await Promise.race([stopped, server.ended])
     stop.signal.throwIfAborted()
   } catch (error) {
@@ -80,59 +82,59 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   context.remark(`\nunderstudy: stopped; data kept in ${dataDir} until the next demo on port ${port}\n`)
 }
 
-/** Ctrl-C: the way in which every demo ends. */
+/** Ctrl-C, which ends every demo. */
 class Interrupted extends Error {}
 
 interface DemoServer {
   readonly process: ChildProcess
-  /** Resolves with how it ended. */
+  /** Resolves with the reason of the exit. */
   readonly ended: Promise<string>
 }
 
-interface ServerPlace {
+interface ServerOptions {
   readonly port: number
   readonly dataDir: string
   readonly keyFile: string
 }
 
-function startServer({ port, dataDir, keyFile }: ServerPlace, env: NodeJS.ProcessEnv): DemoServer {
-  const decided = new Set(['UNDERSTUDY_CONFIG', ...ownSettings.map(variableOf)])
+function startServer({ port, dataDir, keyFile }: ServerOptions, env: NodeJS.ProcessEnv): DemoServer {
+  const removed = new Set(['UNDERSTUDY_CONFIG', ...ownSettings.map(variableOf)])
   const flags = ['--host', host, '--port', String(port), '--data-dir', dataDir]
-  const process_ = spawn(
+  const child = spawn(
     process.execPath,
     [program, 'serve', ...flags, '--api-keys-file', keyFile, '--log-level', 'warn'],
     {
-      env: Object.fromEntries(Object.entries(env).filter(([name]) => !decided.has(name))),
+      env: Object.fromEntries(Object.entries(env).filter(([name]) => !removed.has(name))),
       stdio: ['ignore', 'inherit', 'inherit'],
     },
   )
   const ended = new Promise<string>((resolve) => {
-    process_.on('error', (error) => resolve(`: ${messageOf(error)}`))
-    process_.on('exit', (code, signal) => resolve(signal === null ? `with code ${code}` : `by ${signal}`))
+    child.on('error', (error) => resolve(`: ${messageOf(error)}`))
+    child.on('exit', (code, signal) => resolve(signal === null ? `with code ${code}` : `by ${signal}`))
   })
-  return { process: process_, ended }
+  return { process: child, ended }
 }
 
-/** Resolves when the server answers. */
+/** Resolves when the server responds. */
 async function untilUp(url: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const health = await fetch(`${url}/v1/health`, { signal }).catch(() => null)
     signal.throwIfAborted()
     if (health?.ok === true) return
-    await sleep(askEveryMs, undefined, { signal }).catch(() => undefined)
+    await sleep(healthCheckEveryMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
-function closingWords(
-  { report, lastCycleId }: FinishedRehearsal,
+function closingText(
+  { report, lastCycleId }: FinishedSimulation,
   url: string,
   key: string,
   columns: number | undefined,
 ): string {
-  // An answer has hundreds of kilobytes on one line.
+  // A response has hundreds of kilobytes on one line.
   return `
 ${describeReport(report, columns)}
-The server stays up at ${url} with the API key ${key} until Ctrl-C. To look around:
+The server at ${url} with the API key ${key} runs until Ctrl-C. To try it:
 
   curl -s ${url}/v1/health; echo
   curl -s -H 'Authorization: ${key}' ${url}/v1/scores/${lastCycleId} | head -c 600; echo

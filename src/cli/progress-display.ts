@@ -1,16 +1,16 @@
 /**
- * The progress of a rehearsal: a block that is painted in place on a terminal, a line every few seconds elsewhere.
+ * The progress of a simulation: on a terminal a block that is redrawn in place, elsewhere a line every few seconds.
  */
-import type { Absence, RehearsalProgress } from '../rehearsal/index.js'
+import type { Outage, SimulationProgress } from '../simulator/index.js'
 import { fitCells } from './text-table.js'
 
-/** The terminal, or what stands for it. */
+/** The terminal, or a substitute in tests. */
 export interface DisplayTarget {
   readonly write: (text: string) => void
   readonly isTerminal: boolean
-  /** Read at every painting: windows change their width. */
+  /** Read at every redraw, because windows change their width. */
   readonly columns: () => number
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
@@ -22,10 +22,10 @@ const kstOffsetMs = 9 * 3_600_000
 
 export class ProgressDisplay {
   readonly #target: DisplayTarget
-  #progress: RehearsalProgress | null = null
-  /** On the clock of the target; null while the service answers. */
-  #awaySinceMs: number | null = null
-  #awayReason = ''
+  #progress: SimulationProgress | null = null
+  /** On the clock of the target; null while the service responds. */
+  #outageSinceMs: number | null = null
+  #outageReason = ''
   #shownAtMs = -Infinity
   #linesPainted = 0
 
@@ -33,39 +33,39 @@ export class ProgressDisplay {
     this.#target = target
   }
 
-  /** Shows progress, unless something was shown a moment ago. */
-  update(progress: RehearsalProgress): void {
+  /** Shows progress, at most once per interval. */
+  update(progress: SimulationProgress): void {
     this.#progress = progress
     this.#showAfter(this.#target.isTerminal ? paintEveryMs : lineEveryMs)
   }
 
-  /** Says what is done before the first cycle. */
+  /** Prints a line before the first cycle. */
   remark(text: string): void {
     this.#target.write(`${text}\n`)
   }
 
-  /** Shows at once that the service went away, or with null that it is back; in between as often as progress. */
-  away(absence: Absence | null): void {
-    const isNews = (absence === null) !== (this.#awaySinceMs === null)
+  /** Shows the start and the end (null) of an outage at once; in between as often as progress. */
+  outage(outage: Outage | null): void {
+    const isChange = (outage === null) !== (this.#outageSinceMs === null)
     const { isTerminal, write, now } = this.#target
-    if (absence === null && this.#awaySinceMs !== null && !isTerminal) {
-      write(`the service is back after ${seconds(now() - this.#awaySinceMs)}\n`)
+    if (outage === null && this.#outageSinceMs !== null && !isTerminal) {
+      write(`the service is available again after ${seconds(now() - this.#outageSinceMs)}\n`)
     }
-    this.#awaySinceMs = absence === null ? null : now() - absence.awayMs
-    this.#awayReason = absence?.reason ?? ''
-    if (isTerminal ? isNews : isNews && absence !== null) this.#show()
+    this.#outageSinceMs = outage === null ? null : now() - outage.outageMs
+    this.#outageReason = outage?.reason ?? ''
+    if (isTerminal ? isChange : isChange && outage !== null) this.#show()
   }
 
-  /** To be called every second or so: while the service is away, nothing else moves the display. */
+  /** Called about every second: during an outage nothing else updates the display. */
   refresh(): void {
-    if (this.#awaySinceMs !== null) this.#showAfter(this.#target.isTerminal ? paintEveryMs : lineEveryMs)
+    if (this.#outageSinceMs !== null) this.#showAfter(this.#target.isTerminal ? paintEveryMs : lineEveryMs)
   }
 
-  /** Shows what was last reported; a block stays where it is. */
+  /** Shows the last report; a block remains on the terminal. */
   finish(): void {
     if (this.#progress !== null) this.#show()
     this.#progress = null
-    this.#awaySinceMs = null
+    this.#outageSinceMs = null
     this.#linesPainted = 0
   }
 
@@ -76,17 +76,18 @@ export class ProgressDisplay {
   #show(): void {
     const { write, isTerminal, columns, now } = this.#target
     this.#shownAtMs = now()
-    const away = this.#awaySinceMs === null ? null : awayWords(now() - this.#awaySinceMs, this.#awayReason)
+    const outage =
+      this.#outageSinceMs === null ? null : outageLine(now() - this.#outageSinceMs, this.#outageReason)
     if (!isTerminal) {
-      if (away !== null) write(`${away}\n`)
+      if (outage !== null) write(`${outage}\n`)
       else if (this.#progress !== null) write(`${progressLine(this.#progress)}\n`)
       return
     }
     const block = this.#progress === null ? [] : progressBlock(this.#progress)
-    const lines = [...block, ...(away === null ? [] : [`  ${away}`])]
+    const lines = [...block, ...(outage === null ? [] : [`  ${outage}`])]
     const painted = lines.map((line) => `\x1b[2K${fitCells(line, columns() - 1)}\n`)
     const back = this.#linesPainted === 0 ? '' : `\x1b[${this.#linesPainted}A`
-    // What is left of a block that was higher goes too.
+    // Clears the rest of a block that was higher.
     const rest = this.#linesPainted > lines.length ? '\x1b[J' : ''
     this.#linesPainted = lines.length
     write(back + painted.join('') + rest)
@@ -94,7 +95,7 @@ export class ProgressDisplay {
 }
 
 /** Progress as lines of a block. */
-export function progressBlock(progress: RehearsalProgress): string[] {
+export function progressBlock(progress: SimulationProgress): string[] {
   const { cycleIndex, cycleCount, pending, scored, postMs, imagesUploaded, retries } = progress
   const full = Math.round((cycleIndex / cycleCount) * barCells)
   const bar = '█'.repeat(full) + '░'.repeat(barCells - full)
@@ -102,15 +103,15 @@ export function progressBlock(progress: RehearsalProgress): string[] {
     ['simulated time', `${kstTime(progress.cycleAtMs)} KST`],
     ['cycles', `${bar} ${cycleIndex} of ${cycleCount}, ${rateOf(progress)} a second`],
     ['pending posts', `${grouped(pending)}, ${grouped(scored)} of them scored in this cycle`],
-    ['answer time', `last ${span(postMs.last)}, median ${span(postMs.p50)}, p99 ${span(postMs.p99)}`],
+    ['response time', `last ${span(postMs.last)}, median ${span(postMs.p50)}, p99 ${span(postMs.p99)}`],
     ['images', `${grouped(imagesUploaded)} uploaded`],
   ]
-  if (retries > 0) rows.push(['retries', `${grouped(retries)}, since the service was away`])
+  if (retries > 0) rows.push(['retries', `${grouped(retries)}, while the service was unavailable`])
   return rows.map(([label, value]) => `  ${label.padEnd(labelCells)}${value}`)
 }
 
 /** Progress as one line. */
-export function progressLine(progress: RehearsalProgress): string {
+export function progressLine(progress: SimulationProgress): string {
   const { cycleIndex, cycleCount, pending, scored, postMs, imagesUploaded } = progress
   return (
     `${kstTime(progress.cycleAtMs)} KST  cycle ${cycleIndex}/${cycleCount}  ` +
@@ -120,20 +121,20 @@ export function progressLine(progress: RehearsalProgress): string {
   )
 }
 
-/** Cycles a second since the first one began. */
-function rateOf({ cycleIndex, wallMs }: RehearsalProgress): string {
+/** Cycles per second since the first one began. */
+function rateOf({ cycleIndex, wallMs }: SimulationProgress): string {
   return ((1000 * cycleIndex) / Math.max(1, wallMs)).toFixed(1)
 }
 
-function awayWords(awayMs: number, reason: string): string {
-  return `service away for ${seconds(awayMs)}, retrying (${reason})`
+function outageLine(outageMs: number, reason: string): string {
+  return `service unavailable for ${seconds(outageMs)}, retrying (${reason})`
 }
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`
 }
 
-/** A time as the clock on a wall in Seoul shows it. */
+/** A time in Korea, as YYYY-MM-DD HH:MM. */
 export function kstTime(atMs: number): string {
   return new Date(atMs + kstOffsetMs).toISOString().slice(0, 16).replace('T', ' ')
 }
@@ -143,7 +144,7 @@ export function grouped(count: number): string {
   return count.toLocaleString('en-US')
 }
 
-/** A span of milliseconds for people. */
+/** A duration, such as 12.3 ms. */
 export function span(ms: number): string {
   return `${ms.toFixed(ms < 100 ? 1 : 0)} ms`
 }

@@ -1,6 +1,6 @@
 /**
- * The client of a soak: the posts of a rehearsal, its mishaps and its checks, in a time that it moves itself, and a
- * memory of what the service must still hold. Read `step` first.
+ * The client of a soak test: posts, faults and checks of the simulator, with a clock that the client sets, and a record
+ * of the data that the service must still hold. Read `step` first.
  */
 import {
   formatInstant,
@@ -8,18 +8,18 @@ import {
   type CycleResponse,
   type WeightsState,
 } from '../../src/contract/index.js'
-import { Answers } from '../../src/rehearsal/answers.js'
-import { Api } from '../../src/rehearsal/api.js'
-import { checkAnswer } from '../../src/rehearsal/check.js'
-import { deliver, type DeliveryTools } from '../../src/rehearsal/delivery.js'
-import { Ledger } from '../../src/rehearsal/expectation.js'
-import { drawFaults, type CycleFaults } from '../../src/rehearsal/faults.js'
-import { galleryNames } from '../../src/rehearsal/galleries.js'
-import { HttpClient } from '../../src/rehearsal/http-client.js'
-import { PictureBook } from '../../src/rehearsal/pictures.js'
-import { Placements } from '../../src/rehearsal/placements.js'
-import { Uploads } from '../../src/rehearsal/uploads.js'
-import { World } from '../../src/rehearsal/world.js'
+import { ResponseDigests } from '../../src/simulator/response-digests.js'
+import { Api } from '../../src/simulator/api.js'
+import { checkResponse } from '../../src/simulator/check-response.js'
+import { deliver, type DeliveryTools } from '../../src/simulator/delivery.js'
+import { Ledger } from '../../src/simulator/ledger.js'
+import { drawFaults, type CycleFaults } from '../../src/simulator/faults.js'
+import { galleryNames } from '../../src/simulator/galleries.js'
+import { HttpClient } from '../../src/simulator/http-client.js'
+import { Pictures } from '../../src/simulator/pictures.js'
+import { OutcomeReports } from '../../src/simulator/outcome-reports.js'
+import { Uploads } from '../../src/simulator/uploads.js'
+import { World } from '../../src/simulator/world.js'
 import { MustHold, type KeptDays } from './must-hold.js'
 import { soakModel, type SoakTarget } from './target.js'
 
@@ -30,7 +30,6 @@ const outcomeCycleCount = 12
 const weightsCycleCount = 144
 const galleryCount = 8
 const patienceMs = 60_000
-const gzip = { gzipShare: 0.5, gzipBytesMin: 16 * 1024 }
 
 export interface SoakOptions {
   readonly seed: number
@@ -41,11 +40,11 @@ export interface SoakOptions {
 }
 
 export class SoakClient {
-  readonly answers = new Answers()
+  readonly responses = new ResponseDigests()
   readonly held: MustHold
   /** How long each undisturbed `POST /v1/cycles` took, in ms; for the caller to empty. */
   readonly postMs: number[] = []
-  readonly totals = { cycles: 0, candidates: 0, scored: 0, removals: 0, mishaps: 0, weights: 0 }
+  readonly totals = { cycles: 0, candidates: 0, scored: 0, removals: 0, faults: 0, weights: 0 }
   readonly #target: SoakTarget
   readonly #options: SoakOptions
   readonly #http: HttpClient
@@ -53,7 +52,7 @@ export class SoakClient {
   readonly #tools: DeliveryTools
   readonly #ledger = new Ledger()
   readonly #uploads: Uploads
-  #placements: Placements
+  #placements: OutcomeReports
   #outcomesBefore = 0
   readonly #galleries = new Set<string>()
   #world: World
@@ -65,22 +64,22 @@ export class SoakClient {
   #leftMeanwhile: CycleRequest['removals'] = []
 
   /** `startAtMs`: where the time of the soak begins, a boundary of cycles. */
-  constructor(target: SoakTarget, options: SoakOptions, book: PictureBook, startAtMs: number) {
+  constructor(target: SoakTarget, options: SoakOptions, book: Pictures, startAtMs: number) {
     const url = `http://127.0.0.1:${target.port}`
     this.#target = target
     this.#options = options
     this.#http = new HttpClient({ url, apiKey: target.server.key, patienceMs, signal: undefined })
-    this.#api = new Api(this.#http, gzip)
-    this.#tools = { api: this.#api, answers: this.answers, isOwn: (id) => this.#galleries.has(id) }
+    this.#api = new Api(this.#http)
+    this.#tools = { api: this.#api, responses: this.responses, isOwn: (id) => this.#galleries.has(id) }
     this.#uploads = new Uploads(this.#api, book, true)
-    this.#placements = new Placements(this.#api, true)
+    this.#placements = new OutcomeReports(this.#api, true)
     this.#cycleAtMs = startAtMs
     this.#world = this.#newWorld()
     this.held = new MustHold(options.keptDays)
   }
 
   static async open(target: SoakTarget, options: SoakOptions, startAtMs: number): Promise<SoakClient> {
-    return new SoakClient(target, options, await PictureBook.draw(), startAtMs)
+    return new SoakClient(target, options, await Pictures.draw(), startAtMs)
   }
 
   get counts(): Readonly<Record<string, number>> {
@@ -89,12 +88,12 @@ export class SoakClient {
       images: this.#uploads.createdCount,
       imagesAgain: this.#uploads.repeatedCount,
       outcomes: this.#outcomesBefore + this.#placements.sentCount,
-      reread: this.answers.rereadCount,
+      reread: this.responses.rereadCount,
       retries: this.#http.retryCount,
     }
   }
 
-  /** One cycle and all that goes with it. Rejects with a `Breach` at an answer that the contract does not allow. */
+  /** One cycle and all that goes with it. Rejects with a `ContractViolation` at an answer that the contract does not allow. */
   async step(): Promise<void> {
     const plan = this.#world.nextCycle()
     const request = { ...plan.request, removals: [...this.#leftMeanwhile, ...plan.request.removals] }
@@ -107,9 +106,9 @@ export class SoakClient {
     if (this.totals.cycles % weightsCycleCount === 1) await this.#putWeights()
 
     await this.#uploads.sendAll(plan.uploadsBefore, faults.uploadLost)
-    const { answer, tookMs } = await deliver(this.#tools, request, faults)
+    const { response, tookMs } = await deliver(this.#tools, request, faults)
     if (tookMs !== null) this.postMs.push(tookMs)
-    const right = await this.#check(answer, request)
+    const right = await this.#check(response, request)
     await this.#uploads.sendAll(plan.uploadsAfter, false)
     await this.#uploads.sendAll(plan.uploadsAgain, false)
     this.#placements.add(plan.placed, this.#lastAnswer)
@@ -133,13 +132,13 @@ export class SoakClient {
     this.#world = this.#newWorld()
     // Nor does anyone read what became of the posts on their boards.
     this.#outcomesBefore += this.#placements.sentCount
-    this.#placements = new Placements(this.#api, true)
+    this.#placements = new OutcomeReports(this.#api, true)
     this.held.forgetUnsentOutcomes()
   }
 
   /** Drops all connections. */
   disconnect(): void {
-    this.#http.forget()
+    this.#http.closeConnections()
   }
 
   close(): void {
@@ -149,33 +148,33 @@ export class SoakClient {
   /** Asks for all answers ever given: those that must be kept are the same bytes, those that must have gone have. */
   async rereadAll(): Promise<{ kept: number; gone: number }> {
     const { kept, gone } = this.held.cycleIds()
-    for (const cycleId of kept) await this.answers.reread(this.#api, cycleId)
+    for (const cycleId of kept) await this.responses.reread(this.#api, cycleId)
     for (const cycleId of gone)
       if (await this.#api.isStored(cycleId)) throw new Error(`cycle ${cycleId} has expired and is there`)
     return { kept: kept.length, gone: gone.length }
   }
 
-  async #check(answer: Buffer, request: CycleRequest): Promise<CycleResponse> {
+  async #check(response: Buffer, request: CycleRequest): Promise<CycleResponse> {
     const expected = this.#ledger.expect(request)
     this.#weights ??= await this.#api.weights()
     const { isOwn } = this.#tools
-    return checkAnswer(answer, expected, {
-      ...{ isOwn, alone: true, cameAtMs: 0 },
+    return checkResponse(response, expected, {
+      ...{ isOwn, exclusive: true, connectedAtMs: 0 },
       ...{ weights: this.#weights, modelVersion: soakModel },
     })
   }
 
   /** Replays and stored answers: nothing that was answered may ever change while it is kept. */
   async #lookBack(request: CycleRequest, faults: CycleFaults): Promise<void> {
-    if (faults.compared) await this.answers.reread(this.#api, request.cycle_id)
+    if (faults.compared) await this.responses.reread(this.#api, request.cycle_id)
     if (faults.reread !== null) {
       const { kept } = this.held.cycleIds()
       const cycleId = kept[Math.floor(faults.reread * kept.length)]
-      if (cycleId !== undefined) await this.answers.reread(this.#api, cycleId)
+      if (cycleId !== undefined) await this.responses.reread(this.#api, cycleId)
     }
     if (!faults.restarted) return
     this.disconnect()
-    await deliver(this.#tools, request, { ...faults, mishap: 'discarded' })
+    await deliver(this.#tools, request, { ...faults, delivery: 'response-lost' })
   }
 
   async #putWeights(): Promise<void> {
@@ -195,7 +194,7 @@ export class SoakClient {
     this.totals.candidates += request.candidates.length
     this.totals.removals += request.removals.length
     this.totals.scored += answer.counts.scored_now
-    if (faults.mishap !== 'none') this.totals.mishaps++
+    if (faults.delivery !== 'none') this.totals.faults++
   }
 
   #newWorld(): World {

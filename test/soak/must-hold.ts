@@ -5,7 +5,7 @@
  */
 import type { CycleRequest } from '../../src/contract/index.js'
 import { tombstoneAgeMsMax } from '../../src/pool/tombstones.js'
-import type { CyclePlan, Upload } from '../../src/rehearsal/world.js'
+import type { CyclePlan, Upload } from '../../src/simulator/world.js'
 
 /** Days that records are kept. Of cycles never less than 8, whatever is set (src/cycle/retention.ts). */
 export interface KeptDays {
@@ -83,7 +83,7 @@ export class MustHold {
     this.#placementsSent = this.#placements.length
   }
 
-  /** Placements since then will never be sent, and none before again. */
+  /** OutcomeReports since then will never be sent, and none before again. */
   forgetUnsentOutcomes(): void {
     this.#placements.length = this.#placementsSent
     this.#placementsLeft = this.#placementsSent

@@ -1,0 +1,67 @@
+/**
+ * All commands with the examples of their help pages. `main.ts` builds the program from this table.
+ */
+import type { Command } from 'commander'
+import { addBackupCommand } from './backup-command.js'
+import { addConfigCommand } from './config-command.js'
+import type { CommandContext } from './context.js'
+import { addDemoCommand } from './demo-command.js'
+import { addModelsCommand } from './models/index.js'
+import { addRestoreCommand } from './restore-command.js'
+import { addServeCommand } from './serve-command.js'
+import { addSimulateCommand } from './simulate-command.js'
+import { addVerifyCommand } from './verify-command.js'
+
+type AddCommand = (program: Command, context: CommandContext) => void
+
+/** In the order of the help page. */
+const commandTable: readonly AddCommand[] = [
+  addServeCommand,
+  addDemoCommand,
+  addSimulateCommand,
+  addModelsCommand,
+  addConfigCommand,
+  addBackupCommand,
+  addRestoreCommand,
+  addVerifyCommand,
+]
+
+/** Arguments of example calls, by command. A test parses each of them. */
+export const examples: Readonly<Record<string, readonly string[]>> = {
+  serve: ['', '--port 9000 --data-dir /var/lib/understudy --log-level warn'],
+  demo: ['', '--hours 3 --port 0'],
+  simulate: ['--hours 1', '--url http://127.0.0.1:9000 --speed 300 --seed 7 --json'],
+  'models list': ['', '--models-dir /srv/models --json'],
+  'models verify': ['', 'head-2026-03'],
+  'models inspect': ['head-2026-03', 'model.onnx --json'],
+  'models golden': ['head-2026-03 --cycle 20260302T1205 --cases 50'],
+  'models activate': ['head-2026-03'],
+  'models shadow': ['head-2026-04', '--none'],
+  'models compare': ['head-2026-03 head-2026-04 --cycles 288'],
+  'models features': ['', '--json'],
+  'models matrix': ['--from 20260301T0005 --to 20260302T0000 --out features.csv'],
+  config: ['', '--config understudy.json --json'],
+  backup: ['/backups/understudy-2026-03-02', '--data-dir /var/lib/understudy /backups/today'],
+  restore: ['/backups/understudy-2026-03-02 --data-dir /var/lib/understudy'],
+  verify: ['', '--data-dir /var/lib/understudy --all-images'],
+}
+
+/** Adds all commands to the program, with the examples on their help pages. */
+export function addCommands(program: Command, context: CommandContext): void {
+  for (const add of commandTable) add(program, context)
+  for (const [name, lines] of Object.entries(examples)) {
+    const command = findCommand(program, name)
+    const calls = lines.map((line) => `  understudy ${`${name} ${line}`.trim()}\n`)
+    command?.addHelpText('after', `\nExamples:\n${calls.join('')}`)
+  }
+}
+
+/** The command with a name such as `models list`. */
+export function findCommand(program: Command, name: string): Command | undefined {
+  return name
+    .split(' ')
+    .reduce<Command | undefined>(
+      (parent, word) => parent?.commands.find((command) => command.name() === word),
+      program,
+    )
+}

@@ -1,0 +1,105 @@
+/**
+ * `understudy simulate`: runs the simulated client against a server. Fails at the first contract violation.
+ */
+import type { Command } from 'commander'
+import type { WorkloadOptions } from '../simulator/index.js'
+import { findKeptKeys } from './api-keys.js'
+import { addSettingFlags, numberArgument, stopSignal, type CommandContext } from './context.js'
+import { CommandError, UsageError } from './failure.js'
+import { readSettings } from './read-settings.js'
+import { describeReport } from './simulation-report.js'
+import { runSimulation } from './simulation-run.js'
+
+/** Flags of the workload, which `demo` has too. */
+export interface WorkloadFlags {
+  readonly hours?: number
+  readonly postsPerDay?: number
+  readonly galleries?: number
+  readonly speed?: number
+  readonly seed?: string
+}
+
+interface SimulateFlags extends WorkloadFlags {
+  readonly url: string
+  readonly faults: boolean
+  readonly startAt?: string
+  readonly patience?: number
+  readonly intoUsedServer?: true
+  readonly json?: true
+}
+
+export function addSimulateCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('simulate')
+    .description(
+      'Run the simulated client against a server and check every response. The API key is the first of ' +
+        'UNDERSTUDY_API_KEYS or of the keys file, otherwise the one in the data directory that serve generated.',
+    )
+    .summary('run the simulated client against a server and check every response')
+    .option('--url <url>', 'base URL of the server', 'http://127.0.0.1:8080')
+  addSettingFlags(command, ['dataDir', 'apiKeysFile'])
+  addWorkloadFlags(command)
+    .option(
+      '--start-at <time>',
+      'start of the simulated time, RFC 3339 (default: resume an unfinished simulation of the same options, ' +
+        'otherwise the latest period in which the server has no cycles)',
+    )
+    .option('--patience <seconds>', 'how long the server may be unavailable (default: 60)', numberArgument)
+    .option('--into-used-server', 'run although the server holds posts or cycles of other clients')
+    .option('--no-faults', 'without lost responses, duplicate calls and client restarts')
+    .option('--json', 'print the report as JSON')
+    .action((flags: SimulateFlags) => runAgainstServer(flags, context))
+}
+
+export function addWorkloadFlags(command: Command): Command {
+  return command
+    .option('--hours <number>', 'simulated hours (default: 24)', numberArgument)
+    .option('--posts-per-day <number>', 'posts that enter in 24 hours (default: 2200)', numberArgument)
+    .option('--galleries <number>', 'galleries of the posts (default: 8)', numberArgument)
+    .option('--seed <seed>', 'the same seed gives the same posts (default: 1)')
+    .option('--speed <factor>', 'simulated seconds per second (default: as fast as possible)', numberArgument)
+}
+
+/** The flags as options of a simulation. */
+export function workloadOf({ hours, postsPerDay, galleries, seed, speed }: WorkloadFlags): WorkloadOptions {
+  return {
+    ...(hours === undefined ? {} : { hours }),
+    ...(postsPerDay === undefined ? {} : { postsPerDay }),
+    ...(galleries === undefined ? {} : { galleries }),
+    ...(seed === undefined ? {} : { seed: /^\d{1,15}$/.test(seed) ? Number(seed) : seed }),
+    ...(speed === undefined ? {} : { speed }),
+  }
+}
+
+async function runAgainstServer(flags: SimulateFlags, context: CommandContext): Promise<void> {
+  const { url, faults, startAt, patience, intoUsedServer } = flags
+  const stop = new AbortController()
+  void stopSignal().then((signal) => stop.abort(new CommandError(`stopped by ${signal}`)))
+  const { report } = await runSimulation(
+    {
+      ...workloadOf(flags),
+      url,
+      apiKey: configuredKey(flags, context),
+      faults,
+      intoUsedServer: intoUsedServer === true,
+      signal: stop.signal,
+      ...(startAt === undefined ? {} : { startAt }),
+      ...(patience === undefined ? {} : { patienceS: patience }),
+    },
+    context.display,
+  )
+  context.print(
+    flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : describeReport(report, context.columns()),
+  )
+}
+
+/** The first key that a server with the same settings accepts. */
+function configuredKey(flags: SimulateFlags, { env, directory }: CommandContext): string {
+  const { settings } = readSettings({ flags: { ...flags }, env, directory })
+  const [key] = settings.apiKeys.length > 0 ? settings.apiKeys : findKeptKeys(settings.dataDir)
+  if (key === undefined)
+    throw new UsageError(
+      'no API key: set UNDERSTUDY_API_KEYS or --api-keys-file, or give the --data-dir of a server that generated one',
+    )
+  return key
+}

@@ -1,0 +1,66 @@
+/**
+ * The report of a simulation as text: what was sent and checked, and the best posts of its last cycle.
+ */
+import type { SimulationReport, SimulationTotals } from '../simulator/index.js'
+import { grouped, kstTime, span } from './progress-display.js'
+import { fitCells, formatTable } from './text-table.js'
+
+/** Cells of a title in the table of the best posts, where stdout is not a terminal. */
+const titleCellsMax = 60
+
+/** The report for a terminal of `columns` cells. */
+export function describeReport(report: SimulationReport, columns?: number): string {
+  const { totals, postMs } = report
+  const hours = (report.endAtMs - report.startAtMs) / 3_600_000
+  const lines = [
+    `${kstTime(report.startAtMs)} to ${kstTime(report.endAtMs)} KST: ${Number(hours.toFixed(2))} h in ` +
+      `${(report.wallMs / 1000).toFixed(1)} s${report.resumed ? ', resumed from an unfinished simulation' : ''}`,
+    `${grouped(totals.cycles)} cycles, ${grouped(totals.candidates)} posts, ${grouped(totals.scored)} scores; ` +
+      `model ${report.modelVersion}, weights ${report.weightsVersion}`,
+    imageLine(totals),
+    ...faultLines(totals),
+    `POST /v1/cycles: median ${span(postMs.p50)}, p90 ${span(postMs.p90)}, p99 ${span(postMs.p99)}, ` +
+      `maximum ${span(postMs.max)}`,
+    'No response violated the contract.',
+    ...(report.postsRemoved === 0
+      ? []
+      : [`${grouped(report.postsRemoved)} pending posts removed with one more cycle`]),
+  ]
+  return `${lines.join('\n')}\n\n${topTable(report, columns)}`
+}
+
+function imageLine({ imagesCreated, imagesRepeated }: SimulationTotals): string {
+  const repeated = imagesRepeated === 0 ? '' : `, ${grouped(imagesRepeated)} of them stored before`
+  return `${grouped(imagesCreated + imagesRepeated)} images uploaded${repeated}`
+}
+
+function faultLines(totals: SimulationTotals): string[] {
+  const faults = totals.faults + totals.restarts
+  const kinds = faults === 0 ? '' : ' (lost responses, broken connections, duplicate calls, client restarts)'
+  return [
+    `${grouped(faults)} faults injected${kinds}`,
+    `${grouped(totals.responsesReread)} stored responses read again, all unchanged`,
+    ...(totals.retries === 0 ? [] : [`${grouped(totals.retries)} retries while the service was unavailable`]),
+  ]
+}
+
+function topTable({ top, modelVersion }: SimulationReport, columns: number | undefined): string {
+  if (top.length === 0) return 'No post had a score in the last cycle.\n'
+  const rows = top.map(({ gallery, post_no, title, score }, index) => [
+    String(index + 1),
+    score.toFixed(4),
+    fitCells(gallery, titleCellsMax),
+    String(post_no),
+    fitCells(title, columns ?? titleCellsMax),
+  ])
+  // Health and responses name the version of a model and not its kind. Packages of this kind have it in their names.
+  const warning = modelVersion.startsWith('transport-test')
+    ? `${modelVersion}: pseudo-random weights, the order has no meaning\n`
+    : ''
+  const table = formatTable(['', 'score', 'gallery', 'post', 'title'], rows, {
+    cellsMax: columns,
+    column: 4,
+    how: 'clip',
+  })
+  return `The best posts of the last cycle, by score\n${warning}\n${table}`
+}

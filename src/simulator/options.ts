@@ -1,0 +1,156 @@
+/**
+ * Options of a simulation: their types, their validation and their defaults.
+ */
+import { validateHeaderValue } from 'node:http'
+import { cycleBoundaryMs, parseInstant, rowCountMax } from '../contract/index.js'
+import { OptionError } from './errors.js'
+import { galleryNames, type WorldIdentity } from './galleries.js'
+import type { Outage } from './http-client.js'
+import type { SimulationProgress } from './report.js'
+
+/** All options but the service's address and its key: what can be checked before a service exists. */
+export interface WorkloadOptions {
+  /** The same seed gives the same posts. Default 1. */
+  readonly seed?: number | string
+  /** Simulated time in hours; a multiple of five minutes. Default 24. */
+  readonly hours?: number
+  /** Posts that enter in 24 hours, on average. Default 2,200. */
+  readonly postsPerDay?: number
+  /** Number of galleries. Default 8. */
+  readonly galleries?: number
+  /** Simulated seconds per second; 0 means as fast as the service responds. Default 0. */
+  readonly speed?: number
+  /** Lost responses, broken connections, duplicate calls, client restarts. Default true. */
+  readonly faults?: boolean
+  /**
+   * Start of the simulated time (RFC 3339; rounded down to a five-minute boundary). Default: an unfinished simulation
+   * of the same options is resumed; otherwise the latest period in which the service has no cycles.
+   */
+  readonly startAt?: string
+  /** How long the service may be unavailable, in seconds. Default 60. */
+  readonly patienceS?: number
+  /** The service is new and has no other client: foreign data in a response is a violation. Default false. */
+  readonly exclusive?: boolean
+  /** Run against a service that holds posts or cycles of other clients. Default false. */
+  readonly intoUsedServer?: boolean
+  /** Leave the posts pending at the end. By default a last cycle removes them. */
+  readonly keepPosts?: boolean
+}
+
+export interface SimulationOptions extends WorkloadOptions {
+  /** Base URL, `http:` or `https:`, with or without a path. */
+  readonly url: string
+  /** The whole `Authorization` header. */
+  readonly apiKey: string
+  /** Called after each cycle. */
+  readonly onProgress?: (progress: SimulationProgress) => void
+  /** Called before a search, which may take a while, for cycles that the service does not hold yet. */
+  readonly onSearch?: () => void
+  /** Called at each attempt that fails because the service is unavailable, and with null when it responds again. */
+  readonly onOutage?: (outage: Outage | null) => void
+  /** Stops the simulation, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/** Validated options with all defaults. */
+export interface Settings {
+  readonly url: string
+  readonly apiKey: string
+  readonly identity: WorldIdentity
+  readonly cycleCount: number
+  /** 0: unpaced. */
+  readonly speed: number
+  readonly faults: boolean
+  /** A five-minute boundary, or null for the default. */
+  readonly startAtMs: number | null
+  readonly patienceMs: number
+  readonly exclusive: boolean
+  readonly intoUsedServer: boolean
+  readonly keepPosts: boolean
+}
+
+/** All pending posts must fit into one call, and a day may bring a few more than the average. */
+const postsPerDayMax = rowCountMax - 500
+const hoursMax = 24 * 366
+const galleryCountMax = 1000
+/** Share of the posts with images whose images are uploaded. */
+const imageShare = 0.25
+
+/** Validates options and adds the defaults; throws an `OptionError`. */
+export function resolveOptions(options: SimulationOptions): Settings {
+  return {
+    url: urlOf(options.url),
+    apiKey: apiKeyOf(options.apiKey),
+    ...resolveWorkload(options),
+  }
+}
+
+/** As `resolveOptions`, without the service's address and its key. */
+export function resolveWorkload(options: WorkloadOptions): Omit<Settings, 'url' | 'apiKey'> {
+  const cycleCount = cycleCountOf(options.hours ?? 24)
+  const galleryCount = options.galleries ?? 8
+  if (!Number.isInteger(galleryCount) || galleryCount < 1 || galleryCount > galleryCountMax)
+    reject('galleries', `must be a whole number from 1 to ${galleryCountMax}`, galleryCount)
+  return {
+    identity: {
+      seed: options.seed ?? 1,
+      hours: cycleCount / 12,
+      postsPerDay: numberIn('postsPerDay', options.postsPerDay ?? 2200, 0, postsPerDayMax),
+      galleries: galleryNames(galleryCount),
+      imageShare,
+    },
+    cycleCount,
+    speed: numberIn('speed', options.speed ?? 0, 0, Number.MAX_VALUE),
+    faults: options.faults ?? true,
+    startAtMs: options.startAt === undefined ? null : boundaryOf(options.startAt),
+    patienceMs: numberIn('patienceS', options.patienceS ?? 60, 0, 86_400) * 1000,
+    exclusive: options.exclusive ?? false,
+    intoUsedServer: options.intoUsedServer ?? false,
+    keepPosts: options.keepPosts ?? false,
+  }
+}
+
+function cycleCountOf(hours: number): number {
+  const cycleCount = Math.round(hours * 12)
+  // Written so that NaN fails.
+  const valid = cycleCount >= 1 && hours <= hoursMax && Math.abs(cycleCount - hours * 12) <= 1e-6
+  if (!valid) reject('hours', `must be a multiple of 5 minutes (1/12), at most ${hoursMax}`, hours)
+  return cycleCount
+}
+
+function numberIn(name: keyof WorkloadOptions, value: number, minimum: number, maximum: number): number {
+  const range = maximum === Number.MAX_VALUE ? `that is at least ${minimum}` : `from ${minimum} to ${maximum}`
+  // Written so that NaN fails.
+  if (!(value >= minimum && value <= maximum)) reject(name, `must be a number ${range}`, value)
+  return value
+}
+
+function urlOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    reject('url', 'must be an http or https URL', text)
+  return text
+}
+
+function apiKeyOf(apiKey: string): string {
+  try {
+    validateHeaderValue('authorization', apiKey)
+  } catch {
+    throw new OptionError('apiKey', 'contains characters that are not allowed in a header')
+  }
+  if (apiKey === '') throw new OptionError('apiKey', 'must not be empty')
+  return apiKey
+}
+
+function boundaryOf(startAt: string): number {
+  const atMs = parseInstant(startAt)?.ms
+  if (atMs === undefined || !(atMs >= 0))
+    reject('startAt', 'must be a date-time with an offset, such as 2026-03-02T12:00:00+09:00', startAt)
+  return Math.floor(atMs / cycleBoundaryMs) * cycleBoundaryMs
+}
+
+/** Not for the key, because the message repeats the value. */
+function reject(option: keyof SimulationOptions, rule: string, value: number | string): never {
+  const shown = typeof value === 'number' ? String(value) : JSON.stringify(value)
+  throw new OptionError(option, `${rule}, not ${shown}`)
+}

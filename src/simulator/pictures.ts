@@ -1,0 +1,78 @@
+/**
+ * JPEG images for uploads. A few images are drawn and encoded once; each upload is one of them with a comment segment
+ * of its own, so every upload has different bytes and needs no encoding.
+ */
+import sharp from 'sharp'
+import { imageEdgePixelsMax } from '../contract/index.js'
+import { Rng } from './rng.js'
+
+/** Number of base images. */
+export const pictureCount = 24
+const largeCount = 8
+
+/** Which base image an upload shows, and the comment that makes its bytes unique. */
+export interface PictureChoice {
+  /** 0 to `pictureCount` - 1. */
+  readonly picture: number
+  readonly comment: string
+}
+
+/** Encoded base images. Deterministic: the same release of sharp gives the same bytes. */
+export class Pictures {
+  private constructor(private readonly jpegs: readonly Buffer[]) {}
+
+  /** Draws and encodes the base images; takes about a second. */
+  static async draw(): Promise<Pictures> {
+    const jpegs: Buffer[] = []
+    for (let picture = 0; picture < pictureCount; picture++) jpegs.push(await drawPicture(picture))
+    return new Pictures(jpegs)
+  }
+
+  /** The bytes of one upload: a valid JPEG. */
+  jpeg(choice: PictureChoice): Buffer {
+    const base = this.jpegs[choice.picture]
+    if (base === undefined) throw new Error(`no picture ${choice.picture}`)
+    return withComment(base, choice.comment)
+  }
+}
+
+/**
+ * Inserts a comment segment after the start marker:
+ *
+ *     FF D8 | FF FE | length (2 bytes, big-endian, itself included) | comment | the rest
+ */
+export function withComment(jpeg: Buffer, comment: string): Buffer {
+  const text = Buffer.from(comment)
+  const head = Buffer.from([0xff, 0xd8, 0xff, 0xfe, 0, 0])
+  head.writeUInt16BE(text.length + 2, 4)
+  return Buffer.concat([head, text, jpeg.subarray(2)])
+}
+
+function drawPicture(picture: number): Promise<Buffer> {
+  const rng = new Rng('picture', picture)
+  const { width, height } = sizeOf(rng, picture)
+  const shapes = Array.from({ length: rng.int(8, 30) }, () => circle(rng, width, height)).join('')
+  const svg =
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
+    `<rect width="100%" height="100%" fill="${colour(rng)}"/>${shapes}</svg>`
+  return sharp(Buffer.from(svg))
+    .flatten({ background: '#ffffff' })
+    .jpeg({ quality: rng.int(60, 88), progressive: rng.chance(0.2) })
+    .toBuffer()
+}
+
+function sizeOf(rng: Rng, picture: number): { width: number; height: number } {
+  const long = picture < largeCount ? imageEdgePixelsMax : rng.int(160, 800)
+  const short = Math.round(long * rng.pick([0.5625, 0.75, 1, 0.66]))
+  return rng.chance(0.4) ? { width: short, height: long } : { width: long, height: short }
+}
+
+function circle(rng: Rng, width: number, height: number): string {
+  const radius = rng.int(5, Math.round(width / 4))
+  const paint = `fill="${colour(rng)}" fill-opacity="0.${rng.int(3, 9)}"`
+  return `<circle cx="${rng.int(0, width)}" cy="${rng.int(0, height)}" r="${radius}" ${paint}/>`
+}
+
+function colour(rng: Rng): string {
+  return `rgb(${rng.int(0, 255)},${rng.int(0, 255)},${rng.int(0, 255)})`
+}

@@ -1,0 +1,56 @@
+/**
+ * Lives of posts: counters that only grow and level off, and removals that the contract allows.
+ */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ageFilterMs, countersAt, drawFate, drawLife } from './post-life.js'
+import { Rng } from './rng.js'
+
+const born = Date.UTC(2026, 0, 5)
+const hourMs = 3_600_000
+
+test('no counter ever decreases, at any age', () => {
+  fc.assert(
+    fc.property(
+      fc.integer(),
+      fc.array(fc.integer({ min: -hourMs, max: 72 * hourMs }), { minLength: 2 }),
+      (seed, ages) => {
+        const life = drawLife(new Rng(seed), born)
+        const readings = ages.sort((a, b) => a - b).map((age) => countersAt(life, born + age))
+        for (const [index, reading] of readings.entries()) {
+          for (const name of ['views', 'up', 'down', 'comment_cnt', 'rtb_vote'] as const) {
+            expect(Number.isSafeInteger(reading[name])).toBe(true)
+            expect(reading[name]).toBeGreaterThanOrEqual(index === 0 ? 0 : (readings[index - 1]?.[name] ?? 0))
+          }
+        }
+      },
+    ),
+  )
+})
+
+test('views level off: the second day adds fewer than the first', () => {
+  const life = drawLife(new Rng('views'), born)
+  const [first, second] = [24, 48].map((age) => countersAt(life, born + age * hourMs).views)
+  expect((second as number) - (first as number)).toBeLessThan((first as number) / 2)
+})
+
+test('a post leaves after it entered and no later than the age filter, and only saved posts have a tier', () => {
+  fc.assert(
+    fc.property(fc.integer(), fc.integer({ min: 0, max: 90 }), (seed, minutes) => {
+      const rng = new Rng(seed)
+      const entered = born + minutes * 60_000
+      const fate = drawFate(rng, drawLife(rng, born), entered)
+      expect(fate.atMs).toBeGreaterThan(entered)
+      expect(fate.atMs).toBeLessThanOrEqual(born + ageFilterMs)
+      expect(fate.tier !== undefined).toBe(fate.reason === 'saved')
+    }),
+  )
+})
+
+test('operators are more likely to save posts of high quality', () => {
+  const rng = new Rng('saving')
+  const lives = Array.from({ length: 3000 }, () => drawLife(rng, born))
+  const saved = lives.filter((life) => drawFate(rng, life, born + 60_000).reason === 'saved')
+  const mean = (list: typeof lives): number => list.reduce((sum, life) => sum + life.quality, 0) / list.length
+  expect(mean(saved)).toBeGreaterThan(1.5 * mean(lives))
+})

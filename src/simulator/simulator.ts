@@ -1,0 +1,288 @@
+/**
+ * A simulation from its first cycle to its last: a client that follows the contract, injects client faults, and checks
+ * every response against the contract. Read `simulate`, then `Simulator.run`.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  cycleBoundaryMs,
+  parseInstant,
+  type CycleRequest,
+  type CycleResponse,
+  type Health,
+  type WeightsState,
+} from '../contract/index.js'
+import { Api } from './api.js'
+import { checkResponse, type CheckContext } from './check-response.js'
+import { deliver, type DeliveryTools } from './delivery.js'
+import { ContractViolation } from './errors.js'
+import { drawFaults, type CycleFaults } from './faults.js'
+import { HttpClient } from './http-client.js'
+import { Latencies } from './latencies.js'
+import { Ledger, type Expectation } from './ledger.js'
+import { resolveOptions, type Settings, type SimulationOptions } from './options.js'
+import { OutcomeReports } from './outcome-reports.js'
+import { Pictures } from './pictures.js'
+import {
+  emptyTotals,
+  type SimulationProgress,
+  type SimulationReport,
+  type SimulationTotals,
+  type TopPost,
+} from './report.js'
+import { ResponseDigests } from './response-digests.js'
+import { findStart, type Start } from './start.js'
+import { Uploads } from './uploads.js'
+import { World, type CyclePlan } from './world.js'
+
+/** Cycles between two batches of outcomes: an hour. */
+const outcomeCycleCount = 12
+/** Responses read again after an outage, and at the end. */
+const rereadAfterOutageCount = 3
+const rereadAtEndCountMax = 600
+const topCount = 10
+/** Longest single wait; timers cannot take more than about 24 days. */
+const waitMsMax = 3_600_000
+
+/**
+ * Runs a simulation against the service at `options.url`. Rejects with a `ContractViolation` at the first response that
+ * violates the contract, with a `SimulationError` when the simulation cannot run, and with the reason of `signal`.
+ */
+export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
+  const settings = resolveOptions(options)
+  const { url, apiKey, patienceMs } = settings
+  const client = new HttpClient({
+    ...{ url, apiKey, patienceMs },
+    ...{ signal: options.signal, onOutage: options.onOutage },
+  })
+  try {
+    const api = new Api(client)
+    const [health, pictures] = await Promise.all([api.health(), Pictures.draw()])
+    const start = await findStart(api, settings, health, options.onSearch)
+    const weights = await api.weights()
+    return await new Simulator(api, settings, options, { health, start, weights, pictures }).run()
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    throw error
+  } finally {
+    client.close()
+  }
+}
+
+interface InitialState {
+  readonly health: Health
+  readonly start: Start
+  readonly weights: WeightsState
+  readonly pictures: Pictures
+}
+
+class Simulator {
+  private readonly startedAtMs = performance.now()
+  private readonly world: World
+  private readonly ledger = new Ledger()
+  private readonly responses = new ResponseDigests()
+  private readonly uploads: Uploads
+  private readonly outcomes: OutcomeReports
+  private readonly latencies = new Latencies()
+  private readonly totals: SimulationTotals = emptyTotals()
+  private readonly tools: DeliveryTools
+  /** The service's clock when this client connected, and its difference from the local clock. */
+  private readonly connectedAtMs: number
+  private readonly clockOffsetMs: number
+  private weights: WeightsState
+  private modelVersion: string
+  private lastResponse: CycleResponse | null = null
+
+  constructor(
+    private readonly api: Api,
+    private readonly settings: Settings,
+    private readonly hooks: Pick<SimulationOptions, 'onProgress' | 'signal'>,
+    private readonly initial: InitialState,
+  ) {
+    this.world = new World(settings.identity, initial.start.atMs)
+    const ownGalleries = new Set(this.world.galleries.map((gallery) => gallery.id))
+    this.tools = { api, responses: this.responses, isOwn: (gallId) => ownGalleries.has(gallId) }
+    this.uploads = new Uploads(api, initial.pictures, settings.exclusive)
+    this.outcomes = new OutcomeReports(api, settings.exclusive)
+    this.connectedAtMs = parseInstant(initial.health.time)?.ms ?? NaN
+    this.clockOffsetMs = this.connectedAtMs - Date.now()
+    this.weights = initial.weights
+    this.modelVersion = initial.health.model_version
+  }
+
+  async run(): Promise<SimulationReport> {
+    const { cycleCount, keepPosts } = this.settings
+    for (let index = 0; index < cycleCount; index++) {
+      const plan = this.world.nextCycle()
+      await this.waitFor(plan.cycleAtMs, index)
+      await this.runCycle(plan)
+      this.hooks.onProgress?.(this.progress(plan))
+    }
+    const top = this.top()
+    const postsRemoved = keepPosts ? 0 : await this.removePosts()
+    await this.finish()
+    return { ...this.report(), postsRemoved, top }
+  }
+
+  private async runCycle(plan: CyclePlan): Promise<void> {
+    const { api, responses } = this
+    const { request } = plan
+    const faults = drawFaults(this.settings.identity.seed, plan.index, this.settings.faults)
+    const retryCountBefore = api.client.retryCount
+    api.cycleId = request.cycle_id
+    await this.uploads.sendAll(plan.uploadsBefore, faults.uploadLost)
+    const { response, tookMs } = await deliver(this.tools, request, faults)
+    if (tookMs !== null) this.latencies.add(tookMs)
+    const checked = await this.check(response, this.ledger.expect(request))
+    await this.uploads.sendAll(plan.uploadsAfter, false)
+    await this.uploads.sendAll(plan.uploadsAgain, false)
+    this.outcomes.add(plan.placed, this.lastResponse)
+    this.lastResponse = checked
+    if ((plan.index + 1) % outcomeCycleCount === 0) await this.outcomes.send(plan.cycleAtMs, faults.rng)
+    this.count(plan, checked, faults)
+    await this.repeatEarlierCalls(request, faults)
+    if (api.client.retryCount > retryCountBefore) await responses.rereadLatest(api, rereadAfterOutageCount)
+  }
+
+  /** Sends one more cycle, which removes the pending posts. Returns their number. */
+  private async removePosts(): Promise<number> {
+    const request = this.world.lastCycle()
+    const { cycleCount, identity } = this.settings
+    await this.waitFor(parseInstant(request.cycle_time)?.ms ?? NaN, cycleCount)
+    this.api.cycleId = request.cycle_id
+    const { response } = await deliver(this.tools, request, drawFaults(identity.seed, cycleCount, false))
+    this.lastResponse = await this.check(response, this.ledger.expect(request))
+    return request.removals.length
+  }
+
+  /** Checks a response. An operator may have changed weights or model: then both are read again, once. */
+  private async check(response: Buffer, expected: Expectation): Promise<CycleResponse> {
+    try {
+      return checkResponse(response, expected, this.context())
+    } catch (error) {
+      if (!(error instanceof ContractViolation)) throw error
+      if (!['weights_version', 'model_version'].includes(error.path)) throw error
+    }
+    this.weights = await this.api.weights()
+    this.modelVersion = (await this.api.health()).model_version
+    return checkResponse(response, expected, this.context())
+  }
+
+  private context(): CheckContext {
+    return {
+      isOwn: this.tools.isOwn,
+      exclusive: this.settings.exclusive,
+      weights: this.weights,
+      modelVersion: this.modelVersion,
+      connectedAtMs: this.connectedAtMs,
+    }
+  }
+
+  /** Repeats calls and reads stored responses: no response may ever change. */
+  private async repeatEarlierCalls(request: CycleRequest, faults: CycleFaults): Promise<void> {
+    if (faults.compared) await this.responses.reread(this.api, request.cycle_id)
+    if (faults.reread !== null) await this.responses.rereadAt(this.api, faults.reread)
+    if (!faults.restarted) return
+    this.api.client.closeConnections()
+    this.totals.restarts++
+    await deliver(this.tools, request, { ...faults, delivery: 'response-lost' })
+  }
+
+  private async finish(): Promise<void> {
+    await this.responses.rereadLatest(this.api, rereadAtEndCountMax)
+    const health = await this.api.health()
+    const expected = this.lastResponse?.cycle_id
+    const got = health.last_cycle_id
+    if (this.settings.exclusive && got !== expected) {
+      const { cycleId } = this.api
+      throw new ContractViolation({ path: 'GET /v1/health: last_cycle_id', expected, got, cycleId })
+    }
+  }
+
+  /** Waits until a cycle is due: at the requested speed, and never before its time on the service's clock. */
+  private async waitFor(cycleAtMs: number, index: number): Promise<void> {
+    const { speed } = this.settings
+    const pacedAtMs = speed === 0 ? 0 : this.startedAtMs + (index * cycleBoundaryMs) / speed
+    for (;;) {
+      this.hooks.signal?.throwIfAborted()
+      const aheadMs = cycleAtMs - (Date.now() + this.clockOffsetMs)
+      const waitMs = Math.max(aheadMs, pacedAtMs - performance.now())
+      if (waitMs <= 0) return
+      await sleep(Math.min(Math.ceil(waitMs), waitMsMax), undefined, { signal: this.hooks.signal })
+    }
+  }
+
+  private count(plan: CyclePlan, response: CycleResponse, faults: CycleFaults): void {
+    const { totals } = this
+    const { candidates, engagement, candidate_scores, removals } = plan.request
+    totals.cycles++
+    if ((parseInstant(response.received_at)?.ms ?? NaN) < this.connectedAtMs) totals.cyclesStoredBefore++
+    totals.candidates += candidates.length
+    totals.engagementRows += engagement.length
+    totals.snapshots += candidate_scores.length
+    totals.removals += removals.length
+    totals.saved += plan.placed.length
+    totals.scored += response.counts.scored_now
+    totals.waiting += response.counts.waiting
+    totals.notScored += response.counts.not_scored
+    if (faults.delivery !== 'none') totals.faults++
+  }
+
+  private progress({ request, cycleAtMs, index }: CyclePlan): SimulationProgress {
+    const { latencies } = this
+    return {
+      cycleId: request.cycle_id,
+      cycleAtMs,
+      cycleIndex: index + 1,
+      cycleCount: this.settings.cycleCount,
+      pending: this.ledger.pendingCount,
+      scored: this.lastResponse?.counts.scored_now ?? 0,
+      postMs: { last: latencies.last, p50: latencies.percentile(0.5), p99: latencies.percentile(0.99) },
+      imagesUploaded: this.uploads.count,
+      retries: this.api.client.retryCount,
+      wallMs: performance.now() - this.startedAtMs,
+    }
+  }
+
+  private report(): Omit<SimulationReport, 'postsRemoved' | 'top'> {
+    const { latencies, settings, lastResponse } = this
+    const { client } = this.api
+    const { start } = this.initial
+    return {
+      seed: settings.identity.seed,
+      startAtMs: start.atMs,
+      endAtMs: start.atMs + settings.cycleCount * cycleBoundaryMs,
+      resumed: start.resumed,
+      modelVersion: lastResponse?.model_version ?? '',
+      weightsVersion: lastResponse?.weights_version ?? '',
+      totals: {
+        ...this.totals,
+        imagesCreated: this.uploads.createdCount,
+        imagesRepeated: this.uploads.repeatedCount,
+        outcomes: this.outcomes.sentCount,
+        responsesReread: this.responses.rereadCount,
+        retries: client.retryCount,
+        bytesSent: client.bodyBytesSent,
+      },
+      postMs: {
+        count: latencies.count,
+        p50: latencies.percentile(0.5),
+        p90: latencies.percentile(0.9),
+        p99: latencies.percentile(0.99),
+        max: latencies.percentile(1),
+      },
+      wallMs: performance.now() - this.startedAtMs,
+    }
+  }
+
+  private top(): TopPost[] {
+    const names = new Map(this.world.galleries.map(({ id, name }) => [id, name]))
+    return (this.lastResponse?.results ?? [])
+      .flatMap(({ gall_id, post_no, score }) => {
+        const title = this.ledger.titleOf(gall_id, post_no)
+        const gallery = names.get(gall_id) ?? gall_id
+        return score === null || title === undefined ? [] : [{ gall_id, gallery, post_no, title, score }]
+      })
+      .sort((a, b) => b.score - a.score)
+      .slice(0, topCount)
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Where in simulated time a simulation starts, given what the service already holds. All clients of a service share
+ * the cycle ids, so a new simulation needs a period without cycles. An unfinished simulation is resumed from its first
+ * cycle; the responses to its first cycles are then replays.
+ */
+import { cycleBoundaryMs, cycleIdOf, parseInstant, type Health } from '../contract/index.js'
+import type { Api } from './api.js'
+import { SimulationError } from './errors.js'
+import { isSimulated, startOf } from './galleries.js'
+import type { Settings } from './options.js'
+
+export interface Start {
+  readonly atMs: number
+  /** The service holds the first cycles of this simulation already. */
+  readonly resumed: boolean
+}
+
+/** How far back the search for a free period goes, in cycles: about two months. */
+const searchedCycleCountMax = 20_000
+
+/**
+ * Rejects with a `SimulationError` of kind `used` when the service holds posts or cycles that no simulation has sent,
+ * unless the settings allow it. `onSearch` is called before a search for free cycles.
+ */
+export async function findStart(
+  api: Api,
+  settings: Settings,
+  health: Health,
+  onSearch: () => void = () => {},
+): Promise<Start> {
+  const lastCycleId = health.last_cycle_id
+  if (settings.exclusive && lastCycleId !== null)
+    throw new SimulationError('occupied', `the service is not new: it holds cycle ${lastCycleId}`)
+  const galleries = lastCycleId === null ? new Set<string>() : await lastGalleries(api, lastCycleId)
+  if (!settings.intoUsedServer && lastCycleId !== null) refuseForeignData(galleries, lastCycleId)
+  if (settings.startAtMs !== null) return { atMs: settings.startAtMs, resumed: false }
+
+  const nowMs = parseInstant(health.time)?.ms ?? Date.now()
+  const lastBoundaryMs = Math.floor(nowMs / cycleBoundaryMs) * cycleBoundaryMs
+  const neededCount = settings.cycleCount + (settings.keepPosts ? 0 : 1)
+  if (lastCycleId === null) return { atMs: lastBoundaryMs - neededCount * cycleBoundaryMs, resumed: false }
+  onSearch()
+  const unfinished = await findUnfinished(api, settings, galleries)
+  if (unfinished !== null) return { atMs: unfinished, resumed: true }
+  return { atMs: await findFreePeriod(api, lastBoundaryMs, neededCount), resumed: false }
+}
+
+/**
+ * Galleries of the posts in the last response. A finished simulation has removed its posts with its last cycle, so
+ * where that response has no posts, the cycle five minutes earlier is read.
+ */
+async function lastGalleries(api: Api, lastCycleId: string): Promise<ReadonlySet<string>> {
+  const last = await api.storedResult(lastCycleId)
+  if (last === null) return api.fail({ method: 'GET', path: `/v1/scores/${lastCycleId}` }, 'status', 200, 404)
+  if (last.galleries.size > 0) return last.galleries
+  const earlier = await api.storedResult(cycleIdOf(last.cycleAtMs - cycleBoundaryMs))
+  return earlier?.galleries ?? last.galleries
+}
+
+function refuseForeignData(galleries: ReadonlySet<string>, lastCycleId: string): void {
+  const foreign = [...galleries].find((gallId) => !isSimulated(gallId))
+  if (foreign === undefined && galleries.size > 0) return
+  const found = foreign === undefined ? `cycle ${lastCycleId}` : `posts of gallery ${foreign}`
+  throw new SimulationError('used', `the service holds ${found}, which no simulation has sent`)
+}
+
+/** Start of the latest simulation of the same options with pending posts whose last cycle is not stored. */
+async function findUnfinished(
+  api: Api,
+  { identity, cycleCount, keepPosts }: Settings,
+  galleries: ReadonlySet<string>,
+): Promise<number | null> {
+  const starts = new Set([...galleries].flatMap((gallId) => startOf(identity, gallId) ?? []))
+  for (const startAtMs of [...starts].sort((a, b) => b - a)) {
+    const lastAtMs = startAtMs + (cycleCount + (keepPosts ? 0 : 1)) * cycleBoundaryMs
+    if (!(await api.isStored(cycleIdOf(lastAtMs)))) return startAtMs
+  }
+  return null
+}
+
+/** Start of the latest `count` consecutive cycles, up to `lastBoundaryMs`, of which the service holds none. */
+async function findFreePeriod(api: Api, lastBoundaryMs: number, count: number): Promise<number> {
+  let free = 0
+  for (let step = 0; step < searchedCycleCountMax; step++) {
+    const cycleAtMs = lastBoundaryMs - step * cycleBoundaryMs
+    free = (await api.isStored(cycleIdOf(cycleAtMs))) ? 0 : free + 1
+    if (free === count) return cycleAtMs - cycleBoundaryMs
+  }
+  throw new SimulationError('occupied', `the service has no ${count} free cycles in a row`)
+}

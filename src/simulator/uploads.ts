@@ -1,0 +1,55 @@
+/**
+ * Uploads images, each with bytes of its own, and checks whether the service reports them as new or known.
+ */
+import type { Api } from './api.js'
+import { ContractViolation } from './errors.js'
+import type { Pictures } from './pictures.js'
+import type { Upload } from './world.js'
+
+const concurrentUploadsMax = 4
+
+export class Uploads {
+  private readonly stored = new Set<string>()
+  createdCount = 0
+  repeatedCount = 0
+
+  /** `exclusive`: only this client has put images on the service. */
+  constructor(
+    private readonly api: Api,
+    private readonly pictures: Pictures,
+    private readonly exclusive: boolean,
+  ) {}
+
+  get count(): number {
+    return this.createdCount + this.repeatedCount
+  }
+
+  /** Sends images, a few at a time. With `firstLost`, the response to the first is lost and requested again. */
+  async sendAll(uploads: readonly Upload[], firstLost: boolean): Promise<void> {
+    const [first] = uploads
+    if (first !== undefined && firstLost) {
+      await this.api.breakOff(this.api.imageCall(first, this.pictures.jpeg(first)), 'response-unread')
+      await this.send(first, true)
+    }
+    const queue = (firstLost ? uploads.slice(1) : uploads).values()
+    const worker = async (): Promise<void> => {
+      for (const upload of queue) await this.send(upload, false)
+    }
+    await Promise.all(Array.from({ length: Math.min(concurrentUploadsMax, uploads.length) }, worker))
+  }
+
+  private async send(upload: Upload, mayBeStored: boolean): Promise<void> {
+    const { result, retryCount } = await this.api.putImage(upload, this.pictures.jpeg(upload))
+    const key = upload.comment
+    const known = this.stored.has(key)
+    const uncertain = mayBeStored || retryCount > 0 || !this.exclusive
+    if (known ? result !== 'same' : result !== 'created' && !uncertain) {
+      const path = `PUT of image ${key}: status`
+      const { cycleId } = this.api
+      throw new ContractViolation({ path, expected: known ? 200 : 201, got: known ? 201 : 200, cycleId })
+    }
+    this.stored.add(key)
+    if (result === 'created') this.createdCount++
+    else this.repeatedCount++
+  }
+}
