@@ -1,19 +1,19 @@
 /**
- * How many images of each post are stored: a feature of every pending post in every cycle. Kept in memory; while it is
- * read in after a start, the store is asked.
+ * How many images of each post are stored: a feature of every pending post in every cycle. The counts are in memory.
+ * Until they are loaded after a start, they are read from the store.
  */
 import type { ImageKey, Store } from '../store/index.js'
 import { nextTurn } from './next-turn.js'
 
 /**
- * Keys that are read in one turn of the event loop. As many as the store looks up at a time, or a multiple: a key that
- * was looked up in an earlier turn may have been removed since.
+ * Keys that are read per turn of the event loop: a multiple of the number that the store reads at a time, because a key
+ * read in an earlier turn may have been removed since.
  */
 const keysPerTurn = 1000
 
 export class ImageCounts {
   readonly #store: Store
-  /** gall_id → post_no → positions. Positions, so that a key that is both read and added counts once. */
+  /** gall_id → post_no → positions. A key that is both loaded and added counts once. */
   readonly #positions = new Map<string, Map<number, number[]>>()
   #complete = false
 
@@ -21,10 +21,10 @@ export class ImageCounts {
     this.#store = store
   }
 
-  /** Reads in what is stored, a little at a time. Resolves early, without an error, when the store closes. */
+  /** Loads the stored keys in pieces. Resolves early, without an error, when the store closes. */
   async load(): Promise<void> {
     let read = 0
-    // The start goes first.
+    // The rest of the start has priority.
     await nextTurn()
     if (this.#ended()) return
     for (const key of this.#store.imageKeys()) {
@@ -40,7 +40,7 @@ export class ImageCounts {
     return this.#store.closed
   }
 
-  /** An image is durable now. */
+  /** To be called when an image is durable. */
   add({ gallId, postNo, position }: ImageKey): void {
     const posts = this.#positions.get(gallId) ?? new Map<number, number[]>()
     this.#positions.set(gallId, posts)
@@ -49,7 +49,7 @@ export class ImageCounts {
     if (!positions.includes(position)) positions.push(position)
   }
 
-  /** An image is gone. */
+  /** To be called when an image has been removed. */
   remove({ gallId, postNo, position }: ImageKey): void {
     const posts = this.#positions.get(gallId)
     const left = posts?.get(postNo)?.filter((known) => known !== position) ?? []
@@ -58,7 +58,7 @@ export class ImageCounts {
     if (posts?.size === 0) this.#positions.delete(gallId)
   }
 
-  /** One count a row of the key columns. */
+  /** One count per row of the key columns. */
   column(galleries: readonly string[], gallery: Uint32Array, postNo: Float64Array): Uint32Array {
     const counts = new Uint32Array(gallery.length)
     const byCode = galleries.map((id) => this.#positions.get(id))

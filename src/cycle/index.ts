@@ -1,9 +1,9 @@
 /**
- * One cycle from bytes to bytes, and the weights that it is scored with: the only place that knows codec, pool, model
+ * One cycle from bytes to bytes, and the weights that it is scored with: the only folder that knows codec, pool, model
  * and store.
  */
 export { CarefulTexts, Gathered, Poison, readCandidates, textKey } from './embeddings/index.js'
-export { FewAtATime } from './few-at-a-time.js'
+export { Semaphore } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
 export { unpackRequest, type RequestBody } from './request-body.js'
 export { postName, savedNames } from './saved-names.js'
@@ -11,5 +11,5 @@ export { loadPool, saveCycle } from './saved-state.js'
 export { CycleService, type CycleServiceParts } from './service.js'
 export { unpackHeads } from './shadows.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'
+export type { InitialWeights } from './stored-weights.js'
 export { warmUp } from './warm-up.js'
-export type { InitialWeights } from './weights-desk.js'

@@ -1,5 +1,5 @@
 /**
- * Long work in pieces: between two of them, what else is waiting goes on.
+ * Long work runs in pieces: between two of them, the event loop serves other requests.
  */
 
 export function nextTurn(): Promise<void> {

@@ -1,9 +1,9 @@
 /**
- * Retention: what has served its time leaves the store, a few records at a time, when no cycle is under way. Begun by
- * each cycle that is stored, so that a service that hears nothing forgets nothing.
+ * Retention: removes expired records from the store, a few at a time, while no cycle is in progress. Each stored cycle
+ * triggers it, so a service without cycles removes nothing.
  *
- * The present is the earlier of two clocks: when the newest cycle was received, by this machine, and the newest
- * cycle_time, by the client. A clock that jumps ahead, either of them, cannot make everything old at once.
+ * "Now" is the earlier of two clocks: the time at which the last cycle was received (this machine's clock) and the newest
+ * cycle_time (the client's clock). A jump of either clock cannot make all records expire at once.
  */
 import { parseInstant } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
@@ -18,38 +18,38 @@ import type {
 import { nextTurn } from './next-turn.js'
 import { postName } from './saved-names.js'
 
-/** Days that records are kept; 0: for ever. */
+/** How many days records are kept; 0 keeps them without limit. */
 export interface RetentionLimits {
-  /** Requests, answers and all else of a cycle; less than 8 counts as 8. */
+  /** Requests, responses and all other records of a cycle; values below 8 count as 8. */
   readonly retainCyclesDays: number
-  /** Images after their arrival, but never those of a post that is pending or has left in the last 7 days. */
+  /** Images, from their arrival; never those of a post that is pending or left in the last 7 days. */
   readonly retainImagesDays: number
-  /** Outcomes after their placement. */
+  /** Outcomes, from their placement. */
   readonly retainOutcomesDays: number
 }
 
 export interface RetentionParts {
   readonly store: Store
-  /** Asked for in each step: they may change. */
+  /** Read for each step: they may change. */
   readonly limits: () => RetentionLimits
   readonly state: () => PoolState
-  /** Whether the post has left the pool in the last seven days, by cycle time. */
+  /** Whether the post left the pool in the last seven days, by cycle time. */
   readonly hasTombstone: (gallId: string, postNo: number) => boolean
-  /** True while no cycle is under way or waits. */
-  readonly idle: () => boolean
-  /** The images are gone. */
+  /** True while no cycle is in progress or waits. */
+  readonly isIdle: () => boolean
+  /** Called when images have been removed. */
   readonly onImagesRemoved: (keys: readonly ImageKey[]) => void
   readonly log: { error(fields: object, message: string): void }
 }
 
 const dayMs = 24 * 3_600_000
-/** Departures are remembered for seven days, out of the records of their cycles. */
+/** Departures are known for seven days, from the records of their cycles. */
 const cycleDaysMin = 8
-/** A transaction takes out so many cycles: a few milliseconds. */
+/** Cycles per transaction, which then takes a few milliseconds. */
 const cyclesPerStep = 8
-/** Cycles that one call makes go at most: what has piled up goes in the course of many. */
+/** Transactions per stored cycle: a backlog is removed over many cycles. */
 const stepsPerCycle = 8
-/** Images, and outcomes, that are looked at in one turn of the event loop, and turns of each after a cycle. */
+/** Images, and outcomes, that are examined per turn of the event loop, and turns for each of them per stored cycle. */
 const looksPerTurn = 100
 const lookTurnsPerCycle = 5
 const removalsPerStep = 32
@@ -66,14 +66,15 @@ export class Retention {
     this.#parts = parts
   }
 
-  /** A cycle is stored. Returns at once; the work is done in later turns of the event loop. */
+  /** To be called when a cycle is stored. Returns at once; the work runs in later turns of the event loop. */
   wake(): void {
     const { store, log } = this.#parts
     const { expiry } = store
     if (expiry === undefined) return
     this.#working ??= this.#work(expiry)
       .catch((error: unknown) => {
-        if (!store.closed) log.error({ err: error }, 'old records could not be removed; tried again later')
+        if (!store.closed)
+          log.error({ err: error }, 'expired records could not be removed; the next cycle tries again')
       })
       .finally(() => (this.#working = null))
   }
@@ -84,7 +85,7 @@ export class Retention {
   }
 
   async #work(expiry: ExpiryRecords): Promise<void> {
-    if (!(await this.#turn())) return
+    if (!(await this.#mayGoOn())) return
     const last = this.#parts.store.lastCycle()
     if (last === undefined) return
     const nowMs = Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)
@@ -94,14 +95,14 @@ export class Retention {
     await this.#outcomes(expiry, nowMs)
   }
 
-  /** Oldest first, up to the first that is young by either clock. */
+  /** Oldest first, up to the first cycle that is young by either clock. */
   async #cycles(expiry: ExpiryRecords, nowMs: number): Promise<void> {
     const days = this.#parts.limits().retainCyclesDays
     if (days === 0) return
     const beforeMs = nowMs - Math.max(days, cycleDaysMin) * dayMs
     const isOld = (cycle: StoredCycle): boolean =>
       Math.max(Date.parse(cycle.receivedAt), cycle.cycleAtMs) < beforeMs
-    for (let step = 0; step < stepsPerCycle && (await this.#turn()); step++) {
+    for (let step = 0; step < stepsPerCycle && (await this.#mayGoOn()); step++) {
       const oldest = expiry.oldestCycles(cyclesPerStep)
       const young = oldest.findIndex((cycle) => !isOld(cycle))
       const old = young < 0 ? oldest : oldest.slice(0, young)
@@ -112,9 +113,9 @@ export class Retention {
     }
   }
 
-  /** Requests that were kept for a post that has left by now. */
+  /** Requests that were kept for posts that have left since. */
   async #entries(expiry: ExpiryRecords): Promise<void> {
-    if (!(await this.#turn())) return
+    if (!(await this.#mayGoOn())) return
     const kept = expiry.keptEntries(keptEntriesMax)
     if (kept.length === 0) return
     const needed = this.#neededPositions()
@@ -127,7 +128,7 @@ export class Retention {
     const days = this.#parts.limits().retainImagesDays
     if (days === 0) return
     const beforeMs = nowMs - days * dayMs
-    for (let turn = 0; turn < lookTurnsPerCycle && (await this.#turn()); turn++) {
+    for (let turn = 0; turn < lookTurnsPerCycle && (await this.#mayGoOn()); turn++) {
       const { images, cursor } = expiry.imagesAfter(this.#imageCursor, looksPerTurn)
       this.#imageCursor = cursor
       const old = images.filter(({ arrivedAtMs }) => arrivedAtMs !== null && arrivedAtMs < beforeMs)
@@ -136,9 +137,9 @@ export class Retention {
     }
   }
 
-  /** Those of earlier versions get an arrival; false while there are more of them. */
+  /** Gives images of earlier versions an arrival time. False while more of them remain. */
   async #completeImages(expiry: ExpiryRecords, nowMs: number): Promise<boolean> {
-    for (let step = 0; step < stepsPerCycle && (await this.#turn()); step++)
+    for (let step = 0; step < stepsPerCycle && (await this.#mayGoOn()); step++)
       if (await expiry.completeImages(nowMs)) return true
     return false
   }
@@ -146,27 +147,27 @@ export class Retention {
   async #removeImages(expiry: ExpiryRecords, old: readonly ImageArrival[]): Promise<void> {
     const { store, onImagesRemoved } = this.#parts
     for (let from = 0; from < old.length; from += removalsPerStep) {
-      // A post may have entered since the part before.
-      const part = this.#needless(old.slice(from, from + removalsPerStep))
+      // A post may have entered since the previous part.
+      const part = this.#removable(old.slice(from, from + removalsPerStep))
       if (part.length === 0) continue
       const removed = await expiry.removeImages(part)
       if (store.closed) return
-      // One that has come again meanwhile is there.
+      // An image that was uploaded again meanwhile is there.
       onImagesRemoved(removed.filter((key) => store.readImageHash(key) === undefined))
-      if (!(await this.#turn())) return
+      if (!(await this.#mayGoOn())) return
     }
   }
 
-  /** Images of posts that are neither pending nor remembered. */
-  #needless(images: readonly ImageArrival[]): ImageArrival[] {
+  /** Images of posts that are neither pending nor left recently. */
+  #removable(images: readonly ImageArrival[]): ImageArrival[] {
     const { hasTombstone, state } = this.#parts
-    const forgotten = images.filter(({ key }) => !hasTombstone(key.gallId, key.postNo))
-    if (forgotten.length === 0) return []
+    const candidates = images.filter(({ key }) => !hasTombstone(key.gallId, key.postNo))
+    if (candidates.length === 0) return []
     const pending = this.#pendingPosts(state())
-    return forgotten.filter(({ key }) => !pending.has(postName(key.gallId, key.postNo)))
+    return candidates.filter(({ key }) => !pending.has(postName(key.gallId, key.postNo)))
   }
 
-  /** Made once for each state of the pool, however many images are looked at meanwhile. */
+  /** Computed once per state of the pool. */
   #pendingPosts(state: PoolState): ReadonlySet<string> {
     if (this.#pending?.state !== state) this.#pending = { state, posts: pendingPosts(state) }
     return this.#pending.posts
@@ -176,25 +177,25 @@ export class Retention {
     const days = this.#parts.limits().retainOutcomesDays
     if (days === 0) return
     const beforeMs = nowMs - days * dayMs
-    for (let turn = 0; turn < lookTurnsPerCycle && (await this.#turn()); turn++) {
+    for (let turn = 0; turn < lookTurnsPerCycle && (await this.#mayGoOn()); turn++) {
       const { outcomes, cursor } = expiry.outcomesAfter(this.#outcomeCursor, looksPerTurn)
       this.#outcomeCursor = cursor
-      const old = outcomes.filter((outcome) => lastMs(outcome) < beforeMs)
+      const old = outcomes.filter((outcome) => agesFromMs(outcome) < beforeMs)
       if (old.length > 0) await expiry.removeOutcomes(old)
       if (cursor === null) return
     }
   }
 
-  /** Cycles whose posts are pending still. */
+  /** Positions of the cycles with which pending posts entered. */
   #neededPositions(): Set<number> {
     const { enteredPosition, count } = this.#parts.state()
     return new Set(enteredPosition.subarray(0, count))
   }
 
-  /** In a later turn: whether it is free. */
-  async #turn(): Promise<boolean> {
+  /** Waits for the next turn of the event loop; false when the work has to stop. */
+  async #mayGoOn(): Promise<boolean> {
     await nextTurn()
-    return !this.#parts.store.closed && this.#parts.idle()
+    return !this.#parts.store.closed && this.#parts.isIdle()
   }
 }
 
@@ -207,14 +208,14 @@ function pendingPosts({ galleries, gallery, postNo, count }: PoolState): Set<str
 }
 
 /**
- * When it was placed, or when it came, whichever is later: what has just been taken must be there when it comes again,
- * however long ago the post was placed.
+ * The later of placement and arrival: a record that arrived recently must be there when it is sent again, however long
+ * ago the post was placed.
  */
-function lastMs({ record, arrivedAtMs }: OutcomeEntry): number {
+function agesFromMs({ record, arrivedAtMs }: OutcomeEntry): number {
   return Math.max(placedAtMs(record), arrivedAtMs ?? -Infinity)
 }
 
-/** Never old where it cannot be read. */
+/** Infinity, which never expires, when it cannot be read. */
 function placedAtMs(record: Uint8Array): number {
   const { placed_at } = JSON.parse(Buffer.from(record).toString()) as { placed_at?: string }
   return parseInstant(placed_at ?? '')?.ms ?? Infinity

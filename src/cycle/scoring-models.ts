@@ -5,16 +5,15 @@
 import type { Model } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { Store } from '../store/index.js'
-import { recordsOf, type StoredAnswer } from './cycle-line.js'
-import type { EmbeddingDesk } from './embeddings/index.js'
-import { letGo } from './held-cycle.js'
-import type { Lane } from './lane.js'
+import type { Embeddings } from './embeddings/index.js'
+import type { SerialQueue } from './intake/index.js'
+import { enteringRecords, type CycleStored } from './pipeline.js'
 import { Shadows } from './shadows.js'
 
 export interface ScoringModelsParts {
   readonly store: Store
-  readonly embeddings: EmbeddingDesk
-  readonly lane: Lane
+  readonly embeddings: Embeddings
+  readonly queue: SerialQueue
   /** The model in use, or null while none is loaded. */
   readonly model: () => Model | null
   /** The pool after the newest cycle. */
@@ -49,12 +48,12 @@ export class ScoringModels {
    * then nothing has changed. An aborted `signal` ends the preparation.
    */
   async adopt(model: Model, before: Model | null, takeOver: () => void, signal?: AbortSignal): Promise<void> {
-    const { embeddings, lane, state, textEncodeMsMax } = this.#parts
+    const { embeddings, queue, state, textEncodeMsMax } = this.#parts
     const ended = this.#endedOr(signal)
     embeddings.enter(model)
     try {
       await embeddings.complete(model, state, ended)
-      await lane.run('model', async () => {
+      await queue.run('model', async () => {
         // Of the posts that have entered meanwhile, while cycles wait: what takes longer is left to the background.
         const untilMs = performance.now() + textEncodeMsMax
         const late = (): boolean => ended() || performance.now() > untilMs
@@ -89,21 +88,16 @@ export class ScoringModels {
     this.#parts.embeddings.leave(model)
   }
 
-  /** For each cycle, when its answer is on its way: texts that were not ready, and the shadows. */
-  afterwards({ call, model, plan, imagesStored }: StoredAnswer): void {
-    this.#parts.embeddings.stored(plan.next)
+  /** Listener of the event "cycle stored": completes texts that were not encoded in time, and runs the shadows. */
+  cycleStored({ call, model, plan, imagesStored }: CycleStored): void {
     if (model.text !== null) this.#completeTexts(model)
     if (this.shadows.count === 0) return
-    const { held, json } = call
-    held.readers++
-    const { cycle } = held
-    // The body's memory is used again as soon as the answer is out.
+    const { cycle, json } = call
+    // Copies: the memory of the body may be reused as soon as the response is sent.
     const records = this.shadows.readTexts
-      ? recordsOf(json, cycle, plan).map((record) => Uint8Array.from(record))
+      ? enteringRecords(json, cycle, plan).map((record) => Uint8Array.from(record))
       : []
-    setImmediate(() => {
-      void this.shadows.score({ cycle, plan, imagesStored, records }).finally(() => letGo(held))
-    })
+    setImmediate(() => void this.shadows.score({ cycle, plan, imagesStored, records }))
   }
 
   #endedOr(signal: AbortSignal | undefined): () => boolean {

@@ -8,12 +8,12 @@ import { headNames, type CycleColumns, type HeadColumns } from '../contract/inde
 import type { Model } from '../model/index.js'
 import type { CyclePlan } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
-import type { EmbeddingDesk } from './embeddings/index.js'
+import type { Embeddings } from './embeddings/index.js'
 import { placedFailure } from './model-failure.js'
 
 export interface ShadowsParts {
   readonly store: Store
-  readonly embeddings: EmbeddingDesk
+  readonly embeddings: Embeddings
   /** Makes the vectors of pending posts' texts that a shadow lacks. Stops when `ended`. */
   readonly completeTexts: (model: Model, ended: () => boolean) => Promise<void>
   readonly log: { warn(fields: object, message: string): void }
@@ -115,7 +115,7 @@ export class Shadows {
 
   async #predict(model: Model, { plan, records, imagesStored }: AnsweredCycle): Promise<HeadColumns> {
     const { embeddings, store } = this.#parts
-    const entering = await embeddings.encode(model, plan, records)
+    const entering = await embeddings.encodeEntering(model, plan, records)
     const encoded = embeddings.records(model, entering)
     // What was made is kept, whatever becomes of the cycle.
     const storing = encoded && store.models.putEmbeddings(encoded.encoder, encoded.entries)

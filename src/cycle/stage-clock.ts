@@ -1,8 +1,9 @@
 /**
- * What each stage of one cycle took. A stage ends where it is lapped; time is counted once, whatever overlaps.
+ * Measures the stages of one cycle. A stage lasts from the end of the previous one to its `lap`, so each millisecond
+ * counts once.
  */
 
-/** Stages of a cycle in order. `wait` is the queue; `encode` includes what is left of compressing the request. */
+/** The stages in order. `wait` is the serial queue. `encode` includes the rest of the compression of the request. */
 export const stageNames = [
   'receive',
   'decode',
@@ -20,7 +21,7 @@ export class StageClock {
   readonly #ms = new Map<StageName, number>()
   #lastMs: number
 
-  /** `startedAtMs` and all times after it are of `performance.now()`. */
+  /** `startedAtMs`: a time of `performance.now()`. */
   constructor(startedAtMs: number) {
     this.#lastMs = startedAtMs
   }
@@ -32,12 +33,12 @@ export class StageClock {
     this.#lastMs = now
   }
 
-  /** Milliseconds of the stages that have ended. */
+  /** Durations of the stages that have ended. */
   get ms(): ReadonlyMap<StageName, number> {
     return this.#ms
   }
 
-  /** Value of a `Server-Timing` header. */
+  /** The value of a `Server-Timing` header. */
   toHeader(): string {
     return [...this.#ms].map(([stage, ms]) => `${stage};dur=${ms.toFixed(3)}`).join(', ')
   }

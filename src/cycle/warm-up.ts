@@ -1,6 +1,6 @@
 /**
- * The first cycles after a start would run on code that V8 has not compiled yet, several times as slow. So the service
- * rehearses: cycles of made-up posts through the whole path, on a store in memory that is thrown away.
+ * Warm-up: the first cycles after a start would run code that V8 has not compiled yet, several times as slowly. So
+ * generated cycles run through the whole path on a temporary store in memory.
  */
 import { bodyBufferBytes } from '../codec/index.js'
 import { counterNames, cycleBoundaryMs, cycleIdOf, formatInstant, snapshotNames } from '../contract/index.js'
@@ -9,14 +9,14 @@ import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
 import { nextTurn } from './next-turn.js'
 
-/** Enough for the optimising compiler; one takes about as long as a real one of its size. */
+/** Enough for V8's optimising compiler. Each takes about as long as a real cycle of its size. */
 const cycleCount = 30
 const postCount = 1000
 const replacedCount = 50
 const firstCycleMs = Date.UTC(2026, 0, 5)
 const minuteMs = 60_000
 
-/** Cycles one after the other, each in a turn of its own. Stops when `ended`, best at the first real cycle. */
+/** Runs the cycles one after the other. Stops early when `ended` returns true, as it should at the first real cycle. */
 export async function warmUp(parts: CycleServiceParts, ended: () => boolean): Promise<void> {
   const store = createMemoryStore()
   const service = await CycleService.open({ ...parts, store, clock: () => firstCycleMs })
@@ -30,14 +30,14 @@ export async function warmUp(parts: CycleServiceParts, ended: () => boolean): Pr
   await store.close()
 }
 
-/** A body as the server has it: with room behind it. */
+/** A body in a buffer with the padding that the decoder needs, as the server provides it. */
 function body(index: number): Uint8Array {
   const text = JSON.stringify(cycle(index))
   const buffer = Buffer.alloc(bodyBufferBytes(Buffer.byteLength(text)))
   return buffer.subarray(0, buffer.write(text))
 }
 
-/** Each cycle brings posts and takes as many of the oldest away. */
+/** With each cycle, posts enter and as many of the oldest leave. */
 function cycle(index: number): object {
   const cycleAtMs = firstCycleMs + index * cycleBoundaryMs
   const first = Math.max(0, index - 1) * replacedCount

@@ -3,7 +3,7 @@
  */
 import { gunzip, type Gunzip } from 'node:zlib'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
-import { FewAtATime, type RequestBody } from '../cycle/index.js'
+import { Semaphore, type RequestBody } from '../cycle/index.js'
 import type { Exchange } from './exchange.js'
 import type { BodyOptions } from './incoming-body.js'
 
@@ -11,7 +11,7 @@ import type { BodyOptions } from './incoming-body.js'
  * As many as libuv has threads. A body is charged for when its size is known, so this bounds what is not charged yet:
  * a thousand bombs unpacked side by side would be 16 GiB.
  */
-const unpacking = new FewAtATime(4)
+const unpacking = new Semaphore(4)
 
 export async function readJsonBody(
   exchange: Exchange,

@@ -136,20 +136,15 @@ function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']
 /** Bodies come in one after the other, as large as the ones before. */
 const spareBodies = new SpareBuffers()
 
-/** The body of a cycle, refused at its first bytes where it would find no place. */
-async function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService): Promise<RequestBody> {
+/** The body of a cycle. Refused at its first bytes when the cycle would find no slot. */
+function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService): Promise<RequestBody> {
   const { contentEncoding, contentLength } = exchange.headers
   const isPlain = contentEncoding === '' || contentEncoding.toLowerCase() === 'identity'
   const bytesMax = isPlain && contentLength !== '' ? Number(contentLength) : Infinity
-  let arrived = (): void => undefined
-  try {
-    return await readJson(exchange, timeMsMax, {
-      // Compressed bytes state no id.
-      onStart: (bytes) => (arrived = cycles.admit(isPlain ? bytes : noBytes, bytesMax)),
-    })
-  } finally {
-    arrived()
-  }
+  return readJson(exchange, timeMsMax, {
+    // Compressed bytes show no id.
+    onStart: (bytes) => cycles.admit(isPlain ? bytes : noBytes, bytesMax),
+  })
 }
 
 const noBytes = new Uint8Array()

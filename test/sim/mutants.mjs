@@ -10,11 +10,11 @@ export const mutants = [
     breaks: 'a failed write leaves memory as it was',
     patches: [
       {
-        file: 'cycle/cycle-line.js',
+        file: 'cycle/pipeline.js',
         from: 'const position = await this.#parts.store.appendCycle(record);',
         to: 'this.#pool.publish(plan); const position = await this.#parts.store.appendCycle(record);',
       },
-      { file: 'cycle/cycle-line.js', from: '        }\n        this.#pool.publish(plan);', to: '        }' },
+      { file: 'cycle/pipeline.js', from: '        }\n        this.#pool.publish(plan);', to: '        }' },
     ],
   },
   {
@@ -22,9 +22,9 @@ export const mutants = [
     breaks: 'a 200 is durable',
     patches: [
       {
-        file: 'cycle/cycle-line.js',
-        from: 'await this.#commit(record,',
-        to: 'void this.#commit(record,',
+        file: 'cycle/pipeline.js',
+        from: 'await this.#commit(plan,',
+        to: 'void this.#commit(plan,',
       },
     ],
   },
@@ -33,7 +33,7 @@ export const mutants = [
     breaks: 'a cycle that failed can be sent again',
     patches: [
       {
-        file: 'cycle/repeats.js',
+        file: 'cycle/intake/idempotency.js',
         from: 'response.then(end, end);',
         to: 'response.then(end, () => undefined);',
       },
@@ -44,8 +44,8 @@ export const mutants = [
     breaks: 'calls with one id are processed once',
     patches: [
       {
-        file: 'cycle/repeats.js',
-        from: 'this.#leaders.set(cycleId, leader);',
+        file: 'cycle/intake/idempotency.js',
+        from: 'this.#flights.set(cycleId, { cycleId, body, response, waiterCount: 0 });',
         to: '',
       },
     ],
@@ -55,29 +55,28 @@ export const mutants = [
     breaks: 'a stored cycle with another body is 409',
     patches: [
       {
-        file: 'cycle/repeats.js',
-        from: 'if (!(await sameJsonOffThread(await unpackRequest(request), json)))',
-        to: 'await unpackRequest(request); if (false)',
+        file: 'cycle/intake/idempotency.js',
+        from: 'if (!(await sameJsonOffThread(stored, body)))',
+        to: 'if (false)',
       },
-      { file: 'cycle/repeats.js', from: 'if (isSame === false)', to: 'if (false)' },
     ],
   },
   {
     name: 'follower-not-compared',
     breaks: 'of two bodies at once one gets 409',
-    patches: [{ file: 'cycle/repeats.js', from: 'if (isSame)', to: 'if (true)' }],
+    patches: [{ file: 'cycle/intake/idempotency.js', from: 'if (isSame)', to: 'if (true)' }],
   },
   {
     name: 'resync-missing',
     breaks: 'a write that fails late but is stored counts',
-    patches: [{ file: 'cycle/cycle-line.js', from: 'this.#resync(record.cycleId);', to: '' }],
+    patches: [{ file: 'cycle/pipeline.js', from: 'this.#resynchronise(record.cycleId);', to: '' }],
   },
   {
     name: 'weights-resync-missing',
     breaks: 'weights whose write fails late but is stored count',
     patches: [
       {
-        file: 'cycle/weights-desk.js',
+        file: 'cycle/stored-weights.js',
         from: 'this.#history = this.#store.listWeights();',
         to: '{}',
       },
@@ -141,25 +140,20 @@ export const mutants = [
     ],
   },
   {
-    name: 'shadow-reads-released-columns',
-    breaks: 'a shadow scores the columns of its cycle',
-    patches: [{ file: 'cycle/scoring-models.js', from: 'held.readers++;', to: '' }],
-  },
-  {
     name: 'shadow-reads-reused-body',
     breaks: 'nothing reads a body after its call has ended',
     patches: [
       {
         file: 'cycle/scoring-models.js',
-        from: 'recordsOf(json, cycle, plan).map((record) => Uint8Array.from(record))',
-        to: 'recordsOf(json, cycle, plan)',
+        from: 'enteringRecords(json, cycle, plan).map((record) => Uint8Array.from(record))',
+        to: 'enteringRecords(json, cycle, plan)',
       },
     ],
   },
   {
     name: 'texts-of-a-failed-cycle-kept',
     breaks: 'a failed cycle leaves no texts behind',
-    patches: [{ file: 'cycle/cycle-line.js', from: 'embeddings.forget(model, entering);', to: '' }],
+    patches: [{ file: 'cycle/pipeline.js', from: 'embeddings.forgetEntering(model, texts);', to: '' }],
   },
   {
     name: 'model-changes-within-a-cycle',
@@ -167,7 +161,7 @@ export const mutants = [
     patches: [
       {
         file: 'cycle/scoring-models.js',
-        from: "await lane.run('model', async () => {",
+        from: "await queue.run('model', async () => {",
         to: 'await (async () => {',
       },
       {
@@ -178,9 +172,11 @@ export const mutants = [
     ],
   },
   {
-    name: 'lane-stops-at-a-failure',
+    name: 'queue-stops-at-a-failure',
     breaks: 'the service is usable after a failure',
-    patches: [{ file: 'cycle/lane.js', from: 'done.then(leave, leave)', to: 'done.then(leave)' }],
+    patches: [
+      { file: 'cycle/intake/serial-queue.js', from: 'done.then(remove, remove)', to: 'done.then(remove)' },
+    ],
   },
   {
     name: 'images-are-not-counted',

@@ -3,7 +3,7 @@
  */
 export { readCandidates } from './candidate-records.js'
 export { CarefulTexts } from './careful-texts.js'
-export { EmbeddingDesk, type EmbeddingDeskParts, type EmbeddingInputs } from './embedding-desk.js'
+export { Embeddings, type EmbeddingsParts, type EmbeddingInputs } from './embeddings.js'
 export { Gathered } from './gathered.js'
 export { Poison } from './poison.js'
 export { kindWarnings, readingWarnings } from './reading-warnings.js'

@@ -3,7 +3,7 @@
  */
 import type { Model } from '../../model/index.js'
 import { PostWarning, type CyclePlan } from '../../pool/index.js'
-import type { EmbeddingInputs } from './embedding-desk.js'
+import type { EmbeddingInputs } from './embeddings.js'
 
 /** For the posts that are scored. `imagesStored` and the inputs are by slot. */
 export function readingWarnings(

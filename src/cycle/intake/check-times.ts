@@ -1,6 +1,6 @@
 /**
- * What a well-formed cycle may still get wrong: times that lie in the future, off the grid or after the cycle
- * (decisions.md 2). Instants are compared, not strings.
+ * Checks the times of a well-formed cycle: not in the future, on the five-minute grid, no row later than the cycle
+ * (decisions.md 2). Compares instants, not strings.
  */
 import {
   compareInstants,
@@ -9,16 +9,16 @@ import {
   Problems,
   type CycleColumns,
   type Instant,
-} from '../contract/index.js'
+} from '../../contract/index.js'
 
-/** Latest moment of a cycle that is not in the future. */
 export interface Now {
   readonly nowMs: number
+  /** How far ahead of the service's clock a `cycle_time` may be. */
   readonly skewMs: number
 }
 
-/** Problems in document order, or null. */
-export function checkMeaning(cycle: CycleColumns, now: Now): Problems | null {
+/** The problems in document order, or null. */
+export function checkTimes(cycle: CycleColumns, now: Now): Problems | null {
   const problems = new Problems()
   for (const member of cycle.memberOrder) {
     if (member === 'cycle_id') checkId(problems, cycle)

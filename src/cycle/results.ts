@@ -1,6 +1,6 @@
 /**
- * What a response says of a scored cycle, in columns: its counts, and a result for each pending post in order of entry,
- * then for each unknown one in request order.
+ * The counts and the results of a response, in columns: a result for each pending post in order of entry, then one for
+ * each unknown post in request order (decisions.md 20).
  */
 import {
   outcome,
@@ -32,7 +32,6 @@ function countOf(codes: Uint8Array, wanted: number): number {
   return count
 }
 
-/** Pending posts in order of entry, then unknown posts in request order (decisions.md 20). */
 export function resultsOf(
   cycle: CycleColumns,
   plan: CyclePlan,
@@ -59,7 +58,7 @@ export function resultsOf(
   postNo.set(next.postNo)
   codes.set(outcomes)
   unknownRows.forEach((row, i) => {
-    // Ids of unknown posts stand after those of the pool in `galleries`.
+    // In `galleries`, the ids of the cycle follow those of the pool.
     gallery[next.count + i] = next.galleries.length + (cycle.engagement.gallery[row] as number)
     postNo[next.count + i] = cycle.engagement.postNo[row] as number
   })

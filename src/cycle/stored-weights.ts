@@ -1,7 +1,8 @@
 /**
- * Weights at rest: their history in memory and in the store, set one at a time (decisions.md 25).
+ * The history of weights, in memory and in the store. Weights are set one at a time (decisions.md 25).
  */
 import {
+  assert,
   ServiceError,
   type Weights,
   type WeightsRecord,
@@ -18,14 +19,14 @@ import {
 } from '../pool/index.js'
 import type { Store } from '../store/index.js'
 
-/** Weights that a fresh data directory starts with; they apply to every cycle before the first change. */
+/** The weights of a new data directory. They apply to every cycle before the first change. */
 export interface InitialWeights {
   readonly version: string
   readonly weights: Weights
   readonly note?: string
 }
 
-export class WeightsDesk {
+export class StoredWeights {
   readonly #store: Store
   #history: WeightsHistory
 
@@ -34,13 +35,13 @@ export class WeightsDesk {
     this.#history = history
   }
 
-  /** Opens the history; a fresh one starts with `initial`. Warns when another start has begun it otherwise. */
+  /** Opens the history. A new one begins with `initial`; logs a warning when a stored one began with other weights. */
   static async open(
     store: Store,
     initial: InitialWeights,
     nowMs: number,
     log: { warn(fields: object, message: string): void },
-  ): Promise<WeightsDesk> {
+  ): Promise<StoredWeights> {
     const history = store.listWeights()
     const first = initialSetting(initial, nowMs)
     const [oldest] = history
@@ -48,38 +49,38 @@ export class WeightsDesk {
       if (planWeights([oldest], first, nowMs, nowMs).kind !== 'unchanged') {
         log.warn(
           { configured: first.version, stored: oldest.version },
-          'the configured initial weights differ from those that this data directory began with, and do not apply',
+          'the configured initial weights are ignored: this data directory began with other weights',
         )
       }
-      return new WeightsDesk(store, history)
+      return new StoredWeights(store, history)
     }
     await store.appendWeights(first)
-    return new WeightsDesk(store, [first])
+    return new StoredWeights(store, [first])
   }
 
   get history(): WeightsHistory {
     return this.#history
   }
 
-  /** The version in force at a moment. */
+  /** The version in force at a time. */
   versionAt(ms: number): string {
     return weightsInForce(this.#history, ms).version
   }
 
-  /** The setting that is current, where it is the one asked for. Throws as `set` does. */
-  standing(request: WeightsToSet): WeightsSetting | null {
+  /** The current setting when `request` asks for it, else null. Throws as `set` does. */
+  currentIfEqual(request: WeightsToSet): WeightsSetting | null {
     const plan = this.#plan(request, 0, 0)
     return plan.kind === 'unchanged' ? plan.setting : null
   }
 
-  /** Sets weights, or finds that they stand. Throws `conflict` for a version used before with other weights. */
+  /** Sets weights unless they are current already. Throws `conflict` for a version used before with other weights. */
   async set(request: WeightsToSet, nowMs: number, newestCycleMs: number): Promise<WeightsSetting> {
     const plan = this.#plan(request, nowMs, newestCycleMs)
     if (plan.kind === 'appended') {
       try {
         await this.#store.appendWeights(plan.setting)
       } catch (error) {
-        // A write that failed late may have reached the disk: what the store says is what counts.
+        // A write that failed late may have reached the disk: the store decides.
         if (!this.#store.closed) this.#history = this.#store.listWeights()
         throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
       }
@@ -95,10 +96,10 @@ export class WeightsDesk {
     return plan
   }
 
-  /** `current` is the latest set, also before it takes effect. */
+  /** `current` is the setting made last, also before it takes effect. */
   state(): WeightsState {
     const [current, previous] = [this.#history.at(-1), this.#history.at(-2)]
-    if (current === undefined) throw new Error('there are no weights')
+    assert(current !== undefined, 'there are weights')
     return { current: recordOf(current), previous: previous === undefined ? null : recordOf(previous) }
   }
 }

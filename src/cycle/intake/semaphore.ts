@@ -1,13 +1,18 @@
 /**
- * So many pieces of work at a time, the others in order after them.
+ * A counting semaphore: limits how many pieces of work run at the same time. The others wait in order of arrival.
  */
-export class FewAtATime {
+
+export class Semaphore {
   readonly #activeMax: number
   #active = 0
   readonly #waiting: (() => void)[] = []
 
   constructor(activeMax: number) {
     this.#activeMax = activeMax
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.length
   }
 
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -17,7 +22,7 @@ export class FewAtATime {
       return await work()
     } finally {
       const next = this.#waiting.shift()
-      // The place is handed on, or given up.
+      // The permit passes to the next piece of work, or becomes free.
       if (next === undefined) this.#active--
       else next()
     }

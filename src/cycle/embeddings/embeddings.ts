@@ -9,7 +9,7 @@ import { ImageBook, type ImageColumns } from './image-book.js'
 import { Poison } from './poison.js'
 import { TextBook, type EnteringTexts } from './text-book.js'
 
-export interface EmbeddingDeskParts {
+export interface EmbeddingsParts {
   readonly store: Store
   /** Within one cycle, for texts of the posts that enter. */
   readonly textEncodeMsMax: number
@@ -28,14 +28,14 @@ interface Shared<Book extends { encoder: Encoder }, Encoder> {
   readonly encoders: Encoder[]
 }
 
-export class EmbeddingDesk {
-  readonly #parts: EmbeddingDeskParts
+export class Embeddings {
+  readonly #parts: EmbeddingsParts
   readonly #texts = new Map<string, Shared<TextBook, TextEncoder>>()
   readonly #images = new Map<string, Shared<ImageBook, ImageEncoder>>()
   /** Of all encoders, past and present. */
   readonly #poison = new Poison()
 
-  constructor(parts: EmbeddingDeskParts) {
+  constructor(parts: EmbeddingsParts) {
     this.#parts = parts
   }
 
@@ -64,7 +64,7 @@ export class EmbeddingDesk {
   }
 
   /** Makes vectors of the texts that enter with a plan, from their raw JSON; null where there is nothing to make. */
-  async encode(
+  async encodeEntering(
     model: Model,
     { position }: CyclePlan,
     records: readonly Uint8Array[],
@@ -97,12 +97,12 @@ export class EmbeddingDesk {
   }
 
   /** The cycle was not stored: what entered with it did not enter. */
-  forget(model: Model, entering: EnteringTexts | null): void {
+  forgetEntering(model: Model, entering: EnteringTexts | null): void {
     if (entering !== null) this.#textBook(model)?.forget(entering)
   }
 
   /** The cycle is stored, `state` is the pool now. */
-  stored(state: PoolState): void {
+  cycleStored(state: PoolState): void {
     for (const { book } of this.#texts.values()) book.sweep(state)
     for (const { book } of this.#images.values()) book.sweep(state)
   }

@@ -1,0 +1,64 @@
+/**
+ * The admission semaphore of cycles: one slot for the cycle in progress, and one for each cycle that may wait behind it.
+ * Calls with the same cycle id share a slot. A call without a slot is refused, never queued.
+ */
+import { assert, RetrySchedule, ServiceError } from '../../contract/index.js'
+
+export interface Slot {
+  readonly cycleId: string
+  /** Idempotent. */
+  release(): void
+}
+
+export class AdmissionSemaphore {
+  readonly #waitingMax: () => number
+  readonly #now: () => number
+  readonly #retrySchedule: RetrySchedule
+  /** Calls that hold a slot, by the cycle id of the slot. */
+  readonly #holderCounts = new Map<string, number>()
+  #releasedAtMs = 0
+
+  /** `waitingMax`, which may change: cycles that wait behind the one in progress. `now`: a monotonic clock in ms. */
+  constructor(waitingMax: () => number, now = (): number => performance.now()) {
+    this.#waitingMax = waitingMax
+    this.#now = now
+    this.#retrySchedule = new RetrySchedule(undefined, now)
+  }
+
+  /** True when `acquire` would succeed now. */
+  canAcquire(cycleId: string): boolean {
+    return this.#holderCounts.size <= this.#waitingMax() || this.#holderCounts.has(cycleId)
+  }
+
+  /** Throws `unavailable` when no slot is free. */
+  acquire(cycleId: string): Slot {
+    if (!this.canAcquire(cycleId)) throw this.refusal()
+    const acquiredAtMs = this.#now()
+    this.#holderCounts.set(cycleId, (this.#holderCounts.get(cycleId) ?? 0) + 1)
+    let isHeld = true
+    const release = (): void => {
+      if (isHeld) this.#release(cycleId, acquiredAtMs)
+      isHeld = false
+    }
+    return { cycleId, release }
+  }
+
+  /** 503 with the time after which to try again. */
+  refusal(): ServiceError {
+    const retryAfterS = this.#retrySchedule.reserve(this.#holderCounts.size, this.#waitingMax() + 1)
+    return new ServiceError('unavailable', 'too many cycles are queued', { retryAfterS })
+  }
+
+  #release(cycleId: string, acquiredAtMs: number): void {
+    const holderCount = this.#holderCounts.get(cycleId) ?? 0
+    assert(holderCount > 0, 'a slot that is released is held')
+    if (holderCount > 1) {
+      this.#holderCounts.set(cycleId, holderCount - 1)
+      return
+    }
+    this.#holderCounts.delete(cycleId)
+    const nowMs = this.#now()
+    this.#retrySchedule.recordWork(nowMs - Math.max(acquiredAtMs, this.#releasedAtMs))
+    this.#releasedAtMs = nowMs
+  }
+}

@@ -1,0 +1,112 @@
+/** Repeated calls: many at the same time, and at moments when the stored cycle changes state. */
+import { expect, test } from 'vitest'
+import { createMemoryStore, type Store, type StoredCycle } from '../../store/index.js'
+import { expiredCycle, Idempotency } from './idempotency.js'
+
+const bytes = (value: unknown, indent = 0): Buffer => Buffer.from(JSON.stringify(value, null, indent))
+
+const body = { more: 1, rows: [1, 2, 3] }
+const cycleId = '20260302T1200'
+const response = bytes({ cycle_id: cycleId })
+
+async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
+  const store = createMemoryStore()
+  const json = bytes(body)
+  await store.appendCycle({
+    ...{ cycleId, cycleAtMs: 0, receivedAt: '2026-03-02T03:00:00Z', modelVersion: 'm', weightsVersion: 'w' },
+    request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
+    ...{ response, entered: null, left: null, pool: new Uint8Array() },
+  })
+  const cycle = store.findCycle(cycleId)
+  if (cycle === undefined) throw new Error('the cycle is not stored')
+  return { store, cycle }
+}
+
+test('one lookup tells an unknown cycle, one in progress, a stored one and an expired one apart', async () => {
+  const { store, cycle } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  expect(idempotency.lookup(cycleId)).toEqual({ kind: 'stored', cycle })
+  expect(idempotency.lookup('20260302T1205')).toEqual({ kind: 'unknown' })
+  idempotency.begin('20260302T1205', bytes(body), new Promise(() => undefined))
+  expect(idempotency.lookup('20260302T1205').kind).toBe('in progress')
+  const expiring = { ...store.expiry, isExpired: (id: string) => id === '20260302T1210' } as Store['expiry']
+  Object.assign(store, { expiry: expiring })
+  expect(idempotency.lookup('20260302T1210')).toEqual({ kind: 'expired' })
+})
+
+test('many calls for one stored cycle hold few copies of its body in memory', async () => {
+  const { store, cycle } = await storeWithCycle()
+  let open = 0
+  let openMost = 0
+  const readRequest = store.readRequest.bind(store)
+  store.readRequest = (position) => {
+    const request = readRequest(position)
+    if (request === undefined) return undefined
+    return {
+      ...request,
+      get bytes() {
+        openMost = Math.max(openMost, ++open)
+        return request.bytes
+      },
+    }
+  }
+  const idempotency = new Idempotency(store)
+  const calls = Array.from({ length: 100 }, (_, more) =>
+    idempotency.replay(cycle, bytes({ ...body, more }, 1)).finally(() => open--),
+  )
+  const settled = await Promise.allSettled(calls)
+  expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  expect(openMost).toBeLessThan(10)
+})
+
+test('a repeat with the same bytes does not wait for comparisons of values', async () => {
+  const { store, cycle } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  const large = (more: number): Buffer => bytes({ ...body, more, text: 'x'.repeat(300_000) })
+  const order: string[] = []
+  const note = (call: string) => (): void => void order.push(call)
+  const others = [2, 3, 4, 5, 6].map((more) => idempotency.replay(cycle, large(more)).catch(note('other')))
+  const same = idempotency.replay(cycle, bytes(body)).then(note('same'))
+  await Promise.all([...others, same])
+  expect(order[0]).toBe('same')
+})
+
+test('a call that waits for a cycle is answered by the value of its body, even when the first body is overwritten', async () => {
+  const { store } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  const json = bytes(body)
+  let answer: (bytes: Uint8Array) => void = () => undefined
+  idempotency.begin(cycleId, json, new Promise((resolve) => (answer = resolve)))
+  const flight = idempotency.flightOf(cycleId, json)
+  if (flight === null) throw new Error('the cycle is not in progress')
+  const respelled = idempotency.join(flight, bytes(body, 2))
+  const other = idempotency.join(flight, bytes({ ...body, more: 2 }))
+  json.fill(0)
+  answer(response)
+  expect(Buffer.from(await respelled)).toEqual(response)
+  await expect(other).rejects.toThrow('different body')
+})
+
+test('the number of calls that wait for one cycle is bounded', async () => {
+  const { store } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  const json = bytes(body)
+  let answer: (bytes: Uint8Array) => void = () => undefined
+  idempotency.begin(cycleId, json, new Promise((resolve) => (answer = resolve)))
+  const flight = idempotency.flightOf(cycleId, json)
+  if (flight === null) throw new Error('the cycle is not in progress')
+  const waiting = Array.from({ length: 1000 }, () => idempotency.join(flight, json))
+  await expect(idempotency.join(flight, json)).rejects.toThrow('too many calls wait for this cycle')
+  answer(response)
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set([response]))
+})
+
+test('a cycle that expires while bodies are compared is a conflict', async () => {
+  const { store, cycle } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  const calls = Array.from({ length: 5 }, () => idempotency.replay(cycle, bytes(body)))
+  store.readResponse = () => undefined
+  Object.assign(store, { expiry: { ...store.expiry, isExpired: () => true } })
+  for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
+    expect([status, reason]).toEqual(['rejected', expiredCycle(cycleId)])
+})

@@ -1,0 +1,4 @@
+/** Intake of cycles, and the queues and limits in front of the pipeline. */
+export { Intake, type CycleLimits, type NewCycle } from './intake.js'
+export { Semaphore } from './semaphore.js'
+export { SerialQueue } from './serial-queue.js'

@@ -1,0 +1,242 @@
+/**
+ * The pipeline of one cycle: plan, predict, encode, commit, publish. (The intake has decoded it.) A cycle is planned
+ * without changing anything, made durable in one transaction, and only then is memory changed and the response given.
+ * After that, the event "cycle stored" is emitted. Cycles run one at a time, in the serial queue. Read `process` first.
+ */
+import type { Codec } from '../codec/index.js'
+import {
+  assert,
+  formatInstant,
+  ServiceError,
+  type CycleColumns,
+  type HeadColumns,
+} from '../contract/index.js'
+import { ModelRowError, type Model } from '../model/index.js'
+import {
+  weightsInForce,
+  type CyclePlan,
+  type Pool,
+  type PoolState,
+  type WeightsSetting,
+} from '../pool/index.js'
+import { StoreError, type CycleRecord, type Store } from '../store/index.js'
+import { kindWarnings, readingWarnings, type Embeddings } from './embeddings/index.js'
+import type { ImageCounts } from './image-counts.js'
+import type { NewCycle } from './intake/index.js'
+import { placedFailure } from './model-failure.js'
+import { nextTurn } from './next-turn.js'
+import { countsOf, resultsOf } from './results.js'
+import { loadPool, saveCycle } from './saved-state.js'
+import type { StoredWeights } from './stored-weights.js'
+
+export interface CyclePipelineParts {
+  readonly codec: Codec
+  readonly store: Store
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
+  readonly weights: StoredWeights
+  readonly images: ImageCounts
+  readonly embeddings: Embeddings
+  readonly log: {
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+}
+
+/** The event "cycle stored": the pool holds the cycle, and its response is about to be sent. */
+export interface CycleStored {
+  readonly call: NewCycle
+  readonly model: Model
+  readonly plan: CyclePlan
+  /** Stored images of each pending post, by slot. */
+  readonly imagesStored: Uint32Array
+}
+
+export class CyclePipeline {
+  readonly #parts: CyclePipelineParts
+  readonly #onStored: ((event: CycleStored) => void)[] = []
+  #pool: Pool
+  /** True while the pool may lack a stored cycle: it is loaded again before its next use. */
+  #isPoolStale = false
+  #modelWithInvalidRow: Model | null = null
+
+  /** Loads the pool from the store. Throws when it cannot be read. */
+  constructor(parts: CyclePipelineParts) {
+    this.#parts = parts
+    this.#pool = loadPool(parts.store)
+  }
+
+  /** Calls `listener` for each stored cycle, before its response is sent. A listener returns at once and does not throw. */
+  onStored(listener: (event: CycleStored) => void): void {
+    this.#onStored.push(listener)
+  }
+
+  /** The pool after the newest cycle. */
+  get state(): PoolState {
+    return this.#pool.state
+  }
+
+  /** True when `model` returned an invalid value for the newest rows that were scored. */
+  returnedInvalidRow(model: Model | null): boolean {
+    return model !== null && model === this.#modelWithInvalidRow
+  }
+
+  /** True for a post that left the pool in the last seven days, by cycle time. */
+  hasTombstone(gallId: string, postNo: number): boolean {
+    return this.#pool.hasTombstone(gallId, postNo)
+  }
+
+  /**
+   * The durable response to a new cycle, scored by `model`. Throws `ModelError`, or `unavailable` when storage refuses
+   * writes or cannot be read. After a failure nothing has changed.
+   */
+  async process(call: NewCycle, model: Model): Promise<Uint8Array> {
+    const { store, weights: stored, embeddings } = this.#parts
+    const { cycle, json, stages } = call
+    await yieldIfLarge(json)
+    const pool = this.#currentPool()
+    stages.lap('wait')
+    const plan = pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1)
+    const weights = weightsInForce(stored.history, cycle.cycleAt.ms)
+    stages.lap('plan')
+    const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))
+    try {
+      const planned: PlannedCycle = { call, model, plan, weights }
+      const { columns, saved, imagesStored } = await this.#predict(planned)
+      const response = this.#parts.codec.encodeResponse(columns)
+      const request = await call.request
+      stages.lap('encode')
+      await this.#commit(plan, {
+        cycleId: cycle.cycleId,
+        cycleAtMs: cycle.cycleAt.ms,
+        receivedAt: columns.receivedAt,
+        modelVersion: model.version,
+        weightsVersion: weights.version,
+        request,
+        response,
+        ...saved,
+        texts: embeddings.records(model, texts),
+      })
+      stages.lap('commit')
+      for (const listener of this.#onStored) listener({ call, model, plan, imagesStored })
+      return response
+    } catch (error) {
+      // Other posts may enter at this position.
+      embeddings.forgetEntering(model, texts)
+      throw error
+    }
+  }
+
+  /** Predicts in the model's process, and meanwhile packs what the store keeps of the plan. */
+  async #predict({ call, model, plan, weights }: PlannedCycle): Promise<PredictedCycle> {
+    const { clock, images, embeddings, codec } = this.#parts
+    const { cycle, json, receivedAtMs, stages } = call
+    const { next, scoring } = plan
+    const imagesStored = images.column(next.galleries, next.gallery, next.postNo)
+    const inputs = embeddings.inputs(model, next, imagesStored)
+    const predicting =
+      scoring.count === 0
+        ? Promise.resolve(noHeads)
+        : model.predict({ ...scoring, ...inputs, imagesStored }, () => stages.lap('features'))
+    predicting.catch(() => undefined)
+    await yieldIfLarge(json)
+    const saved = saveCycle(cycle, plan, codec.packColumns)
+    const heads = await predicting.catch((error: unknown) => {
+      if (error instanceof ModelRowError) this.#modelWithInvalidRow = model
+      throw placedFailure(error, { version: model.version, cycleId: cycle.cycleId, plan })
+    })
+    if (scoring.count > 0) this.#modelWithInvalidRow = null
+    stages.lap('infer')
+    const results = resultsOf(cycle, plan, heads, weights)
+    assert(
+      results.count === next.count + plan.unknownRows.length,
+      'each pending and each unknown post has a result',
+    )
+    const columns = {
+      cycleId: cycle.cycleId,
+      cycleTime: cycle.cycleTime,
+      receivedAt: formatInstant(receivedAtMs),
+      scoredAt: formatInstant(clock()),
+      modelVersion: model.version,
+      weightsVersion: weights.version,
+      counts: countsOf(cycle, plan),
+      missingFeatureShare: plan.missingFeatureShare,
+      warnings: [...kindWarnings(model), ...plan.warnings, ...readingWarnings(model, plan, inputs)],
+      results,
+    }
+    return { columns, saved, imagesStored }
+  }
+
+  /** Stores the cycle, then publishes its plan. */
+  async #commit(plan: CyclePlan, record: CycleRecord): Promise<void> {
+    try {
+      const position = await this.#parts.store.appendCycle(record)
+      assert(position === plan.position, 'positions of cycles have no gaps')
+    } catch (error) {
+      this.#resynchronise(record.cycleId)
+      if (!(error instanceof StoreError)) throw error
+      throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
+    }
+    this.#pool.publish(plan)
+  }
+
+  /** A pool that holds every stored cycle. Throws `unavailable`. */
+  #currentPool(): Pool {
+    if (!this.#isPoolStale) return this.#pool
+    try {
+      this.#pool = loadPool(this.#parts.store)
+    } catch (cause) {
+      throw new ServiceError('unavailable', 'the storage cannot be read', { cause })
+    }
+    this.#isPoolStale = false
+    return this.#pool
+  }
+
+  /** A write that failed late may have reached the disk: then the pool is loaded from the store again. */
+  #resynchronise(cycleId: string): void {
+    const { store, log } = this.#parts
+    try {
+      if (store.closed || store.findCycle(cycleId) === undefined) return
+      this.#pool = loadPool(store)
+    } catch (error) {
+      this.#isPoolStale = true
+      log.error({ err: error, cycle_id: cycleId }, 'whether a failed write stored its cycle is unknown')
+      return
+    }
+    log.warn({ cycle_id: cycleId }, 'a cycle was stored although its write failed; the pool was loaded again')
+  }
+}
+
+interface PlannedCycle {
+  readonly call: NewCycle
+  readonly model: Model
+  readonly plan: CyclePlan
+  readonly weights: WeightsSetting
+}
+
+interface PredictedCycle {
+  readonly columns: Parameters<Codec['encodeResponse']>[0]
+  readonly saved: ReturnType<typeof saveCycle>
+  readonly imagesStored: Uint32Array
+}
+
+/** Each step of a cycle with a body this large takes milliseconds. */
+const largeBytesMin = 1024 * 1024
+
+/** Between two steps of a large cycle, the event loop serves other requests. */
+function yieldIfLarge(json: Uint8Array): Promise<void> | null {
+  return json.length < largeBytesMin ? null : nextTurn()
+}
+
+/** Raw JSON of the posts that enter, in order: views of the body. */
+export function enteringRecords(
+  json: Uint8Array,
+  { candidates }: CycleColumns,
+  { entries }: CyclePlan,
+): Uint8Array[] {
+  return Array.from(entries.enteredRows, (row) =>
+    json.subarray(candidates.rowStart[row], candidates.rowEnd[row]),
+  )
+}
+
+const noHeads: HeadColumns = { p_views: null, p_comments: null, p_up: null, downvote_share: null }
