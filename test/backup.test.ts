@@ -245,7 +245,7 @@ describe('a backup that cannot be made', () => {
     await store.close()
     const file = databasePath(source)
     const bytes = readFileSync(file)
-    // The tree of free pages of both states (src/store/page-layout.ts): its pages are nobody's then.
+    // The tree of free pages of both states (src/store/lmdb/page-layout.ts): its pages are nobody's then.
     for (const tree of [48, 4096 + 48]) bytes.fill(0, tree + 6, tree + 40).fill(255, tree + 40, tree + 48)
     writeFileSync(file, bytes)
     const refused = understudy('backup', copy, '--data-dir', source)

@@ -1,9 +1,15 @@
 /**
- * Durable storage: what the service asks of it, LMDB that answers, and memory, for tests and for the rehearsal at the start.
+ * Durable storage: the interface (store.ts), its implementation on LMDB, and one in memory for the warm-up, for
+ * simulation and for tests.
  */
-export { openLmdbStore, type LmdbStoreOptions } from './open-lmdb-store.js'
-export { makeDirectories } from './directories.js'
-export { lockDirectory } from './directory-lock.js'
+export { backUp, restore, type BackupFacts } from './lmdb/backup.js'
+export { databasePath } from './lmdb/databases.js'
+export { makeDirectories } from './lmdb/directories.js'
+export { lockDirectory } from './lmdb/directory-lock.js'
+export { inspectRecords, type RecordCounts } from './lmdb/inspect.js'
+export { removeUnfinishedLockFiles } from './lmdb/lmdb-lock-file.js'
+export { openLmdbStore, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
+export { openSnapshot, type SnapshotOptions, type StoreSnapshot } from './lmdb/snapshot.js'
 export {
   copyCycle,
   createMemoryContents,
@@ -11,11 +17,6 @@ export {
   type MemoryContents,
   type MemoryStoreOptions,
   type WriteOperation,
-} from './memory-store.js'
-export { backUp, restore, type BackupFacts } from './backup.js'
-export { databasePath } from './databases.js'
-export { inspectRecords, type RecordCounts } from './inspect.js'
-export { removeUnfinishedLockFiles } from './lock-file.js'
-export { openSnapshot, type SnapshotOptions, type StoreSnapshot } from './snapshot.js'
+} from './memory/memory-store.js'
 export { StoreError, type StoreErrorCode } from './store-error.js'
 export type * from './store.js'

@@ -1,8 +1,8 @@
 /** Images as programs stored them before they recorded arrivals, and which images share a picture. */
-import { openDatabases } from '../../src/store/databases.js'
+import { openDatabases } from '../../src/store/lmdb/databases.js'
 import type { ImageKey } from '../../src/store/index.js'
-import { imageKeyOf, imageUseKeyOf } from '../../src/store/keys.js'
-import { packBytes, packImageIdentity, readImageIdentity } from '../../src/store/records.js'
+import { imageKeyOf, imageUseKeyOf } from '../../src/store/lmdb/keys.js'
+import { packBytes, packImageIdentity, readImageIdentity } from '../../src/store/lmdb/records.js'
 
 /** Takes from all images of a closed store what earlier versions did not record. */
 export async function forgetArrivals(dataDir: string): Promise<void> {

@@ -2,7 +2,7 @@
  * What a soak must show, in words with numbers: each rule is a sentence and whether it holds. Levels compare the last
  * quarter of the measured cycles with the second one, medians against medians.
  */
-import type { RecordCounts } from '../../src/store/inspect.js'
+import type { RecordCounts } from '../../src/store/lmdb/inspect.js'
 import type { Bounds, MustHold } from './must-hold.js'
 import type { Sample } from './samples.js'
 

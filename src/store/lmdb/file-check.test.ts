@@ -1,0 +1,64 @@
+/** What a look at a file says that may be written to meanwhile. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { expect, onTestFinished, test } from 'vitest'
+import { databasePath } from './databases.js'
+import { agreedProblem, checkReadableFile } from './file-check.js'
+import { openLmdbStore } from './open-lmdb-store.js'
+import { readMeta } from './page-layout.js'
+import { cycleSample } from '../samples.js'
+
+/** `findings`: one for each look. The first pages change during the first `commits` looks. */
+function agreed(findings: readonly (string | null)[], commits: number): string | null {
+  let looks = 0
+  const look = (): string | null => findings[looks++] ?? expect.fail('one look too many')
+  const metaPages = (): Uint8Array => Uint8Array.of(Math.min(looks, commits))
+  return agreedProblem(look, metaPages)
+}
+
+test('a look without a commit decides, and so does one that finds nothing', () => {
+  expect(agreed(['a'], 0)).toBe('a')
+  expect(agreed(['a', 'b'], 1)).toBe('b')
+  expect(
+    agreedProblem(
+      () => null,
+      () => Uint8Array.of(1),
+    ),
+  ).toBeNull()
+})
+
+test('what all looks find is told of though each saw a commit, and findings that differ are not', () => {
+  expect(agreed(['a', 'a', 'a', 'a'], 4)).toBe('a')
+  expect(agreed(['a', 'b', 'a', 'a'], 4)).toBeNull()
+})
+
+test('a damaged page is told of while other pages change: only the first two say that there was a commit', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'understudy-look-'))
+  onTestFinished(() => rmSync(dataDir, { recursive: true }))
+  const store = await openLmdbStore({ dataDir })
+  for (let number = 1; number <= 3; number++) await store.appendCycle(cycleSample(number))
+  await store.close()
+  const path = databasePath(dataDir)
+  const file = readFileSync(path)
+  const metas = [0, 4096].map((start) => readMeta(file.subarray(start)))
+  // The roots of both states: whichever is the newer one.
+  const roots = metas.map((meta) => meta?.databases.root ?? expect.fail('no root'))
+  expect(Math.max(...roots)).toBeLessThan(32)
+  for (const root of roots) file.writeBigUInt64LE(1000n, root * 4096)
+  writeFileSync(path, file)
+  const source = `
+    const { openSync, writeSync } = require('node:fs')
+    const { parentPort, workerData } = require('node:worker_threads')
+    const file = openSync(workerData.path, 'r+')
+    parentPort.postMessage('begins')
+    for (let count = 0; ; count++)
+      for (const root of workerData.roots)
+        writeSync(file, Uint8Array.of(count & 255, (count >> 8) & 255, 1), 0, 3, root * 4096)`
+  const writer = new Worker(source, { eval: true, workerData: { path, roots } })
+  onTestFinished(() => writer.terminate().then(() => undefined))
+  await once(writer, 'message')
+  await expect(checkReadableFile(path, false)).rejects.toThrow('is damaged')
+})

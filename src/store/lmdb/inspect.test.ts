@@ -1,0 +1,134 @@
+/** Damage to any record of a real LMDB file is told of, with its place. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { databasePath, openDatabases, type Databases } from './databases.js'
+import { inspectRecords } from './inspect.js'
+import { imageUseKeyOf } from './keys.js'
+import { openLmdbStore } from './open-lmdb-store.js'
+import { bytesOf, cycleSample, imageSample, weightsSample } from '../samples.js'
+import { openSnapshot } from './snapshot.js'
+
+let dataDir: string
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'understudy-inspect-'))
+  const store = await openLmdbStore({ dataDir })
+  for (let number = 1; number <= 4; number++) {
+    const left = number === 1 ? null : bytesOf(9, number, 9)
+    await store.appendCycle(cycleSample(number, { entered: bytesOf(8, number, 8, 8), left }))
+  }
+  await store.putImage({ gallId: 'humor', postNo: 12, position: 3 }, imageSample(1))
+  await store.appendWeights(weightsSample('initial', 0.5))
+  await store.putOutcomes([{ placementId: 'p1', record: Buffer.from('{"a":1}') }])
+  const encoder = 'ab'.repeat(32)
+  await store.models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: Float32Array.of(1, 2, 3) }])
+  await store.models.putShadowScores(2, 'shadow', bytesOf(4, 5, 6))
+  await store.models.claimVersion('m1', 'identity')
+  await store.close()
+})
+afterEach(() => rmSync(dataDir, { recursive: true }))
+
+async function problems(): Promise<string[]> {
+  const told: string[] = []
+  // Records of equal bytes are flipped together; one of them may be the schema version.
+  const snapshot = await openSnapshot(databasePath(dataDir)).catch((error: unknown) => String(error))
+  if (typeof snapshot === 'string') return [snapshot]
+  inspectRecords(snapshot, (problem) => told.push(problem))
+  await snapshot.store.close()
+  return told
+}
+
+/** Changes the database behind the store's back. */
+async function tamper(change: (databases: Databases) => void): Promise<void> {
+  const databases = await openDatabases(dataDir, 1 << 30)
+  databases.root.transactionSync(() => change(databases))
+  await databases.root.close()
+}
+
+test('a sound file has no problems, and all its records are counted', async () => {
+  const snapshot = await openSnapshot(databasePath(dataDir))
+  const counts = inspectRecords(snapshot, (problem) => expect.fail(problem))
+  expect(counts).toMatchObject({
+    cycles: 4,
+    requests: 4,
+    entered: 4,
+    left: 3,
+    images: 1,
+    weights: 1,
+    outcomes: 1,
+  })
+  await snapshot.store.close()
+})
+
+test('a flipped bit in any record is told of', async () => {
+  const path = databasePath(dataDir)
+  const whole = readFileSync(path)
+  const snapshot = await openSnapshot(path)
+  const records = Object.entries(snapshot.databases)
+    .filter(([name]) => name !== 'root' && name !== 'meta')
+    .flatMap(([name, database]) =>
+      [...(database as Databases['outcomes']).getRange({})].map(({ value }) => ({
+        name,
+        value: Buffer.from(value),
+      })),
+    )
+  await snapshot.store.close()
+  expect(records.length).toBeGreaterThan(25)
+  let flips = 0
+  for (const { name, value } of records) {
+    const start = whole.lastIndexOf(value)
+    expect(start, name).toBeGreaterThan(0)
+    // All of the envelope, then every few bytes: one transaction may leave an older copy of a page behind, so that all
+    // copies are flipped.
+    for (let at = 0; at < value.length; at += at < 10 ? 1 : 13) {
+      const damaged = Buffer.from(whole)
+      for (let copy = whole.indexOf(value); copy >= 0; copy = whole.indexOf(value, copy + 1))
+        damaged[copy + at] = (damaged[copy + at] as number) ^ (1 << (flips % 8))
+      writeFileSync(path, damaged)
+      expect(await problems(), `${name}, byte ${at}`).not.toEqual([])
+      flips++
+    }
+  }
+  expect(flips).toBeGreaterThan(300)
+  writeFileSync(path, whole)
+  expect(await problems()).toEqual([])
+})
+
+test('records that are missing, or stand where none belong, are told of by their place', async () => {
+  await tamper((db) => void db.requests.removeSync(2))
+  expect(await problems()).toEqual(['requests, position 2: the record is missing'])
+  await tamper((db) => {
+    db.responses.putSync(9, db.responses.getBinary(1) as Uint8Array)
+  })
+  expect(await problems()).toContain('responses, position 9: there is no such cycle')
+  await tamper((db) => db.cycles.removeSync(3))
+  expect(await problems()).toContain('cycles: the positions have a gap between 2 and 4')
+})
+
+test('an image use that an earlier version left behind is no problem', async () => {
+  await tamper((db) => {
+    const [key] = [...db.images.getKeys({})]
+    const use = db.imageUses.getBinary([...db.imageUses.getKeys({})][0] as Uint8Array) as Uint8Array
+    // Of another picture of the same image, and of an image that has gone.
+    db.imageUses.putSync(imageUseKeyOf(new Uint8Array(32).fill(77), key as Uint8Array), use)
+    db.imageUses.putSync(imageUseKeyOf(new Uint8Array(32), new Uint8Array(32)), use)
+  })
+  expect(await problems()).toEqual([])
+})
+
+test('ids, images and outcomes under a wrong key are told of', async () => {
+  await tamper((db) => {
+    const [id] = db.cycleIds.getKeys({})
+    db.cycleIds.putSync(Buffer.from('20990101T0000'), db.cycleIds.getBinary(id as Uint8Array) as Uint8Array)
+    db.cycleIds.removeSync(id as Uint8Array)
+    for (const key of [...db.imageBytes.getKeys({})]) db.imageBytes.removeSync(key)
+    const [row] = db.outcomes.getRange({})
+    db.outcomes.putSync(new Uint8Array(16), row?.value as Uint8Array)
+  })
+  expect(await problems()).toEqual([
+    'cycle ids, 20990101T0000: position 1 holds 20260101T0001',
+    'images, humor/12/3: the picture is missing',
+    'outcomes, p1: stands under the key of another placement',
+  ])
+})

@@ -1,0 +1,202 @@
+/**
+ * Every record of a snapshot, read whole: is it sound by itself, and do the records that belong together agree? What
+ * the cycles mean is not looked at here.
+ */
+import type { Databases, KeyedDatabase, NumberedDatabase } from './databases.js'
+import { imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
+import * as records from './records.js'
+import { describe } from '../store-error.js'
+import type { StoreSnapshot } from './snapshot.js'
+
+/** Records by database. */
+export type RecordCounts = Record<(typeof countedNames)[number], number>
+
+const countedNames = [
+  'cycles',
+  'requests',
+  'responses',
+  'cycleIds',
+  'entered',
+  'left',
+  'pool',
+  'images',
+  'imageBytes',
+  'imageUses',
+  'embeddings',
+  'shadowScores',
+  'modelVersions',
+  'weights',
+  'outcomes',
+] as const
+
+/** Numbers of an embedding: shorter is nothing, longer is no encoder's. */
+const embeddingWidthMax = 16_384
+const encoderKeyBytes = 16
+
+type Tell = (problem: string) => void
+
+/** Reads all records; `tell` hears of each that is wrong, in one line. Blocks while it reads. */
+export function inspectRecords({ databases }: StoreSnapshot, tell: Tell): RecordCounts {
+  inspectCycles(databases, tell)
+  inspectImages(databases, tell)
+  inspectModels(databases, tell)
+  inspectHistory(databases, tell)
+  return countRecords(databases)
+}
+
+export function countRecords(databases: Databases): RecordCounts {
+  const count = (name: (typeof countedNames)[number]): number => {
+    const keys: Iterator<unknown> = databases[name].getKeys({})[Symbol.iterator]()
+    let found = 0
+    while (keys.next().done !== true) found++
+    return found
+  }
+  return Object.fromEntries(countedNames.map((name) => [name, count(name)])) as RecordCounts
+}
+
+// ---- cycles
+
+function inspectCycles(databases: Databases, tell: Tell): void {
+  const positions = new Map<number, string>()
+  let before: number | undefined
+  each(databases.cycles, 'cycles, position', tell, (record, position) => {
+    if (before !== undefined && position !== before + 1)
+      tell(`cycles: the positions have a gap between ${before} and ${position}`)
+    before = position
+    positions.set(position, '')
+    positions.set(position, records.readHeader(record).cycleId)
+  })
+  const first = positions.keys().next().value ?? 1
+  inspectIds(databases, positions, first, tell)
+  const parts = [
+    ['requests', (record: Uint8Array) => records.readStoredRequest(record), true],
+    ['responses', (record: Uint8Array) => records.readBytes(record, 'response'), true],
+    ['entered', (record: Uint8Array) => records.readBytes(record, 'columns of entered posts'), false],
+    ['left', (record: Uint8Array) => records.readBytes(record, 'columns of posts that left'), false],
+  ] as const
+  for (const [name, read, always] of parts) {
+    const seen = new Set<number>()
+    each(databases[name], `${name}, position`, tell, (record, position) => {
+      seen.add(position)
+      // Before the first cycle that is kept stand records that a pending post still needs.
+      if (position >= first && !positions.has(position))
+        tell(`${name}, position ${position}: there is no such cycle`)
+      read(record)
+    })
+    if (!always) continue
+    for (const position of positions.keys())
+      if (!seen.has(position)) tell(`${name}, position ${position}: the record is missing`)
+  }
+  each(databases.pool, 'pool, key', tell, (record, key) => {
+    if (key !== 0) tell(`pool, key ${key}: no such record is ever made`)
+    records.readBytes(record, 'pool')
+  })
+  if (positions.size > 0 && databases.pool.getBinary(0) === undefined) tell('pool: the record is missing')
+}
+
+/** Each cycle has its id, and each id its cycle, unless that has expired. */
+function inspectIds(
+  databases: Databases,
+  positions: ReadonlyMap<number, string>,
+  first: number,
+  tell: Tell,
+): void {
+  const found = new Set<number>()
+  each(databases.cycleIds, 'cycle ids,', tell, (record, key) => {
+    const cycleId = Buffer.from(key).toString('latin1')
+    const position = records.readPosition(record)
+    found.add(position)
+    const named = positions.get(position)
+    // An empty name is that of a header that could not be read, and has been told of.
+    if (named === undefined ? position >= first : named !== '' && named !== cycleId)
+      tell(`cycle ids, ${cycleId}: position ${position} holds ${named ?? 'no cycle'}`)
+  })
+  for (const [position, cycleId] of positions)
+    if (!found.has(position)) tell(`cycle ids: position ${position} (${cycleId}) cannot be found by its id`)
+}
+
+// ---- images, models, weights, outcomes
+
+function inspectImages({ images, imageBytes, imageUses }: Databases, tell: Tell): void {
+  each(images, 'images,', tell, (record, key) => {
+    const { gallId } = records.readImageIdentity(record)
+    const numbers = imageNumbersOf(key)
+    const place = `images, ${gallId}/${numbers.postNo}/${numbers.position}`
+    if (Buffer.compare(imageKeyOf({ gallId, ...numbers }), key) !== 0)
+      tell(`${place}: stands under the key of another gallery`)
+    if (imageBytes.getBinary(key) === undefined) tell(`${place}: the picture is missing`)
+  })
+  each(imageBytes, 'pictures,', tell, (record, key) => {
+    records.readBytes(record, 'picture')
+    if (images.getBinary(key) === undefined) tell(`pictures, ${nameOf(key)}: there is no image of this key`)
+  })
+  // Images that earlier versions stored may lack one. One whose image has gone, or is of another picture by now, was
+  // left behind by such a version and does no harm.
+  each(imageUses, 'image uses,', tell, (record) => records.readBytes(record, 'image use'))
+}
+
+function inspectModels({ embeddings, shadowScores, modelVersions }: Databases, tell: Tell): void {
+  const widths = new Map<string, number>()
+  each(embeddings, 'embeddings,', tell, (record, key) => {
+    const vector = records.readVector(record)
+    const encoder = nameOf(key.subarray(0, encoderKeyBytes))
+    const width = widths.get(encoder) ?? vector.length
+    widths.set(encoder, width)
+    if (vector.length === 0 || vector.length > embeddingWidthMax || vector.length !== width)
+      tell(`embeddings, ${nameOf(key)}: ${vector.length} numbers, others of the encoder have ${width}`)
+    else if (!vector.every(Number.isFinite)) tell(`embeddings, ${nameOf(key)}: a number is not finite`)
+  })
+  each(shadowScores, 'shadow scores,', tell, (record) => records.readBytes(record, 'shadow scores'))
+  each(modelVersions, 'model versions,', tell, (record) => records.readText(record, 'identity of a model'))
+}
+
+function inspectHistory({ weights, outcomes }: Databases, tell: Tell): void {
+  let last = 0
+  each(weights, 'weights, number', tell, (record, key) => {
+    if (key !== ++last) tell(`weights, number ${key}: number ${last} is missing before it`)
+    last = key
+    records.readWeights(record)
+  })
+  each(outcomes, 'outcomes,', tell, (record, key) => {
+    const { placementId, record: json } = records.readStoredOutcome(record)
+    if (Buffer.compare(placementKeyOf(placementId), key) !== 0)
+      tell(`outcomes, ${placementId}: stands under the key of another placement`)
+    JSON.parse(Buffer.from(json).toString())
+  })
+}
+
+// ---- the pieces
+
+/** Reads each record of a database; what a reading throws, is told with its place. */
+function each(
+  database: NumberedDatabase,
+  place: string,
+  tell: Tell,
+  read: (record: Uint8Array, key: number) => unknown,
+): void
+function each(
+  database: KeyedDatabase,
+  place: string,
+  tell: Tell,
+  read: (record: Uint8Array, key: Uint8Array) => unknown,
+): void
+function each<K extends number | Uint8Array>(
+  database: { getRange(options: object): Iterable<{ key: K; value: Uint8Array }> },
+  place: string,
+  tell: Tell,
+  read: (record: Uint8Array, key: K) => unknown,
+): void {
+  for (const { key, value } of database.getRange({})) {
+    try {
+      read(value, key)
+    } catch (error) {
+      tell(`${place} ${typeof key === 'number' ? key : nameOf(key)}: ${describe(error)}`)
+    }
+  }
+}
+
+/** A key for people: as text where it is one, else in hex. */
+function nameOf(key: Uint8Array): string {
+  const bytes = Buffer.from(key)
+  return bytes.every((byte) => byte > 32 && byte < 127) ? bytes.toString('latin1') : bytes.toString('hex')
+}

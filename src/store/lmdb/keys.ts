@@ -1,0 +1,77 @@
+/**
+ * Keys of the database. LMDB takes keys of 1 to 1978 bytes and sorts them as bytes, while a `gall_id` or a
+ * `placement_id` has no bound (decisions.md 38): those stand in a key as the first 16 bytes of a SHA-256, over their
+ * JSON text in UTF-8, so that a lone surrogate has a hash of its own too. The record holds the whole name.
+ *
+ *   cycle id        13 bytes   ASCII, YYYYMMDDTHHMM
+ *   image           32 bytes   hash of gall_id [16] · post_no [8, big endian] · position [8, big endian]
+ *   image use       64 bytes   SHA-256 of the upload [32] · image key [32]
+ *   placement       16 bytes   hash of placement_id
+ *   embedding       17 - 48    first half of the encoder's hash [16] · what it encoded
+ *   shadow score    20 bytes   position [4, big endian] · hash of model_version [16]
+ *   model version   16 bytes   hash of model_version
+ *   all others       4 bytes   an unsigned 32-bit number, in LMDB's own integer order
+ */
+import { createHash } from 'node:crypto'
+import { cycleIdForm } from '../../contract/index.js'
+import type { ImageKey } from '../store.js'
+import { viewOf } from './record.js'
+
+const nameHashBytes = 16
+const imageKeyBytes = nameHashBytes + 8 + 8
+
+/** Undefined for a text that is no cycle id: nothing is stored under it. */
+export function cycleIdKey(cycleId: string): Uint8Array | undefined {
+  return cycleIdForm.test(cycleId) ? Buffer.from(cycleId, 'latin1') : undefined
+}
+
+export function imageKeyOf(key: ImageKey): Uint8Array {
+  const bytes = new Uint8Array(imageKeyBytes)
+  bytes.set(nameHash(key.gallId))
+  const view = viewOf(bytes)
+  view.setBigUint64(nameHashBytes, BigInt(key.postNo))
+  view.setBigUint64(nameHashBytes + 8, BigInt(key.position))
+  return bytes
+}
+
+/** The numbers of an image key; the name stands in the record. */
+export function imageNumbersOf(key: Uint8Array): { postNo: number; position: number } {
+  const view = viewOf(key)
+  return {
+    postNo: Number(view.getBigUint64(nameHashBytes)),
+    position: Number(view.getBigUint64(nameHashBytes + 8)),
+  }
+}
+
+export function imageUseKeyOf(sha256: Uint8Array, imageKey: Uint8Array): Uint8Array {
+  return Buffer.concat([sha256, imageKey])
+}
+
+/** Of the image that an image use names. */
+export function usedImageOf(useKey: Uint8Array): { sha256: Uint8Array; imageKey: Uint8Array } {
+  const sha256Bytes = useKey.length - imageKeyBytes
+  return { sha256: useKey.subarray(0, sha256Bytes), imageKey: useKey.subarray(sha256Bytes) }
+}
+
+export function placementKeyOf(placementId: string): Uint8Array {
+  return nameHash(placementId)
+}
+
+export function embeddingKeyOf(encoder: string, key: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from(encoder, 'hex').subarray(0, nameHashBytes), key])
+}
+
+export function shadowKeyOf(position: number, modelVersion: string): Uint8Array {
+  const key = new Uint8Array(4 + nameHashBytes)
+  viewOf(key).setUint32(0, position)
+  key.set(nameHash(modelVersion), 4)
+  return key
+}
+
+export function versionKeyOf(modelVersion: string): Uint8Array {
+  return nameHash(modelVersion)
+}
+
+function nameHash(name: string): Uint8Array {
+  return createHash('sha256').update(JSON.stringify(name), 'utf8').digest().subarray(0, nameHashBytes)
+}

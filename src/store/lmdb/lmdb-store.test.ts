@@ -1,0 +1,343 @@
+/**
+ * What only the store on disk must hold: it survives a restart and a kill, it refuses what it cannot read, and a
+ * write that the disk refuses leaves the state before.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtemp, open as openFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { open as openLmdb } from 'lmdb'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { databasePath } from './databases.js'
+import { openLmdbStore, type Store, type StoreError } from '../index.js'
+import { packRecord } from './record.js'
+import { bytesOf, cycleIdAt, cycleSample, imageSample, largeCycleSample, weightsSample } from '../samples.js'
+
+const imageKey = { gallId: '야구', postNo: 12, position: 3 }
+/** For child processes, which run what `npm run build` made. */
+const built = (name: string) => new URL(`../../../dist/store/${name}`, import.meta.url).href
+
+let directory: string
+let dataDir: string
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'understudy-store-'))
+  dataDir = join(directory, 'a', 'data.dir')
+})
+
+afterEach(() => rm(directory, { recursive: true }))
+
+async function withStore<T>(use: (store: Store) => T | Promise<T>, mapBytesMax?: number): Promise<T> {
+  const store = await openLmdbStore({ dataDir, ...(mapBytesMax === undefined ? {} : { mapBytesMax }) })
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+async function openError(): Promise<StoreError> {
+  return withStore(() => undefined).then(
+    () => expect.fail('the store opened'),
+    (error: unknown) => error as StoreError,
+  )
+}
+
+describe('a restart', () => {
+  test('knows every id that was stored, in whatever order they came', async () => {
+    const numbers = [5, 3, 9, 1, 8]
+    await withStore(async (store) => {
+      for (const number of numbers) await store.appendCycle(cycleSample(number))
+    })
+    await withStore(async (store) => {
+      const found = [0, 1, 3, 4, 5, 8, 9, 10].filter((number) => store.findCycle(cycleIdAt(number)))
+      expect(found).toEqual([1, 3, 5, 8, 9])
+      for (const number of numbers)
+        await expect(store.appendCycle(cycleSample(number))).rejects.toMatchObject({ code: 'exists' })
+      for (const number of [10, 4, 11]) await store.appendCycle(cycleSample(number))
+      expect([10, 4, 11, 12].map((number) => store.findCycle(cycleIdAt(number))?.position)).toEqual([
+        6,
+        7,
+        8,
+        undefined,
+      ])
+    })
+  })
+
+  test('gives back everything that was stored', async () => {
+    const cycle = largeCycleSample(1, 200_000)
+    await withStore(async (store) => {
+      await store.appendCycle(cycle)
+      await store.appendCycle(cycleSample(2))
+      await store.putImage(imageKey, imageSample(1))
+      await store.appendWeights(weightsSample('v1', 0.5))
+      await store.putOutcomes([{ placementId: 'p', record: bytesOf(1) }])
+    })
+    await withStore(async (store) => {
+      expect(store.lastCycle()).toMatchObject({ position: 2, cycleId: cycleIdAt(2) })
+      expect([...store.tail(1)].map(({ position }) => position)).toEqual([1, 2])
+      expect(store.readRequest(1)).toEqual(cycle.request)
+      expect(store.readResponse(cycle.cycleId)).toEqual(cycle.response)
+      expect(store.readEntered(1)).toEqual(cycle.entered)
+      expect(store.readLeft(1)).toEqual(cycle.left)
+      expect(store.readPool()).toEqual(cycleSample(2).pool)
+      expect(store.findImage(imageKey)).toEqual(imageSample(1))
+      expect([...store.imageKeys()]).toEqual([imageKey])
+      expect(store.listWeights()).toEqual([weightsSample('v1', 0.5)])
+      expect(store.readOutcome('p')).toEqual(bytesOf(1))
+      expect(await store.appendCycle(cycleSample(3))).toBe(3)
+      await expect(store.appendCycle(cycle)).rejects.toMatchObject({ code: 'exists' })
+      expect(await store.putImage(imageKey, imageSample(1))).toBe('same')
+      await store.appendWeights(weightsSample('v2', 0.6))
+      expect(store.listWeights()).toHaveLength(2)
+    })
+  })
+
+  test('finds files that only their owner can read', async () => {
+    await withStore(() => undefined)
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700)
+    for (const name of await readdir(dataDir))
+      expect((await stat(join(dataDir, name))).mode & 0o777, name).toBe(0o600)
+  })
+})
+
+test('a response that has expired cannot be read', async () => {
+  await withStore(async (store) => {
+    const cycle = cycleSample(1)
+    const position = await store.appendCycle(cycle)
+    const response = store.readResponse(cycle.cycleId)
+    await store.expiry?.removeCycles([{ position, keepEntry: false }])
+    expect(store.readResponse(cycle.cycleId)).toBeUndefined()
+    expect(response).toEqual(cycle.response)
+  })
+})
+
+describe('a killed process', () => {
+  const child = `
+    const { openLmdbStore } = await import(process.argv[1])
+    const { largeCycleSample, imageSample } = await import(process.argv[2])
+    const store = await openLmdbStore({ dataDir: process.argv[3] })
+    for (let number = (store.lastCycle()?.position ?? 0) + 1; ; number++) {
+      const image = store.putImage({ gallId: 'g', postNo: number, position: 1 }, imageSample(number % 200))
+      const position = await store.appendCycle(largeCycleSample(number, 30_000 + (number % 7) * 9_000))
+      await image
+      console.log(position)
+    }`
+
+  /** Runs the child until it has acknowledged `count` cycles, kills it and returns the last it acknowledged. */
+  async function writeAndKill(count: number): Promise<number> {
+    const args = ['--input-type=module', '-e', child, built('index.js'), built('samples.js'), dataDir]
+    const writer = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    let acknowledged = 0
+    let seen = 0
+    for await (const line of createInterface({ input: writer.stdout })) {
+      acknowledged = Number(line)
+      if (++seen === count) writer.kill('SIGKILL')
+    }
+    expect(seen, 'the child ended by itself; is dist built?').toBeGreaterThanOrEqual(count)
+    return acknowledged
+  }
+
+  test('loses no cycle that it acknowledged and leaves none in halves', async () => {
+    for (const count of [1, 7, 40]) {
+      const acknowledged = await writeAndKill(count)
+      await withStore((store) => {
+        const cycles = [...store.tail(1)]
+        expect(cycles.length).toBeGreaterThanOrEqual(acknowledged)
+        for (const [index, { position, cycleId }] of cycles.entries()) {
+          const expected = largeCycleSample(position, 30_000 + (position % 7) * 9_000)
+          expect(position).toBe(index + 1)
+          expect(cycleId).toBe(expected.cycleId)
+          expect(store.findCycle(cycleId)?.position).toBe(position)
+          expect(store.readRequest(position)).toEqual(expected.request)
+          expect(store.readResponse(cycleId)).toEqual(expected.response)
+          expect(store.readEntered(position)).toEqual(expected.entered)
+          expect(store.readLeft(position)).toEqual(expected.left)
+          if (position === cycles.length) expect(store.readPool()).toEqual(expected.pool)
+        }
+        for (let postNo = 1; postNo <= acknowledged; postNo++)
+          expect(store.findImage({ gallId: 'g', postNo, position: 1 })).toEqual(imageSample(postNo % 200))
+      })
+    }
+  })
+})
+
+describe('a data directory that cannot be used is refused in one line', () => {
+  test('when another store holds it', async () => {
+    const holder = await openLmdbStore({ dataDir })
+    expect(await openError()).toMatchObject({
+      code: 'locked',
+      message: `the data directory ${dataDir} is in use by process ${process.pid}`,
+    })
+    await holder.close()
+    await withStore(() => undefined)
+  })
+
+  test('when its schema version is not known', async () => {
+    await withStore(() => undefined)
+    const root = openLmdb<Uint8Array, Uint8Array>({
+      path: databasePath(dataDir),
+      noSubdir: true,
+      encoding: 'binary',
+    })
+    const meta = root.openDB<Uint8Array, Uint8Array>('meta', { encoding: 'binary', keyEncoding: 'binary' })
+    await meta.put(Buffer.from('schema_version'), packRecord(1, 0, [bytesOf(77, 0, 0, 0)]))
+    await root.close()
+    const { code, message } = await openError()
+    expect(code).toBe('unusable')
+    expect(message).toMatch(/schema version 77; this program reads 1$/)
+  })
+
+  test('when the database is of another program', async () => {
+    await withStore(() => undefined)
+    await rm(databasePath(dataDir))
+    const root = openLmdb({ path: databasePath(dataDir), noSubdir: true })
+    await root.openDB('books', {}).put('a', 'b')
+    await root.close()
+    const { code, message } = await openError()
+    expect(code).toBe('unusable')
+    expect(message).toMatch(/another program$/)
+  })
+
+  test.each([
+    ['text', Buffer.from('this is no database\n'.repeat(1000))],
+    ['zeros', Buffer.alloc(65_536)],
+    ['two bytes', Buffer.from('hi')],
+  ])('when the database file is %s', async (_, bytes) => {
+    await withStore(() => undefined)
+    await writeFile(databasePath(dataDir), bytes)
+    const { code, message } = await openError()
+    expect(code).toBe('unusable')
+    expect(message).toMatch(/is not a database of this program$/)
+  })
+
+  test('when the database file is cut short in its head', async () => {
+    await withStore((store) => store.appendCycle(largeCycleSample(1, 100_000)))
+    await truncate(databasePath(dataDir), 4096)
+    expect(await openError()).toMatchObject({ code: 'unusable' })
+  })
+
+  test('when the data directory is a file', async () => {
+    await writeFile(join(directory, 'a'), '')
+    expect(await openError()).toMatchObject({ code: 'unusable' })
+  })
+
+  test('and the refusal leaves it free for the next', async () => {
+    await withStore(() => undefined)
+    const whole = await stat(databasePath(dataDir))
+    await writeFile(databasePath(dataDir), 'hi')
+    await openError()
+    await truncate(databasePath(dataDir), 0)
+    await withStore((store) => store.appendCycle(cycleSample(1)))
+    expect(whole.size).toBeGreaterThan(0)
+  })
+})
+
+describe('damage', () => {
+  test('a file cut short behind its head is an error on reading, not the end of the process', async () => {
+    await withStore((store) => store.appendCycle(largeCycleSample(1, 500_000)))
+    const { size } = await stat(databasePath(dataDir))
+    await truncate(databasePath(dataDir), size >> 1)
+    // In a process of its own: LMDB writes to stderr what it meets there.
+    const child = `
+      const { openLmdbStore } = await import(process.argv[1])
+      const reads = async () => {
+        const store = await openLmdbStore({ dataDir: process.argv[2] })
+        try {
+          for (const read of [() => store.readResponse(process.argv[3]), () => store.readRequest(1), () => store.readPool()])
+            read()
+        } finally {
+          await store.close()
+        }
+      }
+      console.log(await reads().then(() => 'read', (error) => error.name))`
+    const args = ['--input-type=module', '-e', child, built('index.js'), dataDir, cycleIdAt(1)]
+    const output = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: 'pipe' })
+    expect(output).toBe('StoreError\n')
+  })
+
+  test('a flipped bit in a record is an error, not a wrong answer', async () => {
+    await withStore((store) => store.appendCycle(largeCycleSample(1, 100_000)))
+    const file = await openFile(databasePath(dataDir), 'r+')
+    const { buffer } = await file.read(Buffer.alloc((await file.stat()).size))
+    const response = buffer.indexOf(Buffer.alloc(64, 2))
+    await file.write(bytesOf(3), 0, 1, response + 1000)
+    await file.close()
+    await withStore((store) => {
+      expect(() => store.readResponse(cycleIdAt(1))).toThrow('the stored response is damaged')
+      expect(store.readRequest(1)).toEqual(largeCycleSample(1, 100_000).request)
+    })
+  })
+})
+
+describe('a store without room', () => {
+  test('refuses a write that would pass its bound, and everything before it stays', async () => {
+    await withStore(
+      async (store) => {
+        let count = 0
+        const full = (async () => {
+          for (;;) {
+            await store.appendCycle(largeCycleSample(count + 1, 200_000))
+            count++
+          }
+        })()
+        await expect(full).rejects.toMatchObject({ code: 'full' })
+        expect(count).toBeGreaterThan(3)
+        expect(store.lastCycle()?.position).toBe(count)
+        expect(store.readPool()).toEqual(largeCycleSample(count, 200_000).pool)
+      },
+      8 * 1024 * 1024,
+    )
+    await withStore((store) => store.appendCycle(largeCycleSample(1000, 200_000)))
+  })
+
+  test.runIf(hasFileSizeLimits())(
+    'keeps its state when the disk refuses a write, and writes again once there is room',
+    { timeout: 60_000 },
+    () => {
+      const child = `
+        import { execFileSync } from 'node:child_process'
+        const limit = (bytes) => execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=' + bytes + ':'])
+        const { openLmdbStore } = await import(process.argv[1])
+        const { largeCycleSample } = await import(process.argv[2])
+        const store = await openLmdbStore({ dataDir: process.argv[3] })
+        await store.appendCycle(largeCycleSample(1, 100_000))
+        limit(900_000)
+        const outcomes = []
+        const attempt = (number) => store.appendCycle(largeCycleSample(number, 100_000)).then(
+          (position) => outcomes.push(position), (error) => outcomes.push(error.code))
+        await attempt(2)
+        await Promise.all([attempt(3), attempt(4)])
+        outcomes.push(store.lastCycle().position, store.readPool()[0], store.findCycle('20260101T0002') === undefined)
+        limit('unlimited')
+        await Promise.all([attempt(2), attempt(3)])
+        outcomes.push(store.lastCycle().position, store.readPool()[0])
+        await store.close()
+        console.log(JSON.stringify(outcomes))`
+      const args = ['--input-type=module', '-e', child, built('index.js'), built('samples.js'), dataDir]
+      const output = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: 'pipe' })
+      expect(JSON.parse(output)).toEqual(['failed', 'failed', 'failed', 1, 5, true, 2, 3, 3, 7])
+    },
+  )
+})
+
+/** Node ignores SIGXFSZ, so that a limit on file size is a disk that refuses writes. prlimit is of util-linux. */
+function hasFileSizeLimits(): boolean {
+  try {
+    execFileSync('prlimit', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('writes wait within a bound, and one past it is told so', async () => {
+  const store = await openLmdbStore({ dataDir, waitingBytesMax: 500_000 })
+  const writes = [1, 2, 3, 4].map((number) => store.appendCycle(largeCycleSample(number, 40_000)))
+  const results = await Promise.allSettled(writes)
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected'])
+  expect(results[2]).toMatchObject({ reason: { code: 'busy' } })
+  expect(await store.appendCycle(largeCycleSample(3, 40_000))).toBe(3)
+  await store.close()
+})

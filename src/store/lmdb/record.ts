@@ -1,0 +1,70 @@
+/**
+ * The envelope of every value in the database: a version, a tag and a checksum before the payload. LMDB itself
+ * checks nothing it reads; a damaged record must be an error, never a wrong answer.
+ *
+ *   byte  0        version of the payload's layout
+ *         1        tag: a small number that belongs to the payload
+ *         2 - 3    zero
+ *         4 - 7    CRC-32 of bytes 0 to 3 and the payload, little endian
+ *         8 …      payload; columns in it can be viewed in place, since a record starts aligned
+ */
+import { crc32 } from 'node:zlib'
+import { StoreError } from '../store-error.js'
+
+const recordHeadBytes = 8
+const checksumOffset = 4
+
+export interface RecordContents {
+  readonly tag: number
+  readonly payload: Uint8Array
+}
+
+/** A new record that holds copies of the parts, one after the other. */
+export function packRecord(version: number, tag: number, parts: readonly Uint8Array[]): Uint8Array {
+  const record = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes))
+  let offset = recordHeadBytes
+  for (const part of parts) {
+    record.set(part, offset)
+    offset += part.byteLength
+  }
+  record[0] = version
+  record[1] = tag
+  viewOf(record).setUint32(checksumOffset, checksum(record), true)
+  return record
+}
+
+/**
+ * What `packRecord` packed; the payload is a view of `record`. Throws a StoreError `unusable` that names `what` when
+ * the bytes are damaged or of another version.
+ */
+export function openRecord(record: Uint8Array, version: number, what: string): RecordContents {
+  if (
+    record.byteLength < recordHeadBytes ||
+    viewOf(record).getUint32(checksumOffset, true) !== checksum(record)
+  )
+    throw new StoreError('unusable', `the stored ${what} is damaged`)
+  if (record[0] !== version)
+    throw new StoreError(
+      'unusable',
+      `the stored ${what} has version ${record[0]}, this program reads ${version}`,
+    )
+  return { tag: record[1] as number, payload: payloadOf(record) }
+}
+
+/** A plain view, even where LMDB gave a Buffer: Buffer.slice shares memory where Uint8Array.slice copies. */
+function payloadOf(record: Uint8Array): Uint8Array {
+  if (record.byteOffset % recordHeadBytes !== 0) return new Uint8Array(record).subarray(recordHeadBytes)
+  return new Uint8Array(
+    record.buffer,
+    record.byteOffset + recordHeadBytes,
+    record.byteLength - recordHeadBytes,
+  )
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function checksum(record: Uint8Array): number {
+  return crc32(record.subarray(recordHeadBytes), crc32(record.subarray(0, checksumOffset)))
+}

@@ -1,0 +1,135 @@
+/**
+ * Bytes on disk. The hexadecimal texts are records that were written once and must be read for ever: when a layout
+ * changes, its version is raised and a text is added; none of these is touched.
+ */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cycleIdKey, imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
+import { openRecord, packRecord } from './record.js'
+import * as records from './records.js'
+import { bytesOf, cycleSample, imageSample, weightsSample } from '../samples.js'
+
+const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycleSample(7)
+const header = { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }
+const request = { encoding: 'zstd', bytes: bytesOf(1, 2, 3), bodyBytes: 16_777_216 } as const
+const { sha256, uploadedBytes, width, height } = imageSample(5)
+const identity = { sha256, uploadedBytes, width, height, gallId: '야구\ud800' }
+const outcome = { placementId: 'p-\ud800', record: bytesOf(123, 125) }
+const weights = weightsSample('v1', 0.1)
+
+const golden = {
+  cycle: joined(
+    '010000002e3669397b226379636c655f6964223a2232303236303130315430303037222c226379636c655f61',
+    '745f6d73223a313736373230323130303030302c2272656365697665645f6174223a22323032362d30312d30',
+    '315430303a30303a30312e3233345a222c226d6f64656c5f76657273696f6e223a226d6f64656c2d37222c22',
+    '776569676874735f76657273696f6e223a22696e697469616c227d',
+  ),
+  position: '010000006d8748c670110100',
+  request: '01020000334511e90000000100000000010203',
+  response: '01000000badfe1987b7d',
+  image: joined(
+    '01000000132a2a1ffbff4f00ffff000006000000000000000505050505050505050505050505050505050505',
+    '05050505050505050505050522ec95bceab5ac5c756438303022',
+  ),
+  weights: joined(
+    '010000007c0ebcfe7b2276657273696f6e223a227631222c2277656967687473223a7b227669657773223a30',
+    '2e312c22636f6d6d656e7473223a302e322c227570223a302e332c22646f776e766f74655f7368617265223a',
+    '307d2c226e6f7465223a22eba994ebaaa8205c7564383030222c227365745f61745f6d73223a313736373230',
+    '303030303132332c2266697273745f6379636c655f6d73223a313736373230303130303030307d',
+  ),
+  outcome: '01000000a63a30410a00000022702d5c7564383030227b7d',
+  arrivedOutcome: '01010000f772de230a0000007b55556922702d5c7564383030227b7d',
+}
+
+function checkGolden<T>(
+  name: keyof typeof golden,
+  written: Uint8Array,
+  read: (bytes: Uint8Array) => T,
+  value: T,
+) {
+  expect(hexOf(written)).toBe(golden[name])
+  expect(read(Uint8Array.from(Buffer.from(golden[name], 'hex')))).toEqual(value)
+}
+
+describe('records of version 1 are written and read as ever', () => {
+  test('cycle', () => checkGolden('cycle', records.packHeader(header), records.readHeader, header))
+  test('position', () => checkGolden('position', records.packPosition(70_000), records.readPosition, 70_000))
+  test('request', () =>
+    checkGolden('request', records.packRequest(request), records.readStoredRequest, request))
+  test('response', () => {
+    const read = (bytes: Uint8Array) => records.readBytes(bytes, 'response')
+    checkGolden('response', records.packBytes(bytesOf(123, 125)), read, bytesOf(123, 125))
+  })
+  test('image', () => {
+    const written = records.packImageIdentity(identity.gallId, imageSample(5))
+    checkGolden('image', written, records.readImageIdentity, identity)
+  })
+  test('weights', () => checkGolden('weights', records.packWeights(weights), records.readWeights, weights))
+  test('outcome', () =>
+    checkGolden('outcome', records.packOutcome(outcome), records.readStoredOutcome, outcome))
+  test('outcome with its arrival', () => {
+    const arrived = { ...outcome, arrivedAtMs: 1_767_200_123_000 }
+    checkGolden('arrivedOutcome', records.packOutcome(arrived), records.readStoredOutcome, arrived)
+  })
+})
+
+describe('a record', () => {
+  test('of a later version is refused by name', () => {
+    expect(() => openRecord(packRecord(2, 0, [bytesOf(1)]), 1, 'pool')).toThrow(
+      'the stored pool has version 2, this program reads 1',
+    )
+  })
+
+  test('gives back its tag and payload, and refuses every change of a bit and every cut', () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.nat(255), fc.nat(), fc.nat(7), (payload, tag, position, bit) => {
+        const record = packRecord(1, tag, [payload])
+        expect(openRecord(record, 1, 'thing')).toEqual({ tag, payload })
+        const index = position % record.length
+        expect(() => openRecord(record.slice(0, index), 1, 'thing')).toThrow('the stored thing is damaged')
+        record[index] = (record[index] as number) ^ (1 << bit)
+        expect(() => openRecord(record, 1, 'thing')).toThrow('the stored thing is damaged')
+      }),
+    )
+  })
+
+  test('of a request in an unknown encoding is refused', () => {
+    expect(() => records.readStoredRequest(packRecord(1, 9, [new Uint8Array(8)]))).toThrow(
+      'unknown encoding 9',
+    )
+  })
+})
+
+describe('keys', () => {
+  test('an image key is the hash of the gallery, then both numbers, big endian', () => {
+    const key = imageKeyOf({ gallId: 'baseball', postNo: 258, position: 3 })
+    expect(hexOf(key)).toBe('7fb46620c37bd6c8afd8dbbe4e3ef5e200000000000001020000000000000003')
+  })
+
+  test('a placement key is the hash of the id', () => {
+    expect(hexOf(placementKeyOf('p-\ud800'))).toBe('dffde19debe78d161cfb4abd7637e798')
+  })
+
+  test('the numbers of an image key come back, up to the largest', () => {
+    const number = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), number, number, (gallId, postNo, position) => {
+        expect(imageNumbersOf(imageKeyOf({ gallId, postNo, position }))).toEqual({ postNo, position })
+      }),
+    )
+  })
+
+  test('a text that is no cycle id has no key', () => {
+    expect(cycleIdKey('20260101T0005')).toHaveLength(13)
+    for (const text of ['', '20260101T00055', '20260101T000', '20260101t0005', '２0260101T0005'])
+      expect(cycleIdKey(text)).toBeUndefined()
+  })
+})
+
+function joined(...lines: readonly string[]): string {
+  return lines.join('')
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}

@@ -1,0 +1,219 @@
+/**
+ * What each database holds, as bytes. All stand in the envelope of record.ts; below is the payload of version 1.
+ *
+ *   cycle        JSON of the labels: cycle_id, cycle_at_ms, received_at, model_version, weights_version
+ *   cycle id     0-3 position
+ *   request      tag 0 identity, 1 gzip, 2 zstd · 0-3 length of the JSON body · 4-7 zero · 8 … the encoded body
+ *   response     the JSON body
+ *   embedding    the vector, 32-bit floats, little endian
+ *   shadow score packed columns, which the store does not look into
+ *   version      identity of a model's files as JSON
+ *   columns      entered, left, pool: packed columns, which the store does not look into
+ *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 arrival, s · 16-47 SHA-256 of the upload ·
+ *                48 … gall_id as JSON
+ *   image bytes  the normalised JPEG
+ *   image use    nothing: its key says all
+ *   weights      JSON of version, weights, note, set_at_ms, first_cycle_ms
+ *   outcome      0-3 length of the id · tag 1: 4-7 second of arrival · placement_id as JSON · the record
+ *
+ * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
+ */
+import { openRecord, packRecord, viewOf } from './record.js'
+import { StoreError } from '../store-error.js'
+import type {
+  CycleHeader,
+  OutcomeEntry,
+  Position,
+  StoredImage,
+  StoredRequest,
+  WeightsEntry,
+} from '../store.js'
+
+export const recordVersion = 1
+
+const requestEncodings = ['identity', 'gzip', 'zstd'] as const satisfies readonly StoredRequest['encoding'][]
+const requestHeadBytes = 8
+const imageHeadBytes = 48
+const sha256Bytes = 32
+
+// ---- cycles
+
+interface CycleLabels {
+  cycle_id: string
+  cycle_at_ms: number
+  received_at: string
+  model_version: string
+  weights_version: string
+}
+
+export function packHeader(header: CycleHeader): Uint8Array {
+  const labels: CycleLabels = {
+    cycle_id: header.cycleId,
+    cycle_at_ms: header.cycleAtMs,
+    received_at: header.receivedAt,
+    model_version: header.modelVersion,
+    weights_version: header.weightsVersion,
+  }
+  return packRecord(recordVersion, 0, [toJson(labels)])
+}
+
+export function readHeader(record: Uint8Array): CycleHeader {
+  const labels = fromJson(openRecord(record, recordVersion, 'cycle').payload) as CycleLabels
+  return {
+    cycleId: labels.cycle_id,
+    cycleAtMs: labels.cycle_at_ms,
+    receivedAt: labels.received_at,
+    modelVersion: labels.model_version,
+    weightsVersion: labels.weights_version,
+  }
+}
+
+export function packPosition(position: Position): Uint8Array {
+  return packRecord(recordVersion, 0, [numbers(position)])
+}
+
+export function readPosition(record: Uint8Array): Position {
+  return viewOf(openRecord(record, recordVersion, 'cycle id').payload).getUint32(0, true)
+}
+
+export function packRequest(request: StoredRequest): Uint8Array {
+  const tag = requestEncodings.indexOf(request.encoding)
+  return packRecord(recordVersion, tag, [numbers(request.bodyBytes, 0), request.bytes])
+}
+
+export function readStoredRequest(record: Uint8Array): StoredRequest {
+  const { tag, payload } = openRecord(record, recordVersion, 'request')
+  const encoding = requestEncodings[tag]
+  if (encoding === undefined) throw new StoreError('unusable', `a stored request has unknown encoding ${tag}`)
+  const bodyBytes = viewOf(payload).getUint32(0, true)
+  return { encoding, bytes: payload.subarray(requestHeadBytes), bodyBytes }
+}
+
+/** A response, columns or a picture: bytes that the store does not look into. */
+export function packBytes(bytes: Uint8Array): Uint8Array {
+  return packRecord(recordVersion, 0, [bytes])
+}
+
+export function readBytes(record: Uint8Array, what: string): Uint8Array {
+  return openRecord(record, recordVersion, what).payload
+}
+
+// ---- images
+
+/** What identifies a stored image, without its picture. */
+export interface ImageIdentity extends Omit<StoredImage, 'normalised'> {
+  readonly gallId: string
+}
+
+export function packImageIdentity(gallId: string, image: Omit<StoredImage, 'normalised'>): Uint8Array {
+  const arrivedAtS = Math.floor((image.arrivedAtMs ?? 0) / 1000)
+  const head = numbers(image.uploadedBytes, image.width, image.height, arrivedAtS)
+  return packRecord(recordVersion, 0, [head, image.sha256, toJson(gallId)])
+}
+
+export function readImageIdentity(record: Uint8Array): ImageIdentity {
+  const { payload } = openRecord(record, recordVersion, 'image')
+  const view = viewOf(payload)
+  return {
+    uploadedBytes: view.getUint32(0, true),
+    width: view.getUint32(4, true),
+    height: view.getUint32(8, true),
+    ...(view.getUint32(12, true) === 0 ? {} : { arrivedAtMs: view.getUint32(12, true) * 1000 }),
+    sha256: payload.subarray(imageHeadBytes - sha256Bytes, imageHeadBytes),
+    gallId: fromJson(payload.subarray(imageHeadBytes)) as string,
+  }
+}
+
+// ---- models
+
+export function packVector(vector: Float32Array): Uint8Array {
+  return packBytes(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength))
+}
+
+export function readVector(record: Uint8Array): Float32Array {
+  return new Float32Array(readBytes(record, 'embedding').slice().buffer)
+}
+
+export function packText(text: string): Uint8Array {
+  return packBytes(toJson(text))
+}
+
+export function readText(record: Uint8Array, what: string): string {
+  return fromJson(readBytes(record, what)) as string
+}
+
+// ---- weights and outcomes
+
+interface WeightsJson {
+  version: string
+  weights: WeightsEntry['weights']
+  note: string
+  set_at_ms: number
+  first_cycle_ms: number
+}
+
+export function packWeights(entry: WeightsEntry): Uint8Array {
+  const { views, comments, up, downvote_share } = entry.weights
+  const json: WeightsJson = {
+    version: entry.version,
+    weights: { views, comments, up, downvote_share },
+    note: entry.note,
+    set_at_ms: entry.setAtMs,
+    first_cycle_ms: entry.firstCycleMs,
+  }
+  return packRecord(recordVersion, 0, [toJson(json)])
+}
+
+export function readWeights(record: Uint8Array): WeightsEntry {
+  const json = fromJson(openRecord(record, recordVersion, 'weights').payload) as WeightsJson
+  return {
+    version: json.version,
+    weights: json.weights,
+    note: json.note,
+    setAtMs: json.set_at_ms,
+    firstCycleMs: json.first_cycle_ms,
+  }
+}
+
+/** Tags of outcomes: with the second of their arrival, or without, as earlier versions stored them. */
+const outcomeTag = { arrived: 1, placedOnly: 0 } as const
+
+export function packOutcome({ placementId, record, arrivedAtMs }: OutcomeEntry): Uint8Array {
+  const id = toJson(placementId)
+  if (arrivedAtMs === undefined)
+    return packRecord(recordVersion, outcomeTag.placedOnly, [numbers(id.byteLength), id, record])
+  const head = numbers(id.byteLength, Math.floor(arrivedAtMs / 1000))
+  return packRecord(recordVersion, outcomeTag.arrived, [head, id, record])
+}
+
+export function readStoredOutcome(record: Uint8Array): OutcomeEntry {
+  const { tag, payload } = openRecord(record, recordVersion, 'outcome')
+  const hasArrival = tag === outcomeTag.arrived
+  if (!hasArrival && tag !== outcomeTag.placedOnly)
+    throw new StoreError('unusable', `the stored outcome has unknown tag ${tag}`)
+  const view = viewOf(payload)
+  const idOffset = hasArrival ? 8 : 4
+  const recordOffset = idOffset + view.getUint32(0, true)
+  return {
+    placementId: fromJson(payload.subarray(idOffset, recordOffset)) as string,
+    record: payload.subarray(recordOffset),
+    ...(hasArrival ? { arrivedAtMs: view.getUint32(4, true) * 1000 } : {}),
+  }
+}
+
+// ---- the pieces
+
+function numbers(...values: readonly number[]): Uint8Array {
+  const bytes = new Uint8Array(values.length * 4)
+  const view = viewOf(bytes)
+  values.forEach((value, index) => view.setUint32(index * 4, value, true))
+  return bytes
+}
+
+function toJson(value: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(value), 'utf8')
+}
+
+function fromJson(bytes: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+}

@@ -1,0 +1,104 @@
+/** What is whole is never called damaged; flipped bits are for test/faults/pages.test.ts. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { backUp } from './backup.js'
+import { databasePath } from './databases.js'
+import { openLmdbStore } from './open-lmdb-store.js'
+import { cycleSample, largeCycleSample } from '../samples.js'
+import { openSnapshot } from './snapshot.js'
+import type { Store } from '../store.js'
+
+function scratch(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'understudy-trees-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+async function withStore(dataDir: string, work: (store: Store) => Promise<unknown>): Promise<void> {
+  const store = await openLmdbStore({ dataDir })
+  await work(store)
+  await store.close()
+}
+
+test('a file opens after every commit, so does a copy of it, and so does the copy after its own first commits', async () => {
+  const directory = scratch()
+  const dataDir = join(directory, 'data')
+  for (let number = 1; number <= 8; number++) {
+    await withStore(dataDir, (store) => store.appendCycle(largeCycleSample(number, 700 * number)))
+    const copy = join(directory, `copy-${number}`)
+    await backUp(dataDir, copy)
+    for (let more = 1; more <= 3; more++)
+      await withStore(copy, (store) => store.appendCycle(cycleSample(number + more)))
+    const store = await openLmdbStore({ dataDir: copy })
+    expect([...store.tail(1)]).toHaveLength(number + 3)
+    await store.close()
+  }
+})
+
+test('a record that has become shorter in the transaction that made it keeps its pages, and is whole', async () => {
+  const dataDir = scratch()
+  const outcome = (placementId: string, bytes: number) => ({
+    placementId,
+    record: new Uint8Array(bytes).fill(123),
+  })
+  await withStore(dataDir, async (store) => {
+    for (const bytes of [4088, 4089, 5000, 20_000, 100_000])
+      for (const shorter of [1, 100, 3000, bytes - 4096, bytes - 1].filter((length) => length > 0)) {
+        const placementId = `from ${bytes} to ${shorter}`
+        await store.putOutcomes([outcome(placementId, bytes), outcome(placementId, shorter)])
+      }
+  })
+  const store = await openLmdbStore({ dataDir })
+  expect(store.readOutcome('from 20000 to 100')).toHaveLength(100)
+  await store.close()
+})
+
+test('a file that a server writes to can be looked through meanwhile', async () => {
+  const dataDir = scratch()
+  await withStore(dataDir, async (store) => {
+    const end = new AbortController()
+    const writing = (async () => {
+      for (let number = 1; !end.signal.aborted; number++)
+        await store.appendCycle(largeCycleSample(number, 20_000))
+    })()
+    for (let look = 0; look < 20; look++) {
+      const snapshot = await openSnapshot(databasePath(dataDir))
+      expect(snapshot.store.closed).toBe(false)
+      await snapshot.store.close()
+    }
+    end.abort()
+    await writing
+  })
+})
+
+test('first pages of commits that do not follow each other are told of, and so is an unknown database', async () => {
+  const dataDir = scratch()
+  for (let number = 1; number <= 4; number++)
+    await withStore(dataDir, (store) => store.appendCycle(cycleSample(number)))
+  const path = databasePath(dataDir)
+  const whole = readFileSync(path)
+  const changed = (change: (file: Buffer) => void): Promise<Store> => {
+    const file = Buffer.from(whole)
+    change(file)
+    writeFileSync(path, file)
+    return openLmdbStore({ dataDir })
+  }
+  const newest = whole.readBigUInt64LE(152) > whole.readBigUInt64LE(4096 + 152) ? 0 : 4096
+  // LMDB would take the one before, and the last cycle would be gone.
+  await expect(
+    changed((file) => file.writeBigUInt64LE(whole.readBigUInt64LE(newest + 152) - 3n, newest + 152)),
+  ).rejects.toThrow('is damaged and has to be restored from a backup')
+  await expect(
+    changed((file) => {
+      for (let at = file.indexOf('outcomes'); at >= 0; at = file.indexOf('outcomes', at + 1))
+        file.write('outcomez', at)
+    }),
+  ).rejects.toThrow(
+    /understudy\.mdb has a database "outcomez", which this program does not know: .*restore a backup that this one made$/,
+  )
+  const store = await changed(() => undefined)
+  expect(store.lastCycle()?.position).toBe(4)
+  await store.close()
+})

@@ -1,0 +1,145 @@
+/** The write queue, over an environment that fails on demand where a real disk would. */
+import { describe, expect, test } from 'vitest'
+import { Writer, type WriteEnvironment } from './writer.js'
+
+/** Transactions as LMDB has them, over a list of lines. `faults` may change between two writes. */
+function createEnvironment() {
+  const faults = {
+    commit: undefined as unknown,
+    probe: undefined as unknown,
+    diskBytesFree: 1e12,
+    bytesInUse: 0,
+  }
+  const committed: string[] = []
+  let pending: string[] = []
+  let commitCount = 0
+  const environment: WriteEnvironment = {
+    transaction: async (apply) => {
+      const result = apply()
+      await new Promise((resolve) => setImmediate(resolve))
+      const lines = pending
+      pending = []
+      if (faults.commit !== undefined) throw faults.commit as Error
+      committed.push(...lines)
+      commitCount++
+      return result
+    },
+    child: (apply) => {
+      const before = pending.length
+      try {
+        return apply()
+      } catch (error) {
+        pending.length = before
+        throw error
+      }
+    },
+    probe: () => {
+      if (faults.probe !== undefined) throw faults.probe as Error
+    },
+    bytesInUse: () => faults.bytesInUse,
+    diskBytesFree: () => Promise.resolve(faults.diskBytesFree),
+  }
+  const writer = new Writer(environment, { bytesMax: 1e9, waitingBytesMax: 1e9 })
+  const write = (line: string, bytes = 1) =>
+    writer.run(bytes, () => {
+      pending.push(line)
+      return line
+    })
+  return { faults, committed, writer, write, commitCount: () => commitCount }
+}
+
+function nativeError(message: string, code: number): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+describe('the write queue', () => {
+  test('writes of one turn of the event loop share a commit, in order', async () => {
+    const { write, committed, commitCount } = createEnvironment()
+    expect(await Promise.all(['a', 'b', 'c'].map((line) => write(line)))).toEqual(['a', 'b', 'c'])
+    expect(committed).toEqual(['a', 'b', 'c'])
+    expect(commitCount()).toBe(1)
+    await write('d')
+    expect(commitCount()).toBe(2)
+  })
+
+  test('large writes do not share a commit', async () => {
+    const { write, commitCount } = createEnvironment()
+    await Promise.all(['a', 'b', 'c'].map((line) => write(line, 20 * 1024 * 1024)))
+    expect(commitCount()).toBe(3)
+  })
+
+  test('a write that throws is rolled back alone', async () => {
+    const { write, writer, committed } = createEnvironment()
+    const before = write('a')
+    const failing = writer.run(1, () => {
+      throw new RangeError('mine')
+    })
+    const after = write('b')
+    await expect(failing).rejects.toThrow(RangeError)
+    await Promise.all([before, after])
+    expect(committed).toEqual(['a', 'b'])
+  })
+
+  test('a commit that fails rejects all its writes, and the next one works', async () => {
+    const { faults, write, committed } = createEnvironment()
+    faults.commit = nativeError('Input/output error', 5)
+    const results = await Promise.allSettled([write('a'), write('b')])
+    for (const result of results)
+      expect(result).toMatchObject({ reason: { code: 'failed', cause: faults.commit as Error } })
+    faults.commit = undefined
+    await write('c')
+    expect(committed).toEqual(['c'])
+  })
+
+  test('the specific error behind a general one is the cause', async () => {
+    const { faults, write } = createEnvironment()
+    const cause = nativeError('No space left on device', 28)
+    const commitError = Promise.reject(cause)
+    commitError.catch(() => undefined)
+    faults.commit = Object.assign(new Error('Commit failed'), { commitError })
+    await expect(write('a')).rejects.toMatchObject({ code: 'full', cause })
+  })
+
+  test('a general error whose specific one never settles does not block the queue', async () => {
+    const { faults, write } = createEnvironment()
+    faults.commit = Object.assign(new Error('Commit failed'), { commitError: new Promise(() => undefined) })
+    await expect(write('a')).rejects.toMatchObject({ code: 'failed', cause: faults.commit as Error })
+  })
+
+  test('an I/O error on a full disk is reported as full', async () => {
+    const { faults, write } = createEnvironment()
+    faults.commit = nativeError('Input/output error', 5)
+    faults.diskBytesFree = 4096
+    await expect(write('a')).rejects.toMatchObject({ code: 'full' })
+  })
+
+  test('after a failure that breaks the environment, no further write begins', async () => {
+    const { faults, write, commitCount } = createEnvironment()
+    await write('a')
+    faults.commit = nativeError('Input/output error', 5)
+    faults.probe = nativeError('MDB_PANIC', -30795)
+    const results = await Promise.allSettled([write('b', 30e6), write('c', 30e6)])
+    expect(results[1]).toMatchObject({ reason: { code: 'failed', cause: faults.probe as Error } })
+    faults.commit = undefined
+    await expect(write('d')).rejects.toThrow('needs a restart')
+    expect(commitCount()).toBe(1)
+  })
+
+  test('a write past the size limit is refused, and a later one that fits is stored', async () => {
+    const { faults, write, committed } = createEnvironment()
+    faults.bytesInUse = 1e9 - 10
+    await expect(write('a')).rejects.toMatchObject({ code: 'full' })
+    faults.bytesInUse = 0
+    await write('b')
+    expect(committed).toEqual(['b'])
+  })
+
+  test('idle waits for everything in the queue', async () => {
+    const { writer, write, committed } = createEnvironment()
+    void write('a', 30e6)
+    void write('b', 30e6)
+    await writer.idle()
+    expect(committed).toEqual(['a', 'b'])
+    await writer.idle()
+  })
+})

@@ -1,0 +1,201 @@
+/**
+ * Group commit: writes wait in a queue, and all that wait when a commit ends form the next transaction, so that forty
+ * uploads cost one flush. Each write runs in a child transaction of its own: one that throws is rolled back alone. A
+ * promise resolves when the commit that contains its write is flushed.
+ *
+ * lmdb-js gets one transaction at a time. After LMDB fails to write its meta page, the next transaction would never
+ * settle (src/writer.cpp, Write: a failed mdb_txn_begin is not reported), so the writer probes the environment after
+ * each failed commit.
+ */
+import { assert } from '../../contract/index.js'
+import { describe, StoreError } from '../store-error.js'
+
+/** What the writer needs of a transactional environment. */
+export interface WriteEnvironment {
+  /** Runs `apply` in a write transaction. Settles when it is flushed, or when nothing of it was stored. */
+  transaction<T>(apply: () => T): Promise<T>
+  /** Runs `apply` within the current transaction; when it throws, what it wrote is rolled back. */
+  child<T>(apply: () => T): T
+  /** Throws when no further transaction can begin. */
+  probe(): void
+  /** Size of the used part of the file, including free pages. */
+  bytesInUse(): number
+  diskBytesFree(): Promise<number>
+}
+
+export interface WriterOptions {
+  /** Limit of `bytesInUse`; a write that could exceed it is refused. */
+  readonly bytesMax: number
+  /** Limit of the bytes in the queue; a write that would exceed it is refused. */
+  readonly waitingBytesMax: number
+}
+
+/** One commit takes writes of up to this many bytes together, or a single larger one. */
+const batchBytesMax = 32 * 1024 * 1024
+/** Pages that a transaction writes in addition to its records: tree pages, the list of free pages. */
+const overheadBytes = 1024 * 1024
+
+interface WaitingWrite {
+  readonly bytes: number
+  readonly apply: () => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (reason: unknown) => void
+}
+
+type Outcome = { readonly value: unknown } | { readonly error: unknown }
+
+export class Writer {
+  readonly #environment: WriteEnvironment
+  readonly #options: WriterOptions
+  #waiting: WaitingWrite[] = []
+  #waitingBytes = 0
+  #draining: Promise<void> | undefined
+  #broken: StoreError | undefined
+  #healthy = true
+
+  constructor(environment: WriteEnvironment, options: WriterOptions) {
+    this.#environment = environment
+    this.#options = options
+  }
+
+  /**
+   * Runs `apply`, which is synchronous, in a transaction and resolves with its result once that is flushed. Rejects
+   * with what `apply` throws, or with a StoreError, and has then stored nothing. `bytes`: about how much it writes.
+   */
+  run<T>(bytes: number, apply: () => T): Promise<T> {
+    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#options.waitingBytesMax)
+      return Promise.reject(new StoreError('busy', 'too much is waiting to be written'))
+    this.#waitingBytes += bytes
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ bytes, apply, resolve: resolve as (value: unknown) => void, reject })
+      this.#draining ??= this.#drain()
+    })
+  }
+
+  /** False from a commit that failed, or a write that did not fit, until a commit that succeeds. */
+  get healthy(): boolean {
+    return this.#healthy
+  }
+
+  /** Resolves when the queue is empty and no commit is under way. */
+  async idle(): Promise<void> {
+    await this.#draining
+  }
+
+  async #drain(): Promise<void> {
+    // Further writes of this turn of the event loop join the first commit.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#takeBatch()
+      const accepted = batch.filter((write) => this.#accept(write))
+      if (accepted.length > 0) await this.#commit(accepted)
+      for (const write of batch) this.#waitingBytes -= write.bytes
+    }
+    assert(this.#waitingBytes === 0, 'an empty queue holds no bytes')
+    this.#draining = undefined
+  }
+
+  #takeBatch(): WaitingWrite[] {
+    let count = 0
+    let bytes = 0
+    for (const write of this.#waiting) {
+      bytes += write.bytes
+      if (count > 0 && bytes > batchBytesMax) break
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  /** Rejects a write that cannot be tried at all. */
+  #accept(write: WaitingWrite): boolean {
+    const refusal = this.#broken ?? this.#refusal(write)
+    if (refusal === null) return true
+    this.#healthy = false
+    write.reject(refusal)
+    return false
+  }
+
+  #refusal({ bytes }: WaitingWrite): StoreError | null {
+    const { bytesMax } = this.#options
+    try {
+      const bytesInUse = this.#environment.bytesInUse()
+      if (bytesInUse + bytes + overheadBytes <= bytesMax) return null
+      return new StoreError('full', `the store is full: ${bytesInUse} of ${bytesMax} bytes in use`)
+    } catch (error) {
+      return (this.#broken = brokenError(error))
+    }
+  }
+
+  async #commit(batch: readonly WaitingWrite[]): Promise<void> {
+    let outcomes: Outcome[]
+    try {
+      outcomes = await this.#environment.transaction(() => batch.map((write) => this.#apply(write)))
+    } catch (error) {
+      this.#healthy = false
+      const failure = await this.#commitError(await commitCause(error), batch)
+      this.#probe()
+      for (const write of batch) write.reject(failure)
+      return
+    }
+    assert(outcomes.length === batch.length, 'each write of a commit has an outcome')
+    this.#healthy = true
+    batch.forEach((write, index) => {
+      const outcome = outcomes[index] as Outcome
+      if ('error' in outcome) write.reject(outcome.error)
+      else write.resolve(outcome.value)
+    })
+  }
+
+  #apply(write: WaitingWrite): Outcome {
+    try {
+      return { value: this.#environment.child(write.apply) }
+    } catch (error) {
+      return { error: isNativeError(error) ? writeError(error, false) : error }
+    }
+  }
+
+  /** LMDB reports a write that a full disk cut short as an I/O error, so the free space decides. */
+  async #commitError(cause: unknown, batch: readonly WaitingWrite[]): Promise<StoreError> {
+    const bytesNeeded = batch.reduce((sum, write) => sum + write.bytes, overheadBytes)
+    const bytesFree = await this.#environment.diskBytesFree().catch(() => Infinity)
+    return writeError(cause, bytesFree < bytesNeeded)
+  }
+
+  #probe(): void {
+    try {
+      this.#environment.probe()
+    } catch (error) {
+      this.#broken = brokenError(error)
+    }
+  }
+}
+
+/** lmdb-js rejects with a general error that holds a promise of the specific one, which must not go unhandled. */
+async function commitCause(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || !('commitError' in error)) return error
+  try {
+    // It is settled by now, except for error numbers that lmdb-js misinterprets.
+    await Promise.race([error.commitError, new Promise((resolve) => setImmediate(resolve))])
+    return error
+  } catch (cause) {
+    return cause
+  }
+}
+
+/** ENOSPC, EFBIG, EDQUOT on Linux, EDQUOT on macOS, and MDB_MAP_FULL: errors that more space resolves. */
+const fullCodes: readonly unknown[] = [28, 27, 122, 69, -30792]
+
+function writeError(cause: unknown, diskFull: boolean): StoreError {
+  const full = diskFull || (isNativeError(cause) && fullCodes.includes(cause.code))
+  const summary = full ? 'no room for a write' : 'the storage refused a write'
+  return new StoreError(full ? 'full' : 'failed', `${summary}: ${describe(cause)}`, { cause })
+}
+
+function brokenError(cause: unknown): StoreError {
+  return new StoreError('failed', `the storage has failed and needs a restart: ${describe(cause)}`, { cause })
+}
+
+/** An error of LMDB or of the operating system: those carry the number that C returned. */
+function isNativeError(error: unknown): error is Error & { code: number } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number'
+}
