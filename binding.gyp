@@ -1,4 +1,4 @@
-# The native codec: sources of ours and the C++ sources inside the npm package simdjson (its own addon is not built).
+# The native codec: our sources, and the C++ sources in the npm package simdjson, whose own addon is not built.
 {
   "variables": {
     "simdjson_dir": "node_modules/simdjson/simdjson/src",
@@ -14,7 +14,6 @@
         "src/codec/native/decoder.cc",
         "src/codec/native/fingerprint.cc",
         "src/codec/native/float_text.cc",
-        "src/codec/native/helper_thread.cc",
         "src/codec/native/js_column_program.cc",
         "src/codec/native/js_decoder.cc",
         "src/codec/native/js_packed_columns.cc",
@@ -29,7 +28,6 @@
         "src/codec/native/response_rows.cc",
         "src/codec/native/scalars.cc",
         "src/codec/native/structural_index.cc",
-        "src/codec/native/text_batches.cc",
         "src/codec/native/text_measures.cc",
         "<(simdjson_dir)/simdjson.cpp",
       ],
@@ -38,16 +36,17 @@
       "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
       "cflags!": ["-fno-exceptions", "-O2"],
       "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17", "-std=gnu++20", "-O2"],
-      # Vectors of 32 bytes stay inside one file, so that their calling convention may be what the machine has.
-      # A product and a sum are rounded one after the other, as in JavaScript: column programs give the same bits there.
-      "cflags_cc": ["-std=c++17", "-O3", "-fvisibility=hidden", "-ffp-contract=off", "-Wno-psabi"],
+      # -ffp-contract=off: a product and a sum are rounded separately, as in JavaScript, so that column programs give the
+      # same bits there. -fno-trapping-math changes no result; without it conditional expressions are not vectorised.
+      # -Wno-psabi: vectors of 32 bytes are passed only between functions of one file.
+      "cflags_cc": ["-std=c++17", "-O3", "-fvisibility=hidden", "-ffp-contract=off", "-fno-trapping-math", "-Wno-psabi"],
       "xcode_settings": {
         "CLANG_CXX_LANGUAGE_STANDARD": "c++17",
         "GCC_ENABLE_CPP_EXCEPTIONS": "YES",
         "GCC_OPTIMIZATION_LEVEL": "3",
         "GCC_SYMBOLS_PRIVATE_EXTERN": "YES",
-        "MACOSX_DEPLOYMENT_TARGET": "11.0",
-        "OTHER_CPLUSPLUSFLAGS": ["-ffp-contract=off"],
+        "MACOSX_DEPLOYMENT_TARGET": "13.3",
+        "OTHER_CPLUSPLUSFLAGS": ["-ffp-contract=off", "-fno-trapping-math"],
       },
     },
   ],

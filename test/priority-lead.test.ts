@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { promptBytesMax } from '../src/codec/reading-thread.js'
+import { inlineBodyBytesMax } from '../src/codec/read-body.js'
 import { cycleBody, candidate } from './helpers/bodies.js'
 import type { ServerProcess } from './helpers/server-process.js'
 import { started } from './helpers/servers.js'
@@ -77,7 +77,7 @@ describe.runIf(process.platform === 'linux')('the lead of the service', () => {
       // Half of a character: the reference codec reads it.
       const odd = Array.from({ length: 500 }, (__, index) => candidate('g', index + 2, { title: '\ud83d' }))
       const body = JSON.stringify(cycleBody(1, { candidates: odd }))
-      expect(Buffer.byteLength(body)).toBeGreaterThan(promptBytesMax)
+      expect(Buffer.byteLength(body)).toBeGreaterThan(inlineBodyBytesMax)
       expect((await server.call({ method: 'POST', path: '/v1/cycles', body })).status).toBe(200)
       const started = threadsOf(pid).filter(({ thread }) => !before.has(thread))
       expect(started.length).toBeGreaterThan(0)

@@ -8,32 +8,28 @@ import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse, type ResponseColumns } from './encode-response.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
-import { createNativeEncode, type AllocateBytes } from './native-encode.js'
+import { createNativeEncode } from './native-encode.js'
 import { packColumns, type PackColumns } from './pack.js'
-import { readBody } from './reading-thread.js'
-
-/** Columns of a cycle. Call `release` when the cycle has ended: its memory then serves the next one. */
-export type DecodedCycle = CycleColumns & { readonly release?: () => void }
+import { readBody } from './read-body.js'
 
 export interface Codec {
   readonly name: 'native' | 'reference'
   /** Columns of a cycle body; throws `bad_request` as `decodeCycle` does. */
-  decodeCycle(body: Uint8Array): DecodedCycle
+  decodeCycle(body: Uint8Array): CycleColumns
   /**
    * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`readBody`) when it is far larger
    * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects where
    * `decodeCycle` throws, and with `unavailable`.
    */
-  readCycle(body: Uint8Array): DecodedCycle | Promise<DecodedCycle>
-  /** A response as JSON in UTF-8, from the front of the memory that `allocate` gives where that is of use. */
-  encodeResponse(response: ResponseColumns, allocate?: AllocateBytes): Uint8Array
+  readCycle(body: Uint8Array): CycleColumns | Promise<CycleColumns>
+  /** A response as JSON in UTF-8. */
+  encodeResponse(response: ResponseColumns): Uint8Array
   /** What runs a column program. */
   columnProgram(program: ColumnProgram): RunProgram
   /** For `packTable`. */
   readonly packColumns: PackColumns
 }
 
-export type { AllocateBytes }
 export type CodecChoice = Codec['name'] | 'auto'
 
 export const referenceCodec: Codec = {
@@ -82,7 +78,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
       const columns = decode(body)
       return typeof columns === 'number' ? readBody('cycle', body) : columns
     },
-    encodeResponse: (response, allocate) => encode(response, allocate) ?? encodeResponse(response),
+    encodeResponse: (response) => encode(response) ?? encodeResponse(response),
     columnProgram(program) {
       const native = new addon.ColumnProgram(program)
       return (inputs, matrix) => native.run(inputs, matrix)

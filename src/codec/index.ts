@@ -2,7 +2,7 @@
  * Bytes ⇄ columns: cycle bodies and responses on the wire, packed columns on the disk; and programs over columns.
  */
 export { bodyBufferBytes } from './body-buffer.js'
-export { loadCodec, referenceCodec, type Codec, type CodecChoice, type DecodedCycle } from './codec.js'
+export { loadCodec, referenceCodec, type Codec, type CodecChoice } from './codec.js'
 export {
   columnOperations,
   type ColumnOperation,
@@ -20,5 +20,5 @@ export {
   type PackedTable,
   type Packing,
 } from './pack.js'
-export { readBody } from './reading-thread.js'
-export { needsThread, sameJsonAtOnce, sameJsonOffThread } from './same-json-thread.js'
+export { readBody } from './read-body.js'
+export { needsThread, sameJsonAtOnce, sameJsonOffThread } from './compare-bodies.js'

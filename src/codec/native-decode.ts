@@ -1,6 +1,6 @@
 /**
- * The native decoder behind the face of the reference: bytes to `CycleColumns` in one call of the addon. It answers
- * only for bodies that it accepts; all others are the reference decoder's, which words what is wrong.
+ * The native decoder: bytes to `CycleColumns` in one call of the addon. It decodes only bodies that it accepts; the
+ * reference decoder examines all others and words the errors.
  */
 import type {
   CandidateColumns,
@@ -11,36 +11,29 @@ import type {
 } from '../contract/index.js'
 import { unknownNameCountMax } from './decode-cycle.js'
 import type { NativeAddon, NativeFindings } from './native-addon.js'
-import { ArenaPool, type Arena } from './native-arena.js'
+import { allocateColumns, columnsOf, type ColumnMemory } from './native-columns.js'
 import type { ListName } from './native-layout.js'
 import { cyclePlan, type NativePlan } from './native-plan.js'
-import { ColumnViews } from './native-views.js'
 
-/** Columns that lie in memory of a pool. After `release` they must not be read any more. */
-export type ReleasableColumns = CycleColumns & { readonly release: () => void }
-
-/** A decoder that answers a code of `errorSentences` for what it leaves to the reference. */
-export type NativeDecode = (body: Uint8Array) => ReleasableColumns | number
+/** Decodes a body, or returns a code of `errorSentences` for a body that the reference decoder has to examine. */
+export type NativeDecode = (body: Uint8Array) => CycleColumns | number
 
 export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const plan = cyclePlan()
   const decoder = new addon.Decoder(plan.json)
-  const views = new ColumnViews(plan)
-  const pool = new ArenaPool(plan)
   const tooManyRows = addon.errorSentences.length
+  const decode = (body: Uint8Array, memory: ColumnMemory): ReturnType<typeof decoder.decode> =>
+    decoder.decode(body, memory.buffer, memory.starts, memory.capacities)
   return (body) => {
-    let arena = pool.take()
-    let answer = decoder.decode(body, arena.buffer, arena.starts, arena.capacities)
+    let memory = allocateColumns(plan)
+    let answer = decode(body, memory)
     if (isRowCounts(answer)) {
       if (answer.some((count, object) => count > (plan.rowCountsMax[object] as number))) return tooManyRows
-      arena = pool.grow(answer)
-      answer = decoder.decode(body, arena.buffer, arena.starts, arena.capacities)
+      memory = allocateColumns(plan, answer)
+      answer = decode(body, memory)
     }
-    if (typeof answer === 'number' || isRowCounts(answer)) {
-      pool.release(arena)
-      return typeof answer === 'number' ? answer : tooManyRows
-    }
-    return cycleColumns(plan, views, body, arena, answer, pool)
+    if (isRowCounts(answer)) return tooManyRows
+    return typeof answer === 'number' ? answer : cycleColumns(plan, body, memory, answer)
   }
 }
 
@@ -50,13 +43,11 @@ function isRowCounts(answer: NativeFindings | readonly number[] | number): answe
 
 function cycleColumns(
   plan: NativePlan,
-  views: ColumnViews,
   body: Uint8Array,
-  arena: Arena,
+  memory: ColumnMemory,
   found: NativeFindings,
-  pool: ArenaPool,
-): ReleasableColumns {
-  const root = views.of(arena, 0, 1) as unknown as RootColumns
+): CycleColumns {
+  const root = columnsOf(plan, memory, 0, 1) as unknown as RootColumns
   const text = (start: Uint32Array, end: Uint32Array): string =>
     Buffer.from(
       body.buffer,
@@ -65,9 +56,8 @@ function cycleColumns(
     ).toString('latin1')
   const list = (name: ListName): unknown => {
     const object = plan.lists.indexOf(name) + 1
-    return views.of(arena, object, found.rowCounts[object] as number)
+    return columnsOf(plan, memory, object, found.rowCounts[object] as number)
   }
-  let released = false
   return {
     cycleId: text(root.cycleIdStart, root.cycleIdEnd),
     cycleTime: text(root.cycleTimeStart, root.cycleTimeEnd),
@@ -79,10 +69,6 @@ function cycleColumns(
     removals: list('removals') as RemovalColumns,
     unknownFields: unknownFields(plan, found),
     galleries: found.keys,
-    release: () => {
-      if (!released) pool.release(arena)
-      released = true
-    },
   }
 }
 

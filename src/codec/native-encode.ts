@@ -6,25 +6,22 @@ import { headNames } from '../contract/index.js'
 import { outcomeTexts, responseHead, type ResponseColumns } from './encode-response.js'
 import type { NativeAddon, NativeRows, TextTable } from './native-addon.js'
 
-/** Gives so many bytes that hold anything. Asked for the worst case: what is not written is never touched. */
-export type AllocateBytes = (bytes: number) => Uint8Array
-
 /** Response bytes, or null for a response that the reference has to encode. */
-export type NativeEncode = (response: ResponseColumns, allocate?: AllocateBytes) => Uint8Array | null
+export type NativeEncode = (response: ResponseColumns) => Uint8Array | null
 
 const rowsEnd = Buffer.from(']}')
 
 export function createNativeEncode(addon: NativeAddon): NativeEncode {
   const outcomes = textTable(outcomeTexts)
   const galleryTexts = new GalleryTexts()
-  return (response, allocate = (bytes) => Buffer.allocUnsafeSlow(bytes)) => {
+  return (response) => {
     const { results } = response
     const rows = nativeRows(response, outcomes, galleryTexts.tableOf(results.galleries))
     const rowsBytes = addon.rowsBytesMax(rows)
     if (rowsBytes === 0) return null
     const head = responseHead(response)
-    const { buffer, byteOffset, length } = allocate(Buffer.byteLength(head) + rowsBytes + rowsEnd.length)
-    const bytes = Buffer.from(buffer, byteOffset, length)
+    // The upper bound: pages that are not written take no memory.
+    const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(head) + rowsBytes + rowsEnd.length)
     const rowsStart = bytes.write(head)
     const end = addon.writeRows(rows, bytes, rowsStart)
     bytes.set(rowsEnd, end)

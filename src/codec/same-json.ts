@@ -1,20 +1,13 @@
 /**
- * Whether two JSON texts say the same (decisions.md 9): member order, white space and the spelling of numbers and
- * strings do not matter; array order does, and so does every unknown member. This file is the entry of the thread
- * of same-json-thread.ts too, so it imports nothing of the project: Node then runs it from source as well as built.
+ * Whether two JSON texts have the same value (decisions.md 9): member order, white space and the spelling of numbers and
+ * strings do not matter; array order does, and so does every unknown member.
  */
-import { parentPort, workerData } from 'node:worker_threads'
 
 /** Compares the values of two bodies that both parse. */
 export function sameJson(a: Uint8Array, b: Uint8Array): boolean {
   const x = Buffer.from(a.buffer, a.byteOffset, a.byteLength)
   const y = Buffer.from(b.buffer, b.byteOffset, b.byteLength)
   return x.equals(y) || sameValue(exactParse(x), exactParse(y))
-}
-
-/** What the thread is given: two bodies, under a name that no other thread's data has. It answers with a boolean. */
-export interface JsonPair {
-  readonly sameJson: readonly [Uint8Array, Uint8Array]
 }
 
 /** A number that a double does not hold exactly, by its digits: `12.50e3` is `125e2`. */
@@ -130,10 +123,3 @@ function isNumeric(value: unknown): value is number | Decimal {
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Decimal)
 }
-
-function isJsonPair(data: unknown): data is JsonPair {
-  return typeof data === 'object' && data !== null && 'sameJson' in data
-}
-
-// Last, since it needs all of the above.
-if (parentPort !== null && isJsonPair(workerData)) parentPort.postMessage(sameJson(...workerData.sameJson))

@@ -15,7 +15,7 @@ const decoding = `
   const buffer = Buffer.alloc(bodyBufferBytes(Buffer.byteLength(text)))
   const body = buffer.subarray(0, buffer.write(text))
   for (;;) {
-    codec.decodeCycle(body).release?.()
+    codec.decodeCycle(body)
     Atomics.add(count, 0, 1)
     Atomics.notify(count, 0)
   }`

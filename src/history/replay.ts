@@ -41,15 +41,11 @@ export async function* replayCycles(
     if (position < from && store.readRequest(position) === undefined) continue
     const json = await readBody(store, position)
     const cycle = codec.decodeCycle(json)
-    try {
-      const plan = pool.plan(cycle, position)
-      records.set(position, recordsOf(json, cycle, plan))
-      if (position >= from) yield replayed(store, cycle, plan, records)
-      pool.publish(plan)
-      forgetRecords(records, plan.next)
-    } finally {
-      cycle.release?.()
-    }
+    const plan = pool.plan(cycle, position)
+    records.set(position, recordsOf(json, cycle, plan))
+    if (position >= from) yield replayed(store, cycle, plan, records)
+    pool.publish(plan)
+    forgetRecords(records, plan.next)
   }
 }
 

@@ -94,16 +94,12 @@ class CycleCheck {
     const json = await this.#body(stored.position)
     const response = this.#response(stored, place)
     const cycle = this.#options.codec.decodeCycle(json)
-    try {
-      this.#labels(stored, cycle, place)
-      if (this.broken) return
-      const plan = this.#pool.plan(cycle, stored.position)
-      if (response !== null) this.#rows(response, plan, cycle, place)
-      this.#moves(stored.position, cycle, plan, place)
-      this.#pool.publish(plan)
-    } finally {
-      cycle.release?.()
-    }
+    this.#labels(stored, cycle, place)
+    if (this.broken) return
+    const plan = this.#pool.plan(cycle, stored.position)
+    if (response !== null) this.#rows(response, plan, cycle, place)
+    this.#moves(stored.position, cycle, plan, place)
+    this.#pool.publish(plan)
   }
 
   async #body(position: Position): Promise<Uint8Array> {

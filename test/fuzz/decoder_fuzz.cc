@@ -27,9 +27,6 @@ using understudy::decoder;
 /// Few rows, so that the fuzzer reaches the limit of a list.
 constexpr uint32_t row_capacity = 3;
 
-/// Bodies are small here, and still the second thread is to have its part in them.
-constexpr size_t shared_bytes_min = 1;
-
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "%s\n", what);
   std::abort();
@@ -52,8 +49,7 @@ class target {
       columns_.back().shrink_to_fit();
       starts_.push_back(columns_.back().data());
     }
-    // Every list with a text in it goes to the second thread as well.
-    decoder_ = std::make_unique<decoder>(std::move(*plan), shared_bytes_min);
+    decoder_ = std::make_unique<decoder>(std::move(*plan));
   }
 
   /// Decodes an exact copy of the body with its padding, filled with `filler`.

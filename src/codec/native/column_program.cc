@@ -1,9 +1,9 @@
-// See column_program.h. Rows are taken in blocks, so that all registers stay in a near cache: an instruction is
-// one loop over a block, four rows at a time. Of smaller blocks fewer registers leave the nearest cache, but
-// columns that come from memory are then read in stretches too short for the processor to read ahead.
+// See column_program.h. The evaluator takes rows in blocks, so that all registers stay in a near cache: an instruction
+// is one plain loop over a block, which the compiler turns into vector instructions.
 #include "column_program.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -12,64 +12,58 @@ namespace understudy {
 namespace {
 
 constexpr size_t block_rows = 512;
-constexpr size_t lane_count = 4;
-static_assert(block_rows % lane_count == 0);
-typedef double lanes __attribute__((vector_size(lane_count * sizeof(double))));
-typedef uint64_t lane_bits __attribute__((vector_size(lane_count * sizeof(uint64_t))));
-typedef float half_lanes __attribute__((vector_size(lane_count * sizeof(float))));
-
 constexpr double not_a_number = __builtin_nan("");
 constexpr double infinity = __builtin_inf();
 
-[[gnu::always_inline]] inline lanes load(const double* at) noexcept {
-  lanes values;
-  std::memcpy(&values, at, sizeof values);
-  return values;
+// ---- operations; codec/column-program.ts has each of them too
+
+/// Adding 2^52 + 2^51 leaves no digits behind the point.
+[[gnu::always_inline]] inline double round_even(double x) noexcept {
+  constexpr double shift = 6755399441055744.0;
+  return (x + shift) - shift;
 }
-
-[[gnu::always_inline]] inline lanes all(double value) noexcept { return lanes{value, value, value, value}; }
-
-// ---- operations; each is written in codec/column-program.ts too
-
-/// Where 2^52 + 2^51 is added, no digits are left behind the point.
-constexpr double round_shift = 6755399441055744.0;
-
-[[gnu::always_inline]] inline lanes round_lanes(lanes x) noexcept { return (x + round_shift) - round_shift; }
 
 /// log(1 + |x|) with the sign of x: (1 + |x|) = 2^k m with m within sqrt(1/2) to sqrt(2), and the series of
 /// log((1 + s) / (1 - s)) for log(m).
-[[gnu::always_inline]] inline lanes log_lanes(lanes x) noexcept {
+[[gnu::always_inline]] inline double signed_log(double x) noexcept {
   constexpr uint64_t one_bits = 0x3ff0000000000000;
   constexpr uint64_t root_half_bits = 0x3fe6a09e00000000;
   constexpr uint64_t mantissa_bits = 0x000fffffffffffff;
-  constexpr uint64_t whole_bits = 0x4330000000000000;  // 2^52 and, in its last bits, a whole number
-  const lanes size = x < 0.0 ? -x : x;
-  const lane_bits shifted = (lane_bits)(1.0 + size) + (one_bits - root_half_bits);
-  const lanes exponent = (lanes)((shifted >> 52) | whole_bits) - (4503599627370496.0 + 1023.0);
-  const lanes mantissa = (lanes)((shifted & mantissa_bits) + root_half_bits);
+  constexpr uint64_t whole_bits = 0x4330000000000000;  // 2^52 with a whole number in its last bits
+  const double size = x < 0 ? -x : x;
+  const double sum = 1.0 + size;
+  uint64_t shifted;
+  std::memcpy(&shifted, &sum, sizeof shifted);
+  shifted += one_bits - root_half_bits;
+  const uint64_t exponent_bits = (shifted >> 52) | whole_bits;
+  const uint64_t scaled_bits = (shifted & mantissa_bits) + root_half_bits;
+  double exponent, mantissa;
+  std::memcpy(&exponent, &exponent_bits, sizeof exponent);
+  std::memcpy(&mantissa, &scaled_bits, sizeof mantissa);
+  exponent -= 4503599627370496.0 + 1023.0;
   // 1 + x has lost the last digits of a small x.
-  const lanes f = exponent == 0.0 ? size : mantissa - 1.0;
-  const lanes s = f / (2.0 + f);
-  const lanes z = s * s;
-  lanes series = all(1.0 / 11);
+  const double f = exponent == 0 ? size : mantissa - 1.0;
+  const double s = f / (2.0 + f);
+  const double z = s * s;
+  double series = 1.0 / 11;
   series = series * z + 1.0 / 9;
   series = series * z + 1.0 / 7;
   series = series * z + 1.0 / 5;
   series = series * z + 1.0 / 3;
   series = series * z + 1.0;
-  const lanes finite = exponent * 0.6931471805599453 + (s + s) * series;
-  const lanes result = size < infinity ? finite : size;
-  return x < 0.0 ? -result : result;
+  const double finite = exponent * 0.6931471805599453 + (s + s) * series;
+  const double result = size < infinity ? finite : size;
+  return x < 0 ? -result : result;
 }
 
-/// sin(2 pi x): x is led back to a quarter turn, for which the series is good.
-[[gnu::always_inline]] inline lanes sine_lanes(lanes x) noexcept {
-  const lanes turn = x - round_lanes(x);
-  const lanes size = turn < 0.0 ? -turn : turn;
-  const lanes quarter = size > 0.25 ? 0.5 - size : size;
-  const lanes angle = quarter * 6.283185307179586;
-  const lanes z = angle * angle;
-  lanes series = all(-1.0 / 1307674368000);
+/// sin(2 pi x): x is reduced to a quarter turn, in which the series is accurate.
+[[gnu::always_inline]] inline double sine(double x) noexcept {
+  const double turn = x - round_even(x);
+  const double size = turn < 0 ? -turn : turn;
+  const double quarter = size > 0.25 ? 0.5 - size : size;
+  const double angle = quarter * 6.283185307179586;
+  const double z = angle * angle;
+  double series = -1.0 / 1307674368000;
   series = series * z + 1.0 / 6227020800;
   series = series * z - 1.0 / 39916800;
   series = series * z + 1.0 / 362880;
@@ -77,13 +71,13 @@ constexpr double round_shift = 6755399441055744.0;
   series = series * z + 1.0 / 120;
   series = series * z - 1.0 / 6;
   series = series * z + 1.0;
-  const lanes result = angle * series;
-  return turn < 0.0 ? -result : result;
+  const double result = angle * series;
+  return turn < 0 ? -result : result;
 }
 
 // ---- blocks
 
-/// An instruction's registers. Its loop may go on to the end of the last lanes: registers have room for it.
+/// The registers of an instruction.
 struct operands {
   double* to;
   const double* a;
@@ -92,203 +86,119 @@ struct operands {
 };
 
 template <typename Operation>
-[[gnu::always_inline]] inline void for_lanes(const operands& registers, Operation operation) noexcept {
+[[gnu::always_inline]] inline void for_rows(const operands& registers, Operation operation) noexcept {
   const auto [to, a, b, row_count] = registers;
-  for (size_t row = 0; row < row_count; row += lane_count) {
-    const lanes result = operation(load(a + row), load(b + row));
-    std::memcpy(to + row, &result, sizeof result);
-  }
-}
-
-/// The rows [first, first + count) of an index; `start` is where they lie one behind the other, if they do.
-struct index_rows {
-  const uint32_t* rows;
-  size_t start;
-  bool consecutive;
-};
-
-[[gnu::always_inline]] inline index_rows rows_of(const index_view& index, size_t first,
-                                                 size_t count) noexcept {
-  const uint32_t* const rows = index.rows + first;
-  uint32_t different = 0;
-  for (size_t i = 0; i < count; i++) different |= rows[i] ^ (rows[0] + static_cast<uint32_t>(i));
-  return {rows, rows[0], different == 0};
+  // A row depends on no other one, even where `to` is one of the operands.
+#pragma GCC ivdep
+  for (size_t row = 0; row < row_count; row++) to[row] = operation(a[row], b[row]);
 }
 
 template <typename Value>
-[[gnu::always_inline]] inline void load_values(double* to, const void* values, const index_rows& from,
-                                               size_t count) noexcept {
+void load_values(double* to, const void* values, const uint32_t* rows, size_t count) noexcept {
   const Value* const column = static_cast<const Value*>(values);
-  if (from.consecutive) {
-    for (size_t i = 0; i < count; i++) to[i] = static_cast<double>(column[from.start + i]);
-  } else {
-    for (size_t i = 0; i < count; i++) to[i] = static_cast<double>(column[from.rows[i]]);
-  }
+  for (size_t i = 0; i < count; i++) to[i] = static_cast<double>(column[rows[i]]);
 }
 
-[[gnu::always_inline]] inline void load_column(double* to, const column_view& column,
-                                               const index_rows& from, size_t count) noexcept {
+void load_column(double* to, const column_view& column, const uint32_t* rows, size_t count) noexcept {
   switch (column.type) {
     case column_type::float64:
-      return load_values<double>(to, column.values, from, count);
+      return load_values<double>(to, column.values, rows, count);
     case column_type::uint32:
-      return load_values<uint32_t>(to, column.values, from, count);
+      return load_values<uint32_t>(to, column.values, rows, count);
     case column_type::uint8:
-      return load_values<uint8_t>(to, column.values, from, count);
+      return load_values<uint8_t>(to, column.values, rows, count);
   }
 }
 
-[[gnu::always_inline]] inline half_lanes stored(const double* values, double missing) noexcept {
-  const lanes x = load(values);
-  return __builtin_convertvector(x == x ? x : all(missing), half_lanes);
-}
-
-/// Four rows of four outputs: registers hold columns, the matrix rows.
-[[gnu::always_inline]] inline void store_square(half_lanes a, half_lanes b, half_lanes c, half_lanes d,
-                                                float* at, size_t stride) noexcept {
-  const half_lanes ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const half_lanes ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const half_lanes cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const half_lanes cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const half_lanes rows[lane_count] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
-                                       __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
-                                       __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
-                                       __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
-  for (size_t row = 0; row < lane_count; row++) std::memcpy(at + row * stride, &rows[row], sizeof rows[row]);
-}
-
-/// Writes the outputs [first, first + output_count) of `count` rows; `matrix` is where the block's rows start.
-[[gnu::always_inline]] inline void store_outputs(const column_program& program, const double* registers,
-                                                 size_t first, size_t output_count, size_t count,
-                                                 float* matrix) noexcept {
+/// Writes the outputs [first, first + output_count) of `count` rows; `matrix` is where the rows of the block start.
+void store_outputs(const column_program& program, const double* registers, size_t first, size_t output_count,
+                   size_t count, float* matrix) noexcept {
   const size_t stride = program.outputs.size();
-  const auto values = [&](size_t output) { return registers + program.outputs[output] * block_rows; };
-  const double* const missing = program.missing.data();
-  const size_t squares_end = count - count % lane_count;
-  size_t output = first;
-  for (; output + lane_count <= first + output_count; output += lane_count) {
-    const double *a = values(output), *b = values(output + 1), *c = values(output + 2), *d = values(output + 3);
-    for (size_t row = 0; row < squares_end; row += lane_count) {
-      store_square(stored(a + row, missing[output]), stored(b + row, missing[output + 1]),
-                   stored(c + row, missing[output + 2]), stored(d + row, missing[output + 3]),
-                   matrix + row * stride + output, stride);
-    }
-  }
-  const auto store_alone = [&](size_t one, size_t row) {
-    const double value = values(one)[row];
-    matrix[row * stride + one] = static_cast<float>(value == value ? value : missing[one]);
-  };
-  for (size_t one = first; one < output; one++)
-    for (size_t row = squares_end; row < count; row++) store_alone(one, row);
-  for (size_t one = output; one < first + output_count; one++)
-    for (size_t row = 0; row < count; row++) store_alone(one, row);
-}
-
-/// Runs the program for rows [first, first + count), at most one block.
-[[gnu::always_inline]] inline void run_block(const column_program& program, const column_inputs& inputs,
-                                             size_t first, size_t count, double* registers,
-                                             float* matrix) noexcept {
-  for (const column_instruction& step : program.code) {
-    if (step.operation == column_operation::store) {
-      store_outputs(program, registers, step.a, step.b, count, matrix + first * program.outputs.size());
-      continue;
-    }
-    double* const to = registers + step.to * block_rows;
-    if (step.operation == column_operation::load) {
-      const index_view& index = inputs.indexes[program.column_indexes[step.a]];
-      load_column(to, inputs.columns[step.a], rows_of(index, first, count), count);
-      continue;
-    }
-    const operands rows = {to, registers + step.a * block_rows, registers + step.b * block_rows, count};
-    switch (step.operation) {
-      case column_operation::load:
-      case column_operation::store:
-        break;
-      case column_operation::add:
-        for_lanes(rows, [](lanes x, lanes y) { return x + y; });
-        break;
-      case column_operation::subtract:
-        for_lanes(rows, [](lanes x, lanes y) { return x - y; });
-        break;
-      case column_operation::multiply:
-        for_lanes(rows, [](lanes x, lanes y) { return x * y; });
-        break;
-      case column_operation::divide:
-        for_lanes(rows, [](lanes x, lanes y) { return x / y; });
-        break;
-      case column_operation::atLeast:
-        for_lanes(rows, [](lanes x, lanes y) { return y > x ? y : x; });
-        break;
-      case column_operation::atMost:
-        for_lanes(rows, [](lanes x, lanes y) { return y < x ? y : x; });
-        break;
-      case column_operation::greater:
-        for_lanes(rows, [](lanes x, lanes y) { return x > y ? all(1.0) : all(0.0); });
-        break;
-      case column_operation::equal:
-        for_lanes(rows, [](lanes x, lanes y) { return x == y ? all(1.0) : all(0.0); });
-        break;
-      case column_operation::orElse:
-        for_lanes(rows, [](lanes x, lanes y) { return x == x ? x : y; });
-        break;
-      case column_operation::where:
-        for_lanes(rows, [](lanes x, lanes y) { return y > 0.0 ? x : all(not_a_number); });
-        break;
-      case column_operation::round:
-        for_lanes(rows, [](lanes x, lanes) { return round_lanes(x); });
-        break;
-      case column_operation::log:
-        for_lanes(rows, [](lanes x, lanes) { return log_lanes(x); });
-        break;
-      case column_operation::sine:
-        for_lanes(rows, [](lanes x, lanes) { return sine_lanes(x); });
-        break;
+  for (size_t output = first; output < first + output_count; output++) {
+    const double* const values = registers + program.outputs[output] * block_rows;
+    const double missing = program.missing[output];
+    for (size_t row = 0; row < count; row++) {
+      matrix[row * stride + output] = static_cast<float>(values[row] == values[row] ? values[row] : missing);
     }
   }
 }
 
-[[gnu::always_inline]] inline void run_blocks(const column_program& program, const column_inputs& inputs,
-                                              double* registers, float* matrix) noexcept {
-  for (size_t first = 0; first < inputs.row_count; first += block_rows) {
-    run_block(program, inputs, first, std::min(block_rows, inputs.row_count - first), registers, matrix);
+[[gnu::always_inline]] inline void compute_inline(column_operation operation, const operands& rows) noexcept {
+  switch (operation) {
+    case column_operation::load:
+    case column_operation::store:
+      return;
+    case column_operation::add:
+      return for_rows(rows, [](double x, double y) { return x + y; });
+    case column_operation::subtract:
+      return for_rows(rows, [](double x, double y) { return x - y; });
+    case column_operation::multiply:
+      return for_rows(rows, [](double x, double y) { return x * y; });
+    case column_operation::divide:
+      return for_rows(rows, [](double x, double y) { return x / y; });
+    case column_operation::atLeast:
+      return for_rows(rows, [](double x, double y) { return y > x ? y : x; });
+    case column_operation::atMost:
+      return for_rows(rows, [](double x, double y) { return y < x ? y : x; });
+    case column_operation::greater:
+      return for_rows(rows, [](double x, double y) { return x > y ? 1.0 : 0.0; });
+    case column_operation::equal:
+      return for_rows(rows, [](double x, double y) { return x == y ? 1.0 : 0.0; });
+    case column_operation::orElse:
+      return for_rows(rows, [](double x, double y) { return x == x ? x : y; });
+    case column_operation::where:
+      return for_rows(rows, [](double x, double y) { return y > 0 ? x : not_a_number; });
+    case column_operation::round:
+      return for_rows(rows, [](double x, double) { return round_even(x); });
+    case column_operation::log:
+      return for_rows(rows, [](double x, double) { return signed_log(x); });
+    case column_operation::sine:
+      return for_rows(rows, [](double x, double) { return sine(x); });
   }
 }
 
 #if defined(__x86_64__) && !defined(__AVX2__)
-// The package is compiled for every x86-64; the same code again for machines with AVX2, chosen at run time.
-__attribute__((target("avx2"))) void run_avx2(const column_program& program, const column_inputs& inputs,
-                                              double* registers, float* matrix) noexcept {
-  run_blocks(program, inputs, registers, matrix);
+// The addon is compiled for every x86-64; the same loops again for machines with AVX2, chosen at run time.
+__attribute__((target("avx2"))) void compute_avx2(column_operation operation, const operands& rows) noexcept {
+  compute_inline(operation, rows);
 }
 
 const bool has_avx2 = __builtin_cpu_supports("avx2");
+#else
+constexpr bool has_avx2 = false;
+void compute_avx2(column_operation, const operands&) noexcept {}
+#endif
 
-void run_program(const column_program& program, const column_inputs& inputs, double* registers,
-                 float* matrix) noexcept {
+void compute(column_operation operation, const operands& rows) noexcept {
   if (has_avx2) {
-    run_avx2(program, inputs, registers, matrix);
+    compute_avx2(operation, rows);
   } else {
-    run_blocks(program, inputs, registers, matrix);
+    compute_inline(operation, rows);
   }
 }
-#else
-void run_program(const column_program& program, const column_inputs& inputs, double* registers,
-                 float* matrix) noexcept {
-  run_blocks(program, inputs, registers, matrix);
+
+/// Runs the program for the rows [first, first + count), at most one block.
+void run_block(const column_program& program, const column_inputs& inputs, size_t first, size_t count,
+               double* registers, float* matrix) noexcept {
+  for (const column_instruction& step : program.code) {
+    double* const to = registers + step.to * block_rows;
+    if (step.operation == column_operation::store) {
+      store_outputs(program, registers, step.a, step.b, count, matrix + first * program.outputs.size());
+    } else if (step.operation == column_operation::load) {
+      const index_view& index = inputs.indexes[program.column_indexes[step.a]];
+      load_column(to, inputs.columns[step.a], index.rows + first, count);
+    } else {
+      compute(step.operation, {to, registers + step.a * block_rows, registers + step.b * block_rows, count});
+    }
+  }
 }
-#endif
 
 }  // namespace
 
 column_evaluator::column_evaluator(column_program program) : program_(std::move(program)) {
-  constexpr size_t line_bytes = 64;
-  size_t bytes = program_.register_count * block_rows * sizeof(double);
-  size_t room = bytes + line_bytes;
-  memory_ = std::make_unique<double[]>(room / sizeof(double));
-  void* aligned = memory_.get();
-  registers_ = static_cast<double*>(std::align(line_bytes, bytes, aligned, room));
+  registers_.resize(program_.register_count * block_rows);
   for (size_t i = 0; i < program_.constants.size(); i++)
-    std::fill_n(registers_ + i * block_rows, block_rows, program_.constants[i]);
+    std::fill_n(registers_.data() + i * block_rows, block_rows, program_.constants[i]);
 }
 
 bool column_evaluator::fits(const column_inputs& inputs) const noexcept {
@@ -307,8 +217,10 @@ bool column_evaluator::fits(const column_inputs& inputs) const noexcept {
 
 void column_evaluator::run(const column_inputs& inputs, float* matrix) noexcept {
   for (size_t i = 0; i < program_.parameter_count; i++)
-    std::fill_n(registers_ + (program_.constants.size() + i) * block_rows, block_rows, inputs.parameters[i]);
-  run_program(program_, inputs, registers_, matrix);
+    std::fill_n(registers_.data() + (program_.constants.size() + i) * block_rows, block_rows, inputs.parameters[i]);
+  for (size_t first = 0; first < inputs.row_count; first += block_rows) {
+    run_block(program_, inputs, first, std::min(block_rows, inputs.row_count - first), registers_.data(), matrix);
+  }
 }
 
 bool is_sound(const column_program& program) {

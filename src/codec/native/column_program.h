@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace understudy {
@@ -88,9 +87,8 @@ class column_evaluator {
 
  private:
   column_program program_;
-  /// The registers, one behind the other, aligned to cache lines.
-  std::unique_ptr<double[]> memory_;
-  double* registers_;
+  /// The registers, one behind the other.
+  std::vector<double> registers_;
 };
 
 /// Whether all that the instructions name exists, each reads what was written before it, and none writes a

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "date_time.h"
 #include "scalars.h"
 #include "text_measures.h"
 
@@ -49,26 +50,12 @@ constexpr uint32_t no_member = ~uint32_t{0};
 
 }  // namespace
 
-decoder::decoder(decode_plan plan, size_t shared_bytes_min)
-    : plan_(std::move(plan)), texts_(shared_bytes_min) {
+decoder::decoder(decode_plan plan) : plan_(std::move(plan)) {
   findings_.row_counts.resize(plan_.objects.size());
   findings_.unknown_names.resize(plan_.objects.size());
 }
 
 decode_error decoder::decode(padded_bytes body, column_set columns) {
-  texts_.begin(columns.starts);
-  try {
-    const decode_error error = decode_tokens(body, columns);
-    if (error == decode_error::none) return texts_.finish();
-    texts_.abandon();
-    return error;
-  } catch (...) {
-    texts_.abandon();
-    throw;
-  }
-}
-
-decode_error decoder::decode_tokens(padded_bytes body, column_set columns) {
   body_ = body;
   columns_ = columns;
   error_ = decode_error::none;
@@ -180,13 +167,8 @@ inline const uint32_t* decoder::decode_member(member_plan& member, uint32_t row,
   return error == decode_error::none ? at + 3 : fail(error);
 }
 
-inline decode_error decoder::decode_integer(const member_plan& member, uint32_t row, const uint8_t* token,
-                                            const uint8_t* next) {
+inline decode_error decoder::decode_integer(const member_plan& member, uint32_t row, const uint8_t* token) {
   double& value = column<double>(member.columns[0])[row];
-  const int64_t digits = read_digits(token, next);
-  value = static_cast<double>(digits);
-  // One branch for the three conditions, which mostly hold.
-  if ((digits >= 0) & (value >= member.minimum) & (value <= member.maximum)) return decode_error::none;
   if (member.nullable && is_null(token)) {
     value = not_a_number;
     return decode_error::none;
@@ -199,7 +181,7 @@ inline decode_error decoder::decode_scalar(member_plan& member, uint32_t row, co
                                            const uint8_t* next) {
   switch (member.kind) {
     case value_kind::integer:
-      return decode_integer(member, row, token, next);
+      return decode_integer(member, row, token);
     case value_kind::key:
       return decode_key(member, row, token, next);
     case value_kind::date_time:
@@ -240,16 +222,13 @@ decode_error decoder::decode_fixed_text(const member_plan& member, uint32_t row,
 
 decode_error decoder::decode_key(const member_plan& member, uint32_t row, const uint8_t* token,
                                  const uint8_t* next) {
-  uint32_t& code = column<uint32_t>(member.columns[0])[row];
-  code = keys_.noted_code(token, next);
-  if (code != key_table::unknown_code) return decode_error::none;
   if (*token != '"') return decode_error::value;
   const uint8_t* close = closing_quote(token, next);
   if (close == nullptr || has_escape(token, close)) return decode_error::unusual_text;
   const size_t bytes = static_cast<size_t>(close - token) - 1;
   if (bytes == 0) return decode_error::value;
-  code = keys_.code_of({reinterpret_cast<const char*>(token + 1), bytes});
-  keys_.note(token, close + 1, code);
+  column<uint32_t>(member.columns[0])[row] =
+      keys_.code_of({reinterpret_cast<const char*>(token + 1), bytes});
   return decode_error::none;
 }
 
@@ -259,31 +238,35 @@ decode_error decoder::decode_measured(const member_plan& member, uint32_t row, c
   const uint8_t* text = token + 1;
   const uint8_t* close = closing_quote(token, next);
   if (close == nullptr) return decode_error::unusual_text;
-  texts_.add({text, static_cast<size_t>(close - text), &member, row});
+  size_t bytes = static_cast<size_t>(close - text);
+  if (has_escape(text, close)) {
+    const decode_error error = unescape(text, close, unescaped_);
+    if (error != decode_error::none) return error;
+    text = unescaped_.data() + unescape_margin_bytes;
+    bytes = unescaped_.size() - 2 * unescape_margin_bytes;
+  }
+  const text_measures measures = measure_text(text, bytes, member.html);
+  for (uint32_t measure = 0; measure < text_measure_count; measure++) {
+    column<uint32_t>(member.columns[measure])[row] = measures.counts[measure];
+  }
+  if (member.columns.size() > text_measure_count) column<uint8_t>(member.columns[text_measure_count])[row] = 1;
   return decode_error::none;
 }
 
-decode_error decoder::decode_date_time(member_plan& member, uint32_t row, const uint8_t* token,
+decode_error decoder::decode_date_time(const member_plan& member, uint32_t row, const uint8_t* token,
                                        const uint8_t* next) {
-  const uint32_t start = static_cast<uint32_t>(token + 1 - body_.data);
-  date_time_memo& memo = member.memo;
-  if (memo.bytes == 0 || !memo.quoted.is_at(token)) {
-    if (member.nullable && is_null(token)) {
-      write_date_time(member, row, {not_a_number, 0}, 0, 0);
-      return decode_error::none;
-    }
-    if (*token != '"') return decode_error::value;
-    const uint8_t* close = closing_quote(token, next);
-    if (close == nullptr) return decode_error::unusual_text;
-    const uint32_t bytes = static_cast<uint32_t>(close - token) - 1;
-    instant at;
-    if (!read_date_time(token + 1, bytes, at)) return decode_error::value;
-    write_date_time(member, row, at, start, start + bytes);
-    if (bytes <= short_text::bytes_max)
-      memo = {short_text({reinterpret_cast<const char*>(token + 1), bytes}), bytes, at};
+  if (member.nullable && is_null(token)) {
+    write_date_time(member, row, {not_a_number, 0}, 0, 0);
     return decode_error::none;
   }
-  write_date_time(member, row, memo.at, start, start + memo.bytes);
+  if (*token != '"') return decode_error::value;
+  const uint8_t* close = closing_quote(token, next);
+  if (close == nullptr) return decode_error::unusual_text;
+  const uint32_t start = static_cast<uint32_t>(token + 1 - body_.data);
+  const uint32_t bytes = static_cast<uint32_t>(close - token) - 1;
+  instant at;
+  if (!read_date_time(token + 1, bytes, at)) return decode_error::value;
+  write_date_time(member, row, at, start, start + bytes);
   return decode_error::none;
 }
 
@@ -336,10 +319,7 @@ const uint32_t* decoder::decode_rows(uint32_t object, const uint32_t* at) {
     findings_.row_counts[object] = row + 1;
     if (at == end_) return fail(decode_error::grammar);
     const uint8_t separator = body[*at++];
-    if (separator == ']') {
-      texts_.end_list();
-      return at;
-    }
+    if (separator == ']') return at;
     if (separator != ',') return fail(decode_error::grammar);
   }
 }

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "date_time.h"
 #include "error.h"
 #include "key_table.h"
 #include "padded_bytes.h"
 #include "plan.h"
 #include "structural_index.h"
-#include "text_batches.h"
 
 namespace understudy {
 
@@ -44,8 +44,7 @@ inline constexpr size_t unknown_name_bytes_max = 200;
 /// Reused from body to body: it keeps its memory and its guesses.
 class decoder {
  public:
-  /// `shared_bytes_min`: bytes of text in a list from which on a second thread measures some of them.
-  explicit decoder(decode_plan plan, size_t shared_bytes_min = shared_text_bytes_min);
+  explicit decoder(decode_plan plan);
 
   /// Fills `columns` from `body`. May throw std::bad_alloc and nothing else.
   [[nodiscard]] decode_error decode(padded_bytes body, column_set columns);
@@ -55,8 +54,6 @@ class decoder {
   [[nodiscard]] const decode_plan& plan() const noexcept { return plan_; }
 
  private:
-  decode_error decode_tokens(padded_bytes body, column_set columns);
-
   // From the token at which something starts to the token behind it, or null with `error_` set.
   const uint32_t* decode_object(object_plan& plan, uint32_t object, uint32_t row, const uint32_t* at);
   const uint32_t* decode_member(member_plan& member, uint32_t row, const uint32_t* at);
@@ -68,14 +65,13 @@ class decoder {
 
   // Values of one token at `token`; `next` is the token behind it.
   decode_error decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
-  decode_error decode_integer(const member_plan& member, uint32_t row, const uint8_t* token,
-                              const uint8_t* next);
+  decode_error decode_integer(const member_plan& member, uint32_t row, const uint8_t* token);
   decode_error decode_ignored(const uint8_t* token, const uint8_t* next);
   decode_error decode_fixed_text(const member_plan& member, uint32_t row, const uint8_t* token);
   decode_error decode_key(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   decode_error decode_measured(const member_plan& member, uint32_t row, const uint8_t* token,
                                const uint8_t* next);
-  decode_error decode_date_time(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  decode_error decode_date_time(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   decode_error decode_enum_text(member_plan& member, uint32_t row, const uint8_t* token);
   decode_error decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token);
 
@@ -97,7 +93,7 @@ class decoder {
   structural_index index_;
   key_table keys_;
   decode_findings findings_;
-  text_batches texts_;
+  std::vector<uint8_t> unescaped_;
   std::vector<uint64_t> integers_;
   padded_bytes body_ = {};
   column_set columns_ = {};

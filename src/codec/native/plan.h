@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "date_time.h"
 #include "short_text.h"
 
 namespace understudy {
@@ -50,14 +49,6 @@ inline constexpr uint8_t absent_code = 255;
 /// Which members of an object were seen is kept in one word.
 inline constexpr uint32_t member_count_max = 64;
 
-/// The last date-time of a member that fits into a short text. Rows of one cycle mostly share theirs.
-struct date_time_memo {
-  short_text quoted{""};
-  /// Without its quotes; 0: none yet.
-  uint32_t bytes = 0;
-  instant at = {};
-};
-
 struct member_plan {
   explicit member_plan(std::string_view member_name) : name(member_name), name_text(member_name) {}
 
@@ -84,7 +75,6 @@ struct member_plan {
   // code.
   uint32_t successor = 0;
   uint32_t last_code = 0;
-  date_time_memo memo;
 };
 
 struct object_plan {

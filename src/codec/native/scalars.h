@@ -56,26 +56,6 @@ inline constexpr int integer_digits_max = 16;
   return true;
 }
 
-/// The integer at `token` if it is one to eight digits that reach the token behind it, else -1. Without
-/// branches on the digits: how many a counter has cannot be foreseen, and a wrong guess costs more than the
-/// rest of this.
-[[nodiscard]] inline int64_t read_digits(const uint8_t* token, const uint8_t* next) noexcept {
-  constexpr uint64_t zeros = 0x3030303030303030;
-  const uint64_t bits = static_cast<uint64_t>(next - token) * 8;
-  if (bits > 64) return -1;
-  uint64_t word;
-  std::memcpy(&word, token, sizeof word);
-  const bool superfluous_zero = (*token == '0') & (bits > 8);
-  // Digits move to the end of the word, where the first byte is the lowest; zeros stand before them.
-  uint64_t digits = (word << (64 - bits) | zeros >> 8 >> (bits - 8)) ^ zeros;
-  const bool is_number = ((digits | (digits + 0x7676767676767676)) & 0x8080808080808080) == 0;
-  // Digits to pairs, pairs to fours, fours to one number.
-  digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
-  digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
-  digits = (digits * 10000 + (digits >> 32)) & 0xffffffff;
-  return (is_number & !superfluous_zero) ? static_cast<int64_t>(digits) : -1;
-}
-
 /// The closing quote of the string that opens at `open`, given the token after it. Between the two quotes
 /// stage 1 finds no token, and behind the closing one only white space: so it is the last byte before `next`
 /// that is none.

@@ -1,4 +1,4 @@
-/** Bodies read in a thread: what would have been said on the event loop, and an end to every wait. */
+/** Bodies that are read in a worker thread: the values and errors of the event loop, whatever happens to the thread. */
 import { isDeepStrictEqual } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
@@ -7,52 +7,52 @@ import { nativeCodecOrNull } from '../../test/helpers/codecs.js'
 import { mutatedBody } from '../../test/fuzz/cycle-bodies.js'
 import { Random } from '../../test/fuzz/random.js'
 import { jsonBodyBytesMax, ServiceError } from '../contract/index.js'
-import { BodyReader, promptBytesMax, readBody, startReading, type StartReading } from './reading-thread.js'
-import { readers, type BodyKind } from './reading.js'
+import { inlineBodyBytesMax, readBody, readers, type BodyKind } from './read-body.js'
+import { startWorker, WorkerRunner, type StartWorker } from './worker.js'
 
 /** The same JSON, too large to be read at once. */
-function large(body: Uint8Array, bytes = promptBytesMax): Buffer {
+function large(body: Uint8Array, bytes = inlineBodyBytesMax): Buffer {
   return Buffer.concat([Buffer.alloc(bytes, ' '), body])
 }
 
-function onTheLoop(kind: BodyKind, body: Uint8Array): unknown {
+function onEventLoop(kind: BodyKind, body: Uint8Array): unknown {
   try {
     return readers[kind](body)
   } catch (error) {
-    return wordsOf(error)
+    return recordOf(error)
   }
 }
 
-async function inAThread(kind: BodyKind, body: Uint8Array): Promise<unknown> {
-  return readBody(kind, body).catch(wordsOf)
+async function inThread(kind: BodyKind, body: Uint8Array): Promise<unknown> {
+  return readBody(kind, body).catch(recordOf)
 }
 
-function wordsOf(error: unknown): unknown {
+function recordOf(error: unknown): unknown {
   if (!(error instanceof ServiceError)) throw error
   return error.toRecord()
 }
 
 async function expectSame(kind: BodyKind, body: Uint8Array): Promise<void> {
   const spaced = large(body)
-  const [there, here] = [await inAThread(kind, spaced), onTheLoop(kind, spaced)]
-  if (!isDeepStrictEqual(there, here)) expect(there, body.toString()).toEqual(here)
+  const [inWorker, expected] = [await inThread(kind, spaced), onEventLoop(kind, spaced)]
+  if (!isDeepStrictEqual(inWorker, expected)) expect(inWorker, body.toString()).toEqual(expected)
 }
 
-const never: StartReading = () => {
-  throw new Error('no thread was to start')
+const noThread: StartWorker = () => {
+  throw new Error('a thread is started')
 }
 
 const evaluated =
-  (code: string): StartReading =>
+  (code: string): StartWorker =>
   () =>
     new Worker(code, { eval: true, execArgv: [] })
 
 describe('a large body', () => {
-  test('that is nearly a cycle gives the columns or the problems that it gives on the event loop', async () => {
+  test('that is nearly a cycle gives the columns or the problems of the event loop', async () => {
     for (let seed = 1; seed <= 20; seed++) await expectSame('cycle', mutatedBody(new Random(seed)))
   })
 
-  test('that is no JSON, no UTF-8 or too deep is refused with the same words', async () => {
+  test('that is no JSON, no UTF-8 or too deep is refused with the same message', async () => {
     const valid = bytesOf(cycleBody(0, {}))
     for (const body of [
       valid.subarray(0, -1),
@@ -64,12 +64,12 @@ describe('a large body', () => {
       await expectSame('cycle', body)
   })
 
-  test('may list more problems than are told', async () => {
+  test('may have more problems than the error lists', async () => {
     const wrong = Array.from({ length: 300 }, (_, n) => ({ ...candidate('g', n + 1), title: n }))
     await expectSame('cycle', bytesOf({ ...cycleBody(0, {}), candidates: wrong }))
   })
 
-  test('of outcomes or weights gives what it gives on the event loop', async () => {
+  test('of outcomes or weights gives the values of the event loop', async () => {
     const outcome = {
       placement_id: '배치-1',
       gall_id: 'g',
@@ -88,20 +88,20 @@ describe('a large body', () => {
     await expectSame('weights', bytesOf({ version: 'w', weights: { ...weights, up: null } }))
   })
 
-  test('stays as it is, and may be part of a buffer', async () => {
+  test('is not changed, and may be part of a larger buffer', async () => {
     const body = large(bytesOf(cycleBody(0, {})))
     const buffer = Buffer.concat([Buffer.from('[['), body, Buffer.from(']]')])
     await readBody('cycle', buffer.subarray(2, -2))
     expect(buffer.subarray(2, -2).equals(body)).toBe(true)
   })
 
-  test('waits for the ones before it, and finds the thread that read them', async () => {
+  test('waits for the bodies before it, and is read by the same thread', async () => {
     let started = 0
     let asked = 0
     let most = 0
-    const reader = new BodyReader(() => {
+    const runner = new WorkerRunner(() => {
       started++
-      const thread = startReading()
+      const thread = startWorker()
       const ask = thread.postMessage.bind(thread)
       thread.postMessage = (...question) => {
         most = Math.max(most, ++asked)
@@ -110,15 +110,15 @@ describe('a large body', () => {
       return thread.on('message', () => asked--)
     })
     const body = large(bytesOf(cycleBody(0, {})))
-    await Promise.all([1, 2, 3].map(() => reader.read('cycle', body)))
-    await reader.read('cycle', body)
-    await expect(reader.read('cycle', body.subarray(1, -1))).rejects.toThrow('the body ends too early')
-    expect(await reader.read('cycle', body)).toEqual(readers.cycle(body))
+    await Promise.all([1, 2, 3].map(() => readBody('cycle', body, runner)))
+    await readBody('cycle', body, runner)
+    await expect(readBody('cycle', body.subarray(1, -1), runner)).rejects.toThrow('the body ends too early')
+    expect(await readBody('cycle', body, runner)).toEqual(readers.cycle(body))
     expect({ started, most }).toEqual({ started: 1, most: 1 })
-    reader.end()
+    runner.end()
   })
 
-  test('may be as large as bodies may be, and a smaller one after it is read without its end', async () => {
+  test('may have the maximum size, and a smaller one after it is read alone', async () => {
     const valid = bytesOf(cycleBody(0, { candidates: [candidate('g', 1)] }))
     const largest = large(valid, jsonBodyBytesMax - valid.length)
     for (const body of [largest, large(valid), largest]) {
@@ -127,17 +127,17 @@ describe('a large body', () => {
     }
   })
 
-  test('leaves what was read of the body before it alone', async () => {
+  test('does not change the columns of the body before it', async () => {
     const [a, b] = ['a', 'b'].map((id) => large(bytesOf(cycleBody(0, { candidates: [candidate(id, 1)] }))))
     const columns = await readBody('cycle', a!)
     await readBody('cycle', b!)
     expect(isDeepStrictEqual(columns, readers.cycle(a!))).toBe(true)
   })
 
-  test('is put off when too many bytes wait already', async () => {
+  test('is refused when too many bytes wait already', async () => {
     const body = Buffer.alloc(jsonBodyBytesMax, ' ')
-    const reader = new BodyReader(never)
-    const failing = Array.from({ length: 5 }, () => reader.read('cycle', body))
+    const runner = new WorkerRunner(noThread)
+    const failing = Array.from({ length: 5 }, () => readBody('cycle', body, runner))
     const answers = await Promise.allSettled(failing)
     const messages = answers.map((answer) => (answer as PromiseRejectedResult).reason as ServiceError)
     expect(messages.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'))
@@ -145,8 +145,8 @@ describe('a large body', () => {
       retryAfterS: 1,
       message: 'too many large bodies wait to be examined',
     })
-    // Whatever became of them, they wait no longer.
-    await expect(reader.read('cycle', body)).rejects.toMatchObject({
+    // Bodies that have failed wait no longer.
+    await expect(readBody('cycle', body, runner)).rejects.toMatchObject({
       message: 'the body could not be examined',
     })
   })
@@ -154,56 +154,70 @@ describe('a large body', () => {
 
 test('a small body needs no thread', async () => {
   const body = bytesOf(cycleBody(0, {}))
-  const reader = new BodyReader(never)
-  expect(await reader.read('cycle', body)).toEqual(readers.cycle(body))
-  await expect(reader.read('cycle', Buffer.from('{'))).rejects.toThrow('the body ends too early')
+  const runner = new WorkerRunner(noThread)
+  expect(await readBody('cycle', body, runner)).toEqual(readers.cycle(body))
+  await expect(readBody('cycle', Buffer.from('{'), runner)).rejects.toThrow('the body ends too early')
 })
 
 test.skipIf(nativeCodecOrNull === null)(
-  'the native codec reads what it refuses, and what is larger than any cycle, with the words of the reference',
+  'the native codec gives the errors of the reference, also for bodies that are larger than any cycle',
   async () => {
-    for (const spaces of [0, promptBytesMax, 9 * 1024 * 1024]) {
+    for (const spaces of [0, inlineBodyBytesMax, 9 * 1024 * 1024]) {
       const body = bytesOf({ ...cycleBody(0, {}), candidates: [{}] })
       const spaced = large(body, spaces)
       const answer = await Promise.resolve()
         .then(() => nativeCodecOrNull!.readCycle(spaced))
-        .catch(wordsOf)
-      expect(answer).toEqual(onTheLoop('cycle', spaced))
+        .catch(recordOf)
+      expect(answer).toEqual(onEventLoop('cycle', spaced))
       const valid = large(bytesOf(cycleBody(0, { candidates: [candidate('g', 1)] })), spaces)
-      const columns = { ...(await nativeCodecOrNull!.readCycle(valid)) }
-      delete columns.release
+      const columns = await nativeCodecOrNull!.readCycle(valid)
       expect(isDeepStrictEqual(columns, readers.cycle(valid))).toBe(true)
     }
   },
 )
 
-test('a body whose thread fails is answered with 503 and the reason, and the next one finds another thread', async () => {
+test('a body whose thread fails is refused as unavailable, and the next one gets another thread', async () => {
   const body = large(bytesOf(cycleBody(0, {})))
   for (const [start, reason] of [
-    [never, 'no thread was to start'],
+    [noThread, 'a thread is started'],
     [evaluated('throw new Error("broken")'), 'failed: broken'],
-    [evaluated('process.exit(3)'), 'ended with code 3'],
-    [evaluated(''), 'ended with code 0'],
+    [evaluated('process.exit(3)'), 'ended with exit code 3'],
+    [evaluated(''), 'ended with exit code 0'],
   ] as const) {
-    const starts = [start, startReading]
-    const reader = new BodyReader(() => starts.shift()!())
-    const failing = reader.read('cycle', body)
-    const next = reader.read('cycle', body)
+    const starts = [start, startWorker]
+    const runner = new WorkerRunner(() => starts.shift()!())
+    const failing = readBody('cycle', body, runner)
+    const next = readBody('cycle', body, runner)
     await expect(failing).rejects.toMatchObject({
       kind: 'unavailable',
       message: 'the body could not be examined',
       cause: { message: expect.stringContaining(reason) as string },
     })
     expect(await next).toEqual(readers.cycle(body))
-    reader.end()
+    runner.end()
   }
 })
 
-test('a thread that fails while it has nothing to do is replaced by the next body', async () => {
-  const reader = new BodyReader()
+test('a thread that ends while it is idle is replaced for the next body', async () => {
+  const runner = new WorkerRunner()
   const body = large(bytesOf(cycleBody(0, {})))
-  expect(await reader.read('cycle', body)).toEqual(readers.cycle(body))
-  reader.end()
-  expect(await reader.read('cycle', body)).toEqual(readers.cycle(body))
-  reader.end()
+  expect(await readBody('cycle', body, runner)).toEqual(readers.cycle(body))
+  runner.end()
+  expect(await readBody('cycle', body, runner)).toEqual(readers.cycle(body))
+  runner.end()
+})
+
+test('a task that exceeds its time limit fails, and its thread is ended', async () => {
+  const hangs = evaluated("require('node:worker_threads').parentPort.on('message', () => { for (;;); })")
+  const runner = new WorkerRunner(hangs, { taskMsMax: 200 })
+  await expect(runner.run('readCycle', [Buffer.from('{}')])).rejects.toThrow('took longer than 200 ms')
+})
+
+test('a thread that runs out of heap fails its task, not the process', async () => {
+  const greedy =
+    "require('node:worker_threads').parentPort.on('message', () => { const all = []; for (;;) all.push(new Array(1e5).fill({})) })"
+  const runner = new WorkerRunner(
+    () => new Worker(greedy, { eval: true, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 32 } }),
+  )
+  await expect(runner.run('readCycle', [Buffer.from('{}')])).rejects.toThrow('out of memory')
 })

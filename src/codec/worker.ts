@@ -1,0 +1,141 @@
+/**
+ * Runs tasks that would take the event loop too long in a worker thread: one at a time, with limits on the time of a
+ * task, the heap of the thread and the bytes that wait. A failure of the thread fails the task at hand and no other.
+ * worker-entry.ts is what the thread runs.
+ */
+import { Worker } from 'node:worker_threads'
+import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
+import { bodyBufferBytes } from './body-buffer.js'
+
+export type TaskName = 'readCycle' | 'readOutcomes' | 'readWeights' | 'sameJson'
+
+/** A task as it is posted to the thread. The bodies are transferred; each has the padding of `bodyBufferBytes`. */
+export interface WorkerTask {
+  readonly name: TaskName
+  readonly bodies: readonly Uint8Array[]
+}
+
+/** The longest task takes a few seconds. */
+const taskMsMax = 60_000
+/** The worst body needs half of it. A thread that needs more ends; the process does not. */
+const heapMiBMax = 1024
+const waitingBytesMax = 4 * jsonBodyBytesMax
+/** Starting a thread takes 0.1 s of a core; the heap of an idle one may be large. */
+const idleMsMax = 10_000
+const retryAfterS = 1
+
+/** How a thread starts; tests pass threads that fail. */
+export type StartWorker = () => Worker
+
+export class WorkerRunner {
+  readonly #start: StartWorker
+  readonly #taskMsMax: number
+  #thread: Worker | null = null
+  #idleTimer: NodeJS.Timeout | undefined
+  /** Settles when all tasks so far have ended. */
+  #last: Promise<unknown> = Promise.resolve()
+  #waitingBytes = 0
+
+  constructor(start: StartWorker = startWorker, options: { readonly taskMsMax?: number } = {}) {
+    this.#start = start
+    this.#taskMsMax = options.taskMsMax ?? taskMsMax
+  }
+
+  /**
+   * Resolves to what the task returns. Leave the bodies unchanged until then: they are copied when the task starts.
+   * Rejects with `unavailable` when too many bytes wait, and with an `Error` when the thread fails, exceeds a limit, or
+   * the task throws.
+   */
+  run(name: TaskName, bodies: readonly Uint8Array[]): Promise<unknown> {
+    const bytes = bodies.reduce((sum, body) => sum + body.length, 0)
+    if (this.#waitingBytes + bytes > waitingBytesMax)
+      return Promise.reject(
+        new ServiceError('unavailable', 'too many large bodies wait to be examined', { retryAfterS }),
+      )
+    this.#waitingBytes += bytes
+    const answer = this.#last
+      .then(() => this.#ask({ name, bodies: bodies.map(paddedCopy) }))
+      .finally(() => {
+        this.#waitingBytes -= bytes
+        assert(this.#waitingBytes >= 0, 'a task is subtracted once')
+      })
+    this.#last = answer.catch(() => undefined)
+    return answer
+  }
+
+  /** Ends the thread, which must have no task. The next task starts another one. */
+  end(): void {
+    clearTimeout(this.#idleTimer)
+    const thread = this.#thread
+    this.#thread = null
+    if (thread !== null) void thread.terminate()
+  }
+
+  async #ask(task: WorkerTask): Promise<unknown> {
+    clearTimeout(this.#idleTimer)
+    const thread = (this.#thread ??= this.#started())
+    thread.ref()
+    try {
+      thread.postMessage(
+        task,
+        task.bodies.map(({ buffer }) => buffer as ArrayBuffer),
+      )
+      return await nextMessage(thread, this.#taskMsMax)
+    } catch (error) {
+      this.#forget(thread)
+      void thread.terminate()
+      throw error
+    } finally {
+      // An idle thread does not keep the process running.
+      thread.unref()
+      this.#idleTimer = setTimeout(() => this.end(), idleMsMax).unref()
+    }
+  }
+
+  #started(): Worker {
+    const thread = this.#start()
+    // A thread may also fail between two tasks.
+    return thread.on('error', () => this.#forget(thread)).on('exit', () => this.#forget(thread))
+  }
+
+  #forget(thread: Worker): void {
+    if (this.#thread === thread) this.#thread = null
+  }
+}
+
+/** A copy that can be transferred: the body may be part of a larger buffer, and others read it. */
+function paddedCopy(body: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(bodyBufferBytes(body.length))
+  copy.set(body)
+  return copy.subarray(0, body.length)
+}
+
+/** The next message of a thread. Rejects when the thread fails, ends without one, or takes too long. */
+function nextMessage(thread: Worker, msMax: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const settle = (then: () => void): void => {
+      clearTimeout(timer)
+      thread.off('message', onMessage).off('error', onError).off('exit', onExit)
+      then()
+    }
+    const fail = (reason: string, options?: ErrorOptions): void =>
+      settle(() => reject(new Error(`the worker thread ${reason}`, options)))
+    const onMessage = (message: unknown): void => settle(() => resolve(message))
+    const onError = (cause: unknown): void =>
+      fail(`failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    const onExit = (code: number): void => fail(`ended with exit code ${code}`)
+    const timer = setTimeout(() => fail(`took longer than ${msMax} ms`), msMax)
+    thread.on('message', onMessage).on('error', onError).on('exit', onExit)
+  })
+}
+
+/** Starts the real thread. Sources that run unbuilt start the built file, since its imports name built files. */
+export function startWorker(): Worker {
+  const file = import.meta.url.endsWith('.ts') ? '../../dist/codec/worker-entry.js' : './worker-entry.js'
+  return new Worker(new URL(file, import.meta.url), {
+    // Without the flags of this process, such as those of a test runner.
+    execArgv: [],
+    name: 'codec',
+    resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
+  })
+}
