@@ -1,6 +1,6 @@
 /**
- * What a cycle must be answered, as naively as it can be written: results by the naive pool, counts by counting,
- * warnings by their kinds, weights by walking through their history. Knows nothing of how the service does it.
+ * The expected response to a cycle, computed as simply as possible: results by the naive pool, counts by counting,
+ * warnings by kind, weights by a search of their history. Independent of the service's code.
  */
 import { cycleIdOf, parseInstant, type Candidate, type CycleRequest } from '../../src/contract/index.js'
 import type { WeightsEntry } from '../../src/store/index.js'
@@ -8,7 +8,7 @@ import { keyOf, NaivePool, type NaiveResult } from '../helpers/naive-pool.js'
 
 const boundaryMs = 5 * 60_000
 
-export interface ExpectedAnswer {
+export interface ExpectedResponse {
   readonly results: readonly NaiveResult[]
   /** Titles of the pending posts. */
   readonly titles: ReadonlyMap<string, string>
@@ -21,8 +21,8 @@ export interface ExpectedAnswer {
 export class NaiveService {
   readonly pool = new NaivePool()
 
-  /** The answer to the next cycle that is stored. */
-  apply(cycle: CycleRequest): ExpectedAnswer {
+  /** The response to the next cycle that is stored. */
+  apply(cycle: CycleRequest): ExpectedResponse {
     const entries = entryWarnings(this.pool, cycle)
     const late = lateWarning(this.pool, cycle)
     const wasRemoved = new Set(cycle.engagement.map(keyOf).filter((post) => this.pool.isRemoved(post)))
@@ -58,8 +58,11 @@ export class NaiveService {
         ...late,
         ...counted('candidate sent again with another record, the first one stays', entries.differing),
         ...counted('removal of a post that is not pending', entries.notPending),
-        ...counted('more than one engagement row, the latest counts', twins(cycle.engagement)),
-        ...counted('more than one candidate_scores row, the latest counts', twins(cycle.candidate_scores)),
+        ...counted('more than one engagement row, the latest counts', duplicateCount(cycle.engagement)),
+        ...counted(
+          'more than one candidate_scores row, the latest counts',
+          duplicateCount(cycle.candidate_scores),
+        ),
         ...counted('engagement of a removed post, left out', ofRemoved.length),
       ].sort(),
     }
@@ -73,7 +76,7 @@ export function weightsFor(history: readonly WeightsEntry[], cycleMs: number): W
   return inForce
 }
 
-/** The first boundary after both. */
+/** The first boundary after both times. */
 export function boundaryAfter(nowMs: number, newestMs: number): number {
   let boundary = Math.ceil(Math.max(nowMs, newestMs) / boundaryMs) * boundaryMs
   if (boundary <= nowMs || boundary <= newestMs) boundary += boundaryMs
@@ -88,9 +91,9 @@ function entryWarnings(
   let differing = 0
   for (const candidate of cycle.candidates) {
     const post = keyOf(candidate)
-    const standing = pool.candidateOf(post) ?? first.get(post)
-    if (standing === undefined) first.set(post, candidate)
-    else if (recordOf(standing) !== recordOf(candidate)) differing++
+    const earlier = pool.candidateOf(post) ?? first.get(post)
+    if (earlier === undefined) first.set(post, candidate)
+    else if (recordOf(earlier) !== recordOf(candidate)) differing++
   }
   const left = new Set<string>()
   const known = new Set<string>()
@@ -105,7 +108,7 @@ function entryWarnings(
   return { differing, notPending, known }
 }
 
-/** The members of the contract that the workload uses. */
+/** The members that the workload varies. */
 function recordOf({ title, created_at, extracted_at, source, images_in_post }: Candidate): string {
   return JSON.stringify([title, created_at, extracted_at, source, images_in_post])
 }
@@ -120,7 +123,7 @@ function counted(kind: string, count: number): string[] {
   return count === 0 ? [] : [`${kind} (${count})`]
 }
 
-function twins(rows: readonly { gall_id: string; post_no: number }[]): number {
+function duplicateCount(rows: readonly { gall_id: string; post_no: number }[]): number {
   return rows.length - new Set(rows.map(keyOf)).size
 }
 

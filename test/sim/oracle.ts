@@ -1,27 +1,27 @@
 /**
- * What must hold, whatever happens. The oracle looks at the disk alone: each cycle that reaches it is judged at once
- * against the naive model, in the order in which the disk has them; answers are judged against what the disk has.
+ * The invariants of a run. The oracle sees the disk only: it checks each cycle that reaches the disk against the naive
+ * model, in the order of the disk, and each response against the disk.
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { CycleRequest, CycleResponse, ResultRow } from '../../src/contract/index.js'
 import { unpackHeads } from '../../src/cycle/shadows.js'
 import type { CycleRecord, MemoryContents, StoredRequest, WeightsEntry } from '../../src/store/index.js'
 import type { NaiveResult } from '../helpers/naive-pool.js'
-import { boundaryAfter, NaiveService, weightsFor, type ExpectedAnswer } from './naive-service.js'
+import { boundaryAfter, NaiveService, weightsFor, type ExpectedResponse } from './naive-service.js'
 import { imagesShare, titleShare, viewsShare } from './sim-model.js'
 import type { SentBody } from './workload.js'
 
-/** What the oracle is told of the moment at which a cycle is stored. */
-export interface CycleSurroundings {
-  /** Version that serves, and whether it reads texts. */
+/** The state of the run when a cycle is stored. */
+export interface StoringContext {
+  /** The version that serves, and whether it has a text encoder. */
   readonly model: { readonly version: string; readonly readsTexts: boolean } | null
-  /** Times at which calls with this cycle arrived that have no answer yet. */
+  /** Arrival times of the calls with this cycle that have no response yet. */
   readonly arrivedMs: readonly number[]
-  /** How many images of a post the cycle may have counted. */
+  /** Bounds of the number of images of a post that the cycle may have counted. */
   readonly images: (post: string) => { readonly min: number; readonly max: number }
 }
 
-/** What a stored cycle's rows were scored from, for the shadows that score it too. */
+/** Inputs of a scored row of a stored cycle, for checks of the shadows that score it too. */
 interface ScoredRow {
   readonly result: NaiveResult
   readonly images: number
@@ -33,10 +33,10 @@ const textLine = /^text not encoded in time, scored without it \((\d+)\)$/
 export class Oracle {
   readonly #contents: MemoryContents
   readonly #naive = new NaiveService()
-  /** Every body that was ever sent, by cycle. */
+  /** Every body ever sent, by cycle. */
   readonly #sent = new Map<string, SentBody[]>()
-  /** Meaning and response of each stored cycle, as they were when they reached the disk. */
-  readonly #stored = new Map<string, { readonly meaning: string; readonly response: Buffer }>()
+  /** Canonical request and response of each stored cycle, as of the moment when they reached the disk. */
+  readonly #stored = new Map<string, { readonly canonical: string; readonly response: Buffer }>()
   readonly #scored = new Map<number, readonly ScoredRow[]>()
 
   constructor(contents: MemoryContents) {
@@ -57,10 +57,10 @@ export class Oracle {
     this.#sent.set(body.cycleId, known)
   }
 
-  /** A body that says what the stored one says. */
+  /** A sent body with the contents of the stored one. */
   bodyOf(cycleId: string): SentBody {
-    const { meaning } = this.#stored.get(cycleId) ?? fail(`${cycleId} is not stored`)
-    const body = this.#sent.get(cycleId)?.find((sent) => sent.meaning === meaning)
+    const { canonical } = this.#stored.get(cycleId) ?? fail(`${cycleId} is not stored`)
+    const body = this.#sent.get(cycleId)?.find((sent) => sent.canonical === canonical)
     return body ?? fail(`${cycleId} was never sent`)
   }
 
@@ -68,23 +68,23 @@ export class Oracle {
     return this.#stored.has(cycleId)
   }
 
-  // ---- what reaches the disk
+  // ---- writes
 
-  cycleStored(position: number, surroundings: CycleSurroundings): void {
+  cycleStored(position: number, context: StoringContext): void {
     const record = this.#contents.cycles[position - 1] ?? fail(`nothing is stored at ${position}`)
     if (this.#stored.has(record.cycleId)) fail(`${record.cycleId} is stored twice`)
     const json = unpack(record.request)
     const sent =
       this.#sent.get(record.cycleId)?.find((body) => Buffer.compare(body.json, json) === 0) ??
-      fail(`the stored request of ${record.cycleId} is no body that was sent`)
+      fail(`the stored request of ${record.cycleId} is not a body that was sent`)
     const response = Buffer.from(record.response)
-    this.#stored.set(record.cycleId, { meaning: sent.meaning, response })
+    this.#stored.set(record.cycleId, { canonical: sent.canonical, response })
     const cycle = JSON.parse(json.toString()) as CycleRequest
     const expected = this.#naive.apply(cycle)
-    const answer = JSON.parse(response.toString()) as CycleResponse
-    this.#judgeLabels(record, cycle, answer, surroundings)
-    judgeCounts(answer, expected)
-    this.#judgeRows(position, answer, expected, surroundings)
+    const parsed = JSON.parse(response.toString()) as CycleResponse
+    this.#checkLabels(record, cycle, parsed, context)
+    checkCounts(parsed, expected)
+    this.#checkRows(position, parsed, expected, context)
   }
 
   weightsStored(entry: WeightsEntry, nowMs: number): void {
@@ -107,7 +107,7 @@ export class Oracle {
     rows.forEach(({ result, images, title }, i) => {
       same(
         column('p_views')[i],
-        Math.fround(viewsShare(version, scoredFrom(result))),
+        Math.fround(viewsShare(version, inputsOf(result))),
         `${version} at ${position}`,
       )
       same(column('p_comments')[i], Math.fround(imagesShare(images)), `images that ${version} counts`)
@@ -116,59 +116,60 @@ export class Oracle {
     })
   }
 
-  // ---- what clients are told
+  // ---- responses
 
-  /** A 200 to a cycle or to GET. `meaning`: of the call's own body; null for GET. */
-  answered(cycleId: string, meaning: string | null, bytes: Uint8Array): void {
+  /** A 200 to a cycle or to GET. `canonical`: of the body of the call; null for GET. */
+  responded(cycleId: string, canonical: string | null, bytes: Uint8Array): void {
     const stored = this.#stored.get(cycleId) ?? fail(`${cycleId} is answered and not stored`)
     if (Buffer.compare(stored.response, bytes) !== 0)
-      fail(`${cycleId} is answered otherwise than it is stored`)
-    if (meaning !== null && meaning !== stored.meaning) fail(`${cycleId} answers another body's call`)
+      fail(`the response of ${cycleId} differs from the stored one`)
+    if (canonical !== null && canonical !== stored.canonical)
+      fail(`${cycleId} is the response to another body`)
   }
 
   /** A 409 to a cycle. */
-  conflicted(cycleId: string, meaning: string): void {
-    const stored = this.#stored.get(cycleId) ?? fail(`${cycleId} conflicts with nothing`)
-    if (stored.meaning === meaning) fail(`${cycleId} conflicts with itself`)
+  conflicted(cycleId: string, canonical: string): void {
+    const stored = this.#stored.get(cycleId) ?? fail(`${cycleId} gets 409 and is not stored`)
+    if (stored.canonical === canonical) fail(`${cycleId} gets 409 for the stored body`)
   }
 
-  /** The whole disk again: nothing that was stored has changed. */
-  judgeDisk(): void {
+  /** Checks the whole disk: no stored cycle has changed. */
+  checkDisk(): void {
     same(this.#contents.cycles.length, this.#stored.size, 'stored cycles')
-    for (const { cycleId, response } of this.#contents.cycles) this.answered(cycleId, null, response)
+    for (const { cycleId, response } of this.#contents.cycles) this.responded(cycleId, null, response)
   }
 
   // ---- the parts of a response
 
-  #judgeLabels(
+  #checkLabels(
     record: CycleRecord,
     cycle: CycleRequest,
-    answer: CycleResponse,
-    { model, arrivedMs }: CycleSurroundings,
+    parsed: CycleResponse,
+    { model, arrivedMs }: StoringContext,
   ): void {
-    same(answer.cycle_id, cycle.cycle_id, 'cycle_id')
-    same(answer.cycle_time, cycle.cycle_time, 'cycle_time')
+    same(parsed.cycle_id, cycle.cycle_id, 'cycle_id')
+    same(parsed.cycle_time, cycle.cycle_time, 'cycle_time')
     const weights = weightsFor(this.#contents.weights, record.cycleAtMs)
-    same(answer.weights_version, weights?.version, 'weights_version')
-    same(answer.model_version, model?.version, 'model_version')
-    same(record.modelVersion, answer.model_version, 'the stored model_version')
-    same(record.weightsVersion, answer.weights_version, 'the stored weights_version')
+    same(parsed.weights_version, weights?.version, 'weights_version')
+    same(parsed.model_version, model?.version, 'model_version')
+    same(record.modelVersion, parsed.model_version, 'the stored model_version')
+    same(record.weightsVersion, parsed.weights_version, 'the stored weights_version')
     const arrived = arrivedMs.map((ms) => new Date(ms).toISOString())
-    if (!arrived.includes(answer.received_at))
-      fail(`no call of ${cycle.cycle_id} arrived at ${answer.received_at}`)
+    if (!arrived.includes(parsed.received_at))
+      fail(`no call of ${cycle.cycle_id} arrived at ${parsed.received_at}`)
   }
 
-  #judgeRows(
+  #checkRows(
     position: number,
-    answer: CycleResponse,
-    { results, titles }: ExpectedAnswer,
-    { model, images }: CycleSurroundings,
+    parsed: CycleResponse,
+    { results, titles }: ExpectedResponse,
+    { model, images }: StoringContext,
   ): void {
-    const weights = this.#contents.weights.find(({ version }) => version === answer.weights_version)?.weights
+    const weights = this.#contents.weights.find(({ version }) => version === parsed.weights_version)?.weights
     const scored: ScoredRow[] = []
     let unread = 0
-    answer.results.forEach((row, i) => {
-      const result = results[i] ?? fail('a row too many')
+    parsed.results.forEach((row, i) => {
+      const result = results[i] ?? fail('an unexpected row')
       const { post } = result
       same(`${row.gall_id}/${row.post_no}`, post, `post of row ${i}`)
       same(row.status, result.status, `status of ${post}`)
@@ -178,10 +179,10 @@ export class Oracle {
         return
       }
       const title = titles.get(post) ?? fail(`${post} is scored and not pending`)
-      same(row.scored_at_cycle, answer.cycle_time, `scored_at_cycle of ${post}`)
+      same(row.scored_at_cycle, parsed.cycle_time, `scored_at_cycle of ${post}`)
       same(
         head(row.p_views),
-        Math.fround(viewsShare(answer.model_version, scoredFrom(result))),
+        Math.fround(viewsShare(parsed.model_version, inputsOf(result))),
         `p_views of ${post}`,
       )
       const count = Math.round(head(row.p_comments) * 64)
@@ -200,20 +201,20 @@ export class Oracle {
     })
     this.#scored.set(position, scored)
     if (model?.readsTexts !== true) {
-      same(unread, scored.length, 'texts that a model without texts reads')
+      same(unread, scored.length, 'scored rows without a text')
       return
     }
-    const lines = kinds(answer.warnings).flatMap((line) => textLine.exec(line)?.[1] ?? [])
-    same(Number(lines[0] ?? 0), unread, 'texts that are said to be unread')
+    const lines = kinds(parsed.warnings).flatMap((line) => textLine.exec(line)?.[1] ?? [])
+    same(Number(lines[0] ?? 0), unread, 'texts that the warning counts')
   }
 }
 
-function judgeCounts(answer: CycleResponse, expected: ExpectedAnswer): void {
-  same(JSON.stringify(sorted(answer.counts)), JSON.stringify(sorted(expected.counts)), 'counts')
-  same(answer.results.length, expected.results.length, 'rows')
-  if (Math.abs(answer.missing_feature_share - expected.missingFeatureShare) > 1e-9)
-    fail(`missing_feature_share is ${answer.missing_feature_share}, not ${expected.missingFeatureShare}`)
-  const lines = kinds(answer.warnings).filter((line) => !textLine.test(line))
+function checkCounts(parsed: CycleResponse, expected: ExpectedResponse): void {
+  same(JSON.stringify(sorted(parsed.counts)), JSON.stringify(sorted(expected.counts)), 'counts')
+  same(parsed.results.length, expected.results.length, 'rows')
+  if (Math.abs(parsed.missing_feature_share - expected.missingFeatureShare) > 1e-9)
+    fail(`missing_feature_share is ${parsed.missing_feature_share}, not ${expected.missingFeatureShare}`)
+  const lines = kinds(parsed.warnings).filter((line) => !textLine.test(line))
   same(lines.sort().join('\n'), expected.warnings.join('\n'), 'warnings')
 }
 
@@ -226,7 +227,7 @@ function sorted(counts: object): [string, unknown][] {
   return Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-function scoredFrom({ views, viewsBefore, hits }: NaiveResult): Parameters<typeof viewsShare>[1] {
+function inputsOf({ views, viewsBefore, hits }: NaiveResult): Parameters<typeof viewsShare>[1] {
   return { views: views ?? null, viewsBefore: viewsBefore ?? null, hits: hits ?? null }
 }
 
@@ -239,11 +240,10 @@ function unpack({ encoding, bytes }: StoredRequest): Buffer {
   return encoding === 'zstd' ? zstdDecompressSync(bytes) : Buffer.from(bytes)
 }
 
-/** A promise is broken. */
 export function fail(message: string): never {
   throw new Error(message)
 }
 
 export function same(found: unknown, wanted: unknown, what: string): void {
-  if (!Object.is(found, wanted)) fail(`${what}: ${String(found)}, and not ${String(wanted)}`)
+  if (!Object.is(found, wanted)) fail(`${what}: ${String(found)}, expected ${String(wanted)}`)
 }

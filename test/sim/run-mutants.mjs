@@ -1,11 +1,11 @@
 /**
- * `npm run test:sim:mutants`: shows that the simulation finds bugs. Applies each mutant of mutants.mjs and runs seeds
+ * `npm run test:sim:mutants`: shows that the simulation finds bugs. Applies each mutant of mutants.ts and runs seeds
  * from 1 on until one fails. Prints the seed and the failure; exits 1 when a mutant survives SIM_SEEDS seeds (2,000).
  * The first argument, if any, names the only mutant to run.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { mutants } from './mutants.mjs'
+import { mutants } from './mutants.ts'
 
 const seeds = process.env.SIM_SEEDS ?? '2000'
 /** A mutant that loops without end counts as a survivor. */

@@ -61,7 +61,7 @@ async function runAll(): Promise<void> {
   const s = ((performance.now() - startedMs) / 1000).toFixed(1)
   console.log(
     `simulation: ${total('seeds')} seeds, ${total('steps')} steps, ${total('calls')} calls, ` +
-      `${total('stored')} cycles stored, ${total('acknowledged')} answers, ${total('crashes')} crashes, ` +
+      `${total('stored')} cycles stored, ${total('acknowledged')} responses, ${total('crashes')} crashes, ` +
       `${total('faults')} faults, ${total('shadowScores')} scores of shadows, ${s} s` +
       (process.exitCode === undefined ? '' : ', FAILED'),
   )

@@ -1,20 +1,19 @@
 /**
- * Who goes next. Everything in a simulated run that could happen now or later is an event of this scheduler, and the
- * seed decides the order: one event, then all microtasks that follow from it, then the next. A crash of the service
- * is that its events never happen.
+ * The scheduler of a simulated run. Everything asynchronous is an event of it, and the seed decides the order: one event,
+ * then all microtasks that follow from it, then the next. A crash of the service drops its events.
  */
 import { setImmediate as realImmediate } from 'node:timers'
 import type { Random } from '../fuzz/random.js'
 
-/** Life of the clients and of the driver: no crash of the service ends it. */
-export const clientLife = 0
+/** Incarnation of the clients and of the driver, which no crash of the service ends. */
+export const clientIncarnation = 0
 
 export interface EventOptions {
   readonly label: string
-  readonly life: number
-  /** Events of one queue happen in the order in which they were added; of others in any. */
+  readonly incarnation: number
+  /** Events of one queue run in the order in which they were added; other events run in any order. */
   readonly queue?: string
-  /** Steps to let pass first, while there is anything else to do. */
+  /** Steps to wait while other events are ready. */
   readonly delaySteps?: number
 }
 
@@ -25,9 +24,9 @@ interface Event extends EventOptions {
 
 export class Scheduler {
   readonly random: Random
-  /** FNV-1a over the labels of all steps: two runs with the same sum went the same way. */
+  /** FNV-1a over the labels of all steps: runs with equal sums took the same steps. */
   traceSum = 0x811c9dc5
-  /** The last steps, for a report. */
+  /** The last steps, for the failure message. */
   readonly lastSteps: string[] = []
   step = 0
   #events: Event[] = []
@@ -45,13 +44,13 @@ export class Scheduler {
     return new Promise((resolve) => this.add(options, resolve))
   }
 
-  count(life: number): number {
-    return this.#events.reduce((sum, event) => sum + (event.life === life ? 1 : 0), 0)
+  count(incarnation: number): number {
+    return this.#events.reduce((sum, event) => sum + (event.incarnation === incarnation ? 1 : 0), 0)
   }
 
-  /** Nothing of this life happens any more. */
-  end(life: number): void {
-    this.#events = this.#events.filter((event) => event.life !== life)
+  /** Drops all events of an incarnation. */
+  end(incarnation: number): void {
+    this.#events = this.#events.filter((event) => event.incarnation !== incarnation)
   }
 
   note(text: string): void {
@@ -61,7 +60,7 @@ export class Scheduler {
     if (this.lastSteps.length > 40) this.lastSteps.shift()
   }
 
-  /** Runs one event and what follows from it at once. False when there is none. */
+  /** Runs one event and the microtasks that follow from it. False when there is none. */
   async next(): Promise<boolean> {
     const event = this.#choose()
     if (event === undefined) return false
@@ -73,16 +72,16 @@ export class Scheduler {
     return true
   }
 
-  /** After an immediate, all microtasks have run. Not the global one, which is replaced. */
+  /** Waits for all microtasks, by Node's own `setImmediate`: the global one is replaced. */
   async settle(): Promise<void> {
     await new Promise<void>((resolve) => realImmediate(resolve))
   }
 
   #choose(): Event | undefined {
     const queues = new Set<string>()
-    const heads = this.#events.filter(({ queue, life }) => {
+    const heads = this.#events.filter(({ queue, incarnation }) => {
       if (queue === undefined) return true
-      const name = `${life} ${queue}`
+      const name = `${incarnation} ${queue}`
       if (queues.has(name)) return false
       queues.add(name)
       return true

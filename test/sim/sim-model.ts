@@ -1,13 +1,13 @@
 /**
- * A model whose scores say where they come from: the version, the readings, the snapshot, the images and the text that
- * it saw can be told from them. It is slow, fails or loses texts when the seed says so.
+ * A model whose scores identify their inputs: the version, the readings, the snapshot, the images and the text. The seed
+ * decides when it is slow, fails or skips texts.
  */
 import type { HeadColumns } from '../../src/contract/index.js'
 import { ModelError, type Model, type ModelInputs, type TextEncoder } from '../../src/model/index.js'
 import type { Scheduler } from './scheduler.js'
 
-/** What a scored row's heads are made of. */
-export interface ScoredFrom {
+/** The inputs that `p_views` of a scored row depends on. */
+export interface RowInputs {
   readonly views: number | null
   readonly viewsBefore: number | null
   readonly hits: number | null
@@ -15,18 +15,18 @@ export interface ScoredFrom {
 
 const shares = 4096
 
-/** `p_views`: a share that only this version and these readings give. */
-export function viewsShare(version: string, { views, viewsBefore, hits }: ScoredFrom): number {
+/** `p_views`: a hash of the version and of the readings. */
+export function viewsShare(version: string, { views, viewsBefore, hits }: RowInputs): number {
   const text = `${version} ${views ?? '-'} ${viewsBefore ?? '-'} ${hits ?? '-'}`
   return hashOf(text) / shares
 }
 
-/** `p_comments`: so many images are stored. */
+/** `p_comments`: the number of stored images. */
 export function imagesShare(imagesStored: number): number {
   return imagesStored / 64
 }
 
-/** `p_up`: never 0, which stands for a text that is not encoded. */
+/** `p_up`: a hash of the title; 0 means that the text is not encoded. */
 export function titleShare(title: string): number {
   return (1 + (hashOf(title) % (shares - 1))) / shares
 }
@@ -39,14 +39,14 @@ function hashOf(text: string): number {
 
 export interface SimModelParts {
   readonly version: string
-  /** Models with the same one share an encoder; null: reads no texts. */
+  /** Models with the same name share an encoder; null: no text encoder. */
   readonly encoder: string | null
   readonly scheduler: Scheduler
-  readonly life: () => number
-  /** How likely a batch fails. */
+  readonly incarnation: () => number
+  /** Probability that a batch fails. */
   readonly failing: () => number
-  readonly trouble: () => void
-  /** Steps that a slow answer takes at most. */
+  readonly onFault: () => void
+  /** The most steps that a slow call takes. */
   readonly delayStepsMax: number
 }
 
@@ -75,7 +75,7 @@ export class SimModel implements Model {
 
   async predict(inputs: ModelInputs): Promise<HeadColumns> {
     const heads = headsOf(this.version, inputs)
-    await this.#answer('predict')
+    await this.#respond('predict')
     return heads
   }
 
@@ -93,18 +93,22 @@ export class SimModel implements Model {
     vectors.forEach((_, i) => {
       if (encoded[i] === 0) vectors[i] = 0
     })
-    await this.#answer('encode')
+    await this.#respond('encode')
     return { vectors, encoded }
   }
 
-  async #answer(what: string): Promise<void> {
-    const { scheduler, life, failing, trouble, delayStepsMax, version } = this.#parts
+  async #respond(what: string): Promise<void> {
+    const { scheduler, incarnation, failing, onFault, delayStepsMax, version } = this.#parts
     const delaySteps = scheduler.random.chance(0.3) ? scheduler.random.below(delayStepsMax) : 0
     const fails = scheduler.random.chance(failing())
-    await scheduler.after({ label: `${version} ${what}${fails ? ' fails' : ''}`, life: life(), delaySteps })
+    await scheduler.after({
+      label: `${version} ${what}${fails ? ' fails' : ''}`,
+      incarnation: incarnation(),
+      delaySteps,
+    })
     if (!fails) return
-    trouble()
-    throw new ModelError(`${version} was told to fail`)
+    onFault()
+    throw new ModelError(`${version} was simulated failure`)
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * A store on simulated hardware. What it holds is memory that outlives a crash; every write is an event, and the seed
- * decides what becomes of it: done at once, done late, refused, done although it is reported as failed, or cut off by
- * a crash before or after it is done. Writes are atomic and happen in order, as the interface of the store says.
+ * A store on simulated hardware. Its contents survive a crash. Every write is an event, and the seed decides its outcome:
+ * done at once, done late, refused, done but reported as failed, or a crash before or after it is done. Writes are atomic
+ * and ordered, as the store's interface requires.
  */
 import {
   copyCycle,
@@ -27,13 +27,13 @@ export type WriteFate = 'done' | 'slow' | 'refused' | 'late failure' | 'crash be
 export interface SimStoreParts {
   readonly contents: MemoryContents
   readonly scheduler: Scheduler
-  /** Of the service that uses the store. */
-  readonly life: number
+  /** Incarnation of the service that uses the store. */
+  readonly incarnation: number
   readonly fate: () => WriteFate
   readonly crash: () => void
-  /** Something that may make a call end with 503. */
-  readonly trouble: () => void
-  /** What is on the disk from now on. */
+  /** Called for a fault that may make a call end with 503. */
+  readonly onFault: () => void
+  /** Called when a write has reached the disk. */
   readonly stored: (write: StoredWrite) => void
 }
 
@@ -119,14 +119,14 @@ export class SimStore implements Store {
     apply: () => Promise<Result>,
     stored: (result: Result) => StoredWrite,
   ): Promise<Result> {
-    const { scheduler, life, fate, crash, trouble } = this.#parts
+    const { scheduler, incarnation, fate, crash, onFault } = this.#parts
     if (this.closed) return Promise.reject(new StoreError('closed', 'the store is closed'))
     this.#writing++
     return new Promise<Result>((resolve, reject) => {
       const fail = (message: string): void => {
         this.#writing--
         this.#healthy = false
-        trouble()
+        onFault()
         reject(new StoreError('failed', message))
       }
       const end = (chosen: WriteFate, result: Result): void => {
@@ -136,7 +136,7 @@ export class SimStore implements Store {
           return
         }
         const delaySteps = chosen === 'slow' ? scheduler.random.below(15) : 0
-        scheduler.add({ label: `flushed ${label}`, life, queue: 'flushed', delaySteps }, () => {
+        scheduler.add({ label: `flushed ${label}`, incarnation, queue: 'flushed', delaySteps }, () => {
           if (chosen === 'late failure') {
             fail('failed after it was stored')
             return
@@ -146,17 +146,17 @@ export class SimStore implements Store {
           resolve(result)
         })
       }
-      scheduler.add({ label: `write ${label}`, life, queue: 'write' }, () => {
+      scheduler.add({ label: `write ${label}`, incarnation, queue: 'write' }, () => {
         const chosen = fate()
         if (chosen !== 'done') scheduler.note(chosen)
         if (chosen === 'crash before') crash()
-        else if (chosen === 'refused') fail('told to fail')
+        else if (chosen === 'refused') fail('simulated failure')
         else apply().then((result) => end(chosen, result), reject)
       })
     })
   }
 
-  // ---- reads: the memory's
+  // ---- reads
 
   findCycle = (cycleId: string): ReturnType<Store['findCycle']> => this.#memory.findCycle(cycleId)
   lastCycle = (): ReturnType<Store['lastCycle']> => this.#memory.lastCycle()

@@ -1,13 +1,15 @@
-/** Hundreds of simulated runs; `npm run test:sim` makes it thousands. What they look for stands in simulation.ts. */
+/** Hundreds of simulated runs; `npm run test:sim` runs thousands. simulation.ts describes a run. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { simulate, type RunFigures } from './simulation.js'
 import { codecs } from '../helpers/codecs.js'
+import { mutants } from './mutants.js'
 
 const seedCount = 120
 
 describe.each(codecs)('with the $name codec', (codec) => {
   test(
-    'no seed loses, changes or invents an answer, and none leaves the service unusable',
+    'no seed loses, changes or invents a response, or leaves the service unusable',
     { timeout: 300_000 },
     async () => {
       const sum: Partial<RunFigures> = {}
@@ -16,7 +18,7 @@ describe.each(codecs)('with the $name codec', (codec) => {
         for (const name of Object.keys(figures) as (keyof RunFigures)[])
           sum[name] = (sum[name] ?? 0) + figures[name]
       }
-      // A run in which nothing happens proves nothing.
+      // Runs without events would prove nothing.
       expect(sum.acknowledged).toBeGreaterThan(10 * seedCount)
       expect(sum.crashes).toBeGreaterThan(seedCount)
       expect(sum.faults).toBeGreaterThan(4 * seedCount)
@@ -24,16 +26,24 @@ describe.each(codecs)('with the $name codec', (codec) => {
     },
   )
 
-  test('a seed run again goes the same way, step by step', async () => {
+  test('a seed takes the same steps in every run', async () => {
     for (let seed = 1; seed <= 30; seed++)
       expect(await simulate(seed, codec)).toEqual(await simulate(seed, codec))
   })
 })
 
-test('every codec takes a seed the same way', async () => {
+test('a seed takes the same steps with every codec', async () => {
   for (let seed = 1; seed <= 30; seed++) {
     const runs: RunFigures[] = []
     for (const codec of codecs) runs.push(await simulate(seed, codec))
     for (const run of runs) expect(run).toEqual(runs[0])
+  }
+})
+
+test.each(mutants)('mutant $name applies to the built sources', ({ patches }) => {
+  for (const { file, from, to } of patches) {
+    const source = readFileSync(new URL(`../../dist/${file}`, import.meta.url), 'utf8')
+    expect(source.split(from), `${file}: ${from}`).toHaveLength(2)
+    expect(from).not.toBe(to)
   }
 })

@@ -1,6 +1,6 @@
 /**
  * One simulated run: clients, a service, a disk and a model, all driven by one seed. Read `run` first: faults and calls
- * in any order, then calm, then a crash, and after it everything that was ever answered is asked for again.
+ * in random order, then a phase without faults, then a crash, after which every response ever sent is requested again.
  */
 import { CompressionFailed, virtualise } from './virtual-node.js'
 import { StageClock, CycleService } from '../../src/cycle/index.js'
@@ -10,19 +10,19 @@ import { createMemoryContents, StoreError, type ImageKey, type StoredImage } fro
 import { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { fail, Oracle, same } from './oracle.js'
-import { clientLife, Scheduler } from './scheduler.js'
+import { clientIncarnation, Scheduler } from './scheduler.js'
 import { SimModel } from './sim-model.js'
 import { SimStore, type StoredWrite, type WriteFate } from './sim-store.js'
 import { bodyOf, galleries, otherCycle, postNoMax, randomCycle, type SentBody } from './workload.js'
 
 const cyclesWaitingMax = 2
 const clockSkewMs = 2000
-/** Far more than any run takes: one that takes more goes around in circles. */
+/** Far more steps than any run takes: a run that exceeds it does not terminate. */
 const stepsMax = 20_000
-/** A cycle so much later makes the service forget removals. */
+/** In cycles: a cycle that is so much later expires all tombstones. */
 const eightDays = 8 * 24 * 12
 
-/** What a run has met, to show that it met anything. */
+/** Event counts of a run, which show that it exercised the service. */
 export interface RunFigures {
   steps: number
   calls: number
@@ -51,7 +51,7 @@ export class SimulationFailure extends Error {
   }
 }
 
-/** Runs one seed. Throws a `SimulationFailure` when a promise is broken. */
+/** Runs one seed. Throws a `SimulationFailure` when a guarantee does not hold. */
 export async function simulate(seed: number, codec: Codec): Promise<RunFigures> {
   const simulation = new Simulation(seed, codec)
   try {
@@ -67,13 +67,13 @@ interface Call {
   readonly what: string
   readonly cycleId: string | null
   readonly arrivedMs: number
-  /** Images that were acknowledged before. */
+  /** Number of images acknowledged before the call. */
   readonly imagesBefore: number
-  readonly troublesBefore: number
+  readonly faultsBefore: number
   readonly hadModel: boolean
-  /** Cycles that had no answer yet. */
+  /** Number of cycles without a response when the call began. */
   readonly cyclesBefore: number
-  readonly life: number
+  readonly incarnation: number
 }
 
 class Simulation {
@@ -88,7 +88,7 @@ class Simulation {
   }
 
   #nowMs = cycleMs(0) + 5000
-  #life = clientLife
+  #incarnation = clientIncarnation
   #store: SimStore | null = null
   #service: CycleService | null = null
   #closing = false
@@ -101,13 +101,13 @@ class Simulation {
   #shadowsChanging = false
 
   #opsLeft: number
-  /** Without a bound, calls that are repeated twice would become ever more. */
+  /** Bounds the repeats, whose number would otherwise grow without limit. */
   #repeatsLeft = 40
   #calm = false
-  /** How often each kind of thing goes wrong in this run. */
+  /** Probabilities of faults in this run. */
   readonly #faultRate: number
   readonly #modelFailing: number
-  #troubles = 0
+  #faultCount = 0
   #failure: unknown = null
 
   readonly #calls = new Set<Call>()
@@ -124,7 +124,7 @@ class Simulation {
     this.#modelFailing = this.#random.pick([0, 0, 0.1, 0.3])
     virtualise({
       scheduler: this.scheduler,
-      life: () => this.#life,
+      incarnation: () => this.#incarnation,
       compressionFails: () => !this.#calm && this.#random.chance(this.#faultRate / 10),
     })
     process.on('unhandledRejection', this.#unhandled)
@@ -136,7 +136,7 @@ class Simulation {
   }
 
   readonly #unhandled = (reason: unknown): void => {
-    this.#failure ??= new Error('a rejection that nobody handles ends the process', { cause: reason })
+    this.#failure ??= new Error('an unhandled rejection ends the process', { cause: reason })
   }
 
   async run(): Promise<RunFigures> {
@@ -150,12 +150,12 @@ class Simulation {
     this.#crash()
     this.#boot()
     await this.#calmDown()
-    this.#oracle.judgeDisk()
-    this.#askAgain()
+    this.#oracle.checkDisk()
+    this.#requestAgain()
     await this.#drain()
     this.#probe()
     await this.#drain()
-    this.#oracle.judgeDisk()
+    this.#oracle.checkDisk()
     const { step, traceSum } = this.scheduler
     return { ...this.#figures, steps: step, traceSum, stored: this.#contents.cycles.length }
   }
@@ -165,13 +165,13 @@ class Simulation {
     while (await this.scheduler.next()) {
       this.#nowMs += this.#random.below(20)
       if (this.#failure !== null) throw this.#failure as Error
-      if (this.#calls.size === 0) this.#judgeIdle()
-      if (this.scheduler.step > stepsMax) fail('the run does not end')
+      if (this.#calls.size === 0) this.#checkIdle()
+      if (this.scheduler.step > stepsMax) fail('the run does not terminate')
     }
-    for (const { what } of this.#calls) fail(`${what} never ends`)
+    for (const { what } of this.#calls) fail(`${what} gets no response`)
   }
 
-  /** No more faults; the service is up and has its model. */
+  /** Ends the faults and waits until the service runs and has its model. */
   async #calmDown(): Promise<void> {
     this.#calm = true
     await this.#drain()
@@ -180,22 +180,22 @@ class Simulation {
     await this.#drain()
     if (this.#serving === null) this.#swap()
     await this.#drain()
-    if (this.#serving === null) fail('no model serves, though nothing fails')
+    if (this.#serving === null) fail('no model serves although nothing fails')
   }
 
-  // ---- the service's life
+  // ---- starts, crashes and shutdowns of the service
 
   #boot(): void {
     if (this.#store !== null) return
-    const life = ++this.#life
+    const incarnation = ++this.#incarnation
     this.#closing = false
     const store = new SimStore({
       contents: this.#contents,
       scheduler: this.scheduler,
-      life,
+      incarnation,
       fate: () => this.#fate(),
       crash: () => this.#crash(),
-      trouble: () => this.#trouble(),
+      onFault: () => this.#fault(),
       stored: (write) => this.#guard(() => this.#stored(write)),
     })
     this.#store = store
@@ -203,7 +203,7 @@ class Simulation {
       (level: string) =>
       (fields: object, message: string): void => {
         this.scheduler.note(`${level} ${message}`)
-        this.#guard(() => judgeLine(fields, message))
+        this.#guard(() => checkLogLine(fields, message))
       }
     CycleService.open({
       codec: this.#codec,
@@ -227,17 +227,17 @@ class Simulation {
     )
   }
 
-  /** SIGKILL: nothing of the service happens any more, and its clients never hear of it again. */
+  /** SIGKILL: drops all events of the service. Its clients get no response. */
   #crash(): void {
     if (this.#store === null) return
-    this.scheduler.end(this.#life)
+    this.scheduler.end(this.#incarnation)
     this.#figures.crashes++
     this.#down()
     if (!this.#calm) this.#later('boot', () => this.#boot())
   }
 
   #down(): void {
-    this.#trouble()
+    this.#fault()
     this.#service = null
     this.#store = null
     this.#serving = null
@@ -247,25 +247,26 @@ class Simulation {
     this.#calls.clear()
   }
 
-  /** SIGTERM: what has begun is finished. */
+  /** SIGTERM: the service finishes what has begun. */
   async #shutDown(service: CycleService): Promise<void> {
-    const life = this.#life
+    const incarnation = this.#incarnation
     this.#closing = true
     await service.close()
-    while (this.#calls.size > 0) await this.scheduler.after({ label: 'wait for calls', life, delaySteps: 5 })
+    while (this.#calls.size > 0)
+      await this.scheduler.after({ label: 'wait for calls', incarnation, delaySteps: 5 })
     await this.#store?.close()
-    this.scheduler.end(life)
+    this.scheduler.end(incarnation)
     this.#down()
     this.#later('boot', () => this.#boot())
   }
 
   #model(version: string): SimModel {
     const encoder = version.includes('text') ? `encoder-${version.at(-1)}` : null
-    const life = this.#life
+    const incarnation = this.#incarnation
     return new SimModel({
-      ...{ version, encoder, scheduler: this.scheduler, life: () => life },
+      ...{ version, encoder, scheduler: this.scheduler, incarnation: () => incarnation },
       failing: () => (this.#calm ? 0 : version.startsWith('failing') ? 0.5 : this.#modelFailing),
-      trouble: () => this.#trouble(),
+      onFault: () => this.#fault(),
       delayStepsMax: version.startsWith('slow') ? 60 : 10,
     })
   }
@@ -286,7 +287,7 @@ class Simulation {
       .adopt(model, before, () => {
         this.scheduler.note(`${version} takes over`)
         this.#serving = model
-        this.#trouble()
+        this.#fault()
       })
       .then(end, end)
   }
@@ -295,14 +296,14 @@ class Simulation {
     const service = this.#service
     if (service === null || this.#shadowsChanging) return
     const version = this.#random.pick(shadowVersions)
-    const standing = this.#shadows.get(version)
-    const model = standing ?? this.#model(version)
+    const existing = this.#shadows.get(version)
+    const model = existing ?? this.#model(version)
     this.#shadowsChanging = true
-    const changed = standing === undefined ? service.addShadow(model) : service.removeShadow(model)
+    const changed = existing === undefined ? service.addShadow(model) : service.removeShadow(model)
     changed
       .then(
         () => {
-          if (standing === undefined) this.#shadows.set(version, model)
+          if (existing === undefined) this.#shadows.set(version, model)
           else this.#shadows.delete(version)
         },
         () => undefined,
@@ -317,8 +318,8 @@ class Simulation {
     return this.#random.pick(['refused', 'late failure', 'late failure', 'crash before', 'crash after'])
   }
 
-  #trouble(): void {
-    this.#troubles++
+  #fault(): void {
+    this.#faultCount++
     this.#figures.faults++
   }
 
@@ -330,16 +331,16 @@ class Simulation {
     }
   }
 
-  // ---- what the driver does
+  // ---- operations of the driver
 
   #later(label: string, run: () => void): void {
-    this.scheduler.add({ label, life: clientLife, delaySteps: this.#random.below(20) }, run)
+    this.scheduler.add({ label, incarnation: clientIncarnation, delaySteps: this.#random.below(20) }, run)
   }
 
   #nextOperation(): void {
     if (this.#opsLeft-- === 0) return
     const delaySteps = this.#random.chance(0.5) ? 0 : this.#random.below(15)
-    this.scheduler.add({ label: 'driver', life: clientLife, delaySteps }, () => {
+    this.scheduler.add({ label: 'driver', incarnation: clientIncarnation, delaySteps }, () => {
       this.#guard(() => this.#operate())
       this.#nextOperation()
     })
@@ -358,14 +359,14 @@ class Simulation {
     } else if (dice < 92) this.#changeShadow()
     else if (dice < 94) {
       this.#absent = !this.#absent
-      this.#trouble()
+      this.#fault()
     } else if (dice < 95) {
       if (this.#service !== null && !this.#closing) void this.#shutDown(this.#service)
     } else if (dice < 95 + 10 * this.#faultRate) this.#crash()
     else if (this.#serving === null) this.#swap()
   }
 
-  /** The next cycle, or one that is late, or one whose time has not come. */
+  /** The next cycle, a late one, or one in the future. */
   #newBody(): SentBody {
     const newest = Math.max(-1, ...this.#cycles.keys())
     const late = newest > 2 && this.#random.chance(0.2) ? this.#random.below(newest) : -1
@@ -393,9 +394,9 @@ class Simulation {
 
   #begin(what: string, cycleId: string | null): Call {
     const call: Call = {
-      ...{ what, cycleId, arrivedMs: this.#nowMs, life: this.#life },
+      ...{ what, cycleId, arrivedMs: this.#nowMs, incarnation: this.#incarnation },
       imagesBefore: this.#images.length,
-      troublesBefore: this.#troubles,
+      faultsBefore: this.#faultCount,
       hadModel: !this.#absent && this.#serving !== null,
       cyclesBefore: new Set([...this.#calls].flatMap(({ cycleId: id }) => id ?? [])).size,
     }
@@ -404,7 +405,7 @@ class Simulation {
     return call
   }
 
-  /** The call's end, unless the service has died meanwhile. */
+  /** Checks the result of a call, unless the service crashed meanwhile. */
   #settle<Result>(
     call: Call,
     promise: Promise<Result>,
@@ -428,12 +429,12 @@ class Simulation {
   }
 
   #post(sent: SentBody): void {
-    if (this.#random.chance(0.3)) this.#postLater(sent) // Twice, because the client is impatient.
+    if (this.#random.chance(0.3)) this.#postLater(sent) // The client sends the cycle twice.
     const service = this.#service
     if (service === null || this.#random.chance(0.03)) {
       this.#postLater(sent)
       return
-    } // The call is lost.
+    } // The request is lost.
     this.#oracle.sent(sent)
     const call = this.#begin(`cycle ${sent.cycleId}`, sent.cycleId)
     const buffer = Buffer.concat([sent.json, Buffer.alloc(64)])
@@ -449,23 +450,27 @@ class Simulation {
       call,
       response,
       (bytes) => {
-        if (this.#isFuture(sent, call)) fail('a cycle of the future is answered')
-        this.#oracle.answered(sent.cycleId, sent.meaning, bytes)
+        if (this.#isFuture(sent, call)) fail('a cycle in the future is accepted')
+        this.#oracle.responded(sent.cycleId, sent.canonical, bytes)
         this.#acknowledged.add(sent.cycleId)
         this.#figures.acknowledged++
         this.#sending(sent.cycleId, bytes)
-        if (!this.#calm && this.#random.chance(0.15)) this.#postLater(sent) // The answer is lost.
+        if (!this.#calm && this.#random.chance(0.15)) this.#postLater(sent) // The response is lost.
       },
       (error) => this.#refused(sent, call, error),
     )
   }
 
   /** Sending the response takes a while; its bytes must not change meanwhile. */
-  #sending(cycleId: string, answer: Uint8Array): void {
-    const copy = Buffer.from(answer)
-    const sent = { label: `sent ${cycleId}`, life: this.#life, delaySteps: this.#random.below(8) }
+  #sending(cycleId: string, response: Uint8Array): void {
+    const copy = Buffer.from(response)
+    const sent = {
+      label: `sent ${cycleId}`,
+      incarnation: this.#incarnation,
+      delaySteps: this.#random.below(8),
+    }
     this.scheduler.add(sent, () => {
-      if (!copy.equals(answer)) fail(`the answer to ${cycleId} changed while it was sent`)
+      if (!copy.equals(response)) fail(`the response to ${cycleId} changed while it was sent`)
     })
   }
 
@@ -480,25 +485,25 @@ class Simulation {
 
   #refused(sent: SentBody, call: Call, error: unknown): void {
     const status = error instanceof ServiceError ? error.status : 500
-    // Overload is told before a body is looked at.
+    // Overload is reported before a body is checked.
     if (this.#isFuture(sent, call) && status !== 503) {
-      same(status, 422, 'status of a cycle of the future')
+      same(status, 422, 'status of a cycle in the future')
       return
     }
     if (status === 409) {
-      this.#oracle.conflicted(sent.cycleId, sent.meaning)
+      this.#oracle.conflicted(sent.cycleId, sent.canonical)
       return
     }
-    // Compression that runs out of memory is nobody's expected trouble: 500, and the service goes on.
+    // Compression that runs out of memory is an unexpected failure: 500, and the service continues.
     if (status === 500 && error instanceof CompressionFailed) return
     if (status !== 503) throw error
     this.#explain(call, error)
     if (this.#random.chance(0.8)) this.#postLater(sent)
   }
 
-  /** A 503 has a reason: something failed, or too much was asked at once. */
+  /** Checks that a 503 has a reason: a fault, or too many calls at once. */
   #explain(call: Call, error: unknown): void {
-    if (!call.hadModel || this.#closing || this.#troubles > call.troublesBefore) return
+    if (!call.hadModel || this.#closing || this.#faultCount > call.faultsBefore) return
     if (call.cyclesBefore > cyclesWaitingMax) return
     fail(`503 without a reason: ${error instanceof Error ? error.message : String(error)}`)
   }
@@ -513,7 +518,7 @@ class Simulation {
 
   #read(service: CycleService, cycleId: string): void {
     try {
-      this.#oracle.answered(cycleId, null, service.response(cycleId))
+      this.#oracle.responded(cycleId, null, service.response(cycleId))
     } catch (error) {
       if (!(error instanceof ServiceError) || error.status !== 404) throw error
       if (this.#oracle.isStored(cycleId)) fail(`${cycleId} is stored and not found`)
@@ -549,7 +554,7 @@ class Simulation {
     )
   }
 
-  /** As the server's image desk does it, with pictures that need no decoding. */
+  /** Stores an image as the server does, without decoding. */
   #putImage(): void {
     const [service, store] = [this.#service, this.#store]
     if (service === null || store === null) return
@@ -583,7 +588,7 @@ class Simulation {
     )
   }
 
-  // ---- judgement
+  // ---- checks
 
   #stored(write: StoredWrite): void {
     switch (write.kind) {
@@ -623,8 +628,8 @@ class Simulation {
     })
   }
 
-  /** Nobody waits for anything: memory is what the disk is. */
-  #judgeIdle(): void {
+  /** No call is in progress: the state in memory equals the state on disk. */
+  #checkIdle(): void {
     const [service, store] = [this.#service, this.#store]
     if (service === null || store === null || store.writing > 0 || this.#swapping || this.#closing) return
     same(service.pendingCount, this.#oracle.pendingCount, 'pending posts')
@@ -646,7 +651,7 @@ class Simulation {
     })
   }
 
-  /** A cycle that asks for every post there is. It is answered, and the oracle judges what it says. */
+  /** Sends a cycle with engagement of every post. It must be answered, and the oracle checks the response. */
   #probe(): void {
     const service = this.#service ?? fail('there is no service')
     const index = Math.max(-1, ...this.#cycles.keys()) + 1
@@ -662,8 +667,8 @@ class Simulation {
     this.#mustAnswer(service, bodyOf(cycle, index, 'plain'))
   }
 
-  /** After a crash: every answer that ever left is still there, for GET and for the call sent again. */
-  #askAgain(): void {
+  /** After a crash: every response ever sent is still there, for GET and for a retry. */
+  #requestAgain(): void {
     const service = this.#service ?? fail('there is no service')
     for (const cycleId of this.#acknowledged) this.#read(service, cycleId)
     for (const cycleId of this.#oracle.storedIds.slice(-4))
@@ -676,7 +681,7 @@ class Simulation {
     this.#settle(
       call,
       service.submit({ json: Buffer.from(sent.json), gzip: null }, call.arrivedMs, new StageClock(0)),
-      (bytes) => this.#oracle.answered(sent.cycleId, sent.meaning, bytes),
+      (bytes) => this.#oracle.responded(sent.cycleId, sent.canonical, bytes),
       (error) => {
         throw error
       },
@@ -684,16 +689,15 @@ class Simulation {
   }
 }
 
-/** Why a shadow may leave a cycle out; with any other reason something is wrong. */
-const goodReasons =
-  /still at an earlier cycle|told to fail|failed after it was stored/
+/** Reasons for which a shadow may skip a cycle. Any other reason is a failure. */
+const expectedReasons = /still at an earlier cycle|simulated failure|failed after it was stored/
 
-function judgeLine(fields: object, message: string): void {
+function checkLogLine(fields: object, message: string): void {
   const { reason } = fields as { reason?: string }
-  if (reason !== undefined && !goodReasons.test(reason)) fail(`${message}: ${reason}`)
+  if (reason !== undefined && !expectedReasons.test(reason)) fail(`${message}: ${reason}`)
 }
 
-/** `text` in a name: the model reads texts; its last letter names the encoder. */
+/** A model with `text` in its name has a text encoder, named by the last letter. */
 const versions = ['plain-1', 'plain-2', 'text-a', 'other-text-a', 'text-b'] as const
 const shadowVersions = ['slow-plain', 'slow-text-a', 'failing-text-b', 'quick-text-c'] as const
 

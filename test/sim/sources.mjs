@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { mutants } from './mutants.mjs'
+import { mutants } from './mutants.ts'
 
 const root = new URL('../../', import.meta.url).href
 const mutantName = process.env.SIM_MUTANT ?? ''
@@ -25,7 +25,8 @@ registerHooks({
     if (patches.length === 0) return nextLoad(url, context)
     const source = patches.reduce(
       (text, { file, from, to }) => {
-        if (text.split(from).length !== 2) throw new Error(`mutant ${mutantName}: not exactly once in ${file}: ${from}`)
+        if (text.split(from).length !== 2)
+          throw new Error(`mutant ${mutantName}: not exactly once in ${file}: ${from}`)
         return text.replace(from, () => to)
       },
       readFileSync(fileURLToPath(url), 'utf8'),

@@ -1,9 +1,9 @@
 /**
- * What a cycle waits for besides promises: `setImmediate`, pauses, and compression in the thread pool.
- * During a run all of them are events of its scheduler, so that neither real time nor a real thread decides anything. A
- * compression reads its input when it ends, which is the latest moment at which a thread may.
+ * Replacements for Node's asynchronous functions that a cycle uses: `setImmediate`, pauses, and zlib in the thread pool.
+ * During a run they are events of its scheduler, so that neither real time nor a real thread affects the order. A
+ * compression reads its input when it ends, the latest moment at which a thread could.
  *
- * To be imported before the service: it takes its copies of these functions when it is loaded.
+ * Import this before the service, which binds these functions when it is loaded.
  */
 import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
@@ -12,9 +12,9 @@ import type { Scheduler } from './scheduler.js'
 
 interface Process {
   readonly scheduler: Scheduler
-  /** The life of the service that runs now. */
-  readonly life: () => number
-  /** Asked for each compression. */
+  /** Incarnation of the service that runs now. */
+  readonly incarnation: () => number
+  /** Called for each compression. */
   readonly compressionFails: () => boolean
 }
 
@@ -22,7 +22,7 @@ export class CompressionFailed extends Error {}
 
 let current: Process | null = null
 
-/** From now on, until it is given null, Node's own waiting is this scheduler's. */
+/** Runs Node's asynchronous functions as events of a scheduler, until called with null. */
 export function virtualise(process: Process | null): void {
   current = process
 }
@@ -31,7 +31,7 @@ const real = { setImmediate: globalThis.setImmediate, pause: timers.setTimeout, 
 
 type Callback = (error: Error | null, result?: Uint8Array) => void
 
-/** A function of the thread pool: its synchronous twin, run as an event. */
+/** A function of the thread pool, replaced by its synchronous variant in an event. */
 function pooled<Options>(
   name: string,
   asynchronous: (bytes: Uint8Array, options: Options, callback: Callback) => void,
@@ -42,12 +42,12 @@ function pooled<Options>(
       asynchronous(bytes, options, callback)
       return
     }
-    const { scheduler, life, compressionFails } = current
+    const { scheduler, incarnation, compressionFails } = current
     const fails = name === 'zstd compress' && compressionFails()
     const delaySteps = scheduler.random.chance(0.2) ? scheduler.random.below(12) : 0
-    scheduler.add({ label: fails ? `${name} fails` : name, life: life(), delaySteps }, () => {
+    scheduler.add({ label: fails ? `${name} fails` : name, incarnation: incarnation(), delaySteps }, () => {
       if (fails) {
-        callback(new CompressionFailed('told to fail'))
+        callback(new CompressionFailed('simulated failure'))
         return
       }
       let result: Uint8Array
@@ -70,21 +70,22 @@ Object.assign(zlib, {
 Object.assign(timers, { setTimeout: virtualPause })
 syncBuiltinESMExports()
 
-/** However long a pause is: other things happen meanwhile. */
+/** A pause takes a random number of steps, whatever its duration. */
 function virtualPause(ms: number, value?: unknown, options?: object): Promise<unknown> {
   if (current === null) return real.pause(ms, value, options)
-  const { scheduler, life } = current
+  const { scheduler, incarnation } = current
   return new Promise((resolve) => {
-    scheduler.add({ label: 'pause', life: life(), delaySteps: scheduler.random.below(20) }, () =>
-      resolve(value),
+    scheduler.add(
+      { label: 'pause', incarnation: incarnation(), delaySteps: scheduler.random.below(20) },
+      () => resolve(value),
     )
   })
 }
 
 function virtualImmediate<Args extends unknown[]>(run: (...args: Args) => void, ...args: Args): unknown {
   if (current === null) return real.setImmediate(run, ...args)
-  const { scheduler, life } = current
-  scheduler.add({ label: 'immediate', life: life(), queue: 'immediate' }, () => run(...args))
+  const { scheduler, incarnation } = current
+  scheduler.add({ label: 'immediate', incarnation: incarnation(), queue: 'immediate' }, () => run(...args))
   return undefined
 }
 

@@ -1,6 +1,5 @@
 /**
- * What the clients of a simulated run send: few posts and few moments, so that everything meets everything, in bodies
- * of every spelling.
+ * The requests of a simulated run: few posts and few instants, so that they collide often, in several JSON spellings.
  */
 import { gzipSync } from 'node:zlib'
 import { formatInstant } from '../../src/contract/index.js'
@@ -11,14 +10,14 @@ import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../he
 export const galleries = ['g', 'h', '움짤 갤/%'] as const
 export const postNoMax = 5
 
-/** One body as it goes over the wire. */
+/** One request body as sent. */
 export interface SentBody {
   readonly cycleId: string
   readonly cycleAtMs: number
   readonly json: Uint8Array
   readonly gzip: Uint8Array | null
-  /** Equal for bodies that say the same. */
-  readonly meaning: string
+  /** The contents as JSON: equal for bodies that differ in spelling only. */
+  readonly canonical: string
 }
 
 export type Spelling = 'plain' | 'respelled' | 'gzip'
@@ -31,21 +30,24 @@ export function bodyOf(cycle: CycleRequest, index: number, spelling: Spelling): 
     cycleAtMs: cycleMs(index),
     json,
     gzip: spelling === 'gzip' ? gzipSync(json, { level: 1 }) : null,
-    meaning: JSON.stringify(cycle),
+    canonical: JSON.stringify(cycle),
   }
 }
 
-/** Members turned around, other white space, escapes where none are needed. */
+/** The members in reverse order, with other white space and unnecessary escapes. */
 function respell(cycle: CycleRequest): string {
-  const turned = Object.fromEntries(Object.entries(cycle).reverse())
-  return JSON.stringify(turned, null, 1).replace(/[가-힣]/, (char) => `\\u${char.charCodeAt(0).toString(16)}`)
+  const reversed = Object.fromEntries(Object.entries(cycle).reverse())
+  return JSON.stringify(reversed, null, 1).replace(
+    /[가-힣]/,
+    (char) => `\\u${char.charCodeAt(0).toString(16)}`,
+  )
 }
 
 export function randomCycle(random: Random, index: number): CycleRequest {
   const post = (): [string, number] => [random.pick(galleries), 1 + random.below(postNoMax)]
   const list = <Row>(count: number, make: () => Row): Row[] => Array.from({ length: count }, make)
   const count = (): number | null => (random.chance(0.1) ? null : random.below(1000))
-  // Two moments in one millisecond have an order too.
+  // Two instants within one millisecond are ordered too.
   const observed = (): string =>
     formatInstant(cycleMs(index) - random.pick([1, 2, 60_000, 60_000, 400_000])).replace(
       'Z',
@@ -81,7 +83,7 @@ export function randomCycle(random: Random, index: number): CycleRequest {
   return random.chance(0.03) ? ({ ...cycle, mood: 1 } as CycleRequest) : cycle
 }
 
-/** The same cycle with something else in it. */
+/** The same cycle with a change. */
 export function otherCycle(random: Random, cycle: CycleRequest): CycleRequest {
   const [first, ...rest] = cycle.engagement
   if (first === undefined || random.chance(0.3))

@@ -3,8 +3,14 @@
  * might. `file` is a path in dist; `from` occurs in it exactly once.
  */
 
-/** @type {{ name: string, breaks: string, patches: { file: string, from: string, to: string }[] }[]} */
-export const mutants = [
+export interface Mutant {
+  readonly name: string
+  /** The guarantee that it breaks. */
+  readonly breaks: string
+  readonly patches: readonly { readonly file: string; readonly from: string; readonly to: string }[]
+}
+
+export const mutants: readonly Mutant[] = [
   {
     name: 'publish-before-commit',
     breaks: 'a failed write leaves memory as it was',
@@ -135,9 +141,7 @@ export const mutants = [
   {
     name: 'late-reading-replaces-newer',
     breaks: 'a late cycle never replaces a newer reading',
-    patches: [
-      { file: 'pool/kept-readings.js', from: 'if (order < 0)', to: 'if (false)' },
-    ],
+    patches: [{ file: 'pool/kept-readings.js', from: 'if (order < 0)', to: 'if (false)' }],
   },
   {
     name: 'shadow-reads-reused-body',
