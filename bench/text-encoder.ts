@@ -12,7 +12,7 @@ import type * as Runtime from 'onnxruntime-node'
 import { koreanTokenizer } from '../models/korean-tokenizer.js'
 import { transformerGraph } from '../models/transformer.js'
 import type * as Sessions from '../src/model/sessions/index.js'
-import type { FilePlan, TextPlan, TextReply, TextRequest } from '../src/model/sessions/index.js'
+import type { FilePlan, TextPlan } from '../src/model/plans/index.js'
 import type * as Text from '../src/model/text/index.js'
 import { bodyHtml, titleText } from '../src/simulator/korean-text.js'
 import { topics } from '../src/simulator/korean-words.js'
@@ -72,19 +72,12 @@ async function measure(
   print: (text: string) => void,
 ): Promise<EncoderBenchResult> {
   const bare = await openBare(plan)
-  const { SessionHost, plainCourier } = await builtModule<typeof Sessions>('model/sessions/index.js')
+  const { openEncoderHost } = await builtModule<typeof Sessions>('model/sessions/index.js')
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const host = await SessionHost.open<TextRequest, TextReply>({
-    name: 'the text encoder',
-    plan,
-    openCourier: () => plainCourier<TextRequest, TextReply>(),
-    describe: ({ records: batch }) => `a batch of ${batch.length} records`,
-    bytesMax,
-    log: silent,
-  })
+  const host = await openEncoderHost(plan, { bytesMax, log: silent })
   const splits = [8, 16, 32, 64].filter((rowCount) => rowCount < rows.length)
   const encodeAll = async (): Promise<void> => {
-    const reply = await host.run({ records, budgetMs: timeLimitMs }, timeLimitMs)
+    const reply = await host.run({ items: records, budgetMs: timeLimitMs }, timeLimitMs)
     if (reply.encoded.includes(0)) throw new Error('a post was not encoded')
   }
   try {

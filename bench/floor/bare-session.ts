@@ -4,7 +4,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as ort from 'onnxruntime-node'
-import { SessionThreads } from '../../src/model/sessions/session-threads.js'
 import { projectDir } from '../project.js'
 
 /** As the service takes where the manifest says nothing. */
@@ -17,14 +16,12 @@ interface Manifest {
 
 export class BareSession {
   readonly #session: ort.InferenceSession
-  readonly #threads: SessionThreads
   readonly #inputName: string
   readonly #featureCount: number
   #matrix = new Float32Array(0)
 
-  private constructor(session: ort.InferenceSession, threads: SessionThreads, manifest: Manifest) {
+  private constructor(session: ort.InferenceSession, manifest: Manifest) {
     this.#session = session
-    this.#threads = threads
     this.#inputName = manifest.head.inputs.features
     this.#featureCount = manifest.features.length
   }
@@ -34,17 +31,15 @@ export class BareSession {
     const modelsDir = join(projectDir, 'models')
     const modelDir = join(modelsDir, readFileSync(join(modelsDir, 'ACTIVE'), 'utf8').trim())
     const manifest = JSON.parse(readFileSync(join(modelDir, 'manifest.json'), 'utf8')) as Manifest
-    const { session, threads } = await SessionThreads.of(() =>
-      ort.InferenceSession.create(join(modelDir, manifest.head.file), {
-        executionProviders: ['cpu'],
-        intraOpNumThreads: intraOpThreads,
-        interOpNumThreads: 1,
-        executionMode: 'sequential',
-        graphOptimizationLevel: 'all',
-        extra: { session: { intra_op: { allow_spinning: '0' } } },
-      }),
-    )
-    return new BareSession(session, threads, manifest)
+    const session = await ort.InferenceSession.create(join(modelDir, manifest.head.file), {
+      executionProviders: ['cpu'],
+      intraOpNumThreads: intraOpThreads,
+      interOpNumThreads: 1,
+      executionMode: 'sequential',
+      graphOptimizationLevel: 'all',
+      extra: { session: { intra_op: { allow_spinning: '0' } } },
+    })
+    return new BareSession(session, manifest)
   }
 
   /** Milliseconds for a batch of `rowCount` posts. Their values do not change the time, only their number does. */
@@ -55,7 +50,6 @@ export class BareSession {
     }
     const input = new ort.Tensor('float32', this.#matrix, [rowCount, this.#featureCount])
     const startedAt = performance.now()
-    this.#threads.keepOff()
     const outputs = await this.#session.run({ [this.#inputName]: input })
     const tookMs = performance.now() - startedAt
     if (Object.values(outputs).some((output) => output.dims[0] !== rowCount)) {

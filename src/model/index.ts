@@ -4,8 +4,10 @@
 export { catalogue, compileFeatures, featureGroups, findFeature, type Feature } from './features/index.js'
 export type { GoldenFile } from './golden.js'
 export { recordGolden, type RecordedRow } from './golden-record.js'
-export { loadModel, type LoadedModel, type LoadOptions } from './loaded-model.js'
+export { portText, type Port, type Ports } from './graph-ports/index.js'
 export { ModelLifecycle, versionLoader, type ModelUsers, type VersionStatus } from './lifecycle/index.js'
+export type { LoadOptions } from './load-options.js'
+export { loadModel, type LoadedModel } from './loaded-model.js'
 export type { ModelLog } from './log.js'
 export {
   ModelDownError,
@@ -18,8 +20,6 @@ export {
   type TextEncoder,
   type Vectors,
 } from './model.js'
-export { fileProblems } from './graph-ports/index.js'
-export { portText, readOnnx, type OnnxFile } from './onnx-file/index.js'
 export {
   activeVersion,
   headsOf,
@@ -39,6 +39,7 @@ export {
 export { poolVectors } from './pool-vectors.js'
 export { sizeText } from './size-text.js'
 export {
+  readPorts,
   verifyPackage,
   type VerificationReport,
   type VerifyOptions,

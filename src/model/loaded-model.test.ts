@@ -118,7 +118,7 @@ describe('a loaded model', () => {
       executionProviders: ['cuda', 'cpu'],
     })
     await load(options)
-    expect(options.lines[0]).toMatch(/cuda is passed over: the manifest does not list it/)
+    expect(options.lines[0]).toMatch(/cuda is not used: the manifest does not list it/)
   })
 
   test('reads its version from ACTIVE when none is asked for', async () => {
@@ -203,24 +203,24 @@ describe('a model is not loaded when', () => {
   const sigmoid = [{ type: 'Sigmoid', inputs: ['features'], outputs: ['probs'] }]
 
   test.each<[string, Uint8Array, RegExp]>([
-    ['its head is no ONNX graph', Buffer.from('no graph'), /head\.onnx is no ONNX file: /],
+    ['its head is no ONNX graph', Buffer.from('no graph'), /head\.onnx is not an ONNX model: /],
     [
       'its input has another name',
       smallGraph({
         inputs: port('x', 'N', 1),
         operators: [{ type: 'Sigmoid', inputs: ['x'], outputs: ['probs'] }],
       }),
-      /head\.onnx: there is no input features, but x/,
+      /head\.onnx: it has no input features; its inputs are x/,
     ],
     [
       'its input has another width',
       smallGraph({ inputs: port('features', 'N', 2), outputs: port('probs', 'N', 2), operators: sigmoid }),
-      /input features must be float32 or float64 \[N, 1\], and is float32 \[N, 2\]/,
+      /input features must be float32 or float64 \[N, 1\], but is float32 \[N, 2\]/,
     ],
     [
       'its batch is of a fixed size',
       smallGraph({ inputs: port('features', 4, 1), outputs: port('probs', 4, 1), operators: sigmoid }),
-      /input features must be .*, and is float32 \[4, 1\]/,
+      /input features must be .*, but is float32 \[4, 1\]/,
     ],
     [
       'an output is missing',
@@ -228,7 +228,7 @@ describe('a model is not loaded when', () => {
         outputs: port('other', 'N', 1),
         operators: [{ type: 'Sigmoid', inputs: ['features'], outputs: ['other'] }],
       }),
-      /there is no output probs for p_views, but other/,
+      /it has no output probs for p_views; its outputs are other/,
     ],
     [
       'its heads are not within 0 to 1 for a row of zeros',

@@ -1,9 +1,14 @@
 /**
- * A model that serves: package, features and session processes put together behind the `Model` interface.
+ * A model that serves: package, features and session processes behind the `Model` interface.
  */
-import { referenceCodec, type Codec } from '../codec/index.js'
-import type { HeadColumns, HeadName } from '../contract/index.js'
+import { referenceCodec } from '../codec/index.js'
+import { assert, type HeadColumns, type HeadName } from '../contract/index.js'
 import { fillEmbeddings } from './embedding-rows.js'
+import type { FeatureRows } from './feature-rows.js'
+import { compileFeatures, type FillFeatures } from './features/index.js'
+import { byName, settleShares } from './head-shares.js'
+import type { LoadOptions } from './load-options.js'
+import type { ImageEncoder, Model, ModelInputs, TextEncoder } from './model.js'
 import {
   activeVersion,
   imageEncoderHash,
@@ -12,58 +17,22 @@ import {
   textEncoderHash,
   type Manifest,
 } from './package/index.js'
-import type { FeatureRows } from './feature-rows.js'
-import { compileFeatures, type FillFeatures } from './features/index.js'
-import { byName, settleShares } from './head-shares.js'
-import type { Model, ImageEncoder, ModelInputs, TextEncoder } from './model.js'
-import { planModel, type PlanOptions } from './plans.js'
-import type { IdleCores } from './priority.js'
+import { planModel, type ModelPlans, type Role } from './plans/index.js'
 import {
-  headsCourier,
-  plainCourier,
-  SessionHost,
-  startMsMax,
+  openEncoderHost,
+  openHeadsHost,
+  type EncoderHost,
   type HeadRows,
-  type HeadsPlan,
-  type HostOptions,
-  type ImagePlan,
-  type ImageReply,
-  type ImageRequest,
+  type HeadsHost,
   type Matrices,
-  type Role,
-  type SessionProcess,
-  type TextPlan,
-  type TextReply,
-  type TextRequest,
+  type ServingOptions,
 } from './sessions/index.js'
 
-/** Of one batch, without another limit. */
-export const timeLimitMsDefault = 30_000
+/** For one batch. */
+const timeLimitMsDefault = 30_000
 const processBytesMaxDefault = 4 * 2 ** 30
-/** Batches of new heads before they may serve: the least, and one large enough for all threads. */
+/** Rows of the batches that new heads run before they serve: the fewest, and enough for all threads. */
 const warmUpCounts = [1, 256]
-
-export interface LoadOptions extends PlanOptions {
-  readonly modelsDir: string
-  /** Without one, the version that `ACTIVE` names. */
-  readonly version?: string
-  /** For one batch; past it the process is replaced. Texts have it on top of their budget. Default 30 s. */
-  readonly timeLimitMs?: number
-  /** Resident memory of each process, in bytes; past it the process is replaced. Linux only. Default 4 GiB. */
-  readonly processBytesMax?: number
-  /** Computes the features. Default: the reference. */
-  readonly codec?: Codec
-  /**
-   * Beside a model that serves: one process at a time, since a start holds the event loop for milliseconds; and where
-   * processes `mayRise` again, they start behind the service. `ended` gives up: no other process is started then, and
-   * those that are there end. Default: as fast as can be.
-   */
-  readonly beside?: {
-    readonly mayRise: boolean
-    readonly cores: IdleCores
-    readonly ended: AbortSignal
-  }
-}
 
 export interface LoadedModel extends Model {
   /** Hash of all that shapes its scores. */
@@ -77,10 +46,14 @@ export interface LoadedModel extends Model {
   close(): Promise<void>
 }
 
-type HeadsHost = SessionHost<HeadRows, Float32Array[]>
-type TextHost = SessionHost<TextRequest, TextReply>
-type ImageHost = SessionHost<ImageRequest, ImageReply>
-const noHost = Promise.resolve(null)
+/** The processes of a model. */
+interface Hosts {
+  readonly heads: HeadsHost
+  /** null: the model reads no texts. */
+  readonly text: EncoderHost | null
+  /** null: the model reads no images. */
+  readonly image: EncoderHost | null
+}
 
 /**
  * Loads a model package, opens its graphs in processes and warms them up. Rejects with a `ModelError` that says what
@@ -93,81 +66,107 @@ export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
   const { codec = referenceCodec } = options
   const fillFeatures = compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' })
   const plans = planModel(modelPackage, options)
-  const [heads, text, image] = await openAll(options, [
-    () => openHeads(plans.heads, options),
-    () => (plans.text === null ? noHost : openText(plans.text, options)),
-    () => (plans.image === null ? noHost : openImage(plans.image, options)),
-  ])
-  return assemble({ manifest, plan: plans.heads, fillFeatures, heads, text, image, options })
+  const hosts = await openHosts(plans, options)
+  return assemble({ manifest, heads: plans.heads.heads, fillFeatures, hosts, options })
+}
+
+/** One after the other: each start blocks the event loop for milliseconds. One that fails closes the others. */
+async function openHosts(
+  { heads, text, image }: ModelPlans,
+  { log, processBytesMax, signal }: LoadOptions,
+): Promise<Hosts> {
+  const options: ServingOptions = { log, bytesMax: processBytesMax ?? processBytesMaxDefault, signal }
+  const opened: (HeadsHost | EncoderHost)[] = []
+  const keep = <Host extends HeadsHost | EncoderHost>(host: Host): Host => {
+    opened.push(host)
+    return host
+  }
+  try {
+    return {
+      heads: keep(await openHeadsHost(heads, { ...options, warmUp: (run) => warmUp(run, heads.heads) })),
+      text: text === null ? null : keep(await openEncoderHost(text, options)),
+      image: image === null ? null : keep(await openEncoderHost(image, options)),
+    }
+  } catch (error) {
+    await Promise.all(opened.map((host) => host.close()))
+    throw error
+  }
+}
+
+/** Rows of zeros: the heads must be shares for them too. */
+async function warmUp(
+  run: (rows: HeadRows) => Promise<Float32Array[]>,
+  heads: readonly HeadName[],
+): Promise<void> {
+  const fill = ({ features, text, image }: Matrices): void => {
+    for (const matrix of [features, text, image]) matrix.fill(0)
+  }
+  for (const count of warmUpCounts) settleShares(heads, await run({ count, fill }))
 }
 
 interface Parts {
   readonly manifest: Manifest
-  readonly plan: HeadsPlan
+  /** In the order of the replies. */
+  readonly heads: readonly HeadName[]
   readonly fillFeatures: FillFeatures
-  readonly heads: HeadsHost
-  readonly text: TextHost | null
-  readonly image: ImageHost | null
+  readonly hosts: Hosts
   readonly options: LoadOptions
 }
 
-function assemble({ manifest, plan, fillFeatures, heads, text, image, options }: Parts): LoadedModel {
+function assemble({ manifest, heads, fillFeatures, hosts, options }: Parts): LoadedModel {
   const timeLimitMs = options.timeLimitMs ?? timeLimitMsDefault
-  const predict = async (count: number, fill: (matrices: Matrices) => void): Promise<HeadColumns> => {
-    if (count === 0)
-      return byName(
-        plan.heads,
-        plan.heads.map(() => new Float32Array(0)),
-      )
-    const columns = await heads.run({ count, fill }, timeLimitMs)
-    settleShares(plan.heads, columns)
-    return byName(plan.heads, columns)
+  const predict = async (rows: HeadRows, onSent?: () => void): Promise<HeadColumns> => {
+    const { count } = rows
+    const columns =
+      count === 0 ? heads.map(() => new Float32Array(0)) : await hosts.heads.run(rows, timeLimitMs, onSent)
+    assert(
+      columns.every(({ length }) => length === count),
+      'a batch is answered with one value a row and head',
+    )
+    settleShares(heads, columns)
+    return byName(heads, columns)
   }
-  // A missing embedding is told as a missing value is.
+  // Missing embeddings are given as missing features are.
   const missing = manifest.missing === 'nan' ? NaN : 0
-  const hosts = [
-    ['heads', heads],
-    ['text', text],
-    ['image', image],
-  ] as const
   return {
     version: manifest.model_version,
     identity: modelIdentity(manifest),
     kind: manifest.kind,
     get provider() {
-      return heads.provider
+      return hosts.heads.provider
     },
     get available() {
-      return heads.available
+      return hosts.heads.available
     },
     get processes() {
-      return hosts.flatMap(([role, host]) => {
-        const pid = host?.pid ?? null
+      return (['heads', 'text', 'image'] as const).flatMap((role) => {
+        const pid = hosts[role]?.pid ?? null
         return pid === null ? [] : [{ role, pid }]
       })
     },
-    text: textEncoder(manifest, text, timeLimitMs),
-    image: imageEncoder(manifest, image, timeLimitMs),
-    predict: (inputs, onFeatures) =>
-      predict(inputs.count, (matrices) => {
-        fillMatrices(matrices, inputs, fillFeatures, missing)
-        onFeatures?.()
-      }),
-    predictRows: (rows) =>
-      predict(rows.count, (matrices) => {
+    text: textEncoder(manifest, hosts.text, timeLimitMs),
+    image: imageEncoder(manifest, hosts.image, timeLimitMs),
+    predict: (inputs, onSent) => {
+      const fill = (matrices: Matrices): void => fillMatrices(matrices, inputs, fillFeatures, missing)
+      return predict({ count: inputs.count, fill }, onSent)
+    },
+    predictRows: (rows) => {
+      const fill = (matrices: Matrices): void => {
         for (const name of ['features', 'text', 'image'] as const) {
           const values = rows[name]
           if (values === null || matrices[name].length === 0) matrices[name].fill(missing)
           else matrices[name].set(values)
         }
-      }),
+      }
+      return predict({ count: rows.count, fill })
+    },
     async close() {
-      await Promise.all(hosts.map(async ([, host]) => host?.close()))
+      await Promise.all([hosts.heads.close(), hosts.text?.close(), hosts.image?.close()])
     },
   }
 }
 
-/** Right into the memory of the process that will read it. */
+/** Writes right into the request to the process. */
 function fillMatrices(
   { features, text, image }: Matrices,
   inputs: ModelInputs,
@@ -180,16 +179,20 @@ function fillMatrices(
   fillEmbeddings(inputs.image, slots, image, missing)
 }
 
-function textEncoder({ text }: Manifest, host: TextHost | null, timeLimitMs: number): TextEncoder | null {
+function textEncoder({ text }: Manifest, host: EncoderHost | null, timeLimitMs: number): TextEncoder | null {
   if (text === undefined || host === null) return null
   return {
     hash: textEncoderHash(text),
     dim: text.dim,
-    encode: (records, budgetMs) => host.run({ records, budgetMs }, budgetMs + timeLimitMs),
+    encode: (records, budgetMs) => host.run({ items: records, budgetMs }, budgetMs + timeLimitMs),
   }
 }
 
-function imageEncoder({ image }: Manifest, host: ImageHost | null, timeLimitMs: number): ImageEncoder | null {
+function imageEncoder(
+  { image }: Manifest,
+  host: EncoderHost | null,
+  timeLimitMs: number,
+): ImageEncoder | null {
   if (image === undefined || host === null) return null
   const { dim, pooling, required = false } = image
   return {
@@ -197,90 +200,6 @@ function imageEncoder({ image }: Manifest, host: ImageHost | null, timeLimitMs: 
     dim,
     pooling,
     required,
-    encode: (images) => host.run({ images }, timeLimitMs),
-  }
-}
-
-type SharedOptions = Pick<HostOptions<unknown, unknown>, 'bytesMax' | 'log' | 'startsBehind' | 'ended'>
-
-function shared({ log, processBytesMax, beside }: LoadOptions): SharedOptions {
-  return {
-    log,
-    bytesMax: processBytesMax ?? processBytesMaxDefault,
-    startsBehind: beside?.mayRise === true ? beside.cores : null,
-    ended: beside?.ended,
-  }
-}
-
-function openHeads(plan: HeadsPlan, options: LoadOptions): Promise<HeadsHost> {
-  return SessionHost.open({
-    name: 'the model',
-    plan,
-    openCourier: () => headsCourier(plan),
-    describe: ({ count }) => `a batch of ${count} rows`,
-    ...shared(options),
-    warmUp: (process) => warmUp(process, plan.heads),
-  })
-}
-
-/** Encoders run a batch of their own when they open, so there is no other warm-up. */
-function openText(plan: TextPlan, options: LoadOptions): Promise<TextHost> {
-  return SessionHost.open({
-    name: 'the text encoder',
-    plan,
-    openCourier: () => plainCourier(),
-    describe: ({ records }) => `a batch of ${records.length} texts`,
-    ...shared(options),
-  })
-}
-
-function openImage(plan: ImagePlan, options: LoadOptions): Promise<ImageHost> {
-  return SessionHost.open({
-    name: 'the image encoder',
-    plan,
-    openCourier: () => plainCourier(),
-    describe: ({ images }) => `a batch of ${images.length} images`,
-    ...shared(options),
-  })
-}
-
-/** Rows of zeros: the heads must hold what they promise for them too. */
-async function warmUp(
-  process: SessionProcess<HeadRows, Float32Array[]>,
-  heads: readonly HeadName[],
-): Promise<void> {
-  const fill = ({ features, text, image }: Matrices): void => {
-    for (const matrix of [features, text, image]) matrix.fill(0)
-  }
-  for (const count of warmUpCounts) settleShares(heads, await process.run({ count, fill }, startMsMax))
-}
-
-type OpenHosts = readonly [
-  () => Promise<HeadsHost>,
-  () => Promise<TextHost | null>,
-  () => Promise<ImageHost | null>,
-]
-
-/** All of the hosts, or none: one that fails closes the others. */
-async function openAll(
-  { beside }: LoadOptions,
-  [openHeads, openText, openImage]: OpenHosts,
-): Promise<readonly [HeadsHost, TextHost | null, ImageHost | null]> {
-  const opening: Promise<HeadsHost | TextHost | ImageHost | null>[] = []
-  const begin = <Host extends HeadsHost | TextHost | ImageHost | null>(
-    open: () => Promise<Host>,
-  ): Promise<Host> => {
-    const host = open()
-    opening.push(host)
-    return host
-  }
-  try {
-    if (beside === undefined) return await Promise.all([begin(openHeads), begin(openText), begin(openImage)])
-    return [await begin(openHeads), await begin(openText), await begin(openImage)]
-  } catch (error) {
-    for (const host of await Promise.allSettled(opening)) {
-      if (host.status === 'fulfilled') await host.value?.close()
-    }
-    throw error
+    encode: (images) => host.run({ items: images, budgetMs: null }, timeLimitMs),
   }
 }

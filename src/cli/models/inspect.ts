@@ -1,23 +1,22 @@
 /**
- * `understudy models inspect`: what a package says of itself, and what its ONNX files say; or what a single ONNX file
- * says, before there is a manifest. No session is opened.
+ * `understudy models inspect`: the manifest of a package and the inputs and outputs of its graphs; or those of a single
+ * ONNX file, before there is a manifest.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import {
-  fileProblems,
   headsOf,
   imageEncoderHash,
   modelIdentity,
   portText,
-  readOnnx,
   readPackage,
+  readPorts,
   sizeText,
   textEncoderHash,
   type Manifest,
   type ModelPackage,
-  type OnnxFile,
+  type Ports,
 } from '../../model/index.js'
 import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
@@ -27,6 +26,8 @@ import { chosenVersion, type Flags } from './settings.js'
 
 const cellsDefault = 110
 const labelCells = 14
+/** What cannot be opened is in the error. */
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 interface GraphView {
   /** In the manifest; null for a file that was named by itself. */
@@ -37,8 +38,8 @@ interface GraphView {
   readonly sha256: string
   /** What the manifest says; null without one. */
   readonly sha256Expected: string | null
-  readonly graph: OnnxFile | null
-  /** Why the file cannot be read as ONNX. */
+  readonly graph: Ports | null
+  /** Why the graph cannot be opened. */
   readonly problem: string | null
 }
 
@@ -51,7 +52,8 @@ export async function inspect(
 ): Promise<void> {
   const cells = columns() ?? cellsDefault
   if (subject?.endsWith('.onnx') === true) {
-    const graph = await look(resolve(directory, subject), { place: null, file: subject, sha256: null })
+    const entry = { place: null, file: subject, sha256: null }
+    const graph = await look(resolve(directory, subject), entry, settings)
     if (json === true) print(`${JSON.stringify(graphInJson(graph), null, 2)}\n`)
     else print(blockText(graphRows(graph), cells))
     if (graph.problem !== null) throw new CommandError(graph.problem)
@@ -61,16 +63,17 @@ export async function inspect(
   const graphs = await Promise.all(
     found.files
       .filter(({ place }) => place !== 'golden' && place !== 'text.tokenizer')
-      .map((entry) => look(entry.path, entry)),
+      .map((entry) => look(entry.path, entry, settings)),
   )
   if (json === true) print(`${JSON.stringify(inJson(found, graphs), null, 2)}\n`)
   else print(inText(found, graphs, cells))
 }
 
-/** What is in the file at `path`; `sha256`: what the manifest says. */
+/** The file at `path`; `sha256`: the manifest's. */
 async function look(
   path: string,
   { place, file, sha256 }: { place: string | null; file: string; sha256: string | null },
+  { executionProviders }: Settings,
 ): Promise<GraphView> {
   const content = await readFile(path).catch((cause: unknown) => {
     throw new CommandError(`cannot read ${path}: ${messageOf(cause)}`, { cause })
@@ -78,7 +81,8 @@ async function look(
   const found = createHash('sha256').update(content).digest('hex')
   const view = { place, file, bytes: content.length, sha256: found, sha256Expected: sha256 }
   try {
-    return { ...view, graph: readOnnx(content, path), problem: null }
+    const graph = await readPorts({ file: path, sha256: found }, { executionProviders, log: silent })
+    return { ...view, graph, problem: null }
   } catch (error) {
     return { ...view, graph: null, problem: messageOf(error) }
   }
@@ -165,22 +169,8 @@ function graphRows({ place, file, bytes, sha256, sha256Expected, graph, problem 
   if (graph === null) return [...head, ['problem', problem ?? '']]
   return [
     ...head,
-    ['made by', graph.producer || 'unknown'],
-    [
-      'versions',
-      [`IR ${graph.irVersion}`, ...graph.opsets.map(({ domain, version }) => `${domain} ${version}`)].join(
-        ', ',
-      ),
-    ],
     ...graph.inputs.map((port): Row => ['input', `${port.name}: ${portText(port)}`]),
     ...graph.outputs.map((port): Row => ['output', `${port.name}: ${portText(port)}`]),
-    [
-      'operators',
-      graph.operators
-        .map(({ domain, type, count }) => `${domain === 'ai.onnx' ? '' : `${domain}.`}${type} ${count}`)
-        .join(', '),
-    ],
-    ...fileProblems(graph).map((words): Row => ['problem', words]),
   ]
 }
 

@@ -131,7 +131,7 @@ describe('verify', () => {
     writeFileSync(join(modelsDir, 'v1', 'head.onnx'), 'something else')
     const { status, stdout, stderr } = models('verify', 'v1')
     expect(stdout).toMatch(/\nFAIL {2}files {8}.*head\.onnx/)
-    expect(stderr).toBe('understudy: v1 does not pass: files, graph head failed.\n')
+    expect(stderr).toBe('understudy: v1 does not pass: files failed.\n')
     expect(stdout).not.toContain('does not pass')
     expect(status).toBe(1)
   })
@@ -166,14 +166,12 @@ describe('inspect', () => {
     expect(stdout).toMatch(/^version {7}v1\n/)
     expect(stdout).toContain('\ninput         features: float32 [N, 64]\n')
     expect(stdout).toContain('\noutput        probs: float32 [N, 4]\n')
-    expect(stdout).toContain('\nversions      IR 8, ai.onnx 17\n')
-    expect(stdout).toContain('\noperators     Gemm 3, Relu 2, Sigmoid 1\n')
     expect(status).toBe(0)
   })
 
   test('shows a graph that is none, and goes on', () => {
     writeFileSync(join(modelsDir, 'v1', 'head.onnx'), 'something else')
-    expect(models('inspect', 'v1').stdout).toMatch(/\nproblem {7}.*head\.onnx is no ONNX file/)
+    expect(models('inspect', 'v1').stdout).toMatch(/\nproblem {7}.*head\.onnx is not an ONNX model/)
   })
 
   test('shows the SHA-256 of a file as it is, and whether the manifest says the same', () => {
@@ -190,14 +188,14 @@ describe('inspect', () => {
   test('of a file alone needs no manifest', () => {
     const file = join(modelsDir, 'v1', 'head.onnx')
     const { status, stdout } = models('inspect', file)
-    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`SHA-256 ${sha256(readFileSync(file))} made by`)
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`SHA-256 ${sha256(readFileSync(file))} input features:`)
     expect(stdout).toContain('\ninput         features: float32 [N, 64]\n')
     expect(status).toBe(0)
-    expect(models('inspect', file, '--json').stdout).toContain('"irVersion": 8')
+    expect(models('inspect', file, '--json').stdout).toContain('"dtype": "float32"')
     writeFileSync(file, 'something else')
     expect(models('inspect', file)).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('no ONNX') as string,
+      stderr: expect.stringContaining('not an ONNX model') as string,
     })
     expect(models('inspect', 'nothing.onnx')).toMatchObject({ status: 1, stdout: '' })
   })
@@ -208,7 +206,9 @@ describe('inspect', () => {
       graphs: object[]
     }
     expect(view.identity).toMatch(/^[0-9a-f]{64}$/)
-    expect(view.graphs).toMatchObject([{ place: 'head', graph: { irVersion: 8, externalFiles: [] } }])
+    expect(view.graphs).toMatchObject([
+      { place: 'head', graph: { inputs: [{ name: 'features', shape: ['N', 64] }] } },
+    ])
   })
 })
 

@@ -1,14 +1,20 @@
 /**
  * The graph of heads: matrices [N, width] in, columns of [N] or [N, columns] out, in float32 or float64.
  */
-import { portText, type OnnxPort } from '../onnx-file/index.js'
-import type { HeadGraphPlan, HeadPlace, HeadsPlan, MatrixName } from '../sessions/protocol.js'
-import { allows, isFree, missingInput, missingOutput, portNamed, strayInputs, type Ports } from './ports.js'
+import type { HeadColumn, HeadPorts, HeadWidths, MatrixName } from '../plans/index.js'
+import {
+  allows,
+  isFree,
+  missingInput,
+  missingOutput,
+  portNamed,
+  portText,
+  unknownInputs,
+  type Port,
+  type Ports,
+} from './ports.js'
 
-export type HeadPorts = Pick<HeadGraphPlan, 'inputs' | 'heads'>
-export type HeadWidths = Pick<HeadsPlan, 'featureCount' | 'textDim' | 'imageDim'>
-
-/** One input of a graph: which matrix it is, and as what numbers the graph takes it. */
+/** One input of a graph: its matrix, and the element type that the graph takes. */
 export interface HeadInput {
   readonly matrix: MatrixName
   readonly name: string
@@ -18,29 +24,29 @@ export interface HeadInput {
 
 const matrixNames: readonly MatrixName[] = ['features', 'text', 'image']
 
-/** What is wrong with a graph's inputs and outputs, each in words; none: it can serve. */
-export function headPortProblems(file: Ports, { inputs, heads }: HeadPorts, widths: HeadWidths): string[] {
+/** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */
+export function headPortProblems(ports: Ports, { inputs, heads }: HeadPorts, widths: HeadWidths): string[] {
   const matrices = matricesOf(inputs, widths)
   const known = matrices.map(({ name }) => name)
   const outputs = new Set(heads.map(({ output }) => output))
   return [
-    ...matrices.flatMap(({ name, columnCount }) => inputProblems(file, name, columnCount)),
-    ...strayInputs(file, known),
+    ...matrices.flatMap(({ name, columnCount }) => inputProblems(ports, name, columnCount)),
+    ...unknownInputs(ports, known),
     ...[...outputs].flatMap((output) =>
       outputProblems(
-        file,
+        ports,
         output,
-        heads.filter((place) => place.output === output),
+        heads.filter((head) => head.output === output),
       ),
     ),
   ]
 }
 
 /** The inputs of a graph without problems, in the order of the matrices. */
-export function headInputs(file: Ports, { inputs }: HeadPorts, widths: HeadWidths): HeadInput[] {
+export function headInputs(ports: Ports, { inputs }: HeadPorts, widths: HeadWidths): HeadInput[] {
   return matricesOf(inputs, widths).map((matrix) => ({
     ...matrix,
-    type: portNamed(file.inputs, matrix.name)?.dtype === 'float64' ? 'float64' : 'float32',
+    type: portNamed(ports.inputs, matrix.name)?.dtype === 'float64' ? 'float64' : 'float32',
   }))
 }
 
@@ -52,41 +58,41 @@ function matricesOf(inputs: HeadPorts['inputs'], widths: HeadWidths): Omit<HeadI
   })
 }
 
-function inputProblems(file: Ports, name: string, width: number): string[] {
-  const port = portNamed(file.inputs, name)
-  if (port === undefined) return [missingInput(file, name)]
+function inputProblems(ports: Ports, name: string, width: number): string[] {
+  const port = portNamed(ports.inputs, name)
+  if (port === undefined) return [missingInput(ports, name)]
   const { shape } = port
-  // A graph may leave its ranks open: then the first batch tells.
+  // A graph may leave its ranks open: then the first batch shows whether it fits.
   const fits = shape === null || (shape.length === 2 && isFree(shape[0]) && allows(shape[1], width))
   if (isFloat(port) && fits) return []
-  return [`input ${name} must be float32 or float64 [N, ${width}], and is ${portText(port)}`]
+  return [`input ${name} must be float32 or float64 [N, ${width}], but is ${portText(port)}`]
 }
 
-/** Of an output and the heads that lie in it: one for the output, or one for each head that it lacks. */
-function outputProblems(file: Ports, name: string, places: readonly HeadPlace[]): string[] {
-  const port = portNamed(file.outputs, name)
+/** The problems of an output: one for the output as a whole, or one for each head that it lacks. */
+function outputProblems(ports: Ports, name: string, columns: readonly HeadColumn[]): string[] {
+  const port = portNamed(ports.outputs, name)
   if (port === undefined)
-    return [missingOutput(file, name, ` for ${places.map(({ head }) => head).join(', ')}`)]
-  if (port.kind !== 'tensor')
+    return [missingOutput(ports, name, ` for ${columns.map(({ head }) => head).join(', ')}`)]
+  if (port.dtype === null)
     return [
-      `output ${name} is a ${port.kind} and must be a tensor: a classifier is exported with ` +
-        'options={"zipmap": False} (skl2onnx) or zipmap=False (onnxmltools)',
+      `output ${name} must be a tensor: export a classifier with options={"zipmap": False} (skl2onnx) or ` +
+        'zipmap=False (onnxmltools)',
     ]
   const { shape } = port
   const isRanked = shape === null || shape.length === 1 || shape.length === 2
-  // Its first size may be anything: see ports.ts.
+  // Its first size is not checked: see ports.ts.
   if (!isFloat(port) || !isRanked)
-    return [`output ${name} must be float32 or float64, [N] or [N, columns], and is ${portText(port)}`]
+    return [`output ${name} must be float32 or float64, [N] or [N, columns], but is ${portText(port)}`]
   const columnCount = shape?.length === 1 ? 1 : shape?.[1]
   if (typeof columnCount !== 'number') return []
-  return places.flatMap(({ head, column }) => {
+  return columns.flatMap(({ head, column }) => {
     if (column === null && columnCount !== 1)
-      return [`output ${name} has ${columnCount} columns, and the manifest names none for ${head}`]
+      return [`output ${name} has ${columnCount} columns, and the manifest gives no column for ${head}`]
     if ((column ?? 0) < columnCount) return []
     return [`output ${name} has no column ${column} for ${head}: it is ${portText(port)}`]
   })
 }
 
-function isFloat({ kind, dtype }: OnnxPort): boolean {
-  return kind === 'tensor' && (dtype === 'float32' || dtype === 'float64')
+function isFloat({ dtype }: Port): boolean {
+  return dtype === 'float32' || dtype === 'float64'
 }

@@ -1,11 +1,17 @@
 /**
  * The graph of an image encoder: a batch of pictures of one size in, a vector each out, or tokens or cells to pool.
  */
-import { portText } from '../onnx-file/index.js'
-import type { ImagePlan } from '../sessions/protocol.js'
-import { allows, isFree, missingInput, missingOutput, portNamed, strayInputs, type Ports } from './ports.js'
-
-export type ImagePorts = Pick<ImagePlan, 'input' | 'output' | 'dim' | 'resize' | 'crop' | 'layout' | 'pool'>
+import type { ImagePlan, ImagePorts } from '../plans/index.js'
+import {
+  allows,
+  isFree,
+  missingInput,
+  missingOutput,
+  portNamed,
+  portText,
+  unknownInputs,
+  type Ports,
+} from './ports.js'
 
 const channelCount = 3
 
@@ -46,14 +52,18 @@ export function isPoolable(
   }
 }
 
-/** What is wrong with a graph's inputs and outputs, each in words; none: it can serve. */
-export function imagePortProblems(file: Ports, plan: ImagePorts): string[] {
-  return [...inputProblems(file, plan), ...strayInputs(file, [plan.input]), ...outputProblems(file, plan)]
+/** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */
+export function imagePortProblems(ports: Ports, plan: ImagePorts): string[] {
+  return [
+    ...inputProblems(ports, plan),
+    ...unknownInputs(ports, [plan.input]),
+    ...outputProblems(ports, plan),
+  ]
 }
 
-function inputProblems(file: Ports, plan: ImagePorts): string[] {
-  const port = portNamed(file.inputs, plan.input)
-  if (port === undefined) return [missingInput(file, plan.input)]
+function inputProblems(ports: Ports, plan: ImagePorts): string[] {
+  const port = portNamed(ports.inputs, plan.input)
+  if (port === undefined) return [missingInput(ports, plan.input)]
   const [, ...wanted] = inputShape(plan, 1)
   const { dtype, shape } = port
   const fits =
@@ -62,21 +72,21 @@ function inputProblems(file: Ports, plan: ImagePorts): string[] {
       isFree(shape[0]) &&
       wanted.every((size, index) => allows(shape[index + 1], size)))
   if (dtype === 'float32' && fits) return []
-  return [`input ${plan.input} must be float32 [N, ${wanted.join(', ')}], and is ${portText(port)}`]
+  return [`input ${plan.input} must be float32 [N, ${wanted.join(', ')}], but is ${portText(port)}`]
 }
 
-function outputProblems(file: Ports, plan: ImagePorts): string[] {
+function outputProblems(ports: Ports, plan: ImagePorts): string[] {
   const { output, dim, pool } = plan
-  const port = portNamed(file.outputs, output)
-  if (port === undefined) return [missingOutput(file, output)]
+  const port = portNamed(ports.outputs, output)
+  if (port === undefined) return [missingOutput(ports, output)]
   const { dtype, shape } = port
-  // Its first size may be anything: see ports.ts.
+  // Its first size is not checked: see ports.ts.
   if (dtype === 'float32' && (shape === null || isPoolable(shape, plan))) return []
   const forms = [`[N, ${dim}]`]
   if (pool !== null) forms.push(`[N, tokens, ${dim}]`)
   if (pool === 'mean') forms.push(`[N, ${dim}, height, width]`)
   return [
-    `output ${output} must be float32 ${forms.join(' or ')}, and is ${portText(port)}${hint(plan, shape)}`,
+    `output ${output} must be float32 ${forms.join(' or ')}, but is ${portText(port)}${hint(plan, shape)}`,
   ]
 }
 
@@ -85,6 +95,6 @@ function hint(plan: ImagePorts, shape: readonly (number | string | null)[] | nul
   if (shape === null || isPoolable(shape, plan) || !isPoolable(shape, { dim: plan.dim, pool: 'mean' }))
     return ''
   return plan.pool === null
-    ? ': image.pool says how that becomes one vector'
-    : ': cells have no first one, so image.pool must be mean'
+    ? ': set image.pool to make one vector of it'
+    : ': an output of cells has no class token, so image.pool must be mean'
 }

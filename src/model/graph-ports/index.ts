@@ -1,14 +1,8 @@
 /**
- * What a graph must have to serve its part of a plan: the rules for its inputs and outputs, for `verify` and for the
- * process that opens it alike.
+ * The inputs and outputs that a graph must have for its part of a plan. `verify` and the process that opens the graph
+ * apply the same rules.
  */
-export {
-  headInputs,
-  headPortProblems,
-  type HeadInput,
-  type HeadPorts,
-  type HeadWidths,
-} from './head-ports.js'
-export { imagePortProblems, inputShape, isPoolable, pixelSize, type ImagePorts } from './image-ports.js'
-export { fileProblems, irVersionMax, opsetsMax } from './ports.js'
-export { textPortProblems, type TextPorts } from './text-ports.js'
+export { headInputs, headPortProblems, type HeadInput } from './head-ports.js'
+export { imagePortProblems, inputShape, isPoolable, pixelSize } from './image-ports.js'
+export { portText, type Port, type Ports } from './ports.js'
+export { textPortProblems } from './text-ports.js'

@@ -1,68 +1,48 @@
 /**
- * Inputs and outputs as an ONNX file declares them, and what the rules of all roles ask of them. ONNX Runtime holds a
- * batch to the sizes that an input declares. Those of an output are a hint to it, and exporters leave the 1 of their
- * trace there: of outputs the rules ask rank and width, and the first batch tells the rest.
+ * Inputs and outputs of a graph as its session declares them, and the rules that all roles share. ONNX Runtime rejects a
+ * batch that differs from the sizes of an input. Sizes of an output are only a hint, and exporters leave the 1 of their
+ * trace there: the rules check rank and width of outputs, and the first batch shows the rest.
  */
-import type { OnnxFile, OnnxPort } from '../onnx-file/index.js'
 
-export type Ports = Pick<OnnxFile, 'inputs' | 'outputs'>
-type Size = number | string | null | undefined
-
-/** The newest files that the pinned ONNX Runtime takes: a test tries them and the next ones. */
-export const irVersionMax = 13
-/** Of other domains it tells by itself. */
-export const opsetsMax: ReadonlyMap<string, number> = new Map([
-  ['ai.onnx', 26],
-  ['ai.onnx.ml', 5],
-])
-
-/** What is wrong with a file whatever its role: it is too new, or is not all. */
-export function fileProblems({
-  irVersion,
-  opsets,
-  externalFiles,
-}: Pick<OnnxFile, 'irVersion' | 'opsets' | 'externalFiles'>): string[] {
-  const tooNew = opsets.filter(({ domain, version }) => version > (opsetsMax.get(domain) ?? Infinity))
-  return [
-    ...(irVersion <= irVersionMax
-      ? []
-      : [
-          `it has IR version ${irVersion}, and ONNX Runtime takes at most ${irVersionMax} here: ` +
-            'export it with an older version of onnx, or for a lower one',
-        ]),
-    ...tooNew.map(
-      ({ domain, version }) =>
-        `it needs opset ${version} of ${domain}, and ONNX Runtime takes at most ${opsetsMax.get(domain)} here: ` +
-        'export it for a lower one',
-    ),
-    // What runs it is given bytes and no directory.
-    ...(externalFiles.length === 0
-      ? []
-      : [
-          `its weights lie in ${externalFiles.join(', ')}, and a graph must be one file: ` +
-            'save it without external data',
-        ]),
-  ]
+export interface Ports {
+  readonly inputs: readonly Port[]
+  readonly outputs: readonly Port[]
 }
 
-export function portNamed(ports: readonly OnnxPort[], name: string): OnnxPort | undefined {
+export interface Port {
+  readonly name: string
+  /** Names of ONNX Runtime for JavaScript: `float32`, `float64`, `int64`, …; null: it is not a tensor. */
+  readonly dtype: string | null
+  /** A number is a fixed dimension, a string a free one with a name, null a free one. Null for an unknown rank. */
+  readonly shape: readonly (number | string | null)[] | null
+}
+
+type Size = number | string | null | undefined
+
+/** `float32 [N, 64]`; `?` for a free dimension without a name. */
+export function portText({ dtype, shape }: Port): string {
+  if (dtype === null) return 'not a tensor'
+  return `${dtype} ${shape === null ? '[any rank]' : `[${shape.map((size) => size ?? '?').join(', ')}]`}`
+}
+
+export function portNamed(ports: readonly Port[], name: string): Port | undefined {
   return ports.find((port) => port.name === name)
 }
 
 export function missingInput({ inputs }: Ports, name: string): string {
-  return `there is no input ${name}, but ${namesOf(inputs)}`
+  return `it has no input ${name}; its inputs are ${namesOf(inputs)}`
 }
 
-/** `purpose`: what the output is for, such as ` for p_up`. */
+/** `purpose`: such as ` for p_up`. */
 export function missingOutput({ outputs }: Ports, name: string, purpose = ''): string {
-  return `there is no output ${name}${purpose}, but ${namesOf(outputs)}`
+  return `it has no output ${name}${purpose}; its outputs are ${namesOf(outputs)}`
 }
 
-/** Inputs that nobody would feed. */
-export function strayInputs({ inputs }: Ports, known: readonly string[]): string[] {
+/** Inputs that would get no value. */
+export function unknownInputs({ inputs }: Ports, known: readonly string[]): string[] {
   return inputs
     .filter(({ name }) => !known.includes(name))
-    .map(({ name }) => `the manifest does not know the graph's input ${name}`)
+    .map(({ name }) => `the manifest does not name the graph's input ${name}`)
 }
 
 /** Of any size that a batch may have. */
@@ -75,6 +55,6 @@ export function allows(size: Size, wanted: number): boolean {
   return isFree(size) || size === wanted
 }
 
-function namesOf(ports: readonly OnnxPort[]): string {
+function namesOf(ports: readonly Port[]): string {
   return ports.map(({ name }) => name).join(', ') || 'none'
 }

@@ -4,7 +4,7 @@
  */
 import sharp, { type Sharp } from 'sharp'
 import { pixelSize } from '../graph-ports/index.js'
-import type { ImagePlan } from '../sessions/protocol.js'
+import type { ImagePlan } from '../plans/index.js'
 
 export type PreprocessOptions = Pick<
   ImagePlan,

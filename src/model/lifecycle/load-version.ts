@@ -1,9 +1,10 @@
 /**
  * Loads one version: package, processes, checks, and the claim that ties its name to its files.
  */
-import type { LoadedModel, LoadOptions } from '../loaded-model.js'
+import type { LoadedModel } from '../loaded-model.js'
+import type { LoadOptions } from '../load-options.js'
 import { ModelError } from '../model.js'
-import { loadSoundModel, loadSoundModelBeside } from '../verification/index.js'
+import { loadCandidateModel, loadVerifiedModel } from '../verification/index.js'
 
 /**
  * Rejects with a `ModelError` that tells what is wrong, or with the reason of `signal`; then nothing is left running.
@@ -14,7 +15,7 @@ export type LoadVersion = (
   options: { readonly apart: boolean; readonly signal: AbortSignal },
 ) => Promise<LoadedModel>
 
-export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'beside'> {
+export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'signal'> {
   /**
    * Ties a version to an identity, durably, unless it is tied already; resolves with the identity that it is tied to.
    * The claim comes before the first score: scores stored under a version always come from one set of files.
@@ -24,9 +25,8 @@ export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'bes
 
 export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions): LoadVersion {
   return async (version, { apart, signal }) => {
-    const loading = apart
-      ? loadSoundModelBeside({ ...options, version }, signal)
-      : loadSoundModel({ ...options, version })
+    const load = apart ? loadCandidateModel : loadVerifiedModel
+    const loading = load({ ...options, version, signal })
     const model = await abortable(loading, signal)
     try {
       if ((await claimVersion(version, model.identity)) === model.identity) return model

@@ -1,80 +1,118 @@
 /**
- * Frames between processes: what one side writes the other reads, however the pipe cuts it.
+ * Frames between processes: one side reads what the other writes, wherever the stream cuts it.
  */
 import fc from 'fast-check'
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { BlockingFrames, FrameReader, frameOf, type Frame } from './frames.js'
+import {
+  BlockingFrames,
+  FrameReader,
+  FrameWriter,
+  withoutPayload,
+  type Frame,
+  type Message,
+} from './frames.js'
 
-/** Typed arrays come back as they were, also where they are a part of larger memory. */
-const cloned = fc
-  .oneof(
-    fc.double(),
-    fc.float32Array({ maxLength: 50 }).map((values) => ({ values: values.subarray(1) })),
-    fc.array(fc.uint8Array({ maxLength: 30 })).map((records) => ({ records })),
-  )
-  .map((value): Frame => ({ value, format: 'clone' }))
-const plain = fc
-  .oneof(fc.record({ kind: fc.string(), count: fc.nat() }), fc.constant(null), fc.constant(''))
-  .map((value): Frame => ({ value, format: 'json' }))
+interface Sent {
+  readonly header: object
+  readonly payload: Uint8Array
+}
 
-test('frames arrive complete and in their order, wherever the pieces of a pipe are cut', () => {
+const sent = fc.record({
+  header: fc.record({ kind: fc.string({ unit: 'binary' }), count: fc.nat() }),
+  payload: fc.uint8Array({ maxLength: 60 }),
+})
+
+test('frames arrive complete and in their order, wherever the stream is cut', () => {
   fc.assert(
-    fc.property(
-      fc.array(fc.oneof(cloned, plain), { maxLength: 6 }),
-      fc.array(fc.nat(), { maxLength: 20 }),
-      (frames, cuts) => {
-        const bytes = joined(frames)
-        const ends = cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b)
-        const reader = new FrameReader()
-        let start = 0
-        const found = [...ends, bytes.length].flatMap((end) => {
-          const piece = bytes.subarray(start, end)
-          start = end
-          return reader.take(piece)
-        })
-        expect(found).toEqual(frames)
-      },
-    ),
+    fc.property(fc.array(sent, { maxLength: 6 }), fc.array(fc.nat(), { maxLength: 20 }), (messages, cuts) => {
+      const bytes = joined(messages)
+      const ends = cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b)
+      const reader = new FrameReader()
+      let start = 0
+      const found = [...ends, bytes.length].flatMap((end) => {
+        const chunk = bytes.subarray(start, end)
+        start = end
+        return reader.take(chunk)
+      })
+      expect(found.map(copied)).toEqual(messages)
+      expect(found.every(({ payload }) => payload.byteOffset % 8 === 0)).toBe(true)
+    }),
   )
 })
 
-test('who waits for frames gets one after the other, large ones too, and null at the end', () => {
-  const frames: Frame[] = [
-    { value: { kind: 'open' }, format: 'json' },
-    { value: new Float32Array(200_000).fill(1.5), format: 'clone' },
-    { value: { kind: 'batch' }, format: 'json' },
+test('a blocking reader gets one frame after the other, large ones too, and null at the end', () => {
+  const messages: Sent[] = [
+    { header: { kind: 'open' }, payload: new Uint8Array(0) },
+    { header: { kind: 'batch' }, payload: new Uint8Array(1_000_000).fill(7) },
+    { header: { kind: 'batch', text: '글' }, payload: Uint8Array.of(1, 2, 3) },
   ]
-  const waiting = new BlockingFrames(descriptorOf(joined(frames)))
-  expect([waiting.next(), waiting.next(), waiting.next(), waiting.next()]).toEqual([...frames, null])
+  const frames = new BlockingFrames(descriptorOf(joined(messages)))
+  for (const message of messages) {
+    const frame = frames.next()!
+    expect(frame.payload.byteOffset % 8).toBe(0)
+    expect(copied(frame)).toEqual(message)
+  }
+  expect(frames.next()).toBeNull()
 })
 
-test('a frame that ends in its middle is none', () => {
-  const bytes = joined([{ value: { kind: 'open' }, format: 'json' }])
-  expect(new BlockingFrames(descriptorOf(bytes.subarray(0, -1))).next()).toBeNull()
+test('a frame that ends in its middle is the end', () => {
+  const bytes = joined([{ header: { kind: 'open' }, payload: Uint8Array.of(1) }])
+  for (const length of [3, 10, bytes.length - 1]) {
+    expect(new BlockingFrames(descriptorOf(bytes.subarray(0, length))).next()).toBeNull()
+  }
 })
 
-test('what is no frame is refused, as when a library prints into the pipe', () => {
+test('a blocking writer writes what a reader reads', () => {
+  const file = join(temporaryDirectory(), 'frames')
+  const descriptor = openSync(file, 'w')
+  onTestFinished(() => closeSync(descriptor))
+  const frames = new BlockingFrames(descriptor)
+  frames.write(withoutPayload({ kind: 'ready' }))
+  frames.write(messageOf({ header: { kind: 'done' }, payload: Uint8Array.of(4, 5) }))
+  expect(new FrameReader().take(readFileSync(file)).map(copied)).toEqual([
+    { header: { kind: 'ready' }, payload: new Uint8Array(0) },
+    { header: { kind: 'done' }, payload: Uint8Array.of(4, 5) },
+  ])
+})
+
+test('other bytes are refused, as when a library prints into the stream', () => {
   expect(() => new FrameReader().take(Buffer.from('Segmentation fault\n'))).toThrow(
-    '"Segmentation fault\\n" begins no message',
+    '"Segmentation fault\\n" does not begin a message',
   )
 })
 
-function joined(frames: readonly Frame[]): Buffer {
-  return Buffer.concat(frames.map(({ value, format }) => frameOf(value, format)))
+test('a message that is too large is refused before it is laid out', () => {
+  const tooLarge = { ...withoutPayload({}), payloadBytes: 2 ** 30 + 1 }
+  expect(() => new FrameWriter().frame(tooLarge)).toThrow(RangeError)
+})
+
+function messageOf({ header, payload }: Sent): Message {
+  return { header, payloadBytes: payload.length, write: (target) => target.set(payload) }
+}
+
+function joined(messages: readonly Sent[]): Buffer {
+  const writer = new FrameWriter()
+  return Buffer.concat(messages.map((message) => Buffer.from(writer.frame(messageOf(message)))))
+}
+
+function copied({ header, payload }: Frame): Sent {
+  return { header, payload: Uint8Array.from(payload) }
 }
 
 /** A file with these bytes, open for reading. */
 function descriptorOf(bytes: Buffer): number {
-  const directory = mkdtempSync(join(tmpdir(), 'understudy-frames-'))
-  const file = join(directory, 'frames')
+  const file = join(temporaryDirectory(), 'frames')
   writeFileSync(file, bytes)
   const descriptor = openSync(file, 'r')
-  onTestFinished(() => {
-    closeSync(descriptor)
-    rmSync(directory, { recursive: true })
-  })
+  onTestFinished(() => closeSync(descriptor))
   return descriptor
+}
+
+function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'understudy-frames-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return directory
 }

@@ -1,99 +1,141 @@
 /**
- * Messages between a child process and its owner, as frames on a pipe:
+ * Messages between a child process and its owner, as frames on a stream socket:
  *
- *   bytes of the body, uint32 | 0: structured clone, 1: JSON; uint32 | body           (little-endian)
+ *   bytes of the header, uint32 | bytes of the payload, uint32 | header | payload      (little-endian)
  *
- * Structured clone takes typed arrays. JSON is for small messages: structured clone takes a tenth of a millisecond there
- * and back for the smallest one, and a batch of heads takes half of one.
+ * The header is a JSON object. Spaces pad it to a multiple of 8 bytes, so that typed arrays can be views of the payload.
  */
 import { readSync, writeSync } from 'node:fs'
-import { deserialize, serialize } from 'node:v8'
 
-export type FrameFormat = 'clone' | 'json'
+const prefixBytes = 8
+const alignmentBytes = 8
+/** Far beyond any batch: a larger length is not a length. */
+const partBytesMax = 2 ** 30
 
-const formats: readonly FrameFormat[] = ['clone', 'json']
-const headBytes = 8
-/** Far beyond any batch: a length above it is no length. */
-const bodyBytesMax = 2 ** 30
-/** Of a read. */
-const pieceBytes = 64 * 1024
-
+/** A message that was received. */
 export interface Frame {
-  readonly value: unknown
-  readonly format: FrameFormat
+  readonly header: object
+  /** Begins at a multiple of 8 bytes of its buffer. */
+  readonly payload: Uint8Array
 }
 
-/** In one piece: a pipe then hands over a small one at once. Throws for a value that is too large. */
-export function frameOf(value: unknown, format: FrameFormat): Buffer {
-  const body = format === 'clone' ? serialize(value) : Buffer.from(JSON.stringify(value))
-  if (body.length > bodyBytesMax) throw new Error(`a message of ${body.length} bytes is too large`)
-  const head = Buffer.allocUnsafe(headBytes)
-  head.writeUInt32LE(body.length, 0)
-  head.writeUInt32LE(formats.indexOf(format), 4)
-  return Buffer.concat([head, body])
+/** A message to be sent. Its payload is written right into the bytes that go out. */
+export interface Message {
+  readonly header: object
+  readonly payloadBytes: number
+  /** Must write every byte of `payload`: the memory is reused. */
+  readonly write: (payload: Uint8Array) => void
 }
 
-/** Puts frames together from the pieces in which a pipe hands them over. */
+export function withoutPayload(header: object): Message {
+  return { header, payloadBytes: 0, write: () => undefined }
+}
+
+/** Lays out messages in memory that it reuses. */
+export class FrameWriter {
+  #memory = Buffer.alloc(0)
+
+  /** Valid until the next call. Throws a RangeError when there is no memory for it. */
+  frame({ header, payloadBytes, write }: Message): Buffer {
+    const json = JSON.stringify(header)
+    const jsonBytes = Buffer.byteLength(json)
+    const headerBytes = Math.ceil(jsonBytes / alignmentBytes) * alignmentBytes
+    if (Math.max(headerBytes, payloadBytes) > partBytesMax) {
+      throw new RangeError(`a message of ${headerBytes + payloadBytes} bytes is too large`)
+    }
+    const payloadStart = prefixBytes + headerBytes
+    const end = payloadStart + payloadBytes
+    if (this.#memory.length < end) this.#memory = Buffer.allocUnsafeSlow(end)
+    const frame = this.#memory.subarray(0, end)
+    frame.writeUInt32LE(headerBytes, 0)
+    frame.writeUInt32LE(payloadBytes, 4)
+    frame.fill(' ', prefixBytes + jsonBytes, payloadStart)
+    frame.write(json, prefixBytes)
+    write(frame.subarray(payloadStart))
+    return frame
+  }
+}
+
+/** Puts frames together from the chunks of a stream. */
 export class FrameReader {
-  #pieces: Buffer[] = []
-  #bytes = 0
+  readonly #prefix = Buffer.alloc(prefixBytes)
+  #prefixRead = 0
+  /** Header and payload, once the prefix is complete. */
+  #body: Buffer | null = null
+  #bodyRead = 0
 
-  /** The frames that `piece` completes. Throws when the other side does not speak in frames. */
-  take(piece: Buffer): Frame[] {
-    this.#pieces.push(piece)
-    this.#bytes += piece.length
+  /** The frames that `chunk` completes. Throws when the bytes are not frames. */
+  take(chunk: Buffer): Frame[] {
     const frames: Frame[] = []
-    while (this.#bytes >= headBytes) {
-      if ((this.#pieces[0] as Buffer).length < headBytes) this.#join()
-      const { end, format } = readHead(this.#pieces[0] as Buffer)
-      if (this.#bytes < end) break
-      this.#join()
-      const [all] = this.#pieces as [Buffer]
-      const body = all.subarray(headBytes, end)
-      frames.push({ format, value: format === 'clone' ? deserialize(body) : JSON.parse(body.toString()) })
-      this.#pieces = [all.subarray(end)]
-      this.#bytes -= end
+    for (let at = 0; at < chunk.length;) {
+      if (this.#body === null) {
+        const count = chunk.copy(this.#prefix, this.#prefixRead, at)
+        this.#prefixRead += count
+        at += count
+        if (this.#prefixRead < prefixBytes) break
+        this.#body = Buffer.allocUnsafeSlow(bodyBytes(this.#prefix, chunk))
+        this.#bodyRead = 0
+      }
+      const count = chunk.copy(this.#body, this.#bodyRead, at)
+      this.#bodyRead += count
+      at += count
+      if (this.#bodyRead < this.#body.length) continue
+      frames.push(parse(this.#prefix, this.#body))
+      this.#body = null
+      this.#prefixRead = 0
     }
     return frames
   }
-
-  #join(): void {
-    if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)]
-  }
 }
 
-function readHead(bytes: Buffer): { readonly end: number; readonly format: FrameFormat } {
-  const bodyBytes = bytes.readUInt32LE(0)
-  const format = formats[bytes.readUInt32LE(4)]
-  if (bodyBytes > bodyBytesMax || format === undefined) {
-    throw new Error(`${JSON.stringify(bytes.toString('latin1', 0, 40))} begins no message`)
-  }
-  return { end: headBytes + bodyBytes, format }
-}
-
-/** Frames of a descriptor, for a process that has nothing else to do than to wait for the next one. */
+/** Frames of a descriptor, for a process that has nothing to do but wait for the next one. */
 export class BlockingFrames {
   readonly #descriptor: number
-  readonly #reader = new FrameReader()
-  readonly #space = Buffer.alloc(pieceBytes)
-  #ready: Frame[] = []
+  readonly #writer = new FrameWriter()
+  readonly #prefix = Buffer.alloc(prefixBytes)
+  #memory = Buffer.alloc(0)
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor
   }
 
-  /** Waits for it. null: the other side has closed its end. */
+  /** Waits for the next frame, which is valid until the one after it. null: the other side has closed its end. */
   next(): Frame | null {
-    while (this.#ready.length === 0) {
-      const count = readSync(this.#descriptor, this.#space)
-      if (count === 0) return null
-      this.#ready = this.#reader.take(Buffer.from(this.#space.subarray(0, count)))
-    }
-    return this.#ready.shift() ?? null
+    if (!this.#fill(this.#prefix)) return null
+    const bytes = bodyBytes(this.#prefix, this.#prefix)
+    if (this.#memory.length < bytes) this.#memory = Buffer.allocUnsafeSlow(bytes)
+    const body = this.#memory.subarray(0, bytes)
+    return this.#fill(body) ? parse(this.#prefix, body) : null
   }
 
-  write(value: unknown, format: FrameFormat): void {
-    const frame = frameOf(value, format)
+  write(message: Message): void {
+    const frame = this.#writer.frame(message)
     for (let at = 0; at < frame.length;) at += writeSync(this.#descriptor, frame, at)
+  }
+
+  #fill(target: Buffer): boolean {
+    for (let at = 0; at < target.length;) {
+      const count = readSync(this.#descriptor, target, at, target.length - at, null)
+      if (count === 0) return false
+      at += count
+    }
+    return true
+  }
+}
+
+/** Length of header and payload. `read`: what to quote when the prefix is not one. */
+function bodyBytes(prefix: Buffer, read: Buffer): number {
+  const [headerBytes, payloadBytes] = [prefix.readUInt32LE(0), prefix.readUInt32LE(4)]
+  if (Math.max(headerBytes, payloadBytes) > partBytesMax || headerBytes % alignmentBytes !== 0) {
+    throw new Error(`${JSON.stringify(read.toString('latin1', 0, 40))} does not begin a message`)
+  }
+  return headerBytes + payloadBytes
+}
+
+function parse(prefix: Buffer, body: Buffer): Frame {
+  const headerBytes = prefix.readUInt32LE(0)
+  return {
+    header: JSON.parse(body.toString('utf8', 0, headerBytes)) as object,
+    payload: body.subarray(headerBytes),
   }
 }

@@ -1,40 +1,28 @@
 /**
- * Opens ONNX graphs, for the programs of all roles: the file is read and hashed, providers are tried one by one.
+ * Opens ONNX graphs, for the programs of all roles: reads and hashes the file, and creates the session from those very
+ * bytes, with one provider after another.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import * as ort from 'onnxruntime-node'
-import { fileProblems } from '../graph-ports/index.js'
-import { readOnnx, type OnnxFile } from '../onnx-file/index.js'
-import type { FilePlan, GraphPlan, Unavailable } from './protocol.js'
-import { SessionThreads } from './session-threads.js'
+import type { Port, Ports } from '../graph-ports/index.js'
+import type { ModelLog } from '../log.js'
+import type { FilePlan, GraphPlan } from '../plans/index.js'
+import { graphProblem, reasonOf } from './onnx-errors.js'
 
-/** Such as `/onnxruntime_src/core/graph/model.cc:202 onnxruntime::Model::Model(onnx::ModelProto&&, …) `. */
-const sourcePlace =
-  /(?<!\S)\/\S+\.(?:cc|h|cpp|hpp|cu|cuh):\d+ [^(\n]*\((?:[^()\n]|\([^()\n]*\))*\)(?: const)?(?: \[with [^\]\n]*\])? /
-
-/** The graph is not what the manifest says: no other provider would change that. */
+/** The graph does not have the inputs and outputs of the manifest: another provider would not change that. */
 export class PortError extends Error {}
 
-/** What programs use of an ONNX Runtime session. */
-export interface Session {
-  readonly inputNames: readonly string[]
-  run(
-    feeds: ort.InferenceSession.FeedsType,
-    wanted: readonly string[],
-  ): Promise<ort.InferenceSession.ReturnType>
-  release(): Promise<void>
-}
+export type Session = Pick<ort.InferenceSession, 'inputNames' | 'run' | 'release'>
 
 export interface GraphSession {
   readonly session: Session
   /** The provider that serves. */
   readonly provider: string
-  /** What the graph says of itself. */
-  readonly file: OnnxFile
+  readonly ports: Ports
 }
 
-/** The bytes of a file of the package. Rejects when they are not those that the manifest means. */
+/** The bytes of a file of the package. Rejects when they are not those of the manifest. */
 export async function readChecked({ file, sha256 }: FilePlan): Promise<Uint8Array> {
   const bytes = await readFile(file).catch((cause: unknown) => {
     throw new Error(`${file} cannot be read: ${reasonOf(cause)}`, { cause })
@@ -45,49 +33,49 @@ export async function readChecked({ file, sha256 }: FilePlan): Promise<Uint8Arra
 }
 
 /**
- * Opens the graph with the first provider that can serve it. `problemsOf` compares its ports with the plan, as `verify`
- * does; where they differ this rejects with a `PortError`. `say` hears of each provider that cannot and after which
- * another one is tried; why the last one cannot is in the error.
+ * Opens the graph with the first provider that can serve it. `problemsOf` compares its ports with the plan; where they
+ * differ this rejects with a `PortError`. Logs each provider that cannot serve and is followed by another one; the error
+ * says why the last one cannot.
  */
 export async function openGraph(
   plan: GraphPlan,
-  problemsOf: (file: OnnxFile) => readonly string[],
-  say: (unavailable: Unavailable) => void,
+  problemsOf: (ports: Ports) => readonly string[],
+  log: ModelLog,
 ): Promise<GraphSession> {
   const graph = await readChecked(plan)
-  const file = readOnnx(graph, plan.file)
-  const problems = [...fileProblems(file), ...problemsOf(file)]
-  if (problems.length > 0) throw new PortError(`${plan.file}: ${problems.join('; ')}`)
   const known = ort.listSupportedBackends().map((backend) => backend.name)
-  let last: Unavailable | null = null
-  for (const provider of plan.providers) {
-    if (last !== null) say(last)
+  const reasons: string[] = []
+  for (const [index, provider] of plan.providers.entries()) {
     try {
       if (!known.includes(provider)) throw new Error(`this ONNX Runtime knows only ${known.join(', ')}`)
-      return { session: await openSession(graph, plan, provider), provider, file }
+      const session = await createSession(graph, plan, provider)
+      const ports = { inputs: session.inputMetadata.map(portOf), outputs: session.outputMetadata.map(portOf) }
+      const problems = problemsOf(ports)
+      if (problems.length === 0) return { session, provider, ports }
+      await session.release()
+      throw new PortError(`${plan.file}: ${problems.join('; ')}`)
     } catch (error) {
-      last = { provider, file: plan.file, reason: reasonOf(error) }
+      if (error instanceof PortError) throw error
+      const problem = graphProblem(error, graph)
+      if (problem !== null) throw new Error(`${plan.file} ${problem}`, { cause: error })
+      const reason = reasonOf(error)
+      reasons.push(`${provider}: ${reason}`)
+      if (index + 1 < plan.providers.length) {
+        log.warn({ provider }, `execution provider ${provider} cannot serve ${plan.file}: ${reason}`)
+      }
     }
   }
-  const why = last === null ? '' : `; ${last.provider}: ${last.reason}`
-  throw new Error(`${plan.file}: no execution provider can serve: tried ${plan.providers.join(', ')}${why}`)
-}
-
-async function openSession(graph: Uint8Array, plan: GraphPlan, provider: string): Promise<Session> {
-  const { session, threads } = await SessionThreads.of(() => createSession(graph, plan, provider))
-  return {
-    inputNames: session.inputNames,
-    run(feeds, wanted) {
-      threads.keepOff()
-      return session.run(feeds, wanted)
-    },
-    release: () => session.release(),
-  }
+  throw new Error(
+    [
+      `${plan.file}: no execution provider can serve: tried ${plan.providers.join(', ')}`,
+      ...reasons.slice(-1),
+    ].join('; '),
+  )
 }
 
 function createSession(graph: Uint8Array, plan: GraphPlan, provider: string): Promise<ort.InferenceSession> {
   return ort.InferenceSession.create(graph, {
-    // One at a time: in a list, ONNX Runtime would skip one that fails without a word (onnxruntime#23372).
+    // One at a time: in a list, ONNX Runtime would silently skip one that fails (onnxruntime#23372).
     executionProviders: [provider],
     intraOpNumThreads: plan.intraOpThreads,
     interOpNumThreads: 1,
@@ -105,8 +93,9 @@ function createSession(graph: Uint8Array, plan: GraphPlan, provider: string): Pr
   })
 }
 
-/** The message of anything that was thrown, without what ONNX Runtime may put around it: a place in its source, a full stop. */
-export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  return message.replace(sourcePlace, '').trim().replace(/\.$/, '')
+/** ONNX Runtime gives '' for a free dimension without a name, and no dimensions for a scalar and for an unknown rank. */
+function portOf(metadata: ort.InferenceSession.ValueMetadata): Port {
+  if (!metadata.isTensor) return { name: metadata.name, dtype: null, shape: null }
+  const shape = metadata.shape.map((size) => (size === '' ? null : size))
+  return { name: metadata.name, dtype: metadata.type, shape: shape.length === 0 ? null : shape }
 }

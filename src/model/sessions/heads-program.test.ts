@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { smallGraph } from '../../../test/helpers/model-packages.js'
 import type { Operator } from '../../../models/onnx-writer.js'
-import { batchBytes, viewBatch } from './head-memory.js'
+import { silentLog } from '../../../test/helpers/silent-log.js'
+import type { HeadColumn, HeadGraphPlan, HeadsPlan, MatrixName } from '../plans/index.js'
 import { openHeadsProgram } from './heads-program.js'
-import type { HeadGraphPlan, HeadPlace, HeadsPlan, MatrixName, Unavailable } from './protocol.js'
 
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x))
 const features = (columnCount: number) => [{ name: 'features', shape: ['N', columnCount] }]
@@ -37,7 +37,7 @@ describe('heads', () => {
     const plan = plannedHeads([
       {
         graph,
-        heads: [place('p_up', 'pair', 1), place('p_views', 'pair', 0), place('downvote_share', 'single')],
+        heads: [column('p_up', 'pair', 1), column('p_views', 'pair', 0), column('downvote_share', 'single')],
       },
     ])
     const heads = await predict({ ...plan, featureCount: 2 }, 2, { features: [1, 2, 3, 4] })
@@ -65,9 +65,9 @@ describe('heads', () => {
         outputs: [{ name: 'probs', shape: ['N'] }],
       })
     const plan = plannedHeads([
-      { graph: of('numbers', 1), inputs: { features: 'numbers' }, heads: [place('p_views', 'probs')] },
-      { graph: of('words', 3), inputs: { text: 'words' }, heads: [place('p_up', 'probs')] },
-      { graph: of('pictures', 2), inputs: { image: 'pictures' }, heads: [place('p_comments', 'probs')] },
+      { graph: of('numbers', 1), inputs: { features: 'numbers' }, heads: [column('p_views', 'probs')] },
+      { graph: of('words', 3), inputs: { text: 'words' }, heads: [column('p_up', 'probs')] },
+      { graph: of('pictures', 2), inputs: { image: 'pictures' }, heads: [column('p_comments', 'probs')] },
     ])
     const heads = await predict({ ...plan, textDim: 3, imageDim: 2 }, 2, {
       features: [1, 2],
@@ -130,29 +130,33 @@ describe('heads', () => {
     ['none', [-2, 0.25, 3]],
   ] as const)('with activation %s make that of a value', async (activation, expected) => {
     const graph = smallGraph({ operators: [operator('Identity', 'features', 'probs')] })
-    const plan = plannedHeads([{ graph, heads: [{ ...place('p_views', 'probs'), activation }] }])
+    const plan = plannedHeads([{ graph, heads: [{ ...column('p_views', 'probs'), activation }] }])
     expectClose(await predict(plan, 3, { features: [-2, 0.25, 3] }), [expected])
   })
 
   test.each(['sigmoid', 'clip'] as const)(
-    'with activation %s leave what is not finite to be seen',
+    'with activation %s keep values that are not finite',
     async (activation) => {
       const graph = smallGraph({ operators: [operator('Identity', 'features', 'probs')] })
-      const plan = plannedHeads([{ graph, heads: [{ ...place('p_views', 'probs'), activation }] }])
+      const plan = plannedHeads([{ graph, heads: [{ ...column('p_views', 'probs'), activation }] }])
       const [values] = await predict(plan, 3, { features: [NaN, Infinity, -Infinity] })
       expect([...values!]).toEqual([NaN, Infinity, -Infinity])
     },
   )
 
-  test('are served by the first provider that can, of each graph, and the others are told of', async () => {
+  test('of each graph are served by the first provider that can, and the log names those before it', async () => {
     const graph = smallGraph({ operators: [operator('Sigmoid', 'features', 'probs')] })
     const plan = plannedHeads([{ graph, providers: ['abacus', 'cpu'] }])
-    const heard: Unavailable[] = []
-    const program = await openHeadsProgram(plan, (unavailable) => heard.push(unavailable))
+    const lines: string[] = []
+    const warn = (_: object, message: string): void => void lines.push(message)
+    const program = await openHeadsProgram(plan, { ...silentLog, warn })
     onTestFinished(() => program.close())
     expect(program.provider).toBe('cpu')
-    expect(heard.map(({ provider }) => provider)).toEqual(['abacus'])
-    expect(heard[0]?.reason).toMatch(/^this ONNX Runtime knows only .*cpu/)
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^execution provider abacus cannot serve .*head0\.onnx: this ONNX Runtime knows only .*cpu/,
+      ),
+    ])
   })
 })
 
@@ -170,7 +174,7 @@ describe('a graph is refused when', () => {
         operators: [{ ...operator('Cast', 'features', 'probs'), attributes: { to: { int: 1 } } }],
       }),
       {},
-      /head0\.onnx: input features must be float32 or float64 \[N, 1\], and is int64 \[N, 1\]$/,
+      /head0\.onnx: input features must be float32 or float64 \[N, 1\], but is int64 \[N, 1\]$/,
     ],
     [
       'it asks for an input that the plan does not have',
@@ -179,13 +183,13 @@ describe('a graph is refused when', () => {
         operators: [{ type: 'Add', inputs: ['features', 'more'], outputs: ['probs'] }],
       }),
       {},
-      /: the manifest does not know the graph's input more$/,
+      /: the manifest does not name the graph's input more$/,
     ],
     [
       'it lacks an input of the plan',
       identity,
       { inputs: { features: 'numbers' } },
-      /: there is no input numbers, but features; the manifest does not know the graph's input features$/,
+      /: it has no input numbers; its inputs are features; the manifest does not name the graph's input features$/,
     ],
     [
       'an input has more than two dimensions',
@@ -195,7 +199,7 @@ describe('a graph is refused when', () => {
         outputs: [{ name: 'probs', shape: ['N', 1, 1] }],
       }),
       {},
-      /input features must be float32 or float64 \[N, 1\], and is float32 \[N, 1, 1\]/,
+      /input features must be float32 or float64 \[N, 1\], but is float32 \[N, 1, 1\]/,
     ],
     [
       'an output has more than two dimensions',
@@ -205,7 +209,7 @@ describe('a graph is refused when', () => {
         outputs: [{ name: 'probs', shape: ['N', 1, 1] }],
       }),
       {},
-      /: output probs must be float32 or float64, \[N\] or \[N, columns\], and is float32 \[N, 1, 1\]$/,
+      /: output probs must be float32 or float64, \[N\] or \[N, columns\], but is float32 \[N, 1, 1\]$/,
     ],
     [
       'an output is of labels',
@@ -214,7 +218,7 @@ describe('a graph is refused when', () => {
         outputs: [{ name: 'probs', shape: ['N', 1], element: 'int64' }],
       }),
       {},
-      /: output probs must be float32 or float64, .* and is int64 \[N, 1\]$/,
+      /: output probs must be float32 or float64, .* but is int64 \[N, 1\]$/,
     ],
     [
       'its file is not there',
@@ -237,9 +241,9 @@ describe('a graph is refused when', () => {
         'WhsKCGZlYXR1cmVzEg8KDQgBEgkKAxIBTgoCCAJiHwoNcHJvYmFiaWxpdGllcxIOIgwKCioICAcSBAoCCAFCBAoAEBFCDgoKYWkub25ueC5tbBAB',
       'base64',
     )
-    const plan = plannedHeads([{ graph, heads: [place('p_views', 'probabilities', 1)] }])
+    const plan = plannedHeads([{ graph, heads: [column('p_views', 'probabilities', 1)] }])
     await expect(predict({ ...plan, featureCount: 2 }, 2, {})).rejects.toThrow(
-      /: output probabilities is a sequence and must be a tensor: .* options=\{"zipmap": False\}/,
+      /: output probabilities must be a tensor: .* options=\{"zipmap": False\}/,
     )
   })
 
@@ -263,8 +267,8 @@ interface GraphParts extends Partial<HeadGraphPlan> {
   readonly graph: Uint8Array
 }
 
-function place(head: HeadPlace['head'], output: string, column = 0): HeadPlace {
-  return { head, output, column, activation: 'none' }
+function column(head: HeadColumn['head'], output: string, number = 0): HeadColumn {
+  return { head, output, column: number, activation: 'none' }
 }
 
 /** Heads of these graphs, each p_views of `probs` from `features` [N, 1] unless it says otherwise. */
@@ -280,7 +284,7 @@ function plannedHeads(parts: readonly GraphParts[]): HeadsPlan {
       providers: ['cpu'],
       intraOpThreads: 1,
       inputs: { features: 'features' },
-      heads: [place('p_views', 'probs')],
+      heads: [column('p_views', 'probs')],
       ...changes,
     }
   })
@@ -300,12 +304,19 @@ async function predict(
   count: number,
   values: { readonly [Matrix in MatrixName]?: readonly number[] },
 ): Promise<readonly Float32Array[]> {
-  const program = await openHeadsProgram(plan, () => undefined)
+  const program = await openHeadsProgram(plan, silentLog)
   onTestFinished(() => program.close())
-  const batch = viewBatch(plan, count, new ArrayBuffer(batchBytes(plan, count)))
-  for (const [matrix, numbers] of Object.entries(values)) batch.matrices[matrix as MatrixName].set(numbers)
-  await program.run({ count, ...batch })
-  return batch.heads
+  const matrix = (name: MatrixName, columnCount: number): Float32Array => {
+    const numbers = new Float32Array(count * columnCount)
+    numbers.set(values[name] ?? [])
+    return numbers
+  }
+  const matrices = {
+    features: matrix('features', plan.featureCount),
+    text: matrix('text', plan.textDim),
+    image: matrix('image', plan.imageDim),
+  }
+  return program.run({ count, matrices })
 }
 
 function expectClose(heads: readonly Float32Array[], expected: readonly (readonly number[])[]): void {

@@ -1,37 +1,32 @@
 /**
- * The heads of a model: one graph or several, run one after the other over the same rows. Doubles are converted at the
- * edges; all else of the product is float32.
+ * The heads of a model: one graph or several, run one after the other over the same rows. Graphs in float64 are converted
+ * at their inputs and outputs; everything else is float32.
  */
 import * as ort from 'onnxruntime-node'
 import { headInputs, headPortProblems, type HeadInput } from '../graph-ports/index.js'
+import type { HeadColumn, HeadGraphPlan, HeadsPlan } from '../plans/index.js'
 import { openGraph, type GraphSession } from './graph-session.js'
-import type { HeadMemory, Matrices } from './head-memory.js'
-import type { Program } from './program.js'
-import type { HeadGraphPlan, HeadPlace, HeadsPlan, Unavailable } from './protocol.js'
-
-/** Rows to predict, and where to write: heads in the order of the plan. */
-export interface HeadsBatch extends HeadMemory {
-  readonly count: number
-}
+import type { HeadsBatch, Matrices } from './heads-batch.js'
+import type { OpenProgram } from './program.js'
 
 interface OpenGraph extends GraphSession {
   readonly plan: HeadGraphPlan
   readonly inputs: readonly HeadInput[]
 }
 
-/** See `OpenProgram`. A batch is answered where it says. */
-export async function openHeadsProgram(
-  plan: HeadsPlan,
-  say: (unavailable: Unavailable) => void,
-): Promise<Program<HeadsBatch, void>> {
+/** The reply of a batch is the heads in the order of the plan, one value a row. */
+export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, readonly Float32Array[]> = async (
+  plan,
+  log,
+) => {
   const graphs: OpenGraph[] = []
   const close = async (): Promise<void> => {
     await Promise.all(graphs.map(({ session }) => session.release()))
   }
   try {
     for (const graph of plan.graphs) {
-      const open = await openGraph(graph, (file) => headPortProblems(file, graph, plan), say)
-      graphs.push({ ...open, plan: graph, inputs: headInputs(open.file, graph, plan) })
+      const open = await openGraph(graph, (ports) => headPortProblems(ports, graph, plan), log)
+      graphs.push({ ...open, plan: graph, inputs: headInputs(open.ports, graph, plan) })
     }
   } catch (error) {
     await close()
@@ -40,21 +35,24 @@ export async function openHeadsProgram(
   return {
     provider: [...new Set(graphs.map(({ provider }) => provider))].join('+'),
     async run(batch) {
-      for (const graph of graphs) await runGraph(graph, plan, batch)
+      const heads = plan.heads.map(() => new Float32Array(batch.count))
+      for (const graph of graphs) {
+        await runGraph(graph, batch, (head) => heads[plan.heads.indexOf(head)] as Float32Array)
+      }
+      return heads
     },
     close,
   }
 }
 
-async function runGraph({ session, plan, inputs }: OpenGraph, { heads }: HeadsPlan, batch: HeadsBatch) {
-  const feeds = Object.fromEntries(
-    inputs.map((input) => [input.name, tensorOf(input, batch.matrices, batch.count)]),
-  )
-  const wanted = [...new Set(plan.heads.map(({ output }) => output))]
-  const outputs = await session.run(feeds, wanted)
-  for (const place of plan.heads) {
-    copyHead(outputs[place.output], place, batch.heads[heads.indexOf(place.head)] as Float32Array)
-  }
+async function runGraph(
+  { session, plan, inputs }: OpenGraph,
+  { count, matrices }: HeadsBatch,
+  targetOf: (head: HeadColumn['head']) => Float32Array,
+): Promise<void> {
+  const feeds = Object.fromEntries(inputs.map((input) => [input.name, tensorOf(input, matrices, count)]))
+  const outputs = await session.run(feeds, [...new Set(plan.heads.map(({ output }) => output))])
+  for (const column of plan.heads) copyHead(outputs[column.output], column, targetOf(column.head))
 }
 
 function tensorOf({ matrix, type, columnCount }: HeadInput, matrices: Matrices, count: number): ort.Tensor {
@@ -64,8 +62,8 @@ function tensorOf({ matrix, type, columnCount }: HeadInput, matrices: Matrices, 
     : new ort.Tensor('float64', new Float64Array(values), [count, columnCount])
 }
 
-function copyHead(output: ort.OnnxValue | undefined, place: HeadPlace, target: Float32Array): void {
-  const { output: name, column, activation } = place
+function copyHead(output: ort.OnnxValue | undefined, head: HeadColumn, target: Float32Array): void {
+  const { output: name, column, activation } = head
   const columnCount = output?.dims.length === 1 ? 1 : (output?.dims[1] ?? 0)
   const values = output?.data
   if (
@@ -81,7 +79,7 @@ function copyHead(output: ort.OnnxValue | undefined, place: HeadPlace, target: F
   if (activation !== 'none') activate(target, activation)
 }
 
-/** What is not finite stays so, for it must show. */
+/** Values that are not finite stay as they are, so that the checks of the owner see them. */
 function activate(values: Float32Array, activation: 'sigmoid' | 'clip'): void {
   for (let row = 0; row < values.length; row++) {
     const value = values[row] as number

@@ -6,8 +6,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { randomNumbers } from '../../../models/random.js'
 import { imagePlan } from '../../../test/helpers/encoder-plans.js'
+import { silentLog } from '../../../test/helpers/silent-log.js'
+import type { Vectors } from '../model.js'
+import type { ImagePlan } from '../plans/index.js'
 import { openImageProgram } from './image-program.js'
-import type { ImagePlan, ImageReply } from './protocol.js'
 
 const picture = (red: number, blue: number): Promise<Uint8Array> =>
   sharp({ create: { width: 70, height: 50, channels: 3, background: { r: red, g: 90, b: blue } } })
@@ -15,12 +17,12 @@ const picture = (red: number, blue: number): Promise<Uint8Array> =>
     .toBuffer()
 
 async function open(plan: ImagePlan = imagePlan()) {
-  const program = await openImageProgram(plan, () => undefined)
+  const program = await openImageProgram(plan, silentLog)
   onTestFinished(() => program.close())
   return program
 }
 
-const row = (reply: ImageReply, index: number, dim = 16): number[] => [
+const row = (reply: Vectors, index: number, dim = 16): number[] => [
   ...reply.vectors.subarray(index * dim, (index + 1) * dim),
 ]
 
@@ -30,11 +32,11 @@ describe('an image encoder', () => {
     const images = await Promise.all(Array.from({ length: 19 }, (_, index) => picture(10 * index, 200)))
     images[3] = Buffer.from('no picture')
     images[12] = images[12]?.subarray(0, 100) ?? new Uint8Array(0)
-    const all = await program.run({ images })
+    const all = await program.run({ items: images, budgetMs: null })
     expect([...all.encoded]).toEqual(images.map((_, index) => (index === 3 || index === 12 ? 0 : 1)))
     expect(row(all, 3)).toEqual(Array<number>(16).fill(0))
     for (const index of [0, 4, 11, 13, 18]) {
-      const alone = row(await program.run({ images: images.slice(index, index + 1) }), 0)
+      const alone = row(await program.run({ items: images.slice(index, index + 1), budgetMs: null }), 0)
       row(all, index).forEach((value, at) => expect(Math.abs(value - (alone[at] ?? NaN))).toBeLessThan(1e-5))
     }
     expect(row(all, 0)).not.toEqual(row(all, 18))
@@ -42,8 +44,8 @@ describe('an image encoder', () => {
 
   test('answers nothing for no images, and zeros where none can be read', async () => {
     const program = await open()
-    expect((await program.run({ images: [] })).encoded).toHaveLength(0)
-    const reply = await program.run({ images: [new Uint8Array(0), Buffer.from('x')] })
+    expect((await program.run({ items: [], budgetMs: null })).encoded).toHaveLength(0)
+    const reply = await program.run({ items: [new Uint8Array(0), Buffer.from('x')], budgetMs: null })
     expect([...reply.encoded]).toEqual([0, 0])
     expect([...reply.vectors]).toEqual(Array<number>(32).fill(0))
   })
@@ -58,7 +60,11 @@ describe('an image encoder', () => {
       ['cells', 'mean'],
     ] as const) {
       const program = await open(imagePlan({ ...plan, output, pool }, colourGraph()))
-      const [red, green, blue] = row(await program.run({ images: [await picture(200, 30)] }), 0, 3)
+      const [red, green, blue] = row(
+        await program.run({ items: [await picture(200, 30)], budgetMs: null }),
+        0,
+        3,
+      )
       expect([red, green, blue].map((value) => Math.round((255 * (value ?? NaN)) / 10))).toEqual([20, 9, 3])
     }
   })
@@ -66,31 +72,35 @@ describe('an image encoder', () => {
 
 describe('an image encoder is not opened when', () => {
   const refused = (plan: ImagePlan, message: RegExp) =>
-    expect(openImageProgram(plan, () => undefined)).rejects.toThrow(message)
+    expect(openImageProgram(plan, silentLog)).rejects.toThrow(message)
 
   test('its file is not the one that the manifest hashed', () =>
     refused({ ...imagePlan(), sha256: '0'.repeat(64) }, /model\.onnx has SHA-256/))
 
   test.each<[string, Partial<ImagePlan>, RegExp]>([
-    ['its input has another name', { input: 'pixels' }, /there is no input pixels, but pixel_values/],
+    [
+      'its input has another name',
+      { input: 'pixels' },
+      /it has no input pixels; its inputs are pixel_values/,
+    ],
     [
       'its pictures have another size',
       { crop: { width: 24, height: 24 } },
-      /pixel_values must be float32 \[N, 3, 24, 24\], and is float32 \[N, 3, 32, 32\]/,
+      /pixel_values must be float32 \[N, 3, 24, 24\], but is float32 \[N, 3, 32, 32\]/,
     ],
     ['its layout is another', { layout: 'nhwc' }, /must be float32 \[N, 32, 32, 3\]/],
-    ['there is no such output', { output: 'vector' }, /no output vector, but patches/],
+    ['there is no such output', { output: 'vector' }, /no output vector; its outputs are patches/],
     [
       'dim is another',
       { dim: 8 },
-      /output patches must be float32 \[N, 8\] or .* and is float32 \[N, 16, 4, 4\]/,
+      /output patches must be float32 \[N, 8\] or .* but is float32 \[N, 16, 4, 4\]/,
     ],
     [
       'cells are to be pooled by a first token',
       { pool: 'cls' },
-      /must be float32 \[N, 16\] or \[N, tokens, 16\], .*: cells have no first one/,
+      /must be float32 \[N, 16\] or \[N, tokens, 16\], .*: an output of cells has no class token/,
     ],
-    ['cells are not to be pooled', { pool: null }, /must be float32 \[N, 16\], .*: image.pool says how/],
+    ['cells are not to be pooled', { pool: null }, /must be float32 \[N, 16\], .*: set image.pool/],
   ])('%s', (_, changes, message) => refused(imagePlan(changes), message))
 })
 

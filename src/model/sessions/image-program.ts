@@ -4,21 +4,23 @@
 import * as ort from 'onnxruntime-node'
 import { imagePortProblems, inputShape, isPoolable } from '../graph-ports/index.js'
 import { poolImage, Preprocessor } from '../image/index.js'
+import type { Vectors } from '../model.js'
+import type { ImagePlan } from '../plans/index.js'
+import type { EncoderRequest } from './encoder-batch.js'
 import { openGraph, PortError, type Session } from './graph-session.js'
 import { probed, type OpenProgram, type Program } from './program.js'
-import type { ImagePlan, ImageReply, ImageRequest } from './protocol.js'
 
 /** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
 const runImagesMax = 8
 const runValuesMax = 16 * 1024 * 1024
 
-/** Opens the encoder and runs it on one picture of zeros, so that its output is known to be what the plan says. */
-export const openImageProgram: OpenProgram<ImagePlan, ImageRequest, ImageReply> = async (plan, say) => {
-  const { session, provider } = await openGraph(plan, (file) => imagePortProblems(file, plan), say)
+/** Opens the encoder and runs it on pictures of zeros, so that an output that differs from the plan fails here. */
+export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> = async (plan, log) => {
+  const { session, provider } = await openGraph(plan, (ports) => imagePortProblems(ports, plan), log)
   return probed(new ImageProgram(plan, session, provider))
 }
 
-class ImageProgram implements Program<ImageRequest, ImageReply> {
+class ImageProgram implements Program<EncoderRequest, Vectors> {
   readonly provider: string
   readonly #plan: ImagePlan
   readonly #session: Session
@@ -34,7 +36,7 @@ class ImageProgram implements Program<ImageRequest, ImageReply> {
     this.#runImages = Math.max(1, Math.min(runImagesMax, Math.floor(runValuesMax / valueCount)))
   }
 
-  async run({ images }: ImageRequest): Promise<ImageReply> {
+  async run({ items: images }: EncoderRequest): Promise<Vectors> {
     const { dim } = this.#plan
     const vectors = new Float32Array(images.length * dim)
     const encoded = new Uint8Array(images.length)
@@ -51,7 +53,7 @@ class ImageProgram implements Program<ImageRequest, ImageReply> {
     return { vectors, encoded }
   }
 
-  /** More than one, where there ever is more: a graph may be made for a single picture and not say so. */
+  /** Two pictures where a run may have two: a graph may take a single picture and not declare it. */
   async probe(): Promise<void> {
     const count = Math.min(2, this.#runImages)
     await this.#runGraph(new Float32Array(count * this.#preprocessor.valueCount), count)
@@ -61,7 +63,7 @@ class ImageProgram implements Program<ImageRequest, ImageReply> {
     return this.#session.release()
   }
 
-  /** Those that can be read, one behind the other, and which they are. */
+  /** The tensor of the images that can be read, and their indices. */
   async #preprocess(
     images: readonly Uint8Array[],
   ): Promise<{ tensor: Float32Array; readable: readonly number[] }> {
@@ -92,7 +94,7 @@ class ImageProgram implements Program<ImageRequest, ImageReply> {
     const values = found?.data
     if (dims[0] !== count || !(values instanceof Float32Array) || !isPoolable(dims, this.#plan)) {
       throw new PortError(
-        `output ${output} must hold ${count} vectors of ${this.#plan.dim} in float32, and came as ` +
+        `output ${output} must hold ${count} vectors of ${this.#plan.dim} in float32, but is ` +
           `${found?.type ?? 'nothing'} [${dims.join(', ')}]`,
       )
     }

@@ -1,11 +1,11 @@
 /**
- * Watches how much memory a process holds. Linux tells; elsewhere there is no bound.
+ * Watches the resident memory of a process. Linux only: elsewhere there is no bound.
  */
 import { readFile } from 'node:fs/promises'
 
 const checkMs = 1000
 
-/** Calls `exceeded` once, with the bytes found, when the process holds more than `bytesMax`. Returns how to stop. */
+/** Calls `exceeded` once, with the bytes found, when the process holds more than `bytesMax`. Returns a function that stops it. */
 export function watchMemory(pid: number, bytesMax: number, exceeded: (bytes: number) => void): () => void {
   const check = async (): Promise<void> => {
     const bytes = await residentBytes(pid)
@@ -17,7 +17,7 @@ export function watchMemory(pid: number, bytesMax: number, exceeded: (bytes: num
   return () => clearInterval(timer)
 }
 
-/** Resident memory, shared pages included; 0 for a process that is gone, and where the system does not tell. */
+/** Resident memory, shared pages included; 0 for a process that is gone, and on other systems. */
 async function residentBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   return 1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0)

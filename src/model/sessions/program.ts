@@ -1,30 +1,30 @@
 /**
- * What runs in a child process: one program per role, opened with its plan and then fed batch after batch.
+ * What runs in a child process that serves batches: one program per role, opened with its plan.
  */
-import type { Unavailable } from './protocol.js'
+import type { ModelLog } from '../log.js'
 
 export interface Program<Request, Reply> {
   /** Execution provider that serves, such as `cpu`; of several graphs all distinct ones, joined by `+`. */
   readonly provider: string
   /**
    * One batch; the next begins when this one has settled. Rejects when the session fails: then the program is of no
-   * further use. What is wrong with one record or image is no such failure.
+   * further use. A text or an image that cannot be encoded is not such a failure.
    */
   run(request: Request): Promise<Reply>
-  /** Gives the sessions back. A child is ended without it; tests and tools that open a program call it. */
+  /** Releases the sessions. A child is killed without it; tests and tools that open a program call it. */
   close(): Promise<void>
 }
 
 /**
- * Opens a program: files read and hashed, sessions created, graphs compared with the plan. Rejects with an error whose
- * message a model engineer can act on; then nothing is left open. `say` hears of each provider that cannot serve.
+ * Opens a program: reads and hashes its files, creates the sessions, compares the graphs with the plan. Rejects with an
+ * error whose message a model engineer can act on; then nothing is left open. Logs each provider that cannot serve.
  */
 export type OpenProgram<Plan, Request, Reply> = (
   plan: Plan,
-  say: (unavailable: Unavailable) => void,
+  log: ModelLog,
 ) => Promise<Program<Request, Reply>>
 
-/** A program that runs its probe, or none: one that fails is closed, and what it says of itself is rejected with. */
+/** Runs the probe of a program. When the probe fails, closes the program and rejects with the probe's error. */
 export async function probed<P extends { probe(): Promise<void>; close(): Promise<void> }>(
   program: P,
 ): Promise<P> {

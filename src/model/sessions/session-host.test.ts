@@ -5,23 +5,32 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ModelError } from '../model.js'
-import { followChild } from '../processes/index.js'
-import { plainCourier } from './courier.js'
-import type { ProgramPlan } from './protocol.js'
+import type { ServingPlan } from '../plans/index.js'
+import type { OwnerFormat } from './batch-format.js'
+import { followChild } from './child-process.js'
 import { SessionHost, type HostOptions } from './session-host.js'
 
-/** Never looked at by a stand-in. */
-const plan: ProgramPlan = { role: 'heads', graphs: [], featureCount: 0, textDim: 0, imageDim: 0, heads: [] }
+/** A stand-in answers a request with the request. */
+const format: OwnerFormat<unknown, unknown> = {
+  encodeRequest: (request) => {
+    const json = Buffer.from(JSON.stringify(request))
+    return { header: { kind: 'batch' }, payloadBytes: json.length, write: (payload) => payload.set(json) }
+  },
+  decodeReply: ({ payload }) => JSON.parse(Buffer.from(payload).toString()) as unknown,
+}
+
+/** A stand-in does not read it. */
+const plan: ServingPlan = { role: 'heads', graphs: [], featureCount: 0, textDim: 0, imageDim: 0, heads: [] }
 
 describe('a session host', () => {
-  test('hands requests over and replies back, one after the other', async () => {
+  test('sends requests and returns the replies, one after the other', async () => {
     const { host } = await open(standIn())
     expect(host).toMatchObject({ available: true, provider: 'stand-in' })
-    const requests = [{ at: 1 }, new Float32Array(100_000).fill(0.5), [Uint8Array.of(1, 2)]]
+    const requests = [{ at: 1 }, 'x'.repeat(1_000_000), [1, 2]]
     expect(await Promise.all(requests.map((request) => host.run(request, 10_000)))).toEqual(requests)
   })
 
-  test('logs what the process prints, line by line, and no more of a line than anyone reads', async () => {
+  test('logs what the process prints, line by line, and cuts long lines', async () => {
     const { lines } = await open(
       standIn(`console.error('\\x1b[1;31mone\\x1b[m\\ntwo'); console.log('x'.repeat(5000))`),
     )
@@ -33,30 +42,30 @@ describe('a session host', () => {
     await vi.waitUntil(() => expected.every((line) => lines.includes(line)), { timeout: 10_000 })
   })
 
-  test('replaces a process whose pipe carries anything but messages', async () => {
+  test('replaces a process that sends anything but messages', async () => {
     const { host, children } = await open(standIn())
     await expectModelError(
       host.run('print', 10_000),
-      /process of the stand-in cannot be understood: "something went wrong.*" begins no message/,
+      /process of the stand-in sent bytes that are not a message: "something went wrong.*" does not begin a message/,
     )
     await vi.waitUntil(() => host.available, { timeout: 30_000 })
     expect(children).toHaveLength(2)
   })
 
-  test('waits longer and longer for a process that serves no batch', async () => {
+  test('doubles the delay before a restart while no batch succeeds', async () => {
     const { host, waits } = await open(standIn())
     for (let i = 0; i < 3; i++) {
       await vi.waitUntil(() => host.available, { timeout: 30_000 })
-      await expectModelError(host.run('exit', 10_000), /the process of the stand-in ended with code 7/)
+      await expectModelError(host.run('exit', 10_000), /the process of the stand-in exited with code 7/)
     }
     expect(waits).toEqual([100, 200, 400])
     await vi.waitUntil(() => host.available, { timeout: 30_000 })
-    await host.run('a batch that goes well', 10_000)
-    await expectModelError(host.run('exit', 10_000), /ended with code 7/)
+    await host.run('a batch that succeeds', 10_000)
+    await expectModelError(host.run('exit', 10_000), /exited with code 7/)
     expect(waits.at(-1)).toBe(100)
   })
 
-  test('does not pile up processes that cannot be ended: after two, none is started until one is gone', async () => {
+  test('does not accumulate processes that cannot be ended: after two, it starts none until one is gone', async () => {
     const { host, children, lines } = await open(() => Object.assign(standIn()(), { kill: () => true }))
     for (let i = 0; i < 2; i++) {
       await vi.waitUntil(() => host.available, { timeout: 30_000 })
@@ -78,40 +87,40 @@ describe('a session host', () => {
       /cannot be started: spawn .* ENOENT/,
     ],
     [
-      'finds no room',
+      'finds no memory',
       () => refuse('spawn ENOMEM'),
       /the process of the stand-in cannot be started: spawn ENOMEM/,
     ],
-    ['ends at its start', standIn('process.exit(7)'), /the process of the stand-in ended with code 7/],
+    ['ends at its start', standIn('process.exit(7)'), /the process of the stand-in exited with code 7/],
     [
-      'says that it cannot serve',
-      standIn(`say({ kind: 'failed', reason: 'no such device' })`),
+      'reports that it cannot serve',
+      standIn(`send({ kind: 'failed', reason: 'no such device' })`),
       /^no such device$/,
     ],
   ])('is not opened when its first process %s', async (_, start, message) => {
     await expectModelError(open(start), message)
   })
 
-  test('is not opened when all ends meanwhile, and the process is gone then', async () => {
-    const ending = new AbortController()
+  test('is not opened when the load is cancelled, and the process is gone then', async () => {
+    const cancelling = new AbortController()
     const children: ChildProcess[] = []
     const start = () => kept(children, standIn()())
-    const warmUp: Options['warmUp'] = async (process) => {
-      const hanging = process.run('hang', 60_000)
-      ending.abort()
+    const warmUp: Options['warmUp'] = async (run) => {
+      const hanging = run('hang')
+      cancelling.abort()
       await hanging
     }
-    await expectModelError(open(start, { warmUp, ended: ending.signal }), /^the service ends$/)
+    await expectModelError(open(start, { warmUp, signal: cancelling.signal }), /^the load was cancelled$/)
     expect(children.map(({ signalCode }) => signalCode)).toEqual(['SIGKILL'])
-    await expectModelError(open(start, { ended: ending.signal }), /^the service ends$/)
+    await expectModelError(open(start, { signal: cancelling.signal }), /^the load was cancelled$/)
     expect(children).toHaveLength(1)
   })
 
   test('is not opened when a batch of the warm-up fails, and the process is gone then', async () => {
     const children: ChildProcess[] = []
     const start = () => kept(children, standIn()())
-    const warmUp: Options['warmUp'] = async (process) => {
-      await process.run('a batch that goes well', 10_000)
+    const warmUp: Options['warmUp'] = async (run) => {
+      await run('a batch that succeeds')
       throw new ModelError('its vectors are not finite')
     }
     await expectModelError(open(start, { warmUp }), /its vectors are not finite/)
@@ -132,7 +141,7 @@ async function open(start: () => ChildProcess, more: Partial<Options> = {}) {
   const host = await SessionHost.open<unknown, unknown>({
     name: 'the stand-in',
     plan,
-    openCourier: plainCourier,
+    format,
     describe: () => 'a request',
     bytesMax: Infinity,
     log: { info: at('info'), warn: at('warn'), error: at('error') },
@@ -143,22 +152,25 @@ async function open(start: () => ChildProcess, more: Partial<Options> = {}) {
   return { host, children, lines, waits }
 }
 
-/** A process that answers each request with the request, and some as they say, after `first` was run. */
+/** A process that answers each request with the request, and some as they say, after it has run `first`. */
 function standIn(first = ''): () => ChildProcess {
   const frames = new URL('../../../dist/model/sessions/frames.js', import.meta.url)
   const code = `
-    const { BlockingFrames } = await import(${JSON.stringify(frames.href)})
+    const { BlockingFrames, withoutPayload } = await import(${JSON.stringify(frames.href)})
     const { writeSync } = await import('node:fs')
     const frames = new BlockingFrames(3)
-    const say = (message) => frames.write(message, 'clone')
+    const send = (header) => frames.write(withoutPayload(header))
     frames.next()
     ${first}
-    say({ kind: 'ready', provider: 'stand-in' })
+    send({ kind: 'ready', provider: 'stand-in' })
     for (let frame = frames.next(); frame !== null; frame = frames.next()) {
-      const { request } = frame.value
+      const { payload } = frame
+      const request = JSON.parse(Buffer.from(payload).toString())
       if (request === 'exit') process.exit(7)
       if (request === 'print') writeSync(3, 'something went wrong')
-      if (request !== 'hang') say({ kind: 'done', reply: request })
+      if (request === 'hang') continue
+      const payloadBytes = payload.length
+      frames.write({ header: { kind: 'done' }, payloadBytes, write: (target) => target.set(payload) })
     }`
   return () => spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: stdio() })
 }

@@ -1,40 +1,54 @@
 /**
- * Keeps one session process alive. A process that ends is replaced, after a wait that doubles; while there is none,
- * batches are refused at once. A process counts only when it has passed its warm-up.
+ * Keeps one session process alive. A process that ends is replaced, after a delay that doubles; while there is none,
+ * batches are refused at once. A process serves only after its warm-up.
  */
-import { throwIfEnded } from '../giving-up.js'
-import { ModelDownError, ModelError } from '../model.js'
-import type { IdleCores } from '../priority.js'
-import { SessionProcess, type ProcessOptions } from './session-process.js'
+import { ModelDownError, ModelError, type Vectors } from '../model.js'
+import type { ModelLog } from '../log.js'
+import type { HeadsPlan, ImagePlan, ServingPlan, TextPlan } from '../plans/index.js'
+import type { OwnerFormat } from './batch-format.js'
+import { encoderOwnerFormat, type EncoderRequest } from './encoder-batch.js'
+import { headsOwnerFormat, type HeadRows } from './heads-batch.js'
+import { throwIfCancelled } from './one-off-process.js'
+import { SessionProcess, startMsMax, type ProcessOptions } from './session-process.js'
 
 const restartMsMin = 100
 const restartMsMax = 10_000
-/** Batches that wait for another one to end. One cycle is scored at a time, so a line of them is a mistake. */
+/** Batches that wait for another one to end. One cycle is scored at a time, so a queue of them is a mistake. */
 const batchesWaitingMax = 16
 /** Processes that were killed and are not gone yet, as a driver may hold one. At the bound no other is started. */
 const strayCountMax = 2
 
-export interface HostOptions<Request, Reply> extends ProcessOptions<Request, Reply> {
-  /** Runs batches through a new process and throws a `ModelError` when it must not serve. Default: none are run. */
-  readonly warmUp?: (process: SessionProcess<Request, Reply>) => Promise<void>
-  /** The first process starts and warms up behind the service; one that replaces it is waited for. Default: neither. */
-  readonly startsBehind?: IdleCores | null
-  /** Gives up while the first process starts: `open` rejects, and the process ends. Later it says nothing. */
-  readonly ended?: AbortSignal | undefined
+export interface ServingOptions {
+  readonly bytesMax: number
+  readonly log: ModelLog
+  /** Cancels the start of the first process: `open` rejects, and the process ends. It has no effect later. */
+  readonly signal?: AbortSignal | undefined
 }
+
+export interface HostOptions<Request, Reply> extends ProcessOptions, ServingOptions {
+  readonly plan: ServingPlan
+  readonly format: OwnerFormat<Request, Reply>
+  /** How the error of a time limit describes a batch, such as `a batch of 5 rows`. */
+  readonly describe: (request: Request) => string
+  /** Runs batches through a new process and throws a `ModelError` when it must not serve. Default: none are run. */
+  readonly warmUp?: (run: (request: Request) => Promise<Reply>) => Promise<void>
+}
+
+export type HeadsHost = SessionHost<HeadRows, Float32Array[]>
+export type EncoderHost = SessionHost<EncoderRequest, Vectors>
 
 export class SessionHost<Request, Reply> {
   readonly #options: HostOptions<Request, Reply>
-  #process: SessionProcess<Request, Reply> | null = null
+  #process: SessionProcess | null = null
   #provider = ''
   /** Why there is no process, while there is none. */
   #absence: ModelError
   #restartMs = restartMsMin
   #restartTimer: NodeJS.Timeout | undefined
   /** The one that serves or is being started, and those that have ended and are not gone. */
-  readonly #running = new Set<SessionProcess<Request, Reply>>()
+  readonly #running = new Set<SessionProcess>()
   #closed = false
-  /** Settles when the batch that was last in the line has. */
+  /** Settles when the last batch of the queue has. */
   #lastBatch: Promise<unknown> = Promise.resolve()
   #batchesWaiting = 0
 
@@ -48,7 +62,7 @@ export class SessionHost<Request, Reply> {
     options: HostOptions<Request, Reply>,
   ): Promise<SessionHost<Request, Reply>> {
     const host = new SessionHost(options)
-    await host.#startProcess(options.startsBehind, options.ended)
+    await host.#startProcess(options.signal)
     return host
   }
 
@@ -67,17 +81,18 @@ export class SessionHost<Request, Reply> {
   }
 
   /**
-   * See `SessionProcess.run`; calls take turns. Rejects with a `ModelDownError` while there is no process. When it returns
-   * and no batch was before it, the process is at work already: the caller can use the time.
+   * Runs one batch; calls wait for those before them. Rejects with a `ModelDownError` while there is no process, and
+   * with a `ModelError` when the batch fails or its time limit has passed. `onSent` is called when the process has been
+   * sent the whole request: work of the caller before that would delay the batch.
    */
-  async run(request: Request, timeLimitMs: number): Promise<Reply> {
+  async run(request: Request, timeLimitMs: number, onSent?: () => void): Promise<Reply> {
     if (this.#batchesWaiting >= batchesWaitingMax) {
       throw new ModelDownError(`too many batches wait for ${this.#options.name}`)
     }
     const batch =
       this.#batchesWaiting === 0
-        ? this.#runNow(request, timeLimitMs)
-        : this.#lastBatch.then(() => this.#runNow(request, timeLimitMs))
+        ? this.#runNow(request, timeLimitMs, onSent)
+        : this.#lastBatch.then(() => this.#runNow(request, timeLimitMs, onSent))
     this.#batchesWaiting++
     this.#lastBatch = batch.catch(() => undefined)
     try {
@@ -87,7 +102,7 @@ export class SessionHost<Request, Reply> {
     }
   }
 
-  /** Kills every process, waiting for none that cannot be ended. Batches under way or in the line reject. */
+  /** Kills every process, and does not wait for one that cannot be ended. Batches in progress or waiting reject. */
   async close(): Promise<void> {
     this.#closed = true
     this.#absence = new ModelDownError(`${this.#options.name} is closed`)
@@ -96,20 +111,30 @@ export class SessionHost<Request, Reply> {
     await Promise.all([...this.#running].map((process) => process.stop()))
   }
 
-  async #runNow(request: Request, timeLimitMs: number): Promise<Reply> {
-    const process = this.#process
-    if (process === null) {
+  async #runNow(request: Request, timeLimitMs: number, onSent?: () => void): Promise<Reply> {
+    if (this.#process === null) {
       throw new ModelDownError(`${this.#options.name} is down: ${this.#absence.message}`, {
         cause: this.#absence,
       })
     }
-    const reply = await process.run(request, timeLimitMs)
+    const reply = await this.#runOn(this.#process, request, timeLimitMs, onSent)
     this.#restartMs = restartMsMin
     return reply
   }
 
-  async #startProcess(cores: IdleCores | null = null, ended?: AbortSignal): Promise<void> {
-    throwIfEnded(ended)
+  async #runOn(
+    process: SessionProcess,
+    request: Request,
+    timeLimitMs: number,
+    onSent?: () => void,
+  ): Promise<Reply> {
+    const { format, describe } = this.#options
+    const message = format.encodeRequest(request)
+    return format.decodeReply(await process.run(message, timeLimitMs, describe(request), onSent))
+  }
+
+  async #startProcess(signal?: AbortSignal): Promise<void> {
+    throwIfCancelled(signal)
     const { name, plan, warmUp, log } = this.#options
     const strayCount = this.#running.size
     if (strayCount >= strayCountMax) {
@@ -118,31 +143,29 @@ export class SessionHost<Request, Reply> {
     const process = new SessionProcess(this.#options)
     this.#running.add(process)
     void process.gone.then(() => this.#running.delete(process))
-    if (cores !== null) process.lower(cores)
-    const giveUp = (): void => void process.stop()
-    ended?.addEventListener('abort', giveUp)
+    const cancel = (): void => void process.stop()
+    signal?.addEventListener('abort', cancel)
     try {
-      await process.open()
-      await warmUp?.(process)
-      if (cores !== null) process.rise()
-      throwIfEnded(ended)
+      const { provider } = await process.open()
+      await warmUp?.((request) => this.#runOn(process, request, startMsMax))
+      throwIfCancelled(signal)
       if (this.#closed) throw this.#absence
+      this.#provider = provider
     } catch (error) {
       await process.stop()
-      // Of a process that was stopped for that, it is the reason.
-      throwIfEnded(ended)
+      // A process that was stopped for that fails with another error.
+      throwIfCancelled(signal)
       throw error
     } finally {
-      ended?.removeEventListener('abort', giveUp)
+      signal?.removeEventListener('abort', cancel)
     }
     this.#process = process
-    const { provider, pid } = process
-    this.#provider = provider
-    log.info({ provider, role: plan.role, pid }, `execution provider ${provider} serves ${name}`)
+    const { provider } = this
+    log.info({ provider, role: plan.role, pid: process.pid }, `execution provider ${provider} serves ${name}`)
     void process.ended.then((reason) => this.#lose(process, reason))
   }
 
-  #lose(process: SessionProcess<Request, Reply>, reason: ModelError): void {
+  #lose(process: SessionProcess, reason: ModelError): void {
     if (this.#process !== process) return
     this.#process = null
     this.#scheduleRestart(reason)
@@ -151,7 +174,7 @@ export class SessionHost<Request, Reply> {
   #scheduleRestart(reason: ModelError): void {
     this.#absence = reason
     const restartMs = this.#restartMs
-    // Back to the least wait after a batch that went well, not after a start: see `#runNow`.
+    // Reset by a batch that succeeds, not by a start: see `#runNow`.
     this.#restartMs = Math.min(2 * restartMs, restartMsMax)
     const { name, log } = this.#options
     log.error({ err: reason, restartMs }, `${name} is down: ${reason.message}`)
@@ -161,6 +184,30 @@ export class SessionHost<Request, Reply> {
       })
     }, restartMs)
   }
+}
+
+export function openHeadsHost(
+  plan: HeadsPlan,
+  options: ServingOptions & Pick<HostOptions<HeadRows, Float32Array[]>, 'warmUp'>,
+): Promise<HeadsHost> {
+  return SessionHost.open({
+    ...options,
+    name: 'the model',
+    plan,
+    format: headsOwnerFormat(plan),
+    describe: ({ count }) => `a batch of ${count} rows`,
+  })
+}
+
+/** An encoder runs a batch of its own when it opens, so there is no other warm-up. */
+export function openEncoderHost(plan: TextPlan | ImagePlan, options: ServingOptions): Promise<EncoderHost> {
+  return SessionHost.open({
+    ...options,
+    name: `the ${plan.role} encoder`,
+    plan,
+    format: encoderOwnerFormat,
+    describe: ({ items }) => `a batch of ${items.length} ${plan.role}s`,
+  })
 }
 
 function asModelError(error: unknown): ModelError {

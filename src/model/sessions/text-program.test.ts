@@ -8,7 +8,9 @@ import { GraphBuilder } from '../../../models/graph-builder.js'
 import { koreanTokenizer } from '../../../models/korean-tokenizer.js'
 import { randomNumbers } from '../../../models/random.js'
 import { transformerGraph } from '../../../models/transformer.js'
-import type { TextPlan, TextReply } from './protocol.js'
+import { silentLog } from '../../../test/helpers/silent-log.js'
+import type { Vectors } from '../model.js'
+import type { TextPlan } from '../plans/index.js'
 import { openTextProgram } from './text-program.js'
 
 const dim = 32
@@ -17,15 +19,15 @@ const record = (title: string, body?: string): Uint8Array =>
   jsonBytes({ title, ...(body === undefined ? {} : { body_html: body }) })
 
 async function open(plan: TextPlan = textPlan()) {
-  const program = await openTextProgram(plan, () => undefined)
+  const program = await openTextProgram(plan, silentLog)
   onTestFinished(() => program.close())
   return {
     program,
-    encode: (records: readonly Uint8Array[], budgetMs = always) => program.run({ records, budgetMs }),
+    encode: (items: readonly Uint8Array[], budgetMs = always) => program.run({ items, budgetMs }),
   }
 }
 
-const row = (reply: TextReply, index: number): number[] => [
+const row = (reply: Vectors, index: number): number[] => [
   ...reply.vectors.subarray(index * dim, (index + 1) * dim),
 ]
 
@@ -132,7 +134,7 @@ describe('a record is not encoded, and the others are, when', () => {
   })
 })
 
-test('past the budget what is left stays unencoded, and the first batch is run in any case', async () => {
+test('past the budget the remaining texts stay unencoded, but the first batch always runs', async () => {
   const { encode } = await open()
   const records = Array.from({ length: 200 }, (_, index) => record(`글 ${index}`, '진짜 '.repeat(80)))
   const none = await encode(records, 0)
@@ -143,14 +145,14 @@ test('past the budget what is left stays unencoded, and the first batch is run i
   expect([...(await encode(records)).encoded]).not.toContain(0)
 })
 
-test('no records are an empty answer', async () => {
+test('a request without texts gives an empty reply', async () => {
   const { encode } = await open()
   expect(await encode([])).toMatchObject({ encoded: new Uint8Array(0) })
 })
 
 describe('a text encoder is not opened when', () => {
   const refused = (plan: TextPlan, message: RegExp) =>
-    expect(openTextProgram(plan, () => undefined)).rejects.toThrow(message)
+    expect(openTextProgram(plan, silentLog)).rejects.toThrow(message)
 
   test('a file is not the one that the manifest hashed', async () => {
     const plan = textPlan()
@@ -177,18 +179,18 @@ describe('a text encoder is not opened when', () => {
     [
       'dim is another',
       { dim: 16 },
-      /output last_hidden_state must be float32 \[N, tokens, 16\] or \[N, 16\], and is/,
+      /output last_hidden_state must be float32 \[N, tokens, 16\] or \[N, 16\], but is/,
     ],
-    ['there is no such output', { output: 'pooled' }, /no output pooled, but last_hidden_state/],
+    ['there is no such output', { output: 'pooled' }, /no output pooled; its outputs are last_hidden_state/],
     [
       'its inputs have other names',
       { inputs: { inputIds: 'ids', attentionMask: 'attention_mask', tokenTypeIds: 'token_type_ids' } },
-      /no input ids, but input_ids, attention_mask, token_type_ids/,
+      /no input ids; its inputs are input_ids, attention_mask, token_type_ids/,
     ],
     [
       'it wants something else too',
       { inputs: { inputIds: 'input_ids', attentionMask: 'attention_mask', tokenTypeIds: 'types' } },
-      /the manifest does not know the graph's input token_type_ids/,
+      /the manifest does not name the graph's input token_type_ids/,
     ],
   ])('%s', (_, changes, message) => refused(textPlan(changes), message))
 })

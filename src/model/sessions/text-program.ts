@@ -1,22 +1,25 @@
 /**
- * The text encoder of a model: records to token rows, rows to batches, batches through the graph, token vectors to one.
- * Between batches it looks at the clock: past the budget, what is left stays unencoded.
+ * The text encoder of a model: records to token rows, rows to batches, batches through the graph, token vectors pooled.
+ * It checks the clock between batches: past the budget, the remaining texts stay unencoded.
  */
 import * as ort from 'onnxruntime-node'
 import { textPortProblems } from '../graph-ports/index.js'
+import type { Vectors } from '../model.js'
+import type { TextPlan } from '../plans/index.js'
 import { openTokenizer, parseTemplate, planBatches, poolRow, readPost } from '../text/index.js'
 import type { TextTokenizer, TokenOutput, TokenRow } from '../text/index.js'
-import { openGraph, PortError, readChecked, reasonOf, type Session } from './graph-session.js'
+import type { EncoderRequest } from './encoder-batch.js'
+import { openGraph, PortError, readChecked, type Session } from './graph-session.js'
+import { reasonOf } from './onnx-errors.js'
 import { probed, type OpenProgram, type Program } from './program.js'
-import type { TextPlan, TextReply, TextRequest } from './protocol.js'
 
 /**
- * Tokens of one run, padding included. On a CPU, small: the activations stay near the processor (8 rows of 128 tokens
- * are as fast as 100, bench/text-encoder.ts) and the clock is looked at often. A device wants to be filled.
+ * Tokens of one run, padding included. Small on a CPU: the activations stay in its caches (8 rows of 128 tokens are as
+ * fast as 100, bench/text-encoder.ts) and the clock is checked often. A device needs large runs.
  */
 const batchTokensMax = { cpu: 1024, device: 16_384 }
 
-/** Of every kind of letter one, so that the row which checks tokens_max is made of ordinary tokens. */
+/** Letters of several scripts: the row that checks tokens_max consists of ordinary tokens. */
 const probeText = '가나다 한글 abc 123.'
 
 interface TextRow {
@@ -26,13 +29,13 @@ interface TextRow {
 }
 
 /** Opens the encoder and runs one row of tokens_max tokens: a graph that cannot take it fails here, not on a post. */
-export const openTextProgram: OpenProgram<TextPlan, TextRequest, TextReply> = async (plan, say) => {
+export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = async (plan, log) => {
   const tokenizer = openTokenizer(await readChecked(plan.tokenizer), plan)
-  const { session, provider } = await openGraph(plan, (file) => textPortProblems(file, plan), say)
+  const { session, provider } = await openGraph(plan, (ports) => textPortProblems(ports, plan), log)
   return probed(new TextProgram(plan, tokenizer, session, provider))
 }
 
-class TextProgram implements Program<TextRequest, TextReply> {
+class TextProgram implements Program<EncoderRequest, Vectors> {
   readonly provider: string
   readonly #plan: TextPlan
   readonly #tokenizer: TextTokenizer
@@ -51,17 +54,17 @@ class TextProgram implements Program<TextRequest, TextReply> {
     this.#hasTypeIds = session.inputNames.includes(plan.inputs.tokenTypeIds)
   }
 
-  async run({ records, budgetMs }: TextRequest): Promise<TextReply> {
-    const endMs = performance.now() + budgetMs
+  async run({ items: records, budgetMs }: EncoderRequest): Promise<Vectors> {
+    const endMs = performance.now() + (budgetMs ?? Infinity)
     const rows = this.#tokenise(records, endMs)
     const { dim } = this.#plan
-    const reply: TextReply = {
+    const reply: Vectors = {
       vectors: new Float32Array(records.length * dim),
       encoded: new Uint8Array(records.length),
     }
     const lengths = rows.map(({ tokens }) => tokens.ids.length)
     for (const [number, batch] of planBatches(lengths, this.#batchTokens).entries()) {
-      // One batch in any case: a budget that is always too short must not mean that nothing is ever encoded.
+      // Always one batch: with a budget that is too short every time, nothing would ever be encoded.
       if (number > 0 && performance.now() >= endMs) break
       await this.#encode(
         batch.rows.map((row) => rows[row] as TextRow),
@@ -71,7 +74,7 @@ class TextProgram implements Program<TextRequest, TextReply> {
     return reply
   }
 
-  /** Runs the longest row that there may be. */
+  /** Runs a row of tokens_max tokens. */
   async probe(): Promise<void> {
     const { tokensMax, dim } = this.#plan
     const text = `${probeText} `.repeat(tokensMax)
@@ -92,7 +95,7 @@ class TextProgram implements Program<TextRequest, TextReply> {
     return this.#session.release()
   }
 
-  /** Token rows of what can be read and is not empty; where time runs out, of the records in front. */
+  /** Token rows of the records that can be read and are not empty; when time runs out, of the first ones. */
   #tokenise(records: readonly Uint8Array[], endMs: number): TextRow[] {
     const rows: TextRow[] = []
     for (const [record, bytes] of records.entries()) {
@@ -109,16 +112,16 @@ class TextProgram implements Program<TextRequest, TextReply> {
     try {
       return this.#tokenizer.encode(this.#template(post, this.#tokenizer.charsMax))
     } catch {
-      // A text that the library cannot take, as one of a single word without end: its row is not encoded.
+      // A text that the library cannot process, such as one very long word: its row is not encoded.
       return null
     }
   }
 
   /**
-   * One batch. Where it fails, each of its rows alone: a token that the graph does not know must not cost the others
-   * their vectors. That the session itself is sound shows the probe, which rejects where it is not.
+   * One batch. When it fails, each of its rows alone: a token that the graph does not know must not cost the others
+   * their vectors. When a row fails alone, the probe runs, and rejects if the session itself is broken.
    */
-  async #encode(rows: readonly TextRow[], reply: TextReply): Promise<void> {
+  async #encode(rows: readonly TextRow[], reply: Vectors): Promise<void> {
     const output = await this.#runBatch(rows).catch(() => null)
     if (output === null) {
       if (rows.length === 1) await this.probe()
@@ -174,7 +177,7 @@ function readOutput(
     const came = `[${String(found?.dims)}] of ${found?.type}`
     throw new PortError(
       `output ${name} must be float32 [${rowCount}, ${length}, ${dim}] or [${rowCount}, ${dim}] for that batch, ` +
-        `and came as ${came}`,
+        `but is ${came}`,
     )
   }
   return { values, length: isPooled ? null : length, dim }

@@ -1,7 +1,7 @@
 /**
  * Verification of model packages: what is wrong with one, before it scores anything.
  */
-export { loadSoundModelBeside } from './apart.js'
+export { readPorts } from './port-checks.js'
 export {
   type CheckLine,
   type CheckState,
@@ -10,5 +10,5 @@ export {
   type VerificationReport,
 } from './report.js'
 export { assertSound, checkRuns, type TrialModel } from './run-checks.js'
-export { loadSoundModel } from './sound-model.js'
+export { loadCandidateModel, loadVerifiedModel } from './verified-model.js'
 export { verifyPackage, type VerifyOptions } from './verify.js'

@@ -1,9 +1,9 @@
 /**
- * Graphs against their manifests: what a wrong export is told.
+ * The problems that are reported for wrong exports: graphs against their manifests.
  */
 import { describe, expect, test } from 'vitest'
 import type { HeadManifest, ImageManifest, Manifest, TextManifest } from '../package/index.js'
-import type { OnnxFile, OnnxPort } from '../onnx-file/index.js'
+import type { Port, Ports } from '../graph-ports/index.js'
 import { portProblems } from './port-checks.js'
 
 const head: HeadManifest = {
@@ -42,9 +42,8 @@ const manifest: Manifest = {
   image,
 }
 
-const port = (name: string, shape: OnnxPort['shape'], dtype = 'float32'): OnnxPort => ({
+const port = (name: string, shape: Port['shape'], dtype = 'float32'): Port => ({
   name,
-  kind: 'tensor',
   dtype,
   shape,
 })
@@ -58,12 +57,6 @@ const textFile = {
   outputs: [port('last_hidden_state', ['N', 'T', 8])],
 }
 const imageFile = { inputs: [port('pixels', ['N', 3, 24, 32])], outputs: [port('vectors', ['N', 4])] }
-
-type Ports = Pick<OnnxFile, 'inputs' | 'outputs'>
-
-function file(ports: Ports): OnnxFile {
-  return { irVersion: 8, producer: '', opsets: [], operators: [], externalFiles: [], ...ports }
-}
 
 describe('the graph of heads', () => {
   test.each<[string, Ports]>([
@@ -80,16 +73,16 @@ describe('the graph of heads', () => {
       },
     ],
     [
-      'with outputs that nobody asks for',
+      'with outputs that no head uses',
       { ...headFile, outputs: [...headFile.outputs, port('label', ['N'], 'int64')] },
     ],
-  ])('is right %s', (_, ports) => expect(portProblems(manifest, 'head', file(ports))).toEqual([]))
+  ])('is right %s', (_, ports) => expect(portProblems(manifest, 'head', ports)).toEqual([]))
 
-  const withInput = (input: OnnxPort): Ports => ({
+  const withInput = (input: Port): Ports => ({
     ...headFile,
     inputs: headFile.inputs.map((other) => (other.name === input.name ? input : other)),
   })
-  const withOutput = (output: OnnxPort): Ports => ({
+  const withOutput = (output: Port): Ports => ({
     ...headFile,
     outputs: headFile.outputs.map((other) => (other.name === output.name ? output : other)),
   })
@@ -98,32 +91,32 @@ describe('the graph of heads', () => {
     [
       'lacks an input',
       { ...headFile, inputs: headFile.inputs.slice(1) },
-      'there is no input features, but text, image',
+      'it has no input features; its inputs are text, image',
     ],
     [
       'takes another width',
       withInput(port('features', ['N', 4])),
-      'input features must be float32 or float64 [N, 3], and is float32 [N, 4]',
+      'input features must be float32 or float64 [N, 3], but is float32 [N, 4]',
     ],
     [
       'takes one row only',
       withInput(port('text', [1, 8])),
-      'input text must be float32 or float64 [N, 8], and is float32 [1, 8]',
+      'input text must be float32 or float64 [N, 8], but is float32 [1, 8]',
     ],
     [
       'takes integers',
       withInput(port('image', ['N', 4], 'int64')),
-      'input image must be float32 or float64 [N, 4], and is int64 [N, 4]',
+      'input image must be float32 or float64 [N, 4], but is int64 [N, 4]',
     ],
     [
-      'wants more than it is given',
+      'has an input that the manifest does not name',
       { ...headFile, inputs: [...headFile.inputs, port('mask', ['N'])] },
-      "the manifest does not know the graph's input mask",
+      "the manifest does not name the graph's input mask",
     ],
     [
       'lacks an output',
       { ...headFile, outputs: headFile.outputs.slice(1) },
-      'there is no output probs for p_views, but up',
+      'it has no output probs for p_views; its outputs are up',
     ],
     [
       'lacks a column',
@@ -133,34 +126,36 @@ describe('the graph of heads', () => {
     [
       'has columns of which none is named',
       withOutput(port('up', ['N', 2])),
-      'output up has 2 columns, and the manifest names none for p_up',
+      'output up has 2 columns, and the manifest gives no column for p_up',
     ],
     [
       'answers in half precision',
       withOutput(port('up', ['N'], 'float16')),
-      'output up must be float32 or float64, [N] or [N, columns], and is float16 [N]',
+      'output up must be float32 or float64, [N] or [N, columns], but is float16 [N]',
     ],
     [
       'answers with maps',
-      withOutput({ name: 'probs', kind: 'sequence', dtype: null, shape: null }),
-      'output probs is a sequence and must be a tensor: a classifier is exported with ' +
-        'options={"zipmap": False} (skl2onnx) or zipmap=False (onnxmltools)',
+      withOutput({ name: 'probs', dtype: null, shape: null }),
+      'output probs must be a tensor: export a classifier with options={"zipmap": False} (skl2onnx) or ' +
+        'zipmap=False (onnxmltools)',
     ],
   ])('is refused when it %s', (_, ports, problem) =>
-    expect(portProblems(manifest, 'head', file(ports))).toEqual([problem]),
+    expect(portProblems(manifest, 'head', ports)).toEqual([problem]),
   )
 
-  test('is told once of an output that is wrong for several heads', () => {
+  test('has one problem when one output is wrong for several heads', () => {
     const outputs = { p_views: { name: 'probs', column: 0 }, p_up: { name: 'probs', column: 1 } }
     const both = { ...manifest, head: { ...head, outputs } }
-    const told = (output: OnnxPort) => portProblems(both, 'head', file({ ...headFile, outputs: [output] }))
-    expect(told(port('probs', ['N', 2, 1]))).toEqual([
-      'output probs must be float32 or float64, [N] or [N, columns], and is float32 [N, 2, 1]',
+    const problemsWith = (output: Port) => portProblems(both, 'head', { ...headFile, outputs: [output] })
+    expect(problemsWith(port('probs', ['N', 2, 1]))).toEqual([
+      'output probs must be float32 or float64, [N] or [N, columns], but is float32 [N, 2, 1]',
     ])
-    expect(told(port('others', ['N', 2]))).toEqual(['there is no output probs for p_views, p_up, but others'])
+    expect(problemsWith(port('others', ['N', 2]))).toEqual([
+      'it has no output probs for p_views, p_up; its outputs are others',
+    ])
   })
 
-  test('of several is held against its own part of the manifest', () => {
+  test('of several is compared with its own part of the manifest', () => {
     const second: HeadManifest = {
       ...head,
       inputs: { features: 'x' },
@@ -168,8 +163,8 @@ describe('the graph of heads', () => {
     }
     const both = { ...manifest, head: [head, second] }
     const ports = { inputs: [port('x', ['N', 3])], outputs: [port('y', ['N', 1])] }
-    expect(portProblems(both, 'head[1]', file(ports))).toEqual([])
-    expect(portProblems(both, 'head[0]', file(ports))).not.toEqual([])
+    expect(portProblems(both, 'head[1]', ports)).toEqual([])
+    expect(portProblems(both, 'head[0]', ports)).not.toEqual([])
   })
 })
 
@@ -181,47 +176,47 @@ describe('the graph of a text encoder', () => {
       { ...textFile, inputs: [...textFile.inputs, port('token_type_ids', ['N', 'T'], 'int64')] },
     ],
     ['that pools by itself', { ...textFile, outputs: [port('last_hidden_state', ['N', 8])] }],
-  ])('is right %s', (_, ports) => expect(portProblems(manifest, 'text', file(ports))).toEqual([]))
+  ])('is right %s', (_, ports) => expect(portProblems(manifest, 'text', ports)).toEqual([]))
 
   test.each<[string, Ports, string]>([
     [
       'lacks its mask',
       { ...textFile, inputs: textFile.inputs.slice(0, 1) },
-      'there is no input attention_mask, but input_ids',
+      'it has no input attention_mask; its inputs are input_ids',
     ],
     [
       'takes 32-bit integers',
       { ...textFile, inputs: textFile.inputs.map((input) => ({ ...input, dtype: 'int32' })) },
-      'input input_ids must be int64 [N, tokens], and is int32 [N, T]',
+      'input input_ids must be int64 [N, tokens], but is int32 [N, T]',
     ],
     [
       'takes one text of one length only',
       { ...textFile, inputs: textFile.inputs.map((input) => ({ ...input, shape: [1, 128] })) },
-      'input input_ids must be int64 [N, tokens] of any size, and is int64 [1, 128]: export both dimensions as dynamic',
+      'input input_ids must be int64 [N, tokens] of any size, but is int64 [1, 128]: export both dimensions as dynamic',
     ],
     [
-      'wants positions',
+      'has an input of positions',
       { ...textFile, inputs: [...textFile.inputs, port('position_ids', ['N', 'T'], 'int64')] },
-      "the manifest does not know the graph's input position_ids",
+      "the manifest does not name the graph's input position_ids",
     ],
     [
       'gives another width',
       { ...textFile, outputs: [port('last_hidden_state', ['N', 'T', 16])] },
-      'output last_hidden_state must be float32 [N, tokens, 8] or [N, 8], and is float32 [N, T, 16]',
+      'output last_hidden_state must be float32 [N, tokens, 8] or [N, 8], but is float32 [N, T, 16]',
     ],
     [
       'gives another output',
       { ...textFile, outputs: [port('logits', ['N', 8])] },
-      'there is no output last_hidden_state, but logits',
+      'it has no output last_hidden_state; its outputs are logits',
     ],
   ])('is refused when it %s', (_, ports, problem) =>
-    expect(portProblems(manifest, 'text', file(ports))[0]).toBe(problem),
+    expect(portProblems(manifest, 'text', ports)[0]).toBe(problem),
   )
 })
 
 describe('the graph of an image encoder', () => {
   const pooled = (pool: 'cls' | 'mean'): Manifest => ({ ...manifest, image: { ...image, pool } })
-  const outputs = (shape: OnnxPort['shape']): Ports => ({ ...imageFile, outputs: [port('vectors', shape)] })
+  const outputs = (shape: Port['shape']): Ports => ({ ...imageFile, outputs: [port('vectors', shape)] })
 
   test.each<[string, Manifest, Ports]>([
     ['as the manifest says', manifest, imageFile],
@@ -241,36 +236,41 @@ describe('the graph of an image encoder', () => {
       },
       { ...imageFile, inputs: [port('pixels', ['N', 3, 8, 16])] },
     ],
-  ])('is right %s', (_, changed, ports) => expect(portProblems(changed, 'image', file(ports))).toEqual([]))
+  ])('is right %s', (_, changed, ports) => expect(portProblems(changed, 'image', ports)).toEqual([]))
 
   test.each<[string, Manifest, Ports, string]>([
     [
       'takes another size',
       manifest,
       { ...imageFile, inputs: [port('pixels', ['N', 3, 32, 24])] },
-      'input pixels must be float32 [N, 3, 24, 32], and is float32 [N, 3, 32, 24]',
+      'input pixels must be float32 [N, 3, 24, 32], but is float32 [N, 3, 32, 24]',
     ],
     [
       'gives tokens unpooled',
       manifest,
       outputs(['N', 50, 4]),
-      'output vectors must be float32 [N, 4], and is float32 [N, 50, 4]: image.pool says how that becomes one vector',
+      'output vectors must be float32 [N, 4], but is float32 [N, 50, 4]: set image.pool to make one vector of it',
     ],
     [
       'has cells without a first',
       pooled('cls'),
       outputs(['N', 4, 7, 7]),
-      'output vectors must be float32 [N, 4] or [N, tokens, 4], and is float32 [N, 4, 7, 7]: ' +
-        'cells have no first one, so image.pool must be mean',
+      'output vectors must be float32 [N, 4] or [N, tokens, 4], but is float32 [N, 4, 7, 7]: ' +
+        'an output of cells has no class token, so image.pool must be mean',
     ],
     [
       'gives another width',
       manifest,
       outputs(['N', 5]),
-      'output vectors must be float32 [N, 4], and is float32 [N, 5]',
+      'output vectors must be float32 [N, 4], but is float32 [N, 5]',
     ],
-    ['lacks its input', manifest, { ...imageFile, inputs: [] }, 'there is no input pixels, but none'],
+    [
+      'lacks its input',
+      manifest,
+      { ...imageFile, inputs: [] },
+      'it has no input pixels; its inputs are none',
+    ],
   ])('is refused when it %s', (_, changed, ports, problem) =>
-    expect(portProblems(changed, 'image', file(ports))[0]).toBe(problem),
+    expect(portProblems(changed, 'image', ports)[0]).toBe(problem),
   )
 })

@@ -1,26 +1,61 @@
 /**
- * Inputs and outputs of the graphs against the manifest, as the files themselves declare them: names, element types,
- * ranks and widths; and their versions. No session is needed, so a wrong export is told in the words of the manifest.
+ * Inputs and outputs of the graphs against the manifest, as ONNX Runtime reports them: names, element types, ranks and
+ * widths. A process of its own opens each graph, so that a wrong export fails in the words of the manifest.
  */
-import { readFile } from 'node:fs/promises'
-import { fileProblems, headPortProblems, imagePortProblems, textPortProblems } from '../graph-ports/index.js'
+import {
+  headPortProblems,
+  imagePortProblems,
+  portText,
+  textPortProblems,
+  type Port,
+  type Ports,
+} from '../graph-ports/index.js'
+import type { ModelLog } from '../log.js'
 import { headGraphs, type Manifest, type ModelPackage } from '../package/index.js'
-import { portText, readOnnx, type OnnxFile, type OnnxPort } from '../onnx-file/index.js'
-import { planHeadPorts, planHeadWidths, planImagePorts, planTextPorts } from '../plans.js'
+import {
+  planHeadPorts,
+  planHeadWidths,
+  planImagePorts,
+  planTextPorts,
+  type FilePlan,
+} from '../plans/index.js'
+import { askProcess } from '../sessions/index.js'
 import { attempt, fail, pass, type CheckLine } from './report.js'
 
-/** One line a graph. */
-export async function checkGraphs({ manifest, files }: ModelPackage): Promise<CheckLine[]> {
+/** Of the process that opens one graph. */
+const bytesMax = 4 * 2 ** 30
+
+export interface PortOptions {
+  /** Tried after the CPU, for graphs that it cannot open. */
+  readonly executionProviders: readonly string[]
+  readonly log: ModelLog
+}
+
+/** The inputs and outputs of an ONNX file. Rejects with a `ModelError` when it cannot be opened. */
+export async function readPorts(
+  { file, sha256 }: FilePlan,
+  { executionProviders, log }: PortOptions,
+): Promise<Ports> {
+  const providers = [...new Set(['cpu', ...executionProviders])]
+  const plan = { role: 'ports', file, sha256, providers, intraOpThreads: 1 } as const
+  return (await askProcess({ name: 'the graph', plan, bytesMax, log })).report as Ports
+}
+
+/** One line for each graph. */
+export async function checkGraphs(
+  { manifest, files }: ModelPackage,
+  options: PortOptions,
+): Promise<CheckLine[]> {
   const graphs = files.filter(({ place }) => /^(head(\[\d\])?|text|image)$/.test(place))
   const lines: CheckLine[] = []
-  for (const { place, file: name, path } of graphs) {
+  for (const { place, file: name, path, sha256 } of graphs) {
+    const check = `graph ${place}`
     lines.push(
-      await attempt(`graph ${place}`, async () => {
-        const file = readOnnx(await readFile(path), path)
-        const problems = [...fileProblems(file), ...portProblems(manifest, place, file)]
-        const check = `graph ${place}`
+      await attempt(check, async () => {
+        const ports = await readPorts({ file: path, sha256 }, options)
+        const problems = portProblems(manifest, place, ports)
         return problems.length === 0
-          ? pass(check, summary(file))
+          ? pass(check, `From ${describe(ports.inputs)} to ${describe(ports.outputs)}.`)
           : fail(check, `${name}: ${problems.join('; ')}.`)
       }),
     )
@@ -28,18 +63,15 @@ export async function checkGraphs({ manifest, files }: ModelPackage): Promise<Ch
   return lines
 }
 
-/** What is wrong with a graph's ports, in its place of the manifest. */
-export function portProblems(manifest: Manifest, place: string, file: OnnxFile): string[] {
+/** The problems of a graph's ports; `place`: the graph in the manifest, such as `head[1]`. */
+export function portProblems(manifest: Manifest, place: string, ports: Ports): string[] {
   const { text, image } = manifest
-  if (place === 'text') return text === undefined ? [] : textPortProblems(file, planTextPorts(text))
-  if (place === 'image') return image === undefined ? [] : imagePortProblems(file, planImagePorts(image))
+  if (place === 'text') return text === undefined ? [] : textPortProblems(ports, planTextPorts(text))
+  if (place === 'image') return image === undefined ? [] : imagePortProblems(ports, planImagePorts(image))
   const graph = headGraphs(manifest)[place === 'head' ? 0 : Number(place.slice('head['.length, -1))]
-  return graph === undefined ? [] : headPortProblems(file, planHeadPorts(graph), planHeadWidths(manifest))
+  return graph === undefined ? [] : headPortProblems(ports, planHeadPorts(graph), planHeadWidths(manifest))
 }
 
-function summary({ inputs, outputs, opsets }: OnnxFile): string {
-  const ports = (list: readonly OnnxPort[]): string =>
-    list.map((port) => `${port.name} ${portText(port)}`).join(', ')
-  const versions = opsets.map(({ domain, version }) => `${domain} ${version}`).join(', ')
-  return `From ${ports(inputs)} to ${ports(outputs)}; ${versions}.`
+function describe(ports: readonly Port[]): string {
+  return ports.map((port) => `${port.name} ${portText(port)}`).join(', ')
 }

@@ -1,12 +1,11 @@
 /**
  * The whole verification, of packages on disk, with real graphs in their processes.
  */
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   modelsDir as shippedDir,
   sigmoidGraph,
@@ -14,17 +13,13 @@ import {
   temporaryModelsDir,
   writePackage,
 } from '../../../test/helpers/model-packages.js'
+import { silentLog } from '../../../test/helpers/silent-log.js'
 import { referenceCodec } from '../../codec/index.js'
-import { irVersionMax, opsetsMax } from '../graph-ports/index.js'
 import { ModelError } from '../model.js'
 import { listModels } from '../package/index.js'
-import { withDescendants } from '../process-tree.js'
-import { loadSoundModelBeside } from './apart.js'
 import type { CheckLine, VerificationReport } from './report.js'
-import { loadSoundModel } from './sound-model.js'
+import { loadCandidateModel, loadVerifiedModel } from './verified-model.js'
 import { verifyPackage, type VerifyOptions } from './verify.js'
-
-const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 test('every shipped model passes', async () => {
   for (const version of await listModels(shippedDir)) {
@@ -83,32 +78,17 @@ describe('a package', () => {
   test('whose graph takes another width is told what it must take', async () => {
     const report = await verify(packaged(sigmoidGraph, { features: ['views_log', 'up_log'] }), 'v1')
     expect(lineOf(report, 'graph head').sentence).toMatch(
-      /input features must be float32 or float64 \[N, 2\], and is float32 \[N, 1\]/,
+      /input features must be float32 or float64 \[N, 2\], but is float32 \[N, 1\]/,
     )
   })
 
-  test('whose operators this runtime does not know fails to load, with its file and the reason, once', async () => {
+  test('whose operators this runtime does not know fails, with its file and the reason, once', async () => {
     const graph = smallGraph({ operators: [{ type: 'Guess', inputs: ['features'], outputs: ['probs'] }] })
     const report = await verify(packaged(graph), 'v1')
-    expect(failed(report)).toEqual(['load'])
-    expect(lineOf(report, 'load').sentence).toMatch(
+    expect(failed(report)).toEqual(['graph head'])
+    expect(lineOf(report, 'graph head').sentence).toMatch(
       /v1\/head\.onnx: no execution provider can serve: tried cpu; cpu: This is an invalid model\. [^;]*Guess/,
     )
-  })
-
-  test('that is too new is told the newest that there may be, as docs/models.md tells it', async () => {
-    const operators = [{ type: 'Sigmoid', inputs: ['features'], outputs: ['probs'] }]
-    const report = await verify(packaged(smallGraph({ operators, opset: 99, irVersion: 14 })), 'v1')
-    expect(failed(report)).toEqual(['graph head'])
-    const { sentence } = lineOf(report, 'graph head')
-    expect(sentence).toMatch(/^head\.onnx: it has IR version 14, and ONNX Runtime takes at most 13 here: /)
-    expect(sentence).toMatch(/; it needs opset 99 of ai\.onnx, and ONNX Runtime takes at most 26 here: /)
-    const read = (file: string): string => readFileSync(join(shippedDir, '..', file), 'utf8')
-    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
-    const document = read('docs/models.md')
-    expect(document).toContain(`ONNX Runtime ${dependencies['onnxruntime-node']}, which runs it here`)
-    for (const [domain, last] of opsetsMax) expect(document).toContain(`\`${domain}\` up to opset ${last},`)
-    expect(document).toContain(`files up to IR version ${irVersionMax}:`)
   })
 
   test('whose rows depend on each other fails', async () => {
@@ -139,115 +119,79 @@ describe('a model that is loaded to score', () => {
     modelsDir,
     version: 'v1',
     executionProviders: ['cpu'],
-    log: quiet,
+    log: silentLog,
   })
 
   test('has passed the checks', async () => {
-    const model = await loadSoundModel(options(packaged(sigmoidGraph)))
+    const model = await loadVerifiedModel(options(packaged(sigmoidGraph)))
     expect(model.available).toBe(true)
     await model.close()
   })
 
   test('is refused with what is wrong, and closed', async () => {
     const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
-    const error: unknown = await loadSoundModel(options(packaged(graph))).catch((reason: unknown) => reason)
+    const error: unknown = await loadVerifiedModel(options(packaged(graph))).catch(
+      (reason: unknown) => reason,
+    )
     expect(error).toBeInstanceOf(ModelError)
     expect((error as ModelError).message).toMatch(/^model v1 is not sound: extremes: /)
   })
 })
 
-describe('a model that is loaded beside another', () => {
-  const options = (modelsDir: string, log: VerifyOptions['log'] = quiet) => ({
+describe('a candidate model', () => {
+  const options = (modelsDir: string, log: VerifyOptions['log'] = silentLog) => ({
     ...{ modelsDir, version: 'v1', executionProviders: ['cpu'], codec: referenceCodec, log },
   })
-  const going = new AbortController().signal
-
-  test('has passed the checks in another process, and serves like one that was loaded at once', async () => {
+  test('has passed the checks in another process, at low priority, and serves at the priority of the service', async () => {
     const infos: object[] = []
     const info = (fields: object): void => void infos.push(fields)
-    const model = await loadSoundModelBeside(options(packaged(sigmoidGraph), { ...quiet, info }), going)
+    const model = await loadCandidateModel(options(packaged(sigmoidGraph), { ...silentLog, info }))
     onTestFinished(() => model.close())
     expect(model.available).toBe(true)
     const rows = { count: 1, features: Float32Array.of(0), text: null, image: null }
     expect((await model.predictRows(rows)).p_views).toEqual(Float32Array.of(0.5))
     const [{ pid } = { pid: 0 }] = model.processes
     expect(getPriority(pid)).toBe(getPriority())
-    // Of the processes that were checked nothing is told: they serve nobody.
+    // The processes of the checks are not logged: they do not serve.
     expect(infos).toMatchObject([{ role: 'heads', pid }])
   })
 
   test('is refused with what is wrong, in the words of the checks', async () => {
     const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
-    const error: unknown = await loadSoundModelBeside(options(packaged(graph)), going).catch(
+    const error: unknown = await loadCandidateModel(options(packaged(graph))).catch(
       (reason: unknown) => reason,
     )
     expect(error).toBeInstanceOf(ModelError)
     expect((error as ModelError).message).toMatch(/^model v1 is not sound: extremes: /)
   })
 
-  test('that no provider can serve is refused with its file and why, and the log says it of those before', async () => {
+  test('that no provider can serve is refused with its file and why, and the log names those before', async () => {
     const lines: string[] = []
     const warn = (fields: object, message: string): void =>
       void lines.push(`${JSON.stringify(fields)} ${message}`)
     const executionProviders = ['abacus', 'quipu']
-    const given = { ...options(packaged(sigmoidGraph), { ...quiet, warn }), executionProviders }
-    await expect(loadSoundModelBeside(given, going)).rejects.toThrow(
+    const given = { ...options(packaged(sigmoidGraph), { ...silentLog, warn }), executionProviders }
+    await expect(loadCandidateModel(given)).rejects.toThrow(
       /v1\/head\.onnx: no execution provider can serve: tried abacus, quipu; quipu: this ONNX Runtime knows only/,
     )
     expect(lines).toEqual([
       expect.stringMatching(
-        /^{"provider":"abacus","role":"heads"} execution provider abacus cannot serve .*v1\/head\.onnx: this ONNX/,
+        /^{"role":"heads","provider":"abacus"} execution provider abacus cannot serve .*v1\/head\.onnx: this ONNX/,
       ),
     ])
   })
 
-  test('is given up when all ends', async () => {
-    const ending = new AbortController()
-    const loading = loadSoundModelBeside(options(packaged(sigmoidGraph)), ending.signal)
-    ending.abort()
-    await expect(loading).rejects.toThrow('the service ends')
-    await expect(loadSoundModelBeside(options(packaged(sigmoidGraph)), ending.signal)).rejects.toThrow(
-      'the service ends',
+  test('is not loaded once the load is cancelled', async () => {
+    const cancelling = new AbortController()
+    const { signal } = cancelling
+    const loading = loadCandidateModel({ ...options(packaged(sigmoidGraph)), signal })
+    cancelling.abort()
+    await expect(loading).rejects.toThrow('the load was cancelled')
+    await expect(loadCandidateModel({ ...options(packaged(sigmoidGraph)), signal })).rejects.toThrow(
+      'the load was cancelled',
     )
   })
 })
-
-describe.runIf(process.platform === 'linux')('the processes that check a model beside another', () => {
-  const options = (modelsDir: string) => ({
-    ...{ modelsDir, version: 'v1', executionProviders: ['cpu'], codec: referenceCodec, log: quiet },
-  })
-
-  test('are ended together: a session needs no core of its own to end with its checker', async () => {
-    const ending = new AbortController()
-    const loading = loadSoundModelBeside(options(packaged(sigmoidGraph)), ending.signal)
-    const refused = expect(loading).rejects.toThrow('the service ends')
-    const started = (): number[] =>
-      withDescendants(process.pid).filter((pid) => isCalled(pid, 'sessions/child.js'))
-    const session = await vi.waitUntil(() => started()[0], { interval: 1, timeout: 30_000 })
-    process.kill(session, 'SIGSTOP')
-    onTestFinished(() => void spawnSync('kill', ['-KILL', String(session)]))
-    ending.abort()
-    await refused
-    await expect.poll(() => isCalled(session, 'sessions/child.js'), { timeout: 10_000 }).toBe(false)
-  })
-
-  test('have time to find an idle core besides that of a batch', async () => {
-    const model = await loadSoundModelBeside(
-      { ...options(packaged(sigmoidGraph)), timeLimitMs: 1 },
-      new AbortController().signal,
-    )
-    await model.close()
-  })
-})
-
-/** Whether the process is there, and runs this file. */
-function isCalled(pid: number, file: string): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(file)
-  } catch {
-    return false
-  }
-}
 
 describe('golden cases', () => {
   const golden = (heads: object) => {
@@ -309,7 +253,7 @@ function verify(
   version: string,
   over: Partial<VerifyOptions> = {},
 ): Promise<VerificationReport> {
-  return verifyPackage({ modelsDir, version, executionProviders: ['cpu'], log: quiet, ...over })
+  return verifyPackage({ modelsDir, version, executionProviders: ['cpu'], log: silentLog, ...over })
 }
 
 function failed({ checks }: VerificationReport): string[] {

@@ -1,11 +1,11 @@
 /**
- * From a package and the configuration to what each child process is to open: all defaults are filled in here.
+ * Makes the plans of a model's child processes from its package and the configuration, with every default filled in.
  */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { headNames } from '../contract/index.js'
-import type { HeadPorts, HeadWidths, ImagePorts, TextPorts } from './graph-ports/index.js'
-import type { ModelLog } from './log.js'
+import { headNames } from '../../contract/index.js'
+import type { ModelLog } from '../log.js'
+import { ModelError } from '../model.js'
 import {
   headGraphs,
   headsOf,
@@ -16,24 +16,27 @@ import {
   type Manifest,
   type ModelPackage,
   type TextManifest,
-} from './package/index.js'
-import { ModelError } from './model.js'
+} from '../package/index.js'
 import type {
   GraphPlan,
+  HeadColumn,
   HeadGraphPlan,
-  HeadPlace,
+  HeadPorts,
   HeadsPlan,
+  HeadWidths,
   ImagePlan,
+  ImagePorts,
   MatrixName,
   TextPlan,
-} from './sessions/index.js'
+  TextPorts,
+} from './plan.js'
 
 const intraOpThreadsDefault = Math.min(2, availableParallelism())
 
 export interface PlanOptions {
   /** ONNX Runtime's names, such as `cuda` and `cpu`; of each graph the first that can serve it does. */
   readonly executionProviders: readonly string[]
-  /** Default: what the manifest says, else 2, or 1 on a single core. */
+  /** Default: the manifest's number, else 2, or 1 on a single core. */
   readonly intraOpThreads?: number
   readonly log: ModelLog
 }
@@ -74,7 +77,7 @@ function planHeads(manifest: Manifest, planGraph: (graph: GraphManifest) => Grap
   }
 }
 
-/** What the matrices of the heads are wide; 0: no graph reads it. */
+/** Widths of the matrices of the heads; 0: no graph reads that matrix. */
 export function planHeadWidths(manifest: Manifest): HeadWidths {
   const graphs = headGraphs(manifest)
   const uses = (matrix: MatrixName): boolean => graphs.some(({ inputs }) => inputs[matrix] !== undefined)
@@ -89,7 +92,7 @@ export function planHeadWidths(manifest: Manifest): HeadWidths {
 export function planHeadPorts({ inputs, outputs }: HeadManifest): HeadPorts {
   return {
     inputs,
-    heads: headNames.flatMap((head): HeadPlace[] => {
+    heads: headNames.flatMap((head): HeadColumn[] => {
       const output = outputs[head]
       if (output === undefined) return []
       const { name, column = null, activation = 'none' } = output
@@ -162,24 +165,21 @@ export function planImagePorts({
   }
 }
 
-/** Of each graph the providers to try: configured, and listed where the manifest lists some. Logs what is passed over. */
+/** The providers to try for each graph: those configured that the manifest allows. Logs those that it does not. */
 function chooseProviders(
   manifest: Manifest,
   { executionProviders, log }: PlanOptions,
 ): Map<GraphManifest, readonly string[]> {
   const chosen = new Map<GraphManifest, readonly string[]>()
-  // A list for the whole model passes a provider over for several graphs, and is told of once.
-  const passedOver = new Map<string, string>()
+  // A list for the whole model may exclude a provider for several graphs, and is logged once.
+  const excluded = new Map<string, string>()
   for (const { place, graph } of namedGraphs(manifest)) {
     const isOwn = graph.execution_providers !== undefined
     const listed: readonly string[] | undefined = graph.execution_providers ?? manifest.execution_providers
     const usable = executionProviders.filter((provider) => listed?.includes(provider) ?? true)
     for (const provider of executionProviders.filter((name) => !usable.includes(name))) {
       const [where, lister] = isOwn ? [` for ${place}`, `${place} in the manifest`] : ['', 'the manifest']
-      passedOver.set(
-        `execution provider ${provider} is passed over${where}: ${lister} does not list it`,
-        provider,
-      )
+      excluded.set(`execution provider ${provider} is not used${where}: ${lister} does not list it`, provider)
     }
     if (usable.length === 0) {
       throw new ModelError(
@@ -189,6 +189,6 @@ function chooseProviders(
     }
     chosen.set(graph, usable)
   }
-  for (const [message, provider] of passedOver) log.warn({ provider }, message)
+  for (const [message, provider] of excluded) log.warn({ provider }, message)
   return chosen
 }

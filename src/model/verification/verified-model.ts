@@ -1,0 +1,73 @@
+/**
+ * From a version to a model that may score: loaded, and its checks passed. A service that starts runs the checks in its
+ * own process, since nothing serves yet. For a candidate model another process runs them first: trial rows, features and
+ * comparisons would block the event loop for tens of milliseconds at a time.
+ */
+import { loadModel, type LoadedModel } from '../loaded-model.js'
+import type { LoadOptions } from '../load-options.js'
+import type { ModelLog } from '../log.js'
+import { ModelError } from '../model.js'
+import { readPackage } from '../package/index.js'
+import { askProcess, startMsMax } from '../sessions/index.js'
+import { assertSound } from './run-checks.js'
+
+/** Start and checks together. A bound, not an expectation. */
+const verificationMsMax = 2 * startMsMax
+/** Of the process that verifies a version, in bytes; it holds no session itself. */
+const verificationBytesMax = 4 * 2 ** 30
+
+type VersionOptions = LoadOptions & { readonly version: string }
+
+/**
+ * Loads a version and runs its checks. Rejects with a `ModelError` that says what is wrong; then nothing is left
+ * running. `loadModel` is for callers that run the checks themselves.
+ */
+export async function loadVerifiedModel(options: VersionOptions): Promise<LoadedModel> {
+  const model = await loadModel(options)
+  const cancel = (): void => void model.close()
+  options.signal?.addEventListener('abort', cancel)
+  try {
+    await assertSound(model, await readPackage(options.modelsDir, options.version))
+    return model
+  } catch (error) {
+    await model.close()
+    throw error
+  } finally {
+    options.signal?.removeEventListener('abort', cancel)
+  }
+}
+
+/** Like `loadVerifiedModel`, while another model serves: a process of its own runs the checks, and has ended then. */
+export async function loadCandidateModel(options: VersionOptions): Promise<LoadedModel> {
+  const identity = await verifyInProcess(options)
+  const model = await loadModel(options)
+  if (model.identity === identity) return model
+  await model.close()
+  throw new ModelError(`model ${options.version} was changed while it was verified`)
+}
+
+/** The identity of a version that passes its checks. Logs the warnings of the process only when it fails. */
+async function verifyInProcess({ codec, log, signal, ...options }: VersionOptions): Promise<string> {
+  const lines: (() => void)[] = []
+  const buffer: ModelLog = {
+    info: () => undefined,
+    warn: (fields, message) => void lines.push(() => log.warn(fields, message)),
+    error: (fields, message) => void lines.push(() => log.error(fields, message)),
+  }
+  try {
+    const { report } = await askProcess(
+      {
+        name: `the verification of model ${options.version}`,
+        plan: { role: 'verification', options, codec: codec?.name ?? 'reference' },
+        bytesMax: verificationBytesMax,
+        startMsMax: verificationMsMax,
+        log: buffer,
+      },
+      signal,
+    )
+    return (report as { identity: string }).identity
+  } catch (error) {
+    for (const write of lines) write()
+    throw error
+  }
+}

@@ -1,0 +1,4 @@
+/** A log that keeps nothing. */
+import type { ModelLog } from '../../src/model/index.js'
+
+export const silentLog: ModelLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
