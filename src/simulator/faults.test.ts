@@ -24,7 +24,8 @@ test('members do change their places', () => {
 test('every fault occurs within a day, and most cycles have none', () => {
   const drawn = Array.from({ length: 288 }, (_, index) => drawFaults(1, index, true))
   const count = (fault: string): number => drawn.filter((faults) => faults.delivery === fault).length
-  for (const fault of ['response-lost', 'body-cut', 'response-unread', 'duplicate']) expect(count(fault)).toBeGreaterThan(3)
+  for (const fault of ['response-lost', 'body-cut', 'response-unread', 'duplicate'])
+    expect(count(fault)).toBeGreaterThan(3)
   expect(count('none')).toBeGreaterThan(150)
   expect(drawn.some((faults) => faults.restarted)).toBe(true)
   expect(drawn.some((faults) => faults.uploadLost)).toBe(true)

@@ -4,9 +4,9 @@
  */
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { cycleBody, cycleMs, reading } from './helpers/bodies.js'
-import { firstBytes, head } from './helpers/raw-http.js'
-import { started } from './helpers/servers.js'
+import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { firstBytes, head } from '../helpers/raw-http.js'
+import { started } from '../helpers/servers.js'
 
 describe('a large answer that ends its connection is whole', () => {
   const posts = Array.from({ length: 250 }, (_, n) => n + 1)

@@ -5,9 +5,9 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { checkVariables } from '../src/cli/read-settings.js'
-import { projectDir } from './helpers/server-process.js'
-import { scratchDir } from './helpers/servers.js'
+import { checkVariables } from '../../src/cli/read-settings.js'
+import { projectDir } from '../helpers/server-process.js'
+import { scratchDir } from '../helpers/servers.js'
 
 const unitFile = join(projectDir, 'deploy/understudy.service')
 const unit = readFileSync(unitFile, 'utf8')

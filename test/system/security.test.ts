@@ -18,10 +18,10 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { bytesOf, candidate, cycleBody, cycleMs, reading } from './helpers/bodies.js'
-import { executable, freePort, type ServerProcess } from './helpers/server-process.js'
-import { picture, scratchDir, started } from './helpers/servers.js'
-import { makeTlsFiles, opensslMissing, shakeHands } from './helpers/tls-files.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
+import { picture, scratchDir, started } from '../helpers/servers.js'
+import { makeTlsFiles, opensslMissing, shakeHands } from '../helpers/tls-files.js'
 
 describe('wrong keys', () => {
   const slow = { UNDERSTUDY_WRONG_KEYS_PER_MINUTE_MAX: '5', UNDERSTUDY_WRONG_KEY_DELAY_MS: '60000' }

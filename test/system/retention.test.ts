@@ -3,15 +3,21 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from './helpers/bodies.js'
-import { FakeModel } from './helpers/fake-model.js'
-import { changeUses, forgetArrivals } from './helpers/older-images.js'
-import { referenceCodec } from '../src/codec/index.js'
-import type { CycleRequest } from '../src/contract/index.js'
-import { inspectRecords, openLmdbStore, openSnapshot, databasePath, type Store } from '../src/store/index.js'
-import type { RetentionLimits } from '../src/cycle/retention.js'
-import { CycleService, StageClock } from '../src/cycle/index.js'
-import { verifyCycles } from '../src/history/index.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
+import { FakeModel } from '../helpers/fake-model.js'
+import { changeUses, forgetArrivals } from '../helpers/older-images.js'
+import { referenceCodec } from '../../src/codec/index.js'
+import type { CycleRequest } from '../../src/contract/index.js'
+import {
+  inspectRecords,
+  openLmdbStore,
+  openSnapshot,
+  databasePath,
+  type Store,
+} from '../../src/store/index.js'
+import type { RetentionLimits } from '../../src/cycle/retention.js'
+import { CycleService, StageClock } from '../../src/cycle/index.js'
+import { verifyCycles } from '../../src/history/index.js'
 
 const dayMs = 86_400_000
 const perDay = 6

@@ -20,10 +20,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest'
-import { makeTlsFiles, opensslMissing } from '../../test/helpers/tls-files.js'
-import { openLmdbStore } from '../store/index.js'
-import { ensureKeptKey } from './api-keys.js'
-import { packageDirectory, packageVersion } from './package-info.js'
+import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
+import { openLmdbStore } from '../../src/store/index.js'
+import { ensureKeptKey } from '../../src/cli/api-keys.js'
+import { packageDirectory, packageVersion } from '../../src/cli/package-info.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-commands-'))
 afterAll(() => rmSync(root, { recursive: true }))

@@ -8,10 +8,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import type { CycleResponse } from '../src/contract/index.js'
-import { candidate, cycleBody, cycleMs, reading, removal } from './helpers/bodies.js'
-import { executable, projectDir } from './helpers/server-process.js'
-import { picture, scratchDir, started } from './helpers/servers.js'
+import type { CycleResponse } from '../../src/contract/index.js'
+import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
+import { executable, projectDir } from '../helpers/server-process.js'
+import { picture, scratchDir, started } from '../helpers/servers.js'
 
 const outcome = {
   placement_id: 'p1',

@@ -5,11 +5,11 @@
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { imageBytesMax, jsonBodyBytesMax, type CycleResponse } from '../src/contract/index.js'
-import { candidate, cycleBody, cycleMs, reading } from './helpers/bodies.js'
-import type { ServerProcess } from './helpers/server-process.js'
-import { firstBytes, head } from './helpers/raw-http.js'
-import { picture, started } from './helpers/servers.js'
+import { imageBytesMax, jsonBodyBytesMax, type CycleResponse } from '../../src/contract/index.js'
+import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import type { ServerProcess } from '../helpers/server-process.js'
+import { firstBytes, head } from '../helpers/raw-http.js'
+import { picture, started } from '../helpers/servers.js'
 
 const jpeg = { 'Content-Type': 'image/jpeg' }
 

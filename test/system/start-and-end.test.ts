@@ -4,11 +4,11 @@ import { readFileSync, statSync, truncateSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { CycleResponse } from '../src/contract/index.js'
-import { databasePath, openDatabases, type Databases } from '../src/store/lmdb/databases.js'
-import { candidate, cycleBody, cycleMs, reading } from './helpers/bodies.js'
-import { executable, freePort, projectDir, ServerProcess } from './helpers/server-process.js'
-import { scratchDir, started } from './helpers/servers.js'
+import type { CycleResponse } from '../../src/contract/index.js'
+import { databasePath, openDatabases, type Databases } from '../../src/store/lmdb/databases.js'
+import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { executable, freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
+import { scratchDir, started } from '../helpers/servers.js'
 
 test('a start that finds its port taken leaves nothing behind that keeps a process alive', async () => {
   // Other than `understudy serve`, which tries the port before, and ends whatever is left.

@@ -16,12 +16,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, afterAll, describe, expect, test } from 'vitest'
-import type { CycleRequest } from '../src/contract/index.js'
-import { databasePath, openLmdbStore } from '../src/store/index.js'
-import { cycleSample } from '../src/store/samples.js'
-import { candidate, cycleBody, cycleMs, reading, removal } from './helpers/bodies.js'
-import { executable, ServerProcess } from './helpers/server-process.js'
-import { picture, scratchDir } from './helpers/servers.js'
+import type { CycleRequest } from '../../src/contract/index.js'
+import { databasePath, openLmdbStore } from '../../src/store/index.js'
+import { cycleSample } from '../../src/store/samples.js'
+import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
+import { executable, ServerProcess } from '../helpers/server-process.js'
+import { picture, scratchDir } from '../helpers/servers.js'
 
 const cycleCount = 40
 const bodyOf = (index: number): CycleRequest =>
@@ -287,7 +287,7 @@ describe('a backup that cannot be made', () => {
   test.runIf(process.platform === 'linux')('holds the directory that it made until that is gone', () => {
     const target = join(scratchDir(), 'copy')
     const telling = beginningWith(`
-      import { lockDirectory } from '${new URL('../dist/store/index.js', import.meta.url).href}'
+      import { lockDirectory } from '${new URL('../../dist/store/index.js', import.meta.url).href}'
       const { rmdir } = promises
       promises.rmdir = async (path) => {
         console.log(await lockDirectory(path).then(() => 'free', ({ message }) => message))

@@ -1,0 +1,73 @@
+// Compiles src into dist, unless dist was made from exactly these sources: `npm run build`, and before tests run.
+// A hash of all inputs decides, not their times, so a build is right after any edit, checkout or pull. TypeScript's own
+// incremental mode is not enough: typia writes validators into files whose source has not changed.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = resolve(fileURLToPath(new URL('..', import.meta.url)))
+const target = join(root, 'dist')
+const stampFile = join(target, '.sources')
+
+/** SHA-256 of everything that the output depends on. */
+function sourceHash() {
+  const sources = readdirSync(join(root, 'src'), { recursive: true })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map((name) => join('src', name))
+    .sort()
+  const hash = createHash('sha256')
+  for (const name of [
+    'package-lock.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'scripts/build.mjs',
+    ...sources,
+  ])
+    hash
+      .update(`${name}\0`)
+      .update(readFileSync(join(root, name)))
+      .update('\0')
+  return hash.digest('hex')
+}
+
+/** Compiles into a directory of its own and swaps it in, so that a failed build leaves the last one. */
+function compile() {
+  const fresh = join(root, 'build', `dist-${process.pid}`)
+  const old = `${fresh}-old`
+  mkdirSync(join(root, 'build'), { recursive: true })
+  const { status } = spawnSync(
+    join(root, 'scripts', 'pinned'),
+    ['tspc', '-p', join(root, 'tsconfig.build.json'), '--outDir', fresh],
+    { cwd: root, stdio: 'inherit' },
+  )
+  if (status !== 0) {
+    rmSync(fresh, { recursive: true, force: true })
+    process.exit(1)
+  }
+  // Built by another script.
+  if (existsSync(join(target, 'native')))
+    cpSync(join(target, 'native'), join(fresh, 'native'), { recursive: true })
+  if (existsSync(target)) renameSync(target, old)
+  renameSync(fresh, target)
+  rmSync(old, { recursive: true, force: true })
+}
+
+const hash = sourceHash()
+if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === hash) {
+  console.log('dist is up to date')
+} else {
+  console.log('compiling src into dist')
+  compile()
+  writeFileSync(stampFile, hash)
+}

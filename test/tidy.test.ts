@@ -1,0 +1,102 @@
+/**
+ * House rules that a test can check by reading the sources. The list of exceptions only shrinks.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+import { projectDir } from './helpers/server-process.js'
+
+/** Lines of src without tests. The target is 31,000: lower this constant with the code. */
+const srcLinesMax = 37_000
+const fileLinesMax = 400
+
+/** Files over `fileLinesMax`, until somebody splits them. */
+const longFiles: readonly string[] = [
+  'src/cli/models/models.test.ts',
+  'src/codec/native/decoder.cc',
+  'src/cycle/embeddings/embeddings.test.ts',
+  'src/cycle/embeddings/image-book.ts',
+  'src/cycle/service.test.ts',
+  'src/model/loaded-model.test.ts',
+  'src/server/server.ts',
+  'src/store/store-suite.test.ts',
+  'test/sim/simulation.ts',
+  'test/system/security.test.ts',
+]
+
+const sourcePattern = /\.(ts|mjs|js|cc|h)$/
+
+function filesOf(folder: string): string[] {
+  return readdirSync(join(projectDir, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((name) => sourcePattern.test(name) && statSync(join(projectDir, name)).isFile())
+    .sort()
+}
+
+function read(file: string): string {
+  return readFileSync(join(projectDir, file), 'utf8')
+}
+
+function lineCount(file: string): number {
+  return read(file).split('\n').length - 1
+}
+
+const srcFiles = filesOf('src').filter((file) => !file.endsWith('.test.ts'))
+const allFiles = ['src', 'test', 'bench', 'scripts'].flatMap(filesOf)
+
+test(`no file has more than ${fileLinesMax} lines`, () => {
+  const found = allFiles.filter((file) => lineCount(file) > fileLinesMax)
+  expect(found.filter((file) => !longFiles.includes(file))).toEqual([])
+})
+
+test(`src has at most ${srcLinesMax} lines without tests`, () => {
+  const lines = readdirSync(join(projectDir, 'src'), { recursive: true, encoding: 'utf8' })
+    .map((name) => join('src', name))
+    .filter((name) => !name.endsWith('.test.ts') && statSync(join(projectDir, name)).isFile())
+    .reduce((sum, file) => sum + lineCount(file), 0)
+  expect(lines).toBeLessThanOrEqual(srcLinesMax)
+})
+
+test('every file of src opens with a comment that says what it contains', () => {
+  expect(srcFiles.filter((file) => !/^(\/\*\*?[\s\n]|\/\/ )/.test(read(file)))).toEqual([])
+})
+
+test('no file of src only re-exports, apart from the index.ts of a folder', () => {
+  const forwards = (file: string): boolean => {
+    const code = read(file)
+      .replace(/\/\*[\s\S]*?\*\//g, '')
+      .replace(/^\/\/.*$/gm, '')
+    return code.replace(/export (type )?(\*|\{[^}]*\}) from '[^']*'/g, '').trim() === ''
+  }
+  const found = srcFiles.filter(
+    (file) => file.endsWith('.ts') && !file.endsWith('/index.ts') && forwards(file),
+  )
+  expect(found).toEqual([])
+})
+
+test('no file of src imports itself through others, not even for types', () => {
+  const imports = new Map(
+    srcFiles.filter((file) => file.endsWith('.ts')).map((file) => [file, importsOf(file)]),
+  )
+  expect(imports.get('src/cli/main.ts')).toContain('src/cli/commands.ts')
+  expect([...imports.keys()].filter((file) => reaches(imports, file))).toEqual([])
+})
+
+function importsOf(file: string): string[] {
+  return [
+    ...read(file).matchAll(/^(?:import|export)\b[^']*?'(\.[^']+)\.js'|\bimport\('(\.[^']+)\.js'\)/gm),
+  ].map(([, first, second]) => `${relative('.', join(dirname(file), first ?? second ?? ''))}.ts`)
+}
+
+/** Whether a file imports itself, directly or through others. */
+function reaches(imports: ReadonlyMap<string, readonly string[]>, start: string): boolean {
+  const open = [...(imports.get(start) ?? [])]
+  const seen = new Set<string>()
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (file === start) return true
+    if (seen.has(file)) continue
+    seen.add(file)
+    open.push(...(imports.get(file) ?? []))
+  }
+  return false
+}
