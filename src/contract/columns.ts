@@ -170,7 +170,7 @@ export interface CycleColumns {
   readonly unknownFields: readonly string[]
 }
 
-// ---- columns of results
+// ---- results
 
 /** Status and reason of a result in one code. */
 export const outcomeCodes = [

@@ -3,7 +3,8 @@
  * in random order, then a phase without faults, then a crash, after which every response ever sent is requested again.
  */
 import { CompressionFailed, virtualise } from './virtual-node.js'
-import { StageClock, CycleService } from '../../src/cycle/index.js'
+import type { CycleService } from '../../src/cycle/index.js';
+import { StageClock } from '../../src/cycle/index.js'
 import type { Codec } from '../../src/codec/index.js'
 import { cycleIdOf, ServiceError, type CycleRequest } from '../../src/contract/index.js'
 import { createMemoryContents, StoreError, type ImageKey, type StoredImage } from '../../src/store/index.js'
@@ -11,12 +12,18 @@ import { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { fail, Oracle, same } from './oracle.js'
 import { clientIncarnation, Scheduler } from './scheduler.js'
-import { SimModel } from './sim-model.js'
-import { SimStore, type StoredWrite, type WriteFate } from './sim-store.js'
-import { bodyOf, galleries, otherCycle, postNoMax, randomCycle, type SentBody } from './workload.js'
+import { clockSkewMs, cyclesWaitingMax, SimServer } from './sim-server.js'
+import type { StoredWrite } from './sim-store.js'
+import {
+  bodyOf,
+  galleries,
+  otherCycle,
+  postNoMax,
+  randomCycle,
+  weightsSets,
+  type SentBody,
+} from './workload.js'
 
-const cyclesWaitingMax = 2
-const clockSkewMs = 2000
 /** Far more steps than any run takes: a run that exceeds it does not terminate. */
 const stepsMax = 20_000
 /** In cycles: a cycle that is so much later expires all tombstones. */
@@ -79,7 +86,6 @@ interface Call {
 class Simulation {
   readonly scheduler: Scheduler
   readonly #random: Random
-  readonly #codec: Codec
   readonly #contents = createMemoryContents()
   readonly #oracle = new Oracle(this.#contents)
   readonly #figures: RunFigures = {
@@ -88,25 +94,12 @@ class Simulation {
   }
 
   #nowMs = cycleMs(0) + 5000
-  #incarnation = clientIncarnation
-  #store: SimStore | null = null
-  #service: CycleService | null = null
-  #closing = false
-  /** The model that serves, and the one that the next start takes. */
-  #serving: SimModel | null = null
-  #active = 0
-  #absent = false
-  #swapping = false
-  readonly #shadows = new Map<string, SimModel>()
-  #shadowsChanging = false
+  readonly #server: SimServer
 
   #opsLeft: number
   /** Bounds the repeats, whose number would otherwise grow without limit. */
   #repeatsLeft = 40
   #calm = false
-  /** Probabilities of faults in this run. */
-  readonly #faultRate: number
-  readonly #modelFailing: number
   #faultCount = 0
   #failure: unknown = null
 
@@ -116,16 +109,26 @@ class Simulation {
   readonly #images: { readonly post: string; readonly name: string }[] = []
 
   constructor(seed: number, codec: Codec) {
-    this.#codec = codec
     this.#random = new Random(seed)
     this.scheduler = new Scheduler(this.#random)
     this.#opsLeft = 15 + this.#random.below(30)
-    this.#faultRate = this.#random.pick([0, 0.05, 0.15, 0.3])
-    this.#modelFailing = this.#random.pick([0, 0, 0.1, 0.3])
+    this.#server = new SimServer({
+      ...{ scheduler: this.scheduler, codec, contents: this.#contents },
+      nowMs: () => this.#nowMs,
+      calm: () => this.#calm,
+      callCount: () => this.#calls.size,
+      onStored: (write) => this.#stored(write),
+      onFault: () => this.#fault(),
+      onCrash: () => this.#figures.crashes++,
+      onDown: () => this.#calls.clear(),
+      onFailure: (error) => (this.#failure ??= error),
+      guard: (work) => this.#guard(work),
+      later: (label, run) => this.#later(label, run),
+    })
     virtualise({
       scheduler: this.scheduler,
-      incarnation: () => this.#incarnation,
-      compressionFails: () => !this.#calm && this.#random.chance(this.#faultRate / 10),
+      incarnation: () => this.#server.incarnation,
+      compressionFails: () => !this.#calm && this.#random.chance(this.#server.faultRate / 10),
     })
     process.on('unhandledRejection', this.#unhandled)
   }
@@ -140,15 +143,14 @@ class Simulation {
   }
 
   async run(): Promise<RunFigures> {
-    this.#active = this.#random.below(versions.length)
-    this.#boot()
+    this.#server.boot()
     this.#nextOperation()
     await this.#drain()
     await this.#calmDown()
     this.#probe()
     await this.#drain()
-    this.#crash()
-    this.#boot()
+    this.#server.crash()
+    this.#server.boot()
     await this.#calmDown()
     this.#oracle.checkDisk()
     this.#requestAgain()
@@ -175,148 +177,15 @@ class Simulation {
   async #calmDown(): Promise<void> {
     this.#calm = true
     await this.#drain()
-    this.#absent = false
-    this.#boot()
+    this.#server.absent = false
+    this.#server.boot()
     await this.#drain()
-    if (this.#serving === null) this.#swap()
+    if (this.#server.serving === null) this.#server.swap()
     await this.#drain()
-    if (this.#serving === null) fail('no model serves although nothing fails')
-  }
-
-  // ---- starts, crashes and shutdowns of the service
-
-  #boot(): void {
-    if (this.#store !== null) return
-    const incarnation = ++this.#incarnation
-    this.#closing = false
-    const store = new SimStore({
-      contents: this.#contents,
-      scheduler: this.scheduler,
-      incarnation,
-      fate: () => this.#fate(),
-      crash: () => this.#crash(),
-      onFault: () => this.#fault(),
-      stored: (write) => this.#guard(() => this.#stored(write)),
-    })
-    this.#store = store
-    const log =
-      (level: string) =>
-      (fields: object, message: string): void => {
-        this.scheduler.note(`${level} ${message}`)
-        this.#guard(() => checkLogLine(fields, message))
-      }
-    CycleService.open({
-      codec: this.#codec,
-      store,
-      model: () => (this.#absent ? null : this.#serving),
-      clock: () => this.#nowMs,
-      limits: () => ({ clockSkewMs, cyclesWaitingMax }),
-      textEncodeMsMax: 1000,
-      initialWeights: { version: 'initial', weights: weightsSets[0] },
-      log: { warn: log('warn'), error: log('error') },
-    }).then(
-      (service) => {
-        this.#service = service
-        this.#swap()
-      },
-      (error: unknown) => {
-        if (!(error instanceof StoreError)) this.#failure ??= error
-        this.#store = null
-        this.#later('boot', () => this.#boot())
-      },
-    )
-  }
-
-  /** SIGKILL: drops all events of the service. Its clients get no response. */
-  #crash(): void {
-    if (this.#store === null) return
-    this.scheduler.end(this.#incarnation)
-    this.#figures.crashes++
-    this.#down()
-    if (!this.#calm) this.#later('boot', () => this.#boot())
-  }
-
-  #down(): void {
-    this.#fault()
-    this.#service = null
-    this.#store = null
-    this.#serving = null
-    this.#swapping = false
-    this.#shadows.clear()
-    this.#shadowsChanging = false
-    this.#calls.clear()
-  }
-
-  /** SIGTERM: the service finishes what has begun. */
-  async #shutDown(service: CycleService): Promise<void> {
-    const incarnation = this.#incarnation
-    this.#closing = true
-    await service.close()
-    while (this.#calls.size > 0)
-      await this.scheduler.after({ label: 'wait for calls', incarnation, delaySteps: 5 })
-    await this.#store?.close()
-    this.scheduler.end(incarnation)
-    this.#down()
-    this.#later('boot', () => this.#boot())
-  }
-
-  #model(version: string): SimModel {
-    const encoder = version.includes('text') ? `encoder-${version.at(-1)}` : null
-    const incarnation = this.#incarnation
-    return new SimModel({
-      ...{ version, encoder, scheduler: this.scheduler, incarnation: () => incarnation },
-      failing: () => (this.#calm ? 0 : version.startsWith('failing') ? 0.5 : this.#modelFailing),
-      onFault: () => this.#fault(),
-      delayStepsMax: version.startsWith('slow') ? 60 : 10,
-    })
-  }
-
-  /** Makes the active model serve, between two cycles. */
-  #swap(): void {
-    const service = this.#service
-    if (service === null || this.#swapping) return
-    const before = this.#serving
-    const version = versions[this.#active] as string
-    if (before?.version === version) return
-    const model = this.#model(version)
-    this.#swapping = true
-    const end = (): void => {
-      this.#swapping = false
-    }
-    service
-      .adopt(model, before, () => {
-        this.scheduler.note(`${version} takes over`)
-        this.#serving = model
-        this.#fault()
-      })
-      .then(end, end)
-  }
-
-  #changeShadow(): void {
-    const service = this.#service
-    if (service === null || this.#shadowsChanging) return
-    const version = this.#random.pick(shadowVersions)
-    const existing = this.#shadows.get(version)
-    const model = existing ?? this.#model(version)
-    this.#shadowsChanging = true
-    const changed = existing === undefined ? service.addShadow(model) : service.removeShadow(model)
-    changed
-      .then(
-        () => {
-          if (existing === undefined) this.#shadows.set(version, model)
-          else this.#shadows.delete(version)
-        },
-        () => undefined,
-      )
-      .finally(() => (this.#shadowsChanging = false))
+    if (this.#server.serving === null) fail('no model serves although nothing fails')
   }
 
   // ---- faults
-
-  #fate(): WriteFate {
-    if (this.#calm || !this.#random.chance(this.#faultRate)) return this.#random.chance(0.1) ? 'slow' : 'done'
-    return this.#random.pick(['refused', 'late failure', 'late failure', 'crash before', 'crash after'])
-  }
 
   #fault(): void {
     this.#faultCount++
@@ -354,16 +223,16 @@ class Simulation {
     else if (dice < 74) this.#setWeights()
     else if (dice < 82) this.#putImage()
     else if (dice < 86) {
-      this.#active = this.#random.below(versions.length)
-      this.#swap()
-    } else if (dice < 92) this.#changeShadow()
+      this.#server.activate()
+    } else if (dice < 92) this.#server.changeShadow()
     else if (dice < 94) {
-      this.#absent = !this.#absent
+      this.#server.absent = !this.#server.absent
       this.#fault()
     } else if (dice < 95) {
-      if (this.#service !== null && !this.#closing) void this.#shutDown(this.#service)
-    } else if (dice < 95 + 10 * this.#faultRate) this.#crash()
-    else if (this.#serving === null) this.#swap()
+      if (this.#server.service !== null && !this.#server.closing)
+        void this.#server.shutDown(this.#server.service)
+    } else if (dice < 95 + 10 * this.#server.faultRate) this.#server.crash()
+    else if (this.#server.serving === null) this.#server.swap()
   }
 
   /** The next cycle, a late one, or one in the future. */
@@ -394,10 +263,10 @@ class Simulation {
 
   #begin(what: string, cycleId: string | null): Call {
     const call: Call = {
-      ...{ what, cycleId, arrivedMs: this.#nowMs, incarnation: this.#incarnation },
+      ...{ what, cycleId, arrivedMs: this.#nowMs, incarnation: this.#server.incarnation },
       imagesBefore: this.#images.length,
       faultsBefore: this.#faultCount,
-      hadModel: !this.#absent && this.#serving !== null,
+      hadModel: !this.#server.absent && this.#server.serving !== null,
       cyclesBefore: new Set([...this.#calls].flatMap(({ cycleId: id }) => id ?? [])).size,
     }
     this.#calls.add(call)
@@ -430,7 +299,7 @@ class Simulation {
 
   #post(sent: SentBody): void {
     if (this.#random.chance(0.3)) this.#postLater(sent) // The client sends the cycle twice.
-    const service = this.#service
+    const service = this.#server.service
     if (service === null || this.#random.chance(0.03)) {
       this.#postLater(sent)
       return
@@ -466,7 +335,7 @@ class Simulation {
     const copy = Buffer.from(response)
     const sent = {
       label: `sent ${cycleId}`,
-      incarnation: this.#incarnation,
+      incarnation: this.#server.incarnation,
       delaySteps: this.#random.below(8),
     }
     this.scheduler.add(sent, () => {
@@ -503,13 +372,13 @@ class Simulation {
 
   /** Checks that a 503 has a reason: a fault, or too many calls at once. */
   #explain(call: Call, error: unknown): void {
-    if (!call.hadModel || this.#closing || this.#faultCount > call.faultsBefore) return
+    if (!call.hadModel || this.#server.closing || this.#faultCount > call.faultsBefore) return
     if (call.cyclesBefore > cyclesWaitingMax) return
     fail(`503 without a reason: ${error instanceof Error ? error.message : String(error)}`)
   }
 
   #get(): void {
-    const service = this.#service
+    const service = this.#server.service
     if (service === null || this.#cycles.size === 0) return
     const cycleId = cycleIdOf(cycleMs(this.#random.pick([...this.#cycles.keys()])))
     this.#read(service, cycleId)
@@ -526,7 +395,7 @@ class Simulation {
   }
 
   #setWeights(): void {
-    const service = this.#service
+    const service = this.#server.service
     if (service === null) return
     const version = this.#random.pick(['initial', 'w1', 'w2', 'w3'])
     const usual = weightsSets[Number(version.slice(1)) || 0] as (typeof weightsSets)[0]
@@ -556,7 +425,7 @@ class Simulation {
 
   /** Stores an image as the server does, without decoding. */
   #putImage(): void {
-    const [service, store] = [this.#service, this.#store]
+    const [service, store] = [this.#server.service, this.#server.store]
     if (service === null || store === null) return
     const key: ImageKey = {
       gallId: this.#random.pick(galleries),
@@ -616,9 +485,9 @@ class Simulation {
     const acknowledged = this.#images.slice(0, Math.min(...calls.map((call) => call.imagesBefore)))
     const onDisk = [...this.#contents.images.values()]
     this.#oracle.cycleStored(position, {
-      model: this.#serving && {
-        version: this.#serving.version,
-        readsTexts: this.#serving.text !== null,
+      model: this.#server.serving && {
+        version: this.#server.serving.version,
+        readsTexts: this.#server.serving.text !== null,
       },
       arrivedMs: calls.map((call) => call.arrivedMs),
       images: (post) => ({
@@ -630,8 +499,15 @@ class Simulation {
 
   /** No call is in progress: the state in memory equals the state on disk. */
   #checkIdle(): void {
-    const [service, store] = [this.#service, this.#store]
-    if (service === null || store === null || store.writing > 0 || this.#swapping || this.#closing) return
+    const [service, store] = [this.#server.service, this.#server.store]
+    if (
+      service === null ||
+      store === null ||
+      store.writing > 0 ||
+      this.#server.swapping ||
+      this.#server.closing
+    )
+      return
     same(service.pendingCount, this.#oracle.pendingCount, 'pending posts')
     same(JSON.stringify(service.weights.history), JSON.stringify(this.#contents.weights), 'weights in memory')
     const posts = galleries.flatMap((_, code) =>
@@ -653,7 +529,7 @@ class Simulation {
 
   /** Sends a cycle with engagement of every post. It must be answered, and the oracle checks the response. */
   #probe(): void {
-    const service = this.#service ?? fail('there is no service')
+    const service = this.#server.service ?? fail('there is no service')
     const index = Math.max(-1, ...this.#cycles.keys()) + 1
     this.#nowMs = Math.max(this.#nowMs, cycleMs(index))
     const posts = galleries.flatMap((gallId) =>
@@ -669,7 +545,7 @@ class Simulation {
 
   /** After a crash: every response ever sent is still there, for GET and for a retry. */
   #requestAgain(): void {
-    const service = this.#service ?? fail('there is no service')
+    const service = this.#server.service ?? fail('there is no service')
     for (const cycleId of this.#acknowledged) this.#read(service, cycleId)
     for (const cycleId of this.#oracle.storedIds.slice(-4))
       this.#mustAnswer(service, this.#oracle.bodyOf(cycleId))
@@ -688,25 +564,6 @@ class Simulation {
     )
   }
 }
-
-/** Reasons for which a shadow may skip a cycle. Any other reason is a failure. */
-const expectedReasons = /still at an earlier cycle|simulated failure|failed after it was stored/
-
-function checkLogLine(fields: object, message: string): void {
-  const { reason } = fields as { reason?: string }
-  if (reason !== undefined && !expectedReasons.test(reason)) fail(`${message}: ${reason}`)
-}
-
-/** A model with `text` in its name has a text encoder, named by the last letter. */
-const versions = ['plain-1', 'plain-2', 'text-a', 'other-text-a', 'text-b'] as const
-const shadowVersions = ['slow-plain', 'slow-text-a', 'failing-text-b', 'quick-text-c'] as const
-
-const weightsSets = [
-  { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 },
-  { views: 0.5, comments: 1, up: 0, downvote_share: 0 },
-  { views: 0.25, comments: 0, up: 1, downvote_share: 0.5 },
-  { views: 2, comments: 2, up: 0.5, downvote_share: 0 },
-] as const
 
 function imageOf(variant: number): StoredImage {
   return {

@@ -10,6 +10,14 @@ import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../he
 export const galleries = ['g', 'h', '움짤 갤/%'] as const
 export const postNoMax = 5
 
+/** Weights by number: of version `initial`, then `w1` and so on. */
+export const weightsSets = [
+  { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 },
+  { views: 0.5, comments: 1, up: 0, downvote_share: 0 },
+  { views: 0.25, comments: 0, up: 1, downvote_share: 0.5 },
+  { views: 2, comments: 2, up: 0.5, downvote_share: 0 },
+] as const
+
 /** One request body as sent. */
 export interface SentBody {
   readonly cycleId: string
