@@ -1,11 +1,11 @@
 /**
- * From embeddings by slot to a matrix of rows.
+ * Gathers embeddings by slot into a matrix of rows.
  */
 import { ModelError, type EmbeddingColumn } from './model.js'
 
 /**
- * Writes the embedding of each of `slots` into `matrix` [slots, dim], and `missing` where there is none. A `matrix` of no
- * columns is left alone. Throws a `ModelError` when the vectors are of another encoder's width.
+ * Writes the embedding of each of `slots` into `matrix` [slots, dim], or `missing` without one. A `matrix` without
+ * columns stays empty. Throws a `ModelError` when the vectors are of another encoder's width.
  */
 export function fillEmbeddings(
   embeddings: EmbeddingColumn | null,

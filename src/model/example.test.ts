@@ -31,7 +31,7 @@ test('the script makes the committed files, byte for byte, well under a megabyte
   expect(bytes).toBeLessThan(500_000)
 })
 
-test('its manifest holds together with its files, and says that it is no trained model', async () => {
+test('its manifest matches its files, and its kind is not trained', async () => {
   const found = await readPackage(modelsDir, version)
   for (const entry of found.files) expect(await hashProblem(entry)).toBeNull()
   expect(found.manifest.kind).toBe('transport-test')
@@ -39,7 +39,7 @@ test('its manifest holds together with its files, and says that it is no trained
   expect(found.files.map(({ place }) => place)).toEqual(['head', 'text', 'image', 'text.tokenizer', 'golden'])
 })
 
-test('it passes every check there is, golden cases of other libraries among them', async () => {
+test('it passes every check, with golden cases made by other libraries', async () => {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const report = await verifyPackage({ modelsDir, version, executionProviders: ['cpu'], log })
   expect(report.checks.filter(({ state }) => state !== 'pass')).toEqual([])

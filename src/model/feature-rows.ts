@@ -1,5 +1,5 @@
 /**
- * Rows as a head graph sees them: values of the manifest's features, not posts. For golden cases and checks.
+ * Inputs of the head graphs: values of the manifest's features, not posts. For golden cases and checks.
  */
 
 export interface FeatureRows {

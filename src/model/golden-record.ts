@@ -1,5 +1,5 @@
 /**
- * Golden cases out of rows that a model has scored: what `models golden` writes down.
+ * Makes golden cases of rows that a model has scored, for `models golden`.
  */
 import { referenceCodec } from '../codec/index.js'
 import { headNames, type HeadColumns } from '../contract/index.js'
@@ -8,16 +8,16 @@ import type { GoldenCase, GoldenFile } from './golden.js'
 import type { ModelInputs } from './model.js'
 import type { ModelPackage } from './package/index.js'
 
-/** What a case keeps of a row beside its features and heads. */
+/** The parts of a case that are not features or heads. */
 export interface RecordedRow {
   readonly name: string
-  /** What the text encoder has read: a candidate's JSON object; null where the text was missing. */
+  /** The candidate's JSON object that the text encoder has read; null: the text was missing. */
   readonly record: Uint8Array | null
-  /** Files that hold what the image encoder has read, in position order. */
+  /** Files of the images that the image encoder has read, in position order. */
   readonly images: readonly { readonly file: string; readonly sha256: string }[]
 }
 
-/** Cases of all rows of `inputs`, with the heads that the model gave for them; one of `rows` each. */
+/** One case for each row of `inputs`, with the heads of the model; `rows` are in the same order. */
 export function recordGolden(
   { manifest, features }: ModelPackage,
   inputs: ModelInputs,
@@ -50,7 +50,7 @@ function shortest(value: number): number | null {
   return Number.isNaN(value) ? null : Number(value.toPrecision(9))
 }
 
-/** The members of a candidate that an encoder reads. */
+/** The members of a candidate that a text encoder reads. */
 function readableRecord(record: Uint8Array): { title: string; body_html?: string } {
   const { title, body_html } = JSON.parse(Buffer.from(record).toString('utf8')) as {
     title: string

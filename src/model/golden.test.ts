@@ -90,7 +90,7 @@ test('a package without golden cases has none', async () => {
 describe('golden cases', () => {
   const cases = [sound, { ...sound, name: 'the second', heads: { p_views: 0.25, p_up: 0.75 } }]
 
-  test('are run as one batch of features in the order of the manifest, and nothing differs where all is right', async () => {
+  test('run as one batch of features in the order of the manifest, without a difference when the model is right', async () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.5, 0.75] })
     expect(await runGolden(model, packageOf(manifest), { cases }, 1000)).toEqual({
       differenceMax: 0,
@@ -101,7 +101,7 @@ describe('golden cases', () => {
     ])
   })
 
-  test('that differ by more than the tolerance are named, with what was expected and found', async () => {
+  test('that differ by more than the tolerance are named, with the expected and the found value', async () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.505, 0.5] })
     const golden = { file: 'golden.json', sha256: '', tolerance: 0.01 }
     const { misses, differenceMax } = await runGolden(
@@ -114,7 +114,7 @@ describe('golden cases', () => {
     expect(differenceMax).toBe(0.25)
   })
 
-  test('miss where a head is not a number, or is not there', async () => {
+  test('fail for a head that is NaN or missing', async () => {
     const model = subject({ p_views: [NaN, 0.25] })
     const { misses } = await runGolden(model, packageOf(manifest), { cases }, 1000)
     expect(misses.map(({ case: name, head: column }) => `${name} ${column}`)).toEqual([
@@ -124,7 +124,7 @@ describe('golden cases', () => {
     ])
   })
 
-  test('have their records and pictures read by the encoders, and rows of NaN where there are none', async () => {
+  test('have their records and images encoded, and rows of NaN without them', async () => {
     const directory = temporaryModelsDir()
     const pictures = ['a', 'b'].map((content) => {
       writeFileSync(join(directory, content), content)
@@ -147,7 +147,7 @@ describe('golden cases', () => {
     })
   })
 
-  test('whose picture was changed are refused', async () => {
+  test('whose image was changed are refused', async () => {
     const directory = temporaryModelsDir()
     writeFileSync(join(directory, 'a'), 'a')
     const one = { ...sound, images: [{ file: 'a', sha256: 'c'.repeat(64) }] }
@@ -156,7 +156,7 @@ describe('golden cases', () => {
   })
 })
 
-test('recorded cases hold what the model saw, so that they read as the very same float32 values', () => {
+test('recorded cases give the inputs of the model as exactly the same float32 values', () => {
   const inputs = trialInputs(['ordinary', 'missing', 'huge'], { textDim: null, imageDim: null, seed: 1 })
   const found = packageOf({ ...manifest, missing: 'nan', text })
   const heads: HeadColumns = {

@@ -1,6 +1,6 @@
 /**
- * Golden cases: rows with the heads that the model must give for them, wherever it runs. A case holds features by
- * name, so that it tests the graphs and not the catalogue, and for encoders what they read: a record, pictures.
+ * Golden cases: rows with the heads that the model must reproduce on every machine. A case holds features by name, so
+ * that it tests the graphs and not the catalogue, and the inputs of encoders: a record, images.
  */
 import { join } from 'node:path'
 import typia, { type IValidation } from 'typia'
@@ -17,7 +17,7 @@ import {
 import { ModelError, type Model } from './model.js'
 import { poolVectors } from './pool-vectors.js'
 
-/** What a head may differ from its golden value, where the manifest does not say. */
+/** Largest difference of a head from its golden value, unless the manifest gives another. */
 export const goldenToleranceDefault = 1e-4
 
 export interface GoldenFile {
@@ -25,18 +25,18 @@ export interface GoldenFile {
 }
 
 export interface GoldenCase {
-  /** Where the case is from, for people. */
+  /** Shown in messages. */
   name?: string
   /** Every feature of the manifest by name; null: missing, for a model that takes NaN. */
   features: { [name: string]: number | null }
-  /** What the text encoder reads; without it the text is missing. */
+  /** The input of the text encoder; without it the text is missing. */
   record?: { title: string; body_html?: string | null }
-  /** What the image encoder reads, in position order; without it the images are missing. */
+  /** The inputs of the image encoder, in position order; without them the images are missing. */
   images?: { file: PackageFile; sha256: Sha256 }[]
   heads: { [Name in HeadName]?: number }
 }
 
-/** One head of one case that is further from its golden value than it may be. */
+/** One head of one case that differs from its golden value by more than the tolerance. */
 export interface GoldenMiss {
   readonly case: string
   readonly head: HeadName
@@ -46,7 +46,7 @@ export interface GoldenMiss {
 
 const validate = typia.createValidateEquals<GoldenFile>()
 
-/** The golden cases of a package, or null where its manifest names none. Throws a `ModelError` for a file that is wrong. */
+/** The golden cases of a package, or null where its manifest names none. Throws a `ModelError` for an invalid file. */
 export async function readGolden({ directory, manifest }: ModelPackage): Promise<GoldenFile | null> {
   const { golden } = manifest
   if (golden === undefined) return null
@@ -55,7 +55,7 @@ export async function readGolden({ directory, manifest }: ModelPackage): Promise
   return parseGolden(bytes.toString('utf8'), file, manifest)
 }
 
-/** Throws a `ModelError` that names `file`, and what is wrong in it. */
+/** Throws a `ModelError` that names `file` and its first problems. */
 export function parseGolden(text: string, file: string, manifest: Manifest): GoldenFile {
   let value: unknown
   try {
@@ -72,7 +72,7 @@ export function parseGolden(text: string, file: string, manifest: Manifest): Gol
   return report.data
 }
 
-/** What golden cases need of a model: its encoders, and heads for rows. */
+/** The part of a model that golden cases use. */
 export interface GoldenSubject extends Pick<Model, 'text' | 'image'> {
   predictRows(rows: FeatureRows): Promise<HeadColumns>
 }
@@ -118,7 +118,7 @@ function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: nu
       const found = heads[head]?.[row] ?? NaN
       const difference = Math.abs(found - expected)
       differenceMax = Math.max(differenceMax, difference)
-      // Written so that NaN is a miss.
+      // NaN is a miss.
       if (!(difference <= tolerance))
         misses.push({ case: one.name ?? `case ${row + 1}`, head, expected, found })
     }
@@ -162,7 +162,7 @@ async function encodeImages(
   }
 }
 
-/** What the type of the file cannot say. */
+/** The problem that the type of the file cannot express, or null. */
 function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
   if (cases.length === 0) return 'cases must not be empty'
   const heads = headsOf(manifest)
@@ -172,7 +172,7 @@ function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
     const unknown = Object.keys(one.features).filter((name) => !manifest.features.includes(name))
     const missing = manifest.features.filter((name) => one.features[name] === null)
     const wrongHeads = headNames.filter((name) => (one.heads[name] !== undefined) !== heads.includes(name))
-    // Together, since a name that is misspelt is both.
+    // Together, since a misspelt name is both.
     const differences = [
       ...(lacking.length > 0 ? [`lacks ${lacking.join(', ')}`] : []),
       ...(unknown.length > 0 ? [`has ${unknown.join(', ')}, which the manifest does not name`] : []),

@@ -1,32 +1,32 @@
 /**
- * Shares: rounding is mended, anything worse is told of.
+ * Shares: rounding is corrected, and larger errors are reported.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { settleShares } from './head-shares.js'
 
 describe('a head', () => {
-  test('that rounding has put past a bound stands on the bound, and the others stay as they are', () => {
+  test('beyond a bound by rounding is set to the bound, and other values are unchanged', () => {
     const values = Float32Array.of(1.0000001192092896, -1e-8, 0, 1, 0.25, -0)
     settleShares(['p_up'], [values])
     expect([...values]).toEqual([1, 0, 0, 1, 0.25, -0])
   })
 
-  test('that leaves 0 to 1 is told with what helps, and NaN without: neither helps', () => {
+  test('outside 0 to 1 is reported with a remedy, and NaN without one', () => {
     expect(() => settleShares(['p_up'], [Float32Array.of(0.5, 3)])).toThrow(
       /^head p_up: 1 of 2 rows .* row 1 with 3; let the graph end in a sigmoid, or set activation in the manifest/,
     )
     expect(() => settleShares(['p_up'], [Float32Array.of(NaN)])).toThrow(/with NaN$/)
   })
 
-  test('is named with its first bad row, behind heads that are right', () => {
+  test('is named with its first bad row, after heads that are right', () => {
     const columns = [Float32Array.of(0, 0.5, 1, 0), Float32Array.of(0, 7, 0.5, 9)]
     expect(() => settleShares(['p_up', 'p_views'], columns)).toThrow(
       /^head p_views: 2 of 4 rows .* row 1 with 7/,
     )
   })
 
-  test('is within 0 to 1 afterwards, or the model fails', () => {
+  test('is within 0 to 1, or the model fails', () => {
     const value = fc.oneof(
       fc.float({ min: Math.fround(-1e-5), max: Math.fround(1e-5) }),
       fc.float({ min: Math.fround(0.99999), max: Math.fround(1.00001) }),

@@ -1,17 +1,20 @@
 /**
- * What heads must be: finite and within 0 to 1. A model that breaks it fails, whatever it was asked. What rounding alone
- * has put past a bound is put back onto it: the sigmoid of ONNX Runtime gives 1.0000001 for some inputs.
+ * The range of heads: finite and within 0 to 1. A batch with any other value fails. A value that is outside by rounding
+ * alone is set to the bound: the sigmoid of ONNX Runtime gives 1.0000001 for some inputs.
  */
 import type { HeadColumns, HeadName } from '../contract/index.js'
 import { ModelRowError } from './model.js'
 
-/** Eight units in the last place of a float32 at 1: more than a sigmoid or a sum of a softmax is off. */
+/** Eight units in the last place of a float32 at 1: larger than the error of a sigmoid or of a sum of a softmax. */
 const roundingMax = 1e-6
-/** Against anything but NaN. */
+/** For every value but NaN. */
 const remedy =
   '; let the graph end in a sigmoid, or set activation in the manifest: sigmoid for a logit, clip for a regressor'
 
-/** Puts shares onto the bound that they miss by rounding. Throws a `ModelRowError` that counts the bad rows of the first head that has some. */
+/**
+ * Sets shares that are outside by rounding to the bound. Throws a `ModelRowError` that counts the bad rows of the first
+ * head that has some.
+ */
 export function settleShares(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
   heads.forEach((head, index) => settle(head, columns[index] as Float32Array))
 }

@@ -1,6 +1,6 @@
 /**
- * Models that serve, with the real runtime in its processes: what they answer, and how they fail and come back.
- * The processes run what `npm run build` made.
+ * Models that serve, with the real runtime in its processes: their predictions, their failures and their restarts.
+ * The processes run the files of `npm run build`.
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -23,7 +23,7 @@ import { loadModel, ModelError, type LoadedModel, type LoadOptions, type ModelIn
 const expectedViews = (views: readonly number[]) => views.map((count) => (1 + count) / (2 + count))
 
 describe('a loaded model', () => {
-  test('predicts what its graph computes, row by row, and null for a head that it lacks', async () => {
+  test('predicts what its graph computes, row by row, and gives null for a head that it lacks', async () => {
     const model = await load(packaged(sigmoidGraph))
     expect(model).toMatchObject({ version: 'v1', kind: 'transport-test', provider: 'cpu', available: true })
     const heads = await model.predict(postsWithViews([0, 8, 998]))
@@ -31,7 +31,7 @@ describe('a loaded model', () => {
     expect([heads.p_comments, heads.p_up, heads.downvote_share]).toEqual([null, null, null])
   })
 
-  test('takes each head from its own output and column', async () => {
+  test('reads each head from its own output and column', async () => {
     const head = smallGraph({
       inputs: [{ name: 'features', shape: ['N', 2] }],
       outputs: [
@@ -65,7 +65,7 @@ describe('a loaded model', () => {
     expect(heads.p_comments).toBeNull()
   })
 
-  test('joins heads of several graphs, whose files are where the manifest says', async () => {
+  test('joins the heads of several graphs, from the files of the manifest', async () => {
     const options = packaged(sigmoidGraph, () => ({
       head: [graphEntry('views.onnx', 'p_views'), graphEntry('up.onnx', 'p_up')],
     }))
@@ -78,22 +78,22 @@ describe('a loaded model', () => {
     expect(heads.p_comments).toBeNull()
   })
 
-  test('predicts rows whose features are given as it predicts posts', async () => {
+  test('predicts rows of given features as it predicts posts', async () => {
     const model = await load(packaged(sigmoidGraph))
     const rows = { count: 2, features: Float32Array.of(Math.log1p(8), 0), text: null, image: null }
     expectClose((await model.predictRows(rows)).p_views, expectedViews([8, 0]))
   })
 
-  test('answers batches of any size, and calls at the same time each with their own rows', async () => {
+  test('serves batches of any size, and concurrent calls each with their own rows', async () => {
     const model = await load(packaged(sigmoidGraph))
     const batches = [1, 3000, 0, 2, 700].map((count) =>
       Array.from({ length: count }, (_, row) => count + row),
     )
-    const answers = await Promise.all(batches.map((views) => model.predict(postsWithViews(views))))
-    answers.forEach((heads, index) => expectClose(heads.p_views, expectedViews(batches[index] ?? [])))
+    const replies = await Promise.all(batches.map((views) => model.predict(postsWithViews(views))))
+    replies.forEach((heads, index) => expectClose(heads.p_views, expectedViews(batches[index] ?? [])))
   })
 
-  test('refuses calls past the longest line that may wait', async () => {
+  test('refuses calls beyond the longest queue', async () => {
     const model = await load(packaged(sigmoidGraph))
     const calls = Array.from({ length: 40 }, () => model.predict(postsWithViews([1])))
     const settled = await Promise.allSettled(calls)
@@ -101,7 +101,7 @@ describe('a loaded model', () => {
     expect(settled.at(-1)).toMatchObject({ reason: { message: 'too many batches wait for the model' } })
   })
 
-  test('serves with the first provider that can, and says why each one before it cannot', async () => {
+  test('serves with the first provider that can, and logs why each one before it cannot', async () => {
     const options = packaged(sigmoidGraph, () => ({}), { executionProviders: ['abacus', 'cpu'] })
     const model = await load(options)
     expect(model.provider).toBe('cpu')
@@ -113,7 +113,7 @@ describe('a loaded model', () => {
     ])
   })
 
-  test('passes over providers that its manifest does not list', async () => {
+  test('does not use providers that its manifest does not list', async () => {
     const options = packaged(sigmoidGraph, () => ({ execution_providers: ['cpu'] }), {
       executionProviders: ['cuda', 'cpu'],
     })
@@ -121,7 +121,7 @@ describe('a loaded model', () => {
     expect(options.lines[0]).toMatch(/cuda is not used: the manifest does not list it/)
   })
 
-  test('reads its version from ACTIVE when none is asked for', async () => {
+  test('reads its version from ACTIVE by default', async () => {
     const model = await load({ ...quiet(), modelsDir })
     expect(model.version).toBe('transport-test-1')
     expect(Object.values(await model.predict(ordinaryInputs(5, 1)))).not.toContain(null)
@@ -129,9 +129,9 @@ describe('a loaded model', () => {
 
   test('rejects every call once it is closed', async () => {
     const model = await load(packaged(sigmoidGraph))
-    const underWay = model.predict(postsWithViews([1])).catch((error: unknown) => error)
+    const inProgress = model.predict(postsWithViews([1])).catch((error: unknown) => error)
     await model.close()
-    await underWay
+    await inProgress
     expect(model.available).toBe(false)
     await expectModelError(model.predict(postsWithViews([1])), /the model is closed/)
   })
@@ -141,7 +141,7 @@ describe('a model with encoders', () => {
   const title = (text: string) => Buffer.from(JSON.stringify({ title: text, body_html: null }))
   const example = () => load({ ...quiet(), modelsDir, version: 'example-1' })
 
-  test('makes vectors of texts and images, and of what it cannot read none', async () => {
+  test('makes vectors of texts and images, and zeros for those that it cannot read', async () => {
     const { text, image, processes } = await example()
     expect(processes.map(({ role }) => role)).toEqual(['heads', 'text', 'image'])
     const texts = await text!.encode([title('안녕'), Buffer.from('no JSON'), title('안녕')], 10_000)
@@ -158,7 +158,7 @@ describe('a model with encoders', () => {
     expect(vectorOf(images.vectors, 1, image!.dim).some((value) => value !== 0)).toBe(true)
   })
 
-  test('predicts from embeddings by slot, and from zeros where there are none', async () => {
+  test('predicts from embeddings by slot, and from zeros for missing ones', async () => {
     const model = await example()
     const inputs = ordinaryInputs(3, 1)
     const textOf = (dim: number, slots: readonly number[]) => {
@@ -175,7 +175,7 @@ describe('a model with encoders', () => {
     expectClose((await model.predict({ ...inputs, text: zeros })).p_views, [...without.p_views!])
   })
 
-  test('goes on predicting while an encoder is being replaced', async () => {
+  test('continues to predict while an encoder is being replaced', async () => {
     const model = await example()
     const encoder = model.processes.find(({ role }) => role === 'text')!.pid
     process.kill(encoder, 'SIGKILL')
@@ -188,7 +188,7 @@ describe('a model with encoders', () => {
     expect([...(await model.text!.encode([title('안녕')], 10_000)).encoded]).toEqual([1])
   })
 
-  test('is not loaded when a file of one of them is wrong', async () => {
+  test('is not loaded when a file of an encoder was changed', async () => {
     const options = packaged(sigmoidGraph)
     const directory = join(options.modelsDir, 'example-1')
     cpSync(join(modelsDir, 'example-1'), directory, { recursive: true })
@@ -203,7 +203,7 @@ describe('a model is not loaded when', () => {
   const sigmoid = [{ type: 'Sigmoid', inputs: ['features'], outputs: ['probs'] }]
 
   test.each<[string, Uint8Array, RegExp]>([
-    ['its head is no ONNX graph', Buffer.from('no graph'), /head\.onnx is not an ONNX model: /],
+    ['its head is not an ONNX graph', Buffer.from('no graph'), /head\.onnx is not an ONNX model: /],
     [
       'its input has another name',
       smallGraph({
@@ -244,18 +244,18 @@ describe('a model is not loaded when', () => {
     await expectModelError(loadModel(options), /output probs has no column 3/)
   })
 
-  test('no configured provider is one that its manifest lists', async () => {
+  test('its manifest lists none of the configured providers', async () => {
     const options = packaged(sigmoidGraph, () => ({ execution_providers: ['cuda'] }))
     await expectModelError(loadModel(options), /has no execution provider: configured are cpu, .* lists cuda/)
   })
 })
 
-describe('a model that breaks its promise', () => {
-  // 1 - views_log: for a post without views 1, for one with many its square root is no number.
+describe('a model that returns invalid shares', () => {
+  // 1 - views_log is 1 for a post without views; its square root is NaN for one with many.
   const oneLess = { type: 'Sub', inputs: ['one', 'features'], outputs: ['rest'] }
   const constants = [{ name: 'one', shape: [1], values: Float32Array.of(1) }]
 
-  test('with NaN is an error that names the head and counts the rows, and serves the next call', async () => {
+  test('with NaN fails with an error that names the head and counts the rows, and serves the next call', async () => {
     const operators = [oneLess, { type: 'Sqrt', inputs: ['rest'], outputs: ['probs'] }]
     const model = await load(packaged(smallGraph({ constants, operators })))
     await expectModelError(
@@ -265,7 +265,7 @@ describe('a model that breaks its promise', () => {
     expectClose((await model.predict(postsWithViews([0]))).p_views, [1])
   })
 
-  test('with a value outside 0 to 1 is an error too', async () => {
+  test('with a value outside 0 to 1 fails too', async () => {
     const operators = [{ ...oneLess, outputs: ['probs'] }]
     const model = await load(packaged(smallGraph({ constants, operators })))
     await expectModelError(model.predict(postsWithViews([99])), /1 of 1 rows .* with -3\.6/)
@@ -274,7 +274,7 @@ describe('a model that breaks its promise', () => {
 
 describe('when the process of a model', () => {
   test.each(['SIGSEGV', 'SIGKILL'] as const)(
-    'is ended by %s in a batch, every call under way or waiting rejects, and later ones are served',
+    'is ended by %s in a batch, every call in progress or waiting rejects, and later ones are served',
     async (signal) => {
       const model = await load(packaged(slowGraph))
       const pid = processOf(model)
@@ -316,7 +316,7 @@ describe('when the process of a model', () => {
   })
 
   test.runIf(process.platform === 'linux')(
-    'takes more memory than it may, it is killed and replaced, and the log says so',
+    'exceeds its memory bound, it is killed and replaced, and the log names the cause',
     async () => {
       const options = packaged(slowGraph, undefined, { processBytesMax: 300 * 2 ** 20 })
       const model = await load(options)
@@ -330,7 +330,7 @@ describe('when the process of a model', () => {
     },
   )
 
-  test('cannot be started again, the model keeps trying and says so each time', async () => {
+  test('cannot be started again, the model keeps trying and logs each failure', async () => {
     const options = packaged(sigmoidGraph)
     const file = join(options.modelsDir, 'v1/head.onnx')
     const model = await load(options)
@@ -344,7 +344,7 @@ describe('when the process of a model', () => {
     expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
   })
 
-  test('gets a signal that is meant for the service, it goes on: when it ends is for the service to say', async () => {
+  test('receives a signal that is meant for the service, it continues: the service decides when it ends', async () => {
     const model = await load(packaged(sigmoidGraph))
     const pid = processOf(model)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
@@ -353,7 +353,7 @@ describe('when the process of a model', () => {
     expect(processOf(model)).toBe(pid)
   })
 
-  test('hangs, closing the model waits for nothing and leaves nothing behind', async () => {
+  test('hangs, closing the model does not wait and leaves no process', async () => {
     const model = await load(packaged(slowGraph))
     const pid = processOf(model)
     const call = expectModelError(model.predict(slowPosts), /the model is closed/)
@@ -365,7 +365,7 @@ describe('when the process of a model', () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'the process of a model ends with the one that started it, also in the middle of a batch',
+  'the process of a model ends with its owner, also in the middle of a batch',
   async () => {
     const { modelsDir: directory } = packaged(slowGraph)
     const code = `
@@ -389,7 +389,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-/** Much work for its batch of 1200 rows, next to none for small ones: it multiplies [N, N] matrices. */
+/** Slow for a batch of 1200 rows and fast for small ones: it multiplies [N, N] matrices. */
 const slowGraph = smallGraph({
   operators: [
     { type: 'Transpose', inputs: ['features'], outputs: ['turned'] },
@@ -442,7 +442,7 @@ function processOf(model: LoadedModel): number {
   return model.processes[0]!.pid
 }
 
-/** False for one that has ended and was not waited for, too: its new parent may never do so. */
+/** False for a zombie too: its new parent may never wait for it. */
 function isRunning(pid: number): boolean {
   try {
     return process.platform === 'linux'

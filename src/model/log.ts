@@ -1,5 +1,5 @@
 /**
- * What the model asks of a logger; pino's is one.
+ * The logger of a model, such as pino's.
  */
 export interface ModelLog {
   info(fields: object, message: string): void

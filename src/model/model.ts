@@ -1,6 +1,5 @@
 /**
- * What the service asks of a model: vectors for texts and images, predictions for the rows of a cycle, and the name to
- * label them with.
+ * The interface of a model: vectors for texts and images, predictions for the rows of a cycle, and its version.
  */
 import type { HeadColumns } from '../contract/index.js'
 import type { ScoringInputs } from '../pool/index.js'
@@ -8,7 +7,7 @@ import type { ScoringInputs } from '../pool/index.js'
 export interface Model {
   /** `model_version` of responses and health. */
   readonly version: string
-  /** A transport test is no trained model, and says so wherever it speaks. */
+  /** A transport test is not a trained model: its responses and reports carry a warning. */
   readonly kind: 'trained' | 'transport-test'
   /** Execution provider that serves the heads, such as `cpu`; of several graphs all distinct ones, joined by `+`. */
   readonly provider: string
@@ -25,21 +24,21 @@ export interface Model {
 }
 
 export interface TextEncoder {
-  /** Of everything that shapes a vector: what it is stored under. */
+  /** Of everything that determines a vector: the key of stored vectors. */
   readonly hash: string
   readonly dim: number
   /**
-   * Vectors of candidates, each a raw JSON object as it came. What does not fit into the time budget is left out.
+   * Vectors of candidates, each the raw JSON object of the request. Texts that do not fit into the time budget are left out.
    * Rejects with a `ModelError` when the encoder fails.
    */
   encode(records: readonly Uint8Array[], budgetMs: number): Promise<Vectors>
 }
 
 export interface ImageEncoder {
-  /** Of everything that shapes a vector: what it is stored under, together with the hash of the image. */
+  /** Of everything that determines a vector: with the hash of the image, the key of stored vectors. */
   readonly hash: string
   readonly dim: number
-  /** How vectors of a post's images become one. */
+  /** Pools the vectors of a post's images. */
   readonly pooling: 'mean' | 'max'
   /** Posts whose expected images are not all encoded are counted in a warning. */
   readonly required: boolean
@@ -54,7 +53,7 @@ export interface Vectors {
   readonly encoded: Uint8Array
 }
 
-/** What a model may look at. An embedding column must have the dim of the model's encoder; null: all are missing. */
+/** The inputs of a prediction. An embedding column must have the dim of the model's encoder; null: all are missing. */
 export interface ModelInputs extends ScoringInputs {
   readonly text: EmbeddingColumn | null
   readonly image: EmbeddingColumn | null
@@ -68,7 +67,7 @@ export interface EmbeddingColumn {
   readonly row: Int32Array
 }
 
-/** The model, not the request, is at fault. */
+/** A failure of the model, not of the request. */
 export class ModelError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -76,7 +75,7 @@ export class ModelError extends Error {
   }
 }
 
-/** What the model says of one row, the first of those that are bad, is no share. */
+/** A head is not a share in some rows; `row` is the first of them. */
 export class ModelRowError extends ModelError {
   /** Of the batch. */
   readonly row: number
@@ -87,7 +86,7 @@ export class ModelRowError extends ModelError {
   }
 }
 
-/** There is no process for the work, or it was closed: the work itself was not tried, or is not to blame. */
+/** There is no process for the work, or it was closed: the work was not tried, or did not cause the failure. */
 export class ModelDownError extends ModelError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

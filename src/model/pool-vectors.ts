@@ -1,8 +1,8 @@
 /**
- * The vector of a post out of those of its images.
+ * Pools the vectors of a post's images into one.
  */
 
-/** Mean or maximum, member by member. The sum runs in the order given, so that it comes out the same each time. */
+/** Elementwise mean or maximum. The sum runs in the order given, so that the result is deterministic. */
 export function poolVectors(vectors: readonly Float32Array[], pooling: 'mean' | 'max'): Float32Array {
   const [first, ...others] = vectors
   if (first === undefined) throw new Error('nothing to pool')

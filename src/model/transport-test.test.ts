@@ -28,7 +28,7 @@ test('the script makes the committed files, byte for byte', () => {
   }
 })
 
-test('it says that it is no trained model, and looks at every group of features', async () => {
+test('its kind is not trained, and it reads every group of features', async () => {
   const { manifest } = await readPackage(modelsDir, version)
   expect(manifest.kind).toBe('transport-test')
   expect(manifest.note).toMatch(/not a trained model/i)
@@ -41,7 +41,7 @@ test('it says that it is no trained model, and looks at every group of features'
   }
 })
 
-test('the session computes what a forward pass by hand does', async () => {
+test('the session computes the same as a forward pass in TypeScript', async () => {
   const model = await loadTransportTest()
   const { features } = await readPackage(modelsDir, version)
   const inputs = ordinaryInputs(200, 11)
@@ -57,7 +57,7 @@ test('the session computes what a forward pass by hand does', async () => {
   }
 })
 
-test('its heads spread over 0 to 1 on ordinary posts, neither all alike nor saturated', async () => {
+test('its heads spread over 0 to 1 on ordinary posts, neither equal nor saturated', async () => {
   const model = await loadTransportTest()
   const heads = await model.predict(ordinaryInputs(1000, 12))
   for (const name of headNames) {

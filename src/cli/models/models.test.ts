@@ -112,7 +112,7 @@ describe('list', () => {
 describe('verify', () => {
   test('of a sound package prints a line a check, and ends with 0', () => {
     const { status, stdout } = models('verify', 'v1')
-    expect(stdout).toMatch(/^PASS {2}manifest {5}A transport test, no trained model with 64 features/)
+    expect(stdout).toMatch(/^PASS {2}manifest {5}A transport test, not a trained model, with 64 features/)
     expect(stdout).toMatch(/\nPASS {2}golden {7}5 golden cases: /)
     expect(stdout).toMatch(/\nSKIP {2}text {9}The model reads no texts\.\n/)
     expect(stdout).toMatch(

@@ -1,5 +1,5 @@
 /**
- * From a JPEG to the tensor that an image encoder sees, and from its output to one vector: what is around the graph.
+ * The steps around the graph of an image encoder: from a JPEG to its tensor, and from its output to one vector.
  */
 export { poolImage, type ImageOutput } from './pooling.js'
 export { Preprocessor, type PreprocessOptions } from './preprocess.js'

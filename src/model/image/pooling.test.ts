@@ -10,23 +10,23 @@ function pooled(output: ImageOutput, image: number, pool: 'cls' | 'mean' | null)
   return [...target]
 }
 
-test('a vector is used as it is, whatever pool says', () => {
+test('a vector is used unchanged, whatever the pooling', () => {
   const output = { values: Float32Array.of(1, 2, 3, 4), dims: [2, 2] }
   for (const pool of ['cls', 'mean', null] as const) expect(pooled(output, 1, pool)).toEqual([3, 4])
 })
 
-test('of tokens, cls is the first and mean that of all', () => {
+test('cls is the first token, and mean that of all tokens', () => {
   const output = { values: Float32Array.of(0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 9), dims: [2, 3, 2] }
   expect(pooled(output, 1, 'cls')).toEqual([1, 2])
   expect(pooled(output, 1, 'mean')).toEqual([3, 5])
 })
 
-test('of cells, mean is that of each plane', () => {
+test('mean is that of each plane of cells', () => {
   const output = { values: Float32Array.of(0, 0, 0, 0, 1, 3, 10, 20), dims: [2, 2, 1, 2] }
   expect(pooled(output, 1, 'mean')).toEqual([2, 15])
 })
 
-test('a vector that is not finite is none', () => {
+test('a vector that is not finite is rejected and zeroed', () => {
   const target = Float32Array.of(7, 7)
   expect(poolImage({ values: Float32Array.of(1, Infinity), dims: [1, 2] }, 0, null, target)).toBe(false)
   expect([...target]).toEqual([0, 0])

@@ -1,5 +1,5 @@
 /**
- * From a graph's output to one vector an image.
+ * Pools a graph's output to one vector an image.
  */
 
 /** The output of one run. */

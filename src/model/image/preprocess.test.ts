@@ -66,8 +66,8 @@ function valueAt(
   return tensor[at] ?? NaN
 }
 
-describe('without a change of size, every value', () => {
-  test('is its byte of the picture, cut from the middle, scaled and normalised in its place', async () => {
+describe('without a resize, every value', () => {
+  test('is its byte of the centre crop, scaled and normalised', async () => {
     const [width, height] = [21, 14]
     const jpeg = await drawn(width, height)
     const picture = await decoded(jpeg)
@@ -156,7 +156,7 @@ function resampled(
   return Math.min(255, Math.max(0, total))
 }
 
-describe('made smaller, a picture', () => {
+describe('a picture that is scaled down', () => {
   test.each(['bilinear', 'bicubic', 'lanczos3'] as const)(
     'is what a %s kernel over every source pixel gives: within 4 levels of 255, and on average within 1',
     async (interpolation) => {
@@ -179,7 +179,7 @@ describe('made smaller, a picture', () => {
     },
   )
 
-  test('by nearest has only values that it had', async () => {
+  test('by nearest has no new values', async () => {
     const jpeg = await drawn(64, 64)
     const { pixels } = await decoded(jpeg)
     const had = new Set(pixels)
@@ -219,7 +219,7 @@ describe('to a shortest edge', () => {
   })
 })
 
-test('a grey picture has three channels alike', async () => {
+test('a grey picture has three equal channels', async () => {
   const pixels = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
   const grey = await sharp(pixels, { raw: { width: 16, height: 16, channels: 1 } })
     .toColourspace('b-w')
@@ -231,7 +231,7 @@ test('a grey picture has three channels alike', async () => {
   expect(tensor.subarray(0, 64)).toEqual(tensor.subarray(128))
 })
 
-test('what is no sound picture is refused', async () => {
+test('a damaged picture is refused', async () => {
   const jpeg = await drawn(64, 64)
   for (const bytes of [new Uint8Array(0), Buffer.from('no picture'), jpeg.subarray(0, jpeg.length >> 1)]) {
     await expect(filled(bytes, plain)).rejects.toThrow()

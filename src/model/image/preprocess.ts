@@ -1,6 +1,6 @@
 /**
- * A JPEG as an encoder was trained to see it: resized, cropped, channels in order, each value scaled and normalised.
- * Resizing and decoding are sharp's, on its threads; the rest is one pass over the pixels.
+ * Preprocesses a JPEG as in the training of the encoder: resized, cropped, channels in order, values scaled and
+ * normalised. sharp decodes and resizes on its threads; the rest is one pass over the pixels.
  */
 import sharp, { type Sharp } from 'sharp'
 import { pixelSize } from '../graph-ports/index.js'
@@ -19,7 +19,7 @@ interface Size {
 const channelCount = 3
 const byteCount = 256
 
-// Images are encoded in the background, beside the work of cycles: one thread a picture. None is seen twice.
+// Images are encoded in the background while cycles run: one thread a picture. None is decoded twice.
 sharp.concurrency(1)
 sharp.cache(false)
 
@@ -35,7 +35,7 @@ export class Preprocessor {
   readonly valueCount: number
   readonly #options: PreprocessOptions
   readonly #size: Size
-  /** By place of the channel in the tensor: where it is in a pixel, and the value of each byte. */
+  /** In the order of the tensor: the channel's offset in a pixel, and the value of each byte. */
   readonly #channels: readonly { readonly source: number; readonly values: Float32Array }[]
 
   constructor(options: PreprocessOptions) {
@@ -48,7 +48,7 @@ export class Preprocessor {
     }))
   }
 
-  /** Writes the image to `target` [valueCount]. Rejects where the bytes are no sound JPEG. */
+  /** Writes the image to `target` [valueCount]. Rejects bytes that are not a valid JPEG. */
   async fill(jpeg: Uint8Array, target: Float32Array): Promise<void> {
     const pixels = await this.#pixels(jpeg)
     const count = this.#size.width * this.#size.height
@@ -62,7 +62,7 @@ export class Preprocessor {
     })
   }
 
-  /** Three bytes a pixel in the order of rgb, row by row. */
+  /** RGB, three bytes a pixel, row by row. */
   async #pixels(jpeg: Uint8Array): Promise<Uint8Array> {
     const image = sharp(jpeg)
     const scaled = await this.#scaledSize(image)
@@ -72,7 +72,7 @@ export class Preprocessor {
         ...scaled,
         fit: 'fill',
         kernel: kernels[this.#options.interpolation],
-        // The training's resize saw every pixel; a decoder that halves the picture on the way would not.
+        // The training's resize reads every pixel; a decoder that shrinks on load does not.
         fastShrinkOnLoad: false,
       })
       .extract({
@@ -100,7 +100,7 @@ export class Preprocessor {
   }
 }
 
-/** What each byte of a channel is for the graph. */
+/** The value of each byte of a channel in the tensor. */
 function byteValues({ scale, mean, std }: PreprocessOptions, channel: number): Float32Array {
   const [middle, spread] = [mean[channel] as number, std[channel] as number]
   return Float32Array.from({ length: byteCount }, (_, byte) => (byte * scale - middle) / spread)

@@ -88,7 +88,7 @@ export function planHeadWidths(manifest: Manifest): HeadWidths {
   }
 }
 
-/** What a graph of heads must have. */
+/** The ports that a graph of heads must have. */
 export function planHeadPorts({ inputs, outputs }: HeadManifest): HeadPorts {
   return {
     inputs,
@@ -117,7 +117,7 @@ function planText(text: TextManifest, directory: string, graph: GraphPlan): Text
   }
 }
 
-/** What the graph of a text encoder must have. */
+/** The ports that the graph of a text encoder must have. */
 export function planTextPorts({ inputs, output, dim }: TextManifest): TextPorts {
   return {
     dim,
@@ -144,7 +144,7 @@ function planImage(image: ImageManifest, graph: GraphPlan): ImagePlan {
   }
 }
 
-/** What the graph of an image encoder must have. */
+/** The ports that the graph of an image encoder must have. */
 export function planImagePorts({
   input,
   output,

@@ -39,7 +39,7 @@ export interface HeadGraphPlan extends GraphPlan {
   readonly heads: readonly HeadColumn[]
 }
 
-/** What the graph of heads must have. */
+/** The ports that a graph of heads must have. */
 export type HeadPorts = Pick<HeadGraphPlan, 'inputs' | 'heads'>
 export type HeadWidths = Pick<HeadsPlan, 'featureCount' | 'textDim' | 'imageDim'>
 
@@ -81,7 +81,7 @@ export interface TextPlan extends GraphPlan {
   readonly goldenTokens: readonly { readonly text: string; readonly ids: readonly number[] }[]
 }
 
-/** What the graph of a text encoder must have. */
+/** The ports that the graph of a text encoder must have. */
 export type TextPorts = Pick<TextPlan, 'inputs' | 'output' | 'dim'>
 
 /** The image encoder of a model. */
@@ -104,5 +104,5 @@ export interface ImagePlan extends GraphPlan {
   readonly pool: 'cls' | 'mean' | null
 }
 
-/** What the graph of an image encoder must have. */
+/** The ports that the graph of an image encoder must have. */
 export type ImagePorts = Pick<ImagePlan, 'input' | 'output' | 'dim' | 'resize' | 'crop' | 'layout' | 'pool'>

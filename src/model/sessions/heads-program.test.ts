@@ -1,5 +1,5 @@
 /**
- * Heads in the real runtime: graphs of the kinds that training tools export, and what is refused of them.
+ * Heads in the real runtime: graphs as training tools export them, and graphs that are refused.
  */
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -48,7 +48,7 @@ describe('heads', () => {
     ])
   })
 
-  test('of several graphs are those of the graph that gives them, each fed with what it asks for', async () => {
+  test('of several graphs come from the graph that computes them, each with its own inputs', async () => {
     const of = (name: string, columnCount: number) =>
       smallGraph({
         inputs: [{ name, shape: ['N', columnCount] }],
@@ -81,7 +81,7 @@ describe('heads', () => {
     ])
   })
 
-  test('in doubles, from doubles, are the same in float32', async () => {
+  test('in float64 are converted to float32', async () => {
     const graph = smallGraph({
       inputs: [{ name: 'features', shape: ['N', 1], element: 'float64' }],
       outputs: [{ name: 'probs', shape: ['N', 1], element: 'float64' }],
@@ -92,7 +92,7 @@ describe('heads', () => {
     ])
   })
 
-  test('of a tree ensemble send a missing value the way that training chose', async () => {
+  test('of a tree ensemble follow the default branch for a missing value', async () => {
     // One split at 0.5: 0.2 below it, 0.8 above it, and a missing value goes the way of `true`.
     const graph = smallGraph({
       inputs: features(1),
@@ -128,7 +128,7 @@ describe('heads', () => {
     ['sigmoid', [sigmoid(-2), sigmoid(0.25), sigmoid(3)]],
     ['clip', [0, 0.25, 1]],
     ['none', [-2, 0.25, 3]],
-  ] as const)('with activation %s make that of a value', async (activation, expected) => {
+  ] as const)('with activation %s apply it to each value', async (activation, expected) => {
     const graph = smallGraph({ operators: [operator('Identity', 'features', 'probs')] })
     const plan = plannedHeads([{ graph, heads: [{ ...column('p_views', 'probs'), activation }] }])
     expectClose(await predict(plan, 3, { features: [-2, 0.25, 3] }), [expected])
@@ -177,7 +177,7 @@ describe('a graph is refused when', () => {
       /head0\.onnx: input features must be float32 or float64 \[N, 1\], but is int64 \[N, 1\]$/,
     ],
     [
-      'it asks for an input that the plan does not have',
+      'it has an input that the plan does not have',
       smallGraph({
         inputs: [...features(1), { name: 'more', shape: ['N', 1] }],
         operators: [{ type: 'Add', inputs: ['features', 'more'], outputs: ['probs'] }],
@@ -221,20 +221,20 @@ describe('a graph is refused when', () => {
       /: output probs must be float32 or float64, .* but is int64 \[N, 1\]$/,
     ],
     [
-      'its file is not there',
+      'its file does not exist',
       identity,
       { file: '/nowhere/head.onnx' },
       /^\/nowhere\/head.onnx cannot be read: ENOENT/,
     ],
     [
-      'its file is another one',
+      'its file has another hash',
       identity,
       { sha256: '0'.repeat(64) },
       /head0.onnx has SHA-256 [0-9a-f]{64}, and its manifest says 0{64}$/,
     ],
   ])('%s', (_, graph, change, message) => refused(graph, change, message))
 
-  test('its probabilities are a sequence of maps, as skl2onnx writes them unless told not to', async () => {
+  test('its probabilities are a sequence of maps, as skl2onnx writes them by default', async () => {
     // features [N, 2] → ZipMap → probabilities. As bytes, since the writer of this project knows tensors only.
     const graph = Buffer.from(
       'CAg6jQEKSgoIZmVhdHVyZXMSDXByb2JhYmlsaXRpZXMiBlppcE1hcCobChJjbGFzc2xhYmVsc19pbnQ2NHNAAEABoAEHOgphaS5vbm54Lm1sEgFn' +
@@ -247,8 +247,8 @@ describe('a graph is refused when', () => {
     )
   })
 
-  test('it gives another count of rows than it was asked for', async () => {
-    // Each row twice. An open dimension says nothing: the first batch shows it.
+  test('it returns another number of rows', async () => {
+    // Each row twice. The dimension is free, so the first batch shows it.
     const graph = smallGraph({
       operators: [
         {

@@ -27,7 +27,7 @@ const row = (reply: Vectors, index: number, dim = 16): number[] => [
 ]
 
 describe('an image encoder', () => {
-  test('gives a picture the same vector alone and among more than fit one run, unreadable ones among them', async () => {
+  test('gives a picture the same vector alone and in several runs, with unreadable ones among them', async () => {
     const program = await open()
     const images = await Promise.all(Array.from({ length: 19 }, (_, index) => picture(10 * index, 200)))
     images[3] = Buffer.from('no picture')
@@ -42,7 +42,7 @@ describe('an image encoder', () => {
     expect(row(all, 0)).not.toEqual(row(all, 18))
   })
 
-  test('answers nothing for no images, and zeros where none can be read', async () => {
+  test('returns nothing for no images, and zeros for images that cannot be read', async () => {
     const program = await open()
     expect((await program.run({ items: [], budgetMs: null })).encoded).toHaveLength(0)
     const reply = await program.run({ items: [new Uint8Array(0), Buffer.from('x')], budgetMs: null })
@@ -50,7 +50,7 @@ describe('an image encoder', () => {
     expect([...reply.vectors]).toEqual(Array<number>(32).fill(0))
   })
 
-  test('pools tokens, cells and vectors as its plan says', async () => {
+  test('pools tokens, cells and vectors as planned', async () => {
     // Every output holds the mean red, green and blue of the picture, as one vector, as two tokens, as cells.
     const plan = { dim: 3, pool: null, scale: 1 / 255, mean: [0, 0, 0], std: [1, 1, 1] } as const
     for (const [output, pool] of [
@@ -74,7 +74,7 @@ describe('an image encoder is not opened when', () => {
   const refused = (plan: ImagePlan, message: RegExp) =>
     expect(openImageProgram(plan, silentLog)).rejects.toThrow(message)
 
-  test('its file is not the one that the manifest hashed', () =>
+  test('its file has another hash', () =>
     refused({ ...imagePlan(), sha256: '0'.repeat(64) }, /model\.onnx has SHA-256/))
 
   test.each<[string, Partial<ImagePlan>, RegExp]>([
@@ -96,7 +96,7 @@ describe('an image encoder is not opened when', () => {
       /output patches must be float32 \[N, 8\] or .* but is float32 \[N, 16, 4, 4\]/,
     ],
     [
-      'cells are to be pooled by a first token',
+      'cells are to be pooled by a class token',
       { pool: 'cls' },
       /must be float32 \[N, 16\] or \[N, tokens, 16\], .*: an output of cells has no class token/,
     ],

@@ -60,7 +60,7 @@ describe('a text encoder', () => {
     )
   })
 
-  test('makes different vectors of different texts, each of length 1 where the plan normalises', async () => {
+  test('makes different vectors of different texts, each of length 1 if normalised', async () => {
     const { encode } = await open()
     const reply = await encode([record('오늘 축구'), record('오늘 야구'), record('오늘 축구', '본문')])
     const vectors = [0, 1, 2].map((index) => row(reply, index))
@@ -71,14 +71,14 @@ describe('a text encoder', () => {
     expect(vectors[0]).not.toEqual(vectors[2])
   })
 
-  test('pools by the first token where the plan says so', async () => {
+  test('pools by the first token when planned', async () => {
     const [mean, cls] = [await open(), await open(textPlan({ pooling: 'cls' }))]
     const records = [record('오늘 진짜 후기'), record('글')]
     expect(row(await mean.encode(records), 0)).not.toEqual(row(await cls.encode(records), 0))
     expectClose(row(await cls.encode(records), 1), row(await cls.encode(records.slice(1)), 0))
   })
 
-  test('gives a graph without token types none', async () => {
+  test('feeds no token types to a graph without that input', async () => {
     const { vocabularyCount } = koreanTokenizer()
     const graph = transformerGraph({
       ...{ layerCount: 1, width: dim, headCount: 2, hiddenWidth: 32, vocabularyCount, tokensMax: 64 },
@@ -88,7 +88,7 @@ describe('a text encoder', () => {
     expect([...(await encode([record('오늘')])).encoded]).toEqual([1])
   })
 
-  test('uses a pooled output as it is', async () => {
+  test('uses a pooled output unchanged', async () => {
     const graph = embeddingGraph({ isPooled: true })
     const { encode } = await open(textPlan({ normalize: false, output: 'pooled' }, { graph }))
     const reply = await encode([record('오늘'), record('오늘 진짜 후기')])
@@ -98,7 +98,7 @@ describe('a text encoder', () => {
 })
 
 describe('a record is not encoded, and the others are, when', () => {
-  test('it is no record with a title', async () => {
+  test('it is not a record with a title', async () => {
     const { encode } = await open()
     const reply = await encode([
       record('하나'),
@@ -117,7 +117,7 @@ describe('a record is not encoded, and the others are, when', () => {
     expect([...(await encode([record(' '), record('글')])).encoded]).toEqual([0, 1])
   })
 
-  test('it holds a token that the graph does not know', async () => {
+  test('it has a token that the graph does not know', async () => {
     const graph = embeddingGraph({ isPooled: false, vocabularyCount: 1200 })
     const { encode } = await open(textPlan({ normalize: false }, { graph }))
     // The ids of such endings, the last of the tokenizer's 1225, are beyond the graph's 1200.
@@ -154,7 +154,7 @@ describe('a text encoder is not opened when', () => {
   const refused = (plan: TextPlan, message: RegExp) =>
     expect(openTextProgram(plan, silentLog)).rejects.toThrow(message)
 
-  test('a file is not the one that the manifest hashed', async () => {
+  test('a file has another hash', async () => {
     const plan = textPlan()
     await refused(
       { ...plan, sha256: '0'.repeat(64) },
@@ -166,7 +166,7 @@ describe('a text encoder is not opened when', () => {
     )
   })
 
-  test('its graph cannot take tokens_max tokens', () =>
+  test('its graph fails on tokens_max tokens', () =>
     refused(textPlan({ tokensMax: 65 }), /fails on a row of 65 tokens/))
 
   test('golden tokens differ', () =>
@@ -177,7 +177,7 @@ describe('a text encoder is not opened when', () => {
 
   test.each<[string, Partial<TextPlan>, RegExp]>([
     [
-      'dim is another',
+      'dim differs',
       { dim: 16 },
       /output last_hidden_state must be float32 \[N, tokens, 16\] or \[N, 16\], but is/,
     ],
@@ -188,7 +188,7 @@ describe('a text encoder is not opened when', () => {
       /no input ids; its inputs are input_ids, attention_mask, token_type_ids/,
     ],
     [
-      'it wants something else too',
+      'it has another input',
       { inputs: { inputIds: 'input_ids', attentionMask: 'attention_mask', tokenTypeIds: 'types' } },
       /the manifest does not name the graph's input token_type_ids/,
     ],

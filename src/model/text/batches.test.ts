@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { planBatches } from './batches.js'
 
-test('every row is in one batch, batches are bounded and ascend, and each is as long as its longest row', () => {
+test('every row is in one batch, batches are bounded and ascending, and each has the length of its longest row', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 80 }),

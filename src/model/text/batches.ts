@@ -1,18 +1,18 @@
 /**
- * How rows of different lengths share a run: the shorter ones first, rows of like length together, so that little is
- * padding.
+ * Plans batches of rows of different lengths: the shorter rows first, rows of similar length together, so that there is
+ * little padding.
  */
 
 export interface Batch {
   /** Indices into the lengths, ascending by length. */
   readonly rows: readonly number[]
-  /** The longest of them: what each is padded to. */
+  /** Of the longest row; the others are padded to it. */
   readonly length: number
 }
 
 /**
  * Every row once. A batch is at most `tokensMax` tokens, padding included, or one row.
- * Shorter rows come first: when time runs out, more rows are done.
+ * Shorter rows come first: when time runs out, more rows are encoded.
  */
 export function planBatches(lengths: readonly number[], tokensMax: number): Batch[] {
   const order = lengths
@@ -21,7 +21,7 @@ export function planBatches(lengths: readonly number[], tokensMax: number): Batc
   const batches: Batch[] = []
   let rows: number[] = []
   for (const row of order) {
-    // In ascending order the newcomer is the longest.
+    // In ascending order the new row is the longest.
     if (rows.length > 0 && (rows.length + 1) * lengthOf(lengths, row) > tokensMax) {
       batches.push(batchOf(lengths, rows))
       rows = []

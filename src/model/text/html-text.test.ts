@@ -24,23 +24,23 @@ describe('the text of a body', () => {
     ['is that of a plain text', '그냥 글 < 5 & 6', '그냥 글 < 5 & 6'],
   ])('%s', (_, html, text) => expect(textOf(html)).toBe(text))
 
-  test('is as long as asked for, and never ends in half a character', () => {
+  test('has at most the requested length, and never ends inside a character', () => {
     expect(htmlToText('가나다라', 2)).toBe('가나')
     expect(htmlToText('a😂b', 2)).toBe('a')
     expect(cutChars('a😂b', 3)).toBe('a😂')
   })
 
-  test('of a body larger than one step of the parser is whole', () => {
+  test('of a body larger than one chunk is complete', () => {
     const words = Array.from({ length: 20_000 }, (_, index) => `낱말${index}`)
     expect(textOf(words.map((word) => `<b>${word}</b> `).join(''))).toBe(words.join(' '))
   })
 
-  test('ends where elements nest without end', () => {
+  test('ends at elements that are nested too deep', () => {
     const text = textOf('앞' + '<b>'.repeat(300_000) + '뒤')
     expect(text).toBe('앞')
   })
 
-  test('has no tags, no double spaces and no blank ends, whatever the pieces', () => {
+  test('has no tags, no double spaces and no blank ends, whatever the input', () => {
     const piece = fc.constantFrom(
       '<p>',
       '</p>',

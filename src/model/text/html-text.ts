@@ -1,10 +1,10 @@
 /**
- * HTML reduced to its text: entities decoded, scripts and styles left out, a line per block, white space collapsed.
- * Who trains an encoder must reduce bodies in the same way: docs/models.md states these rules.
+ * Reduces HTML to its text: entities decoded, scripts and styles left out, a line per block, white space collapsed.
+ * Training must reduce bodies in the same way: docs/models.md states these rules.
  */
 import { Parser } from 'htmlparser2'
 
-/** What a reader does not see, and what only stands in for something that cannot be shown. */
+/** Elements whose text is not shown, or is shown only in place of something else. */
 const hiddenElements = new Set(
   'script style template noscript noembed noframes iframe object video audio canvas svg select head title'.split(
     ' ',
@@ -20,17 +20,17 @@ const blockElements = new Set(
   ).split(' '),
 )
 
-/** Words on both sides of a picture are two words; its alt text is left out. */
+/** They separate words; the alt text of a picture is left out. */
 const spacedElements = new Set(['img', ...hiddenElements])
 
 /**
- * Nobody nests this deep by hand (browsers flatten at 512), and the parser's stack costs its depth at every tag: what
- * follows is left out.
+ * Browsers flatten at 512, and the cost of the parser's stack grows with its depth at every tag: the text that follows
+ * is left out.
  */
 const depthMax = 512
 
-/** So much HTML is parsed before a look at whether there is text enough. */
-const stepChars = 16_384
+/** Characters of HTML that are parsed at a time; after each chunk the length of the text is checked. */
+const chunkChars = 16_384
 
 /** The text of `html`, cut to at most `charsMax` UTF-16 units; whole characters only. */
 export function htmlToText(html: string, charsMax: number): string {
@@ -40,8 +40,8 @@ export function htmlToText(html: string, charsMax: number): string {
     onclosetag: (name) => text.close(name),
     ontext: (data) => text.add(data),
   })
-  for (let at = 0; at < html.length && !text.isTooDeep && text.length < charsMax; at += stepChars) {
-    parser.write(html.slice(at, at + stepChars))
+  for (let at = 0; at < html.length && !text.isTooDeep && text.length < charsMax; at += chunkChars) {
+    parser.write(html.slice(at, at + chunkChars))
   }
   if (!text.isTooDeep) parser.end()
   return cutChars(text.toString(), charsMax)
@@ -56,12 +56,12 @@ export function cutChars(text: string, charsMax: number): string {
 
 class TextCollector {
   #text = ''
-  /** Stands between the text so far and the next word. */
+  /** Separates the text so far from the next word. */
   #gap: '' | ' ' | '\n' = ''
   #hiddenDepth = 0
   #depth = 0
 
-  /** Once it is, nothing more is taken. */
+  /** The rest of the text is ignored then. */
   isTooDeep = false
 
   get length(): number {

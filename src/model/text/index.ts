@@ -1,5 +1,5 @@
 /**
- * From a post's record to token rows, and from token vectors to one: what is around a text encoder's graph.
+ * The steps around the graph of a text encoder: from a post's record to token rows, and from token vectors to one.
  */
 export { planBatches, type Batch } from './batches.js'
 export { htmlToText } from './html-text.js'

@@ -16,7 +16,7 @@ const pooled = (row: number, count: number, pooling: 'mean' | 'cls', normalize =
   return [...target]
 }
 
-test('a mean is over the tokens of the row, padding left out', () => {
+test('a mean covers the tokens of the row without padding', () => {
   expect(pooled(0, 3, 'mean')).toEqual([3, 5])
   expect(pooled(1, 1, 'mean')).toEqual([3, 4])
 })
@@ -35,14 +35,14 @@ test('a normalised vector has length 1, and one of zeros stays one', () => {
   expect([...target]).toEqual([0, 0])
 })
 
-test('what the graph has pooled is used as it is', () => {
+test('a pooled output is used unchanged', () => {
   const target = new Float32Array(2)
   const done = { values: Float32Array.of(1, 2, 3, 4), length: null, dim: 2 }
   expect(poolRow(done, 1, 7, { pooling: 'mean', normalize: false }, target)).toBe(true)
   expect([...target]).toEqual([3, 4])
 })
 
-test('a vector that is not finite is none', () => {
+test('a vector that is not finite is rejected and zeroed', () => {
   const target = Float32Array.of(7, 7)
   const broken = { values: Float32Array.of(NaN, 1), length: 1, dim: 2 }
   expect(poolRow(broken, 0, 1, { pooling: 'mean', normalize: false }, target)).toBe(false)

@@ -1,12 +1,12 @@
 /**
- * From a graph's output to one vector a row: mean over its tokens or the first of them, at length 1 where asked.
+ * Pools a graph's output to one vector a row: the mean of its tokens or the first one, normalised to length 1 if asked.
  */
 
 /** The output of one run. */
 export interface TokenOutput {
   /** [rows, tokens, dim], or [rows, dim] where the graph pools by itself. */
   readonly values: Float32Array
-  /** Tokens a row, padding included; null: the graph has pooled. */
+  /** Tokens a row, padding included; null: the graph pools. */
   readonly length: number | null
   readonly dim: number
 }
@@ -40,7 +40,7 @@ export function poolRow(
 
 function writeMean(values: Float32Array, start: number, tokenCount: number, target: Float32Array): void {
   const dim = target.length
-  // In float64: the sum of many tokens must not depend on how large the first ones are.
+  // In float64: a sum of many tokens loses little precision.
   const sums = new Float64Array(dim)
   for (let token = 0, at = start; token < tokenCount; token++, at += dim) {
     for (let column = 0; column < dim; column++) {

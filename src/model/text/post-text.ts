@@ -1,5 +1,5 @@
 /**
- * What an encoder reads of a post: title and body out of a candidate's record, joined as the manifest's template says.
+ * The text of a post: title and body of a candidate's record, joined by the manifest's template.
  */
 import { htmlToText } from './html-text.js'
 
@@ -9,12 +9,12 @@ export interface PostText {
   readonly bodyHtml: string
 }
 
-/** Makes the text of a post; of a long body only so much as `charsMax` UTF-16 units hold. */
+/** Makes the text of a post, with at most `charsMax` UTF-16 units of its body. */
 export type Template = (post: PostText, charsMax: number) => string
 
 const decoder = new TextDecoder()
 
-/** Title and body of a candidate's raw JSON object, or null where it is none with a title. */
+/** Title and body of a candidate's raw JSON object, or null for other bytes. */
 export function readPost(record: Uint8Array): PostText | null {
   let value: unknown
   try {
@@ -29,8 +29,8 @@ export function readPost(record: Uint8Array): PostText | null {
 }
 
 /**
- * Each `{title}` and `{body}` of the template is replaced, and nothing else is touched: a title that holds `{body}`
- * stays as it is, and around an empty body the template's own words stay.
+ * Replaces each `{title}` and `{body}` of the template and nothing else: a title that holds `{body}` is unchanged, and
+ * the template's own words stay around an empty body.
  */
 export function parseTemplate(template: string): Template {
   const parts = template.split(/(\{title\}|\{body\})/)

@@ -18,7 +18,7 @@ describe('a row of tokens', () => {
     maxLength: 60,
   })
 
-  test('keeps its special tokens, whole or cut, and is the beginning of the uncut one', () => {
+  test('keeps its special tokens when it is cut, and is the beginning of the uncut row', () => {
     const short = open()
     const long = open({}, { tokensMax: 4096 })
     fc.assert(
@@ -32,18 +32,18 @@ describe('a row of tokens', () => {
     )
   })
 
-  test('of a text far too long is that of its beginning', () => {
+  test('of a very long text is that of its beginning', () => {
     const text = '오늘 진짜 사진 후기 '.repeat(50_000)
     expect(open().encode(text)).toEqual(open().encode(text.slice(0, 200)))
   })
 
-  test('of words that each are one unknown token is full, though their letters are many', () => {
+  test('of long words that are one unknown token each is full', () => {
     const words = Array.from({ length: 2000 }, () => `${'x'.repeat(40)}€`).join(' ')
     expect(open({}, { tokensMax: 602 }).encode(words).ids).toEqual([cls, ...Array<number>(600).fill(1), sep])
     expect(open().encode('x'.repeat(100_000)).ids).toEqual([cls, 1, sep])
   })
 
-  test('has a type for each token, as the post-processor says', () => {
+  test('has the token types of the post-processor', () => {
     const special = (id: string, type_id: number) => ({ SpecialToken: { id, type_id } })
     const post_processor = {
       type: 'TemplateProcessing',
@@ -55,7 +55,7 @@ describe('a row of tokens', () => {
     expect(typeIds).toEqual([2, ...ids.slice(2).map(() => 1), 0])
   })
 
-  test('has no special tokens where the tokenizer adds none, and is empty for an empty text', () => {
+  test('has no special tokens when the tokenizer adds none, and is empty for an empty text', () => {
     const bare = open({ post_processor: null })
     expect(bare.encode('').ids).toEqual([])
     expect(bare.encode('오늘').ids).toEqual(open().encode('오늘').ids.slice(1, -1))
@@ -63,7 +63,7 @@ describe('a row of tokens', () => {
 })
 
 describe('the padding token', () => {
-  test('is the one asked for, else the one of the padding, else the token named so, else 0', () => {
+  test('is the option, else that of the padding, else a known padding token, else 0', () => {
     const added = [{ id: 7, content: '<pad>', special: true }]
     expect(open({ added_tokens: added }, { padTokenId: 9 }).padTokenId).toBe(9)
     expect(open({ padding: { pad_id: 4 } }).padTokenId).toBe(4)
@@ -80,7 +80,7 @@ describe('a tokenizer is refused when', () => {
     ['Punctuation', { type: 'Punctuation', behavior: 'Isolated' }],
     ['Digits', { type: 'Digits', individual_digits: false }],
     ['Split (Removed)', { type: 'Split', pattern: { String: ' ' }, behavior: 'Removed', invert: false }],
-  ])('%s splits its texts and no golden tokens say how', (type, part) => {
+  ])('it has a pre-tokenizer of type %s and no golden tokens', (type, part) => {
     const nested = { type: 'Sequence', pretokenizers: [{ type: 'WhitespaceSplit' }, part] }
     expect(() => open({ pre_tokenizer: part })).toThrow(`pre-tokenizer of type ${type}`)
     expect(() => open({ pre_tokenizer: nested })).toThrow(/golden_tokens are required/)
@@ -97,7 +97,7 @@ describe('a tokenizer is refused when', () => {
     )
   })
 
-  test('nothing of a text would fit', () => {
+  test('tokens_max leaves no room for text', () => {
     expect(() => open({}, { tokensMax: 2 })).toThrow(/tokens_max 2 leaves no room/)
   })
 
@@ -114,7 +114,7 @@ describe('a tokenizer is refused when', () => {
     expect(() => openTokenizer(Buffer.from('no'), plain)).toThrow(/the tokenizer is not JSON/)
   })
 
-  test('else it is taken, golden tokens and all', () => {
+  test('otherwise it is accepted, with golden tokens', () => {
     expect(open({ pre_tokenizer: { type: 'Whitespace' } }, { goldenTokens }).encode('오늘').ids).toEqual([
       2, 595, 3,
     ])

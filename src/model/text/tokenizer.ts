@@ -1,6 +1,6 @@
 /**
- * A model's `tokenizer.json`, run by @huggingface/tokenizers, and what that library leaves to its caller: the cut to a
- * longest row with special tokens kept, token types, padding, and the check against the training's own tokens.
+ * A model's `tokenizer.json`, run by @huggingface/tokenizers, and the parts that this library lacks: truncation that
+ * keeps special tokens, token types, padding, and the comparison with the tokens of the training.
  */
 import { Tokenizer } from '@huggingface/tokenizers'
 import { cutChars } from './html-text.js'
@@ -8,7 +8,7 @@ import { cutChars } from './html-text.js'
 export interface TokenizerOptions {
   /** Special tokens included. */
   readonly tokensMax: number
-  /** null: what tokenizer.json says, else 0. */
+  /** null: the value of tokenizer.json, else 0. */
   readonly padTokenId: number | null
   /** Texts with their ids, uncut, special tokens included. */
   readonly goldenTokens: readonly { readonly text: string; readonly ids: readonly number[] }[]
@@ -21,7 +21,7 @@ export interface TokenRow {
 
 export interface TextTokenizer {
   readonly padTokenId: number
-  /** So much of a text is looked at, in UTF-16 units. */
+  /** Only the first so many UTF-16 units of a text are read. */
   readonly charsMax: number
   /** At most tokensMax tokens, special tokens first and last as the tokenizer has them. */
   encode(text: string): TokenRow
@@ -40,7 +40,7 @@ interface Library {
   } | null
 }
 
-/** What of `tokenizer.json` is looked at here. */
+/** The members of `tokenizer.json` that are read here. */
 interface TokenizerFile {
   readonly added_tokens?: readonly { readonly id: number; readonly content: string }[]
   readonly padding?: { readonly pad_id?: number } | null
@@ -55,7 +55,7 @@ interface PreTokenizerPart {
 }
 
 /** Special tokens around a text, and the token types that go with them. */
-interface Frame {
+interface SpecialTokens {
   readonly before: TokenRow
   readonly after: TokenRow
   readonly contentTypeId: number
@@ -64,22 +64,23 @@ interface Frame {
 const padTokens = ['[PAD]', '<pad>', '<|padding|>', '<|pad|>']
 
 /**
- * A text is read in a first portion, which mostly holds more tokens than fit (Korean has about two characters a token),
- * or in a larger one, which is the bound: where a token stands for more characters on average, it is not words.
+ * A first portion of a text mostly holds more tokens than fit (Korean has about two characters a token); the larger one
+ * is the bound: a text with more characters a token is not words.
  */
 const charsPerToken = { first: 3, last: 64 }
-/** At least so much is read in the end: a few long words alone may be that long. */
+/** The least bound: a few long words alone may be that long. */
 const charsMin = 4096
 
-/** Reads `tokenizer.json`. Throws an Error that says what in it this service cannot do, or does otherwise. */
+/** Reads `tokenizer.json`. Throws an Error that names a part that this service cannot run or runs differently. */
 export function openTokenizer(json: Uint8Array, options: TokenizerOptions): TextTokenizer {
   const file = parseFile(json)
   const tokenizer = open(file)
-  const frame = frameOf(tokenizer)
-  const room = options.tokensMax - frame.before.ids.length - frame.after.ids.length
-  if (room < 1) throw new Error(`tokens_max ${options.tokensMax} leaves no room beside the special tokens`)
+  const special = specialTokensOf(tokenizer)
+  const room = options.tokensMax - special.before.ids.length - special.after.ids.length
+  if (room < 1)
+    throw new Error(`tokens_max ${options.tokensMax} leaves no room for text beside the special tokens`)
   const idsOf = (text: string): number[] => contentIds(tokenizer, text)
-  const framed = (ids: readonly number[]): TokenRow => inFrame(frame, ids)
+  const framed = (ids: readonly number[]): TokenRow => withSpecial(special, ids)
   checkGolden(file, options, (text) => framed(idsOf(text)).ids)
   return {
     padTokenId: options.padTokenId ?? padTokenOf(file),
@@ -95,12 +96,12 @@ function parseFile(json: Uint8Array): TokenizerFile {
   } catch (cause) {
     throw new Error(`the tokenizer is not JSON: ${(cause as Error).message}`, { cause })
   }
-  if (typeof value !== 'object' || value === null) throw new Error('the tokenizer is no JSON object')
+  if (typeof value !== 'object' || value === null) throw new Error('the tokenizer is not a JSON object')
   return value
 }
 
 function open(file: TokenizerFile): Library {
-  // The library asks for every member, and leaves none out itself.
+  // The library requires every member.
   const complete = {
     added_tokens: [],
     normalizer: null,
@@ -110,15 +111,15 @@ function open(file: TokenizerFile): Library {
     ...file,
   }
   try {
-    // The constructor's types are lost with the rest: see `Library`.
+    // The constructor has no types: see `Library`.
     return new (Tokenizer as new (file: object, config: object) => Library)(complete, {})
   } catch (cause) {
     throw new Error(`the tokenizer cannot be used: ${(cause as Error).message}`, { cause })
   }
 }
 
-/** The special tokens, found by handing a marker through the post-processor. */
-function frameOf(tokenizer: Library): Frame {
+/** The special tokens, found by passing a marker through the post-processor. */
+function specialTokensOf(tokenizer: Library): SpecialTokens {
   const marker = '\u0000content'
   const processed = tokenizer.post_processor?.post_process([marker], null, true) ?? { tokens: [marker] }
   const rows = processed.tokens.map((token, index) => ({
@@ -127,7 +128,7 @@ function frameOf(tokenizer: Library): Frame {
     typeId: processed.token_type_ids?.[index] ?? 0,
   }))
   const at = rows.findIndex(({ token }) => token === marker)
-  if (at < 0) throw new Error('the post-processor of the tokenizer leaves the text out')
+  if (at < 0) throw new Error('the post-processor of the tokenizer drops the text')
   const rowOf = (part: typeof rows): TokenRow => ({
     ids: part.map(({ id }) => id),
     typeIds: part.map(({ typeId }) => typeId),
@@ -145,7 +146,7 @@ function specialId(tokenizer: Library, token: string): number {
   return id
 }
 
-function inFrame({ before, after, contentTypeId }: Frame, ids: readonly number[]): TokenRow {
+function withSpecial({ before, after, contentTypeId }: SpecialTokens, ids: readonly number[]): TokenRow {
   return {
     ids: [...before.ids, ...ids, ...after.ids],
     typeIds: [...before.typeIds, ...ids.map(() => contentTypeId), ...after.typeIds],
@@ -172,7 +173,7 @@ function charsBound(tokenCount: number): number {
   return Math.max(tokenCount * charsPerToken.last, charsMin)
 }
 
-/** null where the text is longer, and the cut would be inside its first word. */
+/** null when the cut would be inside the first word. */
 function cutWords(text: string, charsMax: number): string | null {
   if (text.length <= charsMax) return text
   const lastSpace = text.slice(0, charsMax).search(/\s\S*$/)
@@ -188,11 +189,11 @@ function checkGolden(
   { goldenTokens }: TokenizerOptions,
   encode: (text: string) => readonly number[],
 ): void {
-  const doubtful = doubtfulPart(file.pre_tokenizer ?? null)
-  if (doubtful !== null && goldenTokens.length === 0) {
+  const differing = differingPart(file.pre_tokenizer ?? null)
+  if (differing !== null && goldenTokens.length === 0) {
     throw new Error(
-      `the tokenizer has a pre-tokenizer of type ${doubtful}, which splits some texts otherwise here than in ` +
-        'training: golden_tokens are required',
+      `the tokenizer has a pre-tokenizer of type ${differing}, which splits some texts here in another way ` +
+        'than in training: golden_tokens are required',
     )
   }
   for (const { text, ids } of goldenTokens) {
@@ -207,15 +208,15 @@ function checkGolden(
 
 /**
  * A pre-tokenizer that this library and the Rust one run differently, or null; found by comparing both on 1,800 texts.
- * `Whitespace` takes ASCII letters alone for words, `Punctuation` keeps runs together, `Digits` knows no ①, and of
- * `Split` two forms are alike. Alike are also BERT's, ByteLevel, Metaspace and WhitespaceSplit.
+ * `Whitespace` treats only ASCII letters as words, `Punctuation` keeps runs together, `Digits` does not know ①, and two
+ * forms of `Split` are equal. BERT's, ByteLevel, Metaspace and WhitespaceSplit are equal too.
  */
-function doubtfulPart(part: PreTokenizerPart | null): string | null {
+function differingPart(part: PreTokenizerPart | null): string | null {
   if (part === null) return null
   const { type = '', behavior = '', invert = false } = part
   if (type === 'Whitespace' || type === 'Punctuation' || type === 'Digits') return type
   if (type === 'Split' && behavior.toLowerCase() !== (invert ? 'removed' : 'isolated')) {
     return `Split (${behavior}${invert ? ', inverted' : ''})`
   }
-  return (part.pretokenizers ?? []).map(doubtfulPart).find((name) => name !== null) ?? null
+  return (part.pretokenizers ?? []).map(differingPart).find((name) => name !== null) ?? null
 }

@@ -1,5 +1,5 @@
 /**
- * Verification of model packages: what is wrong with one, before it scores anything.
+ * Verification of model packages, before they score anything.
  */
 export { readPorts } from './port-checks.js'
 export {

@@ -1,5 +1,5 @@
 /**
- * What a model costs: the time of a batch, and the memory of its processes.
+ * Measures the time of a batch and the memory of a model's processes.
  */
 import { readFile } from 'node:fs/promises'
 import { sizeText } from '../size-text.js'
@@ -7,7 +7,7 @@ import { counted, pass, skip, type CheckLine, type LatencyFigure } from './repor
 import { trialRows, type TrialModel } from './run-checks.js'
 import { manyKinds } from './trial-inputs.js'
 
-/** Rows of a batch, and how often it runs: one post, an ordinary pool, a full one. */
+/** Rows and runs of a batch: one post, an ordinary pool, a full pool. */
 const batches: readonly (readonly [rows: number, runs: number])[] = [
   [1, 15],
   [600, 11],
@@ -42,7 +42,7 @@ export function latencyLine(figures: readonly LatencyFigure[]): CheckLine {
   return pass('latency', `Median of several batches (and the slowest): ${parts.join(', ')}.`)
 }
 
-/** Largest resident memory of a process so far, in bytes; null where the system does not tell. */
+/** Largest resident memory of a process so far, in bytes; null on systems other than Linux. */
 export async function peakBytes(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]
@@ -50,7 +50,7 @@ export async function peakBytes(pid: number): Promise<number | null> {
 }
 
 export function memoryLine(memory: readonly { readonly role: string; readonly bytes: number }[]): CheckLine {
-  if (memory.length === 0) return skip('memory', 'This system does not tell the memory of a process.')
+  if (memory.length === 0) return skip('memory', 'This system does not report the memory of a process.')
   const parts = memory.map(({ role, bytes }) => `${role} ${sizeText(bytes)}`)
   return pass('memory', `Largest memory of its processes so far: ${parts.join(', ')}.`)
 }

@@ -1,5 +1,5 @@
 /**
- * A model on one execution provider against the same model on the CPU: same rows, same texts, same pictures.
+ * Compares a model on one execution provider with itself on the CPU: same rows, same texts, same images.
  */
 import { counted, fail, pass, type CheckLine } from './report.js'
 import {
@@ -37,7 +37,7 @@ export async function compareWithCpu(
   const sentence =
     `Largest differences between ${provider} and cpu over ${counted(trialRowCount, 'row')}: ${parts}; ` +
     `${tolerance} is allowed.`
-  // Written so that NaN fails.
+  // NaN fails.
   return worst <= tolerance ? pass('provider', sentence) : fail('provider', sentence)
 }
 

@@ -3,26 +3,26 @@
  */
 import type { Manifest } from '../package/index.js'
 
-/** skip: there is nothing to check, or what it needs has failed. */
+/** skip: there is nothing to check, or a check that it needs has failed. */
 export type CheckState = 'pass' | 'fail' | 'skip'
 
 export interface CheckLine {
   readonly check: string
   readonly state: CheckState
-  /** A whole sentence, for the one who made the model. */
+  /** A whole sentence for the model's author. */
   readonly sentence: string
 }
 
 export interface LatencyFigure {
   readonly rows: number
-  /** Of several runs, from asking for scores to having them: features and the way to the process and back included. */
+  /** Of several runs of `predict`, with features and transport. */
   readonly medianMs: number
   readonly slowestMs: number
 }
 
 export interface VerificationFigures {
   readonly latency: readonly LatencyFigure[]
-  /** Largest memory of each process of the model so far; empty where it cannot be read. */
+  /** Largest memory of each process of the model; empty where it cannot be read. */
   readonly memory: readonly { readonly role: string; readonly bytes: number }[]
 }
 
@@ -30,7 +30,7 @@ export interface VerificationReport {
   readonly version: string
   /** Null where the manifest could not be read. */
   readonly kind: Manifest['kind'] | null
-  /** That served, or null where none did. */
+  /** The provider that served; null: none did. */
   readonly provider: string | null
   /** No check has failed. */
   readonly passed: boolean

@@ -52,7 +52,7 @@ async function lineOf(check: string, model: TrialModel): Promise<CheckLine | und
 }
 
 describe('a model', () => {
-  test('that is sound passes, and what it lacks is skipped', async () => {
+  test('that is sound passes, and checks of parts that it lacks are skipped', async () => {
     const lines = await checkRuns(scoring(), modelPackage)
     expect(lines.map(({ check, state }) => `${check} ${state}`)).toEqual([
       'golden skip',
@@ -64,7 +64,7 @@ describe('a model', () => {
     await assertSound(scoring(), modelPackage)
   })
 
-  test('whose rows depend on how many there are is told so, alone and among others', async () => {
+  test('whose rows depend on their number fails, alone and in a batch', async () => {
     const line = await lineOf(
       'batches',
       scoring((share, rowCount) => (share + rowCount / 1e6) / 2),
@@ -75,7 +75,7 @@ describe('a model', () => {
     )
   })
 
-  test('whose rows depend on their place is told so', async () => {
+  test('whose rows depend on their position fails', async () => {
     const line = await lineOf(
       'batches',
       scoring((share, rowCount, row) => (row > 0 && rowCount < 5000 ? 1 - share : share)),
@@ -83,7 +83,7 @@ describe('a model', () => {
     expect(line?.sentence).toMatch(/among 600 rows in another order/)
   })
 
-  test('may differ within the tolerance of its golden cases', async () => {
+  test('passes within the tolerance of its golden cases', async () => {
     const model = scoring((share, rowCount) => share * 0.9 + (rowCount === 1 ? 5e-5 : 0))
     expect(await lineOf('batches', model)).toMatchObject({ state: 'fail' })
     const golden = { file: 'golden.json', sha256: '', tolerance: 1e-4 }
@@ -102,7 +102,7 @@ describe('a model', () => {
     expect(line?.sentence).toContain(`head p_up is ${Math.fround(value)}`)
   })
 
-  test('that fails is told with the reason and the kind of rows, and the other checks run', async () => {
+  test('that rejects fails with the reason and the kind of rows, and the other checks run', async () => {
     let calls = 0
     const model: TrialModel = {
       ...scoring(),
@@ -113,12 +113,12 @@ describe('a model', () => {
     expect(lines[1]).toEqual({
       check: 'extremes',
       state: 'fail',
-      sentence: 'Rows of kind "zeros" (all is zero): the process ended.',
+      sentence: 'Rows of kind "zeros" (all values are zero): the process ended.',
     })
     expect(lines[2]?.state).toBe('pass')
   })
 
-  test('that is not sound is refused by name, with every check that failed', async () => {
+  test('that fails is refused by name, with every check that failed', async () => {
     const model = scoring((share, rowCount) => (rowCount === 1 ? NaN : share))
     const error: unknown = await assertSound(model, modelPackage).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ModelError)
@@ -162,7 +162,7 @@ describe('an encoder', () => {
 })
 
 describe('a provider', () => {
-  test('passes where its heads are near those of the CPU', async () => {
+  test('passes when its heads are close to those of the CPU', async () => {
     const line = await compareWithCpu(
       scoring((share) => share * 0.9999),
       scoring(),
@@ -181,29 +181,29 @@ describe('a provider', () => {
   })
 })
 
-describe('rows to try a model with', () => {
+describe('trial rows', () => {
   const options = { textDim: 3, imageDim: null, seed: 7 }
 
-  test('are the same for the same seed, and others for another', () => {
+  test('depend on the seed alone', () => {
     expect(trialInputs(manyKinds(40), options)).toEqual(trialInputs(manyKinds(40), options))
     expect(trialInputs(manyKinds(40), { ...options, seed: 8 })).not.toEqual(
       trialInputs(manyKinds(40), options),
     )
   })
 
-  test('have every kind among them, most being ordinary', () => {
+  test('are of every kind, and most are ordinary', () => {
     const kinds = manyKinds(80)
     expect(new Set(kinds)).toEqual(new Set(['ordinary', 'missing', 'zeros', 'huge', 'mixed']))
     expect(kinds.filter((kind) => kind === 'ordinary').length).toBeGreaterThan(60)
   })
 
-  test('that miss everything have no vectors and no counters; huge ones have the largest', () => {
+  test('of kind missing have no vectors and no counters; huge ones have the largest values', () => {
     const { text, engagement } = trialInputs(['missing', 'huge'], options)
     expect([...(text?.row ?? [])]).toEqual([-1, 1])
     expect([...engagement.views]).toEqual([NaN, Number.MAX_SAFE_INTEGER])
   })
 
-  test('in another order are the same rows', () => {
+  test('can be reordered', () => {
     const inputs = trialInputs(manyKinds(9), options)
     const order = shuffled(9, 3)
     expect([...order].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])

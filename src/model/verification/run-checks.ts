@@ -1,6 +1,6 @@
 /**
- * Checks that run the model: golden cases, extreme inputs, and that a row's heads do not depend on its company. They
- * belong to every load, since a file that is sound may still hold a model that is not.
+ * Checks that run the model: golden cases, extreme inputs, and independence of a row's heads from the rest of the batch.
+ * Every load runs them, since a valid file may hold a broken model.
  */
 import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
 import { goldenToleranceDefault, readGolden, runGolden, type GoldenSubject } from '../golden.js'
@@ -9,10 +9,10 @@ import { ModelError, type Model, type ModelInputs } from '../model.js'
 import { attempt, counted, fail, pass, skip, type CheckLine } from './report.js'
 import { manyKinds, reordered, shuffled, trialInputs, trialKinds, type TrialKind } from './trial-inputs.js'
 
-/** A model as these checks see it. */
+/** The part of a model that the checks use. */
 export type TrialModel = GoldenSubject & Pick<Model, 'text' | 'image' | 'predict'>
 
-/** As many rows as a full pool has. */
+/** Rows of a full pool. */
 export const trialRowCount = 5000
 const aloneRowCount = 12
 const partRowCount = 600
@@ -23,7 +23,7 @@ const vectorTolerance = 1e-4
 const encodeMsMax = 60_000
 const seed = 20_260_601
 
-/** Throws a `ModelError` with every line that has failed. */
+/** Throws a `ModelError` with every check that failed. */
 export async function assertSound(model: TrialModel, modelPackage: ModelPackage): Promise<void> {
   const failed = (await checkRuns(model, modelPackage)).filter(({ state }) => state === 'fail')
   if (failed.length === 0) return
@@ -64,14 +64,14 @@ export function differenceOf(
     if (columnA === null || columnB === null) continue
     rows.forEach((row, index) => {
       const value = Math.abs((columnA[row] as number) - (columnB[index] as number))
-      // Written so that NaN is the worst.
+      // NaN is the worst.
       if (!(value <= worst.value)) worst = { value, head, row }
     })
   }
   return worst
 }
 
-/** A number of a report: three digits count. */
+/** A number in a report, with three digits. */
 export function figure(value: number): string {
   return value === 0 ? '0' : value.toPrecision(3)
 }
@@ -117,14 +117,14 @@ async function checkExtremes(model: TrialModel): Promise<CheckLine> {
 }
 
 const kindWords: Readonly<Record<TrialKind, string>> = {
-  ordinary: 'all is as usual',
-  missing: 'all that may be missing is missing',
-  zeros: 'all is zero',
-  huge: 'counters are as large as they can be',
+  ordinary: 'values are ordinary',
+  missing: 'all optional values are missing',
+  zeros: 'all values are zero',
+  huge: 'counters have their maximum',
   mixed: 'each value is of another kind',
 }
 
-/** `predict` promises it; a check believes no promise. */
+/** `predict` guarantees it; the check does not rely on that. */
 function checkShares(heads: HeadColumns): void {
   for (const head of headNames) {
     const bad = heads[head]?.findIndex((value) => !(value >= 0 && value <= 1)) ?? -1
@@ -138,9 +138,9 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
   const all = await model.predict(inputs)
   const order = shuffled(trialRowCount, seed)
   const alone = order.slice(0, aloneRowCount).map((row) => [row])
-  const companies = [...alone, order.slice(0, partRowCount), order]
+  const batches = [...alone, order.slice(0, partRowCount), order]
   let worst = 0
-  for (const rows of companies) {
+  for (const rows of batches) {
     const { value, head, row } = differenceOf(all, await model.predict(reordered(inputs, rows)), rows)
     if (!(value <= tolerance)) {
       return fail(
@@ -160,7 +160,7 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
   )
 }
 
-/** Vectors of the texts or pictures of these checks, or null where the model has no such encoder. */
+/** Vectors of the trial texts or images; null: the model has no such encoder. */
 export async function trialVectors(
   { text, image }: TrialModel,
   encoder: 'text' | 'image',
@@ -206,7 +206,7 @@ async function checkImage({ image }: TrialModel): Promise<CheckLine> {
 }
 
 async function trialPicture(width: number, height: number): Promise<Buffer> {
-  // Most models read no images, and the library takes a while to load.
+  // Loading the library is slow, and most models read no images.
   const { default: sharp } = await import('sharp')
   const background = { r: width % 256, g: height % 256, b: 90 }
   return sharp({ create: { width, height, channels: 3, background } })

@@ -1,5 +1,5 @@
 /**
- * The tokenizer against that of the training: golden token ids, made where the model was trained, must come out here.
+ * Compares the tokenizer with that of the training: it must reproduce the golden token ids.
  */
 import { join } from 'node:path'
 import { readHashed, type ModelPackage } from '../package/index.js'
@@ -8,7 +8,7 @@ import { attempt, counted, pass, skip, type CheckLine } from './report.js'
 
 const check = 'tokenizer'
 
-/** The very tokenizer that the encoder's process opens, with the checks that it makes. */
+/** Opens the tokenizer as the encoder's process does, with the same checks. */
 export async function checkTokenizer({ directory, manifest }: ModelPackage): Promise<CheckLine> {
   const { text } = manifest
   if (text === undefined) return skip(check, 'The model reads no texts.')

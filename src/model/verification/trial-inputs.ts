@@ -1,6 +1,6 @@
 /**
- * Rows to try a model with: what posts look like on an ordinary day, and what none should ever look like but may.
- * From a seed, so that a report says the same tomorrow.
+ * Trial rows: ordinary posts, and extreme ones that a client may send. Made from a seed, so that a report can be
+ * reproduced.
  */
 import {
   absentCode,
@@ -15,7 +15,7 @@ import {
 } from '../../contract/index.js'
 import type { EmbeddingColumn, ModelInputs } from '../model.js'
 
-/** How the values of a row are chosen. */
+/** The kind of a row's values. */
 export const trialKinds = ['ordinary', 'missing', 'zeros', 'huge', 'mixed'] as const
 export type TrialKind = (typeof trialKinds)[number]
 
@@ -25,7 +25,7 @@ const dayMs = 86_400_000
 /** 0001-01-01: the first date that a client can send. */
 const yearOneMs = -62_135_596_800_000
 
-/** The kinds of columns: what may stand in them. */
+/** The kinds of columns, by the values that they may hold. */
 type ColumnKind = 'counter' | 'count' | 'time' | 'past' | 'measure' | 'flag' | 'source' | 'galleryType'
 
 export interface TrialOptions {
@@ -85,7 +85,7 @@ export function manyKinds(count: number): TrialKind[] {
   )
 }
 
-/** The same rows in another order: row r is row `order[r]` of `inputs`. Fewer rows are a part of them. */
+/** The rows of `inputs` in another order: row r is row `order[r]` of `inputs`. `order` may leave rows out. */
 export function reordered(inputs: ModelInputs, order: readonly number[]): ModelInputs {
   return {
     ...inputs,
@@ -201,7 +201,7 @@ function hugeValue(kind: ColumnKind): number {
   }
 }
 
-/** Vectors of length 1 for ordinary posts and huge ones, none where things are missing, zeros for zeros. */
+/** Vectors of length 1 for ordinary and huge rows, none for missing ones, zeros for zeros. */
 function embeddings(kinds: readonly TrialKind[], dim: number, random: () => number): EmbeddingColumn {
   const row = Int32Array.from(kinds, (kind, slot) => (kind === 'missing' ? -1 : slot))
   const vectors = new Float32Array(kinds.length * dim)

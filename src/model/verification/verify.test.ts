@@ -1,5 +1,5 @@
 /**
- * The whole verification, of packages on disk, with real graphs in their processes.
+ * The whole verification of packages on disk, with real graphs in their processes.
  */
 import { createHash } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ test('every shipped model passes', async () => {
 })
 
 describe('a package', () => {
-  test('that is sound passes every check that concerns it, and tells what it costs', async () => {
+  test('that is sound passes every check that applies, and reports latency and memory', async () => {
     const report = await verify(packaged(sigmoidGraph), 'v1')
     expect(report.checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
       'manifest pass',
@@ -52,14 +52,14 @@ describe('a package', () => {
       expect(slowestMs).toBeGreaterThanOrEqual(medianMs)
   })
 
-  test('that is not there fails with one line', async () => {
+  test('that does not exist fails with one line', async () => {
     const { checks } = await verify(temporaryModelsDir(), 'v1')
     expect(checks).toHaveLength(1)
     expect(checks[0]).toMatchObject({ check: 'manifest', state: 'fail' })
     expect(checks[0]?.sentence).toMatch(/manifest\.json does not exist\.$/)
   })
 
-  test('whose file was changed is told so, and is not run', async () => {
+  test('whose file was changed fails that check, and is not run', async () => {
     const modelsDir = packaged(sigmoidGraph)
     writeFileSync(join(modelsDir, 'v1', 'head.onnx'), Buffer.concat([sigmoidGraph, Buffer.from([0x32, 0])]))
     const report = await verify(modelsDir, 'v1')
@@ -68,21 +68,21 @@ describe('a package', () => {
     expect(report.passed).toBe(false)
   })
 
-  test('whose graph is no graph, and whose golden file is gone, is told both', async () => {
+  test('whose graph is not a graph, or whose file is missing, fails', async () => {
     const modelsDir = packaged(Buffer.from('something else'))
     expect(failed(await verify(modelsDir, 'v1'))).toEqual(['graph head'])
     rmSync(join(modelsDir, 'v1', 'head.onnx'))
     expect(failed(await verify(modelsDir, 'v1'))).toEqual(['manifest'])
   })
 
-  test('whose graph takes another width is told what it must take', async () => {
+  test('whose graph takes another width fails with the width that it must take', async () => {
     const report = await verify(packaged(sigmoidGraph, { features: ['views_log', 'up_log'] }), 'v1')
     expect(lineOf(report, 'graph head').sentence).toMatch(
       /input features must be float32 or float64 \[N, 2\], but is float32 \[N, 1\]/,
     )
   })
 
-  test('whose operators this runtime does not know fails, with its file and the reason, once', async () => {
+  test('whose operators this runtime does not know fails once, with its file and the reason', async () => {
     const graph = smallGraph({ operators: [{ type: 'Guess', inputs: ['features'], outputs: ['probs'] }] })
     const report = await verify(packaged(graph), 'v1')
     expect(failed(report)).toEqual(['graph head'])
@@ -105,7 +105,7 @@ describe('a package', () => {
     expect(lineOf(report, 'batches').sentence).toMatch(/The graph must treat each row by itself/)
   })
 
-  test('that is right for zeros and wrong beyond fails on the extremes', async () => {
+  test('that is right for zeros only fails on the extremes', async () => {
     const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
     const report = await verify(packaged(graph), 'v1')
     expect(lineOf(report, 'load').state).toBe('pass')
@@ -128,7 +128,7 @@ describe('a model that is loaded to score', () => {
     await model.close()
   })
 
-  test('is refused with what is wrong, and closed', async () => {
+  test('is refused with the check that failed, and closed', async () => {
     const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
     const error: unknown = await loadVerifiedModel(options(packaged(graph))).catch(
       (reason: unknown) => reason,
@@ -156,7 +156,7 @@ describe('a candidate model', () => {
     expect(infos).toMatchObject([{ role: 'heads', pid }])
   })
 
-  test('is refused with what is wrong, in the words of the checks', async () => {
+  test('is refused with the message of the check that failed', async () => {
     const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
     const error: unknown = await loadCandidateModel(options(packaged(graph))).catch(
       (reason: unknown) => reason,
@@ -165,7 +165,7 @@ describe('a candidate model', () => {
     expect((error as ModelError).message).toMatch(/^model v1 is not sound: extremes: /)
   })
 
-  test('that no provider can serve is refused with its file and why, and the log names those before', async () => {
+  test('that no provider can serve is refused with its file and the reason, and the log names the other providers', async () => {
     const lines: string[] = []
     const warn = (fields: object, message: string): void =>
       void lines.push(`${JSON.stringify(fields)} ${message}`)
@@ -181,7 +181,7 @@ describe('a candidate model', () => {
     ])
   })
 
-  test('is not loaded once the load is cancelled', async () => {
+  test('is not loaded when the load is cancelled', async () => {
     const cancelling = new AbortController()
     const { signal } = cancelling
     const loading = loadCandidateModel({ ...options(packaged(sigmoidGraph)), signal })
@@ -204,7 +204,7 @@ describe('golden cases', () => {
     return modelsDir
   }
 
-  test('that the graph gives pass', async () => {
+  test('pass when the graph reproduces them', async () => {
     expect(lineOf(await verify(golden({ p_views: 0.5 }), 'v1'), 'golden')).toEqual({
       check: 'golden',
       state: 'pass',
@@ -212,7 +212,7 @@ describe('golden cases', () => {
     })
   })
 
-  test('that it does not give fail, with the case, the head and both values', async () => {
+  test('fail otherwise, with the case, the head and both values', async () => {
     const report = await verify(golden({ p_views: 0.75 }), 'v1')
     expect(failed(report)).toEqual(['golden'])
     expect(lineOf(report, 'golden').sentence).toMatch(/p_views of the first: 0\.500, and should be 0\.750/)
@@ -220,7 +220,7 @@ describe('golden cases', () => {
 })
 
 describe('a provider', () => {
-  test('that cannot serve is named with the reason, and the CPU is not taken instead', async () => {
+  test('that cannot serve is named with the reason, and the CPU does not replace it', async () => {
     const report = await verify(packaged(sigmoidGraph), 'v1', { provider: 'abacus' })
     expect(failed(report)).toEqual(['provider'])
     expect(report.provider).toBeNull()

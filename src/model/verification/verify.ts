@@ -1,6 +1,6 @@
 /**
- * The verification of a package, from its manifest to its figures. Each check is a line of the report; what needs a
- * check that has failed is skipped, and everything else still runs, so that one report tells all.
+ * Verifies a package, from its manifest to its latency. Each check is a line of the report. Checks that need one that
+ * failed are skipped, and all others run, so that one report names every problem.
  */
 import { availableParallelism } from 'node:os'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
@@ -36,7 +36,7 @@ export interface VerifyOptions extends Pick<
   readonly providerTolerance?: number
 }
 
-/** Never rejects for what is wrong with a package: that is what the report is for. */
+/** Problems of a package are lines of the report; it does not reject for them. */
 export async function verifyPackage(options: VerifyOptions): Promise<VerificationReport> {
   const { modelsDir, version } = options
   let modelPackage: ModelPackage
@@ -54,7 +54,7 @@ export async function verifyPackage(options: VerifyOptions): Promise<Verificatio
     await checkTokenizer(modelPackage),
   ]
   if (before.some(({ state }) => state === 'fail')) {
-    const line = skip('load', 'The model was not loaded: what is wrong with its files comes first.')
+    const line = skip('load', 'The model was not loaded: correct the problems of its files first.')
     return reportOf(version, modelPackage, null, [...before, line], noFigures)
   }
   const run = await runModel(options, modelPackage)
@@ -166,7 +166,7 @@ function manifestLine(manifest: Manifest): CheckLine {
   const reads = encoders.length === 0 ? '' : `, reads ${encoders.join(' and ')}`
   return pass(
     'manifest',
-    `${kind === 'trained' ? 'A trained model' : 'A transport test, no trained model'} with ` +
+    `${kind === 'trained' ? 'A trained model' : 'A transport test, not a trained model,'} with ` +
       `${counted(features.length, 'feature')} of the catalogue${reads}; heads ${headsOf(manifest).join(', ')}.`,
   )
 }
@@ -183,7 +183,7 @@ async function checkFiles(modelPackage: ModelPackage): Promise<CheckLine> {
     const are = modelPackage.files.length === 1 ? 'has' : 'have'
     return pass(
       'files',
-      `${counted(modelPackage.files.length, 'file')} of ${sizeText(bytes)} ${are} the SHA-256 that the manifest says.`,
+      `${counted(modelPackage.files.length, 'file')} of ${sizeText(bytes)} ${are} the SHA-256 of the manifest.`,
     )
   })
 }
