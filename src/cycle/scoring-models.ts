@@ -1,8 +1,8 @@
 /**
- * The models that score, the one in use and its shadows: how one comes and goes, and what is done for them when an
- * answer is on its way. None scores before it has the vectors of the pending posts.
+ * Adopts and removes models between cycles, for `ModelLifecycle`, and runs what follows a stored cycle: texts that were
+ * not encoded in time, and shadows. A model scores only once it has the vectors of the pending posts.
  */
-import type { Model } from '../model/index.js'
+import type { Model, ModelUsers } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { Store } from '../store/index.js'
 import type { Embeddings } from './embeddings/index.js'
@@ -14,11 +14,11 @@ export interface ScoringModelsParts {
   readonly store: Store
   readonly embeddings: Embeddings
   readonly queue: SerialQueue
-  /** The model in use, or null while none is loaded. */
+  /** The serving model, or null while there is none. */
   readonly model: () => Model | null
   /** The pool after the newest cycle. */
   readonly state: () => PoolState
-  /** True once the service ends. */
+  /** True once the service is closing. */
   readonly ended: () => boolean
   readonly textEncodeMsMax: number
   readonly log: {
@@ -27,7 +27,7 @@ export interface ScoringModelsParts {
   }
 }
 
-export class ScoringModels {
+export class ScoringModels implements ModelUsers {
   readonly shadows: Shadows
   readonly #parts: ScoringModelsParts
   #isCompleting = false
@@ -44,8 +44,8 @@ export class ScoringModels {
   }
 
   /**
-   * Makes the vectors of the pending posts for `model`, and calls `takeOver` between two cycles. Rejects with what fails;
-   * then nothing has changed. An aborted `signal` ends the preparation.
+   * Encodes the pending posts for `model`, then calls `takeOver` between two cycles. When it rejects, nothing has changed.
+   * An aborted `signal` ends the encoding.
    */
   async adopt(model: Model, before: Model | null, takeOver: () => void, signal?: AbortSignal): Promise<void> {
     const { embeddings, queue, state, textEncodeMsMax } = this.#parts
@@ -54,7 +54,8 @@ export class ScoringModels {
     try {
       await embeddings.complete(model, state, ended)
       await queue.run('model', async () => {
-        // Of the posts that have entered meanwhile, while cycles wait: what takes longer is left to the background.
+        // Posts that have entered meanwhile are encoded while cycles wait, so the time is bounded; the rest is encoded in
+        // the background.
         const untilMs = performance.now() + textEncodeMsMax
         const late = (): boolean => ended() || performance.now() > untilMs
         await embeddings.completeTexts(model, state, late)
@@ -67,7 +68,7 @@ export class ScoringModels {
     if (before !== null) embeddings.leave(before)
   }
 
-  /** Once it resolves, `model` scores every cycle too, after its answer. An aborted `signal` makes it reject. */
+  /** Encodes the pending posts for `model`, which then scores every cycle after its response. Rejects when aborted. */
   async addShadow(model: Model, signal?: AbortSignal): Promise<void> {
     const { embeddings, state } = this.#parts
     embeddings.enter(model)
@@ -81,7 +82,7 @@ export class ScoringModels {
     this.shadows.add(model)
   }
 
-  /** Resolves when the model is used no more. */
+  /** Resolves when the model is no longer used. */
   async removeShadow(model: Model): Promise<void> {
     this.shadows.remove(model.version)
     await this.shadows.idle()
@@ -104,7 +105,7 @@ export class ScoringModels {
     return () => this.#parts.ended() || signal?.aborted === true
   }
 
-  /** In the background: what a cycle's time did not suffice for. */
+  /** Encodes, in the background, the texts that a cycle had no time for. */
   #completeTexts(model: Model): void {
     if (this.#isCompleting) return
     this.#isCompleting = true
@@ -113,7 +114,7 @@ export class ScoringModels {
     void embeddings
       .completeTexts(model, state, ended)
       .catch((error: unknown) => {
-        log.error({ err: error }, 'texts could not be encoded; the next cycle tries again')
+        log.error({ err: error }, 'texts could not be encoded; the next cycle retries')
       })
       .finally(() => (this.#isCompleting = false))
   }

@@ -1,4 +1,6 @@
-/** Models in the shadow: their scores are stored beside the cycle, and no answer knows of them. */
+/**
+ * Shadows: their scores are stored with each cycle, and no response depends on them.
+ */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../test/helpers/encoding-model.js'
@@ -18,15 +20,15 @@ let store: Store
 let model: EncodingModel
 let shadow: EncodingModel
 let service: CycleService
-/** Reasons for which cycles were left out. */
-let leftOut: string[]
+/** Reasons for skipped cycles. */
+let skipped: string[]
 
 beforeEach(async () => {
   contents = createMemoryContents()
   store = createMemoryStore({ contents })
   model = new EncodingModel('m1', new FakeTextEncoder(hash))
   shadow = new EncodingModel('s1', new FakeTextEncoder(otherHash))
-  leftOut = []
+  skipped = []
   service = await CycleService.open({
     codec: referenceCodec,
     store,
@@ -36,7 +38,7 @@ beforeEach(async () => {
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: {
-      warn: (fields) => void leftOut.push(String((fields as { reason?: string }).reason)),
+      warn: (fields) => void skipped.push(String((fields as { reason?: string }).reason)),
       error: () => undefined,
     },
   })
@@ -76,7 +78,7 @@ function gate(): { readonly closed: Promise<void>; readonly open: () => void } {
 }
 
 describe('a shadow', () => {
-  test('has stored what it says of each scored row, in their order', async () => {
+  test('has its heads stored for each scored row, in the order of the rows', async () => {
     await service.addShadow(shadow)
     await answer(cycle(0, [2, 1, 3], [3, 1]))
     await scored(1)
@@ -89,7 +91,7 @@ describe('a shadow', () => {
     })
   })
 
-  test('is in no answer', async () => {
+  test('does not appear in a response', async () => {
     const alone = await answer(cycle(0, [1]))
     await service.addShadow(shadow)
     expect(await answer(cycle(0, [1]))).toBe(alone)
@@ -98,42 +100,42 @@ describe('a shadow', () => {
     expect(beside).not.toContain('s1')
   })
 
-  test('that is slow delays no answer: it leaves cycles out until it is done', async () => {
+  test('that is slow delays no response: it skips cycles until it is done', async () => {
     const slow = gate()
     shadow.gate = slow.closed
     await service.addShadow(shadow)
     await answer(cycle(0, [1]))
     await answer(cycle(1, [2], [1, 2]))
-    await vi.waitUntil(() => leftOut.length === 1, patience)
-    expect(leftOut).toEqual(['it is still at an earlier cycle'])
+    await vi.waitUntil(() => skipped.length === 1, patience)
+    expect(skipped).toEqual(['the shadow is still scoring an earlier cycle'])
     slow.open()
     await scored(1)
     expect(stored(2)).toBeNull()
     await answer(cycle(2, [], [1, 2]))
     await scored(3)
-    // The text that came with the cycle left out has been read meanwhile.
+    // The text of the skipped cycle has been encoded meanwhile.
     expect(stored(3)?.p_views).toEqual(Float32Array.of(share(1), share(2)))
   })
 
-  test('that fails costs nothing but its own scores', async () => {
+  test('that fails loses its own scores and nothing else', async () => {
     await service.addShadow(shadow)
     shadow.failing = true
     expect(await answer(cycle(0, [1]))).toContain('"status":"scored"')
-    await vi.waitUntil(() => leftOut.length === 1, patience)
-    expect(leftOut).toEqual([`s1, cycle ${cycle(0, [1]).cycle_id}: the model was told to fail`])
+    await vi.waitUntil(() => skipped.length === 1, patience)
+    expect(skipped).toEqual([`s1, cycle ${cycle(0, [1]).cycle_id}: the model was told to fail`])
     shadow.failing = false
     await answer(cycle(1, [], [1]))
     await scored(2)
     expect(stored(1)).toBeNull()
   })
 
-  test('whose encoder fails costs nothing but its own scores', async () => {
+  test('whose encoder fails loses its own scores and nothing else', async () => {
     await service.addShadow(shadow)
     const encoder = shadow.text as FakeTextEncoder
     encoder.failing = true
     await answer(cycle(0, [1]))
-    await vi.waitUntil(() => leftOut.length > 0, patience)
-    expect(leftOut[0]).toMatch(/: the text encoder was told to fail$/)
+    await vi.waitUntil(() => skipped.length > 0, patience)
+    expect(skipped[0]).toMatch(/: the text encoder was told to fail$/)
     encoder.failing = false
     await answer(cycle(1, [2], [1, 2]))
     await scored(2)
@@ -150,7 +152,7 @@ describe('a shadow', () => {
     await answer(cycle(0, [1]))
     await answer(cycle(1, [], [1]))
     await answer(cycle(2, [], [1]))
-    await vi.waitUntil(() => leftOut.length === 2, patience)
+    await vi.waitUntil(() => skipped.length === 2, patience)
     slow.open()
     await scored(1)
     expect(stored(1)?.p_views).toEqual(Float32Array.of(share(1)))
@@ -161,7 +163,7 @@ describe('a shadow', () => {
     expect(encoder.titles).toEqual(['post 1'])
   })
 
-  test('with the encoder of the serving model uses its vectors', async () => {
+  test('with the encoder of the serving model shares its vectors', async () => {
     const twin = new EncodingModel('s2', new FakeTextEncoder(hash))
     await service.addShadow(twin)
     await answer(cycle(0, [1, 2]))
@@ -171,7 +173,7 @@ describe('a shadow', () => {
     expect(model.text?.titles).toEqual(['post 1', 'post 2'])
   })
 
-  test('that is added has the texts of the pending posts, and one that is removed scores no more', async () => {
+  test('that is added has the texts of the pending posts, and one that is removed no longer scores', async () => {
     await answer(cycle(0, [1, 2]))
     await service.addShadow(shadow)
     expect(shadow.text?.titles).toEqual(['post 1', 'post 2'])
@@ -185,7 +187,7 @@ describe('a shadow', () => {
     expect(stored(3)).toBeNull()
   })
 
-  test('reads each text once, restarts included', async () => {
+  test('encodes each text once, across restarts too', async () => {
     await service.addShadow(shadow)
     await answer(cycle(0, [1]))
     await scored(1)
@@ -206,7 +208,7 @@ describe('a shadow', () => {
   })
 })
 
-test('scores on the disk are read as they were packed, absent heads too', () => {
+test('packed heads are unpacked unchanged, absent heads included', () => {
   const heads = {
     p_views: Float32Array.of(0.1, 0.25, 1),
     p_comments: null,

@@ -1,7 +1,7 @@
 /**
- * Models that are tried beside the one that serves: each scores every cycle too, after the answer has left, and what it
- * says is stored beside the cycle. None of it delays an answer; a shadow that cannot keep up leaves cycles out, and
- * `understudy models compare` makes up for them from the recorded requests.
+ * Shadows: models that score every cycle after its response is sent, beside the serving model. Their scores are stored
+ * with the cycle. A shadow that cannot keep up skips cycles; `understudy models compare` replays those from the recorded
+ * requests.
  */
 import { packTable, unpackTable } from '../codec/index.js'
 import { headNames, type CycleColumns, type HeadColumns } from '../contract/index.js'
@@ -14,18 +14,18 @@ import { placedFailure } from './model-failure.js'
 export interface ShadowsParts {
   readonly store: Store
   readonly embeddings: Embeddings
-  /** Makes the vectors of pending posts' texts that a shadow lacks. Stops when `ended`. */
+  /** Encodes the texts of pending posts that a shadow lacks vectors of. Stops when `ended`. */
   readonly completeTexts: (model: Model, ended: () => boolean) => Promise<void>
   readonly log: { warn(fields: object, message: string): void }
 }
 
-/** A cycle that is answered. */
-export interface AnsweredCycle {
+/** A stored cycle, as a shadow scores it. */
+export interface ShadowedCycle {
   readonly cycle: CycleColumns
   readonly plan: CyclePlan
   /** Images of each post in the store, by slot. */
   readonly imagesStored: Uint32Array
-  /** Raw JSON of the posts that entered, in order; copies, since the body's memory is used again. */
+  /** Raw JSON of the posts that entered, in order. Only read for shadows with a text encoder. */
   readonly records: readonly Uint8Array[]
 }
 
@@ -33,7 +33,7 @@ interface Shadow {
   readonly model: Model
   busy: boolean
   isCompleting: boolean
-  leftOutCount: number
+  skippedCount: number
 }
 
 export class Shadows {
@@ -49,13 +49,13 @@ export class Shadows {
     return this.#shadows.size
   }
 
-  /** True when some shadow reads texts: then `AnsweredCycle.records` is needed. */
+  /** True when some shadow reads texts: then `ShadowedCycle.records` is needed. */
   get readTexts(): boolean {
     return [...this.#shadows.values()].some(({ model }) => model.text !== null)
   }
 
   add(model: Model): void {
-    this.#shadows.set(model.version, { model, busy: false, isCompleting: false, leftOutCount: 0 })
+    this.#shadows.set(model.version, { model, busy: false, isCompleting: false, skippedCount: 0 })
   }
 
   remove(version: string): void {
@@ -63,8 +63,8 @@ export class Shadows {
   }
 
   /** Scores one cycle with each shadow. Never rejects; resolves when all have ended. */
-  async score(answered: AnsweredCycle): Promise<void> {
-    const work = [...this.#shadows.values()].map((shadow) => this.#scoreWith(shadow, answered))
+  async score(stored: ShadowedCycle): Promise<void> {
+    const work = [...this.#shadows.values()].map((shadow) => this.#scoreWith(shadow, stored))
     this.#work = Promise.all([this.#work, ...work]).then(() => undefined)
     await Promise.all(work)
   }
@@ -74,29 +74,29 @@ export class Shadows {
     await this.#work
   }
 
-  async #scoreWith(shadow: Shadow, answered: AnsweredCycle): Promise<void> {
+  async #scoreWith(shadow: Shadow, stored: ShadowedCycle): Promise<void> {
     const { model } = shadow
-    const { position } = answered.plan
+    const { position } = stored.plan
     if (shadow.busy) {
-      this.#leaveOut(shadow, position, 'it is still at an earlier cycle')
+      this.#skip(shadow, position, 'the shadow is still scoring an earlier cycle')
       return
     }
     shadow.busy = true
     try {
-      const heads = await this.#predict(model, answered)
+      const heads = await this.#predict(model, stored)
       if (!this.#parts.store.closed)
         await this.#parts.store.models.putShadowScores(position, model.version, packHeads(heads))
     } catch (error) {
-      const { cycleId } = answered.cycle
-      const reason = placedFailure(error, { version: model.version, cycleId, plan: answered.plan })
-      this.#leaveOut(shadow, position, reason instanceof Error ? reason.message : String(reason))
+      const { cycleId } = stored.cycle
+      const reason = placedFailure(error, { version: model.version, cycleId, plan: stored.plan })
+      this.#skip(shadow, position, reason instanceof Error ? reason.message : String(reason))
     } finally {
       shadow.busy = false
       this.#completeTexts(shadow)
     }
   }
 
-  /** In the background: texts that were not ready, and those of cycles that were left out. */
+  /** Encodes, in the background, texts that were not ready and those of skipped cycles. */
   #completeTexts(shadow: Shadow): void {
     const { model } = shadow
     if (model.text === null || shadow.isCompleting) return
@@ -107,17 +107,17 @@ export class Shadows {
       .catch((error: unknown) => {
         if (ended()) return
         const fields = { model_version: model.version, err: error }
-        this.#parts.log.warn(fields, 'texts of a shadow could not be encoded; the next cycle tries again')
+        this.#parts.log.warn(fields, 'shadow texts could not be encoded; the next cycle retries')
       })
       .finally(() => (shadow.isCompleting = false))
     this.#work = Promise.all([this.#work, work]).then(() => undefined)
   }
 
-  async #predict(model: Model, { plan, records, imagesStored }: AnsweredCycle): Promise<HeadColumns> {
+  async #predict(model: Model, { plan, records, imagesStored }: ShadowedCycle): Promise<HeadColumns> {
     const { embeddings, store } = this.#parts
     const entering = await embeddings.encodeEntering(model, plan, records)
     const encoded = embeddings.records(model, entering)
-    // What was made is kept, whatever becomes of the cycle.
+    // Vectors are stored even if the prediction fails.
     const storing = encoded && store.models.putEmbeddings(encoded.encoder, encoded.entries)
     const reading = embeddings.inputs(model, plan.next, imagesStored)
     const predicting = model.predict({ ...plan.scoring, ...reading, imagesStored })
@@ -125,29 +125,29 @@ export class Shadows {
     return heads
   }
 
-  #leaveOut(shadow: Shadow, position: Position, reason: string): void {
-    shadow.leftOutCount++
+  #skip(shadow: Shadow, position: Position, reason: string): void {
+    shadow.skippedCount++
     this.#parts.log.warn(
-      { model_version: shadow.model.version, position, reason, left_out: shadow.leftOutCount },
-      'a shadow left a cycle out',
+      { model_version: shadow.model.version, position, reason, skipped: shadow.skippedCount },
+      'shadow skipped a cycle',
     )
   }
 }
 
 const layout = 1
 
-/** Heads of the scored rows, in the order of the response, for the disk. */
+/** Encodes the heads of the scored rows, in the order of the response, for the store. */
 export function packHeads(heads: HeadColumns): Uint8Array {
   const names = headNames.filter((name) => heads[name] !== null)
   const columns = names.map((name) => Float64Array.from(heads[name] ?? []))
   return packTable({ layout, heads: names }, columns[0]?.length ?? 0, columns)
 }
 
-/** The inverse of `packHeads`. Throws when the bytes are not what it writes. */
+/** The inverse of `packHeads`. Throws for bytes that it did not write. */
 export function unpackHeads(packed: Uint8Array): HeadColumns {
   const { header, columns } = unpackTable(packed)
   const { layout: found, heads: names } = header as { layout?: number; heads?: readonly string[] }
-  if (found !== layout || names === undefined) throw new Error('not the scores of a shadow')
+  if (found !== layout || names === undefined) throw new Error('the record does not hold scores of a shadow')
   const column = (name: string): Float32Array | null => {
     const values = columns[names.indexOf(name)]
     return values === undefined ? null : Float32Array.from(values)
