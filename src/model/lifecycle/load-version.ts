@@ -1,14 +1,14 @@
 /**
  * Loads one version: package, processes, checks, and the claim that ties its name to its files.
  */
-import type { LoadedModel } from '../loaded-model.js'
 import type { LoadOptions } from '../load-options.js'
+import type { LoadedModel } from '../loaded-model.js'
 import { ModelError } from '../model.js'
 import { loadCandidateModel, loadVerifiedModel } from '../verification/index.js'
 
 /**
- * Rejects with a `ModelError` that tells what is wrong, or with the reason of `signal`; then nothing is left running.
- * `apart`: the checks run in a process of their own and cost this one no time; they take longer that way.
+ * Rejects with a `ModelError` that tells what is wrong, or soon after `signal` aborts; then nothing is left running.
+ * `apart`: another process runs the checks, so that they do not block this one's event loop; they take longer that way.
  */
 export type LoadVersion = (
   version: string,
@@ -26,8 +26,7 @@ export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'sig
 export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions): LoadVersion {
   return async (version, { apart, signal }) => {
     const load = apart ? loadCandidateModel : loadVerifiedModel
-    const loading = load({ ...options, version, signal })
-    const model = await abortable(loading, signal)
+    const model = await load({ ...options, version, signal })
     try {
       if ((await claimVersion(version, model.identity)) === model.identity) return model
       throw new ModelError(
@@ -37,27 +36,5 @@ export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions
       await model.close()
       throw error
     }
-  }
-}
-
-/** Rejects as soon as `signal` aborts; a model that comes later is closed. */
-async function abortable(loading: Promise<LoadedModel>, signal: AbortSignal): Promise<LoadedModel> {
-  signal.throwIfAborted()
-  let onAbort = (): void => undefined
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', onAbort)
-  })
-  try {
-    return await Promise.race([loading, aborted])
-  } catch (error) {
-    if (signal.aborted)
-      loading.then(
-        (model) => model.close(),
-        () => undefined,
-      )
-    throw error
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }

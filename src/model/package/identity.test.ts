@@ -1,5 +1,5 @@
 /**
- * Hashes of encoders and models: what they depend on, and what they do not.
+ * Hashes of encoders and models: which members they depend on.
  */
 import { describe, expect, test } from 'vitest'
 import { imageEncoderHash, modelIdentity, textEncoderHash } from './identity.js'
@@ -46,10 +46,10 @@ describe('the hash of a text encoder', () => {
     ['graph', { sha256: 'e'.repeat(64) }],
     ['tokenizer', { tokenizer: { ...text.tokenizer, sha256: 'e'.repeat(64) } }],
     ['template', { template: '{title}' }],
-    ['cut', { tokens_max: 64 }],
+    ['maximum length', { tokens_max: 64 }],
     ['pooling', { pooling: 'cls' }],
     ['normalisation', { normalize: true }],
-    ['length', { dim: 31 }],
+    ['dimension', { dim: 31 }],
     ['inputs', { inputs: { input_ids: 'ids' } }],
     ['output', { output: 'pooled' }],
     ['padding', { pad_token_id: 1 }],
@@ -62,7 +62,7 @@ describe('the hash of a text encoder', () => {
     ['threads and providers', { intra_op_threads: 4, execution_providers: ['cuda'] }],
     ['golden tokens', { golden_tokens: [{ text: 'a', ids: [1] }] }],
     [
-      'a default that is written out',
+      'a default stated explicitly',
       { normalize: false, output: 'last_hidden_state', inputs: { input_ids: 'input_ids' } },
     ],
   ])('does not change with %s', (_, change) => {
@@ -80,7 +80,7 @@ describe('the hash of an image encoder', () => {
     ['layout', { layout: 'nhwc' }],
     ['scale', { scale: 1 }],
     ['mean', { mean: [0, 0, 0] }],
-    ['deviation', { std: [1, 1, 1] }],
+    ['standard deviation', { std: [1, 1, 1] }],
     ['pool over tokens', { pool: 'cls' }],
   ])('changes with its %s', (_, change) => {
     expect(imageEncoderHash({ ...image, ...change })).not.toBe(imageEncoderHash(image))
@@ -90,7 +90,7 @@ describe('the hash of an image encoder', () => {
     ['how the images of a post are pooled', { pooling: 'max' }],
     ['whether images are required', { required: true }],
     [
-      'a default that is written out',
+      'a default stated explicitly',
       { scale: 1 / 255, channels: 'rgb', layout: 'nchw', interpolation: 'bicubic' },
     ],
   ])('does not change with %s', (_, change) => {
@@ -114,7 +114,7 @@ describe('the identity of a model', () => {
     ['notes', { note: 'n', provenance: { note: 'p' } }],
     ['golden cases', { golden: { file: 'golden.json', sha256: 'e'.repeat(64) } }],
     ['one graph in a list', { head: [head] }],
-    ['defaults written out', { missing: 'imputed' }],
+    ['a default stated explicitly', { missing: 'imputed' }],
   ])('does not change with %s', (_, change) => {
     expect(modelIdentity({ ...manifest, ...change })).toBe(modelIdentity(manifest))
   })

@@ -1,6 +1,6 @@
 /**
- * What names a vector: the hash of everything that shapes it. Two versions with the same encoder share their
- * embeddings, and one that differs in anything that matters never meets the other's. The same for a whole model.
+ * Hashes of everything that affects a vector or a score. Embeddings are stored under the hash of their encoder, so that
+ * two versions with the same encoder share them, and encoders that differ in anything relevant do not.
  */
 import { createHash } from 'node:crypto'
 import { headNames } from '../../contract/index.js'
@@ -8,17 +8,17 @@ import { headGraphs } from './parse-manifest.js'
 import type { ImageManifest, Manifest, TextManifest } from './manifest.js'
 
 /**
- * Counts changes of our own steps before the graph (HTML to text, token cut, resizing): a vector made by other steps is
- * another vector.
+ * Versions of the preprocessing in this program (HTML to text, truncation, resizing). Raise one when its preprocessing
+ * changes the vectors.
  */
-const textSteps = 1
-const imageSteps = 1
+const textPreprocessing = 1
+const imagePreprocessing = 1
 
-/** 64 hexadecimal digits. Members that are left out count as their defaults; providers and threads do not count. */
+/** 64 hexadecimal digits. Absent members count as their defaults; providers and threads are not included. */
 export function textEncoderHash(text: TextManifest): string {
   return hash({
     encoder: 'text',
-    steps: textSteps,
+    steps: textPreprocessing,
     graph: text.sha256,
     tokenizer: text.tokenizer.sha256,
     template: text.template,
@@ -32,17 +32,17 @@ export function textEncoderHash(text: TextManifest): string {
       token_type_ids: text.inputs?.token_type_ids ?? 'token_type_ids',
     },
     output: text.output ?? 'last_hidden_state',
-    // The default is in the tokenizer's file, and that counts already.
+    // The default is in the tokenizer's file, whose hash is included.
     pad_token_id: text.pad_token_id ?? null,
   })
 }
 
-/** 64 hexadecimal digits; of the vector of one image, so how those of a post are pooled does not count. */
+/** 64 hexadecimal digits. Describes the vector of one image, so the pooling over a post's images is not included. */
 export function imageEncoderHash(image: ImageManifest): string {
   const { resize, crop } = image
   return hash({
     encoder: 'image',
-    steps: imageSteps,
+    steps: imagePreprocessing,
     graph: image.sha256,
     input: image.input,
     output: image.output,
@@ -63,8 +63,8 @@ export function imageEncoderHash(image: ImageManifest): string {
 }
 
 /**
- * 64 hexadecimal digits of everything that shapes a score. Two packages that share a version and differ in this are two
- * models under one name. Notes, provenance, golden cases, providers and threads do not count.
+ * 64 hexadecimal digits of everything that affects a score. Two packages with one version and different identities are
+ * different models. Notes, provenance, golden cases, providers and threads are not included.
  */
 export function modelIdentity(manifest: Manifest): string {
   const { features, missing, text, image } = manifest
@@ -84,7 +84,7 @@ export function modelIdentity(manifest: Manifest): string {
   })
 }
 
-/** Members are written in the order of the literals above, whatever the order in the manifest: that is canonical. */
+/** Canonical: members come in the order of the literals above, whatever their order in the manifest. */
 function hash(parts: object): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

@@ -1,5 +1,5 @@
 /**
- * What an author is told of a manifest that is none: always something, and never of one that is sound.
+ * Problems of values that are not manifests: at least one for each, and none for a valid manifest.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,21 +12,21 @@ import { manifestSchemaText } from './manifest-schema.js'
 import type { Manifest } from './manifest.js'
 
 const isManifest = typia.createEquals<Manifest>()
-const sound = JSON.parse(readFileSync(join(modelsDir, 'example-1/manifest.json'), 'utf8')) as Json
+const valid = JSON.parse(readFileSync(join(modelsDir, 'example-1/manifest.json'), 'utf8')) as Json
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 type Place = readonly (string | number)[]
 
 test('a value has problems if and only if it does not validate', () => {
-  expect(shapeProblems(sound)).toEqual([])
-  const places = [...placesOf(sound)]
+  expect(shapeProblems(valid)).toEqual([])
+  const places = [...placesOf(valid)]
   const change = fc.record({
     place: fc.constantFrom(...places),
     value: fc.oneof(
       fc.constantFrom<Json | undefined>(undefined, null, '', 'x', 'cls', 'mean', '2026-02-31', '2026-13-01'),
       fc.constantFrom<Json>(true, 0, 1, -1, 0.5, 2, 70_000, 2 ** 32, [], [''], ['a', 'a'], [1, 2, 3], {}),
       fc.constantFrom<Json>({ shortest_edge: 4 }, { width: 4, height: 4 }, { name: 'x', column: 3 }),
-      fc.constantFrom(...places).map((place) => at(sound, place)),
+      fc.constantFrom(...places).map((place) => at(valid, place)),
     ),
     name: fc.constantFrom(null, null, 'extra', 'width', 'p_luck', 'pool', '__proto__'),
   })
@@ -34,7 +34,7 @@ test('a value has problems if and only if it does not validate', () => {
     fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), (changes) => {
       const value = changes.reduce<Json>(
         (so, { place, value: member, name }) => changed(so, name === null ? place : [...place, name], member),
-        sound,
+        valid,
       )
       const problems = shapeProblems(value)
       expect(problems.length === 0, problems.join('\n')).toBe(isManifest(value))
@@ -44,21 +44,21 @@ test('a value has problems if and only if it does not validate', () => {
   )
 })
 
-test('every pattern of the schema has words', () => {
+test('every pattern of the schema has a description', () => {
   const patterns = [...manifestSchemaText().matchAll(/"pattern": (".*")/g)]
   expect(patterns.length).toBeGreaterThan(3)
-  const told = shapeProblems(changed(changed(sound, ['model_version'], '/'), ['text', 'template'], 'x'))
-  expect(told).toEqual([
+  const problems = shapeProblems(changed(changed(valid, ['model_version'], '/'), ['text', 'template'], 'x'))
+  expect(problems).toEqual([
     'model_version must be a name of letters, digits, ".", "_" and "-" that begins with a letter or a digit, and is "/"',
     'text.template must be a text that holds {title}, and is "x"',
   ])
 })
 
-test('a manifest with very many problems is told the first ones', () => {
+test('of very many problems the first 50 are listed', () => {
   const features = Array.from({ length: 500 }, (_, index) => index)
-  const told = shapeProblems(changed(sound, ['features'], features))
-  expect(told).toHaveLength(51)
-  expect(told.at(-1)).toBe('and 450 more')
+  const problems = shapeProblems(changed(valid, ['features'], features))
+  expect(problems).toHaveLength(51)
+  expect(problems.at(-1)).toBe('and 450 more')
 })
 
 function* placesOf(value: Json, place: Place = []): Generator<Place> {
@@ -72,7 +72,7 @@ function at(value: Json, place: Place): Json {
   return place.reduce((so, name) => (so as Record<string | number, Json>)[name] as Json, value)
 }
 
-/** The value with another member in its place, or without it. Places that are no longer there are left alone. */
+/** The value with a member replaced or removed. Paths that no longer exist change nothing. */
 function changed(value: Json, [name, ...rest]: Place, member: Json | undefined): Json {
   if (name === undefined) return member ?? null
   if (typeof value !== 'object' || value === null) return value

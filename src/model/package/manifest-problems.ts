@@ -1,18 +1,18 @@
 /**
- * Says what is wrong with a value that is no manifest: the place and the rule, as `contract/find-problems.ts` does for
- * requests. One walk over the value along the JSON schema of `manifest.json`, first what is there, then what is missing.
+ * Lists the problems of a value that does not have the shape of a manifest, each with its path and rule, as the
+ * validators of requests do. Walks the value along the JSON schema of `manifest.json`.
  */
 import { manifestSchema, type Schema } from './manifest-schema.js'
 
-/** More would tell the author nothing that the first ones do not. */
+/** A longer list would not help the author. */
 const problemsMax = 50
 const valueCharsMax = 200
-/** What a schema does not say of typia's `uint32`. */
+/** The maximum of typia's `uint32`, which the schema omits. */
 const integerMax = 2 ** 32 - 1
-/** As the validator has it. */
+/** The same pattern as the validator's. */
 const dateForm = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
-/** Patterns of the manifest's type in words. */
-const patternWords: Readonly<Record<string, string>> = {
+/** Descriptions of the patterns in the manifest's type. */
+const patternTexts: Readonly<Record<string, string>> = {
   '^[A-Za-z0-9][A-Za-z0-9._-]*$':
     'a name of letters, digits, ".", "_" and "-" that begins with a letter or a digit',
   '^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$':
@@ -21,7 +21,7 @@ const patternWords: Readonly<Record<string, string>> = {
   '[{]title[}]': 'a text that holds {title}',
 }
 
-/** Each begins with its place, such as `head[1].inputs.features`. None: the value has the shape of a manifest. */
+/** Problems, each beginning with its path, such as `head[1].inputs.features`; none for the shape of a manifest. */
 export function shapeProblems(value: unknown): string[] {
   const walk = new Walk(manifestSchema())
   walk.check(walk.root, value, '')
@@ -43,10 +43,10 @@ class Walk {
     else if (target.type === 'object' && isObject(value)) this.#checkMembers(target, value, place)
     else if (target.type === 'array' && Array.isArray(value)) this.#checkItems(target, value, place)
     else if (value === '' && target.minLength !== undefined) this.#add(place, 'must not be empty')
-    else if (!isScalar(target, value)) this.#mustBe(place, value, words(target))
+    else if (!isScalar(target, value)) this.#mustBe(place, value, describe(target))
   }
 
-  /** One of several values, or of several shapes: held against the one that is meant. */
+  /** One of several values, or of several shapes: reports against the shape that fits best. */
   #checkChoice(choices: readonly Schema[], value: unknown, place: string): void {
     const branches = choices.map((choice) => this.#resolved(choice))
     const values = branches.flatMap((branch) => ('const' in branch ? [branch['const']] : []))
@@ -56,12 +56,12 @@ class Walk {
     }
     const kind = Array.isArray(value) ? 'array' : isObject(value) ? 'object' : null
     const [first, ...others] = branches.filter(({ type }) => type === kind)
-    if (first === undefined) this.#mustBe(place, value, branches.map(words).join(' or '))
+    if (first === undefined) this.#mustBe(place, value, branches.map(describe).join(' or '))
     else if (others.length === 0) this.check(first, value, place)
     else this.#checkForms([first, ...others], value as object, place)
   }
 
-  /** Objects of several forms: the one of which the value has a member. */
+  /** Objects of several forms: chooses the first form of which the value has a member. */
   #checkForms(forms: readonly Schema[], value: object, place: string): void {
     const meant = forms.find(({ properties = {} }) =>
       Object.keys(value).some((name) => Object.hasOwn(properties, name)),
@@ -89,7 +89,7 @@ class Walk {
     const { prefixItems, items: each, minItems = 0, maxItems = Infinity, uniqueItems = false } = schema
     const countMax = prefixItems?.length ?? maxItems
     if (items.length < minItems || items.length > countMax) {
-      this.#mustBe(place, items, words(schema))
+      this.#mustBe(place, items, describe(schema))
       return
     }
     items.forEach((item, index) => {
@@ -115,7 +115,7 @@ class Walk {
   }
 }
 
-/** Whether a value that is no list and no object fits. */
+/** Whether a scalar fits the schema. */
 function isScalar(schema: Schema, value: unknown): boolean {
   const { type, pattern, format, minLength = 0 } = schema
   if (type === 'boolean') return typeof value === 'boolean'
@@ -136,15 +136,15 @@ function isScalar(schema: Schema, value: unknown): boolean {
   )
 }
 
-/** What a value must be. */
-function words(schema: Schema): string {
+/** Describes what a value must be. */
+function describe(schema: Schema): string {
   const { type, pattern, format, minimum, maximum, exclusiveMinimum } = schema
   switch (type) {
     case 'boolean':
       return 'true or false'
     case 'string':
       if (format === 'date') return 'a date such as 2026-03-02'
-      if (pattern !== undefined) return patternWords[pattern] ?? `a string that matches ${pattern}`
+      if (pattern !== undefined) return patternTexts[pattern] ?? `a string that matches ${pattern}`
       return 'a string'
     case 'integer':
       return `an integer from ${minimum} to ${maximum ?? integerMax}`
@@ -152,13 +152,13 @@ function words(schema: Schema): string {
       if (exclusiveMinimum === undefined) return 'a number'
       return `a number above ${exclusiveMinimum}${maximum === undefined ? '' : `, at most ${maximum}`}`
     case 'array':
-      return `an array${countWords(schema)}`
+      return `an array${countText(schema)}`
     default:
       return 'an object'
   }
 }
 
-function countWords({ prefixItems, minItems, maxItems }: Schema): string {
+function countText({ prefixItems, minItems, maxItems }: Schema): string {
   if (prefixItems !== undefined) return ` of ${prefixItems.length} numbers`
   if (minItems === undefined) return ''
   return maxItems === undefined ? ` of at least ${minItems} item` : ` of ${minItems} to ${maxItems} items`

@@ -1,5 +1,5 @@
 /**
- * The JSON schema of manifests: the committed file is the type's, and the document names every member of it.
+ * The JSON schema of manifests: the committed file matches the type, and the documentation names every member.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,14 +24,14 @@ test('docs/manifest.schema.json is the schema of the type: `npx understudy model
   expect(readFileSync(join(docs, 'manifest.schema.json'), 'utf8')).toBe(manifestSchemaText())
 })
 
-test('every reference leads somewhere', () => {
+test('every reference has a definition', () => {
   for (const [, name] of manifestSchemaText().matchAll(/"\$ref": "([^"]*)"/g)) {
     expect(name).toMatch(/^#\/\$defs\//)
     expect(Object.keys(schema.$defs ?? {})).toContain(name?.slice('#/$defs/'.length))
   }
 })
 
-test('no object takes members that are not listed', () => {
+test('no object accepts unknown members', () => {
   const objects = objectsOf(schema)
   expect(objects.length).toBeGreaterThan(8)
   for (const object of objects) expect(object.additionalProperties, JSON.stringify(object)).toBe(false)
@@ -45,7 +45,7 @@ describe('docs/models.md names the member', () => {
   })
 })
 
-/** Every member by its path, such as `text.tokenizer.file`; members that all graphs share are told once, for `head`. */
+/** The path of every member, such as `text.tokenizer.file`; members that all graphs share are listed for `head` only. */
 function paths(value: Schema, path = '', found = new Set<string>()): Set<string> {
   const target =
     value.$ref === undefined ? value : (schema.$defs?.[value.$ref.slice('#/$defs/'.length)] ?? {})
@@ -54,7 +54,7 @@ function paths(value: Schema, path = '', found = new Set<string>()): Set<string>
   for (const [name, member] of Object.entries(target.properties ?? {})) {
     const inner = path === '' ? name : `${path}.${name}`
     if (/^(text|image)\.(file|sha256|execution_providers|intra_op_threads)$/.test(inner)) continue
-    // Heads have one and the same form.
+    // All heads have the same form.
     const shown = inner.replace(/\.(p_views|p_comments|p_up|downvote_share)(?=\.|$)/, '.<head>')
     found.add(shown)
     paths(member, shown, found)

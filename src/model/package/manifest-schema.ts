@@ -1,12 +1,12 @@
 /**
- * The JSON schema of `manifest.json`, made of the TypeScript type: editors check a manifest with it while it is
- * written. `docs/manifest.schema.json` is this very text.
+ * The JSON schema of `manifest.json`, generated from the TypeScript type, for editors. `docs/manifest.schema.json` is a
+ * copy of its text.
  */
 import typia from 'typia'
 import { headNames } from '../../contract/index.js'
 import type { Manifest } from './manifest.js'
 
-/** What of JSON Schema there is in it. */
+/** The part of JSON Schema that the generated schema uses. */
 export interface Schema {
   $ref?: string
   $defs?: Record<string, Schema>
@@ -32,7 +32,7 @@ export interface Schema {
 
 const made = typia.json.schemas<[Manifest]>()
 
-/** JSON Schema 2020-12. What no schema can say (a head given twice, a crop too large) `models verify` says. */
+/** JSON Schema 2020-12. Rules that a schema cannot express, such as the size of a crop, are in `parseManifest`. */
 export function manifestSchema(): Schema {
   const { Manifest: manifest, ...others } = (made.components.schemas ?? {}) as unknown as Record<
     string,
@@ -50,14 +50,14 @@ export function manifestSchema(): Schema {
   }
 }
 
-/** The schema as a file. */
+/** The schema as the text of a file. */
 export function manifestSchemaText(): string {
   return `${JSON.stringify(manifestSchema(), null, 2)}\n`
 }
 
 /**
- * References within one document, and no members but those that are listed: the validator refuses others too. In an
- * order of its own, since that of a union is whatever the compiler met first.
+ * Rewrites references to this document, closes objects to unknown members as the validator does, and sorts unions, whose
+ * order otherwise depends on the compiler.
  */
 function closed<T>(value: T): T {
   if (Array.isArray(value)) return value.map(closed) as T
@@ -65,10 +65,10 @@ function closed<T>(value: T): T {
   const schema = Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, closed(member as unknown)]),
   ) as Schema
-  // Doc comments are wrapped where lines of code end.
+  // Doc comments contain line breaks.
   if (typeof schema.description === 'string') schema.description = schema.description.replace(/\n/g, ' ')
   if (schema.prefixItems !== undefined) {
-    // What typia writes of a tuple is of an older draft.
+    // typia describes tuples as an older draft does.
     delete schema['additionalItems']
     Object.assign(schema, { items: false, minItems: schema.prefixItems.length })
   }
@@ -81,7 +81,7 @@ function closed<T>(value: T): T {
   return schema as T
 }
 
-/** Heads in the order of the contract; other members as they are declared. */
+/** Sorts heads in the order of the contract; other members stay as they are declared. */
 function inOrder(properties: Record<string, Schema>): Record<string, Schema> {
   const entries = headNames.flatMap((name) => {
     const member = properties[name]

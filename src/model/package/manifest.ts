@@ -1,6 +1,6 @@
 /**
- * `manifest.json` of a model package: its type, which the JSON schema is made of and `docs/models.md` explains member
- * by member. Members that are not known are refused: what this service does not understand, it must not leave out.
+ * The type of `manifest.json`. Its JSON schema is generated from this type, doc comments included; `docs/models.md`
+ * explains each member. Unknown members are refused, so that a misspelt one is not ignored.
  */
 import type { tags } from 'typia'
 import type { HeadName } from '../../contract/index.js'
@@ -12,7 +12,7 @@ export type PackageFile = string & tags.Pattern<'^[A-Za-z0-9][A-Za-z0-9._-]*(/[A
 /** SHA-256 in lower-case hexadecimal digits. */
 export type Sha256 = string & tags.Pattern<'^[0-9a-f]{64}$'>
 
-/** Names that ONNX Runtime's binding for Node knows; which of them a machine has shows at the start. */
+/** Names that ONNX Runtime's binding for Node accepts; whether a machine has one shows when a session is opened. */
 export type ExecutionProvider = 'cpu' | 'cuda' | 'tensorrt' | 'coreml' | 'dml' | 'webgpu' | 'qnn' | 'openvino'
 
 type Name = string & tags.MinLength<1>
@@ -30,39 +30,39 @@ export interface Manifest {
   $schema?: string
   /** Label of every score, and the name of the package's directory. */
   model_version: PlainName
-  /** A transport test is no trained model: it proves the way of the data, not the worth of the scores. */
+  /** `transport-test`: the model is not trained. It shows that data get through, and its scores mean nothing. */
   kind: 'trained' | 'transport-test'
   provenance?: Provenance
-  /** For people; shown by `models inspect`. */
+  /** Free text for readers; `models inspect` prints it. */
   note?: string
   /** Catalogue names in the order of the columns of the feature input. */
   features: (Name[] & tags.MinItems<1>) & tags.UniqueItems
   /**
-   * `imputed` (the default): a missing value is what the catalogue says, often 0 with an indicator beside it. `nan`: it
-   * is NaN in the matrix, as tree models take it; a missing embedding is then a row of NaN.
+   * `imputed` (the default): a missing value becomes the feature's value for missing inputs, often 0 with an indicator
+   * feature. `nan`: it is NaN in the matrix, as tree models expect; a missing embedding is then a row of NaN.
    */
   missing?: 'imputed' | 'nan'
-  /** One graph for all heads, or up to four; each head is given once, and at least one of the first three is. */
+  /** One graph for all heads, or up to four; each head comes from one graph, and at least one of the first three exists. */
   head: HeadManifest | (HeadManifest[] & tags.MinItems<1> & tags.MaxItems<4>)
   text?: TextManifest
   image?: ImageManifest
-  /** Providers on which the model was checked; others that the service is configured with are passed over. */
+  /** Providers on which the model was tested; the service ignores its other configured providers for this model. */
   execution_providers?: Providers
-  /** Threads of one run, where the service is not configured otherwise. */
+  /** Threads of one run, unless the service is configured with a number. */
   intra_op_threads?: Threads
   golden?: GoldenManifest
 }
 
-/** Where the model comes from. Nothing of it changes a score. */
+/** Where the model comes from. It does not affect scores. */
 export interface Provenance {
-  /** The data, in words. */
+  /** The training data, described in words. */
   trained_on?: string
   /** The day of the training, YYYY-MM-DD. */
   date?: string & tags.Format<'date'>
   note?: string
 }
 
-/** An ONNX file, and how it is run. */
+/** An ONNX file, and how to run it. */
 export interface GraphManifest {
   /** The file, relative to the manifest. */
   file: PackageFile
@@ -93,51 +93,51 @@ export interface HeadInputs {
 export interface HeadOutput {
   name: Name
   column?: Index
-  /** What is still to be done to a value: `sigmoid` for a logit, `clip` into 0 to 1 for a regressor. Default: nothing. */
+  /** Applied to each value: `sigmoid` for a logit, `clip` to 0 to 1 for a regressor. Default: none. */
   activation?: 'sigmoid' | 'clip'
 }
 
-/** A transformer exported the Hugging Face way. */
+/** A transformer in Hugging Face's export format. */
 export interface TextManifest extends GraphManifest {
   tokenizer: {
     /** Hugging Face `tokenizer.json`. */
     file: PackageFile
     sha256: Sha256
   }
-  /** What the encoder reads of a post: `{title}`, and `{body}` where it is to read the body, with text around. */
+  /** The encoder's input: text with the placeholder `{title}` and, if the encoder reads bodies, `{body}`. */
   template: string & tags.Pattern<'[{]title[}]'>
-  /** Special tokens included; a longer text is cut. */
+  /** Maximum length in tokens, special tokens included; a longer text is truncated. */
   tokens_max: number & tags.Type<'uint32'> & tags.Minimum<2> & tags.Maximum<8192>
-  /** How token vectors become one: their mean over the attention mask, or the first. */
+  /** Pooling of token vectors: their mean over the attention mask, or the first one. */
   pooling: 'mean' | 'cls'
-  /** Whether the vector is divided by its length (L2). Default false. */
+  /** Whether the vector is normalised to length 1 (L2). Default false. */
   normalize?: boolean
   /** Length of the vector. */
   dim: Size
-  /** Names of the graph's inputs, where they are not Hugging Face's. `token_type_ids` is fed where the graph has it. */
+  /** Names of the graph's inputs, if not Hugging Face's. `token_type_ids` is passed if the graph has that input. */
   inputs?: {
     input_ids?: Name
     attention_mask?: Name
     token_type_ids?: Name
   }
-  /** Name of the output, [N, tokens, dim] or [N, dim] (used as it is). Default `last_hidden_state`. */
+  /** Name of the output: [N, tokens, dim], or [N, dim] without pooling. Default `last_hidden_state`. */
   output?: Name
-  /** Default: what `tokenizer.json` says, else 0. */
+  /** Default: the value in `tokenizer.json`, else 0. */
   pad_token_id?: Index
   /**
-   * Texts with the token ids of the training's own tokenizer. Required where a pre-tokenizer is known to split otherwise
-   * here: `Whitespace`, `Punctuation`, `Digits`, some kinds of `Split`.
+   * Texts with the token ids of the tokenizer used in training. Required for pre-tokenizers that are known to split
+   * differently here: `Whitespace`, `Punctuation`, `Digits`, some kinds of `Split`.
    */
   golden_tokens?: GoldenTokens[] & tags.MinItems<1>
 }
 
 export interface GoldenTokens {
   text: string
-  /** With special tokens, uncut and unpadded. */
+  /** With special tokens, not truncated and not padded. */
   ids: Index[]
 }
 
-/** A graph from pictures to vectors. */
+/** A graph from images to vectors. */
 export interface ImageManifest extends GraphManifest {
   /** Name of the graph's input, [N, 3, height, width] or [N, height, width, 3]. */
   input: Name
@@ -145,9 +145,9 @@ export interface ImageManifest extends GraphManifest {
   output: Name
   /** Length of the vector. */
   dim: Size
-  /** To a shortest edge, keeping the proportions, or to a size. */
+  /** To a shortest edge, keeping the aspect ratio, or to a size. */
   resize: { shortest_edge: Pixels } | { width: Pixels; height: Pixels }
-  /** From the centre, after `resize`. */
+  /** Centre crop, after `resize`. */
   crop?: { width: Pixels; height: Pixels }
   /** Default `bicubic`. */
   interpolation?: 'nearest' | 'bilinear' | 'bicubic' | 'lanczos3'
@@ -155,24 +155,24 @@ export interface ImageManifest extends GraphManifest {
   channels?: 'rgb' | 'bgr'
   /** Default `nchw`. */
   layout?: 'nchw' | 'nhwc'
-  /** What a byte is multiplied with, before `mean` and `std`. Default 1/255. */
+  /** Factor for each byte, applied before `mean` and `std`. Default 1/255. */
   scale?: number & tags.ExclusiveMinimum<0>
   /** Subtracted, per channel in the order of `channels`. */
   mean: PerChannel
   /** Divided by, per channel in the order of `channels`. */
   std: DivisorPerChannel
-  /** How an output with tokens or cells becomes a vector. Needed where it is not [N, dim]. */
+  /** Pooling of an output with tokens or cells into one vector. Required unless the output is [N, dim]. */
   pool?: 'cls' | 'mean'
-  /** How the vectors of a post's images become one, in position order. */
+  /** Pooling of the vectors of a post's images, in position order. */
   pooling: 'mean' | 'max'
-  /** Whether posts whose expected images are not all encoded are counted in a warning. Default false. */
+  /** Whether a warning counts the posts whose expected images are not all encoded. Default false. */
   required?: boolean
 }
 
-/** Cases that the model must reproduce, here and at the one who made it. `models golden` records them. */
+/** Cases that the model must reproduce here as it did in training. `models golden` records them. */
 export interface GoldenManifest {
   file: PackageFile
   sha256: Sha256
-  /** Largest absolute difference of a head. Default 1e-4. */
+  /** Maximum absolute difference of a head. Default 1e-4. */
   tolerance?: number & tags.ExclusiveMinimum<0> & tags.Maximum<1>
 }

@@ -1,6 +1,6 @@
 /**
- * From the text of a `manifest.json` to a manifest that holds together: shape first, then what members say of each
- * other. An author is told what is wrong, where, and under which rule.
+ * Parses and checks `manifest.json`: first its shape, then how its members fit together. An error message names the
+ * failing paths and the rules they break.
  */
 import typia from 'typia'
 import { headNames, type HeadName } from '../../contract/index.js'
@@ -9,7 +9,7 @@ import { shapeProblems } from './manifest-problems.js'
 import type { GraphManifest, HeadManifest, ImageManifest, Manifest } from './manifest.js'
 
 const isManifest = typia.createEquals<Manifest>()
-/** A model without any of these predicts nothing that a score is made of. */
+/** The heads that a score is computed from; a model must have one of them. */
 const scoredHeads: readonly HeadName[] = headNames.filter((name) => name !== 'downvote_share')
 const placeholderForm = /\{[A-Za-z_]+\}/g
 
@@ -29,17 +29,17 @@ export function parseManifest(text: string, file: string): Manifest {
   return value
 }
 
-/** The graphs that give heads: one or more. */
+/** The head graphs, one or more. */
 export function headGraphs({ head }: Manifest): readonly HeadManifest[] {
   return Array.isArray(head) ? head : [head]
 }
 
-/** The heads that the model gives, in the order of the contract. */
+/** The heads that the model has, in the order of the contract. */
 export function headsOf(manifest: Manifest): HeadName[] {
   return headNames.filter((name) => headGraphs(manifest).some(({ outputs }) => outputs[name] !== undefined))
 }
 
-/** Every graph of the model with its place in the manifest: `head`, or `head[1]` of several, `text`, `image`. */
+/** Every graph of the model with its member of the manifest: `head`, or `head[1]` of several, `text`, `image`. */
 export function namedGraphs(manifest: Manifest): { readonly place: string; readonly graph: GraphManifest }[] {
   const { head, text, image } = manifest
   const heads = Array.isArray(head)
@@ -52,7 +52,7 @@ export function namedGraphs(manifest: Manifest): { readonly place: string; reado
   ]
 }
 
-/** Every file that the manifest names, each with its hash and its place in the manifest. */
+/** Every file that the manifest names, with its hash and its member of the manifest. */
 export function namedFiles(
   manifest: Manifest,
 ): { readonly place: string; readonly file: string; readonly sha256: string }[] {
@@ -72,7 +72,7 @@ function parse(text: string, file: string): unknown {
   }
 }
 
-/** What no type can say. */
+/** Problems that the type cannot express. */
 function contradictions(manifest: Manifest): string[] {
   return [
     ...dateProblems(manifest.provenance?.date),
@@ -82,10 +82,10 @@ function contradictions(manifest: Manifest): string[] {
   ]
 }
 
-/** Of the form of a date, which the type holds: a month may be shorter. */
+/** The type checks the format of a date; a day such as 30 February passes it. */
 function dateProblems(date: string | undefined): string[] {
   if (date === undefined || new Date(date).getUTCDate() === Number(date.slice('YYYY-MM-'.length))) return []
-  return [`provenance.date must be a day that there is, and is "${date}"`]
+  return [`provenance.date must be a day of the calendar, and is "${date}"`]
 }
 
 function headProblems(manifest: Manifest): string[] {
@@ -107,7 +107,7 @@ function headProblems(manifest: Manifest): string[] {
   })
   return [
     ...perGraph,
-    ...givenTwice.map((name) => `head ${name} is given by more than one graph`),
+    ...givenTwice.map((name) => `head ${name} comes from more than one graph`),
     ...(isNothing ? [`head.outputs must have at least one of ${scoredHeads.join(', ')}`] : []),
   ]
 }
@@ -137,10 +137,10 @@ function imageProblems(image: ImageManifest | undefined): string[] {
     'shortest_edge' in resize ? [resize.shortest_edge, resize.shortest_edge] : [resize.width, resize.height]
   return [
     ...('shortest_edge' in resize && crop === undefined
-      ? ['image.resize.shortest_edge needs image.crop: the pictures of a batch have one size']
+      ? ['image.resize.shortest_edge needs image.crop: the images of a batch must have one size']
       : []),
     ...(crop !== undefined && (crop.width > width || crop.height > height)
-      ? ['image.crop must not be larger than what image.resize leaves']
+      ? ['image.crop must not be larger than the resized image']
       : []),
   ]
 }

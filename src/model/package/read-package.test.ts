@@ -1,5 +1,5 @@
 /**
- * Model packages on disk: what is accepted, and what an author is told about the rest.
+ * Model packages on disk: which are accepted, and the error messages for the others.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { parseManifest } from './parse-manifest.js'
 import { hashProblem, readPackage } from './read-package.js'
 import { activeVersion, listModels, shadowVersions } from './selection.js'
 
-/** Encoders as manifests have them. */
+/** Encoders of a manifest. */
 const text = {
   file: 'text/model.onnx',
   sha256: sha256('text/model.onnx'),
@@ -41,7 +41,7 @@ const image = {
 }
 
 describe('a package', () => {
-  test('that is sound is read, with its features in the order of the manifest', async () => {
+  test('is read with its features in the order of the manifest', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph, { features: ['up_log', 'views_log'] })
     const found = await readPackage(directory, 'v1')
@@ -55,7 +55,7 @@ describe('a package', () => {
     for (const entry of found.files) expect(await hashProblem(entry)).toBeNull()
   })
 
-  test('names all its files, those in folders too', async () => {
+  test('lists all its files, including those in folders', async () => {
     const directory = temporaryModelsDir()
     const manifest = writePackage(directory, 'v1', sigmoidGraph)
     mkdirSync(join(directory, 'v1', 'text'))
@@ -75,7 +75,7 @@ describe('a package', () => {
     ])
   })
 
-  test('whose files are not those that were hashed is told so', async () => {
+  test('whose file differs from its SHA-256 is reported', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph)
     writeFileSync(join(directory, 'v1', 'head.onnx'), 'something else')
@@ -101,23 +101,23 @@ describe('a package', () => {
     await expectRefusal(directory, 'v1', /head\.onnx does not exist/)
   })
 
-  test('whose directory has another name than its version is refused', async () => {
+  test('whose directory is not named for its version is refused', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph, { model_version: 'v2' })
     await expectRefusal(directory, 'v1', /model_version is v2, and the directory v1/)
   })
 
-  test('that asks for features which the catalogue lacks is refused, with their names', async () => {
+  test('with features that the catalogue lacks is refused, with their names', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph, { features: ['views_log', 'mood', 'luck'] })
     await expectRefusal(directory, 'v1', /features that the catalogue lacks: mood, luck/)
   })
 
-  test('that is not there is refused', async () => {
+  test('that does not exist is refused', async () => {
     await expectRefusal(temporaryModelsDir(), 'v1', /v1.manifest\.json does not exist/)
   })
 
-  test.each(['../v1', '.', '', 'a/b', '.hidden'])('is never looked for under the version %j', (version) =>
+  test.each(['../v1', '.', '', 'a/b', '.hidden'])('is not looked up for the invalid version %j', (version) =>
     expectRefusal(
       temporaryModelsDir(),
       version,
@@ -158,7 +158,7 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       () => ({ features: ['up_log', 'up_log'] }),
       /features must not name an item twice/,
     ],
-    ['a feature is no name', () => ({ features: [7] }), /features\[0\] must be a string, and is 7/],
+    ['a feature is not a string', () => ({ features: [7] }), /features\[0\] must be a string, and is 7/],
     ['a member is unknown', () => ({ featuers: [] }), /manifest\.json: featuers is not known/],
     [
       'a hash is malformed',
@@ -166,12 +166,12 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       /head\.sha256 must be a SHA-256 of 64 lower-case hexadecimal digits, and is "abc"/,
     ],
     [
-      'a file lies elsewhere',
+      'a file is outside the package',
       head({ file: '../head.onnx' }),
       /head\.file must be a file of the package, such as .*, and is "\.\.\/head\.onnx"/,
     ],
     [
-      'an output is no head',
+      'an output is not a head',
       head({ outputs: { p_luck: { name: 'x' } } }),
       /head\.outputs\.p_luck is not known/,
     ],
@@ -181,7 +181,7 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       /head\.outputs\.p_up\.column must be an integer from 0 to 4294967295, and is -1/,
     ],
     [
-      'it predicts nothing that is scored',
+      'it has no head that is scored',
       head({ outputs: { downvote_share: { name: 'probs' } } }),
       /head\.outputs must have at least one of p_views, p_comments, p_up/,
     ],
@@ -191,24 +191,24 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       /head\.inputs must have at least one of features, text, im/,
     ],
     [
-      'two inputs are one',
+      'two inputs have one name',
       (manifest) => ({ ...head({ inputs: { features: 'x', text: 'x' } })(manifest), text }),
       /head\.inputs must have different names/,
     ],
     [
-      'two graphs give one head',
+      'two graphs have one head',
       heads({}, { file: 'other.onnx' }),
-      /manifest\.json: head p_views is given by more than one graph/,
+      /manifest\.json: head p_views comes from more than one graph/,
     ],
     ['it has no graphs', heads(), /^[^:]*: head must be an array of 1 to 4 items, and is \[\]$/],
     ['it has five graphs', heads({}, {}, {}, {}, {}), /head must be an array of 1 to 4 items, and is /],
     [
-      'one graph of several is not whole, in words for that one alone',
+      'one graph of several is invalid, with the path of that graph',
       heads({}, { inputs: { features: '' } }),
       /^[^:]*: head\[1\]\.inputs\.features must not be empty$/,
     ],
     [
-      'a graph of several gives nothing',
+      'a graph of several has no head',
       heads({}, { outputs: {} }),
       /head\[1\]\.outputs must have at least one head/,
     ],
@@ -218,7 +218,7 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       /a head has an input for text, and there is no text encoder/,
     ],
     [
-      'nobody reads its encoder',
+      'no head reads its encoder',
       () => ({ text }),
       /there is a text encoder, and no head has an input for it/,
     ],
@@ -228,37 +228,37 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       /text\.template must be a text that holds \{title\}, and is "x"/,
     ],
     [
-      'a template has a placeholder that nobody fills',
+      'a template has an unknown placeholder',
       reading({ text: { ...text, template: '{title} {boby}' } }),
       /text\.template holds \{boby\}, and only \{title\} and \{body\} are known/,
     ],
     [
-      'its pictures have many sizes',
+      'images are resized to different sizes',
       reading({ image: { ...image, crop: undefined } }),
       /image\.resize\.shortest_edge needs image\.crop/,
     ],
     [
-      'it crops more than there is',
+      'the crop is larger than the resized image',
       reading({ image: { ...image, crop: { width: 224, height: 257 } } }),
       /image\.crop must not be larger/,
     ],
     [
-      'a deviation is zero',
+      'a standard deviation is zero',
       reading({ image: { ...image, std: [1, 0, 1] } }),
       /image\.std\[1\] must be a number above 0, and is 0/,
     ],
     [
-      'a day is none',
+      'a date is malformed',
       () => ({ provenance: { date: 'May 2026' } }),
       /provenance\.date must be a date such as 2026-03-02, and is "May 2026"/,
     ],
     [
-      'a day is not in its month',
+      'a date is not in the calendar',
       () => ({ provenance: { date: '2026-02-30' } }),
-      /provenance\.date must be a day that there is, and is "2026-02-30"/,
+      /provenance\.date must be a day of the calendar, and is "2026-02-30"/,
     ],
     [
-      'a provider is written otherwise',
+      'a provider has capital letters',
       () => ({ execution_providers: ['CUDA'] }),
       /execution_providers\[0\] must be one of .*cuda.*, and is "CUDA"/,
     ],
@@ -269,7 +269,7 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
     await expectRefusal(directory, 'v1', message)
   })
 
-  test('it is no JSON', async () => {
+  test('it is not JSON', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph)
     writeFileSync(join(directory, 'v1', 'manifest.json'), '{"model_version":')
@@ -280,8 +280,8 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
 test.each<[string, object]>([
   ['reads texts', { head: readingHead('text'), text }],
   ['reads images', { head: readingHead('image'), image }],
-  ['comes from somewhere', { provenance: { trained_on: 'cycles of May', date: '2026-05-31', note: 'n' } }],
-  ['takes NaN', { missing: 'nan' }],
+  ['has a provenance', { provenance: { trained_on: 'cycles of May', date: '2026-05-31', note: 'n' } }],
+  ['asks for NaN', { missing: 'nan' }],
 ])('a manifest that %s is accepted', (_, change) => {
   const manifest = {
     model_version: 'v1',
@@ -293,7 +293,7 @@ test.each<[string, object]>([
 })
 
 describe('a models directory', () => {
-  test('lists the versions that have a manifest, in the order of their names', async () => {
+  test('lists the versions that have a manifest, sorted by name', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v2', sigmoidGraph)
     writePackage(directory, 'v1', sigmoidGraph)
@@ -303,7 +303,7 @@ describe('a models directory', () => {
     expect(await listModels(directory)).toEqual(['v1', 'v2'])
   })
 
-  test('names its active version on the one line of ACTIVE', async () => {
+  test('names its active version in ACTIVE, on one line', async () => {
     const directory = temporaryModelsDir()
     writeFileSync(join(directory, 'ACTIVE'), 'v2\n')
     expect(await activeVersion(directory)).toBe('v2')
@@ -319,7 +319,7 @@ describe('a models directory', () => {
     await expect(activeVersion(nowhere)).rejects.toThrow(`the models directory ${nowhere} does not exist`)
   })
 
-  test('names its shadows one a line, and none where there is no such file', async () => {
+  test('names its shadows in SHADOW, one per line, and has none without that file', async () => {
     const directory = temporaryModelsDir()
     expect(await shadowVersions(directory)).toEqual([])
     for (const [text, versions] of [
@@ -336,7 +336,7 @@ describe('a models directory', () => {
     }
   })
 
-  test('of this repository has a sound package for every version, the active one among them', async () => {
+  test('of this repository has valid packages, the active one among them', async () => {
     const versions = await listModels(modelsDir)
     expect(versions).toContain(await activeVersion(modelsDir))
     for (const version of versions)
