@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, existsSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -383,9 +383,11 @@ test.runIf(process.platform === 'linux')(
     const [line] = (await once(owner.stdout, 'data')) as [Buffer]
     const pid = Number(line.toString())
     expect(isRunning(pid)).toBe(true)
+    const workingDirectory = readlinkSync(`/proc/${pid}/cwd`)
     owner.kill('SIGKILL')
     // A batch of 8000 rows of that graph takes minutes.
     await vi.waitUntil(() => !isRunning(pid), { timeout: 20_000 })
+    expect(existsSync(workingDirectory)).toBe(false)
   },
 )
 

@@ -1,0 +1,43 @@
+/**
+ * The start and the end of a child process, with the entry point that `npm run build` made.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { followChild, startChild, type StartedChild } from './child-process.js'
+
+describe.runIf(process.platform === 'linux')('a child process', () => {
+  test('has an empty directory of its own, which is gone when it has ended', async () => {
+    const child = started(startChild())
+    const directory = readlinkSync(`/proc/${child.pid}/cwd`)
+    expect(readdirSync(directory)).toEqual([])
+    expect(statSync(directory).mode & 0o777).toBe(0o700)
+    child.kill()
+    expect(await child.ended).toBe('was ended by SIGKILL')
+    expect(existsSync(directory)).toBe(false)
+  })
+
+  test('does not send telemetry', () => {
+    const { pid } = started(startChild())
+    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+    expect(environment).toContain('ORT_DISABLE_TELEMETRY=1')
+  })
+})
+
+test('a child process that exits ends with its code', async () => {
+  const stdio = ['pipe', 'pipe', 'pipe', 'pipe'] as const
+  const child = started(
+    followChild(spawn(process.execPath, ['-e', 'process.exit(7)'], { stdio: [...stdio] })),
+  )
+  expect(await child.ended).toBe('exited with code 7')
+  await child.gone
+  // The number may be that of another process by now.
+  child.kill()
+})
+
+/** Its streams are read, so that their end is seen. */
+function started(child: StartedChild): StartedChild {
+  onTestFinished(() => child.kill())
+  for (const stream of [...child.outputs, child.messages]) stream?.resume()
+  return child
+}
