@@ -1,6 +1,5 @@
-// libFuzzer target for the native decoder, without N-API: any bytes must be refused or decoded without
-// touching memory that is not ours, and what is decoded must be JSON to simdjson's DOM and to a grammar of
-// our own. `run.sh` runs it.
+// Fuzz target for the native decoder, without N-API: any bytes are refused or decoded without access to foreign memory,
+// and what is decoded is JSON to simdjson's DOM and to an independent grammar.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -32,7 +31,7 @@ constexpr uint32_t row_capacity = 3;
   std::abort();
 }
 
-/// The decoder, with every column in an allocation of its own: an entry too far is one that ASan sees.
+/// The decoder, with every column in its own allocation, so that ASan sees every write beyond a column.
 class target {
  public:
   target() {
@@ -45,7 +44,7 @@ class target {
     capacities_[0] = 1;
     for (const column_layout& layout : layout_of(*plan)) {
       columns_.emplace_back(size_t{capacities_[layout.object]} * layout.entry_bytes);
-      // Room that was reserved but not asked for would hide an entry too far.
+      // Spare capacity would hide a write beyond the column.
       columns_.back().shrink_to_fit();
       starts_.push_back(columns_.back().data());
     }
@@ -68,10 +67,10 @@ class target {
   std::unique_ptr<decoder> decoder_;
 };
 
-/// The fast and the slow way to measure a text agree.
+/// The vectors and the loop over code points measure a text alike.
 void check_measures(const uint8_t* text, size_t bytes, bool html) {
   if (!simdjson::validate_utf8(reinterpret_cast<const char*>(text), bytes)) return;
-  // A text in a body stands between two quotes.
+  // In a body, quotes surround a text.
   std::vector<uint8_t> padded(1 + bytes + understudy::text_padding_bytes, '"');
   if (bytes > 0) std::memcpy(padded.data() + 1, text, bytes);
   auto fast = understudy::measure_text(padded.data() + 1, bytes, html);
@@ -87,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const decode_error zeros = fuzzed.decode(data, bytes, 0);
   const bool accepted = zeros == decode_error::none;
   const auto columns = fuzzed.columns();
-  // What stands behind the body must not matter: digits, quotes and braces would prolong a token.
+  // The bytes behind the body must not matter: digits, quotes and braces would prolong a token.
   for (const uint8_t filler : {uint8_t{'0'}, uint8_t{'"'}, uint8_t{'}'}}) {
     if ((fuzzed.decode(data, bytes, filler) == decode_error::none) != accepted)
       fail("the padding changes the answer");
@@ -95,8 +94,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   }
   if (accepted) {
     if (!simdjson::validate_utf8(reinterpret_cast<const char*>(data), bytes))
-      fail("accepted what is no UTF-8");
-    if (!json_grammar::accepts(data, bytes)) fail("accepted what is no JSON");
+      fail("accepted invalid UTF-8");
+    if (!json_grammar::accepts(data, bytes)) fail("accepted invalid JSON");
     // The DOM is stricter than JSON in two places: half a surrogate pair, and numbers beyond a double.
     const simdjson::error_code error = oracle.parse(data, bytes).error();
     const bool stricter = error == simdjson::STRING_ERROR || error == simdjson::NUMBER_ERROR;

@@ -1,7 +1,5 @@
-// libFuzzer target for the native encoder, without N-API: rows made of any texts and numbers are refused, or written
-// within the room that was asked for, byte for byte as a slow and obvious writer of our own does it. `run.sh` runs it.
-#include <fuzzer/FuzzedDataProvider.h>
-
+// Fuzz target for the native encoder, without N-API: rows of any texts and numbers are refused, or written within the
+// stated number of bytes, byte for byte as a slow and obvious writer does it.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "byte_source.h"
 #include "float_text.h"
 #include "response_rows.h"
 
@@ -31,12 +30,12 @@ constexpr size_t column_count_max = 5;
   std::abort();
 }
 
-/// Texts in an allocation that ends where readable bytes must end: one byte further is one that ASan sees.
+/// Texts in an allocation that ends where the readable bytes must end, so that ASan sees every byte read beyond.
 class texts {
  public:
-  texts(FuzzedDataProvider& chance, size_t count) {
+  texts(byte_source& source, size_t count) {
     for (size_t text = 0; text < count; text++) {
-      bytes_ += chance.ConsumeRandomLengthString(text_bytes_max);
+      bytes_ += source.text(text_bytes_max);
       ends_.push_back(static_cast<uint32_t>(bytes_.size()));
     }
     padded_.assign(bytes_.begin(), bytes_.end());
@@ -82,8 +81,8 @@ std::string spelled(float value) {
   return out + digits.substr(0, static_cast<size_t>(point)) + "." + digits.substr(static_cast<size_t>(point));
 }
 
-/// The number reads back, in JavaScript's layout. It is the number itself rounded to as few digits as do, so that now
-/// and then a text that is a digit shorter, and no rounding of it, reads back too: the standard library finds that one.
+/// The number reads back, in JavaScript's layout. The encoder rounds the number itself to the fewest digits that read back.
+/// The standard library sometimes finds another text that reads back, of the same length or one digit shorter.
 void check_number(float value, const std::string& text) {
   const std::string expected = spelled(value);
   if (text == expected) return;
@@ -97,22 +96,22 @@ std::string text_of(float value) {
   return {out.data(), static_cast<size_t>(understudy::write_float(out.data(), value) - out.data())};
 }
 
-double number_from(FuzzedDataProvider& chance) {
-  switch (chance.ConsumeIntegralInRange(0, 3)) {
+double number_from(byte_source& source) {
+  switch (source.in_range<int>(0, 3)) {
     case 0:
-      return static_cast<double>(chance.ConsumeIntegral<uint32_t>());
+      return static_cast<double>(source.any<uint32_t>());
     case 1:
-      return static_cast<double>(chance.ConsumeIntegral<uint64_t>() >> 11);
+      return static_cast<double>(source.any<uint64_t>() >> 11);
     case 2:
-      return 9007199254740991.0 - chance.ConsumeIntegralInRange(0, 2);
+      return 9007199254740991.0 - source.in_range<int>(0, 2);
     default:
-      return chance.ConsumeFloatingPoint<double>();
+      return source.any<double>();
   }
 }
 
-float value_from(FuzzedDataProvider& chance) {
-  if (chance.ConsumeBool()) return chance.ConsumeProbability<float>();
-  const auto bits = chance.ConsumeIntegral<uint32_t>();
+float value_from(byte_source& source) {
+  if (source.flag()) return source.share();
+  const auto bits = source.any<uint32_t>();
   float value = 0;
   std::memcpy(&value, &bits, sizeof value);
   return value;
@@ -121,25 +120,25 @@ float value_from(FuzzedDataProvider& chance) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  FuzzedDataProvider chance(data, bytes);
-  const size_t columns = chance.ConsumeIntegralInRange<size_t>(1, column_count_max);
-  const texts keys(chance, chance.ConsumeIntegralInRange<size_t>(0, 4));
-  const texts outcomes(chance, chance.ConsumeIntegralInRange<size_t>(0, 4));
-  const texts labels(chance, columns);
-  const size_t count = chance.ConsumeIntegralInRange<size_t>(0, row_count_max);
+  byte_source source(data, bytes);
+  const size_t columns = source.in_range<size_t>(1, column_count_max);
+  const texts keys(source, source.in_range<size_t>(0, 4));
+  const texts outcomes(source, source.in_range<size_t>(0, 4));
+  const texts labels(source, columns);
+  const size_t count = source.in_range<size_t>(0, row_count_max);
   std::vector<uint32_t> key(count);
   std::vector<double> number(count);
   std::vector<uint8_t> outcome(count);
   for (size_t row = 0; row < count; row++) {
-    // Seldom a code that has no text.
-    key[row] = chance.ConsumeIntegralInRange<uint32_t>(0, 4);
-    number[row] = number_from(chance);
-    outcome[row] = chance.ConsumeIntegralInRange<uint8_t>(0, 4);
+    // Rarely a code without a text.
+    key[row] = source.in_range<uint32_t>(0, 4);
+    number[row] = number_from(source);
+    outcome[row] = source.in_range<uint8_t>(0, 4);
   }
-  const size_t value_count = chance.ConsumeIntegralInRange<size_t>(0, row_count_max);
+  const size_t value_count = source.in_range<size_t>(0, row_count_max);
   std::vector<std::vector<float>> values(columns, std::vector<float>(value_count));
   for (auto& column : values) {
-    for (float& value : column) value = value_from(chance);
+    for (float& value : column) value = value_from(source);
   }
 
   response_rows rows = {};
@@ -179,10 +178,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     scored++;
   }
 
-  const size_t room = understudy::response_bytes_max(rows);
-  if ((room > 0) != sound) fail(sound ? "refused sound rows" : "took unsound rows", expected);
+  const size_t bytes_max = understudy::response_bytes_max(rows);
+  if ((bytes_max > 0) != sound) fail(sound ? "refused sound rows" : "took unsound rows", expected);
   if (!sound) return 0;
-  std::vector<char> out(room);
+  std::vector<char> out(bytes_max);
   const char* end = understudy::write_rows(out.data(), rows);
   if (std::string(out.data(), static_cast<size_t>(end - out.data())) != expected) fail("other rows", expected);
   return 0;

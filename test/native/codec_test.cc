@@ -1,0 +1,180 @@
+// Unit tests of the native codec without N-API, for the sanitizers: `npm run test:sanitizers`.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "column_program.h"
+#include "date_time.h"
+#include "float_text.h"
+#include "key_table.h"
+#include "packed_columns.h"
+#include "plan.h"
+#include "scalars.h"
+#include "text_measures.h"
+
+namespace {
+
+using namespace understudy;
+
+#define EXPECT(condition) expect(condition, #condition, __LINE__)
+
+void expect(bool condition, const char* text, int line) {
+  if (condition) return;
+  std::fprintf(stderr, "codec_test.cc:%d: not true: %s\n", line, text);
+  std::exit(1);
+}
+
+const uint8_t* bytes_of(const char* text) { return reinterpret_cast<const uint8_t*>(text); }
+
+std::string text_of(float value) {
+  std::vector<char> out(float_text_bytes_max);
+  return {out.data(), write_float(out.data(), value)};
+}
+
+void test_floats_have_the_text_of_javascript() {
+  const std::pair<float, const char*> cases[] = {
+      {0.0f, "0"}, {-0.0f, "0"}, {1.0f, "1"}, {0.1f, "0.1"}, {-0.25f, "-0.25"}, {1e21f, "1e+21"},
+      {1e20f, "100000000000000000000"}, {1e-6f, "0.000001"}, {1e-7f, "1e-7"}, {16777216.0f, "16777216"},
+      // Halfway between two decimals of eight digits: the reference rounds up.
+      {0.501953125f, "0.50195313"}, {2097152.25f, "2097152.3"},
+      {std::numeric_limits<float>::denorm_min(), "1e-45"}, {std::numeric_limits<float>::max(), "3.4028235e+38"}};
+  for (const auto& [value, text] : cases) EXPECT(text_of(value) == text);
+  std::mt19937 random(1);
+  for (int i = 0; i < 200000; i++) {
+    const uint32_t bits = random();
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    if (std::isfinite(value)) EXPECT(std::strtof(text_of(value).c_str(), nullptr) == value);
+  }
+}
+
+void test_date_times() {
+  instant at;
+  const auto reads = [&](const std::string& text) { return read_date_time(bytes_of(text.c_str()), text.size(), at); };
+  EXPECT(reads("1970-01-01T00:00:01.5Z") && at.ms == 1500 && at.fraction == 0);
+  EXPECT(reads("1970-01-01T09:00:00.0005+09:00") && at.ms == 0 && at.fraction == 0.5);
+  EXPECT(reads("2016-12-31T23:59:60Z") && !reads("2016-12-31T23:30:60Z"));
+  EXPECT(reads("2024-02-29T00:00:00z") && !reads("2023-02-29T00:00:00Z"));
+  for (const char* text : {"", "2024-01-01", "2024-01-01T00:00:00", "2024-01-01T00:00:00.Z", "2024-13-01T00:00:00Z"})
+    EXPECT(!reads(text));
+}
+
+void test_integers() {
+  double value;
+  for (const char* text : {"7,", "7.0}", "-7]", "1234567890123456 "}) EXPECT(read_integer(bytes_of(text), value));
+  EXPECT(read_integer(bytes_of("90071992,"), value) && value == 90071992);
+  for (const char* text : {"01,", "7.5,", "1e3,", "12345678901234567,", "x,", "-,"})
+    EXPECT(!read_integer(bytes_of(text), value));
+}
+
+void test_keys_have_codes_in_order_of_appearance() {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 50000; i++) texts.push_back("key " + std::to_string(i * 7919));
+  key_table table;
+  for (int round = 0; round < 2; round++) {
+    table.clear();
+    for (uint32_t i = 0; i < texts.size(); i++) EXPECT(table.code_of(texts[i]) == i);
+    for (uint32_t i = 0; i < texts.size(); i++) EXPECT(table.code_of(texts[i]) == i);
+    EXPECT(table.texts().size() == texts.size());
+  }
+}
+
+void test_vectors_measure_texts_as_the_loop_does() {
+  const char* const pieces[] = {"a", "Z9", " ", "?!", "한", "ㅋㅋ", "漢", "😀", "\u3000", "\u00a0", "<img src=x>", "<a b>", "<", ">", "\n"};
+  std::mt19937 random(2);
+  for (int round = 0; round < 3000; round++) {
+    std::string text(1, '"');
+    for (size_t i = random() % 200; i > 0; i--) text += pieces[random() % std::size(pieces)];
+    const size_t bytes = text.size() - 1;
+    std::vector<uint8_t> padded(text.begin(), text.end());
+    padded.resize(text.size() + text_padding_bytes, '"');
+    padded.shrink_to_fit();
+    for (const bool html : {false, true}) {
+      const text_measures fast = measure_text(padded.data() + 1, bytes, html);
+      const text_measures slow = measure_text_slowly(padded.data() + 1, bytes, html);
+      EXPECT(std::memcmp(fast.counts, slow.counts, sizeof fast.counts) == 0);
+    }
+  }
+}
+
+void test_plans_that_cannot_be_followed_are_refused() {
+  const auto plan = [](const std::string& member) {
+    return R"({"column_count":1,"objects":[{"row_count_max":1,"slice":[],"members":[)" + member + "]}]}";
+  };
+  EXPECT(read_plan(plan(R"({"name":"n","kind":"integer","required":true,"minimum":0,"maximum":9,"columns":[0]})")).has_value());
+  EXPECT(!read_plan(plan(R"({"name":"n","kind":"integer","required":true,"minimum":0,"maximum":9,"columns":[1]})")));
+  EXPECT(!read_plan(plan(R"({"name":"n","kind":"other","required":true,"columns":[]})")));
+  EXPECT(!read_plan(plan(R"({"name":"a name","kind":"ignored_text","columns":[]})")));
+  EXPECT(!read_plan("") && !read_plan("[]") && !read_plan("{}"));
+}
+
+void test_column_programs() {
+  using op = column_operation;
+  column_program program = {};
+  program.code = {{op::load, 1, 0, 0}, {op::add, 2, 1, 0}, {op::log, 2, 2, 2}, {op::store, 0, 0, 2}};
+  program.constants = {1};
+  program.register_count = 3;
+  program.column_indexes = {0};
+  program.index_count = 1;
+  program.outputs = {1, 2};
+  program.missing = {-1, -2};
+  EXPECT(is_sound(program));
+  column_program unsound = program;
+  unsound.code[1].a = 3;
+  EXPECT(!is_sound(unsound));
+  unsound = program;
+  unsound.code.erase(unsound.code.begin());
+  EXPECT(!is_sound(unsound));
+  column_evaluator evaluator(program);
+  for (const size_t rows : {0, 1, 3, 511, 512, 513, 1500}) {
+    std::vector<double> column(rows);
+    std::vector<uint32_t> index(rows);
+    for (uint32_t row = 0; row < rows; row++) {
+      index[row] = static_cast<uint32_t>(rows) - 1 - row;
+      column[row] = row % 5 == 0 ? std::nan("") : row;
+    }
+    const column_inputs inputs = {rows, {{column.data(), rows, column_type::float64}}, {{index.data(), rows}}, nullptr};
+    EXPECT(evaluator.fits(inputs));
+    std::vector<float> matrix(rows * 2);
+    evaluator.run(inputs, matrix.data());
+    for (size_t row = 0; row < rows; row++) {
+      const double x = column[index[row]];
+      EXPECT(matrix[row * 2] == (std::isnan(x) ? -1.0f : static_cast<float>(x)));
+      const float expected = std::isnan(x) ? -2.0f : static_cast<float>(std::log1p(x + 1));
+      EXPECT(std::fabs(matrix[row * 2 + 1] - expected) < 1e-5f);
+    }
+  }
+  const uint32_t beyond = 1;
+  const double one = 1;
+  EXPECT(!evaluator.fits({1, {{&one, 1, column_type::float64}}, {{&beyond, 1}}, nullptr}));
+}
+
+void test_packed_columns_take_the_narrowest_form() {
+  const double nan = std::nan("");
+  const std::pair<std::vector<double>, size_t> cases[] = {
+      {{5, 5, 5}, 16}, {{nan, nan}, 16}, {{1, 255}, 24}, {{0, 1000, nan}, 24}, {{0, 1e6}, 24}, {{0.5, 1}, 32}, {{}, 16}};
+  for (const auto& [values, bytes] : cases) {
+    std::vector<uint64_t> out(packed_column_bytes_max(values.size() + 1) / sizeof(uint64_t));
+    uint8_t* const start = reinterpret_cast<uint8_t*>(out.data());
+    EXPECT(static_cast<size_t>(write_packed_column(values.data(), values.size(), start) - start) == bytes);
+  }
+}
+
+}  // namespace
+
+int main() {
+  test_floats_have_the_text_of_javascript();
+  test_date_times();
+  test_integers();
+  test_keys_have_codes_in_order_of_appearance();
+  test_vectors_measure_texts_as_the_loop_does();
+  test_plans_that_cannot_be_followed_are_refused();
+  test_column_programs();
+  test_packed_columns_take_the_narrowest_form();
+  std::puts("all tests of the native codec passed");
+}
