@@ -61,43 +61,6 @@ export interface NativeAddon {
   writeRows(rows: NativeRows, out: Uint8Array, start: number): number
   /** Throws where a column has fewer rows, or where there is no room for the widest form of all of them. */
   readonly packColumns: PackColumns
-  /** Descriptor of an empty file in memory that has no name; -1 where the system has none. */
-  createMemoryFile(): number
-  /** Descriptor of a counter: a read of its 8 bytes waits until some were written; -1 where the system has none. */
-  createEvent(): number
-  /** The first `bytes` of a file that is at least that long, shared with every process that maps it. */
-  mapFile(descriptor: number, bytes: number): ArrayBuffer
-  /**
-   * Starts `file`, without a copy of this process as fork makes one, and returns its process id; 0 where the system has
-   * no such call. `args` begin with its name; `env`: `NAME=value`; its descriptor i is `descriptors[i]` of this process,
-   * or for -1 /dev/null, and it inherits no other. Throws what the system says.
-   */
-  startProcess(
-    file: string,
-    args: readonly string[],
-    env: readonly string[],
-    descriptors: readonly number[],
-  ): number
-  /**
-   * How a child of `startProcess` ended, once: its exit code, or minus the signal that ended it; undefined: the system
-   * does not tell. null: it has not ended.
-   */
-  reapProcess(pid: number): number | null | undefined
-  /** Descriptors of the two ends of a connection, which no process inherits; none where `startProcess` gives 0. */
-  createSocketPair(): readonly number[]
-  /**
-   * The thread with this id (of Linux) runs only when a core has nothing else to do; with `idle` false, like the
-   * calling thread. False where the system does not know or allow it.
-   */
-  runWhenIdle(thread: number, idle: boolean): boolean
-  /**
-   * Threads (by their ids of Linux) that from now on do not run on the processor of the caller: a virtual machine would
-   * put them there when they are woken, and both would share it while others are idle (processors.h). Where there is one
-   * processor, or the system is another one, nothing happens, and so it is for `wakeElsewhere`.
-   */
-  keepElsewhere(threads: Int32Array): void
-  /** The same while `wake` runs, which wakes them; then they may run where they could before. Gives what it gives. */
-  wakeElsewhere<Result>(threads: Int32Array, wake: () => Result): Result
   readonly errorSentences: readonly string[]
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]

@@ -1,14 +1,11 @@
-// The addon: what the native codec exports to JavaScript (see native-addon.ts for the types).
+// The addon: everything that the native codec exports to JavaScript; native-addon.ts has the types.
 #include <iterator>
 
 #include "error.h"
 #include "js_column_program.h"
 #include "js_decoder.h"
 #include "js_packed_columns.h"
-#include "js_processes.h"
-#include "js_processors.h"
 #include "js_response_rows.h"
-#include "js_shared_memory.h"
 #include "napi.h"
 #include "text_measures.h"
 
@@ -30,15 +27,6 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
   exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
   exports.Set("packColumns", Napi::Function::New<pack_columns>(env));
-  exports.Set("createMemoryFile", Napi::Function::New<create_memory_file>(env));
-  exports.Set("createEvent", Napi::Function::New<create_event>(env));
-  exports.Set("mapFile", Napi::Function::New<map_file>(env));
-  exports.Set("startProcess", Napi::Function::New<start_process>(env));
-  exports.Set("reapProcess", Napi::Function::New<reap_process>(env));
-  exports.Set("createSocketPair", Napi::Function::New<create_socket_pair>(env));
-  exports.Set("runWhenIdle", Napi::Function::New<run_when_idle>(env));
-  exports.Set("keepElsewhere", Napi::Function::New<keep_elsewhere>(env));
-  exports.Set("wakeElsewhere", Napi::Function::New<wake_elsewhere>(env));
   exports.Set("errorSentences", texts(env, decode_error_sentences));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));
