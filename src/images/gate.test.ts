@@ -1,5 +1,5 @@
 /**
- * How many images are in work, and what happens to the rest.
+ * The limits of image work, and what happens past them.
  */
 import { expect, test, vi } from 'vitest'
 import { ImageGate } from './index.js'
@@ -10,7 +10,7 @@ interface Job {
   readonly done: Promise<string>
 }
 
-/** Starts work that ends when told to; `started` lists what has begun. */
+/** Starts jobs that the test finishes; `started` lists those that run. */
 function createJobs(gate: ImageGate) {
   const started: string[] = []
   const begin = (name: string, bytes = 1): Job => {
@@ -28,7 +28,7 @@ function createJobs(gate: ImageGate) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('so many are in work at once, and the others follow in order', async () => {
+test('at most the limit is processed at a time, and the others follow in order', async () => {
   const { started, begin } = createJobs(new ImageGate({ activeCountMax: 2 }))
   const jobs = ['a', 'b', 'c', 'd'].map((name) => begin(name))
   await turn()
@@ -40,7 +40,7 @@ test('so many are in work at once, and the others follow in order', async () => 
   expect(await Promise.all(jobs.map((job) => job.done))).toEqual(['a', 'b', 'c', 'd'])
 })
 
-test('past the bytes that may wait, an upload is told to come back, and later ones are taken again', async () => {
+test('past the bytes that may wait, an upload is refused, and later ones are accepted again', async () => {
   const gate = new ImageGate({ activeCountMax: 1, waitingBytesMax: 2_000_000 })
   const { started, begin } = createJobs(gate)
   const [active, waiting] = [begin('a', 5_000_000), begin('b', 1_900_000)]
@@ -56,9 +56,9 @@ test('past the bytes that may wait, an upload is told to come back, and later on
   expect(gate.load).toEqual({ activeCount: 0, waitingCount: 0, waitingBytes: 0 })
 })
 
-test('an upload that would wait too long is told to come back when it is served, but 16 may always wait', async () => {
+test('an upload that would wait too long is refused with Retry-After, but 16 may always wait', async () => {
   const gate = new ImageGate({ activeCountMax: 1 })
-  // A picture of 300 milliseconds, as the clock has it.
+  // An image that takes 300 milliseconds of the mocked clock.
   const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(300)
   await gate.run(1, () => Promise.resolve())
   clock.mockRestore()
@@ -72,7 +72,7 @@ test('an upload that would wait too long is told to come back when it is served,
   expect(() => gate.refuseIfFull(1)).not.toThrow()
 })
 
-test('work that fails gives up its place', async () => {
+test('work that fails frees its slot', async () => {
   const gate = new ImageGate({ activeCountMax: 1 })
   const failing = gate.run(1, () => Promise.reject(new RangeError('mine')))
   const next = gate.run(1, () => Promise.resolve('next'))
@@ -80,7 +80,7 @@ test('work that fails gives up its place', async () => {
   expect(await next).toBe('next')
 })
 
-test('a higher limit starts what waits, and a lower one lets what is in work end first', async () => {
+test('a higher limit starts waiting work, and a lower one lets work in progress finish', async () => {
   const gate = new ImageGate({ activeCountMax: 1 })
   const { started, begin } = createJobs(gate)
   const jobs = ['a', 'b', 'c', 'd'].map((name) => begin(name))

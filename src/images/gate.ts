@@ -1,21 +1,21 @@
 /**
- * How much image work is taken on at once. A burst of uploads waits here, in order, and a burst that would wait too long
- * is told to come back. Memory is bounded where bodies are received; this bounds the queue.
+ * A bounded queue for image work: a fixed number of images is processed at a time, further uploads wait in order, and an
+ * upload that would wait too long is refused with Retry-After. The memory of bodies is limited where they are received.
  */
 import { RetrySchedule, ServiceError } from '../contract/index.js'
 
 export interface ImageGateOptions {
-  /** Pictures worked on at once. */
+  /** Images processed at a time. */
   readonly activeCountMax?: number | undefined
-  /** Bytes of uploads that may wait for their turn. */
+  /** Bytes of uploads that may wait. */
   readonly waitingBytesMax?: number | undefined
 }
 
-/** An upload that would wait longer is refused: whoever comes back later is served sooner than in a long line. */
+/** An upload that would wait longer is refused: a later retry is served sooner than a long queue. */
 const waitMsMax = 500
-/** So many may wait however long pictures take: one slow picture must not turn others away. */
+/** This many uploads may wait however long images take: one slow image must not cause refusals. */
 const waitingCountMin = 16
-/** A waiting upload costs its request too, however small the picture. */
+/** Memory of a waiting request besides its body. */
 const requestBytes = 16 * 1024
 
 interface Waiting {
@@ -32,12 +32,12 @@ export class ImageGate {
   readonly #retrySchedule = new RetrySchedule()
   #leftAtMs = 0
 
-  // Two at once: as many as there are cores to spare, and libuv's four threads also commit and hash.
+  // The default of two leaves libuv threads for commits and hashing.
   constructor(options: ImageGateOptions = {}) {
     this.limit(options)
   }
 
-  /** Changes limits; what is absent stays. What is in work or waiting already goes on. */
+  /** Changes limits; absent ones stay. Work in progress and waiting uploads continue. */
   limit({ activeCountMax, waitingBytesMax }: ImageGateOptions): void {
     this.#activeCountMax = activeCountMax ?? this.#activeCountMax
     this.#waitingBytesMax = waitingBytesMax ?? this.#waitingBytesMax
@@ -45,8 +45,8 @@ export class ImageGate {
   }
 
   /**
-   * Runs `work`, which holds `bytes` of upload, when its turn comes. Rejects with a ServiceError `unavailable`, without
-   * having run it, when too much is waiting.
+   * Runs `work` on an upload of `bytes` as soon as the limits allow. Rejects with a ServiceError `unavailable`, without
+   * running it, when too much is waiting.
    */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     await this.#enter(bytes)
@@ -58,7 +58,7 @@ export class ImageGate {
     }
   }
 
-  /** Throws what `run` would reject with if it were called now, with so many bytes of upload. */
+  /** Throws the error that `run` would reject with now, for an upload of `bytes`. */
   refuseIfFull(bytes: number): void {
     if (this.#activeCount < this.#activeCountMax) return
     const waitingCount = this.#waiting.length
@@ -70,7 +70,7 @@ export class ImageGate {
     })
   }
 
-  /** Pictures in work and waiting, for metrics. */
+  /** Images in progress and waiting, for metrics. */
   get load(): { activeCount: number; waitingCount: number; waitingBytes: number } {
     return {
       activeCount: this.#activeCount,
@@ -80,7 +80,7 @@ export class ImageGate {
   }
 
   async #enter(bytes: number): Promise<void> {
-    // While anyone waits, all places are taken.
+    // While an upload waits, the limit is reached.
     if (this.#activeCount < this.#activeCountMax) {
       this.#activeCount++
       return
@@ -93,14 +93,14 @@ export class ImageGate {
 
   #leave(startedAtMs: number): void {
     this.#activeCount--
-    // Pictures worked on side by side end one soon after the other: what counts is how often one ends.
+    // Images that are processed in parallel end soon after each other: what counts is the time between two ends.
     const nowMs = performance.now()
     this.#retrySchedule.recordWork(nowMs - Math.max(startedAtMs, this.#leftAtMs))
     this.#leftAtMs = nowMs
     this.#startNext()
   }
 
-  /** Gives the places that are free to the next in line. */
+  /** Starts waiting work up to the limit. */
   #startNext(): void {
     while (this.#activeCount < this.#activeCountMax) {
       const next = this.#waiting.shift()

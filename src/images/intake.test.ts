@@ -1,5 +1,5 @@
 /**
- * What is taken as an image and what becomes of it. Every JPEG here is made by an encoder, then bent by hand.
+ * Which images are accepted, and what is stored of them. The JPEGs here come from an encoder and are mutated by hand.
  */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
@@ -9,7 +9,7 @@ import { ServiceError, type ErrorKind } from '../contract/index.js'
 import { normaliseImage } from './index.js'
 import { refusalOf } from './intake.js'
 
-/** A picture with detail all over it, so that its compressed bytes are spread over the whole of it. */
+/** An image with detail everywhere, so that its compressed bytes are spread over all of it. */
 function picture(width: number, height: number): Sharp {
   const data = Buffer.alloc(width * height * 3)
   for (let y = 0, at = 0; y < height; y++)
@@ -63,7 +63,7 @@ function insert(bytes: Buffer, offset: number, added: readonly number[]): Buffer
 const laterJfif = [0xff, 0xe0, 0, 16, ...Buffer.from('JFIF\0'), 2, 1, 0, 0, 1, 0, 1, 0, 0]
 
 describe('an accepted image', () => {
-  test('is known by the SHA-256 and the length of the bytes as they came', async () => {
+  test('is identified by the SHA-256 and the length of the uploaded bytes', async () => {
     const { sha256, uploadedBytes } = await normaliseImage(small)
     expect(Buffer.from(sha256)).toEqual(createHash('sha256').update(small).digest())
     expect(uploadedBytes).toBe(small.length)
@@ -88,13 +88,13 @@ describe('an accepted image', () => {
     expect([format, width, height]).toEqual(['jpeg', ...to])
   })
 
-  test('is turned upright, in its size and in its copy', async () => {
+  test('has its orientation applied, in its size and in its copy', async () => {
     const upload = await picture(320, 240).jpeg().withMetadata({ orientation: 6 }).toBuffer()
     const image = await normaliseImage(upload)
     expect([image.width, image.height]).toEqual([240, 320])
     const copy = await sharp(image.normalised).metadata()
     expect([copy.width, copy.height, copy.orientation]).toEqual([240, 320, undefined])
-    // Orientation 6 is shown turned by a quarter to the right: what was on the left is on top.
+    // Orientation 6 is displayed rotated clockwise by 90 degrees: the left edge is at the top.
     const { data, info } = await sharp(image.normalised).raw().toBuffer({ resolveWithObject: true })
     const redAt = (y: number) => data[(y * info.width + 120) * info.channels] as number
     expect(redAt(10)).toBeLessThan(60)
@@ -129,12 +129,12 @@ describe('an accepted image', () => {
     ['EXIF that cannot be read', () => insert(small, 2, [0xff, 0xe1, 0, 12, ...Buffer.from('Exif\0\0huh?')])],
     ['zeros before its end', () => insert(small, small.length - 2, [0, 0, 0])],
     ['bytes after its end', () => Buffer.concat([small, Buffer.alloc(100, 7)])],
-  ])('may have %s', async (_, bend) => {
-    await expect(normaliseImage(bend())).resolves.toMatchObject({ width: 64, height: 48 })
+  ])('may have %s', async (_, mutate) => {
+    await expect(normaliseImage(mutate())).resolves.toMatchObject({ width: 64, height: 48 })
   })
 })
 
-describe('what is no JPEG is an unsupported media type', () => {
+describe('a body that is not a JPEG is an unsupported media type', () => {
   test.each([
     ['a PNG', () => picture(80, 60).png().toBuffer()],
     ['a WebP', () => picture(80, 60).webp().toBuffer()],
@@ -148,7 +148,7 @@ describe('what is no JPEG is an unsupported media type', () => {
   })
 })
 
-describe('what starts like a JPEG but does not decode as a whole is a bad request', () => {
+describe('a body that starts like a JPEG but does not decode completely is a bad request', () => {
   const endOfImage = Buffer.from([0xff, 0xd9])
   test.each([
     ['nothing at all', () => Buffer.alloc(0)],
@@ -157,14 +157,14 @@ describe('what starts like a JPEG but does not decode as a whole is a bad reques
       'a signature and noise',
       () => Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(3000, 65)]),
     ],
-    ['one cut in its header', () => small.subarray(0, 100)],
-    ['one cut in the middle of the picture', () => large.subarray(0, large.length >> 1)],
+    ['one truncated in its header', () => small.subarray(0, 100)],
+    ['one truncated in the middle', () => large.subarray(0, large.length >> 1)],
     ['one without its last byte', () => large.subarray(0, -1)],
     [
-      'one cut in the middle and closed again',
+      'one truncated in the middle, with an end marker',
       () => Buffer.concat([large.subarray(0, large.length >> 1), endOfImage]),
     ],
-    ['one that ends in the middle of its bytes', () => insert(large, large.length >> 1, [0xff, 0xd9])],
+    ['one with an end marker in the middle', () => insert(large, large.length >> 1, [0xff, 0xd9])],
     ['one that declares more rows than it has', () => declare(small, 64, 4000)],
     ['one that declares no size', () => declare(small, 0, 0)],
     ['one that declares no height', () => declare(small, 64, 0)],
@@ -177,8 +177,8 @@ describe('what starts like a JPEG but does not decode as a whole is a bad reques
         return bytes
       },
     ],
-  ])('%s', async (_, bend) => {
-    expect(await refusal(bend())).toBe('bad_request')
+  ])('%s', async (_, mutate) => {
+    expect(await refusal(mutate())).toBe('bad_request')
   })
 })
 
@@ -191,7 +191,7 @@ describe('size', () => {
     expect(await refusal(declare(small, width, height))).toBe('too_large')
   })
 
-  test('49 megapixels are taken', async () => {
+  test('49 megapixels are accepted', async () => {
     const upload = await sharp({ create: { width: 7000, height: 7000, channels: 3, background: '#346' } })
       .jpeg()
       .toBuffer()
@@ -199,12 +199,12 @@ describe('size', () => {
   })
 })
 
-test('a decode that runs out of time is no fault of the image', () => {
+test('a decode that times out is not an error of the image', () => {
   expect(refusalOf(new Error('timeout: 42% complete'))).toMatchObject({ kind: 'unavailable', status: 503 })
   expect(refusalOf(new Error('VipsJpeg: timeout: of another kind'))).toMatchObject({ kind: 'bad_request' })
 })
 
-test('any bending of a JPEG is normalised or refused with a ServiceError, and never anything else', async () => {
+test('any mutated JPEG is normalised or refused with a ServiceError', async () => {
   const sources = await Promise.all([
     picture(40, 30).jpeg().toBuffer(),
     picture(40, 30).jpeg({ progressive: true }).toBuffer(),

@@ -6,7 +6,7 @@ import { fillEmbeddings } from './embedding-rows.js'
 
 const column = { dim: 2, vectors: Float32Array.of(1, 2, 3, 4, 5, 6), row: Int32Array.of(2, -1, 0) }
 
-test('each row is the vector of its slot, and the missing value where the slot has none or is unknown', () => {
+test('each row is the vector of its slot, or the missing value if the slot has none or is unknown', () => {
   const matrix = new Float32Array(8).fill(9)
   fillEmbeddings(column, Uint32Array.of(2, 0, 1, 7), matrix, 0)
   expect([...matrix]).toEqual([1, 2, 5, 6, 0, 0, 0, 0])

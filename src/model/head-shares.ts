@@ -24,7 +24,7 @@ function settle(head: HeadName, values: Float32Array): void {
   let firstBad = -1
   for (let row = 0; row < values.length; row++) {
     const value = values[row] as number
-    // Written so that NaN is bad.
+    // NaN fails this comparison.
     if (value >= 0 && value <= 1) continue
     if (value >= -roundingMax && value <= 1 + roundingMax) {
       values[row] = value < 0 ? 0 : 1
@@ -42,7 +42,7 @@ function settle(head: HeadName, values: Float32Array): void {
   )
 }
 
-/** Columns by name; null for heads that the model lacks. */
+/** Columns by head; null for heads that the model does not have. */
 export function byName(heads: readonly HeadName[], columns: readonly Float32Array[]): HeadColumns {
   const column = (name: HeadName): Float32Array | null => columns[heads.indexOf(name)] ?? null
   return {

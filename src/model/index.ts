@@ -1,5 +1,5 @@
 /**
- * Models: packages on disk, features, and ONNX sessions in processes of their own. `loadModel` is the way in.
+ * Models: packages on disk, features, ONNX sessions in separate processes, and the lifecycle of versions.
  */
 export { catalogue, compileFeatures, featureGroups, findFeature, type Feature } from './features/index.js'
 export type { GoldenFile } from './golden.js'

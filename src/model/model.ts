@@ -11,9 +11,9 @@ export interface Model {
   readonly kind: 'trained' | 'transport-test'
   /** Execution provider that serves the heads, such as `cpu`; of several graphs all distinct ones, joined by `+`. */
   readonly provider: string
-  /** null: the model reads no texts. */
+  /** null: the model has no text encoder. */
   readonly text: TextEncoder | null
-  /** null: the model reads no images. */
+  /** null: the model has no image encoder. */
   readonly image: ImageEncoder | null
   /**
    * One batch for all rows. Heads come as `inputs.count` float32 values each, finite and in 0..1. Rejects with a
@@ -40,7 +40,7 @@ export interface ImageEncoder {
   readonly dim: number
   /** Pools the vectors of a post's images. */
   readonly pooling: 'mean' | 'max'
-  /** Posts whose expected images are not all encoded are counted in a warning. */
+  /** Whether a warning counts posts whose expected images are not all encoded. */
   readonly required: boolean
   /** Vectors of normalised JPEGs. Rejects with a `ModelError` when the encoder fails. */
   encode(images: readonly Uint8Array[]): Promise<Vectors>
@@ -49,7 +49,7 @@ export interface ImageEncoder {
 export interface Vectors {
   /** Row-major [items, dim]; zeros where not encoded. */
   readonly vectors: Float32Array
-  /** By item: 1 where its row is a vector. */
+  /** By item: 1 if its row is a vector. */
   readonly encoded: Uint8Array
 }
 
@@ -59,7 +59,7 @@ export interface ModelInputs extends ScoringInputs {
   readonly image: EmbeddingColumn | null
 }
 
-/** Embeddings by slot: the one of slot s is vector `row[s]` of the arena, and missing where that is -1. */
+/** Embeddings by slot: slot s has the vector `row[s]`, or none if that is -1. */
 export interface EmbeddingColumn {
   readonly dim: number
   /** Row-major [vectors, dim]. */
@@ -77,7 +77,7 @@ export class ModelError extends Error {
 
 /** A head is not a share in some rows; `row` is the first of them. */
 export class ModelRowError extends ModelError {
-  /** Of the batch. */
+  /** Index in the batch. */
   readonly row: number
 
   constructor(message: string, row: number) {

@@ -1,5 +1,5 @@
 /**
- * Sizes of files and memory as a person reads them.
+ * Human-readable sizes of files and memory.
  */
 const kibibyte = 1024
 const units = ['KiB', 'MiB', 'GiB', 'TiB']
@@ -10,7 +10,7 @@ export function sizeText(bytes: number): string {
   let size = bytes
   let unit = ''
   for (const next of units) {
-    // What would be shown as 1024 of a unit is 1 of the next.
+    // 1024 of a unit is shown as 1 of the next.
     if (Math.round(size) < kibibyte) break
     size /= kibibyte
     unit = next

@@ -206,7 +206,7 @@ export class SimServer {
 }
 
 /** Reasons for which a shadow may skip a cycle. Any other reason is a failure. */
-const expectedReasons = /still at an earlier cycle|simulated failure|failed after it was stored/
+const expectedReasons = /still scoring an earlier cycle|simulated failure|failed after it was stored/
 
 function checkLogLine(fields: object, message: string): void {
   const { reason } = fields as { reason?: string }

@@ -1,5 +1,5 @@
 /**
- * The catalogue as a whole: names, and what every feature promises whatever its inputs hold.
+ * The catalogue as a whole: its names, and the properties that every feature has for any inputs.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import type { ScoringInputs } from '../../pool/index.js'
 import { catalogue, compileFeatures, type Feature, type MissingValues } from './index.js'
 
 const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
-/** 0001-01-01 and 9999-12-31: the first and last dates that a client can send, more or less. */
+/** 0001-01-01 and 9999-12-31: about the first and last dates that a client can send. */
 const yearOneMs = -62_135_596_800_000
 const year9999Ms = 253_402_300_799_999
 
@@ -46,13 +46,13 @@ describe('the catalogue', () => {
     for (const name of names) expect(name).toMatch(/^[a-z][a-z0-9_]*$/)
   })
 
-  test('tells the formula of every feature', () => {
+  test('has a formula in words for every feature', () => {
     for (const feature of catalogue) expect(feature.formula).not.toBe('')
   })
 })
 
 describe.each(codecs)('every feature, by the $name codec,', (codec) => {
-  test('is finite and of a size that a network can digest, however extreme the inputs', () => {
+  test('is finite and below 100, however extreme the inputs', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3 }), fc.gen(), (count, draw) => {
         const inputs = makeInputs(count, cycleAtMs, (kind) => draw(() => arbitraries[kind]))
@@ -64,7 +64,7 @@ describe.each(codecs)('every feature, by the $name codec,', (codec) => {
     )
   })
 
-  test('has its documented value when all that may be missing is', () => {
+  test('has its documented value when all optional inputs are missing', () => {
     const inputs = makeInputs(2, cycleAtMs, (kind) => {
       if (kind.startsWith('optional') || kind === 'height') return NaN
       if (kind === 'galleryType') return absentCode
@@ -76,7 +76,7 @@ describe.each(codecs)('every feature, by the $name codec,', (codec) => {
     })
   })
 
-  test('that is missing is NaN where that is asked for, and its documented value elsewhere', () => {
+  test('that is missing is NaN with `nan`, and has its documented value with `imputed`', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3 }), fc.gen(), (count, draw) => {
         const inputs = makeInputs(count, cycleAtMs, (kind) => draw(() => arbitraries[kind]))
@@ -90,7 +90,7 @@ describe.each(codecs)('every feature, by the $name codec,', (codec) => {
     )
   })
 
-  test('but a flag is missing when all that may be missing is', () => {
+  test('except the indicators is missing when all optional inputs are missing', () => {
     const inputs = makeInputs(1, cycleAtMs, (kind) => {
       if (kind.startsWith('optional') || kind === 'height') return NaN
       if (kind === 'galleryType') return absentCode
@@ -106,7 +106,7 @@ describe.each(codecs)('every feature, by the $name codec,', (codec) => {
     )
   })
 
-  test('of a row does not depend on the other rows', () => {
+  test('depends on its own row only', () => {
     const all = ordinaryInputs(7, 1)
     const matrix = fill(codec, catalogue, all)
     for (let row = 0; row < all.count; row++) {
@@ -122,7 +122,7 @@ describe.each(codecs)('every feature, by the $name codec,', (codec) => {
     }
   })
 
-  test('tells ordinary posts apart, apart from the two that are the hour of the cycle', () => {
+  test('differs between ordinary posts, except the two of the hour of the cycle', () => {
     const matrix = fill(codec, catalogue, ordinaryInputs(500, 2))
     const constant = catalogue
       .filter((_, column) => {
@@ -135,7 +135,7 @@ describe.each(codecs)('every feature, by the $name codec,', (codec) => {
 })
 
 describe.each(codecs)('the feature matrix of the $name codec', (codec) => {
-  test('has its columns in the order that was asked for', () => {
+  test('has its columns in the requested order', () => {
     const inputs = ordinaryInputs(3, 3)
     const asked = [catalogue[5], catalogue[2], catalogue[40]] as Feature[]
     const whole = fill(codec, catalogue, inputs)
@@ -148,7 +148,7 @@ describe.each(codecs)('the feature matrix of the $name codec', (codec) => {
     })
   })
 
-  test('leaves what lies beyond it alone, and is refused when it is too small', () => {
+  test('keeps the values behind it, and throws when it is too small', () => {
     const inputs = ordinaryInputs(2, 4)
     const out = new Float32Array(2 * catalogue.length + 1).fill(-7)
     compileFeatures(catalogue, { codec })(inputs, out)
@@ -158,7 +158,7 @@ describe.each(codecs)('the feature matrix of the $name codec', (codec) => {
 })
 
 describe.skipIf(native === null)('the codecs (skipped when the addon is not built)', () => {
-  /** Also what no client can send. */
+  /** Including values that no client can send. */
   const extremes = fc.oneof(
     fc.constantFrom(NaN, 0, -0, 1, -1, Infinity, -Infinity, 2 ** 53, -(2 ** 53), cycleAtMs, cycleAtMs - 1),
     fc.double(),
@@ -194,7 +194,7 @@ function fill(
   inputs: ScoringInputs,
   missing: MissingValues = 'imputed',
 ): Float32Array {
-  // A number that no feature has marks what none has written.
+  // No feature has this value, so it marks entries that were not written.
   const out = new Float32Array(inputs.count * features.length).fill(-777)
   compileFeatures(features, { codec, missing })(inputs, out)
   return out

@@ -1,5 +1,5 @@
 /**
- * Ages, and the hour of the day in Korea: readers of a morning and of a night are not the same readers.
+ * Features of time: ages, and the time of day in Korea.
  */
 import { kstTimeOfDay } from '../../contract/index.js'
 import { cycleAt, cycleNumber, observedAt, post } from './columns.js'
@@ -7,7 +7,7 @@ import { cosine, sine } from './expression.js'
 import type { Feature } from './feature.js'
 import { dayMs, daysBeforeCycle, kstTurns, logHoursBetween } from './shared.js'
 
-/** Posts leave the queue after a day (interface.md section 8); what is far older is a wrong clock. */
+/** Posts leave the pool after a day (interface.md section 8); a much higher age comes from a wrong clock. */
 const ageDaysMax = 3
 const radiansPerMs = (2 * Math.PI) / dayMs
 
@@ -74,7 +74,7 @@ export const clockFeatures: readonly Feature[] = [
   },
 ]
 
-/** Computed once a cycle. */
+/** Computed once per cycle. */
 function cycleHour(name: string, wave: (radians: number) => number) {
   return cycleNumber(`${name} of the hour`, ({ cycleAtMs }) => wave(kstTimeOfDay(cycleAtMs) * radiansPerMs))
 }

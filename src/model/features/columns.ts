@@ -1,10 +1,10 @@
 /**
- * Where features find their inputs: columns of `ScoringInputs`, each with the index that leads from a row into it.
+ * The inputs of features: columns of `ScoringInputs`, each with the index from a row to its entry in the column.
  */
 import type { CounterName, SnapshotName, TextMeasureName } from '../../contract/index.js'
 import { present, where, type ColumnExpression, type CycleExpression, type Expression } from './expression.js'
 
-/** Posts' columns that hold one number a post. */
+/** Columns with one number per post. */
 type PostColumnName =
   | 'createdAtMs'
   | 'extractedAtMs'
@@ -16,12 +16,12 @@ type PostColumnName =
   | 'categoryId'
   | 'bodyPresent'
 
-/** A counter of the reading that is scored. */
+/** A counter of the scored reading. */
 export function counter(name: CounterName): Expression {
   return column('readings', `engagement.${name}`, (inputs) => inputs.engagement[name])
 }
 
-/** A counter of the reading before; missing without one, whatever the slot still holds of an earlier post. */
+/** A counter of the previous reading; missing without one, since the slot may hold values of an earlier post. */
 export function previousCounter(name: CounterName): Expression {
   const values = column('slots', `previous.${name}`, (inputs) => inputs.previous[name])
   return where(values, present(previousAt))
@@ -41,7 +41,7 @@ export function bodyMeasure(name: TextMeasureName): Expression {
   return where(values, post('bodyPresent'))
 }
 
-/** Missing without a snapshot, whatever the slot still holds of an earlier post. */
+/** Missing without a snapshot, since the slot may hold values of an earlier post. */
 export function snapshotCounter(name: SnapshotName): Expression {
   const values = column('slots', `snapshot.${name}`, (inputs) => inputs.snapshot[name])
   return where(values, present(snapshotAt))

@@ -1,6 +1,6 @@
 /**
- * Features to a column program: what they share is computed once, and registers serve again when their last reader is
- * through.
+ * Compiles features into a column program. Common subexpressions are computed once, and a register is reused after the
+ * last instruction that reads it.
  */
 import { columnOperations, type Codec, type ColumnOperation, type ColumnProgram } from '../../codec/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
@@ -8,22 +8,22 @@ import type { ColumnExpression, CycleExpression, Expression, OperationExpression
 import type { Feature } from './feature.js'
 
 /**
- * Fills a row-major matrix [inputs.count, features]. `matrix` may be longer; what lies beyond is left alone. Throws a
- * RangeError when it is too small.
+ * Fills a row-major matrix [inputs.count, features]. A longer `matrix` keeps its other values. Throws a RangeError when
+ * it is too small.
  */
 export type FillFeatures = (inputs: ScoringInputs, matrix: Float32Array) => void
 
-/** Where an input is missing a matrix holds the feature's `missing`, or NaN for models that know what that means. */
+/** The value of a feature whose inputs are missing: its `missing`, or NaN for models that accept NaN. */
 export type MissingValues = 'imputed' | 'nan'
 
 export interface CompileOptions {
-  /** Its evaluator runs the features. */
+  /** Provides the evaluator of the program. */
   readonly codec: Pick<Codec, 'columnProgram'>
   /** Default: imputed. */
   readonly missing?: MissingValues
 }
 
-/** Compiles features into what fills a matrix whose columns they are, in their order. */
+/** Compiles features, in the order of the matrix's columns. */
 export function compileFeatures(features: readonly Feature[], options: CompileOptions): FillFeatures {
   const nodes = new Nodes()
   const outputs = features.map((feature) => nodes.add(feature.value))
@@ -53,7 +53,7 @@ export function compileFeatures(features: readonly Feature[], options: CompileOp
 
 const indexNames = ['slots', 'readings'] as const
 
-/** A value that is computed once for all expressions that hold it. */
+/** A value that is computed once for all expressions that contain it. */
 type Node = LeafNode | OperationNode
 
 interface LeafNode {
@@ -66,11 +66,11 @@ interface OperationNode {
   readonly kind: 'operation'
   readonly operation: ColumnOperation
   readonly a: Node
-  /** `a` again for an operation on one number. */
+  /** For an operation on one number: the same as `a`. */
   readonly b: Node
 }
 
-/** All values of a program, those that are alike being one. */
+/** All values of a program; equal expressions share one node. */
 class Nodes {
   readonly constants: number[] = []
   readonly cycleNumbers: CycleExpression[] = []
@@ -112,10 +112,10 @@ class Nodes {
   }
 }
 
-/** Outputs that are computed before they are written: their floats fill half a cache line of each row. */
+/** Number of outputs that are computed before they are stored: their floats fill half a cache line of each row. */
 const storedTogether = 8
 
-/** A value to compute, or outputs to write. */
+/** A value to compute, or outputs to store. */
 type Step = Node | { readonly kind: 'store'; readonly output: number; readonly count: number }
 
 function placeInRegisters(
@@ -139,7 +139,7 @@ function placeInRegisters(
   }
 }
 
-/** Each value before what reads it, and as late as may be. */
+/** Each value comes before the steps that read it, and as late as possible. */
 function orderSteps(outputs: readonly Node[]): Step[] {
   const steps: Step[] = []
   const done = new Set<Node>()
@@ -162,7 +162,7 @@ function readBy(step: Step, outputs: readonly Node[]): readonly Node[] {
   return step.kind === 'operation' ? [step.a, step.b] : []
 }
 
-/** Whether a value lies in its register before the program starts, and stays there. */
+/** Whether a value is in its register before the program starts, and stays there. */
 function isGiven(node: Node): node is LeafNode {
   return node.kind === 'constant' || node.kind === 'cycle'
 }
@@ -172,7 +172,7 @@ function lastReads(steps: readonly Step[], outputs: readonly Node[]): Map<Node, 
   return new Map(steps.flatMap((step, at) => readBy(step, outputs).map((node) => [node, at] as const)))
 }
 
-/** Constants first, then the cycle's numbers, then the registers that are taken in turns. */
+/** Register allocation: constants first, then the cycle's numbers, then reusable registers. */
 class Registers {
   readonly #constantCount: number
   readonly #lastReads: ReadonlyMap<Node, number>

@@ -1,5 +1,5 @@
 /**
- * Counters of the reading that is scored, and their ratios.
+ * Counters of the scored reading, and their ratios.
  */
 import { counterNames, type CounterName } from '../../contract/index.js'
 import { counter } from './columns.js'

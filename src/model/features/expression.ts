@@ -1,21 +1,21 @@
 /**
- * Expressions: formulas over the columns of a row, as values that can be looked at and compiled. A missing number is
- * NaN and makes what is computed from it NaN; only `orElse`, `greater` and the flags turn it into a number.
+ * Expressions: formulas over the columns of a row, as values that `compile.ts` compiles. A missing number is NaN, and so
+ * is everything computed from it, except by `orElse`, `greater`, `equal`, `present` and `missing`.
  */
 import type { ColumnOperation, ProgramColumn } from '../../codec/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
 
-/** The entry that a row has in a column. */
+/** The entry of a row in a column. */
 export interface ColumnExpression {
   readonly kind: 'column'
   /** Unique among columns. */
   readonly name: string
-  /** `slots` or `readings`: the member of `ScoringInputs` that gives a row's place in the column. */
+  /** The member of `ScoringInputs` that maps a row to its index in the column. */
   readonly by: 'slots' | 'readings'
   readonly values: (inputs: ScoringInputs) => ProgramColumn
 }
 
-/** A number that all rows of a cycle share. */
+/** A number that is the same for all rows of a cycle. */
 export interface CycleExpression {
   readonly kind: 'cycle'
   /** Unique among numbers of a cycle. */
@@ -38,43 +38,43 @@ export interface OperationExpression {
 
 export type Expression = ColumnExpression | CycleExpression | ConstantExpression | OperationExpression
 
-/** An expression, or a number that stands for itself. */
+/** An expression or a constant. */
 export type Operand = Expression | number
 
 export const add = binary('add')
 export const subtract = binary('subtract')
 export const multiply = binary('multiply')
 export const divide = binary('divide')
-/** The second where the first is less. */
+/** The larger of both; NaN if the first is missing. */
 export const atLeast = binary('atLeast')
-/** The second where the first is more. */
+/** The smaller of both; NaN if the first is missing. */
 export const atMost = binary('atMost')
-/** 1 where the first is greater, else 0. */
+/** 1 if the first is greater, else 0. */
 export const greater = binary('greater')
-/** 1 where both are the same number, else 0. */
+/** 1 if both are the same number, else 0. */
 export const equal = binary('equal')
-/** The first, or the second where the first is missing. */
+/** The first, or the second if the first is missing. */
 export const orElse = binary('orElse')
-/** The first where the second is above 0; missing elsewhere. */
+/** The first if the second is above 0, else missing. */
 export const where = binary('where')
 /** To the nearest whole number. */
 export const round = unary('round')
 /** log(1 + |x|) with the sign of x, so that shrinking counters keep their direction. */
 export const log = unary('log')
 
-/** Sine of so many full turns. */
+/** Sine of an angle in full turns. */
 export const sine = unary('sine')
 
 export function cosine(turns: Operand): Expression {
   return sine(add(turns, 0.25))
 }
 
-/** 1 where there is a value, else 0. */
+/** 1 if there is a value, else 0. */
 export function present(x: Operand): Expression {
   return equal(x, x)
 }
 
-/** 1 where the value is missing, else 0. */
+/** 1 if the value is missing, else 0. */
 export function missing(x: Operand): Expression {
   return subtract(1, present(x))
 }

@@ -1,18 +1,18 @@
 /**
- * What a feature is: a name that manifests ask for, a formula in words, and the same formula as an expression.
+ * The type of a feature: a name for manifests, a formula in words, and the same formula as an expression.
  */
 import type { Expression } from './expression.js'
 
 export interface Feature {
-  /** Unique in the catalogue. A name never changes its meaning: trained models depend on it. */
+  /** Unique in the catalogue. The meaning of a name never changes, since trained models depend on it. */
   readonly name: string
-  /** The value, in words of the interface. `log` is the natural logarithm of 1 + x. */
+  /** The formula, in the terms of the interface. `log` is the natural logarithm of 1 + x. */
   readonly formula: string
-  /** The value where an input is missing; null for a feature whose inputs are always there. */
+  /** The value if an input is missing; null for a feature whose inputs are always present. */
   readonly missing: number | null
   /**
-   * NaN where the feature is missing, else finite, whatever the inputs hold; never NaN where `missing` is null.
-   * A flag is never missing: it answers whether something is there.
+   * NaN if the feature is missing, else finite for any inputs; never NaN if `missing` is null. An indicator such as
+   * `views_missing` is never missing.
    */
   readonly value: Expression
 }

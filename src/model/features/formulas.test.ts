@@ -1,5 +1,5 @@
 /**
- * Formulas on one post, by hand: each line is a feature's value for inputs that are written next to it.
+ * Formulas on one post, computed by hand: each line has inputs and the value of a feature.
  */
 import { describe, expect, test } from 'vitest'
 import { codecs } from '../../../test/helpers/codecs.js'
@@ -12,7 +12,7 @@ const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
 const minute = 60_000
 const hour = 60 * minute
 
-/** The feature, by every codec, of a post that has the given columns; the others are missing, 0 or, for times, the cycle's. */
+/** The feature of a post with the given columns, by every codec; other columns are missing, 0, or the time of the cycle. */
 function valueOf(name: string, columns: Record<string, number>): number {
   const inputs = makeInputs(1, cycleAtMs, (kind, path) => {
     const given = columns[path]
@@ -85,17 +85,17 @@ describe('rates', () => {
     expect(valueOf('views_per_hour', twoReadings(110, 100, -minute))).toBe(0)
   })
 
-  test('take readings closer than a minute as a minute apart', () => {
+  test('use at least one minute between readings', () => {
     expect(valueOf('views_per_hour', twoReadings(101, 100, 1))).toBeCloseTo(log1p(60), 5)
   })
 
-  test('of a life are over the hours since creation, five minutes at least', () => {
+  test('of life are per hour since creation, at least five minutes', () => {
     const at = (createdAtMs: number) => ({ 'engagement.views': 100, 'posts.createdAtMs': createdAtMs })
     expect(valueOf('views_per_hour_of_life', at(cycleAtMs - 2 * hour))).toBeCloseTo(log1p(50), 5)
     expect(valueOf('views_per_hour_of_life', at(cycleAtMs + hour))).toBeCloseTo(log1p(1200), 5)
   })
 
-  test('give momentum as their difference, and 0 where one is unknown', () => {
+  test('have momentum as their difference, or 0 if one is missing', () => {
     const readings = twoReadings(110, 100, 6 * minute)
     const created = { 'posts.createdAtMs': cycleAtMs - 2 * hour }
     const expected = log1p(100) - log1p(55)
@@ -104,7 +104,7 @@ describe('rates', () => {
     expect(valueOf('views_momentum', { 'engagement.views': 100, ...created })).toBe(0)
   })
 
-  test('ignore counters that a slot holds of an earlier post', () => {
+  test('ignore counters of an earlier post in the same slot', () => {
     const stale = { 'engagement.views': 50, 'previous.views': 10, 'engagement.up': 5, 'previous.up': 1 }
     expect(valueOf('views_gain_log', stale)).toBe(0)
     expect(valueOf('up_gain_per_view_gain', stale)).toBe(0)
@@ -122,7 +122,7 @@ describe('snapshots', () => {
   }
   const present = { ...counters, 'snapshot.snapshotAtMs': cycleAtMs - hour }
 
-  test('give counters by part, totals and shares', () => {
+  test('have counters by part, totals and shares', () => {
     expect(valueOf('snapshot_hit_cnt_m_log', present)).toBeCloseTo(log1p(30), 5)
     expect(valueOf('snapshot_hit_cnt_total_log', present)).toBeCloseTo(log1p(100), 5)
     expect(valueOf('snapshot_hit_cnt_app_share', present)).toBeCloseTo(0.2, 5)
@@ -136,7 +136,7 @@ describe('snapshots', () => {
     expect(valueOf('snapshot_hit_cnt_app_share', partly)).toBe(0)
   })
 
-  test('that are absent make every feature 0, whatever the slot still holds', () => {
+  test('that are absent make every feature 0, whatever the slot holds', () => {
     for (const name of ['snapshot_hit_cnt_log', 'snapshot_hit_cnt_total_log', 'snapshot_hit_cnt_app_share']) {
       expect(valueOf(name, counters)).toBe(0)
     }

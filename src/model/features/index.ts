@@ -1,5 +1,5 @@
 /**
- * Features: named numbers that models may ask for, computed from the columns of a cycle.
+ * Features: named numbers that a manifest may list, computed from the columns of a cycle.
  */
 export { catalogue, catalogueVersion, featureGroups, findFeature } from './catalogue.js'
 export { compileFeatures, type FillFeatures, type MissingValues } from './compile.js'

@@ -1,5 +1,5 @@
 /**
- * What is known of a post from its entry on, apart from its text: origin, gallery, category, images.
+ * Features of a post other than its text: source, gallery, category, images.
  */
 import { galleryTypeCodes, sourceCodes } from '../../contract/index.js'
 import { imagesEncoded, imagesStored, post, textEncoded } from './columns.js'

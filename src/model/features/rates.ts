@@ -1,6 +1,6 @@
 /**
- * How fast counters grow: since the previous reading of the post, and since the post was created.
- * Gains and rates are logarithms with a sign, since counters shrink when a platform corrects them.
+ * Growth of counters: since the previous reading of the post, and since the post was created. Gains and rates are signed
+ * logarithms, since counters shrink when a platform corrects them.
  */
 import { counterNames, type CounterName } from '../../contract/index.js'
 import { counter, observedAt, post, previousAt, previousCounter } from './columns.js'
@@ -19,17 +19,17 @@ import {
 import type { Feature } from './feature.js'
 import { hourMs, minuteMs } from './shared.js'
 
-/** Readings closer than this count as this far apart: one vote in a millisecond is no rate of 3.6 million. */
+/** Minimum time between readings: one vote within a millisecond is not a rate of 3.6 million per hour. */
 const hoursBetweenMin = 1 / 60
-/** The same for the life of a post, whose first minutes are all noise. */
+/** Minimum age of a post: rates over its first minutes are noise. */
 const hoursOfLifeMin = 1 / 12
-/** A day: the client drops posts older than that. */
+/** A day: the client drops older posts. */
 const minutesMax = 1440
 
 const spanMs = subtract(observedAt, previousAt)
 /** Missing unless time has passed since the previous reading. */
 const hoursBetween = where(atLeast(divide(spanMs, hourMs), hoursBetweenMin), spanMs)
-/** A post created after its reading has lived for the least time there is. */
+/** A post created after its reading has the minimum age. */
 const hoursOfLife = atLeast(divide(subtract(observedAt, post('createdAtMs')), hourMs), hoursOfLifeMin)
 
 export const rateFeatures: readonly Feature[] = [

@@ -1,5 +1,5 @@
 /**
- * Formulas that several groups of features share.
+ * Formulas that several groups of features use.
  */
 import { kstTimeOfDay } from '../../contract/index.js'
 import {
@@ -19,7 +19,7 @@ import { cycleAt } from './columns.js'
 export const minuteMs = 60_000
 export const hourMs = 60 * minuteMs
 export const dayMs = 24 * hourMs
-/** What clocks in Korea show at midnight UTC. */
+/** The time of day in Korea at midnight UTC. */
 const midnightUtcMs = kstTimeOfDay(0)
 
 /** part / whole, at least 1 in the denominator, at most `ratioMax`. */
@@ -27,17 +27,17 @@ export function ratio(part: Expression, whole: Expression, ratioMax: number): Ex
   return atMost(divide(part, atLeast(whole, 1)), ratioMax)
 }
 
-/** Days from `time` until the cycle, held within 0..`daysMax`. */
+/** Days from `time` to the cycle, clamped to 0..`daysMax`. */
 export function daysBeforeCycle(time: Expression, daysMax: number): Expression {
   return atMost(atLeast(divide(subtract(cycleAt, time), dayMs), 0), daysMax)
 }
 
-/** log of the hours from `from` until `until`, at least 0. */
+/** log of the hours from `from` to `until`, at least 0. */
 export function logHoursBetween(from: Operand, until: Operand): Expression {
   return log(atLeast(divide(subtract(until, from), hourMs), 0))
 }
 
-/** The time of day in KST in turns, a day being a full one, from the nearest midnight: -½ to ½. */
+/** The time of day in KST as a fraction of a day from the nearest midnight: -½ to ½. */
 export function kstTurns(time: Expression): Expression {
   const kst = add(time, midnightUtcMs)
   return divide(subtract(kst, multiply(round(divide(kst, dayMs)), dayMs)), dayMs)

@@ -1,6 +1,6 @@
 /**
- * The admin snapshot in use: its counters by part (PC, mobile `_m`, app `_a`), totals and shares.
- * Without a snapshot every feature here is 0 and `snapshot_present` tells.
+ * Features of the admin snapshot: its counters by part (PC, mobile `_m`, app `_a`), totals and shares. Without a snapshot
+ * every one of them is 0; `snapshot_present` tells the cases apart.
  */
 import type { SnapshotName } from '../../contract/index.js'
 import { cycleAt, snapshotAt, snapshotCounter } from './columns.js'
@@ -8,12 +8,12 @@ import { add, atLeast, atMost, divide, log, orElse, present, where, type Express
 import type { Feature } from './feature.js'
 import { logHoursBetween } from './shared.js'
 
-/** Counters that come in three parts. */
+/** Counters that have three parts. */
 type PartedName = 'recommend_up_cnt' | 'comment_cnt' | 'hit_cnt' | 'sitebest_cnt'
 type Part = '_m' | '_a'
 
 const partedNames: readonly PartedName[] = ['recommend_up_cnt', 'comment_cnt', 'hit_cnt', 'sitebest_cnt']
-/** Cap of the source field (interface.md 2.4). */
+/** Maximum of the wire field (interface.md 2.4). */
 const heightMax = 32767
 
 export const snapshotFeatures: readonly Feature[] = [
@@ -68,7 +68,7 @@ function partShare(name: PartedName, part: Part, partName: string): Feature {
   }
 }
 
-/** Missing without a snapshot only. */
+/** Missing only without a snapshot. */
 function total(name: PartedName): Expression {
   const sum = add(add(orZero(name), orZero(`${name}_m`)), orZero(`${name}_a`))
   return where(sum, present(snapshotAt))

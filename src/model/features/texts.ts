@@ -1,5 +1,5 @@
 /**
- * Measures of titles and bodies that suit Korean text: shares of scripts, bare jamo (ㅠㅠ) and laughter (ㅋㅋ).
+ * Features of titles and bodies for Korean text: shares of scripts, single jamo (ㅠㅠ) and laughter (ㅋㅋ).
  */
 import type { TextMeasureName } from '../../contract/index.js'
 import { bodyMeasure, post, titleMeasure } from './columns.js'
@@ -70,7 +70,7 @@ function measureOf(text: Text, measure: TextMeasureName): Expression {
   return text === 'title' ? titleMeasure(measure) : bodyMeasure(measure)
 }
 
-/** A title is always there; an absent body counts as an empty one, and `body_present` tells them apart. */
+/** A title is always present; an absent body counts as an empty one, and `body_present` tells them apart. */
 function missingOf(text: Text): number | null {
   return text === 'title' ? null : 0
 }
