@@ -118,7 +118,7 @@ function endWithOwner(): void {
   new Worker(code, { eval: true, name: 'lifeline' })
 }
 
-/** The owner has closed its end of the pipe. Its working directory is empty, and nobody else will remove it. */
+/** The owner has closed its end of the pipe. Its working directory is empty, and the owner can no longer remove it. */
 function end(): never {
   try {
     rmdirSync(process.cwd())

@@ -25,48 +25,48 @@ const head: HeadManifest = {
 const manifest: Manifest = { model_version: 'v1', kind: 'trained', features: ['views_log', 'up_log'], head }
 const text = { dim: 2 } as TextManifest
 const image = { dim: 2, pooling: 'max' } as ImageManifest
-const sound: GoldenCase = { features: { views_log: 1, up_log: 2 }, heads: { p_views: 0.25, p_up: 0.5 } }
+const valid: GoldenCase = { features: { views_log: 1, up_log: 2 }, heads: { p_views: 0.25, p_up: 0.5 } }
 
 describe('a file of golden cases is refused, naming file and place, when', () => {
   test.each<[string, unknown, RegExp]>([
-    ['it is no JSON', undefined, /golden\.json is not JSON/],
+    ['it is not JSON', undefined, /golden\.json is not JSON/],
     ['it holds something else', { cases: 1 }, /golden\.json: cases must be a list, in an object: \{"cases"/],
-    ['it is a list', [sound], /golden\.json: cases must be a list, in an object: \{"cases"/],
+    ['it is a list', [valid], /golden\.json: cases must be a list, in an object: \{"cases"/],
     ['it is nothing', null, /golden\.json: cases must be a list, in an object: \{"cases"/],
     ['it has no cases', { cases: [] }, /cases must not be empty/],
     [
       'a feature is missing',
-      { cases: [{ ...sound, features: { views_log: 1 } }] },
+      { cases: [{ ...valid, features: { views_log: 1 } }] },
       /cases\[0\]\.features lacks up_log/,
     ],
     [
       'a feature is unknown',
-      { cases: [sound, { ...sound, features: { ...sound.features, mood: 1 } }] },
+      { cases: [valid, { ...valid, features: { ...valid.features, mood: 1 } }] },
       /cases\[1\]\.features has mood, which the manifest does not name/,
     ],
     [
       'a feature is misspelt',
-      { cases: [{ ...sound, features: { views_log: 1, uplog: 2 } }] },
+      { cases: [{ ...valid, features: { views_log: 1, uplog: 2 } }] },
       /cases\[0\]\.features lacks up_log, and has uplog, which the manifest does not name/,
     ],
     [
       'a value is null where missing ones are imputed',
-      { cases: [{ ...sound, features: { views_log: 1, up_log: null } }] },
+      { cases: [{ ...valid, features: { views_log: 1, up_log: null } }] },
       /features\.up_log is null, and the model takes imputed values/,
     ],
     [
       'a head is missing',
-      { cases: [{ ...sound, heads: { p_up: 1 } }] },
+      { cases: [{ ...valid, heads: { p_up: 1 } }] },
       /heads must be those of the model: p_views, p_up/,
     ],
     [
       'a record has no reader',
-      { cases: [{ ...sound, record: { title: 'x' } }] },
+      { cases: [{ ...valid, record: { title: 'x' } }] },
       /record, and the model no text encoder/,
     ],
     [
       'images have no reader',
-      { cases: [{ ...sound, images: [] }] },
+      { cases: [{ ...valid, images: [] }] },
       /images, and the model no image encoder/,
     ],
   ])('%s', (_, value, message) => {
@@ -77,7 +77,7 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
 
   test('it is not the file that was hashed', async () => {
     const directory = temporaryModelsDir()
-    writeFileSync(join(directory, 'golden.json'), JSON.stringify({ cases: [sound] }))
+    writeFileSync(join(directory, 'golden.json'), JSON.stringify({ cases: [valid] }))
     const golden = { file: 'golden.json', sha256: 'b'.repeat(64) }
     await expect(readGolden(packageOf({ ...manifest, golden }, directory))).rejects.toThrow(/has SHA-256/)
   })
@@ -88,7 +88,7 @@ test('a package without golden cases has none', async () => {
 })
 
 describe('golden cases', () => {
-  const cases = [sound, { ...sound, name: 'the second', heads: { p_views: 0.25, p_up: 0.75 } }]
+  const cases = [valid, { ...valid, name: 'the second', heads: { p_views: 0.25, p_up: 0.75 } }]
 
   test('run as one batch of features in the order of the manifest, without a difference when the model is right', async () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.5, 0.75] })
@@ -132,11 +132,11 @@ describe('golden cases', () => {
     })
     const model = subject({ p_views: [0, 0], p_up: [0, 0] }, true)
     const found = packageOf({ ...manifest, missing: 'nan', text, image }, directory)
-    const withNull = { ...sound, features: { views_log: null, up_log: 2 } }
+    const withNull = { ...valid, features: { views_log: null, up_log: 2 } }
     await runGolden(
       model,
       found,
-      { cases: [withNull, { ...sound, record: { title: '글' }, images: pictures }] },
+      { cases: [withNull, { ...valid, record: { title: '글' }, images: pictures }] },
       1000,
     )
     expect(model.seen[0]).toEqual({
@@ -150,7 +150,7 @@ describe('golden cases', () => {
   test('whose image was changed are refused', async () => {
     const directory = temporaryModelsDir()
     writeFileSync(join(directory, 'a'), 'a')
-    const one = { ...sound, images: [{ file: 'a', sha256: 'c'.repeat(64) }] }
+    const one = { ...valid, images: [{ file: 'a', sha256: 'c'.repeat(64) }] }
     const found = packageOf({ ...manifest, image }, directory)
     await expect(runGolden(subject({}, true), found, { cases: [one] }, 1000)).rejects.toThrow(/SHA-256/)
   })

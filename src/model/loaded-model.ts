@@ -56,8 +56,8 @@ interface Hosts {
 }
 
 /**
- * Loads a model package, opens its graphs in processes and warms them up. Rejects with a `ModelError` that says what
- * is wrong with the package, or why no provider can serve it; then nothing is left running.
+ * Loads a model package, opens its graphs in processes and warms them up. Rejects with a `ModelError` that
+ * names the problem of the package, or why no provider can serve it; then nothing is left running.
  */
 export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
   const version = options.version ?? (await activeVersion(options.modelsDir))

@@ -15,8 +15,8 @@ export const lifelineDescriptor = 0
 export const messageDescriptor = 3
 
 /**
- * ONNX Runtime sends telemetry to its maker unless it is told not to: it looks up a host of Microsoft's and keeps a
- * database in the home directory (1.30, core/platform/posix/telemetry.cc). This service calls nobody.
+ * ONNX Runtime sends telemetry unless this is set: it looks up a host of Microsoft's and keeps a database in the home
+ * directory (1.30, core/platform/posix/telemetry.cc).
  */
 const environment = { ORT_DISABLE_TELEMETRY: '1' }
 

@@ -1,6 +1,6 @@
 /**
  * A batch of an encoder in frames. The request holds the items, one after the other, and their lengths in its header;
- * the reply holds the vectors [items, dim], float32 and row-major, and behind them a byte an item: 1 where it is encoded.
+ * the reply holds the vectors [items, dim], float32 and row-major, followed by one byte an item: 1 if it is encoded.
  */
 import type { Vectors } from '../model.js'
 import type { ChildFormat, OwnerFormat } from './batch-format.js'

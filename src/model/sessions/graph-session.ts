@@ -86,7 +86,7 @@ function createSession(graph: Uint8Array, plan: GraphPlan, provider: string): Pr
       session: {
         // Idle threads would otherwise spin for a while after every batch, at the cost of everything else.
         intra_op: { allow_spinning: '0' },
-        // A provider that leaves nodes to the CPU does not serve this model, whatever its name says.
+        // A provider that leaves nodes to the CPU does not serve this model.
         ...(provider === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
       },
     },

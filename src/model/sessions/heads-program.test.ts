@@ -271,7 +271,7 @@ function column(head: HeadColumn['head'], output: string, number = 0): HeadColum
   return { head, output, column: number, activation: 'none' }
 }
 
-/** Heads of these graphs, each p_views of `probs` from `features` [N, 1] unless it says otherwise. */
+/** Heads of these graphs, each p_views of `probs` from `features` [N, 1] by default. */
 function plannedHeads(parts: readonly GraphParts[]): HeadsPlan {
   const directory = mkdtempSync(join(tmpdir(), 'understudy-heads-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))

@@ -1,5 +1,5 @@
 /**
- * The life of session processes, with stand-ins that do what a broken driver or library would. Real graphs, and real
+ * The life of session processes, with stand-ins that fail as a broken driver or library would. Real graphs, and real
  * crashes, are in loaded-model.test.ts.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -152,7 +152,7 @@ async function open(start: () => ChildProcess, more: Partial<Options> = {}) {
   return { host, children, lines, waits }
 }
 
-/** A process that answers each request with the request, and some as they say, after it has run `first`. */
+/** A process that answers each request with the request, except for commands such as 'exit', after it has run `first`. */
 function standIn(first = ''): () => ChildProcess {
   const frames = new URL('../../../dist/model/sessions/frames.js', import.meta.url)
   const code = `

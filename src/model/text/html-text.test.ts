@@ -18,8 +18,8 @@ describe('the text of a body', () => {
     ['leaves scripts and styles out', 'a<script>if (a < b) x("<p>")</script><style>p{}</style>b', 'a b'],
     ['leaves comments out', 'a<!-- <p>x</p> -->b', 'ab'],
     ['leaves alt texts and links out', '사진<img src="x" alt="고양이">끝<a href="y"></a>', '사진 끝'],
-    ['leaves out what stands in for a video', '<video src="x">재생할 수 없습니다</video>댓글', '댓글'],
-    ['survives elements that nobody closes', '<div><b>a<p>b<i>c', 'a\nbc'],
+    ['leaves out the fallback text of a video', '<video src="x">재생할 수 없습니다</video>댓글', '댓글'],
+    ['accepts elements that are not closed', '<div><b>a<p>b<i>c', 'a\nbc'],
     ['is empty for an empty body', '', ''],
     ['is that of a plain text', '그냥 글 < 5 & 6', '그냥 글 < 5 & 6'],
   ])('%s', (_, html, text) => expect(textOf(html)).toBe(text))

@@ -9,6 +9,6 @@ export {
   type VerificationFigures,
   type VerificationReport,
 } from './report.js'
-export { assertSound, checkRuns, type TrialModel } from './run-checks.js'
+export { assertChecksPass, checkRuns, type TrialModel } from './run-checks.js'
 export { loadCandidateModel, loadVerifiedModel } from './verified-model.js'
 export { verifyPackage, type VerifyOptions } from './verify.js'

@@ -60,7 +60,7 @@ const imageFile = { inputs: [port('pixels', ['N', 3, 24, 32])], outputs: [port('
 
 describe('the graph of heads', () => {
   test.each<[string, Ports]>([
-    ['as the manifest says', headFile],
+    ['as in the manifest', headFile],
     [
       'of doubles',
       { ...headFile, outputs: [port('probs', ['N', 2], 'float64'), port('up', ['N', 1], 'float64')] },
@@ -219,7 +219,7 @@ describe('the graph of an image encoder', () => {
   const outputs = (shape: Port['shape']): Ports => ({ ...imageFile, outputs: [port('vectors', shape)] })
 
   test.each<[string, Manifest, Ports]>([
-    ['as the manifest says', manifest, imageFile],
+    ['as in the manifest', manifest, imageFile],
     ['of open size', manifest, { ...imageFile, inputs: [port('pixels', ['N', 3, 'H', 'W'])] }],
     ['of tokens', pooled('cls'), outputs(['N', 50, 4])],
     ['of cells', pooled('mean'), outputs(['N', 4, 7, 7])],

@@ -8,7 +8,7 @@ import { ModelError, type ModelInputs } from '../model.js'
 import type { ModelPackage } from '../package/index.js'
 import { compareWithCpu } from './provider-check.js'
 import type { CheckLine } from './report.js'
-import { assertSound, checkRuns, type TrialModel } from './run-checks.js'
+import { assertChecksPass, checkRuns, type TrialModel } from './run-checks.js'
 import { manyKinds, reordered, shuffled, trialInputs } from './trial-inputs.js'
 
 const modelPackage: ModelPackage = {
@@ -52,7 +52,7 @@ async function lineOf(check: string, model: TrialModel): Promise<CheckLine | und
 }
 
 describe('a model', () => {
-  test('that is sound passes, and checks of parts that it lacks are skipped', async () => {
+  test('that is right passes, and checks of parts that it lacks are skipped', async () => {
     const lines = await checkRuns(scoring(), modelPackage)
     expect(lines.map(({ check, state }) => `${check} ${state}`)).toEqual([
       'golden skip',
@@ -61,7 +61,7 @@ describe('a model', () => {
       'text skip',
       'image skip',
     ])
-    await assertSound(scoring(), modelPackage)
+    await assertChecksPass(scoring(), modelPackage)
   })
 
   test('whose rows depend on their number fails, alone and in a batch', async () => {
@@ -120,9 +120,9 @@ describe('a model', () => {
 
   test('that fails is refused by name, with every check that failed', async () => {
     const model = scoring((share, rowCount) => (rowCount === 1 ? NaN : share))
-    const error: unknown = await assertSound(model, modelPackage).catch((reason: unknown) => reason)
+    const error: unknown = await assertChecksPass(model, modelPackage).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ModelError)
-    expect((error as ModelError).message).toMatch(/^model v1 is not sound: batches: /)
+    expect((error as ModelError).message).toMatch(/^model v1 does not pass its checks: batches: /)
   })
 })
 
@@ -175,7 +175,7 @@ describe('a provider', () => {
 
   test.each([
     ['are far from', (share: number) => share * 0.9],
-    ['are no numbers beside', () => NaN],
+    ['are NaN on the CPU', () => NaN],
   ])('fails where its heads %s those of the CPU', async (_, change) => {
     expect(await compareWithCpu(scoring(change), scoring(), 'cuda', 1e-3)).toMatchObject({ state: 'fail' })
   })

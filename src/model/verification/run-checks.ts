@@ -24,11 +24,11 @@ const encodeMsMax = 60_000
 const seed = 20_260_601
 
 /** Throws a `ModelError` with every check that failed. */
-export async function assertSound(model: TrialModel, modelPackage: ModelPackage): Promise<void> {
+export async function assertChecksPass(model: TrialModel, modelPackage: ModelPackage): Promise<void> {
   const failed = (await checkRuns(model, modelPackage)).filter(({ state }) => state === 'fail')
   if (failed.length === 0) return
   throw new ModelError(
-    `model ${modelPackage.manifest.model_version} is not sound: ` +
+    `model ${modelPackage.manifest.model_version} does not pass its checks: ` +
       failed.map(({ check, sentence }) => `${check}: ${sentence}`).join(' '),
   )
 }

@@ -9,7 +9,7 @@ import type { ModelLog } from '../log.js'
 import { ModelError } from '../model.js'
 import { readPackage } from '../package/index.js'
 import { askProcess, startMsMax } from '../sessions/index.js'
-import { assertSound } from './run-checks.js'
+import { assertChecksPass } from './run-checks.js'
 
 /** Start and checks together. A bound, not an expectation. */
 const verificationMsMax = 2 * startMsMax
@@ -19,7 +19,7 @@ const verificationBytesMax = 4 * 2 ** 30
 type VersionOptions = LoadOptions & { readonly version: string }
 
 /**
- * Loads a version and runs its checks. Rejects with a `ModelError` that says what is wrong; then nothing is left
+ * Loads a version and runs its checks. Rejects with a `ModelError` that names the problem; then nothing is left
  * running. `loadModel` is for callers that run the checks themselves.
  */
 export async function loadVerifiedModel(options: VersionOptions): Promise<LoadedModel> {
@@ -27,7 +27,7 @@ export async function loadVerifiedModel(options: VersionOptions): Promise<Loaded
   const cancel = (): void => void model.close()
   options.signal?.addEventListener('abort', cancel)
   try {
-    await assertSound(model, await readPackage(options.modelsDir, options.version))
+    await assertChecksPass(model, await readPackage(options.modelsDir, options.version))
     return model
   } catch (error) {
     await model.close()

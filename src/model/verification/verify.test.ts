@@ -30,7 +30,7 @@ test('every shipped model passes', async () => {
 })
 
 describe('a package', () => {
-  test('that is sound passes every check that applies, and reports latency and memory', async () => {
+  test('that is right passes every check that applies, and reports latency and memory', async () => {
     const report = await verify(packaged(sigmoidGraph), 'v1')
     expect(report.checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
       'manifest pass',
@@ -134,7 +134,7 @@ describe('a model that is loaded to score', () => {
       (reason: unknown) => reason,
     )
     expect(error).toBeInstanceOf(ModelError)
-    expect((error as ModelError).message).toMatch(/^model v1 is not sound: extremes: /)
+    expect((error as ModelError).message).toMatch(/^model v1 does not pass its checks: extremes: /)
   })
 })
 
@@ -162,7 +162,7 @@ describe('a candidate model', () => {
       (reason: unknown) => reason,
     )
     expect(error).toBeInstanceOf(ModelError)
-    expect((error as ModelError).message).toMatch(/^model v1 is not sound: extremes: /)
+    expect((error as ModelError).message).toMatch(/^model v1 does not pass its checks: extremes: /)
   })
 
   test('that no provider can serve is refused with its file and the reason, and the log names the other providers', async () => {
