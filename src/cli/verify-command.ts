@@ -113,7 +113,7 @@ async function verifyFile(file: string, { allImages, whole }: VerifyOptions): Pr
   }
   try {
     const counts = inspectRecords(snapshot, tell)
-    await verifyCycles(store, { codec: loadCodec('auto').codec, tell })
+    await verifyCycles(store, { codec: loadCodec('auto').codec, report: tell })
     const picturesDecoded = await verifyPictures(store, allImages ? Infinity : picturesMax, tell)
     const seconds = Math.round(performance.now() - startedAt) / 1000
     const read = { counts, lastCycleId: lastCycleId(store), bytes, picturesDecoded, seconds }

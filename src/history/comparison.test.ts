@@ -1,11 +1,11 @@
-/** Figures of a comparison, against cases that can be worked out by hand and rules that hold for any scores. */
+/** Figures of a comparison: cases computed by hand, and rules for any scores. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compareScores, largestMovers } from './comparison.js'
 
 const scores = fc.array(fc.double({ min: 0, max: 3, noNaN: true }), { minLength: 2, maxLength: 200 })
 
-test('a model agrees with itself wholly', () => {
+test('a model agrees with itself completely', () => {
   fc.assert(
     fc.property(scores, (list) => {
       const values = Float64Array.from(list)
@@ -18,7 +18,7 @@ test('a model agrees with itself wholly', () => {
   )
 })
 
-test('the order of the two models does not matter to what they share', () => {
+test('the shared figures do not depend on the order of the two models', () => {
   fc.assert(
     fc.property(scores, scores, (a, b) => {
       const count = Math.min(a.length, b.length)

@@ -1,9 +1,9 @@
 /**
- * Two models' scores for the same posts, held against each other: do they order the posts alike, do they agree on the
- * best, how far apart are they. Pure: scores in, figures out.
+ * Compares the scores of two models for the same posts: their order, the overlap of the best posts, and the differences.
+ * Pure functions of the scores.
  */
 
-/** How far down the lists two models are asked to agree. */
+/** Depths at which the overlap of the best posts is computed. */
 export const overlapDepths = [10, 50, 100] as const
 
 /** Shares of the scores that lie below each quantile. */
@@ -27,7 +27,7 @@ export interface Agreement {
   readonly overlap: readonly (number | null)[]
   readonly first: Distribution
   readonly second: Distribution
-  /** Of the second from the first: tells a shift of all scores from a shuffle. */
+  /** Second minus first: distinguishes a shift of all scores from a change of order. */
   readonly meanSignedDifference: number
   readonly meanAbsoluteDifference: number
 }
@@ -40,7 +40,7 @@ export interface Mover {
 }
 
 export function compareScores(first: Float64Array, second: Float64Array): Agreement {
-  if (first.length !== second.length) throw new Error('two models, and not the same posts')
+  if (first.length !== second.length) throw new Error('the two models scored different posts')
   const differences = first.map((value, row) => (second[row] as number) - value)
   const ordered = varies(first) && varies(second)
   return {

@@ -12,8 +12,8 @@ export {
   type Mover,
 } from './comparison.js'
 export { CarefulReplay, type LeftOut } from './careful-replay.js'
-export { findEntries, type PendingPost } from './entered-posts.js'
+export { findEntries, type PendingPost } from './records.js'
 export { replayCycles, type ReplayedCycle, type ReplayRange } from './replay.js'
 export { replayedInputs, type ReplayedInputs } from './replayed-inputs.js'
-export { scoredTwice, scoreSources, sourceOf, type ScoreSource, type TwiceScored } from './scored-twice.js'
+export { scorePairs, scoreSources, sourceOf, type ScorePair, type ScoreSource } from './score-pairs.js'
 export { verifyCycles, type VerifyCyclesOptions } from './verify-cycles.js'

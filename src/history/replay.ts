@@ -1,35 +1,36 @@
 /**
- * Stored cycles once more, from their recorded requests: the rows that were scored, with the columns that the model saw
- * then. Pure over the store: decoded and planned again, nothing is written. For golden cases and comparisons.
+ * The reader of the past: stored cycles, decoded and planned again from their recorded requests. Each comes with the rows
+ * that were scored and the columns that the model received. Nothing is written.
  *
- * What the store does not keep with a cycle is as it is now: images that arrived after a cycle count as stored in it.
+ * Limitation: images that arrived after a cycle count as stored in it, because the store has no image state per cycle.
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns } from '../contract/index.js'
-import { loadPool, savedNames, unpackRequest } from '../cycle/index.js'
+import { loadPool, savedNames } from '../cycle/index.js'
 import { Pool, type CyclePlan, type PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
+import { readBody } from './records.js'
 
-/** One cycle again. All of it may be read until the next one is asked for. */
+/** A cycle of the past. Its columns are valid until the next cycle is requested. */
 export interface ReplayedCycle {
   readonly position: Position
   readonly cycle: CycleColumns
-  /** As it was planned then, apart from warnings and posts never seen: see `firstNeeded`. */
+  /** The plan of the cycle, apart from warnings and unknown posts: see `firstNeeded`. */
   readonly plan: CyclePlan
-  /** By slot of `plan.next`: images of the post that are in the store now. */
+  /** By slot of `plan.next`: number of images of the post that are stored now. */
   readonly imagesStored: Uint32Array
-  /** The JSON object of the post in a slot, as its candidate came. */
+  /** The JSON object of the candidate of the post in a slot, as received. */
   readonly recordOf: (slot: number) => Uint8Array
 }
 
 export interface ReplayRange {
-  /** The first and the last cycle to give, by position. */
+  /** Positions of the first and the last cycle. */
   readonly from: Position
   readonly to: Position
   readonly codec: Codec
 }
 
-/** The cycles from `from` to `to` in order of arrival. Throws where the store lacks one of them. */
+/** The cycles from `from` to `to` in order of arrival. Throws when the store does not have one of them. */
 export async function* replayCycles(
   store: Store,
   { from, to, codec }: ReplayRange,
@@ -37,7 +38,7 @@ export async function* replayCycles(
   const pool = new Pool()
   const records = new Map<Position, readonly Uint8Array[]>()
   for (let position = firstNeeded(store, from); position <= to; position++) {
-    // Of an expired cycle only what a pending post needs is kept.
+    // Requests of expired cycles are only kept for pending posts.
     if (position < from && store.readRequest(position) === undefined) continue
     const json = await readBody(store, position)
     const cycle = codec.decodeCycle(json)
@@ -50,9 +51,9 @@ export async function* replayCycles(
 }
 
 /**
- * Where to begin, so that every post that was pending after the cycle at `position` is there with all its readings: with
- * the cycle in which the oldest of them entered. Posts that were pending before it and have left since are lacking;
- * nothing that a model sees of others depends on them.
+ * The first cycle to plan, so that every post that was pending after the cycle at `position` has all its readings: the
+ * one with which the oldest of them entered. Posts that entered earlier and have left are missing; the model's inputs for
+ * other posts do not depend on them.
  */
 export function firstNeeded(store: Store, position: Position): Position {
   const { state } = loadPool(store)
@@ -67,8 +68,8 @@ export function firstNeeded(store: Store, position: Position): Position {
 }
 
 /**
- * Names of the posts that left after the cycle at `position` and had entered by then. Walked backwards, since a post may
- * leave and come again. One that entered and left with one call is among them, and does no harm but a longer walk.
+ * Names of the posts that left after the cycle at `position` and had entered by then. Reads backwards, because a post may
+ * leave and enter again. The result may contain posts that entered and left with one call, which only costs time.
  */
 function leftSince(store: Store, position: Position): Set<string> {
   const names = new Set<string>()
@@ -77,12 +78,6 @@ function leftSince(store: Store, position: Position): Set<string> {
     for (const name of savedNames(store.readLeft(at))) names.add(name)
   }
   return names
-}
-
-async function readBody(store: Store, position: Position): Promise<Uint8Array> {
-  const request = store.readRequest(position)
-  if (request === undefined) throw new Error(`the store has no request at position ${position}`)
-  return unpackRequest(request)
 }
 
 function replayed(
@@ -112,14 +107,14 @@ function replayed(
   }
 }
 
-/** JSON objects of the posts that entered, in memory of their own. */
+/** Copies of the JSON objects of the posts that entered. */
 function recordsOf(json: Uint8Array, { candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array[] {
   return Array.from(entries.enteredRows, (row) =>
     Uint8Array.from(json.subarray(candidates.rowStart[row] as number, candidates.rowEnd[row] as number)),
   )
 }
 
-/** Drops the records of cycles of which no post is pending any more. */
+/** Deletes the records of cycles without pending posts. */
 function forgetRecords(records: Map<Position, readonly Uint8Array[]>, state: PoolState): void {
   const needed = new Set(state.enteredPosition.subarray(0, state.count))
   for (const position of records.keys()) if (!needed.has(position)) records.delete(position)

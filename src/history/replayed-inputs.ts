@@ -1,6 +1,6 @@
 /**
- * What a model reads of a replayed cycle: its rows, with texts and images encoded for the purpose, or taken from vectors
- * that are known. Nothing is stored.
+ * The inputs of a model for a replayed cycle: its rows, with vectors of texts and images that are cached or computed for
+ * the purpose. Nothing is stored.
  */
 import {
   poolVectors,
@@ -12,15 +12,15 @@ import {
 import type { PoolState } from '../pool/index.js'
 import type { ImageKey, Store } from '../store/index.js'
 import type { CarefulReplay, Picture } from './careful-replay.js'
-import type { KnownVectors } from './known-vectors.js'
+import type { VectorCache } from './vector-cache.js'
 import type { ReplayedCycle } from './replay.js'
 
 export interface ReplayedInputs {
   /** Row r is row `rows[r]` of the cycle's scored rows. */
   readonly inputs: ModelInputs
-  /** By row: the record that the text encoder has read for this, or null. */
+  /** By row: the record that the text encoder has encoded for this call, or null. */
   readonly records: readonly (Uint8Array | null)[]
-  /** By row: the pictures that the image encoder has read for this, in position order. */
+  /** By row: the images that the image encoder has encoded for this call, in position order. */
   readonly pictures: readonly (readonly Uint8Array[])[]
 }
 
@@ -28,13 +28,13 @@ interface ReplayEncoding {
   /** For all texts of the rows. */
   readonly encodeMsMax: number
   readonly careful: CarefulReplay
-  /** Vectors are taken from there where they are, and kept there. */
-  readonly known: KnownVectors | null
+  /** Vectors are read from here and added here. */
+  readonly cache: VectorCache | null
 }
 
 /**
- * Of so many rows. Rejects with a `ModelError` when an encoder fails by itself; texts and pictures that end it are
- * missing. With known vectors, `records` and `pictures` lack what was not encoded for this call.
+ * The inputs for some of the scored rows. Rejects with a `ModelError` when an encoder fails; texts and images that end its
+ * process are missing. With a cache, `records` and `pictures` lack the items with cached vectors.
  */
 export async function replayedInputs(
   store: Store,
@@ -75,7 +75,7 @@ async function encodeTexts(
   { text }: Pick<Model, 'text'>,
   again: ReplayedCycle,
   slots: Uint32Array,
-  { encodeMsMax, careful, known }: ReplayEncoding,
+  { encodeMsMax, careful, cache }: ReplayEncoding,
 ): Promise<EncodedTexts> {
   const { next } = again.plan
   const encoded = new Uint8Array(next.count)
@@ -92,7 +92,7 @@ async function encodeTexts(
   }
   const unknown: number[] = []
   for (const [index, slot] of slots.entries()) {
-    const vector = known?.text(next, slot)
+    const vector = cache?.text(next, slot)
     if (vector === undefined) unknown.push(index)
     else put(index, vector)
   }
@@ -103,7 +103,7 @@ async function encodeTexts(
       if (made.encoded[place] !== 1) continue
       const vector = made.vectors.slice(place * dim, (place + 1) * dim)
       put(index, vector)
-      known?.keepText(next, slots[index] as number, vector)
+      cache?.keepText(next, slots[index] as number, vector)
       records[index] = asked[place] ?? null
     }
   }
@@ -139,19 +139,19 @@ async function encodeImages(
   return { column: { dim, vectors, row }, encoded, pictures }
 }
 
-/** Vectors of a post's images in position order; `read` is given the pictures that were encoded for them. */
+/** Vectors of a post's images in position order; the images that were encoded are appended to `read`. */
 async function encodePost(
   image: ImageEncoder,
   store: Store,
   keys: readonly ImageKey[],
-  { careful, known }: ReplayEncoding,
+  { careful, cache }: ReplayEncoding,
   read: Uint8Array[],
 ): Promise<Float32Array[]> {
   const found: (Float32Array | undefined)[] = []
   const unknown: (Picture & { readonly place: number })[] = []
   for (const [place, key] of keys.entries()) {
     const sha256 = store.readImageHash(key)
-    const vector = sha256 && known?.image(sha256)
+    const vector = sha256 && cache?.image(sha256)
     found.push(vector)
     const stored = vector === undefined ? store.findImage(key) : undefined
     if (stored !== undefined) unknown.push({ ...key, place, sha256: stored.sha256, bytes: stored.normalised })
@@ -163,14 +163,14 @@ async function encodePost(
       if (made.encoded[index] !== 1) continue
       const vector = made.vectors.slice(index * dim, (index + 1) * dim)
       found[place] = vector
-      known?.keepImage(sha256, vector)
+      cache?.keepImage(sha256, vector)
       read.push(bytes)
     }
   }
   return found.filter((vector) => vector !== undefined)
 }
 
-/** Of a post, in position order. */
+/** Keys of the images of a post, in position order. */
 function imagesOf(store: Store, state: PoolState, slot: number): ImageKey[] {
   const gallId = state.galleries[state.gallery[slot] as number] as string
   const postNo = state.postNo[slot] as number

@@ -1,4 +1,4 @@
-/** Whatever is changed in stored cycles, verification tells of it; of what was not changed it says nothing. */
+/** Verification reports any change of stored cycles, and nothing for unchanged ones. */
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
@@ -35,12 +35,12 @@ async function served(cycles: readonly CycleRequest[]): Promise<MemoryContents> 
 
 async function problemsOf(contents: MemoryContents): Promise<string[]> {
   const problems: string[] = []
-  const tell = (problem: string): void => void problems.push(problem)
-  await verifyCycles(createMemoryStore({ contents }), { codec: referenceCodec, tell })
+  const report = (problem: string): void => void problems.push(problem)
+  await verifyCycles(createMemoryStore({ contents }), { codec: referenceCodec, report })
   return problems
 }
 
-test('whatever cycles came, what they left is sound', () =>
+test('the records of any sequence of cycles have no problems', () =>
   fc.assert(
     fc.asyncProperty(cycleSequence, async (cycles) => {
       expect(await problemsOf(await served(cycles))).toEqual([])
@@ -48,7 +48,7 @@ test('whatever cycles came, what they left is sound', () =>
     { numRuns: 60 },
   ))
 
-describe('verification tells of', () => {
+describe('verification reports', () => {
   let contents: MemoryContents
   beforeEach(async () => {
     contents = await served([
@@ -78,7 +78,7 @@ describe('verification tells of', () => {
 
   test.each<[string, () => void, RegExp]>([
     [
-      'a pool of another moment',
+      'a pool of an earlier cycle',
       () => change(2, () => ({ pool: other(1).pool })),
       /^pool: post g\/2 differs/,
     ],
@@ -87,7 +87,7 @@ describe('verification tells of', () => {
       () => change(0, () => ({ entered: other(1).entered })),
       /recorded as entered/,
     ],
-    ['departures that are lost', () => change(1, () => ({ left: null })), /recorded as left/],
+    ['lost departures', () => change(1, () => ({ left: null })), /recorded as left/],
     [
       'the request of another cycle',
       () => change(2, () => ({ request: other(1).request })),
@@ -99,25 +99,29 @@ describe('verification tells of', () => {
       /the response is that of/,
     ],
     [
-      'a response that is no JSON',
+      'a response that is not JSON',
       () => change(1, () => ({ response: bytesOf('x').subarray(1) })),
       /cannot be read/,
     ],
-    ['a result that is lost', () => response(1, ({ results }) => ({ results: results.slice(1) })), /has 1/],
+    [
+      'a lost result',
+      () => response(1, ({ results }) => ({ results: results.slice(1) })),
+      /has 1 results instead of 2/,
+    ],
     [
       'results in another order',
       () => response(2, ({ results }) => ({ results: results.toReversed() })),
       /not the post/,
     ],
     [
-      'counts that are wrong',
+      'wrong counts',
       () => response(2, ({ counts }) => ({ counts: { ...counts, waiting: 3 } })),
-      /3 waiting/,
+      /counts 3 waiting/,
     ],
     [
       'weights that were not in force',
       () => change(1, () => ({ weightsVersion: 'w9' })),
-      /in force were initial/,
+      /the weights in force were initial/,
     ],
     [
       'a request that does not unpack',

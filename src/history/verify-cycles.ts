@@ -1,50 +1,49 @@
 /**
- * Stored cycles held against each other: what each request says, planned once more from the first, must give the posts
- * that entered and left, the rows of the answer, and at the end the pool. Where early cycles have expired, what depends
- * on them is left out.
+ * Verifies stored cycles against each other. The recorded requests are planned again from the first one; the result must
+ * match the recorded entries and departures, the rows of the responses, and the recorded pool. Checks that depend on
+ * expired cycles are skipped.
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
-import { loadPool, saveCycle, savedNames, unpackRequest } from '../cycle/index.js'
-import { Pool, weightsInForce, type CyclePlan, type WeightsHistory } from '../pool/index.js'
+import { loadPool, postName, saveCycle, savedNames } from '../cycle/index.js'
+import { Pool, weightsInForce, type CyclePlan, type PoolState, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
+import { readBody, readResponse } from './records.js'
 
 export interface VerifyCyclesOptions {
   readonly codec: Codec
-  /** Hears of each thing that is wrong, in one line. */
-  readonly tell: (problem: string) => void
+  /** Called with one line for each problem. */
+  readonly report: (problem: string) => void
 }
+
+type Report = VerifyCyclesOptions['report']
 
 /** Verifies every cycle of a store that does not change meanwhile. */
-export async function verifyCycles(store: Store, options: VerifyCyclesOptions): Promise<void> {
-  const { tell } = options
-  const history = verifyWeights(store, tell)
+export async function verifyCycles(store: Store, { codec, report }: VerifyCyclesOptions): Promise<void> {
+  const history = verifyWeights(store, report)
   const first = firstPosition(store)
-  const pool = new Pool()
-  const check = new CycleCheck(store, options, pool, first === 1)
-  const tellBroken = (problem: string): void => {
-    check.broken = true
-    tell(problem)
-  }
-  for (const stored of cyclesOf(store, first, tellBroken)) {
-    const place = `cycle ${stored.cycleId} (position ${stored.position})`
-    try {
-      verifyLabels(stored, history, place, tell)
-      await check.cycle(stored, place)
-    } catch (error) {
-      tellBroken(`${place}: ${wordsOf(error)}`)
+  const verifier = new CycleVerifier(store, codec, first === 1)
+  try {
+    for (const stored of store.tail(first)) {
+      const reportHere = (problem: string): void =>
+        report(`cycle ${stored.cycleId} (position ${stored.position}): ${problem}`)
+      verifyHeader(stored, history, reportHere)
+      await verifier.verify(stored, reportHere)
     }
+  } catch (error) {
+    verifier.isBroken = true
+    report(`cycles: the records cannot be read further: ${messageOf(error)}`)
   }
-  verifyPool(store, pool, first, check.broken, tell)
+  verifyPool(store, verifier, first, report)
 }
 
-/** Versions told once each, with times that never fall, and weights that can be weights. */
-function verifyWeights(store: Store, tell: (problem: string) => void): WeightsHistory {
+/** Each version has one set of weights, and the times of the settings never decrease. */
+function verifyWeights(store: Store, report: Report): WeightsHistory {
   let history: WeightsHistory
   try {
     history = store.listWeights()
   } catch {
-    return [] // Told of with its record.
+    return [] // The verification of the records reports it.
   }
   const known = new Map<string, string>()
   for (const [index, entry] of history.entries()) {
@@ -52,206 +51,173 @@ function verifyWeights(store: Store, tell: (problem: string) => void): WeightsHi
     const values = JSON.stringify(entry.weights)
     const before = history[index - 1]
     if ((known.get(entry.version) ?? values) !== values)
-      tell(`${place}: the version stood for other weights before`)
+      report(`${place}: an earlier setting has the same version and other weights`)
     known.set(entry.version, values)
     if (!Object.values(entry.weights).every((weight) => Number.isFinite(weight) && weight >= 0))
-      tell(`${place}: a weight is negative or no number`)
+      report(`${place}: a weight is negative or not a number`)
     if (before !== undefined && entry.firstCycleMs < before.firstCycleMs)
-      tell(`${place}: takes effect before those that were set earlier`)
+      report(`${place}: takes effect before the previous setting`)
   }
   return history
 }
 
-function verifyLabels(
-  stored: StoredCycle,
-  history: WeightsHistory,
-  place: string,
-  tell: (problem: string) => void,
-): void {
-  if (Number.isNaN(Date.parse(stored.receivedAt))) tell(`${place}: received_at is no time`)
+function verifyHeader(stored: StoredCycle, history: WeightsHistory, report: Report): void {
+  if (Number.isNaN(Date.parse(stored.receivedAt))) report('received_at is not a time')
   if (history.length === 0) return
   const { version } = weightsInForce(history, stored.cycleAtMs)
   if (version !== stored.weightsVersion)
-    tell(`${place}: scored with weights ${stored.weightsVersion}, in force were ${version}`)
+    report(`scored with weights ${stored.weightsVersion}; the weights in force were ${version}`)
 }
 
-class CycleCheck {
-  /** A cycle could not be planned: what follows from it is not looked at. */
-  broken = false
+/** Plans the recorded requests again, one after the other. */
+class CycleVerifier {
+  readonly pool = new Pool()
+  /** A cycle could not be planned again: later cycles and the pool are not compared with the plans. */
+  isBroken = false
   readonly #store: Store
-  readonly #options: VerifyCyclesOptions
-  readonly #pool: Pool
-  readonly #complete: boolean
+  readonly #codec: Codec
+  readonly #isComplete: boolean
 
-  constructor(store: Store, options: VerifyCyclesOptions, pool: Pool, complete: boolean) {
+  /** `isComplete`: the store has all cycles from the first one. */
+  constructor(store: Store, codec: Codec, isComplete: boolean) {
     this.#store = store
-    this.#options = options
-    this.#pool = pool
-    this.#complete = complete
+    this.#codec = codec
+    this.#isComplete = isComplete
   }
 
-  async cycle(stored: StoredCycle, place: string): Promise<void> {
-    const json = await this.#body(stored.position)
-    const response = this.#response(stored, place)
-    const cycle = this.#options.codec.decodeCycle(json)
-    this.#labels(stored, cycle, place)
-    if (this.broken) return
-    const plan = this.#pool.plan(cycle, stored.position)
-    if (response !== null) this.#rows(response, plan, cycle, place)
-    this.#moves(stored.position, cycle, plan, place)
-    this.#pool.publish(plan)
-  }
-
-  async #body(position: Position): Promise<Uint8Array> {
-    const request = this.#store.readRequest(position)
-    if (request === undefined) throw new Error('the request is missing')
-    const json = await unpackRequest(request)
-    if (json.length !== request.bodyBytes)
-      throw new Error(`the request unpacks to ${json.length} bytes, it came with ${request.bodyBytes}`)
-    return json
-  }
-
-  #labels(stored: StoredCycle, cycle: CycleColumns, place: string): void {
-    const { tell } = this.#options
-    if (cycle.cycleId !== stored.cycleId) tell(`${place}: the request is that of cycle ${cycle.cycleId}`)
-    if (cycle.cycleAt.ms !== stored.cycleAtMs) tell(`${place}: the request has another cycle_time`)
-  }
-
-  /** The stored answer, or null where it cannot be read. */
-  #response(stored: StoredCycle, place: string): CycleResponse | null {
-    const { tell } = this.#options
+  async verify(stored: StoredCycle, report: Report): Promise<void> {
+    const response = this.#response(stored, report)
     try {
-      const bytes = this.#store.readResponse(stored.cycleId)
-      if (bytes === undefined) throw new Error('it is missing')
-      const response = JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
-      if (response.cycle_id !== stored.cycleId)
-        tell(`${place}: the response is that of cycle ${response.cycle_id}`)
-      if (response.model_version !== stored.modelVersion) tell(`${place}: the response names another model`)
-      if (response.weights_version !== stored.weightsVersion)
-        tell(`${place}: the response names other weights`)
-      verifyCounts(response, place, tell)
+      const cycle = this.#codec.decodeCycle(await readBody(this.#store, stored.position))
+      this.#replan(stored, cycle, response, report)
+    } catch (error) {
+      this.isBroken = true
+      report(messageOf(error))
+    }
+  }
+
+  #replan(stored: StoredCycle, cycle: CycleColumns, response: CycleResponse | null, report: Report): void {
+    if (cycle.cycleId !== stored.cycleId) report(`the request is that of cycle ${cycle.cycleId}`)
+    if (cycle.cycleAt.ms !== stored.cycleAtMs) report('the request has another cycle_time')
+    if (this.isBroken) return
+    const plan = this.pool.plan(cycle, stored.position)
+    if (response !== null) this.#compareResults(response, plan, cycle, report)
+    this.#compareMoves(stored.position, cycle, plan, report)
+    this.pool.publish(plan)
+  }
+
+  /** The stored response, or null if it cannot be read. */
+  #response(stored: StoredCycle, report: Report): CycleResponse | null {
+    try {
+      const response = readResponse(this.#store, stored.cycleId)
+      if (response.cycle_id !== stored.cycleId) report(`the response is that of cycle ${response.cycle_id}`)
+      if (response.model_version !== stored.modelVersion) report('the response names another model')
+      if (response.weights_version !== stored.weightsVersion) report('the response names other weights')
+      verifyCounts(response, report)
       return response
     } catch (error) {
-      tell(`${place}: the response cannot be read: ${wordsOf(error)}`)
+      report(`the response cannot be read: ${messageOf(error)}`)
       return null
     }
   }
 
-  /** The answer has one row for each post that was pending then, in order of entry, and one for each unknown one. */
-  #rows({ counts, results }: CycleResponse, plan: CyclePlan, cycle: CycleColumns, place: string): void {
-    const { tell } = this.#options
+  /** The response has one row for each post that was pending, in order of entry, and one for each unknown post. */
+  #compareResults(
+    { counts, results }: CycleResponse,
+    plan: CyclePlan,
+    cycle: CycleColumns,
+    report: Report,
+  ): void {
     const received = [cycle.candidates, cycle.engagement, cycle.candidateScores, cycle.removals]
-    const told = [counts.candidates, counts.engagement, counts.candidate_scores, counts.removals]
-    if (received.some(({ count }, list) => count !== told[list]))
-      tell(`${place}: the response counts other rows than the request has`)
-    if (!this.#complete) return
+    const counted = [counts.candidates, counts.engagement, counts.candidate_scores, counts.removals]
+    if (received.some(({ count }, list) => count !== counted[list]))
+      report('the counts of the response differ from the rows of the request')
+    if (!this.#isComplete) return
     const { next } = plan
-    if (results.length !== next.count + plan.unknownRows.length)
-      tell(
-        `${place}: the response has ${results.length} results, the cycles so far give ${next.count + plan.unknownRows.length}`,
-      )
-    const other = results.findIndex(
-      ({ gall_id, post_no }, slot) =>
-        slot < next.count &&
-        (post_no !== next.postNo[slot] || gall_id !== next.galleries[next.gallery[slot] as number]),
+    const expected = next.count + plan.unknownRows.length
+    if (results.length !== expected)
+      report(`the response has ${results.length} results instead of ${expected}`)
+    const wrong = results.findIndex(
+      ({ gall_id, post_no }, slot) => slot < next.count && postName(gall_id, post_no) !== nameOf(next, slot),
     )
-    if (other >= 0) tell(`${place}: results[${other}] of the response is not the post that stood there`)
+    if (wrong >= 0) report(`results[${wrong}] of the response is not the post that was pending in this place`)
   }
 
-  /** The records of posts that entered and left are those that the request makes. */
-  #moves(position: Position, cycle: CycleColumns, plan: CyclePlan, place: string): void {
-    const { tell } = this.#options
-    const again = saveCycle(cycle, plan)
-    const stored = { entered: this.#store.readEntered(position), left: this.#store.readLeft(position) }
-    if (this.#complete) {
-      if (!sameBytes(stored.entered, again.entered))
-        tell(`${place}: the posts that are recorded as entered are not those of the request`)
-      if (!sameBytes(stored.left, again.left))
-        tell(`${place}: the posts that are recorded as left are not those of the request`)
-      return
-    }
-    // Posts of expired cycles are lacking in this plan: they may enter in it once more, and never leave.
-    if (!within(savedNames(stored.entered), savedNames(again.entered)))
-      tell(`${place}: a post is recorded as entered that is not in the request`)
-    if (!within(savedNames(again.left), savedNames(stored.left)))
-      tell(`${place}: a post has left with the request and is not recorded as left`)
+  /** The records of entries and departures are those that the request gives. */
+  #compareMoves(position: Position, cycle: CycleColumns, plan: CyclePlan, report: Report): void {
+    const expected = saveCycle(cycle, plan)
+    const entered = this.#store.readEntered(position)
+    const left = this.#store.readLeft(position)
+    // Posts of expired cycles are missing in this plan: it may contain their entry again, and never their departure.
+    const entriesMatch = this.#isComplete
+      ? equalBytes(entered, expected.entered)
+      : isSubset(savedNames(entered), savedNames(expected.entered))
+    const departuresMatch = this.#isComplete
+      ? equalBytes(left, expected.left)
+      : isSubset(savedNames(expected.left), savedNames(left))
+    if (!entriesMatch) report('the posts recorded as entered differ from those of the request')
+    if (!departuresMatch) report('the posts recorded as left differ from those of the request')
   }
 }
 
-function verifyCounts(
-  { counts, results }: CycleResponse,
-  place: string,
-  tell: (problem: string) => void,
-): void {
-  const statuses = ['scored', 'waiting', 'not_scored'] as const
-  const found = statuses.map((status) => results.filter((row) => row.status === status).length)
-  const told = [counts.scored_now, counts.waiting, counts.not_scored]
+function verifyCounts({ counts, results }: CycleResponse, report: Report): void {
+  const counted = { scored: counts.scored_now, waiting: counts.waiting, not_scored: counts.not_scored }
   if (counts.results !== results.length)
-    tell(`${place}: the response says ${counts.results} results and has ${results.length}`)
-  statuses.forEach((status, index) => {
-    if (found[index] !== told[index])
-      tell(`${place}: the response says ${told[index]} ${status} and has ${found[index]}`)
-  })
+    report(`the response counts ${counts.results} results and has ${results.length}`)
+  for (const [status, count] of Object.entries(counted)) {
+    const found = results.filter((row) => row.status === status).length
+    if (found !== count) report(`the response counts ${count} ${status} and has ${found}`)
+  }
 }
 
-/** The stored pool against the one that the requests give. */
-function verifyPool(
-  store: Store,
-  pool: Pool,
-  first: Position,
-  broken: boolean,
-  tell: (problem: string) => void,
-): void {
-  let stored: Pool
+/** Compares the recorded pool with the one that the requests give. */
+function verifyPool(store: Store, { pool, isBroken }: CycleVerifier, first: Position, report: Report): void {
+  let state: PoolState
   try {
-    stored = loadPool(store)
+    state = loadPool(store).state
   } catch (error) {
-    tell(`pool: it cannot be rebuilt from its records: ${wordsOf(error)}`)
+    report(`pool: it cannot be loaded from its records: ${messageOf(error)}`)
     return
   }
-  if (broken) return
-  const again = pool.state
-  const { state } = stored
-  const name = (slot: number): string =>
-    `${state.galleries[state.gallery[slot] as number]}/${state.postNo[slot]}`
-  const others = new Map(
-    Array.from({ length: again.count }, (_, slot) => [
-      `${again.galleries[again.gallery[slot] as number]}/${again.postNo[slot]}`,
-      slot,
-    ]),
-  )
+  if (isBroken) return
+  const expected = pool.state
+  const isComplete = first === 1
+  const slots = new Map(Array.from({ length: expected.count }, (_, slot) => [nameOf(expected, slot), slot]))
   for (let slot = 0; slot < state.count; slot++) {
-    // Readings of posts from expired cycles may be of those too.
+    // Readings of posts from expired cycles may come from those cycles too.
     if ((state.enteredPosition[slot] as number) < first) continue
-    const other = others.get(name(slot))
-    if (other === undefined) tell(`pool: post ${name(slot)} is pending, by the requests it is not`)
-    else if (!sameSlot(state, slot, again, other, first === 1))
-      tell(`pool: post ${name(slot)} differs from what the requests say of it`)
+    const name = nameOf(state, slot)
+    const other = slots.get(name)
+    if (other === undefined) report(`pool: post ${name} is pending, and according to the requests it is not`)
+    else if (
+      !isSamePost(state, slot, expected, other) ||
+      (isComplete && !isSameRow(state, slot, expected, other))
+    )
+      report(`pool: post ${name} differs from the requests`)
   }
-  if (first !== 1) return
-  if (state.count !== again.count)
-    tell(`pool: ${state.count} posts are pending, by the requests ${again.count} are`)
-  if (state.newestCycleMs !== again.newestCycleMs) tell('pool: the newest cycle is not that of the requests')
+  if (!isComplete) return
+  if (state.count !== expected.count)
+    report(`pool: ${state.count} posts are pending instead of ${expected.count}`)
+  if (state.newestCycleMs !== expected.newestCycleMs)
+    report('pool: the newest cycle is not that of the requests')
 }
 
-type State = Pool['state']
-
-function sameSlot(a: State, slot: number, b: State, other: number, rowsToo: boolean): boolean {
-  const same = (x: ArrayLike<number>, y: ArrayLike<number>): boolean => Object.is(x[slot], y[other])
-  const sameGroup = (x: object, y: object): boolean =>
+function isSamePost(a: PoolState, slot: number, b: PoolState, other: number): boolean {
+  const isSameGroup = (x: object, y: object): boolean =>
     Object.entries(x).every(([column, values]) =>
-      same(values as Float64Array, (y as Record<string, Float64Array>)[column] ?? []),
+      Object.is((values as Float64Array)[slot], (y as Record<string, Float64Array>)[column]?.[other]),
     )
   return (
-    same(a.enteredPosition, b.enteredPosition) &&
-    (!rowsToo || (slot === other && same(a.enteredRow, b.enteredRow))) &&
-    sameGroup(a.latest, b.latest) &&
-    sameGroup(a.previous, b.previous) &&
-    sameGroup(a.snapshot, b.snapshot)
+    a.enteredPosition[slot] === b.enteredPosition[other] &&
+    isSameGroup(a.latest, b.latest) &&
+    isSameGroup(a.previous, b.previous) &&
+    isSameGroup(a.snapshot, b.snapshot)
   )
 }
 
-// ---- the pieces
+function isSameRow(a: PoolState, slot: number, b: PoolState, other: number): boolean {
+  return slot === other && a.enteredRow[slot] === b.enteredRow[other]
+}
 
 /** Position of the first cycle that has not expired; 1 in an empty store. */
 function firstPosition(store: Store): Position {
@@ -259,25 +225,20 @@ function firstPosition(store: Store): Position {
   return 1
 }
 
-/** Cycles in order; where a header cannot be read, those after it are not looked at. */
-function* cyclesOf(store: Store, first: Position, tell: (problem: string) => void): Generator<StoredCycle> {
-  try {
-    yield* store.tail(first)
-  } catch (error) {
-    tell(`cycles: they can be followed no further: ${wordsOf(error)}`)
-  }
+function nameOf({ galleries, gallery, postNo }: PoolState, slot: number): string {
+  return postName(galleries[gallery[slot] as number] as string, postNo[slot] as number)
 }
 
-function within(part: readonly string[], whole: readonly string[]): boolean {
+function isSubset(part: readonly string[], whole: readonly string[]): boolean {
   const names = new Set(whole)
   return part.every((name) => names.has(name))
 }
 
-function sameBytes(stored: Uint8Array | undefined, again: Uint8Array | null): boolean {
-  if (stored === undefined || again === null) return stored === undefined && again === null
-  return Buffer.compare(stored, again) === 0
+function equalBytes(stored: Uint8Array | undefined, expected: Uint8Array | null): boolean {
+  if (stored === undefined || expected === null) return stored === undefined && expected === null
+  return Buffer.compare(stored, expected) === 0
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

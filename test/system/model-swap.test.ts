@@ -126,7 +126,7 @@ async function expectTrueLabels(versions: readonly string[]): Promise<void> {
       const stored = storedScores(store, again.cycle.cycleId)
       const rows = [...stored.scores.keys()]
       for (const [version, model] of models) {
-        const encoding = { encodeMsMax: 60_000, careful: new CarefulReplay(never), known: null }
+        const encoding = { encodeMsMax: 60_000, careful: new CarefulReplay(never), cache: null }
         const { inputs } = await replayedInputs(store, model, again, rows, encoding)
         const scores = scoreRows(await model.predict(inputs), weights?.weights ?? never(), rows.length)
         const largest = scores.reduce(

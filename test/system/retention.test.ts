@@ -102,7 +102,7 @@ async function holdings(): Promise<ReturnType<typeof inspectRecords> & { bytes: 
   const problems: string[] = []
   const tell = (problem: string): void => void problems.push(problem)
   const counts = inspectRecords(snapshot, tell)
-  await verifyCycles(snapshot.store, { codec: referenceCodec, tell })
+  await verifyCycles(snapshot.store, { codec: referenceCodec, report: tell })
   await snapshot.store.close()
   expect(problems).toEqual([])
   return { ...counts, bytes: snapshot.bytes }

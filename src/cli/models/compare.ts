@@ -3,7 +3,7 @@
  * already. Reads a data directory while its server runs.
  */
 import { loadCodec } from '../../codec/index.js'
-import { scoredTwice, sourceOf, type LeftOut } from '../../history/index.js'
+import { scorePairs, sourceOf, type LeftOut } from '../../history/index.js'
 import { loadModel, ModelError, type LoadedModel } from '../../model/index.js'
 import type { Settings } from '../../server/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
@@ -46,7 +46,7 @@ export async function compare(
         figures.leaveOut(version, left)
         context.remark(`${version}: ${leftOutText(left)}`)
       }
-      const scored = scoredTwice(store, { cycles, versions, codec, load, leftOut })
+      const scored = scorePairs(store, { cycles, versions, codec, load, leftOut })
       for await (const cycle of scored) figures.add(cycle)
     } catch (error) {
       // Both say what is wrong themselves.

@@ -89,7 +89,7 @@ function sourcesTable({ first, second, sources }: Comparison): string {
     ...scoreSources.map((source) => String(counts[source])),
   ]
   return formatTable(
-    ['cycles scored by', 'the answer', 'the shadow', 'a replay'],
+    ['cycles scored by', 'the response', 'the shadow', 'a replay'],
     [row(first, sources.first), row(second, sources.second)],
   )
 }

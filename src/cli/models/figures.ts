@@ -15,7 +15,7 @@ import {
   type Distribution,
   type LeftOut,
   type ScoreSource,
-  type TwiceScored,
+  type ScorePair,
 } from '../../history/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 
@@ -116,7 +116,7 @@ export class Figures {
     this.#versions = versions
   }
 
-  add({ cycle, posts, first, second }: TwiceScored): void {
+  add({ cycle, posts, first, second }: ScorePair): void {
     this.#first.push(first.scores)
     this.#second.push(second.scores)
     for (const { gallId, postNo } of posts) this.#posts.add(postName(gallId, postNo))
@@ -134,7 +134,7 @@ export class Figures {
       ...agreementFigures(agreement),
     })
     for (const { row, firstRank, secondRank } of largestMovers(first.scores, second.scores, moversMax)) {
-      const { gallId, postNo } = posts[row] as TwiceScored['posts'][number]
+      const { gallId, postNo } = posts[row] as ScorePair['posts'][number]
       const figures = {
         gall_id: gallId,
         post_no: postNo,

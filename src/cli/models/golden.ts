@@ -90,7 +90,7 @@ async function record(
   if (scored === 0) throw new CommandError(`cycle ${cycleId} has no scored posts`)
   const rows = spread(scored, count)
   const careful = new CarefulReplay((left) => remark(leftOutText(left)))
-  const replayed = await replayedInputs(store, model, again, rows, { encodeMsMax, careful, known: null })
+  const replayed = await replayedInputs(store, model, again, rows, { encodeMsMax, careful, cache: null })
   const heads = await model.predict(replayed.inputs)
   const cases = rows.map((row, index) => keep(row, index, found, again, replayed, cycleId))
   return recordGolden(found, replayed.inputs, heads, cases)

@@ -567,11 +567,11 @@ describe('compare', () => {
       posts: 3,
       lacking_heads: { first: [], second: [] },
       sources: {
-        first: { answer: 0, shadow: 0, replay: 1 },
-        second: { answer: 1, shadow: 0, replay: 0 },
+        first: { response: 0, shadow: 0, replay: 1 },
+        second: { response: 1, shadow: 0, replay: 0 },
       },
       pooled: { overlap: { 10: null, 50: null, 100: null }, second: { distinct_scores: 3 } },
-      per_cycle: [{ cycle_id: cycleId, posts: 3, first_source: 'replay', second_source: 'answer' }],
+      per_cycle: [{ cycle_id: cycleId, posts: 3, first_source: 'replay', second_source: 'response' }],
     })
     const { pooled, median } = comparison as Record<'pooled' | 'median', { rank_correlation: number }>
     expect(median.rank_correlation).toBe(pooled.rank_correlation)

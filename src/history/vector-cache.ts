@@ -1,14 +1,14 @@
 /**
- * Vectors of one model for replayed cycles: those in the store, and those made on the way, so that a post that is pending
- * in a dozen cycles is encoded once. Nothing is stored.
+ * Vectors of one model for replayed cycles: from the store, or computed during the replay and cached, so that a post that
+ * is pending in several cycles is encoded once. Nothing is stored.
  */
 import { postName, textKey } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
-import { enteredRows } from './entered-posts.js'
+import { enteredRows } from './records.js'
 
-export class KnownVectors {
+export class VectorCache {
   readonly #store: Store
   readonly #text: Model['text']
   readonly #image: Model['image']
@@ -22,7 +22,7 @@ export class KnownVectors {
     this.#image = image
   }
 
-  /** Of the text of the post in a slot. */
+  /** The vector of the text of the post in a slot. */
   text(state: PoolState, slot: number): Float32Array | undefined {
     if (this.#text === null) return undefined
     const place = this.#textPlace(state, slot)
@@ -36,7 +36,7 @@ export class KnownVectors {
     this.#texts.set(this.#textPlace(state, slot).name, vector)
   }
 
-  /** Of the picture with this hash. */
+  /** The vector of the image with this hash. */
   image(sha256: Uint8Array): Float32Array | undefined {
     if (this.#image === null) return undefined
     return (
@@ -49,7 +49,7 @@ export class KnownVectors {
     this.#images.set(hex(sha256), vector)
   }
 
-  /** The rows of a replay may be others: posts that had left by then entered with it too. So the post is looked up. */
+  /** Looks the post up by name: rows of a replay may differ, because it lacks posts that had entered earlier. */
   #textPlace(
     state: PoolState,
     slot: number,
@@ -65,7 +65,7 @@ export class KnownVectors {
   }
 }
 
-/** A record of another width is of no use; its encoder is another one. */
+/** Ignores a vector of another dimension, which another encoder has computed. */
 function sized(vector: Float32Array | undefined, dim: number): Float32Array | undefined {
   return vector?.length === dim ? vector : undefined
 }

@@ -1,4 +1,4 @@
-/** Scores of two models for the same rows: from the answer, from the shadow, from a replay, and all the same. */
+/** Scores of two models for the same rows: from the response, from a shadow and from a replay. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import {
@@ -13,18 +13,18 @@ import { CycleService, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
 import type { LeftOut } from './careful-replay.js'
-import { findEntries } from './entered-posts.js'
-import { scoredTwice, type TwiceScored } from './scored-twice.js'
+import { findEntries } from './records.js'
+import { scorePairs, type ScorePair } from './score-pairs.js'
 
 const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
 let contents: MemoryContents
 let store: Store
 let service: CycleService
-let told: [version: string, left: LeftOut][]
+let reported: [version: string, left: LeftOut][]
 const model = new EncodingModel('m1', new FakeTextEncoder(hash))
 
 beforeEach(async () => {
-  told = []
+  reported = []
   contents = createMemoryContents()
   store = createMemoryStore({ contents })
   service = await CycleService.open({
@@ -59,15 +59,15 @@ async function compared(
   second: string,
   load: (version: string) => Promise<Model>,
   from = 1,
-): Promise<TwiceScored[]> {
-  const all: TwiceScored[] = []
+): Promise<ScorePair[]> {
+  const all: ScorePair[] = []
   const cycles = [...store.tail(from)]
-  for await (const twice of scoredTwice(store, {
+  for await (const twice of scorePairs(store, {
     cycles,
     versions: ['m1', second],
     codec: referenceCodec,
     load,
-    leftOut: (version, left) => told.push([version, left]),
+    leftOut: (version, left) => reported.push([version, left]),
   }))
     all.push(twice)
   return all
@@ -82,22 +82,22 @@ async function putImage(postNo: number, grey: number): Promise<void> {
 
 const noModel = (): Promise<Model> => Promise.reject(new Error('nothing need be loaded'))
 const twice = (post: number): number => Math.fround(2 * titleShare(`post ${post}`))
-const posts = (scored: TwiceScored | undefined): number[] | undefined =>
+const posts = (scored: ScorePair | undefined): number[] | undefined =>
   scored?.posts.map(({ postNo }) => postNo)
 
 describe('scores of two models', () => {
-  test('come from the answer and from the shadow, where there are such', async () => {
+  test('come from the response and from the shadow where these exist', async () => {
     await service.addShadow(new EncodingModel('s1', new FakeTextEncoder(otherHash)))
     await submit(cycle(0, [2, 1], [1, 2]))
     await vi.waitUntil(() => contents.shadowScores.size === 1, { timeout: 20_000, interval: 5 })
     const [first] = await compared('s1', noModel)
     expect(posts(first)).toEqual([2, 1])
     const scores = Float64Array.of(twice(2), twice(1))
-    expect(first?.first).toMatchObject({ source: 'answer', scores })
+    expect(first?.first).toMatchObject({ source: 'response', scores })
     expect(first?.second).toMatchObject({ source: 'shadow', scores })
   })
 
-  test('come from a replay elsewhere, which reads each text once and loads each model once', async () => {
+  test('come from a replay otherwise, which encodes each text once and loads each model once', async () => {
     await submit(cycle(0, [1, 2]))
     await submit(cycle(1, [3], [1, 2, 3]))
     await submit(cycleBody(2))
@@ -111,14 +111,14 @@ describe('scores of two models', () => {
       [1, 3],
     ])
     for (const { first, second } of all) {
-      expect([first.source, second.source]).toEqual(['answer', 'replay'])
+      expect([first.source, second.source]).toEqual(['response', 'replay'])
       expect(second.scores).toEqual(first.scores)
     }
     expect(load).toHaveBeenCalledTimes(1)
     expect(fresh.text?.titles).toEqual(['post 1', 'post 2', 'post 3'])
   })
 
-  test('of a replay use vectors that are stored, of texts and of images, and are those of the very posts', async () => {
+  test('of a replay use the stored vectors of the texts and images of the same posts', async () => {
     const image = new FakeImageEncoder(hash)
     const served = new EncodingModel('m1', null, image)
     // A post that was pending before the replay begins, is named again and has left: rows of the replay shift by it.
@@ -145,7 +145,7 @@ describe('scores of two models', () => {
     expect(image.pictures).toEqual([])
   })
 
-  test('of a replay do without a text and a picture that end their encoders, each told once', async () => {
+  test('of a replay leave out a text and an image that end their encoders, and report each once', async () => {
     await submit(cycle(0, [1, 2, 3]))
     await submit(cycle(1, [4], [1, 2, 3, 4]))
     for (const [postNo, grey] of [
@@ -165,23 +165,23 @@ describe('scores of two models', () => {
       Math.fround(twice(4) + Math.fround(102 / 255)),
     ]
     expect(all.map(({ second }) => [...second.scores])).toEqual([scores.slice(0, 3), scores])
-    expect(told).toMatchObject([
+    expect(reported).toMatchObject([
       ['s1', { what: 'text', gallId: 'g', postNo: 2, problem: 'the text encoder was ended' }],
       ['s1', { what: 'image', gallId: 'g', postNo: 3 }],
     ])
   })
 
-  test('of a replay are not to be had from an encoder that fails on everything', async () => {
+  test('of a replay are an error when the encoder fails on everything', async () => {
     await submit(cycle(0, [1, 2]))
     const failing = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     if (failing.text !== null) failing.text.failing = true
     await expect(compared('s1', () => Promise.resolve(failing))).rejects.toThrow(
       /^s1, cycle \d{8}T\d{4}: .*told to fail/,
     )
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
-  test('are weighed with the weights of their cycle', async () => {
+  test('use the weights of their cycle', async () => {
     await submit(cycle(0, [1]))
     await store.appendWeights({
       version: 'w2',
@@ -197,7 +197,7 @@ describe('scores of two models', () => {
 })
 
 describe('heads that a model lacks', () => {
-  test('are told from the answer, the shadow and a replay, where a weight asks for them', async () => {
+  test('are found in a response, a shadow and a replay, where they have a weight', async () => {
     const shadow = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     await service.addShadow(shadow)
     await submit(cycle(0, [1]))

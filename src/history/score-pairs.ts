@@ -1,37 +1,32 @@
 /**
- * What two models say of the same rows of stored cycles: from the answer where that was one's, from what a shadow has
- * stored, else from a replay of the recorded request. Heads are weighed with the weights of their cycle.
+ * Scores of two models for the same rows of stored cycles. They come from the response, from the stored scores of a
+ * shadow, or from a replay of the recorded request. Heads are weighted with the weights of their cycle.
  */
 import type { Codec } from '../codec/index.js'
-import {
-  headNames,
-  type CycleResponse,
-  type HeadColumns,
-  type HeadName,
-  type Weights,
-} from '../contract/index.js'
+import { headNames, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
 import { placedFailure, unpackHeads } from '../cycle/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import { missingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { CarefulReplay, type LeftOut } from './careful-replay.js'
-import { KnownVectors } from './known-vectors.js'
+import { VectorCache } from './vector-cache.js'
 import { replayCycles, type ReplayedCycle } from './replay.js'
+import { readResponse } from './records.js'
 import { replayedInputs } from './replayed-inputs.js'
 
-/** Where scores come from, best first. */
-export const scoreSources = ['answer', 'shadow', 'replay'] as const
+/** Where scores come from, in order of preference. */
+export const scoreSources = ['response', 'shadow', 'replay'] as const
 export type ScoreSource = (typeof scoreSources)[number]
 
-/** One model's scores of a cycle, one a scored row in the order of the answer. */
+/** One model's scores of a cycle, one per scored row, in the order of the response. */
 interface SourcedScores {
   readonly source: ScoreSource
   readonly scores: Float64Array
-  /** Heads that the model lacks, and that a weight of the cycle asks for. */
+  /** Heads that the model lacks and that have a weight in this cycle. */
   readonly lacking: readonly HeadName[]
 }
 
-export interface TwiceScored {
+export interface ScorePair {
   readonly cycle: StoredCycle
   /** The scored rows. */
   readonly posts: readonly { readonly gallId: string; readonly postNo: number }[]
@@ -39,22 +34,22 @@ export interface TwiceScored {
   readonly second: SourcedScores
 }
 
-export interface ScoredTwiceOptions {
-  /** Rising positions of stored cycles. */
+export interface ScorePairsOptions {
+  /** Stored cycles in order of arrival. */
   readonly cycles: readonly StoredCycle[]
   readonly versions: readonly [first: string, second: string]
   readonly codec: Codec
-  /** A model for cycles that it has not scored; asked for once, and only where there are such. */
+  /** Loads a model for cycles that it has not scored. Called at most once per version. */
   readonly load: (version: string) => Promise<Model>
-  /** Hears of each text and picture without which a version is replayed, once. */
+  /** Called once for each text and image that a replay leaves out. */
   readonly leftOut: (version: string, left: LeftOut) => void
 }
 
-/** Texts of one cycle; a bound, not an expectation. */
+/** Time limit for the texts of one cycle. */
 const encodeMsMax = 60 * 60_000
 
-/** Cycles without scored rows are left out. Rejects with what `load` and a replay reject with. */
-export async function* scoredTwice(store: Store, options: ScoredTwiceOptions): AsyncGenerator<TwiceScored> {
+/** Skips cycles without scored rows. Rejects with the errors of `load` and of a replay. */
+export async function* scorePairs(store: Store, options: ScorePairsOptions): AsyncGenerator<ScorePair> {
   const { cycles, versions, codec } = options
   const history = store.listWeights()
   const [first, second] = versions.map((version) => new Replayer(store, version, options))
@@ -65,64 +60,67 @@ export async function* scoredTwice(store: Store, options: ScoredTwiceOptions): A
   const replays = new Replays(store, codec, replayed)
   try {
     for (const cycle of cycles) {
-      const answer = readAnswer(store, cycle)
-      if (answer.posts.length === 0) continue
+      const response = readScoredRows(store, cycle)
+      if (response.posts.length === 0) continue
       const weights = weightsOf(history, cycle)
       const scoresOf = async (replayer: Replayer): Promise<SourcedScores> => {
         const source = sourceOf(store, cycle, replayer.version)
-        if (source === 'answer')
-          return { source, scores: answer.scores, lacking: missingHeads(answer.heads, weights) }
+        if (source === 'response')
+          return { source, scores: response.scores, lacking: missingHeads(response.heads, weights) }
         const heads =
           source === 'shadow'
             ? unpackHeads(store.models.readShadowScores(cycle.position, replayer.version) as Uint8Array)
-            : await replayer.heads(await replays.at(cycle.position), answer)
-        const scores = weighed(heads, weights, answer, `${replayer.version} at ${cycle.cycleId}`)
+            : await replayer.heads(await replays.at(cycle.position), response)
+        const scores = weightedScores(heads, weights, response, `${replayer.version} at ${cycle.cycleId}`)
         return { source, scores, lacking: missingHeads(heads, weights) }
       }
-      yield { cycle, posts: answer.posts, first: await scoresOf(first), second: await scoresOf(second) }
+      yield { cycle, posts: response.posts, first: await scoresOf(first), second: await scoresOf(second) }
     }
   } finally {
     await replays.end()
   }
 }
 
-/** Where the scores of a version are to be had. */
+/** The best source for the scores of a version. */
 export function sourceOf(store: Store, cycle: StoredCycle, version: string): ScoreSource {
-  if (cycle.modelVersion === version) return 'answer'
+  if (cycle.modelVersion === version) return 'response'
   return store.models.readShadowScores(cycle.position, version) === undefined ? 'replay' : 'shadow'
 }
 
-interface Answer {
+interface ScoredRows {
   readonly posts: readonly { readonly gallId: string; readonly postNo: number }[]
   readonly scores: Float64Array
-  /** Null where the answer has no such head. */
+  /** Null where the response has no such head. */
   readonly heads: Readonly<Record<HeadName, true | null>>
 }
 
-function readAnswer(store: Store, { cycleId }: StoredCycle): Answer {
-  const bytes = store.readResponse(cycleId)
-  if (bytes === undefined) throw new Error(`the store has no answer of cycle ${cycleId}`)
-  const { results } = JSON.parse(Buffer.from(bytes).toString('utf8')) as CycleResponse
+function readScoredRows(store: Store, { cycleId }: StoredCycle): ScoredRows {
+  const { results } = readResponse(store, cycleId)
   const scored = results.filter(({ status }) => status === 'scored')
   return {
     posts: scored.map(({ gall_id, post_no }) => ({ gallId: gall_id, postNo: post_no })),
-    // An answer has the shortest digits that tell a float32 from its neighbours.
+    // A response has the shortest decimal digits that identify a float32.
     scores: Float64Array.from(scored, ({ score }) => Math.fround(score as number)),
     // A version gives all rows the same heads.
     heads: Object.fromEntries(
       headNames.map((name) => [name, scored[0]?.[name] === undefined ? null : true]),
-    ) as Answer['heads'],
+    ) as ScoredRows['heads'],
   }
 }
 
-/** A version may have been set more than once, but never with other weights. */
+/** A version may be set more than once, but always with the same weights. */
 function weightsOf(history: WeightsHistory, { weightsVersion }: StoredCycle): Weights {
   const setting = history.find(({ version }) => version === weightsVersion)
   if (setting === undefined) throw new Error(`the store has no weights ${weightsVersion}`)
   return setting.weights
 }
 
-function weighed(heads: HeadColumns, weights: Weights, { posts }: Answer, whose: string): Float64Array {
+function weightedScores(
+  heads: HeadColumns,
+  weights: Weights,
+  { posts }: ScoredRows,
+  whose: string,
+): Float64Array {
   for (const column of Object.values(heads) as (Float32Array | null)[])
     if (column !== null && column.length !== posts.length)
       throw new Error(`${column.length} scores of ${whose}, and ${posts.length} scored posts`)
@@ -131,7 +129,7 @@ function weighed(heads: HeadColumns, weights: Weights, { posts }: Answer, whose:
 
 interface Opened {
   readonly model: Model
-  readonly known: KnownVectors
+  readonly cache: VectorCache
 }
 
 /** One model that scores replayed cycles. */
@@ -142,19 +140,19 @@ class Replayer {
   readonly #careful: CarefulReplay
   #opened: Opened | null = null
 
-  constructor(store: Store, version: string, { load, leftOut }: ScoredTwiceOptions) {
+  constructor(store: Store, version: string, { load, leftOut }: ScorePairsOptions) {
     this.#store = store
     this.version = version
     this.#load = load
     this.#careful = new CarefulReplay((left) => leftOut(version, left))
   }
 
-  /** Rejects with a `ModelError` that says which version failed, and for which cycle and post. */
-  async heads(again: ReplayedCycle, { posts }: Answer): Promise<HeadColumns> {
+  /** Rejects with a `ModelError` that names the version, the cycle and the post. */
+  async heads(again: ReplayedCycle, { posts }: ScoredRows): Promise<HeadColumns> {
     checkSamePosts(again, posts)
-    const { model, known } = await this.#open()
+    const { model, cache } = await this.#open()
     const rows = Array.from(posts.keys())
-    const encoding = { encodeMsMax, careful: this.#careful, known }
+    const encoding = { encodeMsMax, careful: this.#careful, cache }
     try {
       const { inputs } = await replayedInputs(this.#store, model, again, rows, encoding)
       return await model.predict(inputs)
@@ -169,11 +167,11 @@ class Replayer {
       if (!(error instanceof ModelError)) throw error
       throw new ModelError(`${this.version}: ${error.message}`, { cause: error })
     })
-    return (this.#opened = { model, known: new KnownVectors(this.#store, model) })
+    return (this.#opened = { model, cache: new VectorCache(this.#store, model) })
   }
 }
 
-function checkSamePosts({ cycle, plan }: ReplayedCycle, posts: Answer['posts']): void {
+function checkSamePosts({ cycle, plan }: ReplayedCycle, posts: ScoredRows['posts']): void {
   const { scoring, next } = plan
   const same =
     scoring.count === posts.length &&
@@ -181,10 +179,10 @@ function checkSamePosts({ cycle, plan }: ReplayedCycle, posts: Answer['posts']):
       const slot = scoring.slots[row] as number
       return next.postNo[slot] === postNo && next.galleries[next.gallery[slot] as number] === gallId
     })
-  if (!same) throw new Error(`the replay of cycle ${cycle.cycleId} has other scored posts than its answer`)
+  if (!same) throw new Error(`the replay of cycle ${cycle.cycleId} has other scored posts than its response`)
 }
 
-/** Replayed cycles of rising positions, each when it is asked for. */
+/** Replayed cycles, requested in order of arrival. */
 class Replays {
   readonly #cycles: AsyncGenerator<ReplayedCycle> | null
   #last: ReplayedCycle | null = null
@@ -194,7 +192,7 @@ class Replays {
     this.#cycles = from === undefined || to === undefined ? null : replayCycles(store, { from, to, codec })
   }
 
-  /** To be read until the next call for another position. */
+  /** The cycle at a position; valid until another position is requested. */
   async at(position: Position): Promise<ReplayedCycle> {
     while (this.#cycles !== null && (this.#last?.position ?? 0) < position) {
       const next = await this.#cycles.next()
