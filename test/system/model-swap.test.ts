@@ -1,6 +1,6 @@
 /**
- * The model changes while a real server runs: under load, to a broken version, with a kill in the middle. No cycle is
- * lost, and every stored answer is labelled with the model that made its scores.
+ * Swaps of models in a running server: under load, to an invalid version, with a SIGKILL in the middle. No cycle is lost,
+ * and every stored response is labelled with the model that computed its scores.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, projectDir, type ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
-// Where others keep all cores busy, each process that prepares waits some seconds for an idle one first.
+// A swap starts several processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
 const patience = { timeout: 120_000, interval: 20 }
 const seeds: Record<string, number> = { a: 11, b: 22 }
@@ -42,14 +42,14 @@ function writeVersion(version: string, seed: number): void {
     writeFileSync(join(modelsDir, version, file), content)
 }
 
-/** As a deployment does it: in one step. */
+/** Replaces the file atomically, as a deployment does. */
 function choose(role: 'ACTIVE' | 'SHADOW', ...versions: readonly string[]): void {
   const file = join(modelsDir, role)
   writeFileSync(`${file}.new`, versions.map((version) => `${version}\n`).join(''))
   renameSync(`${file}.new`, file)
 }
 
-/** Five posts enter with each cycle, and all of the last 20 are read. */
+/** Five posts enter with each cycle, which has readings of the last 20. */
 function cycle(index: number): CycleRequest {
   const first = index * postsPerCycle
   const entering = Array.from({ length: postsPerCycle }, (_, i) => first + i + 1)
@@ -82,7 +82,7 @@ async function servingVersion(): Promise<unknown> {
 const comesToServe = (version: string): Promise<boolean> =>
   vi.waitUntil(async () => (await servingVersion()) === version, patience)
 
-/** Cycles one after the other until `stop`; each must be answered. */
+/** Sends cycles one after the other until `stop`; each must succeed. */
 class Load {
   readonly answered: Answered[] = []
   readonly #running: Promise<void>
@@ -114,7 +114,7 @@ class Load {
   }
 }
 
-/** Every stored answer, scored again by the model that it names: the scores must be that model's, and no other's. */
+/** Scores every stored cycle again with each model: the stored scores must be those of the model in its label only. */
 async function expectTrueLabels(versions: readonly string[]): Promise<void> {
   const models = new Map<string, LoadedModel>()
   for (const version of versions) models.set(version, await load(version))
@@ -163,7 +163,7 @@ function storedScores(store: Store, cycleId: string): { version: string; scores:
 }
 
 describe('a change of ACTIVE', () => {
-  test('under load loses no cycle, and every answer names the model that made its scores', async () => {
+  test('under load loses no cycle, and every response names the model that computed its scores', async () => {
     await startServer()
     const running = new Load()
     await running.answers('a', 5)
@@ -183,7 +183,7 @@ describe('a change of ACTIVE', () => {
     await expectTrueLabels(['a', 'b'])
   })
 
-  test('to a version that is broken, or not there, leaves the one before serving, and says why', async () => {
+  test('to a version that is invalid or missing keeps the previous one serving, and logs the reason', async () => {
     await startServer()
     writeFileSync(join(modelsDir, 'b', 'head.onnx'), 'something else')
     choose('ACTIVE', 'b')
@@ -204,7 +204,7 @@ describe('a change of ACTIVE', () => {
     expect((await post(3)).response.model_version).toBe('a')
   })
 
-  test('to files that were changed under the name of a version that was loaded is refused, now and after a restart', async () => {
+  test('to a version whose files have changed since it was loaded is refused, before and after a restart', async () => {
     await startServer()
     await post(0)
     choose('ACTIVE', 'b')
@@ -224,7 +224,7 @@ describe('a change of ACTIVE', () => {
   })
 
   test.each(['"msg":"model loading"', '"role":"heads"', '"before":"a"'])(
-    'in the middle of which the server is killed, when it logs %s, loses nothing',
+    'that is interrupted by a SIGKILL when the log has %s loses nothing',
     async (moment) => {
       await startServer()
       const before = [await post(0), await post(1)]
@@ -242,7 +242,7 @@ describe('a change of ACTIVE', () => {
     },
   )
 
-  test('to a version that reads texts comes with the texts of all pending posts', async () => {
+  test('to a version with a text encoder encodes the texts of all pending posts first', async () => {
     cpSync(join(projectDir, 'models', 'example-1'), join(modelsDir, 'example-1'), { recursive: true })
     await startServer()
     for (let index = 0; index < 4; index++) await post(index)
@@ -259,7 +259,7 @@ describe('a change of ACTIVE', () => {
 })
 
 describe('a change of SHADOW', () => {
-  test('is followed while the server runs, and compare reads beside it', async () => {
+  test('takes effect while the server runs, and `models compare` reads the same store', async () => {
     await startServer()
     await post(0)
     choose('SHADOW', 'b')
@@ -289,7 +289,7 @@ describe('a change of SHADOW', () => {
     await expectTrueLabels(['a', 'b'])
   })
 
-  test('to the version that serves is passed over, also when it comes to serve later', async () => {
+  test('to the serving version has no effect, also when the version serves only later', async () => {
     choose('SHADOW', 'a', 'b')
     await startServer()
     await server.logged('shadow scores')
@@ -301,7 +301,7 @@ describe('a change of SHADOW', () => {
     expect(await isShadowed(1, 'b')).toBe(false)
   })
 
-  test('to a version that is broken costs no cycle', async () => {
+  test('to an invalid version loses no cycle', async () => {
     rmSync(join(modelsDir, 'b', 'head.onnx'))
     await startServer()
     choose('SHADOW', 'b')
@@ -330,7 +330,7 @@ function compare(first: string, second: string): Comparison {
   return JSON.parse(run.stdout) as Comparison
 }
 
-test('the two versions of these tests are not the same', () => {
+test('the two versions of these tests differ', () => {
   const hash = (version: string): string =>
     (
       JSON.parse(readFileSync(join(modelsDir, version, 'manifest.json'), 'utf8')) as {

@@ -1,6 +1,6 @@
 /**
- * The end of a server while a shadow still scores: it waits for none, since `models compare` makes up for what is
- * missing, and what it leaves behind is sound.
+ * Shutdown while a shadow is scoring: the server does not wait for it, since `models compare` can replay the cycle, and
+ * the data directory stays valid.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -12,11 +12,11 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
-/** Far beyond the time limit of a test: who waits for a stopped process fails it. */
+/** Far beyond the time limit of a test: a server that waits for the stopped process fails it. */
 const longMs = '600000'
 
 test.runIf(process.platform === 'linux')(
-  'a shadow that is at work does not delay the end; its cycle is left out, and the directory is sound',
+  'a shadow that is scoring does not delay the shutdown; it skips the cycle, and the directory is valid',
   async () => {
     const modelsDir = join(scratchDir(), 'models')
     for (const [version, seed] of [['a', 11] as const, ['b', 22] as const]) {
