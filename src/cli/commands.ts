@@ -26,7 +26,7 @@ const commandTable: readonly AddCommand[] = [
   addVerifyCommand,
 ]
 
-/** Arguments of example calls, by command. A test parses each of them. */
+/** Arguments of example calls, by command. A test checks their flags. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   serve: ['', '--port 9000 --data-dir /var/lib/understudy --log-level warn'],
   demo: ['', '--hours 3 --port 0'],

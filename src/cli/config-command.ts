@@ -1,5 +1,5 @@
 /**
- * `understudy config`: the effective settings and where each comes from. Starts nothing, makes nothing.
+ * `understudy config`: prints the effective settings and the source of each. Starts and creates nothing.
  */
 import type { Command } from 'commander'
 import { findKeptKeys, keptKeyFile } from './api-keys.js'
@@ -10,7 +10,7 @@ import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-r
 export function addConfigCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('config')
-    .description('print the effective settings and where each comes from; keys by fingerprint only')
+    .description('print the effective settings and the source of each; keys as fingerprints only')
     .option('--json', 'as JSON')
     .option('--markdown', 'the table of all settings, as in docs/settings.md, and nothing else')
   addSettingFlags(command).action((flags: Record<string, unknown>) => {
@@ -26,7 +26,7 @@ function effectiveSettings(flags: Record<string, unknown>, context: CommandConte
   return flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : settingsAsText(report, columns())
 }
 
-/** Where no key is configured, `serve` uses the one that it made before. */
+/** Without a configured key, `serve` uses the one that it generated before. */
 function withKeptKey(effective: EffectiveSettings): EffectiveSettings {
   const { settings, origins } = effective
   if (settings.apiKeys.length > 0) return effective

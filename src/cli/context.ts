@@ -1,5 +1,5 @@
 /**
- * What a command may touch of the process around it.
+ * The process environment of a command: variables, working directory, output streams, signals, flags of settings.
  */
 import { InvalidArgumentError, type Command } from 'commander'
 import type { DisplayTarget } from './progress-display.js'
@@ -16,17 +16,17 @@ export interface CommandContext {
   readonly env: NodeJS.ProcessEnv
   /** Working directory. */
   readonly directory: string
-  /** What the command is for: stdout. */
+  /** Writes results: stdout. */
   readonly print: (text: string) => void
-  /** Cells in a line of stdout where it is a terminal. */
+  /** Width of stdout in cells, if it is a terminal. */
   readonly columns: () => number | undefined
-  /** Remarks about it: stderr. */
+  /** Writes messages: stderr. */
   readonly remark: (text: string) => void
-  /** Where progress is shown: stderr too, so that stdout has the results alone. */
+  /** Shows progress: stderr, so that stdout contains only results. */
   readonly display: DisplayTarget
 }
 
-/** The context of this very process. */
+/** The context of this process. */
 export function processContext(): CommandContext {
   return {
     env: process.env,
@@ -43,7 +43,7 @@ export function processContext(): CommandContext {
   }
 }
 
-/** Gives a command `--config` and the flags of some settings, or of all: then they are those of a server. */
+/** Adds `--config` and the flags of some settings to a command. Without names: all settings, as a server has them. */
 export function addSettingFlags(command: Command, names?: readonly SettingName[]): Command {
   command.option('--config <file>', 'JSON file with settings (or UNDERSTUDY_CONFIG)')
   for (const name of names ?? settingNames) {
@@ -55,7 +55,7 @@ export function addSettingFlags(command: Command, names?: readonly SettingName[]
   return command
 }
 
-/** Reads the number of a flag; commander turns the refusal into one line. */
+/** Parses the number of a flag; commander prints the error on one line. */
 export function numberArgument(value: string): number {
   const number = Number(value)
   if (value.trim() === '' || !Number.isFinite(number)) throw new InvalidArgumentError('It must be a number.')

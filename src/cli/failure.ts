@@ -1,11 +1,10 @@
 /**
- * How a command fails: with one clear line on stderr and an exit code. Anything else that is thrown is a bug,
- * and even a bug shows its stack only when UNDERSTUDY_DEBUG asks for it.
+ * Errors of commands: one line on stderr and an exit code. The stack is printed only when UNDERSTUDY_DEBUG is set.
  */
 
 export const exitCode = { ok: 0, failure: 1, usage: 2 } as const
 
-/** Expected trouble that ends a command. The message is one line for the person at the terminal. */
+/** An expected error that ends a command. The message is one line for the user. */
 export class CommandError extends Error {
   readonly exitCode: number
 
@@ -16,7 +15,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The command was called, or is configured, in a way that can not work: exit code 2. */
+/** Wrong usage or configuration: exit code 2. */
 export class UsageError extends CommandError {
   constructor(message: string) {
     super(message, { exitCode: exitCode.usage })
@@ -24,14 +23,14 @@ export class UsageError extends CommandError {
   }
 }
 
-/** Prints what went wrong and returns the exit code that goes with it. */
+/** Prints the error and returns its exit code. */
 export function reportFailure(error: unknown, env: NodeJS.ProcessEnv, print: (text: string) => void): number {
   if (env['UNDERSTUDY_DEBUG'] && error instanceof Error) print(`${error.stack ?? String(error)}\n`)
   else print(`understudy: ${messageOf(error)}\n`)
   return error instanceof CommandError ? error.exitCode : exitCode.failure
 }
 
-/** The message of whatever was thrown, on one line. */
+/** The message of an error, on one line. */
 export function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.trim().replace(/\s*\n\s*/g, '; ') || 'failed without a message'

@@ -1,5 +1,5 @@
 /**
- * Where this program lies and which version it is. Works from `dist/cli` and from `src/cli` alike.
+ * Directory and version of this program. Works from `dist/cli` and from `src/cli`.
  */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,13 +1,13 @@
 /**
- * Whether a server can listen where it shall, asked before anything is made or logged: the HTTP library says only
- * that it cannot, the socket of Node says why.
+ * Checks that a server can listen on its address before anything is created or logged. The HTTP library reports only that
+ * it cannot; a Node socket reports the reason.
  */
 import { createServer, type AddressInfo } from 'node:net'
 import { CommandError, messageOf } from './failure.js'
 
 /**
- * Listens for a moment and resolves with the port: the given one, or for 0 one that is free. Rejects with one line
- * that says why it cannot be had and what to change.
+ * Listens briefly and resolves with the port: the given one, or for 0 a free one. Rejects with one line that says why the
+ * port is not available and what to change.
  */
 export async function checkPort(host: string, port: number): Promise<number> {
   const probe = createServer()

@@ -1,19 +1,19 @@
 /**
- * SIGHUP: a running service reads its settings again. Also what a terminal sends when it closes; a service that was
- * started in one then ends.
+ * SIGHUP: a running service reloads its settings. A terminal sends it too when it closes; a service that was started in
+ * this terminal then stops.
  */
 import { isatty } from 'node:tty'
 
 const terminalDescriptors = [0, 1, 2]
 
 export interface HangUps {
-  /** From now on each SIGHUP calls `reload`; those of the time before are made up for by one call. */
+  /** From now on each SIGHUP calls `reload`; earlier ones cause one call. */
   begin(reload: () => void): void
-  /** Resolves when the terminal in which the process was started has gone. */
+  /** Resolves when the terminal in which the process was started has closed. */
   readonly terminalGone: Promise<void>
 }
 
-/** Heeds SIGHUP from here on; unheeded, it would end the process. */
+/** Handles SIGHUP from here on; by default it ends the process. */
 export function heedHangUps(): HangUps {
   const terminals = terminalDescriptors.filter((descriptor) => isatty(descriptor))
   let reload: (() => void) | null = null
@@ -21,7 +21,7 @@ export function heedHangUps(): HangUps {
   let end = (): void => undefined
   const terminalGone = new Promise<void>((resolve) => (end = resolve))
   process.on('SIGHUP', () => {
-    // A descriptor of a terminal that has hung up is none of a terminal any more.
+    // After a hang-up, the descriptor of a terminal is no longer a TTY.
     if (terminals.some((descriptor) => !isatty(descriptor))) end()
     else if (reload === null) missed = true
     else reload()

@@ -1,6 +1,5 @@
 /**
- * Text in columns. A Hangul syllable, an ideograph or an emoji takes two cells of a terminal, so widths are
- * counted in cells, not in characters.
+ * Text tables. Widths are in terminal cells, not in characters: a Hangul syllable, an ideograph or an emoji takes two.
  */
 
 // East Asian wide and full-width blocks, then emoji; combining marks and joiners take no cell of their own.
@@ -36,7 +35,7 @@ export function padCells(text: string, cells: number, side: 'left' | 'right' = '
   return side === 'left' ? spaces + text : text + spaces
 }
 
-/** The text in pieces of at most `cellsMax` cells, broken after spaces and commas where there are any. */
+/** The text in lines of at most `cellsMax` cells, broken after spaces and commas where possible. */
 export function wrapCells(text: string, cellsMax: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -52,20 +51,20 @@ export function wrapCells(text: string, cellsMax: number): string[] {
   return [...lines, line.trimEnd()]
 }
 
-/** How a table is made to fit a terminal. */
+/** How a table is fitted to a terminal. */
 export interface TableFit {
-  /** Width of the terminal; absent where there is none, and the table is as wide as it likes. */
+  /** Width of the terminal; undefined for no limit. */
   readonly cellsMax: number | undefined
-  /** Index of the column that gives way. */
+  /** Index of the column that is narrowed. */
   readonly column: number
   readonly how: 'clip' | 'wrap'
 }
 
 const gap = '  '
-/** A column that gives way keeps this much, or nothing of it could be read. */
+/** Minimum width of the narrowed column, so that it remains readable. */
 const narrowCells = 10
 
-/** Rows under a head, columns aligned; a column whose cells are all numbers or empty is aligned on the right. */
+/** Rows under a header with aligned columns; columns of numbers are right-aligned. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,6 +1,6 @@
 /**
- * `understudy models`: which model packages there are, whether one is sound, what is in it, which ones score, how two of
- * them differ, and what they are trained on.
+ * `understudy models`: the subcommands that list, verify, inspect, activate and compare model packages, record golden
+ * cases and export training data.
  */
 import type { Command } from 'commander'
 import { manifestSchemaText } from '../../model/index.js'
