@@ -7,7 +7,6 @@ import { defineConfig } from 'vitest/config'
 const system = [
   'test/system/**/*.test.ts',
   'test/{crash,faults,hostile,overload,soak}/**/*.test.ts',
-  'test/{http-framing,priority-lead}.test.ts',
   'bench/bench.test.ts',
 ]
 

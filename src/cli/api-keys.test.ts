@@ -41,7 +41,7 @@ test('a kept key lies in a file and a directory that only their owner can open',
 test('a key may be as long as the server compares, and no longer', () => {
   expect('k'.repeat(keyCharsMax)).toMatch(apiKeyForm)
   expect('k'.repeat(keyCharsMax + 1)).not.toMatch(apiKeyForm)
-  expect(apiKeyRule).toContain(`8 to ${keyCharsMax} `)
+  expect(apiKeyRule).toContain(`16 to ${keyCharsMax} `)
 })
 
 test('the second start uses the key of the first', () => {
@@ -70,8 +70,8 @@ test.each([
 
 test('a key that is added to the kept one is good beside it', () => {
   const { keys, file } = ensureKeptKey(dataDir)
-  appendFileSync(file, 'key-number-2\n')
-  expect(ensureKeptKey(dataDir).keys).toEqual([...keys, 'key-number-2'])
+  appendFileSync(file, 'key-number-2-0123456789\n')
+  expect(ensureKeptKey(dataDir).keys).toEqual([...keys, 'key-number-2-0123456789'])
 })
 
 test('a data directory that cannot be made is told in one line', () => {
@@ -99,7 +99,7 @@ test('a key of a file that breaks the rule is not repeated in the message', () =
 })
 
 test('a fingerprint is short, the same for the same key, and no part of it', () => {
-  expect(fingerprintOf('key-number-1')).toMatch(/^[0-9a-f]{12}$/)
-  expect(fingerprintOf('key-number-1')).toBe(fingerprintOf('key-number-1'))
-  expect(fingerprintOf('key-number-1')).not.toBe(fingerprintOf('key-number-2'))
+  expect(fingerprintOf('key-number-1-0123456789')).toMatch(/^[0-9a-f]{12}$/)
+  expect(fingerprintOf('key-number-1-0123456789')).toBe(fingerprintOf('key-number-1-0123456789'))
+  expect(fingerprintOf('key-number-1-0123456789')).not.toBe(fingerprintOf('key-number-2-0123456789'))
 })

@@ -1,5 +1,5 @@
 /**
- * Keys of clients: read from files, made where none is configured, and shown by fingerprint only.
+ * API keys: read from files, generated where none is configured, and shown only by fingerprint.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
@@ -20,14 +20,14 @@ export interface KeptKeys {
   readonly warnings: readonly string[]
 }
 
-/** The file in which a service without configured keys keeps the one it made, and others that are added by hand. */
+/** The file with the generated key of a server without configured keys. An operator may add keys to it. */
 export function keptKeyFile(dataDir: string): string {
   return join(dataDir, 'api-key')
 }
 
 /**
- * The keys that a service without configured keys uses: one is made at the first start. Fails where a file is there that
- * cannot be read or holds no key: another key would lock the clients out.
+ * The keys of a server without configured keys: one is generated at the first start. Throws where the file exists and
+ * cannot be read or holds no key: a new key would lock the clients out.
  */
 export function ensureKeptKey(dataDir: string): KeptKeys {
   const file = keptKeyFile(dataDir)
@@ -40,8 +40,8 @@ export function ensureKeptKey(dataDir: string): KeptKeys {
 }
 
 /**
- * The kept keys; none where there is no such file. Throws a `UsageError` where it holds no good key, and where it
- * cannot be read: there may be one that is only hidden from this user.
+ * The keys in the file of the generated key; empty where the file does not exist. Throws a `UsageError` where it holds no
+ * valid key, and where it cannot be read: it may hold keys that this user must not see.
  */
 export function findKeptKeys(dataDir: string): readonly string[] {
   const file = keptKeyFile(dataDir)
@@ -58,8 +58,8 @@ export function findKeptKeys(dataDir: string): readonly string[] {
 }
 
 /**
- * Keys in a file, one a line or separated by commas. Throws a `UsageError` where there is none or a bad one;
- * `name` is what its message calls the file.
+ * The keys in a file, one per line or separated by commas. Throws a `UsageError` where there is none or an invalid one;
+ * `name` stands for the file in its message.
  */
 export function readKeysFile(file: string, name = file): string[] {
   let content: string
@@ -74,7 +74,7 @@ export function readKeysFile(file: string, name = file): string[] {
 function keysIn(content: string, name: string): string[] {
   const keys = content.split(/[\n,]/).map((key) => key.trim())
   const given = [...new Set(keys.filter((key) => key !== ''))]
-  // The bad key itself is not shown: it may be a good one with a typing error.
+  // The invalid key is not shown: it may be a valid one with a typing error.
   if (given.length === 0) throw new UsageError(`${name} holds no API key`)
   if (!given.every((key) => apiKeyForm.test(key))) {
     throw new UsageError(`a key in ${name} breaks the rule: ${apiKeyRule}`)
@@ -82,18 +82,18 @@ function keysIn(content: string, name: string): string[] {
   return given
 }
 
-/** Whether the permission bits `mask` of a file are set; false where the file cannot be looked at. */
+/** Whether any of the permission bits `mask` of a file is set; false where the file cannot be examined. */
 export function isOpenTo(file: string, mask: number): boolean {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode
   return mode !== undefined && (mode & mask) !== 0
 }
 
-/** Names a key without giving it away. */
+/** Identifies a key without revealing it. */
 export function fingerprintOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, fingerprintChars)
 }
 
-/** Makes the file unless there is one; true when it was made. */
+/** Creates the file with a new key, unless it exists. Returns true when it was created. */
 function makeKeyFile(dataDir: string, file: string): boolean {
   makeDataDirectory(dataDir)
   try {

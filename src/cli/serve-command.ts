@@ -11,7 +11,13 @@ import { exitCode } from './failure.js'
 import { checkPort } from './port-check.js'
 import { readSettings, type SettingsSources } from './read-settings.js'
 import { heedHangUps } from './reloading.js'
-import { fileKeyOf, settingNames, settingsTable, variableOf } from './settings-table.js'
+import {
+  fileKeyOf,
+  serverSettingNames,
+  settingNames,
+  settingsTable,
+  variableOf,
+} from './settings-table.js'
 
 /** Between the server's own limit and the end of the process; together below the 5 s of decisions.md 40. */
 const shutdownGraceMs = 300
@@ -46,7 +52,14 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const server = await startServer(settings)
   inForce = () => server.settings
   void signal.then(() => server.stop())
-  hangUps.begin(() => server.reload({ read: () => readAgain(sources, dataDir, remark), nameOf: fileKeyOf }))
+  hangUps.begin(() =>
+    server.reload({
+      read: () => readAgain(sources, dataDir, remark),
+      keys: serverSettingNames,
+      nameOf: fileKeyOf,
+      needsRestart: (name) => settingsTable[name].needsRestart === true,
+    }),
+  )
   await server.stopped
 }
 

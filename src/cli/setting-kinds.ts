@@ -1,6 +1,6 @@
 /**
- * Kinds of settings: the rule in words, and how a value is read from text (a flag, the environment) or from the
- * JSON file. A reader returns undefined for what breaks the rule; whoever asked words the error.
+ * Kinds of settings: the rule in words, and the parsers for text (a flag, the environment) and for the JSON file. A parser
+ * returns undefined for a value that breaks the rule; the caller reports the error.
  */
 import { resolve } from 'node:path'
 import { checkWeights, type WeightsRequest } from '../contract/index.js'
@@ -8,9 +8,9 @@ import { checkWeights, type WeightsRequest } from '../contract/index.js'
 export interface SettingKind<Value> {
   /** Completes "must be …". */
   readonly rule: string
-  /** The same for the JSON file, where that differs. */
+  /** The rule for the JSON file, where it differs. */
   readonly ruleInFile?: string
-  /** `directory` is what a relative path is relative to. */
+  /** `directory`: the base of a relative path. */
   fromText(text: string, directory: string): Value | undefined
   fromJson(value: unknown, directory: string): Value | undefined
 }
@@ -28,7 +28,7 @@ export function integer(minimum: number, maximum: number): SettingKind<number> {
   }
 }
 
-/** Text that matches a pattern; `rule` says so in words. */
+/** Text that matches a pattern; `rule` describes the pattern. */
 export function text(rule: string, pattern: RegExp): SettingKind<string> {
   return ofText(rule, (value) => (pattern.test(value) ? value : undefined))
 }
@@ -43,7 +43,7 @@ export const path: SettingKind<string> = ofText('a path', (value, directory) =>
   value === '' || value.includes('\0') ? undefined : resolve(directory, value),
 )
 
-/** Some words that `each` describes, none twice: separated by commas in text, an array in JSON. */
+/** A list of words that `each` describes, without duplicates: separated by commas in text, an array in JSON. */
 export function listOf(each: string, pattern: RegExp): SettingKind<readonly string[]> {
   const check = (items: readonly unknown[]): readonly string[] | undefined => {
     const words = items.filter((item): item is string => typeof item === 'string' && pattern.test(item))
@@ -58,7 +58,7 @@ export function listOf(each: string, pattern: RegExp): SettingKind<readonly stri
   }
 }
 
-/** Weights in the form in which `PUT /v1/weights` takes them, and under the same rules. */
+/** Weights in the form of `PUT /v1/weights`, under the same rules. */
 export const weights: SettingKind<WeightsRequest> = {
   rule: 'an object like {"version":"initial","weights":{"views":0.4,"comments":0.3,"up":0.3,"downvote_share":0}} with weights of at least 0, one of views, comments, up above 0',
   fromText: (text) => weights.fromJson(parseJson(text), ''),
@@ -82,7 +82,7 @@ function ofText<Value extends string>(
   }
 }
 
-/** The value, or undefined where the text is no JSON. */
+/** The value, or undefined where the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

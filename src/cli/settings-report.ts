@@ -25,7 +25,7 @@ export interface SettingReport {
   readonly origin: string
 }
 
-/** Every setting with its value and origin, by key of the JSON file; keys as fingerprints. */
+/** Every setting with its value and origin, by its key in the JSON file. API keys are shown as fingerprints. */
 export function reportSettings(effective: EffectiveSettings): Record<string, SettingReport> {
   return Object.fromEntries(
     settingNames.map((name) => [
@@ -35,7 +35,7 @@ export function reportSettings(effective: EffectiveSettings): Record<string, Set
   )
 }
 
-/** The report as a table for a terminal of `columns` cells; values that are too long for it are wrapped. */
+/** The report as a table for a terminal of `columns` cells; long values are wrapped. */
 export function settingsAsText(report: Readonly<Record<string, SettingReport>>, columns?: number): string {
   const rows = settingNames.flatMap((name) => {
     const entry = report[fileKeyOf(name)]
@@ -85,7 +85,7 @@ function valueInWords(name: SettingName, value: unknown): string {
 
 function keysInWords({ count, sha256 }: KeyCount): string {
   return count === 0
-    ? 'none: serve makes one'
+    ? 'none: serve generates one'
     : `${count} with SHA-256 ${sha256.map((hash) => `${hash}…`).join(', ')}`
 }
 

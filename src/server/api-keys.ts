@@ -1,21 +1,24 @@
 /**
- * API keys: the whole value of `Authorization`, compared in constant time. Several keys are good at once, so that one
- * can be replaced by another without a gap.
+ * API keys: the whole value of `Authorization`, compared in constant time. Several keys are valid at the same time, so that
+ * a key can be replaced without a gap.
+ *
+ * uWebSockets.js removes bytes outside visible ASCII from both ends of a header value before it passes the value on, as HTTP
+ * allows for white space. A known key with such bytes around it is therefore accepted; deploy/nginx.conf refuses them.
  */
 import { timingSafeEqual } from 'node:crypto'
 
-/** Settings allow no longer key. */
+/** The settings accept no longer key. */
 export const keyCharsMax = 256
 /**
- * The form in which keys are compared: how many characters, then the characters in two bytes each, then zeros. Any two
- * texts differ in it, but for two longer than a key may be, neither of which is one.
+ * Keys are compared in a form of fixed length: the number of characters, then the characters in two bytes each, then zeros.
+ * Two texts have the same form only where they are equal, or both longer than a key can be.
  */
 const countBytes = 4
 const formBytes = countBytes + 2 * keyCharsMax
 
 export class ApiKeys {
   #known: readonly Buffer[]
-  /** Of what came last. One for all requests: a new one each would cost more than the comparison. */
+  /** The form of the last value, one buffer for all requests: a new one each would cost more than the comparison. */
   readonly #given = Buffer.alloc(formBytes)
 
   /** Throws a RangeError for a key that is too long. */
@@ -23,15 +26,14 @@ export class ApiKeys {
     this.#known = keys.map(formOf)
   }
 
-  /** From now on these keys are good, and no others. Throws as the constructor does, and then nothing has changed. */
+  /** Accepts these keys from now on, and no others. Throws as the constructor does; then nothing changes. */
   replace(keys: readonly string[]): void {
     this.#known = keys.map(formOf)
   }
 
   /**
-   * Whether `authorization` is one of the keys. Every key is looked at in its whole form, whichever matches: the time
-   * that this takes follows from how many keys there are and from what the client sent. It shows neither how long a key
-   * is nor how much of it was guessed.
+   * Whether `authorization` is one of the keys. It is compared with every key in full, so the time that this takes depends
+   * on the number of keys and on the value sent. It reveals neither the length of a key nor how much of it was guessed.
    */
   accepts(authorization: string): boolean {
     writeForm(this.#given, authorization)
@@ -48,7 +50,7 @@ function formOf(key: string): Buffer {
   return form
 }
 
-/** Of a text that is too long, its beginning; its count sets it apart. */
+/** A text that is too long is cut off; its number of characters tells it from any key. */
 function writeForm(form: Buffer, text: string): void {
   form.fill(0)
   form.writeUInt32LE(text.length)

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { scratchDir } from '../../test/helpers/servers.js'
 import { makeTlsFiles, opensslMissing } from '../../test/helpers/tls-files.js'
-import { dateProblem, datesOf, tellDates } from './certificate-dates.js'
+import { dateProblem, datesOf, logDates } from './certificate-dates.js'
 
 const dayMs = 86_400_000
 
@@ -33,8 +33,8 @@ describe.skipIf(opensslMissing)('a certificate of one day', () => {
         void lines.push([level, ...line])
     const log = { info: note('info'), warn: note('warn') }
     const fields = { valid_to: new Date(validTo).toISOString() }
-    tellDates(dates, validFrom, log)
-    tellDates(dates, validTo + 1, log)
+    logDates(dates, validFrom, log)
+    logDates(dates, validTo + 1, log)
     expect(lines).toEqual([
       ['info', fields, 'certificate'],
       ['warn', fields, `the certificate expired at ${fields.valid_to}`],

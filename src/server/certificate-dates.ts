@@ -1,17 +1,17 @@
 /**
- * From when to when a certificate is valid. BoringSSL serves one outside its dates without a word, and clients then
- * refuse the service; so the dates are read and told here.
+ * The validity of a certificate. BoringSSL serves a certificate that is not valid without an error, and clients then refuse
+ * the connection; so the server checks and logs the dates.
  */
 import { X509Certificate } from 'node:crypto'
 import type { ModelLog } from '../model/index.js'
 
-/** Milliseconds since 1970; both ends are within. */
+/** Milliseconds since 1970; both ends are inclusive. */
 export interface CertificateDates {
   readonly validFrom: number
   readonly validTo: number
 }
 
-/** The dates of the first certificate in a PEM file: the one that is the server's own, before its chain. */
+/** The dates of the first certificate in a PEM file: the server's own, before its chain. */
 export function datesOf(pem: Buffer): CertificateDates {
   const { validFrom, validTo } = new X509Certificate(pem)
   return { validFrom: Date.parse(validFrom), validTo: Date.parse(validTo) }
@@ -24,8 +24,8 @@ export function dateProblem({ validFrom, validTo }: CertificateDates, now: numbe
   return null
 }
 
-/** At the start. A service with a bad certificate is still better than none: clients may not look at dates. */
-export function tellDates(dates: CertificateDates, now: number, log: Pick<ModelLog, 'info' | 'warn'>): void {
+/** Logs the dates at the start. A certificate that is not valid is a warning only: some clients do not check dates. */
+export function logDates(dates: CertificateDates, now: number, log: Pick<ModelLog, 'info' | 'warn'>): void {
   const problem = dateProblem(dates, now)
   const fields = { valid_to: isoTime(dates.validTo) }
   if (problem === null) log.info(fields, 'certificate')

@@ -1,32 +1,35 @@
 /**
- * One request and its answer on a uWebSockets.js socket: what of the request outlives its first turn, and an answer that
- * is sent as fast as the client reads it.
+ * One HTTP request and its response on a uWebSockets.js socket. A large response is sent in pieces, as fast as the client
+ * reads it and without blocking the event loop for others.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { assert } from '../contract/index.js'
 import type { StageClock } from '../cycle/index.js'
-import type { BodyHold } from './body-budget.js'
-import type { BodyTurns } from './body-turns.js'
-import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
-import { SocketFlow } from './socket-flow.js'
+import type { BodyShare } from './body-admission.js'
+import { IncomingBody } from './incoming-body.js'
+import { readHeaders, type RequestHeaders } from './request-headers.js'
 
-export interface Answer {
+export interface OutgoingResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
 
-/**
- * Larger bodies go out in pieces, so that a slow reader holds one copy and not two. As large as the buffer into which
- * uWebSockets.js copies what a socket does not take.
- */
+/** A larger body is sent in pieces. uWebSockets.js copies what the socket does not accept of a body sent as a whole. */
 const wholeBodyBytesMax = 16 * 1024
-/** Between two offers of a body to a socket that is full: at first, and when it stays full. */
-const offerMsMin = 1
-const offerMsMax = 50
-/** A client that takes nothing for so long is cut off. */
-const takeMsMax = 60_000
-/** By its length alone uWebSockets.js knows `Connection: close`. */
-const closeLength = 5
+/**
+ * What all large responses together give to their sockets in one turn of the event loop, and the least that each of them
+ * gives. The kernel accepts megabytes for a client that does not read, and the event loop waits while it copies them.
+ */
+const turnBytesMax = 2 * 1024 * 1024
+const pieceBytesMin = 64 * 1024
+/** Between two attempts to write to a full socket. They keep uWebSockets.js from closing the connection after 10 s. */
+const retryMs = 2000
+/** A client that accepts nothing for this long is disconnected. */
+const stallMsMax = 60_000
+
+/** Large responses that are being sent now. */
+let sendingCount = 0
 
 export class Exchange {
   readonly method: string
@@ -34,197 +37,148 @@ export class Exchange {
   readonly receivedAtMs: number
   readonly startedAt = performance.now()
   readonly headers: RequestHeaders
-  /** Whether the client asks for `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
+  /** The client asks for `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
   readonly wantsTiming: boolean
   /** Set for a cycle. */
   stages: StageClock | null = null
   bytesSent = 0
   status = 0
-  /** Of an answer that is an error, for the log: its code on the wire, and in words of our own what failed us. */
+  /** Of an error response, for the log: its code on the wire, and what failed in the server. */
   errorCode: string | undefined
   errorReason: string | undefined
-  /** Whoever made the exchange calls `release` of it. */
+  /** Level of the request's log line. */
+  logLevel: 'info' | 'debug' = 'info'
   readonly body: IncomingBody
+  /** Memory of the response, until the client has read it. */
+  readonly responseShare: BodyShare
   readonly #response: HttpResponse
-  readonly #flow: SocketFlow
   readonly #onEnd: (exchange: Exchange) => void
   #ended = false
-  #held = false
-  #nextOffer: NodeJS.Timeout | undefined
+  #isSending = false
+  #retryTimer: NodeJS.Timeout | undefined
 
-  /** Takes the request over; `onEnd` is called once, when the answer is out or the client is gone. */
+  /** `onEnd` is called once, when the response is sent or the client has disconnected. */
   constructor(
     response: HttpResponse,
     request: HttpRequest,
     receivedAtMs: number,
-    bodies: { readonly hold: BodyHold; readonly turns: BodyTurns },
+    shares: { readonly request: BodyShare; readonly response: BodyShare },
     onEnd: (exchange: Exchange) => void,
   ) {
     this.#response = response
-    this.#flow = new SocketFlow(response)
     this.#onEnd = onEnd
     this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
     this.receivedAtMs = receivedAtMs
     this.wantsTiming = /(^|&)timing(=|&|$)/.test(request.getQuery()) || request.getHeader('x-timing') !== ''
-    this.headers = headersOf(request)
-    this.body = new IncomingBody(announced(request), { response, flow: this.#flow }, bodies)
+    this.headers = readHeaders(request)
+    this.body = new IncomingBody(announcedBody(request), response, shares.request)
+    this.responseShare = shares.response
     response.onAborted(() => this.#end())
   }
 
-  /** The other end of the connection: 4 or 16 bytes, or none when it is gone. */
-  get peer(): Uint8Array {
-    return this.#ended ? new Uint8Array() : new Uint8Array(this.#response.getRemoteAddress())
+  /**
+   * Sends the response, unless the client has disconnected. `close` announces that the connection ends with it. Where the
+   * connection does end, the rest of the request's body is drained first.
+   */
+  async send(response: OutgoingResponse, close: boolean): Promise<void> {
+    if (this.#ended) return
+    const { closesConnection, asksForClose, isEndAmbiguous } = this.headers
+    if ((close || closesConnection) && !isEndAmbiguous && !this.body.isComplete) await this.body.drain()
+    if (!this.ended) this.#write(response, close || asksForClose)
   }
 
   get ended(): boolean {
     return this.#ended
   }
 
-  /** Reads nothing more of the connection until the answer is sent. */
-  pause(): void {
-    this.#flow.pause()
-  }
-
-  /** The same before the body has been listened to. */
-  hold(): void {
-    this.#held = true
-    this.pause()
-  }
-
-  /**
-   * Sends the answer, unless the client is gone. `close`: tells the client that the connection ends with it. Where it
-   * does, what is left of the body passes first; of one that was held, nobody knows what is left.
-   */
-  async send(answer: Answer, close: boolean): Promise<void> {
-    if (this.#ended) return
-    const isLastOfConnection = close || this.headers.connection.length === closeLength
-    if (isLastOfConnection && !this.headers.isEndUnclear && !this.#held && !this.body.hasArrived) {
-      await this.body.letPass()
-      if (this.ended) return
-    }
-    this.#write(answer, isLastOfConnection || this.headers.asksForClose)
-  }
-
-  /** Cuts the connection. */
+  /** Closes the connection without a response. */
   abort(): void {
     if (!this.#ended) this.#response.close()
   }
 
-  #write(answer: Answer, close: boolean): void {
-    const { body } = answer
-    this.status = answer.status
-    this.#response.cork(() => {
-      this.#flow.resume()
-      this.#response.writeStatus(statusLines[answer.status] ?? String(answer.status))
-      for (const [name, value] of Object.entries(answer.headers)) this.#response.writeHeader(name, value)
-      // Said, not done: uWebSockets.js would drop what a slow reader has not taken. The listener closes what is left, and
-      // the client where its `close` is one of several options, which uWebSockets.js does not see.
-      if (close) this.#response.writeHeader('Connection', 'close')
+  #write({ status, headers, body }: OutgoingResponse, close: boolean): void {
+    assert(this.status === 0, 'an exchange has one response')
+    this.status = status
+    const response = this.#response
+    response.cork(() => {
+      response.writeStatus(statusLines[status] ?? String(status))
+      for (const [name, value] of Object.entries(headers)) response.writeHeader(name, value)
+      // Announced only. Were uWebSockets.js to close the connection, it would drop what a slow client has not read yet.
+      if (close) response.writeHeader('Connection', 'close')
       if (this.method === 'HEAD') {
-        if (this.headers.isEndUnclear) {
-          this.#response.close()
+        if (this.headers.isEndAmbiguous) {
+          response.close()
           return
         }
-        // With arguments, endWithoutBody leaves the connection waiting for the body that it announces.
-        this.#response.writeHeader('Content-Length', String(body.length))
-        this.#response.endWithoutBody()
+        // endWithoutBody with a length would leave the connection waiting for a body.
+        response.writeHeader('Content-Length', String(body.length))
+        response.endWithoutBody()
         this.#end()
       } else if (body.length <= wholeBodyBytesMax) {
         this.bytesSent = body.length
-        this.#response.end(body, this.headers.isEndUnclear)
+        response.end(body, this.headers.isEndAmbiguous)
         this.#end()
       } else this.#sendInPieces(body)
     })
   }
 
-  /**
-   * Offers the body until the client's socket has taken all of it. By the clock: a paused socket never turns writable
-   * again, and one that is not paused is closed when the client's next request arrives.
-   */
   #sendInPieces(body: Uint8Array): void {
-    let waitMs = offerMsMin
-    let takenAt = performance.now()
-    const offer = (): void => {
-      this.#flow.resume()
-      // The last piece ends the response, and with it the power over its socket.
-      const [, done] = this.#response.tryEnd(body.subarray(this.bytesSent), body.length)
-      if (done) {
+    const response = this.#response
+    let acceptedAt = performance.now()
+    let isScheduled = false
+    sendingCount++
+    this.#isSending = true
+    const sendPiece = (): void => {
+      const pieceBytes = Math.max(pieceBytesMin, Math.floor(turnBytesMax / sendingCount))
+      const piece = body.subarray(this.bytesSent, this.bytesSent + pieceBytes)
+      const [isAccepted, isDone] = response.tryEnd(piece, body.length)
+      if (isDone) {
         this.bytesSent = body.length
         this.#end()
         return
       }
-      this.#flow.pause()
-      const sent = this.#response.getWriteOffset()
-      if (sent > this.bytesSent) takenAt = performance.now()
-      waitMs = sent > this.bytesSent ? offerMsMin : Math.min(waitMs * 2, offerMsMax)
+      const sent = response.getWriteOffset()
+      if (sent > this.bytesSent) acceptedAt = performance.now()
       this.bytesSent = sent
-      this.#nextOffer = setTimeout(() => {
-        // A socket that is paused tells nothing of its client's end, but has lost its address.
-        if (this.peer.length === 0 || performance.now() - takenAt > takeMsMax) this.abort()
-        else this.#response.cork(offer)
-      }, waitMs)
+      if (isAccepted) scheduleNext()
     }
-    offer()
+    const scheduleNext = (): void => {
+      if (isScheduled) return
+      isScheduled = true
+      setImmediate(() => {
+        isScheduled = false
+        if (!this.#ended) response.cork(sendPiece)
+      })
+    }
+    this.#retryTimer = setInterval(() => {
+      if (performance.now() - acceptedAt > stallMsMax) this.abort()
+      else scheduleNext()
+    }, retryMs)
+    response.onWritable(() => {
+      scheduleNext()
+      // uWebSockets.js need not call again for this turn.
+      return true
+    })
+    sendPiece()
   }
 
   #end(): void {
     if (this.#ended) return
     this.#ended = true
-    clearTimeout(this.#nextOffer)
-    this.#flow.end()
+    clearInterval(this.#retryTimer)
+    if (this.#isSending) sendingCount--
     this.body.end()
+    this.body.share.release()
+    this.responseShare.release()
     this.#onEnd(this)
   }
 }
 
-/** What the head says of the body. */
-function announced(request: HttpRequest): AnnouncedBody {
+function announcedBody(request: HttpRequest): { isPresent: boolean; bytes: number } {
   const length = request.getHeader('content-length')
-  if (request.getHeader('transfer-encoding') !== '') return { isThere: true, bytes: NaN }
-  return { isThere: Number(length) > 0, bytes: Number(length) }
-}
-
-/** Lines of one name are one value, joined by commas (RFC 9110, 5.2); '' where there is none. */
-interface RequestHeaders {
-  readonly authorization: string
-  readonly contentType: string
-  readonly contentEncoding: string
-  /** Of these two the first line, which is the one that uWebSockets.js takes. */
-  readonly contentLength: string
-  readonly connection: string
-  /** `close` is among the options of `Connection` (RFC 9112, 9.6). */
-  readonly asksForClose: boolean
-  readonly acceptEncoding: string
-  /** An empty one is present and malformed. */
-  readonly contentSha256: string | undefined
-  readonly forwardedFor: string
-  /** Readers may differ about where the request ends: what follows it on the connection must not be served. */
-  readonly isEndUnclear: boolean
-}
-
-function headersOf(request: HttpRequest): RequestHeaders {
-  const values = new Map<string, string>()
-  request.forEach((name, text) => {
-    const before = values.get(name)
-    values.set(name, before === undefined ? text : `${before},${text}`)
-  })
-  const valueOf = (name: string): string => values.get(name) ?? ''
-  const coding = values.get('transfer-encoding')
-  return {
-    authorization: valueOf('authorization'),
-    contentType: valueOf('content-type'),
-    contentEncoding: valueOf('content-encoding'),
-    contentLength: request.getHeader('content-length'),
-    connection: request.getHeader('connection'),
-    asksForClose: /(^|,)\s*close\s*(,|$)/i.test(valueOf('connection')),
-    acceptEncoding: valueOf('accept-encoding'),
-    contentSha256: values.get('x-content-sha256'),
-    forwardedFor: valueOf('x-forwarded-for'),
-    // uWebSockets.js takes the first length, and any coding but an empty one for chunked; whatever stands in front may not.
-    isEndUnclear:
-      valueOf('content-length').includes(',') || (coding !== undefined && !/^chunked$/i.test(coding)),
-  }
+  if (request.getHeader('transfer-encoding') !== '') return { isPresent: true, bytes: NaN }
+  return { isPresent: Number(length) > 0, bytes: Number(length) }
 }
 
 const statusLines: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-/** Bodies that arrive in pieces. */
+/** The buffer of a body that arrives in pieces. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bodyBufferBytes } from '../codec/index.js'
@@ -6,10 +6,10 @@ import { GrowingBody } from './growing-body.js'
 
 const piece = fc.uint8Array({ maxLength: 70_000 })
 
-test('a body is its pieces in order, with room behind it, whatever was promised', () => {
+test('a body is its pieces in order, with padding behind it, for any announced length', () => {
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 8 }), fc.nat(300_000), (pieces, promised) => {
-      const body = new GrowingBody(promised)
+    fc.property(fc.array(piece, { maxLength: 8 }), fc.nat(300_000), (pieces, announced) => {
+      const body = new GrowingBody(announced)
       for (const bytes of pieces) body.append(Uint8Array.from(bytes).buffer)
       const whole = body.bytes()
       expect(Buffer.compare(whole, Buffer.concat(pieces))).toBe(0)
@@ -18,7 +18,7 @@ test('a body is its pieces in order, with room behind it, whatever was promised'
   )
 })
 
-test('a promise of 16 MiB costs nothing until it is kept', () => {
+test('an announced length of 16 MiB takes no memory until the bytes arrive', () => {
   const body = new GrowingBody(16 * 1024 * 1024)
   body.append(new ArrayBuffer(1))
   expect(body.bytes().buffer.byteLength).toBeLessThan(100_000)

@@ -1,13 +1,13 @@
 /**
- * The uWebSockets.js side: opens the port, plain or TLS, hands every request to one function, renews a certificate
- * while it listens, and closes.
+ * The listening port on uWebSockets.js, plain or TLS: passes every request to one function, renews the certificate while it
+ * listens, and closes.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type * as library from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { dateProblem, datesOf, type CertificateDates } from './certificate-dates.js'
-import type { Connections } from './connections.js'
+import type { ConnectionLimit } from './connection-limit.js'
 
 export interface ListenOptions extends Certificate {
   readonly host: string
@@ -22,36 +22,34 @@ export interface Certificate {
 
 export interface HttpListener {
   readonly port: number
-  /** The dates of the certificate for new connections; null without TLS. */
+  /** The validity of the certificate for new connections; null without TLS. */
   readonly certificateDates: CertificateDates | null
   /**
-   * Connections from now on get the certificate that these files hold; those that are open keep theirs until they end,
-   * and none is refused or cut meanwhile. False where nothing has changed. Throws where the files cannot serve, or the
-   * certificate is outside its dates at `now`; then all stays as it was. For a listener without TLS there is nothing to
-   * renew.
+   * Uses the certificate in these files for new connections. Open connections keep theirs, and none is refused or closed.
+   * Returns false where the files have not changed, and without TLS. Throws where the files are not usable or the
+   * certificate is not valid at `now`; then nothing changes.
    */
   renewCertificate(certificate: Certificate, now: number): boolean
-  /** No new connections. */
+  /** Accepts no new connections. */
   stopListening(): void
-  /** Cuts the connections that are left. */
+  /** Closes all connections. */
   closeConnections(): void
 }
 
-/** What becomes of connections and requests. */
 export interface ListenerParts {
-  readonly connections: Connections
+  readonly connections: ConnectionLimit
   readonly onRequest: (response: HttpResponse, request: HttpRequest) => void
 }
 
-/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it Linux lets a second server share the port. */
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it, Linux lets a second server share the port. */
 const exclusivePort = 1
 
-/** Head of a request: a long gallery id, percent-encoded, stands in the path (decisions.md 38). */
+/** Size of a request head: its path may hold a long percent-encoded gallery id (decisions.md 38). */
 const headBytesMax = 128 * 1024
 
 /**
- * TLS 1.2 with forward secrecy and authenticated encryption only; left to itself, BoringSSL would also take RSA key
- * exchange and CBC. TLS 1.3 has no others, and anything older uWebSockets.js refuses.
+ * For TLS 1.2, only ciphers with forward secrecy and authenticated encryption: the defaults of BoringSSL include RSA key
+ * exchange and CBC. TLS 1.3 has no weak ciphers, and uWebSockets.js refuses older versions.
  */
 const tls12Ciphers = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',
@@ -68,17 +66,17 @@ export async function listen(options: ListenOptions, parts: ListenerParts): Prom
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(headBytesMax)
   const uws = await import('uWebSockets.js')
   const secured = pemFiles(options)
-  const door = secured === null ? new PlainDoor(uws, parts) : new SecureDoor(uws, secured, parts)
-  const socket = await openPort(door.listening, options, exclusivePort)
+  const apps = secured === null ? new PlainApps(uws, parts) : new TlsApps(uws, secured, parts)
+  const socket = await openPort(apps.listening, options, exclusivePort)
   let listening = true
   return {
     port: uws.us_socket_local_port(socket),
     get certificateDates() {
-      return door.dates
+      return apps.dates
     },
     renewCertificate: (certificate, now) => {
       const files = pemFiles(certificate)
-      return files !== null && door.renew(files, now)
+      return files !== null && apps.renew(files, now)
     },
     stopListening: () => {
       if (listening) uws.us_listen_socket_close(socket)
@@ -86,27 +84,27 @@ export async function listen(options: ListenOptions, parts: ListenerParts): Prom
     },
     closeConnections: () => {
       listening = false
-      door.close()
+      apps.close()
     },
   }
 }
 
-/** Host and port as they stand in a URL. */
-export function placeOf(host: string, port: number): string {
+/** Host and port in the form of a URL. */
+export function authorityOf(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 type Library = typeof library
 
-/** The apps behind a port: one that listens, and those that have the connections. */
-interface Door {
+/** The uWebSockets.js apps behind the port: one listens, and others may own the connections. */
+interface Apps {
   readonly listening: TemplatedApp
   readonly dates: CertificateDates | null
   renew(files: PemFiles, now: number): boolean
   close(): void
 }
 
-class PlainDoor implements Door {
+class PlainApps implements Apps {
   readonly listening: TemplatedApp
   readonly dates = null
 
@@ -124,17 +122,17 @@ class PlainDoor implements Door {
 }
 
 /**
- * TLS. An app has its certificate for life, so the one that listens hands every connection on, before its first byte,
- * to another app, and that one can be replaced. uWebSockets.js has this to spread connections over threads; here both
- * are in one. (Names added by `addServerName` would not do: a client that connects to an address sends none.)
+ * An app cannot change its certificate. So the listening app passes every connection, before its first byte, to another
+ * app, which can be replaced. uWebSockets.js has this feature to spread connections over threads; here both apps are in one
+ * thread. `addServerName` is no alternative: a client that connects to an IP address sends no name.
  */
-class SecureDoor implements Door {
-  readonly listening: HandingOn
+class TlsApps implements Apps {
+  readonly listening: ForwardingApp
   readonly #uws: Library
   readonly #parts: ListenerParts
   #files: PemFiles
-  /** The last one gets new connections. Older ones are kept: nothing tells when their last connection has ended. */
-  readonly #serving: HandingOn[]
+  /** The last one gets new connections. Older ones are kept: the library does not report when their last one closes. */
+  readonly #serving: ForwardingApp[]
 
   constructor(uws: Library, files: PemFiles, parts: ListenerParts) {
     this.#uws = uws
@@ -163,7 +161,7 @@ class SecureDoor implements Door {
     for (const app of [this.listening, ...this.#serving]) app.close()
   }
 
-  #open(files: PemFiles): HandingOn {
+  #open(files: PemFiles): ForwardingApp {
     const app = secureApp(this.#uws, files)
     serving(app, this.#parts)
     this.listening.addChildAppDescriptor(app.getDescriptor())
@@ -171,16 +169,16 @@ class SecureDoor implements Door {
   }
 }
 
-/** What the declaration of uws-pack lacks. A descriptor is an address in memory, dressed as a number. */
-interface HandingOn extends TemplatedApp {
+/** Missing in the type declarations of uws-pack. A descriptor is a memory address in a number. */
+interface ForwardingApp extends TemplatedApp {
   getDescriptor(): number
   addChildAppDescriptor(descriptor: number): void
   removeChildAppDescriptor(descriptor: number): void
 }
 
-function secureApp(uws: Library, { certFile, keyFile }: PemFiles): HandingOn {
+function secureApp(uws: Library, { certFile, keyFile }: PemFiles): ForwardingApp {
   const app = uws.SSLApp({ cert_file_name: certFile, key_file_name: keyFile, ssl_ciphers: tls12Ciphers })
-  return app as HandingOn
+  return app as ForwardingApp
 }
 
 function serving(app: TemplatedApp, { connections, onRequest }: ListenerParts): TemplatedApp {
@@ -193,7 +191,7 @@ function serving(app: TemplatedApp, { connections, onRequest }: ListenerParts): 
 interface PemFiles {
   readonly certFile: string
   readonly keyFile: string
-  /** Of what both hold. */
+  /** SHA-256 of both files. */
   readonly digest: string
   readonly dates: CertificateDates
 }
@@ -205,7 +203,7 @@ function pemFiles({ tlsCertFile, tlsKeyFile }: Certificate): PemFiles | null {
   return { certFile: tlsCertFile, keyFile: tlsKeyFile, digest, dates: datesOf(certificate) }
 }
 
-/** The declaration of uws-pack lacks this form: the port is ours alone, a second server gets an error. */
+/** Missing in the type declarations of uws-pack. With `exclusivePort`, a second server on the port gets an error. */
 interface ExclusiveListen {
   listen(
     host: string,
@@ -225,8 +223,8 @@ function openPort(
       if (socket === false)
         reject(
           new Error(
-            `cannot listen on ${placeOf(host, port)}: the port is taken or not allowed, or ${host} is no address of ` +
-              'this machine; choose another one with --port or --host',
+            `cannot listen on ${authorityOf(host, port)}: the port is taken or not allowed, or ${host} is not an address of ` +
+              'this machine; choose another with --port or --host',
           ),
         )
       else resolve(socket)

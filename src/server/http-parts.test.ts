@@ -1,12 +1,15 @@
-/** Routes, media types, paths of images, keys, encodings: what needs no socket. */
+/** Routing, media types, image paths and response encoding: what needs no socket. */
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../contract/index.js'
-import { acceptsGzip, gzipAnswer, isForGzip } from './answer-encoding.js'
-import { placeOf } from './http-listener.js'
+import { authorityOf } from './http-listener.js'
 import { parseImageKey } from './image-path.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
-import { findRoute } from './routes.js'
+import { operations, type Operation } from './operations.js'
+import { acceptsGzip, gzipResponse, shouldGzip } from './response-encoding.js'
+import { Router } from './router.js'
+
+const router = new Router<Operation>(operations)
 
 const statusOf = (work: () => unknown): number => {
   try {
@@ -20,9 +23,9 @@ const statusOf = (work: () => unknown): number => {
 
 describe('a route', () => {
   test('is found by method and exact path', () => {
-    expect(findRoute('PUT', '/v1/images/%EA%B0%80/1/01')).toEqual({
+    expect(router.find('PUT', '/v1/images/%EA%B0%80/1/01')).toMatchObject({
       kind: 'operation',
-      operation: 'putImage',
+      operation: { method: 'PUT', path: '/v1/images/{gall_id}/{post_no}/{NN}' },
       parameters: ['%EA%B0%80', '1', '01'],
     })
     for (const path of [
@@ -31,27 +34,27 @@ describe('a route', () => {
       '/V1/health',
       '/v1/images/g/1',
       '/v1/images/g/1/01/',
-      '/v1/scores/',
+      '/v1/scores/a/b',
     ]) {
-      expect(findRoute('GET', path).kind, path).toBe('not_found')
+      expect(router.find('GET', path).kind, path).toBe('not_found')
     }
   })
 
-  test('with another method names those that are allowed, HEAD wherever GET is', () => {
+  test('with another method lists the allowed ones, HEAD wherever GET is', () => {
     for (const [path, allow] of [
       ['/v1/cycles', 'POST'],
       ['/v1/scores/x', 'GET, HEAD'],
       ['/v1/weights', 'GET, HEAD, PUT'],
       ['/v1/health', 'GET, HEAD'],
     ] as const) {
-      expect(findRoute('DELETE', path)).toEqual({ kind: 'method_not_allowed', allow })
+      expect(router.find('DELETE', path)).toEqual({ kind: 'method_not_allowed', allow })
     }
-    // A method that is a name of every object is no method.
-    expect(findRoute('constructor', '/v1/cycles').kind).toBe('method_not_allowed')
+    // A property of every object is not a method.
+    expect(router.find('constructor', '/v1/cycles').kind).toBe('method_not_allowed')
   })
 })
 
-test('a JSON route takes JSON or no type at all, plain or as gzip', () => {
+test('a JSON route accepts JSON or no media type, plain or as gzip', () => {
   for (const type of [
     ...['', 'application/json', 'Application/JSON ; charset="utf-8"'],
     ...['application/json;', 'application/json; charset=utf-8 ; ;'],
@@ -76,7 +79,7 @@ test('a JSON route takes JSON or no type at all, plain or as gzip', () => {
   }
 })
 
-test('an image must say that it is a JPEG, and take no encoding', () => {
+test('an image needs the media type of JPEG and no content encoding', () => {
   expect(statusOf(() => checkImageHeaders('IMAGE/JPEG', ''))).toBe(200)
   for (const type of ['', 'image/jpg', 'image/png'])
     expect(
@@ -105,15 +108,15 @@ describe('the path of an image', () => {
     expect(fields('%FF', '0', '00')).toEqual(['gall_id', 'post_no', 'NN'])
     expect(fields('', '01', '1')).toEqual(['gall_id', 'post_no', 'NN'])
     expect(fields('', '', '')).toEqual(['gall_id', 'post_no', 'NN'])
-    expect(findRoute('PUT', '/v1/images///').kind).toBe('operation')
+    expect(router.find('PUT', '/v1/images///').kind).toBe('operation')
     expect(fields('g', '9007199254740992', '01')).toEqual(['post_no'])
     expect(fields('g', '1', '%2001')).toEqual(['NN'])
-    // Bytes that are no UTF-8 arrive as this character, whatever they were; escaped, it is a name like any other.
+    // Bytes that are not UTF-8 arrive as this character. Percent-encoded, it is a name like any other.
     expect(fields('\ufffd', '1', '01')).toEqual(['gall_id'])
     expect(fields('%EF%BF%BD', '1', '01')).toEqual([])
   })
 
-  test('is refused together with a malformed hash, which the path need not wait for', () => {
+  test('is refused together with a malformed hash', () => {
     const hash = 'a1'.repeat(32)
     expect(fieldsOf(['g', '1', '01'], hash)).toEqual([])
     expect(fieldsOf(['g', '00', '01'], 'x')).toEqual(['post_no', 'X-Content-SHA256'])
@@ -131,27 +134,27 @@ describe('the path of an image', () => {
   }
 })
 
-describe('an answer', () => {
-  const answer = { status: 200, headers: { A: 'b' }, body: Buffer.from('x'.repeat(5000)) }
+describe('a response', () => {
+  const response = { status: 200, headers: { A: 'b' }, body: Buffer.from('x'.repeat(5000)) }
 
-  test('is zipped for those who take gzip, and for no one else', async () => {
+  test('is compressed for clients that accept gzip, and for no others', async () => {
     for (const accepted of ['gzip', 'br, GZIP;q=0.5', '*', 'x-gzip'])
       expect(acceptsGzip(accepted), accepted).toBe(true)
     for (const refused of ['', 'br', 'gzip;q=0', '*;q=0', 'identity, gzip; q=0.0']) {
       expect(acceptsGzip(refused), refused).toBe(false)
     }
-    expect([isForGzip(answer, 'gzip'), isForGzip(answer, 'br')]).toEqual([true, false])
-    const zipped = await gzipAnswer(answer)
+    expect([shouldGzip(response, 'gzip'), shouldGzip(response, 'br')]).toEqual([true, false])
+    const zipped = await gzipResponse(response)
     expect(zipped.headers).toEqual({ A: 'b', 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' })
-    expect(gunzipSync(zipped.body)).toEqual(answer.body)
+    expect(gunzipSync(zipped.body)).toEqual(response.body)
   })
 
-  test('that is small goes as it is', () => {
-    expect(isForGzip({ ...answer, body: Buffer.from('x') }, 'gzip')).toBe(false)
+  test('that is small is not compressed', () => {
+    expect(shouldGzip({ ...response, body: Buffer.from('x') }, 'gzip')).toBe(false)
   })
 })
 
-test('an IPv6 address has brackets where a port follows it', () => {
-  expect(placeOf('::1', 80)).toBe('[::1]:80')
-  expect(placeOf('127.0.0.1', 80)).toBe('127.0.0.1:80')
+test('an IPv6 address has brackets before a port', () => {
+  expect(authorityOf('::1', 80)).toBe('[::1]:80')
+  expect(authorityOf('127.0.0.1', 80)).toBe('127.0.0.1:80')
 })

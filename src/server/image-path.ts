@@ -1,13 +1,13 @@
 /**
- * What an upload says of its image: the key in its path, `/v1/images/{gall_id}/{post_no}/{NN}`, and the hash in its header
- * (decisions.md 26, 30, 37 and 38).
+ * Parses the key of an image from its path, `/v1/images/{gall_id}/{post_no}/{NN}`, and checks the form of the hash in its
+ * header (decisions.md 26, 30, 37 and 38).
  */
 import { Problems } from '../contract/index.js'
 import type { ImageKey } from '../store/index.js'
 
 /**
- * The key in the raw, percent-encoded segments. `claimedSha256`: value of `X-Content-SHA256`, if sent. Throws `bad_request`
- * with a field for each of them that is malformed.
+ * The key in the raw, percent-encoded segments. `claimedSha256`: the value of `X-Content-SHA256`, if sent. Throws
+ * `bad_request` with a field for each malformed part.
  */
 export function parseImageKey(segments: readonly string[], claimedSha256: string | undefined): ImageKey {
   const [gallId, postNo, position] = segments.map(decodeSegment)
@@ -27,10 +27,10 @@ export function parseImageKey(segments: readonly string[], claimedSha256: string
   return { gallId: gallId as string, postNo: Number(postNo), position: Number(position) }
 }
 
-/** What uWebSockets.js puts where a path holds bytes that are no UTF-8: two such paths would look the same. */
+/** uWebSockets.js replaces bytes that are not UTF-8 with this character: two such paths would look the same. */
 const undecoded = '\ufffd'
 
-/** The text of a path segment; undefined when its bytes or its percent escapes are malformed or no UTF-8. */
+/** The text of a path segment; undefined where its bytes or percent escapes are malformed or not UTF-8. */
 export function decodeSegment(segment: string): string | undefined {
   if (segment.includes(undecoded)) return undefined
   try {

@@ -1,5 +1,5 @@
 /**
- * The HTTP server: sockets, authentication, routes, graceful end.
+ * The HTTP server: sockets, authentication, operations, shutdown.
  */
 export { keyCharsMax } from './api-keys.js'
 export type { LogLevel, Settings } from './settings.js'

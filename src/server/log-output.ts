@@ -1,15 +1,15 @@
 /**
- * Where log lines go: a descriptor, written in the background. A log that cannot be written (a full disk, a terminal
- * that has gone, a reader that stalls) costs lines and a bounded amount of memory, never the service; how many were
- * lost is the first thing that it tells when it can be written again.
+ * Writes log lines to a file descriptor in the background. A log that cannot be written (a full disk, a closed terminal, a
+ * reader that stalls) loses lines and takes a bounded amount of memory, but never stops the service. The first line after
+ * that says how many lines were lost.
  */
 import { write } from 'node:fs'
 
-/** Of lines that wait for those before them. */
+/** Bytes of lines that wait to be written. */
 const waitingBytesMax = 1024 * 1024
-/** Of one write. */
+/** Bytes of one write. */
 const pieceBytesMax = 64 * 1024
-/** Before a descriptor that is busy is tried again. */
+/** Delay before the next attempt on a busy descriptor. */
 const retryMs = 100
 
 type Write = (
@@ -33,7 +33,7 @@ export class LogOutput {
     this.#write = writeTo
   }
 
-  /** Takes one line, its end included. */
+  /** Adds one line, with its line feed. */
   write(line: string): void {
     const bytes = Buffer.from(line)
     if (this.#waitingBytes + bytes.length > waitingBytesMax) {
@@ -45,7 +45,7 @@ export class LogOutput {
     if (!this.#busy) this.#writeNext()
   }
 
-  /** Resolves when what was taken has been written or lost, after `msMax` at the latest. */
+  /** Resolves when all lines are written or lost, after `msMax` at the latest. */
   async drain(msMax: number): Promise<void> {
     if (!this.#busy) return
     let timer: NodeJS.Timeout | undefined
@@ -63,7 +63,7 @@ export class LogOutput {
     else for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
-  /** Lines that go out together: at least one, where there are any. */
+  /** The lines of the next write: at least one, where any wait. */
   #nextPiece(): Buffer[] {
     let bytes = 0
     const end = this.#waiting.findIndex((line) => (bytes += line.length) > pieceBytesMax)
@@ -72,7 +72,7 @@ export class LogOutput {
     return piece
   }
 
-  /** `begun`: part of the piece has been written. */
+  /** `begun`: a part of these lines has been written. */
   #writePiece(bytes: Buffer, lineCount: number, begun: boolean): void {
     const lost = begun ? 0 : this.#lostCount
     const all = lost === 0 ? bytes : Buffer.concat([lossLine(lost), bytes])
@@ -91,7 +91,7 @@ export class LogOutput {
   }
 }
 
-/** In the form of the others: a warning with its time. */
+/** In the format of the other lines: a warning with its time. */
 function lossLine(count: number): Buffer {
   const time = new Date().toISOString()
   return Buffer.from(

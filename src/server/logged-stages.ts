@@ -1,6 +1,6 @@
 /**
- * The stages of a cycle, with a line in the log when its turn comes: from there on it is finished and answered, even
- * when the service is told to end (decisions.md 40).
+ * The stage clock of a cycle, with a log line when the cycle leaves the queue: from there on it is finished and answered,
+ * even when the service is shutting down (decisions.md 40).
  */
 import { StageClock, type StageName } from '../cycle/index.js'
 

@@ -1,15 +1,15 @@
 /**
- * What a request says of its body: media type and content encoding (decisions.md 5 and 30).
+ * Checks the media type and the content encoding of a request (decisions.md 5 and 30).
  */
 import { ServiceError } from '../contract/index.js'
 
-/** With or without a charset, whatever it says: JSON is UTF-8. Parameters may be empty (RFC 9110, 5.6.6). */
+/** Any charset is accepted: JSON is UTF-8. Parameters may be empty (RFC 9110, 5.6.6). */
 const jsonType = /^\s*application\/json\s*(;\s*(charset\s*=\s*("[^"]*"|[^\s;",]+)\s*)?)*$/i
 
-/** With any parameters. A comma would begin another type. */
+/** With any parameters. A comma would start another type. */
 const jpegType = /^\s*image\/jpeg\s*(;("[^"]*"|[^",])*)?$/i
 
-/** Checks the headers of a JSON route. True when the body is gzip. */
+/** Checks the headers of a JSON body. Returns true for gzip. */
 export function checkJsonHeaders(contentType: string, contentEncoding: string): boolean {
   if (contentType !== '' && !jsonType.test(contentType)) {
     throw new ServiceError(

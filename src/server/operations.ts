@@ -1,7 +1,9 @@
 /**
- * The seven operations: each reads its body, asks the service, and gives an answer. Errors are thrown as
- * `ServiceError` and worded in one place, `server.ts`.
+ * The operations of the contract, one table: routing, keys and log levels derive from it. Each operation reads its body,
+ * calls the service, and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into
+ * responses.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readBody } from '../codec/index.js'
 import {
   cycleIdForm,
@@ -11,119 +13,188 @@ import {
   type Health,
   type WeightsAck,
 } from '../contract/index.js'
-import type { CycleService, RequestBody } from '../cycle/index.js'
+import { Semaphore, type CycleService, type RequestBody } from '../cycle/index.js'
 import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
-import type { Answer, Exchange } from './exchange.js'
-import type { BodyOptions } from './incoming-body.js'
+import type { Exchange, OutgoingResponse } from './exchange.js'
 import { decodeSegment, parseImageKey } from './image-path.js'
-import type { ImageDesk } from './image-desk.js'
+import type { ImageUploads } from './image-uploads.js'
+import type { OnBodyStart } from './incoming-body.js'
 import { readJsonBody } from './json-body.js'
-import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { LoggedStages } from './logged-stages.js'
+import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { refuseWrites } from './refuse-writes.js'
-import type { Operation } from './routes.js'
 import type { Settings } from './settings.js'
-import { SpareBuffers } from './spare-buffers.js'
 
+/** What the operations use. */
 export interface OperationParts {
   readonly cycles: CycleService
-  readonly images: ImageDesk
+  readonly images: ImageUploads
   readonly store: Store
   readonly model: () => Model | null
+  /** Milliseconds since 1970. */
   readonly clock: () => number
-  /** In force now. */
+  /** The settings in force. */
   readonly settings: () => Settings
   readonly log: { debug(fields: object, message: string): void }
 }
 
-/** What an operation answers; it must not wait before it reads the body. */
-type Handler = (
+/** Must not wait before it reads the body. `parameters`: the raw path segments of the names in braces, in order. */
+type Handle = (
   exchange: Exchange,
   parameters: readonly string[],
   parts: OperationParts,
-) => Promise<Answer> | Answer
+) => Promise<OutgoingResponse> | OutgoingResponse
 
-export const operations: Readonly<Record<Operation, Handler>> = {
-  postCycle: async (exchange, _parameters, { cycles, settings, log }) => {
-    const stages = new LoggedStages(exchange.startedAt, log)
-    exchange.stages = stages
-    const body = await readCycle(exchange, settings().bodyReadMsMax, cycles)
-    stages.lap('receive')
-    const response = await cycles.submit(body, exchange.receivedAtMs, stages)
-    const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
-    return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
-  },
-
-  getScores: (_exchange, [segment = ''], { cycles }) => {
-    const cycleId = decodeSegment(segment) ?? ''
-    if (!cycleIdForm.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
-    return jsonBytes(200, cycles.response(cycleId))
-  },
-
-  putImage: async (exchange, parameters, { images, settings }) => {
-    const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
-    checkImageHeaders(contentType, contentEncoding)
-    images.refuseIfFull(Number(contentLength))
-    const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax)
-    checkMediaType(bytes)
-    const key = parseImageKey(parameters, contentSha256)
-    const { created, sha256 } = await images.put(key, bytes, contentSha256)
-    const position = String(key.position).padStart(2, '0')
-    return json(created ? 201 : 200, {
-      key: `${key.gallId}/${key.postNo}/${position}.jpg`,
-      sha256,
-      bytes: bytes.length,
-    })
-  },
-
-  getHealth: (_exchange, _parameters, { cycles, model, clock }) => {
-    const last = lastCycleOf(cycles)
-    const health: Health = {
-      status: model() !== null && cycles.ready ? 'ok' : 'degraded',
-      time: formatInstant(clock()),
-      api_version: '1',
-      model_version: model()?.version ?? 'none',
-      weights_version: cycles.weights.versionAt(clock()),
-      last_cycle_id: last?.cycleId ?? null,
-      last_cycle_received_at: last?.receivedAt ?? null,
-    }
-    return json(200, health)
-  },
-
-  postOutcomes: async (exchange, _parameters, { store, clock, settings }) => {
-    const body = await readJson(exchange, settings().bodyReadMsMax)
-    const outcomes = await readBody('outcomes', body.json)
-    const arrivedAtMs = clock()
-    const entries = outcomes.map((outcome) => ({ ...outcome, arrivedAtMs }))
-    const { created, updated } = await store.putOutcomes(entries).catch(refuseWrites)
-    return json(200, { received: entries.length, created, updated })
-  },
-
-  putWeights: async (exchange, _parameters, { cycles, settings }) => {
-    const body = await readJson(exchange, settings().bodyReadMsMax)
-    const { version, weights, note = '' } = await readBody('weights', body.json)
-    if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {
-      throw new ServiceError('unprocessable', 'the weights score nothing', {
-        fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
-      })
-    }
-    const setting = await cycles.setWeights({ version, weights, note })
-    const ack: WeightsAck = {
-      version: setting.version,
-      first_cycle_time: formatInstant(setting.firstCycleMs),
-    }
-    return json(200, ack)
-  },
-
-  getWeights: (_exchange, _parameters, { cycles }) => json(200, cycles.weights.state()),
+export interface Operation {
+  /** HEAD is answered wherever GET is. */
+  readonly method: 'GET' | 'POST' | 'PUT'
+  /** A name in braces stands for one path segment, which may be empty. */
+  readonly path: string
+  readonly needsKey: boolean
+  /** Level of the log line of a request that succeeds. */
+  readonly logLevel: 'info' | 'debug'
+  readonly handle: Handle
 }
 
-/** Headers of every answer with a JSON body. */
+export const operations: readonly Operation[] = [
+  operation('POST', '/v1/cycles', postCycle),
+  operation('GET', '/v1/scores/{cycle_id}', getScores),
+  operation('PUT', '/v1/images/{gall_id}/{post_no}/{NN}', putImage),
+  operation('GET', '/v1/health', getHealth, { needsKey: false, logLevel: 'debug' }),
+  operation('POST', '/v1/outcomes', postOutcomes),
+  operation('GET', '/v1/weights', getWeights),
+  operation('PUT', '/v1/weights', putWeights),
+]
+
+function operation(
+  method: Operation['method'],
+  path: string,
+  handle: Handle,
+  { needsKey, logLevel }: Pick<Operation, 'needsKey' | 'logLevel'> = { needsKey: true, logLevel: 'info' },
+): Operation {
+  return { method, path, needsKey, logLevel, handle }
+}
+
+async function postCycle(
+  exchange: Exchange,
+  _parameters: readonly string[],
+  { cycles, settings, log }: OperationParts,
+): Promise<OutgoingResponse> {
+  const stages = new LoggedStages(exchange.startedAt, log)
+  exchange.stages = stages
+  const body = await readCycle(exchange, settings().bodyReadMsMax, cycles)
+  stages.lap('receive')
+  const response = await cycles.submit(body, exchange.receivedAtMs, stages)
+  const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
+  return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
+}
+
+async function getScores(
+  exchange: Exchange,
+  [segment = '']: readonly string[],
+  { cycles }: OperationParts,
+): Promise<OutgoingResponse> {
+  const cycleId = decodeSegment(segment) ?? ''
+  if (!cycleIdForm.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
+  // `send` would not see the end of a request body that arrives meanwhile.
+  const response = exchange.body.isComplete
+    ? await storedResponses.run(async () => {
+        await nextTurn()
+        if (exchange.ended) throw new ServiceError('bad_request', 'the client disconnected')
+        return cycles.response(cycleId)
+      })
+    : cycles.response(cycleId)
+  return jsonBytes(200, response)
+}
+
+/** Decompressing a large response takes milliseconds: each has a turn of the event loop of its own. */
+const storedResponses = new Semaphore(1)
+
+async function putImage(
+  exchange: Exchange,
+  parameters: readonly string[],
+  { images, settings }: OperationParts,
+): Promise<OutgoingResponse> {
+  const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
+  checkImageHeaders(contentType, contentEncoding)
+  images.refuseIfFull(Number(contentLength))
+  const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax)
+  checkMediaType(bytes)
+  const key = parseImageKey(parameters, contentSha256)
+  const { created, sha256 } = await images.put(key, bytes, contentSha256)
+  const position = String(key.position).padStart(2, '0')
+  return json(created ? 201 : 200, {
+    key: `${key.gallId}/${key.postNo}/${position}.jpg`,
+    sha256,
+    bytes: bytes.length,
+  })
+}
+
+function getHealth(
+  _exchange: Exchange,
+  _parameters: readonly string[],
+  { cycles, model, clock }: OperationParts,
+): OutgoingResponse {
+  const last = lastCycleOf(cycles)
+  const health: Health = {
+    status: model() !== null && cycles.ready ? 'ok' : 'degraded',
+    time: formatInstant(clock()),
+    api_version: '1',
+    model_version: model()?.version ?? 'none',
+    weights_version: cycles.weights.versionAt(clock()),
+    last_cycle_id: last?.cycleId ?? null,
+    last_cycle_received_at: last?.receivedAt ?? null,
+  }
+  return json(200, health)
+}
+
+async function postOutcomes(
+  exchange: Exchange,
+  _parameters: readonly string[],
+  { store, clock, settings }: OperationParts,
+): Promise<OutgoingResponse> {
+  const body = await readJson(exchange, settings().bodyReadMsMax)
+  const outcomes = await readBody('outcomes', body.json)
+  const arrivedAtMs = clock()
+  const entries = outcomes.map((outcome) => ({ ...outcome, arrivedAtMs }))
+  const { created, updated } = await store.putOutcomes(entries).catch(refuseWrites)
+  return json(200, { received: entries.length, created, updated })
+}
+
+function getWeights(
+  _exchange: Exchange,
+  _parameters: readonly string[],
+  { cycles }: OperationParts,
+): OutgoingResponse {
+  return json(200, cycles.weights.state())
+}
+
+async function putWeights(
+  exchange: Exchange,
+  _parameters: readonly string[],
+  { cycles, settings }: OperationParts,
+): Promise<OutgoingResponse> {
+  const body = await readJson(exchange, settings().bodyReadMsMax)
+  const { version, weights, note = '' } = await readBody('weights', body.json)
+  if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {
+    throw new ServiceError('unprocessable', 'the weights score nothing', {
+      fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
+    })
+  }
+  const setting = await cycles.setWeights({ version, weights, note })
+  const ack: WeightsAck = {
+    version: setting.version,
+    first_cycle_time: formatInstant(setting.firstCycleMs),
+  }
+  return json(200, ack)
+}
+
+/** Headers of every response with a JSON body. */
 export const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8' } as const
 
-/** Storage that cannot be read makes health degraded; it does not keep it from answering. */
+/** Storage that cannot be read makes health degraded, and does not keep it from answering. */
 function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']> {
   try {
     return cycles.lastCycle()
@@ -133,32 +204,27 @@ function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']
   }
 }
 
-/** Bodies come in one after the other, as large as the ones before. */
-const spareBodies = new SpareBuffers()
-
 /** The body of a cycle. Refused at its first bytes when the cycle would find no slot. */
 function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService): Promise<RequestBody> {
   const { contentEncoding, contentLength } = exchange.headers
   const isPlain = contentEncoding === '' || contentEncoding.toLowerCase() === 'identity'
   const bytesMax = isPlain && contentLength !== '' ? Number(contentLength) : Infinity
-  return readJson(exchange, timeMsMax, {
-    // Compressed bytes show no id.
-    onStart: (bytes) => cycles.admit(isPlain ? bytes : noBytes, bytesMax),
-  })
+  // The cycle_id cannot be read from compressed bytes.
+  return readJson(exchange, timeMsMax, (bytes) => cycles.admit(isPlain ? bytes : noBytes, bytesMax))
 }
 
 const noBytes = new Uint8Array()
 
-function readJson(exchange: Exchange, timeMsMax: number, options: BodyOptions = {}): Promise<RequestBody> {
+function readJson(exchange: Exchange, timeMsMax: number, onStart?: OnBodyStart): Promise<RequestBody> {
   const { contentType, contentEncoding } = exchange.headers
   const isGzip = checkJsonHeaders(contentType, contentEncoding)
-  return readJsonBody(exchange, isGzip, timeMsMax, { spare: spareBodies, ...options })
+  return readJsonBody(exchange, isGzip, timeMsMax, onStart)
 }
 
-function json(status: number, value: unknown): Answer {
+function json(status: number, value: unknown): OutgoingResponse {
   return jsonBytes(status, Buffer.from(JSON.stringify(value)))
 }
 
-function jsonBytes(status: number, body: Uint8Array): Answer {
+function jsonBytes(status: number, body: Uint8Array): OutgoingResponse {
   return { status, headers: jsonHeaders, body }
 }

@@ -1,10 +1,10 @@
 /**
- * Storage that refuses a write is no fault of the request: 503, and the same call may succeed later (decisions.md 7).
+ * Turns a failed write to storage into 503: the same call may succeed later (decisions.md 7).
  */
 import { ServiceError } from '../contract/index.js'
 import { StoreError } from '../store/index.js'
 
-/** For `catch` on a promise of the store. */
+/** For `catch` on a promise of the store. Throws any other error unchanged. */
 export function refuseWrites(error: unknown): never {
   if (error instanceof StoreError)
     throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })

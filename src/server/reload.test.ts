@@ -1,11 +1,9 @@
-/**
- * Which settings may change while the server runs.
- */
+/** Which settings change while the server runs. */
 import { expect, test } from 'vitest'
-import { changeOf } from './reload.js'
+import { changeOf, type SettingKey } from './reload.js'
 import type { Settings } from './settings.js'
 
-// As much of a server's settings as the tests below touch.
+// The settings that the tests below use.
 const settings = Object.freeze({
   host: '127.0.0.1',
   port: 8080,
@@ -14,14 +12,20 @@ const settings = Object.freeze({
   logLevel: 'info',
 } satisfies Partial<Settings>) as unknown as Settings
 
-test('the same settings, read anew, change nothing', () => {
-  const { next, taken, left } = changeOf(settings, JSON.parse(JSON.stringify(settings)) as Settings)
-  expect([taken, left]).toEqual([[], []])
+const restarting = new Set<SettingKey>(['host', 'port', 'executionProviders', 'stageReport'])
+const info = {
+  keys: [...restarting, 'apiKeys', 'logLevel', 'tlsCertFile', 'tlsKeyFile'] satisfies SettingKey[],
+  needsRestart: (key: SettingKey) => restarting.has(key),
+}
+
+test('the same settings, read again, change nothing', () => {
+  const { next, applied, deferred } = changeOf(settings, JSON.parse(JSON.stringify(settings)) as Settings, info)
+  expect([applied, deferred]).toEqual([[], []])
   expect(next).toEqual(settings)
   expect(Object.isFrozen(next)).toBe(true)
 })
 
-test('what may change is taken, what may not stays as it was and is named', () => {
+test('changes are applied, except those that need a restart', () => {
   const wanted: Settings = {
     ...settings,
     apiKeys: ['first-key', 'second-key'],
@@ -30,21 +34,21 @@ test('what may change is taken, what may not stays as it was and is named', () =
     executionProviders: ['cuda', 'cpu'],
     stageReport: '/report',
   }
-  const { next, taken, left } = changeOf(settings, wanted)
-  expect(new Set(taken)).toEqual(new Set(['apiKeys', 'logLevel']))
-  expect(new Set(left)).toEqual(new Set(['port', 'executionProviders', 'stageReport']))
+  const { next, applied, deferred } = changeOf(settings, wanted, info)
+  expect(new Set(applied)).toEqual(new Set(['apiKeys', 'logLevel']))
+  expect(new Set(deferred)).toEqual(new Set(['port', 'executionProviders', 'stageReport']))
   expect(next).toEqual({ ...settings, apiKeys: wanted.apiKeys, logLevel: 'debug' })
 })
 
-test('other files with a certificate are taken; TLS itself is not turned on or off', () => {
+test('another certificate is applied; turning TLS on or off needs a restart', () => {
   const files = { tlsCertFile: '/cert', tlsKeyFile: '/key' }
   const other = { tlsCertFile: '/cert-2', tlsKeyFile: '/key-2' }
-  const renewed = changeOf({ ...settings, ...files }, { ...settings, ...other })
-  expect(renewed).toMatchObject({ taken: ['tlsCertFile', 'tlsKeyFile'], left: [], next: other })
-  expect(changeOf(settings, { ...settings, ...files })).toMatchObject({
-    taken: [],
-    left: ['tlsCertFile', 'tlsKeyFile'],
+  const renewed = changeOf({ ...settings, ...files }, { ...settings, ...other }, info)
+  expect(renewed).toMatchObject({ applied: ['tlsCertFile', 'tlsKeyFile'], deferred: [], next: other })
+  expect(changeOf(settings, { ...settings, ...files }, info)).toMatchObject({
+    applied: [],
+    deferred: ['tlsCertFile', 'tlsKeyFile'],
     next: settings,
   })
-  expect(changeOf({ ...settings, ...files }, settings)).toMatchObject({ taken: [], next: files })
+  expect(changeOf({ ...settings, ...files }, settings, info)).toMatchObject({ applied: [], next: files })
 })

@@ -1,131 +1,107 @@
 /**
- * Settings that are read again while the server runs. What may change without a restart is taken over, all of it or
- * nothing; the rest is named. A setting that is added must be given its place here, or this file does not compile.
+ * Reads the settings again while the server runs (SIGHUP). All changes that need no restart are applied together, or none
+ * where the new settings are not valid. The settings table of the command line says which settings need a restart.
  */
 import type { ImageGate } from '../images/index.js'
 import type { ModelLog } from '../model/index.js'
 import type { ApiKeys } from './api-keys.js'
-import type { BodyBudget } from './body-budget.js'
+import type { BodyAdmission } from './body-admission.js'
 import { isoTime } from './certificate-dates.js'
-import type { Connections } from './connections.js'
+import type { ConnectionLimit } from './connection-limit.js'
 import type { HttpListener } from './http-listener.js'
 import type { Settings } from './settings.js'
-import { limitPerAddress } from './http-shim.js'
 
 export type SettingKey = keyof Settings
 
-/** When a change takes effect. A certificate: at once, unless TLS is turned on or off. */
-const effect: Readonly<Record<SettingKey, 'at once' | 'certificate' | 'restart'>> = {
-  host: 'restart',
-  port: 'restart',
-  dataDir: 'restart',
-  modelsDir: 'restart',
-  apiKeys: 'at once',
-  tlsCertFile: 'certificate',
-  tlsKeyFile: 'certificate',
-  clockSkewMs: 'at once',
-  cyclesWaitingMax: 'at once',
-  connectionsMax: 'at once',
-  connectionsPerAddressMax: 'at once',
-  trustedProxyCount: 'at once',
-  wrongKeysPerMinuteMax: 'at once',
-  wrongKeyDelayMs: 'at once',
-  bodyReadMsMax: 'at once',
-  shutdownMsMax: 'at once',
-  executionProviders: 'restart',
-  intraOpThreads: 'restart',
-  priorityLead: 'restart',
-  predictMsMax: 'restart',
-  bodiesBytesMax: 'at once',
-  imagesWaitingBytesMax: 'at once',
-  imageConcurrency: 'at once',
-  retainCyclesDays: 'at once',
-  retainImagesDays: 'at once',
-  retainOutcomesDays: 'at once',
-  logLevel: 'at once',
-  codec: 'restart',
-  stageReport: 'restart',
-  initialWeights: 'restart',
-  modelProcessBytesMax: 'restart',
-  textEncodeMsMax: 'restart',
+/** What the server needs to know of its settings. */
+export interface SettingsInfo {
+  readonly keys: readonly SettingKey[]
+  /** The name that an operator knows. */
+  readonly nameOf: (key: SettingKey) => string
+  readonly needsRestart: (key: SettingKey) => boolean
 }
-const keys = Object.keys(effect) as SettingKey[]
+
+export interface ReloadRequest extends SettingsInfo {
+  /** Reads the settings as a start would. Throws an `Error` whose message says in one line what is wrong. */
+  readonly read: () => Settings
+}
 
 export interface SettingsChange {
-  /** Frozen: `now` with what of `wanted` may be taken over. */
+  /** Frozen: the settings in force with the changes that are applied. */
   readonly next: Settings
-  readonly taken: readonly SettingKey[]
-  /** What differs and needs a restart. */
-  readonly left: readonly SettingKey[]
+  readonly applied: readonly SettingKey[]
+  /** Settings that differ and need a restart. */
+  readonly deferred: readonly SettingKey[]
 }
 
-/** What of `wanted` a server that runs with `now` can take over. */
-export function changeOf(now: Settings, wanted: Settings): SettingsChange {
+/** What changes in a server that runs with `now`. */
+export function changeOf(
+  now: Settings,
+  wanted: Settings,
+  { keys, needsRestart }: Pick<SettingsInfo, 'keys' | 'needsRestart'>,
+): SettingsChange {
   const changed = keys.filter((key) => JSON.stringify(now[key]) !== JSON.stringify(wanted[key]))
-  const secured = (settings: Settings): boolean => settings.tlsCertFile !== undefined
-  const taken = changed.filter((key) =>
-    effect[key] === 'certificate' ? secured(now) && secured(wanted) : effect[key] === 'at once',
-  )
-  const left = changed.filter((key) => !taken.includes(key))
-  const next = { ...now, ...Object.fromEntries(taken.map((key) => [key, wanted[key]])) }
-  return { next: Object.freeze(next), taken, left }
+  // A running listener renews its certificate, but cannot turn TLS on or off.
+  const turnsTls = (now.tlsCertFile === undefined) !== (wanted.tlsCertFile === undefined)
+  const isTls = (key: SettingKey): boolean => key === 'tlsCertFile' || key === 'tlsKeyFile'
+  const deferred = changed.filter((key) => needsRestart(key) || (turnsTls && isTls(key)))
+  const applied = changed.filter((key) => !deferred.includes(key))
+  const next = { ...now, ...Object.fromEntries(applied.map((key) => [key, wanted[key]])) }
+  return { next: Object.freeze(next), applied, deferred }
 }
 
-/** What holds values of settings, and so must be told. The rest asks `settings` each time. */
+/** The parts that hold values of settings. All others read `current.settings` each time. */
 export interface ReloadParts {
-  readonly settings: { current: Settings }
+  readonly current: { settings: Settings }
   readonly apiKeys: ApiKeys
-  readonly bodies: BodyBudget
+  readonly requestBodies: BodyAdmission
+  readonly responseBodies: BodyAdmission
   readonly imageGate: ImageGate
-  readonly connections: Connections
+  readonly connections: ConnectionLimit
   readonly listener: HttpListener
   /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly log: ModelLog & { level: string }
 }
 
-export interface ReloadRequest {
-  /** Reads the settings as a start would. Throws an `Error` whose message says in one line what is wrong with them. */
-  readonly read: () => Settings
-  /** What an operator calls a setting. */
-  readonly nameOf: (key: SettingKey) => string
-}
-
-/** Reads settings and takes over what may change, or leaves all as it is. The log says which. */
-export function reload(parts: ReloadParts, { read, nameOf }: ReloadRequest): void {
-  const { settings, log } = parts
+/** Reads the settings and applies the changes, or changes nothing. The log says which. */
+export function reload(parts: ReloadParts, request: ReloadRequest): void {
+  const { current, listener, log } = parts
   let change: SettingsChange
-  let renewed: boolean
+  let isRenewed: boolean
   try {
-    change = changeOf(settings.current, read())
-    // The last that can fail: from here on there is only taking over.
-    renewed = parts.listener.renewCertificate(change.next, parts.clock())
+    change = changeOf(current.settings, request.read(), request)
+    // The last step that can fail.
+    isRenewed = listener.renewCertificate(change.next, parts.clock())
   } catch (error) {
     log.error(
       { problem: error instanceof Error ? error.message : String(error) },
-      'the settings are not taken over, and all stays as it was',
+      'the settings were not reloaded: nothing has changed',
     )
     return
   }
-  settings.current = change.next
+  current.settings = change.next
   apply(parts, change)
-  const { certificateDates } = parts.listener
+  const { certificateDates } = listener
   const renewal =
-    renewed && certificateDates !== null
+    isRenewed && certificateDates !== null
       ? { certificate: 'renewed', valid_to: isoTime(certificateDates.validTo) }
       : {}
-  log.info({ changed: change.taken.map(nameOf), ...renewal }, 'the settings are read again')
-  if (change.left.length > 0) log.warn({ settings: change.left.map(nameOf) }, 'needs a restart')
+  log.info({ changed: change.applied.map(request.nameOf), ...renewal }, 'settings reloaded')
+  if (change.deferred.length > 0)
+    log.warn({ settings: change.deferred.map(request.nameOf) }, 'changed settings need a restart')
 }
 
-function apply(parts: ReloadParts, { next, taken }: SettingsChange): void {
+/** Limits of the image uploads. Those that wait to be decoded may take half of the memory for request bodies. */
+export function imageLimits(settings: Settings): { activeCountMax: number; waitingBytesMax: number } {
+  return { activeCountMax: settings.imageConcurrency, waitingBytesMax: settings.bodiesBytesMax / 2 }
+}
+
+function apply(parts: ReloadParts, { next, applied }: SettingsChange): void {
   parts.log.level = next.logLevel
   parts.apiKeys.replace(next.apiKeys)
-  parts.bodies.bytesMax = next.bodiesBytesMax
-  parts.imageGate.limit({
-    activeCountMax: next.imageConcurrency,
-    waitingBytesMax: next.imagesWaitingBytesMax,
-  })
-  limitPerAddress(next.connectionsPerAddressMax)
-  if (taken.includes('connectionsMax')) parts.connections.limit(next.connectionsMax)
+  parts.requestBodies.bytesMax = next.bodiesBytesMax
+  parts.responseBodies.bytesMax = next.bodiesBytesMax
+  parts.imageGate.limit(imageLimits(next))
+  if (applied.includes('connectionsMax')) parts.connections.limit(next.connectionsMax)
 }

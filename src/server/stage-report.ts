@@ -1,6 +1,6 @@
 /**
- * Timings of all cycles by stage, in HDR histograms, and what the process used meanwhile: for benchmarks. Costs
- * nothing unless asked for.
+ * Timings of all cycles by stage in HDR histograms, and the resources that the process used: for benchmarks, and collected
+ * only where the setting `stageReport` names a file.
  */
 import { writeFileSync } from 'node:fs'
 import { createHistogram, monitorEventLoopDelay, type RecordableHistogram } from 'node:perf_hooks'
@@ -28,7 +28,7 @@ export class StageReport {
       this.#histograms.get(stage)?.record(Math.max(1, Math.round(ms * nsPerMs)))
   }
 
-  /** Writes what was summed up so far. */
+  /** Writes the report. */
   write(): void {
     const { user, system } = process.cpuUsage(this.#cpuAtStart)
     const report = {

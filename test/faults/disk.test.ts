@@ -134,7 +134,7 @@ describe.skipIf(shimImpossible)('while the data file answers', () => {
     expect(await statusOf(server)).toBe('ok')
   })
 
-  // lmdb-js writes over its heap at a failed write (src/server/native/bounded_error_text.cc): the second ended the process.
+  // Unpatched, lmdb-js overwrites its heap at a failed write (scripts/patch-lmdb.mjs): the second one ended the process.
   test('thirty failed writes in a row do not end the process', async () => {
     const { server, set } = await startFaulty()
     expect((await server.postCycle(smallCycle(0))).status).toBe(200)

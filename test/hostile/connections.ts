@@ -3,6 +3,7 @@
  * more requests at once than anyone can use.
  */
 import type { Socket } from 'node:net'
+import { cycleIdOf, formatInstant } from '../../src/contract/time.js'
 import { statuses, type Target } from './target.js'
 
 /** Between two bytes of a slow client. */
@@ -104,6 +105,27 @@ export async function pipelined(target: Target, connections: number, requests: n
     ),
   )
   return all.map(answers)
+}
+
+/** Requests a response of about 8 MB on several connections and does not read it. */
+export async function unreadResponses(target: Target, count: number): Promise<void> {
+  const ms = Date.UTC(2024, 1, 29, 15)
+  const at = formatInstant(ms - 20_000)
+  const rows = Array.from({ length: 1000 }, (_, index) => ({
+    ...{ gall_id: '긴'.repeat(2500), post_no: index + 1, observed_at: at, status: 'ok' },
+    ...{ views: 1, up: 1, down: 1, comment_cnt: 1, rtb_vote: null },
+  }))
+  const none = { candidates: [], candidate_scores: [], removals: [] }
+  const cycle = { cycle_id: cycleIdOf(ms), cycle_time: formatInstant(ms), engagement: rows, ...none }
+  const stored = await target.server.postCycle(cycle)
+  if (stored.status !== 200) throw new Error(`the large cycle was answered ${stored.status}`)
+  const sockets = Array.from({ length: count }, () => {
+    const socket = target.open()
+    socket.write(target.head(`GET /v1/scores/${cycle.cycle_id}`))
+    return socket
+  })
+  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('readable', resolve))))
+  for (const socket of sockets) socket.destroy()
 }
 
 /** Connections that are opened and left, for as long as `during` takes. */

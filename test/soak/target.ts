@@ -13,7 +13,7 @@ import type { KeptDays } from './must-hold.js'
 /** Small, with encoders of text and pictures. */
 export const soakModel = 'example-1'
 const configName = 'config.json'
-const reloaded = 'the settings are read again'
+const reloaded = 'settings reloaded'
 
 export class SoakTarget extends Target {
   readonly #directory: string

@@ -130,7 +130,7 @@ describe('wrong usage', () => {
     [['--url', 'localhost'], 2, 'understudy: --url must be an http or https URL, not "localhost"\n'],
     [['--url', 'http://127.0.0.1:1', '--patience', '0'], 1, 'understudy: '],
   ])('simulate %j exits with %i and names the flag', (args, code, message) => {
-    const { status, stdout, stderr } = call(['simulate', ...args], { UNDERSTUDY_API_KEYS: 'any-key-at-all' })
+    const { status, stdout, stderr } = call(['simulate', ...args], { UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do' })
     expect(stderr).toContain(message)
     expect(stdout).toBe('')
     expect(status).toBe(code)
@@ -357,7 +357,7 @@ test('simulate exits with 1 at the first response that violates the contract, an
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const simulation = start(['simulate', '--url', `http://127.0.0.1:${port}`], {
-    UNDERSTUDY_API_KEYS: 'any-key-at-all',
+    UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do',
   })
   expect(await simulation.ended).toBe(1)
   expect(await simulation.remarks).toMatch(
@@ -375,7 +375,7 @@ test.skipIf(opensslMissing)(
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
     const simulate = (env: NodeJS.ProcessEnv): Running =>
-      start(['simulate', '--url', url], { UNDERSTUDY_API_KEYS: 'any-key-at-all', ...env })
+      start(['simulate', '--url', url], { UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do', ...env })
     const refused = simulate({})
     expect(await refused.ended).toBe(1)
     expect(await refused.remarks).toMatch(

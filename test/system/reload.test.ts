@@ -1,31 +1,28 @@
 /**
- * SIGHUP: a running server reads its settings again. Real processes, real signals, connections that stay open meanwhile.
+ * SIGHUP: a running server reads its settings again. Real processes, signals and connections.
  */
 import { appendFileSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
-import { readSettings } from '../../src/cli/read-settings.js'
-import { serverWordsOf, settingNames } from '../../src/cli/settings-table.js'
 import { cycleBoundaryMs } from '../../src/contract/index.js'
-import { changeOf } from '../../src/server/reload.js'
 import { cycleBody, cycleMs } from '../helpers/bodies.js'
 import type { ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 import { expire, makeTlsFiles, opensslMissing, shakeHands } from '../helpers/tls-files.js'
 
-/** Sends SIGHUP and resolves with the lines that the server writes up to the one that says what became of it. */
+/** Sends SIGHUP and resolves with the log lines up to the one with the result. */
 async function hangUp(server: ServerProcess): Promise<string> {
   const before = server.log.length
   process.kill(server.pid ?? 0, 'SIGHUP')
   const fresh = (): string => server.log.slice(before)
-  const told = /"msg":"(the settings are read again"[^]*\n|the settings are not taken over)/
+  const told = /"msg":"(settings reloaded"[^]*\n|the settings were not reloaded)/
   while (!told.test(fresh())) await new Promise((resolve) => setImmediate(resolve))
   return fresh()
 }
 
-/** A server whose settings lie in a file, and a way to change them. */
+/** A server whose settings are in a file, and a function that changes them. */
 async function startedOnFile(members: Record<string, unknown>) {
   const file = join(scratchDir(), 'settings.json')
   const write = (now: Record<string, unknown>): void =>
@@ -38,12 +35,12 @@ async function startedOnFile(members: Record<string, unknown>) {
 const statusOf = async (server: ServerProcess, key: string): Promise<number> =>
   (await server.call({ path: '/v1/weights', key })).status
 
-test('the line `listening` names the process that takes the signal', async () => {
+test('the log line `listening` names the process for the signal', async () => {
   const server = await started()
   expect(server.log).toMatch(new RegExp(`"pid":${server.pid},.*"msg":"listening"`))
 })
 
-test('keys are replaced without a gap, and the one that is taken out is good no more', async () => {
+test('keys are replaced without a gap, and a removed key is no longer valid', async () => {
   const { server, write } = await startedOnFile({ apiKeys: ['old-key-0123456789'] })
   write({ apiKeys: ['old-key-0123456789', 'new-key-0123456789'] })
   expect(await hangUp(server)).toContain('"changed":["apiKeys"]')
@@ -56,7 +53,7 @@ test('keys are replaced without a gap, and the one that is taken out is good no 
   for (const secret of ['old-key', 'new-key']) expect(server.log).not.toContain(secret)
 })
 
-test('keys in files are read again: the one of the settings, and the one that the service made', async () => {
+test('key files are read again: the configured one, and the one with the generated key', async () => {
   const file = join(scratchDir(), 'keys')
   writeFileSync(file, 'key-of-the-file-1\n', { mode: 0o600 })
   const configured = await started({ UNDERSTUDY_API_KEYS: '', UNDERSTUDY_API_KEYS_FILE: file })
@@ -73,10 +70,10 @@ test('keys in files are read again: the one of the settings, and the one that th
   expect(await statusOf(keeping, 'key-that-is-added')).toBe(200)
 })
 
-test('limits and the log level change; what needs a restart is named in one line and stays', async () => {
-  const apiKeys = ['key-0123456789']
+test('limits and the log level change; changes that need a restart are named in one line', async () => {
+  const apiKeys = ['one-key-0123456789']
   const { server, write } = await startedOnFile({ apiKeys, logLevel: 'info', clockSkewMs: 0 })
-  const key = 'key-0123456789'
+  const key = 'one-key-0123456789'
   // The next boundary: ahead of the clock, but by less than five minutes. The one after it where the clock passed it.
   const post = async (): Promise<number> => {
     const index = Math.floor((Date.now() - cycleMs(0)) / cycleBoundaryMs) + 1
@@ -95,23 +92,12 @@ test('limits and the log level change; what needs a restart is named in one line
   })
   const lines = await hangUp(server)
   expect(lines).toMatch(/"changed":\["clockSkewMs","bodyReadMsMax","logLevel"\]/)
-  await server.logged('needs a restart')
-  await server.logged(/"settings":\["predictMsMax","codec"\],"msg":"needs a restart"/)
+  await server.logged(/"settings":\["predictMsMax","codec"\],"msg":"changed settings need a restart"/)
   expect(await post()).toBe(200)
   await server.logged('"level":20')
 })
 
-test('what needs a restart says so where settings of a server are described, and nothing else does', () => {
-  // With TLS, which other files neither turn on nor off.
-  const files = { tlsCertFile: '/cert', tlsKeyFile: '/key' }
-  const settings = { ...readSettings({ flags: {}, env: {}, directory: '/' }).settings, ...files }
-  for (const name of settingNames) {
-    const { left } = changeOf(settings, { ...settings, [name]: 'another' })
-    expect(serverWordsOf(name).includes('needs a restart'), name).toBe(left.length > 0)
-  }
-})
-
-test('settings that are bad in one place change nothing at all, and one line says why', async () => {
+test('settings with one error change nothing, and one line says why', async () => {
   const { server, file, write } = await startedOnFile({ apiKeys: ['good-key-0123456789'] })
   const bad: [string, string][] = [
     [JSON.stringify({ apiKeys: ['other-key-0123456789'], clockSkewMs: 'much' }), 'clockSkewMs (from '],
@@ -134,7 +120,7 @@ test('settings that are bad in one place change nothing at all, and one line say
   expect(await statusOf(server, 'other-key-0123456789')).toBe(200)
 })
 
-test('a signal during the start is made up for when the start is done', async () => {
+test('a signal during the start takes effect after the start', async () => {
   const { server, write } = await startedOnFile({ apiKeys: ['old-key-0123456789'] })
   await server.kill('SIGTERM')
   const starting = server.start()
@@ -142,7 +128,7 @@ test('a signal during the start is made up for when the start is done', async ()
   write({ apiKeys: ['new-key-0123456789'] })
   process.kill(server.pid ?? 0, 'SIGHUP')
   await starting
-  await server.logged('the settings are read again')
+  await server.logged('settings reloaded')
   expect(await statusOf(server, 'new-key-0123456789')).toBe(200)
 })
 
@@ -161,7 +147,7 @@ describe.skipIf(opensslMissing)('a certificate', () => {
     return { server, first, second, live, use, nameOf }
   }
 
-  test('is renewed for new connections; one that is open goes on with the old one', async () => {
+  test('is renewed for new connections; an open one keeps the old certificate', async () => {
     const { server, second, use, nameOf } = await startedWithTls()
     const agent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
     const names: unknown[] = []
@@ -187,7 +173,7 @@ describe.skipIf(opensslMissing)('a certificate', () => {
     agent.destroy()
   })
 
-  test('is renewed again and again under connections that come all the time, and none of them fails', async () => {
+  test('is renewed repeatedly under a stream of new connections, and none of them fails', async () => {
     const { server, first, second, use } = await startedWithTls()
     const seen = new Map<string, number>()
     let done = false
@@ -207,7 +193,7 @@ describe.skipIf(opensslMissing)('a certificate', () => {
     expect([...seen.keys()].sort()).toEqual(['first', 'second'])
   })
 
-  test('that has expired serves from the start, with a warning, and does not take the place of a good one', async () => {
+  test('that has expired is served from the start, with a warning, and does not replace a valid one', async () => {
     const { server, second, use, nameOf } = await startedWithTls()
     expect(server.log).toMatch(/"level":30,.*"valid_to":"[^"]+Z","msg":"certificate"/)
     expire(second)
@@ -217,22 +203,22 @@ describe.skipIf(opensslMissing)('a certificate', () => {
     await server.restart()
     expect(server.log).toMatch(/"level":40,.*"msg":"the certificate expired at /)
     expect(await nameOf()).toBe('second')
-    // What serves already is no reason to refuse other changes.
-    expect(await hangUp(server)).toContain('the settings are read again')
+    // The expired certificate is already in use and does not stop other changes.
+    expect(await hangUp(server)).toContain('settings reloaded')
   })
 
-  test('that does not belong to its key, or is none, changes nothing', async () => {
+  test('that does not match its key, or is not a certificate, changes nothing', async () => {
     const { server, second, live, use, nameOf } = await startedWithTls()
     copyFileSync(second.cert, live.cert)
     expect(await hangUp(server)).toContain('"problem":"tlsCert (from UNDERSTUDY_TLS_CERT) and tlsKey')
     expect(await nameOf()).toBe('first')
     writeFileSync(live.cert, 'none')
-    expect(await hangUp(server)).toContain('not taken over')
+    expect(await hangUp(server)).toContain('not reloaded')
     expect(await nameOf()).toBe('first')
     use(second)
     expect(await hangUp(server)).toContain('"certificate":"renewed"')
     expect(await nameOf()).toBe('second')
-    // The same once more is no news.
+    // The same files are not a renewal.
     expect(await hangUp(server)).not.toContain('renewed')
   })
 })

@@ -1,6 +1,6 @@
 /**
- * What the server refuses before any operation sees it: keys, methods, sizes, slowness; and what the clients' bytes may
- * cost. Real processes, real sockets.
+ * Requests that the server refuses before an operation handles them (keys, methods, sizes, slow bodies), and the limits on
+ * bodies. Real processes, real sockets.
  */
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -13,7 +13,7 @@ import { picture, started } from '../helpers/servers.js'
 
 const jpeg = { 'Content-Type': 'image/jpeg' }
 
-test('without a key every path and method is 401, known or not; health alone is open', async () => {
+test('without a key every path and method is 401, known or not; only health needs no key', async () => {
   const server = await started()
   const status = async (method: string, path: string): Promise<number> =>
     (await server.call({ method, path, key: null })).status
@@ -25,7 +25,7 @@ test('without a key every path and method is 401, known or not; health alone is 
   expect(await status('HEAD', '/v1/health')).toBe(200)
 })
 
-test('every 401 says how a client shows who it is', async () => {
+test('every 401 names the authentication scheme', async () => {
   const server = await started()
   for (const key of [null, 'a-wrong-key-0123456789'])
     for (const method of ['GET', 'HEAD', 'POST']) {
@@ -35,7 +35,7 @@ test('every 401 says how a client shows who it is', async () => {
   expect((await server.call({ path: '/v1/weights' })).headers['www-authenticate']).toBeUndefined()
 })
 
-test('an answer says that its connection ends to whoever asked for that, in whichever words', async () => {
+test('a response has Connection: close for every spelling of a request that asks for it', async () => {
   const server = await started()
   const answerTo = async (...headers: string[]): Promise<string> => {
     const socket = connect(server.port, '127.0.0.1')
@@ -51,14 +51,14 @@ test('an answer says that its connection ends to whoever asked for that, in whic
     expect(await answerTo(`Connection: ${options}`), options).not.toMatch(said)
 })
 
-test('a right key behind a scheme is 401, and the message says how keys are given', async () => {
+test('a valid key after a scheme is 401, and the message says how to send keys', async () => {
   const server = await started()
   const { status, json } = await server.call({ path: '/v1/weights', key: `Bearer ${server.key}` })
   const message = expect.stringContaining('the whole Authorization header, without a scheme') as string
   expect([status, json]).toMatchObject([401, { error: { message } }])
 })
 
-test('header lines of one name are one value, in which nothing is passed over', async () => {
+test('repeated header lines are one value, no part of which is ignored', async () => {
   const server = await started()
   const authorization = `Authorization: ${server.key}`
   const json = 'Content-Type: application/json'
@@ -91,7 +91,7 @@ test('header lines of one name are one value, in which nothing is passed over', 
   }
 })
 
-test('a request whose end is unclear is the last of its connection: 401 without a key, 400 with one', async () => {
+test('a request whose end is ambiguous is the last of its connection: 401 without a key, 400 with one', async () => {
   const server = await started()
   for (const unclear of [['Content-Length: 2', 'Content-Length: 2'], ['Transfer-Encoding: gzip, chunked']])
     for (const [line, status] of [
@@ -108,7 +108,7 @@ test('a request whose end is unclear is the last of its connection: 401 without 
     }
 })
 
-test('gzip is read with zeros behind it, as tapes have them, and with anything else there it is malformed', async () => {
+test('gzip may be followed by a padding of zeros, and by nothing else', async () => {
   const server = await started()
   const post = (index: number, ...parts: Uint8Array[]) =>
     server.call({
@@ -124,7 +124,7 @@ test('gzip is read with zeros behind it, as tapes have them, and with anything e
   expect((await post(2)).status).toBe(200)
 })
 
-test('HEAD is answered wherever GET is, with its status and length and without its body', async () => {
+test('HEAD has the status and the length of GET, and no body', async () => {
   const server = await started()
   const body = cycleBody(0, { candidates: [candidate('g', 1)] })
   await server.postCycle(body)
@@ -143,7 +143,7 @@ test('HEAD is answered wherever GET is, with its status and length and without i
   }
 })
 
-test('a method in another spelling is another method', async () => {
+test('methods are case-sensitive', async () => {
   const server = await started()
   const socket = connect(server.port, '127.0.0.1')
   socket.write(head(server, 'get /v1/weights'))
@@ -151,7 +151,7 @@ test('a method in another spelling is another method', async () => {
   socket.destroy()
 })
 
-test('large bodies that arrive at the same time all arrive whole', async () => {
+test('large bodies that arrive at the same time arrive whole', async () => {
   const server = await started()
   const bodies = [0, 1, 2, 3].map((index) =>
     cycleBody(index, { engagement: [reading(`${index}`.repeat(3_000_000), 1, cycleMs(index))] }),
@@ -185,7 +185,7 @@ describe('a body that is too large is 413', () => {
     },
   )
 
-  test('an image past 5 MiB; one of just 5 MiB is taken', async () => {
+  test('an image larger than 5 MiB; one of exactly 5 MiB is stored', async () => {
     const server = await started()
     const image = Buffer.concat([await picture(1), Buffer.alloc(imageBytesMax)])
     const put = (bytes: number) =>
@@ -194,7 +194,7 @@ describe('a body that is too large is 413', () => {
     expect(await put(imageBytesMax)).toBe(201)
   })
 
-  test('also when its length is not announced', async () => {
+  test('also where its length is not announced', async () => {
     const server = await started()
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
     const answer = firstBytes(socket)
@@ -210,7 +210,7 @@ describe('a body that is too large is 413', () => {
   })
 })
 
-test('an upload is refused for its media type, then for all that is malformed', async () => {
+test('an upload is refused for its media type first, then for every malformed part', async () => {
   const server = await started()
   const image = await picture(1)
   const refused = async (path: string, body: Buffer, hash?: string): Promise<unknown[]> => {
@@ -227,7 +227,7 @@ test('an upload is refused for its media type, then for all that is malformed', 
   expect(await refused('g/1/01', image, 'a1'.repeat(32))).toEqual([400, 'X-Content-SHA256'])
 })
 
-describe('a client whose connection ends with the call hears why its body is refused', () => {
+describe('a client with Connection: close receives the refusal of its body', () => {
   const refusals = [
     ['POST', '/v1/cycles', 413],
     ['PUT', '/v1/images/g/1/01', 415],
@@ -252,7 +252,7 @@ describe('a client whose connection ends with the call hears why its body is ref
     return answer
   }
 
-  test('once all of it has left, however large it is', async () => {
+  test('after it has sent all of it, however large it is', async () => {
     const server = await started()
     for (const refusal of refusals) {
       // The server knows what it will say when the head is there.
@@ -263,7 +263,7 @@ describe('a client whose connection ends with the call hears why its body is ref
     }
   })
 
-  test('or when it sends no more', async () => {
+  test('when it stops sending', async () => {
     const server = await started()
     const answers = await Promise.all(refusals.map((refusal) => call(server, refusal, () => undefined)))
     expect(answers.map((answer) => Number(answer.split(' ')[1]))).toEqual(
@@ -271,7 +271,7 @@ describe('a client whose connection ends with the call hears why its body is ref
     )
   })
 
-  test('or when it sends so little that it would be cut off', async () => {
+  test('when it sends so slowly that it would be disconnected', async () => {
     const server = await started()
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
     const answer = firstBytes(socket)
@@ -283,7 +283,7 @@ describe('a client whose connection ends with the call hears why its body is ref
   })
 })
 
-test('a client that sends its body byte by byte is cut off when its time is up', async () => {
+test('a client that sends its body byte by byte is disconnected at the time limit', async () => {
   const server = await started({ UNDERSTUDY_BODY_READ_MS_MAX: '200' })
   const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
@@ -295,7 +295,7 @@ test('a client that sends its body byte by byte is cut off when its time is up',
   expect((await server.call({ path: '/v1/weights' })).status).toBe(200)
 })
 
-test('bodies past what may be held are told to come back, and what has ended makes room again', async () => {
+test('bodies past the memory limit get 503 with Retry-After, until others are released', async () => {
   const mebibyte = 1024 * 1024
   const server = await started({
     UNDERSTUDY_BODIES_BYTES_MAX: String(40 * mebibyte),
@@ -324,10 +324,10 @@ test('bodies past what may be held are told to come back, and what has ended mak
       expect((await post(gzipSync(body), { 'Content-Encoding': 'gzip' })).status).toBe(400)
     expect((await server.postCycle(cycleBody(round))).status).toBe(200)
   }
-  await server.logged('"code":"server_error","reason":"too many bytes of request bodies are held"')
+  await server.logged('"code":"server_error","reason":"too many bytes of bodies are held"')
 })
 
-test('a stored image counts for the score of its post, and of no other', async () => {
+test('a stored image changes the score of its post, and of no other', async () => {
   const server = await started()
   const posts = [1, 2, 3]
   const same = { title: '같은 제목', images_in_post: 2, image_positions: [1, 2] }

@@ -4,9 +4,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
-import { connect } from 'node:net'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
@@ -22,7 +20,7 @@ const outcome = {
   picked_by: { type: 'operator' },
 }
 
-test('what was acknowledged is there after kill -9, byte for byte, and the pool goes on', async () => {
+test('after kill -9 every acknowledged write is there, byte for byte, and the pool continues', async () => {
   const server = await started()
   const image = await picture(1)
   const put = (body: Buffer) =>
@@ -80,7 +78,7 @@ test('what was acknowledged is there after kill -9, byte for byte, and the pool 
   ])
 })
 
-test('kill -9 in a storm of cycles loses no 200 and leaves no cycle by halves', async () => {
+test('kill -9 under concurrent cycles loses no acknowledged cycle and stores none in part', async () => {
   const server = await started()
   const bodies = Array.from({ length: 60 }, (_, i) =>
     cycleBody(i, {
@@ -116,7 +114,7 @@ test('kill -9 in a storm of cycles loses no 200 and leaves no cycle by halves', 
   expect(view.results.map((row) => row.post_no).sort((a, b) => a - b)).toEqual(expected.sort((a, b) => a - b))
 })
 
-test('several keys are good at once, and a byte behind a key makes it another', async () => {
+test('several keys are valid at the same time, and a key with another character is not one of them', async () => {
   const server = await started({ UNDERSTUDY_API_KEYS: 'old-key-0123456789,new-key-0123456789' })
   const status = async (key: string | null) => (await server.call({ path: '/v1/weights', key })).status
   expect(await status('old-key-0123456789')).toBe(200)
@@ -126,13 +124,14 @@ test('several keys are good at once, and a byte behind a key makes it another', 
     '',
     'old-key-0123456789,new-key-0123456789',
     'old-key-012345678',
-    'old-key-0123456789\u00e9',
+    'old-key-0123456789x',
+    'old-key\u00e9-0123456789',
   ]) {
     expect(await status(key), String(key)).toBe(401)
   }
 })
 
-test('a model that does not load leaves the server up and degraded, until its files are right', async () => {
+test('a model that does not load leaves the server degraded until its files are correct', async () => {
   const modelsDir = scratchDir()
   cpSync(join(projectDir, 'models/transport-test-1'), join(modelsDir, 'transport-test-1'), {
     recursive: true,
@@ -155,91 +154,7 @@ test('a model that does not load leaves the server up and degraded, until its fi
   expect((await server.postCycle(cycleBody(0))).status).toBe(200)
 })
 
-test('requests sent in advance are answered in order on one connection, however their bodies end', async () => {
-  const server = await started()
-  const requests = [0, 1, 2, 3].map((i) => {
-    const body = JSON.stringify(cycleBody(i, { candidates: [candidate('g', i + 1)] }))
-    const size = Buffer.byteLength(body).toString(16)
-    const head = `POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`
-    if (i === 1) return `${head}Transfer-Encoding: chunked\r\n\r\n${size}\r\n${body}\r\n0\r\n\r\n`
-    if (i === 2)
-      return `${head}Transfer-Encoding: chunked\r\n\r\n${size};a="5"\r\n${body}\r\n0;b\r\nX-Sum: 1\r\nX-B: 2\r\n\r\n`
-    return `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-  })
-  const socket = connect(server.port, '127.0.0.1')
-  let received = ''
-  const done = new Promise<void>((resolve, reject) => {
-    socket.on('error', reject)
-    socket.on('close', () => reject(new Error(`closed after ${received}`)))
-    socket.on('data', (data: Buffer) => {
-      received += data.toString()
-      if (received.split('"results":[').length === 5) resolve()
-    })
-  })
-  socket.write(requests.join(''))
-  await done
-  socket.removeAllListeners('close').destroy()
-  const ids = [...received.matchAll(/"cycle_id":"(\w+)"/g)].map((match) => match[1])
-  expect(ids).toEqual([0, 1, 2, 3].map((i) => cycleBody(i).cycle_id))
-})
-
-test('answers that are compressed come in order too, also to a client that has ended its side', async () => {
-  const server = await started()
-  const body = cycleBody(0, { candidates: Array.from({ length: 200 }, (_, n) => candidate('g', n + 1)) })
-  const stored = await server.postCycle(body)
-  const ask = (line: string, ...headers: string[]): string =>
-    [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${server.key}`, ...headers, '', ''].join('\r\n')
-  const [get, head] = ['GET', 'HEAD'].map((method) =>
-    ask(`${method} /v1/scores/${body.cycle_id}`, 'Accept-Encoding: gzip'),
-  ) as [string, string]
-  const outcomes = JSON.stringify({ outcomes: [outcome] })
-  const post = ask('POST /v1/outcomes', `Content-Length: ${outcomes.length}`) + outcomes
-  for (const requests of [
-    [get],
-    [get, get, get],
-    [head, head, get],
-    [get, post, get],
-    [post, get, head, get],
-  ]) {
-    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
-    socket.end(requests.join(''))
-    let rest = Buffer.concat((await socket.toArray()) as Buffer[])
-    for (const request of requests) {
-      const [whole = ''] = /^HTTP\/1\.1 200 .*?\r\n\r\n/s.exec(rest.toString('latin1')) ?? []
-      const bodyBytes = request === head ? 0 : Number(/Content-Length: (\d+)/.exec(whole)?.[1])
-      const end = whole.length + bodyBytes
-      const answer = rest.subarray(whole.length, end)
-      if (request === get) expect(gunzipSync(answer).toString()).toBe(stored.text)
-      if (request === post) expect(JSON.parse(answer.toString())).toMatchObject({ received: 1 })
-      rest = rest.subarray(end)
-    }
-    expect(rest).toHaveLength(0)
-  }
-})
-
-test('HEAD gives the headers of GET, and the connection goes on', async () => {
-  const server = await started()
-  const socket = connect(server.port, '127.0.0.1')
-  const heads = ['HEAD /v1/health', 'HEAD /v1/scores/20240301T0000', 'GET /v1/health'].map(
-    (line) => `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n\r\n`,
-  )
-  let received = ''
-  const done = new Promise<void>((resolve, reject) => {
-    socket.on('error', reject)
-    socket.on('close', () => reject(new Error(`closed after ${received}`)))
-    socket.on('data', (data: Buffer) => {
-      received += data.toString()
-      if (received.includes('{"status"')) resolve()
-    })
-  })
-  socket.write(heads.join(''))
-  await done
-  socket.removeAllListeners('close').destroy()
-  expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['200', '404', '200'])
-  expect([...received.matchAll(/Content-Length: \d+/g)]).toHaveLength(3)
-})
-
-test('the time of each stage of a cycle is told to those who ask', async () => {
+test('Server-Timing gives the time of each stage of a cycle, where the client asks for it', async () => {
   const server = await started()
   const post = (path: string, headers: Record<string, string>, index: number) =>
     server.call({ method: 'POST', path, headers, body: JSON.stringify(cycleBody(index)) })
@@ -250,7 +165,7 @@ test('the time of each stage of a cycle is told to those who ask', async () => {
   expect((await post('/v1/cycles?nottiming', {}, 3)).headers['server-timing']).toBeUndefined()
 })
 
-test('the log has one line a request, and neither bodies nor keys', async () => {
+test('the log has one line per request, and neither bodies nor keys', async () => {
   const server = await started()
   await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1, { title: '비밀 제목' })] }))
   await server.call({ path: '/v1/weights', key: 'a-wrong-key-0123456789' })
@@ -268,7 +183,7 @@ test('the log has one line a request, and neither bodies nor keys', async () => 
 })
 
 test.skipIf(spawnSync('openssl', ['version']).error !== undefined)(
-  'it serves TLS with a certificate and its key',
+  'the server serves TLS with a certificate and its key',
   async () => {
     const dir = scratchDir()
     const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')]

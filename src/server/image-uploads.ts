@@ -1,6 +1,6 @@
 /**
- * Intake of images: when its turn comes, identity first, then the decode, both in the thread pool; then the store. The
- * body is checked before the conflict (decisions.md 30), and the first image of a key stays (decisions.md 26).
+ * Image uploads: hash, decode and normalise in the thread pool, a few at a time, then store. The body is checked before the
+ * conflict (decisions.md 30), and the first image stored under a key stays (decisions.md 26).
  */
 import { Problems, ServiceError } from '../contract/index.js'
 import {
@@ -19,24 +19,24 @@ export interface StoredUpload {
   readonly sha256: string
 }
 
-export class ImageDesk {
+export class ImageUploads {
   readonly #store: Store
   readonly #gate: ImageGate
   readonly #onCreated: (key: ImageKey) => void
 
-  /** `onCreated` hears of every image that is durable now and was not before. */
+  /** `onCreated` is called for every image that has become durable. */
   constructor(store: Store, gate: ImageGate, onCreated: (key: ImageKey) => void) {
     this.#store = store
     this.#gate = gate
     this.#onCreated = onCreated
   }
 
-  /** Throws `unavailable` when an upload of so many bytes would find too much waiting: said before it is received. */
+  /** Throws `unavailable` when the queue has no room for an upload of this size: called before its body is received. */
   refuseIfFull(bytes: number): void {
     this.#gate.refuseIfFull(bytes)
   }
 
-  /** `claimedSha256`: well-formed value of `X-Content-SHA256`, if sent. Throws 400, 409, 413, 415, 503. */
+  /** `claimedSha256`: the well-formed value of `X-Content-SHA256`, if sent. Throws 400, 409, 413, 415, 503. */
   async put(key: ImageKey, bytes: Uint8Array, claimedSha256: string | undefined): Promise<StoredUpload> {
     checkSignature(bytes)
     const { sha256, image, isConfirmed } = await this.#gate.run(bytes.length, () =>
@@ -44,7 +44,7 @@ export class ImageDesk {
     )
     const result = await this.#store.putImage(key, image).catch((error: unknown) => {
       const isStored = this.#isStored(key, image)
-      // All that is lost is that it counts as young; and what cannot be written now cannot be removed either.
+      // Only the refreshed arrival time is lost. Retention cannot write now either, so the image stays.
       if (isStored && isConfirmed && error instanceof StoreError) return 'same' as const
       if (isStored) this.#onCreated(key)
       return refuseWrites(error)
@@ -56,15 +56,15 @@ export class ImageDesk {
     return { created: result === 'created', sha256 }
   }
 
-  /** A write that failed late may have reached the disk all the same: what the store says is what counts. */
+  /** A write that reported an error may have reached the disk. The store decides. */
   #isStored(key: ImageKey, { sha256 }: NormalisedImage): boolean {
     const stored = this.#store.closed ? undefined : this.#store.readImageHash(key)
     return stored !== undefined && Buffer.compare(stored, sha256) === 0
   }
 
   /**
-   * Hash and normalised image: the stored one when these very bytes are stored with this key, and so were decoded before.
-   * That is put again too: it may be in the course of being removed for its age, and its confirmation makes it young.
+   * Hash and normalised image. Where the same bytes are stored under this key, the stored image: it need not be decoded
+   * again. It is written again all the same, since retention may be removing it, and to refresh its arrival time.
    */
   async #examine(
     key: ImageKey,

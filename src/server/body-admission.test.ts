@@ -1,0 +1,59 @@
+/** The limits of all bodies together. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { BodyAdmission, largeBytesMin, largeCountMax, type BodyShare } from './body-admission.js'
+
+test('bytes past the limit are refused with Retry-After, and nothing is added', () => {
+  const admission = new BodyAdmission(100)
+  const [first, second] = [admission.open(), admission.open()]
+  first.add(60)
+  second.add(40)
+  expect(second.add(1)).toMatchObject({ kind: 'unavailable', retryAfterS: 1 })
+  expect(admission.bytesHeld).toBe(100)
+  first.release()
+  second.add(60)
+  expect(admission.bytesHeld).toBe(100)
+})
+
+test('for any order of additions and releases, the sum is right and never over the limit', () => {
+  const action = fc.record({ request: fc.nat(4), bytes: fc.option(fc.nat(50)) })
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+      const admission = new BodyAdmission(100)
+      const shares = Array.from({ length: 5 }, (): BodyShare => admission.open())
+      const held = shares.map(() => 0)
+      const sum = (): number => held.reduce((a, b) => a + b)
+      for (const { request, bytes } of actions) {
+        const share = shares[request] as BodyShare
+        if (bytes === null) {
+          share.release()
+          held[request] = 0
+        } else if (sum() + bytes > 100) expect(share.add(bytes)).not.toBeNull()
+        else {
+          expect(share.add(bytes)).toBeNull()
+          held[request] = (held[request] as number) + bytes
+        }
+        expect(admission.bytesHeld).toBe(sum())
+      }
+    }),
+  )
+})
+
+test('large bodies past the limit are refused until one of them is complete; small ones are not limited', () => {
+  const admission = new BodyAdmission(1e9)
+  const arriving = Array.from({ length: largeCountMax }, () => admission.open())
+  for (const share of arriving) {
+    expect(share.receive(largeBytesMin - 1)).toBeNull()
+    expect(share.receive(1)).toBeNull()
+  }
+  expect(admission.largeCount).toBe(largeCountMax)
+  const [small, late] = [admission.open(), admission.open()]
+  expect(small.receive(1000)).toBeNull()
+  expect(late.receive(largeBytesMin)).toMatchObject({ kind: 'unavailable', retryAfterS: 1 })
+  const first = arriving[0] as BodyShare
+  first.arrived()
+  first.arrived()
+  expect(late.receive(largeBytesMin)).toBeNull()
+  for (const share of [...arriving, small, late]) share.release()
+  expect([admission.largeCount, admission.bytesHeld]).toEqual([0, 0])
+})

@@ -1,0 +1,71 @@
+/** Image uploads where storage fails. */
+import sharp from 'sharp'
+import { expect, test } from 'vitest'
+import { hashUpload, ImageGate, normaliseImage } from '../images/index.js'
+import { createMemoryStore, StoreError, type ImageKey, type Store } from '../store/index.js'
+import { ImageUploads } from './image-uploads.js'
+
+const key: ImageKey = { gallId: 'g', postNo: 1, position: 1 }
+
+const jpeg = (): Promise<Buffer> =>
+  sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+    .jpeg()
+    .toBuffer()
+
+/** Uploads to a store that reports an error for its first write, before or after the write; and the created images. */
+function failingUploads(stored: boolean): { uploads: ImageUploads; created: ImageKey[]; store: Store } {
+  const store = createMemoryStore()
+  const putImage = store.putImage.bind(store)
+  store.putImage = async (...args) => {
+    store.putImage = putImage
+    if (stored) await store.putImage(...args)
+    throw new StoreError('failed', 'failing write')
+  }
+  const created: ImageKey[] = []
+  return { uploads: new ImageUploads(store, new ImageGate(), (image) => created.push(image)), created, store }
+}
+
+test('an image that is stored although its write reported an error counts as created', async () => {
+  const { uploads, created, store } = failingUploads(true)
+  const bytes = await jpeg()
+  await expect(uploads.put(key, bytes, undefined)).rejects.toMatchObject({ status: 503 })
+  expect(created).toEqual([key])
+  expect(store.findImage(key)).toBeDefined()
+  expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
+})
+
+test('an image whose write fails does not count as created', async () => {
+  const { uploads, created } = failingUploads(false)
+  await expect(uploads.put(key, await jpeg(), undefined)).rejects.toMatchObject({ status: 503 })
+  expect(created).toEqual([])
+})
+
+test('a stored image that is uploaded again on a full disk is confirmed', async () => {
+  let isFull = false
+  const store = createMemoryStore({
+    beforeWrite: () => {
+      if (isFull) throw new StoreError('full', 'no room')
+    },
+  })
+  const bytes = await jpeg()
+  const image = await normaliseImage(bytes, await hashUpload(bytes))
+  await store.putImage(key, { ...image, arrivedAtMs: 1000 })
+  const created: ImageKey[] = []
+  const uploads = new ImageUploads(store, new ImageGate(), (image) => created.push(image))
+  isFull = true
+  expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
+  await expect(uploads.put({ ...key, position: 2 }, bytes, undefined)).rejects.toMatchObject({ status: 503 })
+  expect(store.healthy).toBe(false)
+  expect(created).toEqual([])
+})
+
+test('an image that is removed while it is uploaded again is stored again', async () => {
+  const { uploads, created, store } = failingUploads(true)
+  const bytes = await jpeg()
+  await expect(uploads.put(key, bytes, undefined)).rejects.toMatchObject({ status: 503 })
+  const empty = createMemoryStore()
+  store.putImage = empty.putImage.bind(empty)
+  expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: true })
+  expect(created).toEqual([key, key])
+  expect(empty.findImage(key)?.normalised).toEqual(store.findImage(key)?.normalised)
+})

@@ -1,0 +1,175 @@
+/**
+ * The request pipeline: authentication, routing, operation, compression and response, in the order of decisions.md 1. It
+ * turns errors into responses and writes one log line per request. Read `#respond` first.
+ */
+import type { Logger } from 'pino'
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { ServiceError } from '../contract/index.js'
+import { StoreError } from '../store/index.js'
+import type { ApiKeys } from './api-keys.js'
+import type { BodyAdmission } from './body-admission.js'
+import { Exchange, type OutgoingResponse } from './exchange.js'
+import { jsonHeaders, operations, type Operation, type OperationParts } from './operations.js'
+import { gzipResponse, shouldGzip } from './response-encoding.js'
+import { Router } from './router.js'
+import type { StageReport } from './stage-report.js'
+
+/** Of a 401 (RFC 9110, 15.5.2). The scheme has no standard name: the header holds nothing but the key. */
+const challenge = 'ApiKey'
+/** A gallery id makes a path as long as a client likes. */
+const loggedPathCharsMax = 200
+
+export interface RequestHandlerParts {
+  readonly apiKeys: ApiKeys
+  readonly requestBodies: BodyAdmission
+  readonly responseBodies: BodyAdmission
+  readonly log: Logger
+  readonly report: StageReport | null
+  readonly operationParts: OperationParts
+}
+
+export class RequestHandler {
+  readonly #parts: RequestHandlerParts
+  readonly #router = new Router<Operation>(operations)
+  readonly #open = new Set<Exchange>()
+  #closing = false
+  #onIdle: (() => void) | null = null
+
+  constructor(parts: RequestHandlerParts) {
+    this.#parts = parts
+  }
+
+  handle(response: HttpResponse, request: HttpRequest): void {
+    const { requestBodies, responseBodies, log, operationParts } = this.#parts
+    const shares = { request: requestBodies.open(), response: responseBodies.open() }
+    const exchange = new Exchange(response, request, operationParts.clock(), shares, (ended) =>
+      this.#ended(ended),
+    )
+    this.#open.add(exchange)
+    this.#respond(exchange)
+      .catch((error: unknown) => this.#errorResponse(exchange, error))
+      .then((outgoing) => {
+        // Nothing reads the request's body any more. The response may take its time.
+        exchange.body.share.release()
+        return exchange.send(outgoing, this.#closing)
+      })
+      .catch((error: unknown) => {
+        log.error(
+          { err: error, method: exchange.method, path: loggedPath(exchange) },
+          'the response could not be sent',
+        )
+        exchange.abort()
+      })
+  }
+
+  /** Refuses bodies that are still arriving, and from now on closes each connection after its response. */
+  close(): void {
+    this.#closing = true
+    for (const exchange of this.#open) exchange.body.refuse(shuttingDown())
+  }
+
+  /** Sends the responses that wait for the rest of a request's body. */
+  endDrains(): void {
+    for (const exchange of this.#open) exchange.body.endDrain()
+  }
+
+  /** Resolves when no request is open. */
+  idle(): Promise<void> {
+    if (this.#open.size === 0) return Promise.resolve()
+    return new Promise((resolve) => (this.#onIdle = resolve))
+  }
+
+  /** Runs in one turn of the event loop up to the point where the operation reads the body. */
+  async #respond(exchange: Exchange): Promise<OutgoingResponse> {
+    const match = this.#router.find(exchange.method, exchange.path)
+    const isOpen = match.kind === 'operation' && !match.operation.needsKey
+    if (!isOpen && !this.#parts.apiKeys.accepts(exchange.headers.authorization)) {
+      throw new ServiceError(
+        'unauthorized',
+        'the API key is missing or unknown: it is the whole Authorization header, without a scheme',
+      )
+    }
+    if (exchange.headers.isEndAmbiguous)
+      throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
+    if (match.kind === 'not_found') throw new ServiceError('not_found', 'there is nothing at this path')
+    if (match.kind === 'method_not_allowed') {
+      throw new ServiceError('method_not_allowed', `allowed here: ${match.allow}`, { allow: match.allow })
+    }
+    if (this.#closing) throw shuttingDown()
+    exchange.logLevel = match.operation.logLevel
+    const response = await match.operation.handle(exchange, match.parameters, this.#parts.operationParts)
+    // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
+    const { acceptEncoding } = exchange.headers
+    const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)
+    const encoded = isPlain ? response : await gzipResponse(response)
+    const refusal = exchange.responseShare.add(encoded.body.length)
+    if (refusal !== null) throw refusal
+    return encoded
+  }
+
+  #errorResponse(exchange: Exchange, error: unknown): OutgoingResponse {
+    const refusal = refusalOf(error)
+    const cause: unknown = refusal === error ? refusal.cause : error
+    const record = refusal.toRecord()
+    exchange.errorCode = record.error.code
+    exchange.logLevel = 'info'
+    if (refusal.status >= 500) {
+      exchange.errorReason = refusal.message
+      if (cause !== undefined)
+        this.#parts.log.error(
+          { err: cause, method: exchange.method, path: loggedPath(exchange) },
+          'a request failed',
+        )
+    }
+    return {
+      status: refusal.status,
+      headers: {
+        ...jsonHeaders,
+        ...(refusal.kind === 'unauthorized' ? { 'WWW-Authenticate': challenge } : {}),
+        ...(refusal.allow === undefined ? {} : { Allow: refusal.allow }),
+        ...(refusal.retryAfterS === undefined ? {} : { 'Retry-After': String(refusal.retryAfterS) }),
+      },
+      body: Buffer.from(JSON.stringify(record)),
+    }
+  }
+
+  #ended(exchange: Exchange): void {
+    const { log, report } = this.#parts
+    this.#open.delete(exchange)
+    const { stages } = exchange
+    if (stages !== null && exchange.status === 200) {
+      stages.lap('send')
+      report?.add(stages)
+      log.debug({ stages_ms: Object.fromEntries(stages.ms) }, 'cycle')
+    }
+    log[exchange.logLevel](
+      {
+        method: exchange.method,
+        path: loggedPath(exchange),
+        status: exchange.status || 'aborted',
+        code: exchange.errorCode,
+        reason: exchange.errorReason,
+        ms: Math.round((performance.now() - exchange.startedAt) * 1000) / 1000,
+        bytes_in: exchange.body.bytesReceived,
+        bytes_out: exchange.bytesSent,
+      },
+      'request',
+    )
+    if (this.#open.size === 0) this.#onIdle?.()
+  }
+}
+
+/** A storage failure is not a bug of this program: 503, not 500. */
+function refusalOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (error instanceof StoreError) return new ServiceError('unavailable', 'the storage failed')
+  return new ServiceError('server_error', 'internal error')
+}
+
+function shuttingDown(): ServiceError {
+  return new ServiceError('unavailable', 'the service is shutting down')
+}
+
+function loggedPath({ path }: Exchange): string {
+  return path.length <= loggedPathCharsMax ? path : `${path.slice(0, loggedPathCharsMax)}…`
+}

@@ -1,0 +1,49 @@
+/**
+ * The request headers that the server uses. uWebSockets.js invalidates a request at the end of its first turn of the event
+ * loop, so they are read at once.
+ */
+import type { HttpRequest } from 'uWebSockets.js'
+
+/** Repeated header lines of one name are one value, joined by commas (RFC 9110, 5.2). '' where there is none. */
+export interface RequestHeaders {
+  readonly authorization: string
+  readonly contentType: string
+  readonly contentEncoding: string
+  /** The first line: the one that uWebSockets.js uses. */
+  readonly contentLength: string
+  /** uWebSockets.js closes the connection after the response. */
+  readonly closesConnection: boolean
+  /** `close` is among the options of `Connection` (RFC 9112, 9.6). */
+  readonly asksForClose: boolean
+  readonly acceptEncoding: string
+  /** An empty value is present and malformed. */
+  readonly contentSha256: string | undefined
+  /** Two readers may disagree about the end of the request, so nothing after it on the connection may be served. */
+  readonly isEndAmbiguous: boolean
+}
+
+/** uWebSockets.js recognises `Connection: close` by its length. */
+const closeLength = 5
+
+export function readHeaders(request: HttpRequest): RequestHeaders {
+  const values = new Map<string, string>()
+  request.forEach((name, text) => {
+    const before = values.get(name)
+    values.set(name, before === undefined ? text : `${before},${text}`)
+  })
+  const valueOf = (name: string): string => values.get(name) ?? ''
+  const coding = values.get('transfer-encoding')
+  return {
+    authorization: valueOf('authorization'),
+    contentType: valueOf('content-type'),
+    contentEncoding: valueOf('content-encoding'),
+    contentLength: request.getHeader('content-length'),
+    closesConnection: request.getHeader('connection').length === closeLength,
+    asksForClose: /(^|,)\s*close\s*(,|$)/i.test(valueOf('connection')),
+    acceptEncoding: valueOf('accept-encoding'),
+    contentSha256: values.get('x-content-sha256'),
+    // uWebSockets.js uses the first length, and reads any non-empty coding as chunked. A proxy in front may not.
+    isEndAmbiguous:
+      valueOf('content-length').includes(',') || (coding !== undefined && !/^chunked$/i.test(coding)),
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * gzip for responses, where the client accepts it. Compression runs in the thread pool.
+ */
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { OutgoingResponse } from './exchange.js'
+
+const compress = promisify(gzip)
+
+/** A response below this size fits one packet with or without compression. */
+const bytesMin = 1400
+/** Each response is sent once: a higher level costs more time than the network saves. */
+const level = 1
+
+/** Whether to compress the response for a client with this `Accept-Encoding`. */
+export function shouldGzip(response: OutgoingResponse, acceptEncoding: string): boolean {
+  return response.body.length >= bytesMin && acceptsGzip(acceptEncoding)
+}
+
+export async function gzipResponse(response: OutgoingResponse): Promise<OutgoingResponse> {
+  return {
+    status: response.status,
+    headers: { ...response.headers, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' },
+    body: await compress(response.body, { level }),
+  }
+}
+
+/** Whether the client accepts gzip (RFC 9110, 12.5.3): it is named or covered by `*`, and its weight is not 0. */
+export function acceptsGzip(acceptEncoding: string): boolean {
+  const weights = new Map(
+    acceptEncoding.split(',').map((item) => {
+      const [coding = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+      return [coding, weight === undefined ? 1 : Number(weight)] as const
+    }),
+  )
+  return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
+}
