@@ -4,7 +4,15 @@
  * replaces the format string with a shorter one that fits. It is idempotent, and never fails: without the patch only a
  * failing disk may end the process. macOS refuses changed binaries, so they stay as they are there.
  */
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 

@@ -151,7 +151,10 @@ describe('refusals', () => {
 
 describe('API keys', () => {
   test('a list that is text in the file is told to be an array there', () => {
-    const config = settingsFile({ apiKeys: 'key-number-1-0123456789,key-number-2-0123456789' }, 'text-keys.json')
+    const config = settingsFile(
+      { apiKeys: 'key-number-1-0123456789,key-number-2-0123456789' },
+      'text-keys.json',
+    )
     expect(refusal({ config })).toBe(
       `apiKeys (from ${config}) must be a JSON array of keys, each of 16 to 256 visible ASCII characters without ` +
         'white space or commas; none twice',
@@ -167,12 +170,20 @@ describe('API keys', () => {
 
   test('keys of the environment and of the file are all accepted, each once', () => {
     const apiKeysFile = join(directory, 'keys')
-    writeFileSync(apiKeysFile, 'key-number-2-0123456789\r\nkey-number-3-0123456789, key-number-1-0123456789\n\n', { mode: 0o600 })
+    writeFileSync(
+      apiKeysFile,
+      'key-number-2-0123456789\r\nkey-number-3-0123456789, key-number-1-0123456789\n\n',
+      { mode: 0o600 },
+    )
     const { settings, warnings } = read(
       { apiKeysFile },
       { UNDERSTUDY_API_KEYS: 'key-number-1-0123456789, key-number-2-0123456789' },
     )
-    expect(settings.apiKeys).toEqual(['key-number-1-0123456789', 'key-number-2-0123456789', 'key-number-3-0123456789'])
+    expect(settings.apiKeys).toEqual([
+      'key-number-1-0123456789',
+      'key-number-2-0123456789',
+      'key-number-3-0123456789',
+    ])
     expect(warnings).toEqual([])
   })
 

@@ -11,13 +11,7 @@ import { exitCode } from './failure.js'
 import { checkPort } from './port-check.js'
 import { readSettings, type SettingsSources } from './read-settings.js'
 import { heedHangUps } from './reloading.js'
-import {
-  fileKeyOf,
-  serverSettingNames,
-  settingNames,
-  settingsTable,
-  variableOf,
-} from './settings-table.js'
+import { fileKeyOf, serverSettingNames, settingNames, settingsTable, variableOf } from './settings-table.js'
 
 /** Between the server's own limit and the end of the process; together below the 5 s of decisions.md 40. */
 const shutdownGraceMs = 300

@@ -152,7 +152,8 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     word: 'execution-providers',
     kind: listOf(`words out of ${providers.join(', ')}`, new RegExp(`^(${providers.join('|')})$`)),
     fallback: () => ['cpu'],
-    description: 'Execution providers of ONNX Runtime in order of preference; a JSON array in the settings file.',
+    description:
+      'Execution providers of ONNX Runtime in order of preference; a JSON array in the settings file.',
     needsRestart: true,
   },
   intraOpThreads: {

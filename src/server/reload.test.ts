@@ -19,7 +19,11 @@ const info = {
 }
 
 test('the same settings, read again, change nothing', () => {
-  const { next, applied, deferred } = changeOf(settings, JSON.parse(JSON.stringify(settings)) as Settings, info)
+  const { next, applied, deferred } = changeOf(
+    settings,
+    JSON.parse(JSON.stringify(settings)) as Settings,
+    info,
+  )
   expect([applied, deferred]).toEqual([[], []])
   expect(next).toEqual(settings)
   expect(Object.isFrozen(next)).toBe(true)

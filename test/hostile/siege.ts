@@ -3,7 +3,14 @@
  */
 import { readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import { abortedUploads, besideIdle, endlessBodies, pipelined, slowConnections, unreadResponses } from './connections.js'
+import {
+  abortedUploads,
+  besideIdle,
+  endlessBodies,
+  pipelined,
+  slowConnections,
+  unreadResponses,
+} from './connections.js'
 import {
   callBreaches,
   galleryBreaches,

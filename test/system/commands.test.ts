@@ -130,7 +130,9 @@ describe('wrong usage', () => {
     [['--url', 'localhost'], 2, 'understudy: --url must be an http or https URL, not "localhost"\n'],
     [['--url', 'http://127.0.0.1:1', '--patience', '0'], 1, 'understudy: '],
   ])('simulate %j exits with %i and names the flag', (args, code, message) => {
-    const { status, stdout, stderr } = call(['simulate', ...args], { UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do' })
+    const { status, stdout, stderr } = call(['simulate', ...args], {
+      UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do',
+    })
     expect(stderr).toContain(message)
     expect(stdout).toBe('')
     expect(status).toBe(code)

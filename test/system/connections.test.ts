@@ -82,7 +82,9 @@ test('a pipelining client gets responses in order, or its connection is closed',
   for (const lines of requests) {
     const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
     const bytes = lines.map((line) =>
-      line.startsWith('GET') ? head(server, line) : head(server, line, `Content-Length: ${body.length}`) + body,
+      line.startsWith('GET')
+        ? head(server, line)
+        : head(server, line, `Content-Length: ${body.length}`) + body,
     )
     socket.on('error', () => undefined)
     const chunks: Buffer[] = []
@@ -92,7 +94,11 @@ test('a pipelining client gets responses in order, or its connection is closed',
     await closed
     const received = Buffer.concat(chunks).toString()
     const kinds = [...received.matchAll(/"(status|version|cycle_id)":/g)].map(([, name]) => name)
-    const expected = { 'GET /v1/health': 'status', 'GET /v1/weights': 'version', 'POST /v1/cycles': 'cycle_id' }
+    const expected = {
+      'GET /v1/health': 'status',
+      'GET /v1/weights': 'version',
+      'POST /v1/cycles': 'cycle_id',
+    }
     const order = lines.map((line) => expected[line as keyof typeof expected])
     // One response each, some from the start of the list: none is skipped, repeated or mixed up.
     const first = kinds.filter((kind, index) => index === 0 || kind !== kinds[index - 1])
