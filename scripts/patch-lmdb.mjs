@@ -4,6 +4,7 @@
  * replaces the format string with a shorter one that fits. It is idempotent, and never fails: without the patch only a
  * failing disk may end the process. macOS refuses changed binaries, so they stay as they are there.
  */
+import { Buffer } from 'node:buffer'
 import {
   chmodSync,
   existsSync,

@@ -18,10 +18,8 @@ const longFiles: readonly string[] = [
   'src/cycle/embeddings/image-book.ts',
   'src/cycle/service.test.ts',
   'src/model/loaded-model.test.ts',
-  'src/server/server.ts',
   'src/store/store-suite.test.ts',
   'test/sim/simulation.ts',
-  'test/system/security.test.ts',
 ]
 
 const sourcePattern = /\.(ts|mjs|js|cc|h)$/

@@ -58,7 +58,9 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
   test('pipelined requests are answered in order', async () => {
     const bodies = [0, 1, 2].map((index) => JSON.stringify(cycleBody(index)))
     const posts = bodies.map((body, index) =>
-      [head('POST /v1/cycles', `Content-Length: ${body.length}`, ...(index === 2 ? [last] : [])), body].join(''),
+      [head('POST /v1/cycles', `Content-Length: ${body.length}`, ...(index === 2 ? [last] : [])), body].join(
+        '',
+      ),
     )
     const received = await converse(posts.join(''))
     expect(statusesOf(received)).toEqual([200, 200, 200])
@@ -76,16 +78,23 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
     expect(statusesOf(received)).toEqual([200])
   })
 
-  test.each(['100-continue', '100-Continue', '100-CONTINUE'])('Expect: %s is answered', async (expectation) => {
-    const socket = await open()
-    const first = new Promise<string>((resolve) => socket.once('data', (data: Buffer) => resolve(String(data))))
-    socket.write(head('POST /v1/cycles', 'Content-Length: 2', `Expect: ${expectation}`, last))
-    expect(await first).toMatch(/^HTTP\/1\.1 100 Continue/)
-    const second = new Promise<string>((resolve) => socket.once('data', (data: Buffer) => resolve(String(data))))
-    socket.write('{}')
-    expect(await second).toMatch(/^HTTP\/1\.1 400 /)
-    socket.destroy()
-  })
+  test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
+    'Expect: %s is answered',
+    async (expectation) => {
+      const socket = await open()
+      const first = new Promise<string>((resolve) =>
+        socket.once('data', (data: Buffer) => resolve(String(data))),
+      )
+      socket.write(head('POST /v1/cycles', 'Content-Length: 2', `Expect: ${expectation}`, last))
+      expect(await first).toMatch(/^HTTP\/1\.1 100 Continue/)
+      const second = new Promise<string>((resolve) =>
+        socket.once('data', (data: Buffer) => resolve(String(data))),
+      )
+      socket.write('{}')
+      expect(await second).toMatch(/^HTTP\/1\.1 400 /)
+      socket.destroy()
+    },
+  )
 
   test('HTTP/1.0 and absolute-form targets are answered', async () => {
     const old = `GET /v1/weights HTTP/1.0\r\nAuthorization: ${server.key}\r\n\r\n`
@@ -109,7 +118,9 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
   test('a client that writes slowly is answered, and the server sees no request before it is complete', async () => {
     const body = JSON.stringify(cycleBody(5))
     const socket = await open()
-    const answer = new Promise<string>((resolve) => socket.once('data', (data: Buffer) => resolve(String(data))))
+    const answer = new Promise<string>((resolve) =>
+      socket.once('data', (data: Buffer) => resolve(String(data))),
+    )
     socket.write(head('POST /v1/cycles', `Content-Length: ${body.length}`, 'X-Slow: 1', last))
     for (const character of body.slice(0, 50)) socket.write(character)
     // Other requests pass meanwhile.
@@ -128,7 +139,9 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
     const stored = gzipSync(spaces, { level: 0 })
     expect(stored.length).toBeGreaterThan(jsonBodyBytesMax)
     expect(await post(stored, 'Content-Encoding: gzip')).toMatch(/^HTTP\/1\.1 400 [^]*"code":"bad_request"/)
-    expect(await post(Buffer.alloc(jsonBodyBytesMax + 1, ' '))).toMatch(/^HTTP\/1\.1 413 [^]*"code":"too_large"/)
+    expect(await post(Buffer.alloc(jsonBodyBytesMax + 1, ' '))).toMatch(
+      /^HTTP\/1\.1 413 [^]*"code":"too_large"/,
+    )
     expect(await post(Buffer.alloc(gzipBodyBytesMax + 1, ' '))).toMatch(/^HTTP\/1\.1 413 /)
   })
 
