@@ -2,7 +2,15 @@
  * One cycle from bytes to bytes, and the weights that it is scored with: the only folder that knows codec, pool, model
  * and store.
  */
-export { CarefulTexts, Gathered, Poison, readCandidates, textKey } from './embeddings/index.js'
+export {
+  GatheredVectors,
+  imageBatchEncoder,
+  Quarantine,
+  readCandidates,
+  textBatchEncoder,
+  textKey,
+  type BatchEncoder,
+} from './embeddings/index.js'
 export { Semaphore } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
 export { unpackRequest, type RequestBody } from './request-body.js'

@@ -20,7 +20,7 @@ import {
   type WeightsSetting,
 } from '../pool/index.js'
 import { StoreError, type CycleRecord, type Store } from '../store/index.js'
-import { kindWarnings, readingWarnings, type Embeddings } from './embeddings/index.js'
+import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
 import type { NewCycle } from './intake/index.js'
 import { placedFailure } from './model-failure.js'
@@ -159,7 +159,7 @@ export class CyclePipeline {
       weightsVersion: weights.version,
       counts: countsOf(cycle, plan),
       missingFeatureShare: plan.missingFeatureShare,
-      warnings: [...kindWarnings(model), ...plan.warnings, ...readingWarnings(model, plan, inputs)],
+      warnings: [...modelKindWarnings(model), ...plan.warnings, ...missingInputWarnings(model, plan, inputs)],
       results,
     }
     return { columns, saved, imagesStored }

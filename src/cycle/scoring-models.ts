@@ -50,7 +50,7 @@ export class ScoringModels implements ModelUsers {
   async adopt(model: Model, before: Model | null, takeOver: () => void, signal?: AbortSignal): Promise<void> {
     const { embeddings, queue, state, textEncodeMsMax } = this.#parts
     const ended = this.#endedOr(signal)
-    embeddings.enter(model)
+    embeddings.addModel(model)
     try {
       await embeddings.complete(model, state, ended)
       await queue.run('model', async () => {
@@ -62,21 +62,21 @@ export class ScoringModels implements ModelUsers {
         takeOver()
       })
     } catch (error) {
-      embeddings.leave(model)
+      embeddings.removeModel(model)
       throw error
     }
-    if (before !== null) embeddings.leave(before)
+    if (before !== null) embeddings.removeModel(before)
   }
 
   /** Encodes the pending posts for `model`, which then scores every cycle after its response. Rejects when aborted. */
   async addShadow(model: Model, signal?: AbortSignal): Promise<void> {
     const { embeddings, state } = this.#parts
-    embeddings.enter(model)
+    embeddings.addModel(model)
     try {
       await embeddings.complete(model, state, this.#endedOr(signal))
       signal?.throwIfAborted()
     } catch (error) {
-      embeddings.leave(model)
+      embeddings.removeModel(model)
       throw error
     }
     this.shadows.add(model)
@@ -86,7 +86,7 @@ export class ScoringModels implements ModelUsers {
   async removeShadow(model: Model): Promise<void> {
     this.shadows.remove(model.version)
     await this.shadows.idle()
-    this.#parts.embeddings.leave(model)
+    this.#parts.embeddings.removeModel(model)
   }
 
   /** Listener of the event "cycle stored": completes texts that were not encoded in time, and runs the shadows. */

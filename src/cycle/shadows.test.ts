@@ -139,6 +139,7 @@ describe('a shadow', () => {
     encoder.failing = false
     await answer(cycle(1, [2], [1, 2]))
     await scored(2)
+    await service.shadows.idle()
     await answer(cycle(2, [], [1, 2]))
     await scored(3)
     expect(stored(3)?.p_views).toEqual(Float32Array.of(share(1), share(2)))

@@ -1,41 +1,40 @@
 /**
- * Encoders in a replay: nobody asks again there, so a text or a picture that ends the process of its encoder is found
- * on the way, told once, and missing from then on, as it is for the service.
+ * Encoders in a replay. A text or an image that ends the process of its encoder is found by bisection, reported once, and
+ * missing from then on, as in the service.
  */
-import { CarefulTexts, Gathered, Poison } from '../cycle/index.js'
-import { setTimeout as pause } from 'node:timers/promises'
+import {
+  GatheredVectors,
+  imageBatchEncoder,
+  Quarantine,
+  textBatchEncoder,
+  type BatchEncoder,
+} from '../cycle/index.js'
 import {
   ModelDownError,
-  ModelError,
   type ImageEncoder,
+  type ModelError,
   type TextEncoder,
   type Vectors,
 } from '../model/index.js'
 
-/** Texts that are tried together, and the time of one call: what ends the process is looked for among so many. */
-const textsPerTry = 200
-const tryMs = 250
-/** Pictures that the encoder gets at a time. */
-const picturesPerTry = 8
-/** An encoder that has ended on so many before it has made one vector is to blame itself. */
-const endsWithoutOneMax = 8
-/** How long a process that starts again is waited for. */
-const patienceMs = 60_000
-const pauseMsMin = 50
-const pauseMsMax = 2000
-/** No encoder runs its graph on it, and one that is down cannot even say so. */
-const noPicture = new Uint8Array(0)
+/** Texts per part, and the time of one encoder call. */
+const textsPerPart = 200
+const callMsMax = 250
+/** Images per call of the encoder. */
+const imagesPerCall = 8
+/** How long a process that restarts is waited for. */
+const restartMsMax = 60_000
 
-/** A text, or a picture of a post, that its encoder did not survive. */
+/** A text, or an image of a post, that ends the process of its encoder. */
 export interface LeftOut {
   readonly what: 'text' | 'image'
   readonly gallId: string
   readonly postNo: number
-  /** In the words of the encoder's process. */
+  /** The error of the encoder's process. */
   readonly problem: string
 }
 
-/** A stored picture and the first post that was met with it. */
+/** A stored image and the first post that has it. */
 export interface Picture {
   readonly gallId: string
   readonly postNo: number
@@ -45,124 +44,84 @@ export interface Picture {
 
 /** For one model, and as many cycles as are replayed with it. */
 export class CarefulReplay {
-  readonly #poison = new Poison()
-  readonly #texts: CarefulTexts
-  readonly #tell: (left: LeftOut) => void
-  /** Pictures so far: with a vector, and without one before the first that had one. */
-  #encodedCount = 0
-  #endCount = 0
+  readonly #quarantine = new Quarantine()
+  readonly #report: (left: LeftOut) => void
 
-  /** `tell` hears of each text and each picture once. */
-  constructor(tell: (left: LeftOut) => void) {
-    this.#tell = tell
-    this.#texts = new CarefulTexts({
-      poison: this.#poison,
-      log: {
-        error: (fields) => {
-          const { gall_id, post_no, problem } = fields as {
-            gall_id: string
-            post_no: number
-            problem: string
-          }
-          tell({ what: 'text', gallId: gall_id, postNo: post_no, problem })
-        },
-      },
-    })
+  /** `report` is called once for each text and each image that is left out. */
+  constructor(report: (left: LeftOut) => void) {
+    this.#report = report
   }
 
-  /** Vectors by record, within the time. Rejects with a `ModelError` where the encoder itself fails. */
+  /** Vectors by record, within the time. Rejects with a `ModelError` when the encoder itself fails. */
   async texts(encoder: TextEncoder, records: readonly Uint8Array[], msMax: number): Promise<Vectors> {
     const endMs = performance.now() + msMax
-    const all = new Gathered(records.length, encoder.dim)
-    for (let from = 0; from < records.length; from += textsPerTry) {
-      const rows = [...records.keys()].slice(from, from + textsPerTry)
-      await this.#textsOf(encoder, records, rows, all, endMs)
+    const all = new GatheredVectors(records.length, encoder.dim)
+    for (let from = 0; from < records.length; from += textsPerPart) {
+      const rows = [...records.keys()].slice(from, from + textsPerPart)
+      await this.#encodeTexts(encoder, records, rows, all, endMs)
     }
     return all.vectors
   }
 
-  /** As many at a time as their time allows; where one call makes nothing of several, each is tried alone. */
-  async #textsOf(
+  /** As many texts per call as its time allows. When a call makes no vector of several, each is tried alone. */
+  async #encodeTexts(
     encoder: TextEncoder,
     records: readonly Uint8Array[],
     rows: readonly number[],
-    all: Gathered,
+    all: GatheredVectors,
     endMs: number,
   ): Promise<void> {
     let left = rows
     while (left.length > 0 && performance.now() < endMs) {
       const texts = left.map((row) => records[row] as Uint8Array)
-      all.take(left, await this.#texts.encodeAtLast(encoder, texts, tryMs))
-      const lacking = all.lacking(left)
-      if (lacking.length === left.length) {
-        if (left.length > 1) for (const row of left) await this.#textsOf(encoder, records, [row], all, endMs)
+      const made = await this.#encode(textBatchEncoder(encoder), texts, callMsMax, (row, { message }) => {
+        const { gall_id, post_no } = JSON.parse(Buffer.from(texts[row] as Uint8Array).toString()) as {
+          gall_id: string
+          post_no: number
+        }
+        this.#report({ what: 'text', gallId: gall_id, postNo: post_no, problem: message })
+      })
+      all.take(left, made)
+      const missing = all.missing(left)
+      if (missing.length === left.length) {
+        if (left.length > 1)
+          for (const row of left) await this.#encodeTexts(encoder, records, [row], all, endMs)
         return
       }
-      left = lacking
+      left = missing
     }
   }
 
-  /** Vectors by picture. Rejects with a `ModelError` where the encoder itself fails. */
+  /** Vectors by image. Rejects with a `ModelError` when the encoder itself fails. */
   async pictures(encoder: ImageEncoder, pictures: readonly Picture[]): Promise<Vectors> {
-    const all = new Gathered(pictures.length, encoder.dim)
-    const sound = [...pictures.keys()].filter(
-      (row) => !this.#poison.has(this.#poison.key(encoder.hash, (pictures[row] as Picture).sha256)),
-    )
-    for (let from = 0; from < sound.length; from += picturesPerTry) {
-      const rows = sound.slice(from, from + picturesPerTry)
-      const batch = rows.map((row) => pictures[row] as Picture)
-      const made = await tried(encoder, batch)
-      if (!(made instanceof ModelError)) all.take(rows, made)
-      else
-        for (const row of rows) {
-          const alone = await this.#alone(encoder, pictures[row] as Picture)
-          if (alone !== null) all.take([row], alone)
-        }
-      this.#encodedCount += rows.length - all.lacking(rows).length
+    const all = new GatheredVectors(pictures.length, encoder.dim)
+    for (let from = 0; from < pictures.length; from += imagesPerCall) {
+      const part = pictures.slice(from, from + imagesPerCall)
+      const images = part.map(({ bytes }) => bytes)
+      const made = await this.#encode(imageBatchEncoder(encoder), images, Infinity, (row, { message }) => {
+        const { gallId, postNo } = part[row] as Picture
+        this.#report({ what: 'image', gallId, postNo, problem: message })
+      })
+      all.take(
+        part.map((_, i) => from + i),
+        made,
+      )
     }
     return all.vectors
   }
 
-  /** After a batch with it has ended the process; null: it does so alone too. */
-  async #alone(encoder: ImageEncoder, picture: Picture): Promise<Vectors | null> {
-    const { gallId, postNo, sha256 } = picture
-    const key = this.#poison.key(encoder.hash, sha256)
-    // A post may hold one picture twice.
-    if (this.#poison.has(key)) return null
-    const made = await tried(encoder, [picture])
-    if (!(made instanceof ModelError)) return made
-    if (this.#encodedCount === 0 && ++this.#endCount === endsWithoutOneMax) throw made
-    this.#poison.condemn(key)
-    this.#tell({ what: 'image', gallId, postNo, problem: made.message })
-    return null
-  }
-}
-
-/**
- * The vectors, or what ended the process, which is up again then: it has run its graph on a picture of zeros, so it is
- * not to blame. Rejects where it does not come back.
- */
-async function tried(encoder: ImageEncoder, pictures: readonly Picture[]): Promise<Vectors | ModelError> {
-  for (;;) {
-    try {
-      return await encoder.encode(pictures.map(({ bytes }) => bytes))
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error
-      await comesBack(encoder)
-      if (!(error instanceof ModelDownError)) return error
-    }
-  }
-}
-
-async function comesBack(encoder: ImageEncoder): Promise<void> {
-  const untilMs = performance.now() + patienceMs
-  for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
-    try {
-      await encoder.encode([noPicture])
-      return
-    } catch (error) {
-      if (!(error instanceof ModelDownError) || performance.now() + pauseMs > untilMs) throw error
-    }
-    await pause(pauseMs)
+  async #encode(
+    encoder: BatchEncoder,
+    items: readonly Uint8Array[],
+    budgetMs: number,
+    onQuarantined: (row: number, error: ModelError) => void,
+  ): Promise<Vectors> {
+    const made = await this.#quarantine.encode(encoder, items, {
+      budgetMs,
+      background: { restartMsMax },
+      onQuarantined,
+    })
+    if (made.isProcessDown) throw new ModelDownError('the encoder does not come back')
+    return made
   }
 }

@@ -93,7 +93,8 @@ export class FakeImageEncoder implements ImageEncoder {
     const pictures = images.map((image) => image[0] as number)
     if (this.failing || pictures.some((picture) => this.poison.has(picture)))
       throw new ModelError('the image encoder was told to fail')
-    this.pictures.push(...pictures)
+    // A real JPEG is the control image.
+    this.pictures.push(...images.flatMap((image) => (image.length === 1 ? (image[0] as number) : [])))
     const vectors = new Float32Array(pictures.length * dim)
     for (const [row, picture] of pictures.entries())
       vectors.set([this.values.get(picture) ?? picture / 255, 1], row * dim)

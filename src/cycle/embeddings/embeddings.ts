@@ -1,164 +1,147 @@
 /**
- * Embeddings for the models that score: books of vectors by encoder, shared by models with the same one; vectors of
- * entering posts within a cycle's time; those of the whole pool before a model may serve.
+ * Embeddings for the models that score: one cache of vectors per encoder, which models with the same encoder share. The
+ * texts of entering posts are encoded within a cycle's budget, those of the whole pool before a model may serve.
  */
 import type { ImageEncoder, Model, TextEncoder } from '../../model/index.js'
 import type { CyclePlan, PoolState } from '../../pool/index.js'
 import type { EncodedTexts, ImageKey, Store } from '../../store/index.js'
-import { ImageBook, type ImageColumns } from './image-book.js'
-import { Poison } from './poison.js'
-import { TextBook, type EnteringTexts } from './text-book.js'
+import { ImageCache } from './image-cache.js'
+import { Quarantine } from './quarantine.js'
+import { TextCache, type EnteringTexts } from './text-cache.js'
 
 export interface EmbeddingsParts {
   readonly store: Store
-  /** Within one cycle, for texts of the posts that enter. */
+  /** Within one cycle, for the texts of the posts that enter. */
   readonly textEncodeMsMax: number
   readonly log: { error(fields: object, message: string): void }
 }
 
-/** What a model reads of texts and pictures beside the columns of the pool. */
+/** The inputs of a model that come from texts and images, by slot. */
 export type EmbeddingInputs = Pick<
   Parameters<Model['predict']>[0],
   'text' | 'image' | 'textEncoded' | 'imagesEncoded'
 >
 
-/** A book, and the encoders of the models that use it: each has processes of its own, the newest does the work. */
-interface Shared<Book extends { encoder: Encoder }, Encoder> {
-  readonly book: Book
-  readonly encoders: Encoder[]
-}
-
 export class Embeddings {
   readonly #parts: EmbeddingsParts
-  readonly #texts = new Map<string, Shared<TextBook, TextEncoder>>()
-  readonly #images = new Map<string, Shared<ImageBook, ImageEncoder>>()
+  readonly #texts = new SharedCaches<TextCache, TextEncoder>()
+  readonly #images = new SharedCaches<ImageCache, ImageEncoder>()
   /** Of all encoders, past and present. */
-  readonly #poison = new Poison()
+  readonly #quarantine = new Quarantine()
 
   constructor(parts: EmbeddingsParts) {
     this.#parts = parts
   }
 
-  /** Makes room for a model's vectors; `leave` gives it up. */
-  enter({ text, image }: Model): void {
+  /** Creates the caches of a model, or shares those of another one; `removeModel` undoes it. */
+  addModel({ text, image }: Model): void {
     const { store, log } = this.#parts
-    const parts = { poison: this.#poison, log }
-    if (text !== null) use(this.#texts, text, () => new TextBook(text, store, parts))
-    if (image !== null) use(this.#images, image, () => new ImageBook(image, store, parts))
+    const parts = { quarantine: this.#quarantine, log }
+    if (text !== null) this.#texts.add(text, () => new TextCache(text, store, parts))
+    if (image !== null) this.#images.add(image, () => new ImageCache(image, store, parts))
   }
 
-  leave({ text, image }: Model): void {
-    if (text !== null) release(this.#texts, text)
-    if (image !== null) void release(this.#images, image)?.close()
+  removeModel({ text, image }: Model): void {
+    if (text !== null) this.#texts.remove(text)
+    if (image !== null) void this.#images.remove(image)?.close()
   }
 
-  /** Makes the vectors of all pending posts that a model lacks. Stops when `ended`. */
+  /** Makes the vectors of all pending posts that a model lacks. Stops when `ended` returns true. */
   async complete(model: Model, state: () => PoolState, ended: () => boolean): Promise<void> {
     await this.completeTexts(model, state, ended)
-    await this.#imageBook(model)?.complete(state, ended)
+    await this.#images.get(model.image)?.complete(state, ended)
   }
 
-  /** As `complete`, without images: those are never waited for. */
+  /** As `complete`, without images: nothing waits for those. */
   async completeTexts(model: Model, state: () => PoolState, ended: () => boolean): Promise<void> {
-    await this.#textBook(model)?.complete(state, ended)
+    await this.#texts.get(model.text)?.complete(state, ended)
   }
 
-  /** Makes vectors of the texts that enter with a plan, from their raw JSON; null where there is nothing to make. */
+  /** Encodes the texts of the posts that enter with a plan, from their raw JSON; null when none needs it. */
   async encodeEntering(
     model: Model,
     { position }: CyclePlan,
     records: readonly Uint8Array[],
   ): Promise<EnteringTexts | null> {
-    const book = this.#textBook(model)
-    if (book === undefined || model.text === null) return null
-    return book.encode(model.text, position, records, this.#parts.textEncodeMsMax)
+    const cache = this.#texts.get(model.text)
+    if (cache === undefined || model.text === null) return null
+    return cache.encodeEntering(model.text, position, records, this.#parts.textEncodeMsMax)
   }
 
-  /** By slot of `state`. `imagesStored`: images of each post in the store. */
+  /** Undoes `encodeEntering`: the cycle was not stored. */
+  forgetEntering(model: Model, entering: EnteringTexts | null): void {
+    if (entering !== null) this.#texts.get(model.text)?.forgetEntering(entering)
+  }
+
+  /** The vectors that are stored with the cycle; null when there are none. */
+  records(model: Model, entering: EnteringTexts | null): EncodedTexts | null {
+    if (entering === null || model.text === null) return null
+    const entries = this.#texts.get(model.text)?.records(entering) ?? []
+    return entries.length === 0 ? null : { encoder: model.text.hash, entries }
+  }
+
+  /** By slot of `state`. `imagesStored`: stored images of each post. */
   inputs(model: Model, state: PoolState, imagesStored: Uint32Array): EmbeddingInputs {
-    const text = this.#textBook(model)?.column(state) ?? null
-    const images: ImageColumns | null = this.#imageBook(model)?.columns(state, imagesStored) ?? null
+    const text = this.#texts.get(model.text)?.column(state) ?? null
+    const images = this.#images.get(model.image)?.columns(state, imagesStored)
     return {
       text,
       image: images?.column ?? null,
       textEncoded:
-        text === null
-          ? new Uint8Array(zeros(state.count).buffer, 0, state.count)
-          : Uint8Array.from(text.row, (row) => (row < 0 ? 0 : 1)),
-      imagesEncoded: images?.encoded ?? zeros(state.count),
+        text === null ? new Uint8Array(state.count) : Uint8Array.from(text.row, (row) => (row < 0 ? 0 : 1)),
+      imagesEncoded: images?.encoded ?? new Uint32Array(state.count),
     }
   }
 
-  /** What goes into the store with the cycle; null without a text encoder. */
-  records(model: Model, entering: EnteringTexts | null): EncodedTexts | null {
-    if (entering === null || model.text === null) return null
-    const entries = this.#textBook(model)?.records(entering) ?? []
-    return entries.length === 0 ? null : { encoder: model.text.hash, entries }
-  }
-
-  /** The cycle was not stored: what entered with it did not enter. */
-  forgetEntering(model: Model, entering: EnteringTexts | null): void {
-    if (entering !== null) this.#textBook(model)?.forget(entering)
-  }
-
-  /** The cycle is stored, `state` is the pool now. */
+  /** Listener of the event "cycle stored". `state`: the pool after the cycle. */
   cycleStored(state: PoolState): void {
-    for (const { book } of this.#texts.values()) book.sweep(state)
-    for (const { book } of this.#images.values()) book.sweep(state)
+    for (const cache of this.#texts.all()) cache.sweep(state)
+    for (const cache of this.#images.all()) cache.sweep(state)
   }
 
   imageStored(key: ImageKey): void {
-    for (const { book } of this.#images.values()) book.add(key)
+    for (const cache of this.#images.all()) cache.add(key)
   }
 
   imageRemoved(key: ImageKey): void {
-    for (const { book } of this.#images.values()) book.remove(key)
-  }
-
-  #textBook({ text }: Model): TextBook | undefined {
-    return text === null ? undefined : this.#texts.get(text.hash)?.book
-  }
-
-  #imageBook({ image }: Model): ImageBook | undefined {
-    return image === null ? undefined : this.#images.get(image.hash)?.book
+    for (const cache of this.#images.all()) cache.remove(key)
   }
 }
 
-type Books<Book extends { encoder: Encoder }, Encoder> = Map<string, Shared<Book, Encoder>>
+/**
+ * Caches by the hash of their encoder. Each model has encoder processes of its own: those of the newest model that shares
+ * a cache do the work.
+ */
+class SharedCaches<Cache extends { encoder: Encoder }, Encoder extends { readonly hash: string }> {
+  readonly #shared = new Map<string, { readonly cache: Cache; readonly encoders: Encoder[] }>()
 
-function use<Book extends { encoder: Encoder }, Encoder extends { readonly hash: string }>(
-  books: Books<Book, Encoder>,
-  encoder: Encoder,
-  make: () => Book,
-): void {
-  const shared = books.get(encoder.hash) ?? { book: make(), encoders: [] }
-  books.set(encoder.hash, shared)
-  shared.encoders.push(encoder)
-  shared.book.encoder = encoder
-}
-
-/** The book, where nobody uses it any more. */
-function release<Book extends { encoder: Encoder }, Encoder extends { readonly hash: string }>(
-  books: Books<Book, Encoder>,
-  encoder: Encoder,
-): Book | undefined {
-  const shared = books.get(encoder.hash)
-  const place = shared?.encoders.indexOf(encoder) ?? -1
-  if (shared === undefined || place < 0) return undefined
-  shared.encoders.splice(place, 1)
-  const newest = shared.encoders.at(-1)
-  if (newest !== undefined) {
-    shared.book.encoder = newest
-    return undefined
+  all(): Cache[] {
+    return [...this.#shared.values()].map(({ cache }) => cache)
   }
-  books.delete(encoder.hash)
-  return shared.book
-}
 
-let zeroWords = new Uint32Array(0)
+  get(encoder: Encoder | null): Cache | undefined {
+    return encoder === null ? undefined : this.#shared.get(encoder.hash)?.cache
+  }
 
-/** So many zeros, never written to: a model without encoders asks for them in every cycle. */
-function zeros(count: number): Uint32Array {
-  if (zeroWords.length < count) zeroWords = new Uint32Array(2 * count)
-  return zeroWords.subarray(0, count)
+  add(encoder: Encoder, create: () => Cache): void {
+    const shared = this.#shared.get(encoder.hash) ?? { cache: create(), encoders: [] }
+    this.#shared.set(encoder.hash, shared)
+    shared.encoders.push(encoder)
+    shared.cache.encoder = encoder
+  }
+
+  /** Returns the cache when no model uses it any more. */
+  remove(encoder: Encoder): Cache | undefined {
+    const shared = this.#shared.get(encoder.hash)
+    const index = shared?.encoders.indexOf(encoder) ?? -1
+    if (shared === undefined || index < 0) return undefined
+    shared.encoders.splice(index, 1)
+    const newest = shared.encoders.at(-1)
+    if (newest !== undefined) {
+      shared.cache.encoder = newest
+      return undefined
+    }
+    this.#shared.delete(encoder.hash)
+    return shared.cache
+  }
 }

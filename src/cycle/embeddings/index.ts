@@ -1,11 +1,6 @@
-/**
- * Embeddings of texts and pictures: made once, kept in the store, at hand by slot when a cycle is scored.
- */
-export { readCandidates } from './candidate-records.js'
-export { CarefulTexts } from './careful-texts.js'
-export { Embeddings, type EmbeddingsParts, type EmbeddingInputs } from './embeddings.js'
-export { Gathered } from './gathered.js'
-export { Poison } from './poison.js'
-export { kindWarnings, readingWarnings } from './reading-warnings.js'
-export type { EnteringTexts } from './text-book.js'
-export { textKey } from './text-key.js'
+/** Embeddings of texts and images: encoded once, stored, and available by slot when a cycle is scored. */
+export { Embeddings, type EmbeddingInputs } from './embeddings.js'
+export { imageBatchEncoder, Quarantine, textBatchEncoder, type BatchEncoder } from './quarantine.js'
+export { readCandidates, textKey } from './stored-texts.js'
+export { GatheredVectors } from './vectors.js'
+export { missingInputWarnings, modelKindWarnings } from './warnings.js'

@@ -1,16 +1,16 @@
-/** Pictures that the store cannot read: they are given up, and cost no other its vector. */
+/** Images that the store cannot read: they are given up, and the others are encoded. */
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
 import { emptyPool } from '../../pool/index.js'
 import { createMemoryStore, StoreError, type ImageKey, type Store } from '../../store/index.js'
-import { ImageBook } from './image-book.js'
-import { Poison } from './poison.js'
+import { ImageCache } from './image-cache.js'
+import { Quarantine } from './quarantine.js'
 
 const encoder = new FakeImageEncoder('e')
 let store: Store
-let book: ImageBook
+let cache: ImageCache
 let lines: { readonly fields: object; readonly message: string }[]
-/** What no longer reads, by post. */
+/** Posts whose images cannot be read. */
 let unreadable: Set<number>
 let refusal: StoreError | null
 
@@ -32,8 +32,8 @@ beforeEach(() => {
     return findImage(key)
   }
   const error = (fields: object, message: string): void => void lines.push({ fields, message })
-  book = new ImageBook(encoder, store, { poison: new Poison(), log: { error } })
-  onTestFinished(() => book.close())
+  cache = new ImageCache(encoder, store, { quarantine: new Quarantine(), log: { error } })
+  onTestFinished(() => cache.close())
 })
 
 async function put(postNo: number): Promise<ImageKey> {
@@ -46,28 +46,28 @@ async function put(postNo: number): Promise<ImageKey> {
 const givenUp = (): object[] =>
   lines.filter(({ message }) => message.startsWith('an image cannot be read')).map(({ fields }) => fields)
 
-test('one that cannot be read is given up after six tries, and named', async () => {
+test('an image that cannot be read is given up after six tries, and logged', async () => {
   unreadable.add(1)
-  book.add(await put(1))
+  cache.add(await put(1))
   for (let waits = 0; waits < 30; waits++) await vi.advanceTimersByTimeAsync(30_000)
   expect(givenUp()).toMatchObject([{ gall_id: 'g', post_no: 1, position: 1 }])
   expect(lines).toHaveLength(1 + 6)
 })
 
-test('the others of its batch are encoded at once, and those that come later are too', async () => {
+test('the other images of its batch are encoded at once, and later ones too', async () => {
   const keys = [await put(1), await put(2), await put(3)]
   unreadable.add(2)
-  for (const key of keys) book.add(key)
+  for (const key of keys) cache.add(key)
   while (lines.length === 0) await vi.advanceTimersByTimeAsync(1)
   expect(encoder.pictures).toEqual([1, 3])
-  book.add(await put(4))
+  cache.add(await put(4))
   while (givenUp().length === 0) await vi.advanceTimersByTimeAsync(1000)
   expect(encoder.pictures).toEqual([1, 3, 4])
 })
 
-test('a disk that takes no vectors says nothing of the pictures: they are tried until it does', async () => {
+test('images whose vectors the store refuses are tried until it takes them, and encoded once', async () => {
   refusal = new StoreError('full', 'no room')
-  book.add(await put(1))
+  cache.add(await put(1))
   for (let waits = 0; waits < 30; waits++) await vi.advanceTimersByTimeAsync(30_000)
   expect(store.models.readEmbedding('e', new Uint8Array(32).fill(1))).toBeUndefined()
   refusal = null
@@ -77,7 +77,7 @@ test('a disk that takes no vectors says nothing of the pictures: they are tried 
   expect(givenUp()).toEqual([])
 })
 
-test('an image whose own record is damaged keeps no cycle from its columns', async () => {
+test('an image with a damaged record does not prevent a cycle', async () => {
   const key = await put(1)
   const readImageHash = store.readImageHash.bind(store)
   store.readImageHash = (asked) => {
@@ -85,5 +85,5 @@ test('an image whose own record is damaged keeps no cycle from its columns', asy
     return readImageHash(asked)
   }
   const post = { count: 1, galleries: ['g'], gallery: Uint32Array.of(0), postNo: Float64Array.of(1) }
-  expect([...book.columns({ ...emptyPool, ...post }, Uint32Array.of(1)).encoded]).toEqual([0])
+  expect([...cache.columns({ ...emptyPool, ...post }, Uint32Array.of(1)).encoded]).toEqual([0])
 })

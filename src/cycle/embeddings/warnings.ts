@@ -1,18 +1,18 @@
 /**
- * Lines of `warnings` about what a model could not read in time.
+ * Warnings of a response about texts and images that the model did not get, and about its kind.
  */
 import type { Model } from '../../model/index.js'
 import { PostWarning, type CyclePlan } from '../../pool/index.js'
 import type { EmbeddingInputs } from './embeddings.js'
 
-/** For the posts that are scored. `imagesStored` and the inputs are by slot. */
-export function readingWarnings(
+/** For the posts that are scored. The inputs are by slot. */
+export function missingInputWarnings(
   { text, image }: Model,
   { scoring, next }: CyclePlan,
   { textEncoded, imagesEncoded }: EmbeddingInputs,
 ): string[] {
-  const unread = new PostWarning('text not encoded in time, scored without it')
-  const incomplete = new PostWarning('expected images not all encoded, scored without them')
+  const withoutText = new PostWarning('text not encoded in time, scored without it')
+  const withoutImages = new PostWarning('expected images not all encoded, scored without them')
   const { imagesExpected, imagesInPost } = next.posts
   for (let row = 0; row < scoring.count; row++) {
     const slot = scoring.slots[row] as number
@@ -20,16 +20,16 @@ export function readingWarnings(
       next.galleries[next.gallery[slot] as number] as string,
       next.postNo[slot] as number,
     ]
-    if (text !== null && textEncoded[slot] === 0) unread.add(...name())
+    if (text !== null && textEncoded[slot] === 0) withoutText.add(...name())
     if (image?.required !== true) continue
     const expected = imagesExpected[slot] as number
     const due = Number.isNaN(expected) ? (imagesInPost[slot] as number) : expected
-    if ((imagesEncoded[slot] as number) < due) incomplete.add(...name())
+    if ((imagesEncoded[slot] as number) < due) withoutImages.add(...name())
   }
-  return [...unread.lines(), ...incomplete.lines()]
+  return [...withoutText.lines(), ...withoutImages.lines()]
 }
 
-/** A line that every response of a transport test carries. */
-export function kindWarnings({ kind, version }: Model): string[] {
+/** Every response of a transport test carries this warning. */
+export function modelKindWarnings({ kind, version }: Model): string[] {
   return kind === 'trained' ? [] : [`transport test: ${version} is no trained model, its scores mean nothing`]
 }

@@ -1,0 +1,273 @@
+/** Texts and images that end the process of their encoder: each is found and quarantined, and no other is lost. */
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
+import { isDeadlyHere, writeDeadlyExample } from '../../../test/helpers/deadly-example.js'
+import { FakeImageEncoder, FakeTextEncoder } from '../../../test/helpers/encoding-model.js'
+import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
+import { referenceCodec } from '../../codec/index.js'
+import { ServiceError, type CycleRequest, type CycleResponse } from '../../contract/index.js'
+import { loadModel, ModelDownError, ModelError, type LoadedModel, type Vectors } from '../../model/index.js'
+import { createMemoryContents, createMemoryStore, type MemoryContents } from '../../store/index.js'
+import { CycleService } from '../service.js'
+import { StageClock } from '../stage-clock.js'
+import { ImageCache } from './image-cache.js'
+import { Quarantine, textBatchEncoder } from './quarantine.js'
+
+const patience = { timeout: 60_000, interval: 20 }
+const notEncoded = 'text not encoded in time, scored without it'
+
+describe.runIf(isDeadlyHere)('a text that ends the process of its encoder each time', () => {
+  let modelsDir: string
+  let contents: MemoryContents
+  let model: LoadedModel
+  let service: CycleService
+  let quarantined: object[]
+  /** How often a model had to be adopted until it served. */
+  let adoptCount: number
+
+  beforeEach(async () => {
+    modelsDir = temporaryModelsDir()
+    writeDeadlyExample(modelsDir)
+    contents = createMemoryContents()
+    quarantined = []
+    service = await open()
+  })
+
+  async function open(): Promise<CycleService> {
+    const log = {
+      info: () => undefined,
+      warn: () => undefined,
+      error: (fields: object, message: string) => {
+        if (message.startsWith('text quarantined')) quarantined.push(fields)
+      },
+    }
+    model = await loadModel({ modelsDir, version: 'deadly', executionProviders: ['cpu'], log })
+    onTestFinished(() => model.close())
+    const opened = await CycleService.open({
+      ...{ codec: referenceCodec, store: createMemoryStore({ contents }), model: () => model, log },
+      clock: () => cycleMs(1000),
+      limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
+      textEncodeMsMax: 30_000,
+      initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    })
+    await adopted(opened)
+    return opened
+  }
+
+  /** As the server does: again when the encoder has failed. */
+  async function adopted(by: CycleService): Promise<void> {
+    for (adoptCount = 1; ; adoptCount++) {
+      try {
+        await by.adopt(model, null, () => undefined)
+        return
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error
+        await vi.waitUntil(() => textPid() !== undefined, patience)
+      }
+    }
+  }
+
+  /** As a client does: again until there is a response. */
+  async function answer(body: CycleRequest): Promise<{ response: CycleResponse; refusalCount: number }> {
+    for (let refusalCount = 0; ; refusalCount++) {
+      try {
+        const bytes = await service.submit(
+          { json: bytesOf(body), gzip: null },
+          cycleMs(1000),
+          new StageClock(0),
+        )
+        return { refusalCount, response: JSON.parse(Buffer.from(bytes).toString()) as CycleResponse }
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.status !== 503) throw error
+        await vi.waitUntil(() => textPid() !== undefined, patience)
+      }
+    }
+  }
+
+  const textPid = (): number | undefined => model.processes.find(({ role }) => role === 'text')?.pid
+
+  test('is quarantined within the budget of its cycle, counted and logged once, and the others are encoded', async () => {
+    const first = await answer(cycle(0, { 1: '글', 2: '오늘', 3: '하나' }, [1, 2, 3]))
+    expect(first.refusalCount).toBe(0)
+    expect(first.response.warnings).toContain(`${notEncoded} (1): g/2`)
+    expect(contents.embeddings.size).toBe(2)
+    expect(quarantined).toMatchObject([{ gall_id: 'g', post_no: 2 }])
+    const pid = textPid()
+    const second = await answer(cycle(1, { 4: '둘' }, [1, 2, 3, 4]))
+    expect(second).toMatchObject({ refusalCount: 0 })
+    expect(second.response.warnings).toContain(`${notEncoded} (1): g/2`)
+    await answer(cycle(2, {}, [1, 2, 3, 4]))
+    expect(contents.embeddings.size).toBe(3)
+    // It was not tried again.
+    expect(textPid()).toBe(pid)
+    expect(quarantined).toHaveLength(1)
+  })
+
+  test('does not prevent a restart of the service, nor the encoding of the others after it', async () => {
+    await answer(cycle(0, { 1: '글', 2: '오늘', 3: '하나' }, [1, 2, 3]))
+    await service.close()
+    contents.embeddings.clear()
+    service = await open()
+    expect(adoptCount).toBe(1)
+    expect(contents.embeddings.size).toBe(2)
+    expect(quarantined).toHaveLength(2)
+    const { refusalCount, response } = await answer(cycle(1, {}, [1, 2, 3]))
+    expect(refusalCount).toBe(0)
+    expect(response.warnings).toContain(`${notEncoded} (1): g/2`)
+  })
+})
+
+describe('a quarantine', () => {
+  const titles = (count: number): string[] => Array.from({ length: count }, (_, i) => `title ${i}`)
+  const records = (from: readonly string[]): Uint8Array[] =>
+    from.map((title) => Buffer.from(JSON.stringify({ title })))
+
+  /** Encodes with as much time as needed, unless `budgetMs` says otherwise. */
+  async function encode(
+    quarantine: Quarantine,
+    encoder: FakeTextEncoder,
+    from: readonly string[],
+    options: { budgetMs?: number; background?: { restartMsMax: number } } = {},
+  ) {
+    const quarantined: string[] = []
+    const result = await quarantine.encode(textBatchEncoder(encoder), records(from), {
+      budgetMs: 60_000,
+      ...options,
+      onQuarantined: (row) => quarantined.push(from[row] as string),
+    })
+    return { quarantined, encoded: [...result.encoded], isProcessDown: result.isProcessDown }
+  }
+
+  test('finds each bad item of a batch by bisection, and encodes all others', async () => {
+    const quarantine = new Quarantine()
+    const encoder = new FakeTextEncoder('e')
+    const all = titles(40)
+    encoder.poison.add('title 7').add('title 8').add('title 31')
+    const { quarantined, encoded } = await encode(quarantine, encoder, all)
+    expect(quarantined).toEqual(['title 7', 'title 8', 'title 31'])
+    expect(encoded).toEqual(all.map((title) => (quarantined.includes(title) ? 0 : 1)))
+  })
+
+  test('does not try a quarantined item again, in whatever batch it comes', async () => {
+    const quarantine = new Quarantine()
+    const encoder = new FakeTextEncoder('e')
+    encoder.poison.add('bad')
+    await encode(quarantine, encoder, ['bad'])
+    const { callCount } = encoder
+    expect((await encode(quarantine, encoder, ['bad'])).encoded).toEqual([0])
+    expect(encoder.callCount).toBe(callCount)
+    expect((await encode(quarantine, encoder, ['good', 'bad', 'bad'])).encoded).toEqual([1, 0, 0])
+    expect(encoder.callCount).toBe(callCount + 1)
+  })
+
+  test('blames no item when the encoder fails on the control item too', async () => {
+    const quarantine = new Quarantine()
+    const encoder = new FakeTextEncoder('e')
+    encoder.failing = true
+    for (let i = 0; i < 4; i++)
+      await expect(
+        encode(quarantine, encoder, titles(3), { background: { restartMsMax: 1000 } }),
+      ).rejects.toThrow('told to fail')
+    encoder.failing = false
+    expect((await encode(quarantine, encoder, titles(3))).encoded).toEqual([1, 1, 1])
+    expect(quarantine.isEmpty).toBe(true)
+  })
+
+  test('suspects no item when the process is down', async () => {
+    const quarantine = new Quarantine()
+    const down = Object.assign(new FakeTextEncoder('e'), {
+      encode: (): Promise<Vectors> => Promise.reject(new ModelDownError('starting again')),
+    })
+    for (let i = 0; i < 4; i++)
+      await expect(encode(quarantine, down, titles(3))).rejects.toBeInstanceOf(ModelDownError)
+    expect(await encode(quarantine, down, titles(3), { background: { restartMsMax: 0 } })).toMatchObject({
+      encoded: [0, 0, 0],
+      isProcessDown: true,
+    })
+    expect(quarantine.isEmpty).toBe(true)
+  })
+
+  test('goes on with smaller batches in the next call when the process does not come back in time', async () => {
+    const quarantine = new Quarantine()
+    const encoder = new FakeTextEncoder('e')
+    encoder.poison.add('bad')
+    const run = encoder.encode.bind(encoder)
+    let isDown = false
+    const sizes: number[] = []
+    encoder.encode = async (batch) => {
+      if (isDown) throw new ModelDownError('starting again')
+      sizes.push(batch.length)
+      return run(batch).catch((error: unknown) => {
+        isDown = true
+        throw error
+      })
+    }
+    const all = ['a', 'b', 'bad', 'c']
+    await expect(encode(quarantine, encoder, all, { budgetMs: 1 })).rejects.toThrow('was ended')
+    expect(sizes).toEqual([4])
+    isDown = false
+    encoder.encode = (batch) => {
+      sizes.push(batch.length)
+      return run(batch)
+    }
+    // The process of the fake is down for one call.
+    await run([]).catch(() => undefined)
+    const { quarantined, encoded } = await encode(quarantine, encoder, [...all, 'new'])
+    expect([quarantined, encoded]).toEqual([['bad'], [1, 1, 0, 1, 1]])
+    expect(Math.max(...sizes.slice(1))).toBe(2)
+  })
+
+  test('does not quarantine an item that fails once', async () => {
+    const quarantine = new Quarantine()
+    const encoder = new FakeTextEncoder('e')
+    encoder.poison.add('unlucky')
+    const run = encoder.encode.bind(encoder)
+    encoder.encode = (batch) =>
+      run(batch).catch((error: unknown) => {
+        encoder.poison.clear()
+        throw error
+      })
+    expect(await encode(quarantine, encoder, ['unlucky'])).toMatchObject({ quarantined: [], encoded: [1] })
+    expect(quarantine.isEmpty).toBe(true)
+  })
+})
+
+describe('an image that ends the process of its encoder each time', () => {
+  test('is quarantined, logged once, and not tried when another post has it', async () => {
+    const store = createMemoryStore({ contents: createMemoryContents() })
+    const encoder = new FakeImageEncoder('e')
+    encoder.poison.add(9)
+    const quarantined: object[] = []
+    const error = (fields: object, message: string): void => {
+      if (message.startsWith('image quarantined')) quarantined.push(fields)
+    }
+    const cache = new ImageCache(encoder, store, { quarantine: new Quarantine(), log: { error } })
+    onTestFinished(() => cache.close())
+    const put = async (postNo: number, grey: number): Promise<void> => {
+      const key = { gallId: 'g', postNo, position: 1 }
+      const sha256 = new Uint8Array(32).fill(grey)
+      const normalised = Uint8Array.of(grey)
+      await store.putImage(key, { sha256, uploadedBytes: 1, width: 1, height: 1, normalised })
+      cache.add(key)
+    }
+    const encode = vi.spyOn(encoder, 'encode')
+    await put(1, 9)
+    await put(2, 7)
+    await vi.waitUntil(() => quarantined.length === 1 && encoder.pictures.length === 1, patience)
+    expect(quarantined).toMatchObject([{ gall_id: 'g', post_no: 1, position: 1 }])
+    expect(encoder.pictures).toEqual([7])
+    const { length } = encode.mock.calls
+    await put(3, 9)
+    await put(4, 8)
+    await vi.waitUntil(() => encoder.pictures.length === 2, patience)
+    expect(encode.mock.calls.length - length).toBe(1)
+    expect(quarantined).toHaveLength(1)
+  })
+})
+
+function cycle(index: number, entering: Record<number, string>, scored: readonly number[]): CycleRequest {
+  return cycleBody(index, {
+    candidates: Object.entries(entering).map(([post, title]) => candidate('g', Number(post), { title })),
+    engagement: scored.map((post) => reading('g', post, cycleMs(index))),
+  })
+}
