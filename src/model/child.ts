@@ -36,7 +36,8 @@ interface Opened {
 
 endWithOwner()
 prepareProcess()
-await serve()
+// What cannot be sent, as the owner has ended, is no longer of interest.
+await serve().catch(() => undefined)
 end()
 
 async function serve(): Promise<void> {

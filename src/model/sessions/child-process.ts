@@ -50,7 +50,12 @@ export function startChild(): StartedChild {
     })
     const started = followChild(child)
     void started.gone.then(() => removeDirectory(directory))
-    return started
+    // Also at once: this process may exit before it sees the end of the child.
+    const kill = (): void => {
+      started.kill()
+      removeDirectory(directory)
+    }
+    return { ...started, kill }
   } catch (error) {
     removeDirectory(directory)
     throw error
