@@ -1,5 +1,5 @@
 /**
- * Room behind a body: native code reads in vectors, and with room behind the last byte it reads a body where it stands.
+ * Padding behind a body: native code reads whole vectors, and with padding it decodes a body without a copy.
  */
 
 /** Bytes that native code may read behind a body (`body_padding_bytes` in native/padded_bytes.h). */

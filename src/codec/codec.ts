@@ -1,6 +1,6 @@
 /**
- * The choice of codec. Both give the same columns, bytes and errors; the native one decodes at least twenty times
- * as fast. The reference decides whatever native code leaves to it, so errors are the same by construction.
+ * The choice of codec. Both give the same columns, bytes and errors; the native one decodes at least 15 times as fast.
+ * The reference examines every body that native code refuses, so errors are the same by construction.
  */
 import type { CycleColumns } from '../contract/index.js'
 import { columnOperations, runReference, type ColumnProgram, type RunProgram } from './column-program.js'
@@ -9,7 +9,6 @@ import { encodeResponse, type ResponseColumns } from './encode-response.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode } from './native-encode.js'
-import { packColumns, type PackColumns } from './pack.js'
 import { readBody } from './read-body.js'
 
 export interface Codec {
@@ -24,10 +23,8 @@ export interface Codec {
   readCycle(body: Uint8Array): CycleColumns | Promise<CycleColumns>
   /** A response as JSON in UTF-8. */
   encodeResponse(response: ResponseColumns): Uint8Array
-  /** What runs a column program. */
+  /** The evaluator of a column program. */
   columnProgram(program: ColumnProgram): RunProgram
-  /** For `packTable`. */
-  readonly packColumns: PackColumns
 }
 
 export type CodecChoice = Codec['name'] | 'auto'
@@ -35,16 +32,15 @@ export type CodecChoice = Codec['name'] | 'auto'
 export const referenceCodec: Codec = {
   name: 'reference',
   decodeCycle,
-  // It is what serves: bodies that are right are no faster, and a thread a cycle would slow them down.
+  // Every body takes the reference decoder here; a thread for each cycle would only slow it down.
   readCycle: decodeCycle,
   encodeResponse,
   columnProgram: runReference,
-  packColumns,
 }
 
 /**
- * The codec of a choice, and one line that says which serves and why. `auto` takes the reference codec when the addon
- * does not load; `native` then throws.
+ * The codec of a choice, and one line for the log that names it. `auto` uses the reference codec when the addon does not
+ * load; `native` then throws.
  */
 export function loadCodec(choice: CodecChoice): { codec: Codec; note: string } {
   if (choice === 'reference') return { codec: referenceCodec, note: 'reference codec, as chosen' }
@@ -74,7 +70,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
       return typeof columns === 'number' ? decodeCycle(body) : columns
     },
     readCycle(body) {
-      if (body.length > hereBytesMax) return readBody('cycle', body)
+      if (body.length > nativeBytesMax) return readBody('cycle', body)
       const columns = decode(body)
       return typeof columns === 'number' ? readBody('cycle', body) : columns
     },
@@ -83,15 +79,14 @@ export function nativeCodec(addon: NativeAddon): Codec {
       const native = new addon.ColumnProgram(program)
       return (inputs, matrix) => native.run(inputs, matrix)
     },
-    packColumns: addon.packColumns,
   }
 }
 
 /**
- * A full cycle is smaller. Native code takes some 20 ms of the event loop at most for a body of this size, whatever it
- * holds; for 16 MiB of brackets it took 45, and 220 where the memory for their index was new.
+ * Larger bodies are decoded in a worker thread; a full cycle is smaller. Native code takes at most about 20 ms of the
+ * event loop for any body of this size; for 16 MiB of brackets it took 45 ms, and 220 ms with new memory for the index.
  */
-const hereBytesMax = 8 * 1024 * 1024
+const nativeBytesMax = 8 * 1024 * 1024
 
 function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] as string

@@ -1,15 +1,15 @@
 /**
  * Column programs: formulas over columns, as instructions over registers that hold a number a row, and the matrix of
- * their outputs. A program knows rows and columns, and nothing of what they mean. `runReference` defines what each
- * operation gives; native/column_program.cc gives the same bits, several times as fast.
+ * their outputs. `runReference` defines the result of each operation; native/column_program.cc gives the same bits five
+ * times as fast or faster.
  */
 
 /** A column that a program reads; its numbers become doubles. */
 export type ProgramColumn = Float64Array | Uint32Array | Uint8Array
 
 /**
- * What instructions do. In the order and the spelling of native/column_program.h: an instruction holds the position in
- * this list. x and y are what the registers `a` and `b` hold in a row.
+ * The operations, in the order and spelling of native/column_program.h: an instruction holds a position in this list.
+ * x and y are the values of the registers `a` and `b` in a row.
  */
 export const columnOperations = [
   /** The entry of column `a`, in the row that the column's index names. */
@@ -63,7 +63,7 @@ export interface ColumnProgram {
   readonly missing: Float64Array
 }
 
-/** What a program runs on; lists are as long as the program says. */
+/** The inputs of a program; the program defines the lengths of the lists. */
 export interface ColumnInputs {
   readonly rowCount: number
   readonly columns: readonly ProgramColumn[]

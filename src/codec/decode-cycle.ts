@@ -1,6 +1,6 @@
 /**
  * Reference decoder: a cycle body to columns by JSON.parse, typia and plain TypeScript. It defines what a body means;
- * a faster decoder must give the same columns, and leaves every complaint to this one.
+ * the native decoder must give the same columns, and leaves every error to this one.
  */
 import {
   absentCode,

@@ -1,6 +1,6 @@
 /**
  * Reference encoder: a cycle's results to the bytes of its response. The same input gives the same bytes
- * (decisions.md 20); members stand in the order of interface.md 2.6 and 2.7.
+ * (decisions.md 20); members are in the order of interface.md 2.6 and 2.7.
  */
 import { headNames, outcomeCodes, type Counts, type ResultColumns } from '../contract/index.js'
 import { float32Text } from './float32-text.js'

@@ -1,6 +1,6 @@
 /**
- * What a JSON body may cost to parse: its nesting, and its number of arrays and objects. Counted over bytes before
- * JSON.parse allocates anything, in bodies that may not be JSON at all: as far as they are, the count is right.
+ * Limits on the cost of parsing a JSON body: its depth, and its number of arrays and objects. They are counted over bytes
+ * before JSON.parse allocates anything; in a body that is not JSON, the count is right up to the first error.
  */
 import { jsonContainerCountMax, jsonDepthMax, ServiceError } from '../contract/index.js'
 

@@ -1,6 +1,6 @@
 /**
- * JSON text: parsing with a byte offset in every complaint, within the bounds of json-bounds.ts. The oracle is JSON.parse; the walk
- * over bytes only runs on bodies that it has refused, to say where they break.
+ * JSON text: parsing with a byte offset in every error, within the bounds of json-bounds.ts. JSON.parse decides; the walk
+ * over bytes runs only on bodies that it has refused, and finds the offset.
  */
 import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../contract/index.js'

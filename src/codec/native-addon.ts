@@ -5,9 +5,8 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { ColumnProgram, RunProgram } from './column-program.js'
-import type { PackColumns } from './pack.js'
 
-/** What a decode found beside its columns. */
+/** The results of a decode besides its columns. */
 export interface NativeFindings {
   /** Rows of each object of the plan. */
   readonly rowCounts: readonly number[]
@@ -22,7 +21,7 @@ export interface NativeFindings {
 export interface NativeDecoder {
   /**
    * Fills the columns, whose byte offsets in `arena` are `starts`. Returns findings; or row counts when a list needs
-   * more room than its capacity; or a code (`errorSentences`) when the reference decoder has to decide.
+   * more memory than its capacity; or a code (`errorSentences`) when the reference decoder has to examine the body.
    */
   decode(
     body: Uint8Array,
@@ -32,7 +31,7 @@ export interface NativeDecoder {
   ): NativeFindings | readonly number[] | number
 }
 
-/** Texts laid end to end, with 16 bytes more behind them; text i ends at `ends[i]`. */
+/** Concatenated texts, with 16 more bytes behind them; text i ends at `ends[i]`. */
 export interface TextTable {
   readonly bytes: Uint8Array
   readonly ends: Uint32Array
@@ -46,30 +45,35 @@ export interface NativeRows {
   readonly outcome: Uint8Array
   readonly keys: TextTable
   readonly outcomes: TextTable
-  /** What follows each column of `values`: the label of the next, behind the last the end of the row. */
+  /** The text behind each column of `values`: the label of the next column, and for the last the end of the row. */
   readonly labels: TextTable
   readonly values: readonly Float32Array[]
 }
 
+/** Changes with every change of `NativeAddon`, in native/addon.cc as well: an older addon is not used. */
+const interfaceVersion = 2
+
 export interface NativeAddon {
+  readonly interfaceVersion: number
   readonly Decoder: new (plan: string) => NativeDecoder
   /** Runs as `RunProgram` says. Throws a TypeError for a program whose parts do not fit together. */
   readonly ColumnProgram: new (program: ColumnProgram) => { readonly run: RunProgram }
-  /** Bytes that suffice for the rows; 0: numbers that native code leaves to the reference encoder. */
+  /** An upper bound of the bytes of the rows; 0 for numbers that only the reference encoder writes. */
   rowsBytesMax(rows: NativeRows): number
   /** Writes the rows at `start` of `out` and returns where they end. */
   writeRows(rows: NativeRows, out: Uint8Array, start: number): number
-  /** Throws where a column has fewer rows, or where there is no room for the widest form of all of them. */
-  readonly packColumns: PackColumns
   readonly errorSentences: readonly string[]
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]
   readonly bodyPaddingBytes: number
 }
 
-/** Loads the addon; throws what Node says when it is not there or does not fit. */
+/** Loads the addon. Throws when it is missing, cannot be loaded, or was built from other sources. */
 export function loadAddon(): NativeAddon {
   // dist/codec and src/codec are equally far from the root, where node-gyp builds.
   const path = fileURLToPath(new URL('../../build/Release/understudy_codec.node', import.meta.url))
-  return createRequire(import.meta.url)(path) as NativeAddon
+  const addon = createRequire(import.meta.url)(path) as NativeAddon
+  if (addon.interfaceVersion !== interfaceVersion)
+    throw new Error('the addon was built from other sources; run node scripts/build-native.mjs')
+  return addon
 }

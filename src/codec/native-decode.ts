@@ -82,7 +82,7 @@ interface RootColumns {
   readonly cycleAtFraction: Float64Array
 }
 
-/** As the reference orders them: the body's own, then list by list, each name once. */
+/** In the order of the reference: those of the body, then list by list, each name once. */
 function unknownFields(plan: NativePlan, found: NativeFindings): string[] {
   const names = found.unknownNames.flatMap((group, object) =>
     group.map((name) => (object === 0 ? name : `${plan.lists[object - 1] as string}[].${name}`)),

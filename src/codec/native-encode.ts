@@ -1,6 +1,6 @@
 /**
- * The native encoder: the head and the texts that rows share are made here, rows in C++. Byte for byte what the
- * reference encoder writes; numbers that it leaves alone (not finite, no post numbers) make the reference encode.
+ * The native encoder: JavaScript makes the head and the texts that rows share, C++ writes the rows. The bytes are those of
+ * the reference encoder, which also encodes responses with numbers that C++ does not write (not finite, no post numbers).
  */
 import { headNames } from '../contract/index.js'
 import { outcomeTexts, responseHead, type ResponseColumns } from './encode-response.js'
@@ -53,7 +53,7 @@ function nativeRows(
   }
 }
 
-/** Texts of gallery ids, kept from call to call: the galleries of two cycles are mostly the same. */
+/** Texts of gallery ids, cached: the galleries of two cycles are mostly the same. */
 class GalleryTexts {
   #ids: readonly string[] = []
   #table = textTable([])

@@ -1,13 +1,12 @@
 /**
- * Where the members of a cycle go: for each member of each list, what native code makes of it and the columns of
- * `CycleColumns` that it fills. The rules of the members (ranges, enums, what is required) are in the contract's shapes;
- * `native-plan.ts` joins the two.
+ * The columns of each member of a cycle: how native code reads the member and which columns of `CycleColumns` it fills.
+ * The rules of the members (ranges, enums, required members) are in the contract's shapes; `native-plan.ts` joins both.
  */
 import { counterNames, snapshotNames, textMeasureNames } from '../contract/index.js'
 
 export type ColumnType = 'f64' | 'u32' | 'u8'
 
-/** A column: `path` is its place in the columns of its list, such as `title.chars`. */
+/** A column: `path` is its name in the columns of its list, such as `title.chars`. */
 export interface ColumnPlace {
   readonly path: string
   readonly type: ColumnType

@@ -1,6 +1,6 @@
 /**
  * The plan of the native decoder: the contract's shapes (which members, what they may hold) joined with the layout of
- * their columns. A shape that native code cannot follow throws here, and the reference codec serves.
+ * their columns. Throws for a shape that native code does not support; the reference codec is used then.
  */
 import {
   cycleShape,
@@ -91,7 +91,7 @@ function planObject(
   }
 }
 
-/** The rules of a value, in the words of native/plan.h. */
+/** The rules of a value, as native/plan.h names them. */
 function valueRules(
   { name, value }: MemberShape,
   { kind, html }: MemberLayout,
@@ -120,7 +120,7 @@ function valueRules(
   }
 }
 
-/** What the contract must say of a member for native code to read it so. */
+/** The kinds of shapes in the contract that native code reads as each kind of value. */
 const shapeKinds: Readonly<Record<ValueKind, readonly ValueShape['kind'][]>> = {
   ignored_text: ['string'],
   fixed_text: ['string'],

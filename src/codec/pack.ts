@@ -8,6 +8,8 @@
  * Numbers are little-endian. A value of an offset kind is base + offset; the highest offset stands for NaN.
  */
 
+import { assert } from '../contract/index.js'
+
 export type NumberColumn = Float64Array | Uint32Array | Uint8Array
 
 export interface PackedTable {
@@ -15,24 +17,6 @@ export interface PackedTable {
   readonly header: unknown
   readonly rowCount: number
   readonly columns: readonly Float64Array[]
-}
-
-/** Writes columns from `start` of `out`, a multiple of 8, and returns where they end. */
-export type PackColumns = (
-  columns: readonly NumberColumn[],
-  rowCount: number,
-  out: Uint8Array<ArrayBuffer>,
-  start: number,
-) => number
-
-export interface Packing {
-  /**
-   * Gives memory from an address that is a multiple of 8, with any contents. It is asked for the widest form of all
-   * columns, and what they do not take is never touched. Default: new memory.
-   */
-  readonly allocate?: (bytes: number) => Uint8Array<ArrayBuffer>
-  /** Of a codec. Default: the reference. */
-  readonly pack?: PackColumns
 }
 
 const magic = 0x314b5055
@@ -48,40 +32,34 @@ interface Plan {
   readonly dataBytes: number
 }
 
-/** The columns of a table, one behind the other. */
+/** A table as bytes. Every column has at least `rowCount` rows. */
 export function packTable(
   header: unknown,
   rowCount: number,
   columns: readonly NumberColumn[],
-  { allocate = (bytes) => new Uint8Array(bytes), pack = packColumns }: Packing = {},
-): Uint8Array {
+): Uint8Array<ArrayBuffer> {
   const headerText = Buffer.from(JSON.stringify(header))
-  const headerEnd = fixedBytes + align(headerText.length)
-  const widestBytes = columnHeadBytes + (rowCount + 1) * Float64Array.BYTES_PER_ELEMENT
-  const bytes = allocate(headerEnd + columns.length * widestBytes)
-  bytes.fill(0, 0, headerEnd)
-  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  const plans = columns.map((column) => planColumn(column, rowCount))
+  const dataStart = fixedBytes + align(headerText.length)
+  const bytes = new Uint8Array(
+    plans.reduce((end, { dataBytes }) => end + columnHeadBytes + align(dataBytes), dataStart),
+  )
+  const view = new DataView(bytes.buffer)
   ;[magic, headerText.length, columns.length, rowCount].forEach((value, i) =>
     view.setUint32(i * 4, value, true),
   )
   bytes.set(headerText, fixedBytes)
-  return bytes.subarray(0, pack(columns, rowCount, bytes, headerEnd))
-}
-
-/** The reference for `NativeAddon.packColumns`. */
-export const packColumns: PackColumns = (columns, rowCount, bytes, start) => {
-  const view = new DataView(bytes.buffer, bytes.byteOffset)
-  let at = start
-  for (const column of columns) {
-    const plan = planColumn(column, rowCount)
-    bytes.fill(0, at, at + columnHeadBytes + align(plan.dataBytes))
+  let at = dataStart
+  columns.forEach((column, index) => {
+    const plan = plans[index] as Plan
     view.setUint8(at, plan.kind)
     view.setUint32(at + 4, plan.dataBytes, true)
     view.setFloat64(at + 8, plan.base, true)
-    writeData(bytes.buffer, bytes.byteOffset + at + columnHeadBytes, column, plan, rowCount)
+    writeData(bytes.buffer, at + columnHeadBytes, column, plan, rowCount)
     at += columnHeadBytes + align(plan.dataBytes)
-  }
-  return at
+  })
+  assert(at === bytes.length, 'the columns fill the table')
+  return bytes
 }
 
 /** The inverse of `packTable`. Throws when the bytes are not what it writes. */
@@ -153,7 +131,7 @@ function writeData(
   else writeOffsets32(data, column, plan.base)
 }
 
-// Three of one kind: a loop that sees one type of array runs several times as fast as one that sees all.
+// One function for each type: a loop over one type of array runs several times as fast as one over all types.
 function writeOffsets8(data: Uint8Array, column: NumberColumn, base: number): void {
   for (let row = 0; row < data.length; row++) {
     const value = column[row] as number

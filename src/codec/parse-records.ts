@@ -1,5 +1,5 @@
 /**
- * Bodies that are no cycles: outcomes and settings of weights, from bytes to values.
+ * Bodies other than cycles: outcomes and settings of weights, from bytes to values.
  */
 import {
   checkOutcomes,
@@ -10,7 +10,7 @@ import {
 } from '../contract/index.js'
 import { parseJson } from './json-text.js'
 
-/** One outcome as the store takes it: its own JSON, whatever the spelling in which it came. */
+/** One outcome as the store keeps it: normalised JSON, independent of the spelling in the request. */
 export interface OutcomeRecord {
   readonly placementId: string
   readonly record: Uint8Array

@@ -59,8 +59,8 @@ function canonicalDecimal(source: string): string {
 const exponentDigitsMax = 15
 
 /**
- * `exponent` + `shift` as text. Beyond 15 digits the two stay apart: such numbers count as the same only where their
- * points stand alike. Adding up an exponent of megabytes would take seconds, for numbers that no field takes.
+ * `exponent` + `shift` as text. Beyond 15 digits the two stay apart: such numbers count as equal only with equal
+ * shifts. Adding up an exponent of megabytes would take seconds, for numbers that no field accepts.
  */
 function shifted(exponent: string, shift: number): string {
   const sign = exponent.startsWith('-') ? '-' : ''
@@ -91,7 +91,7 @@ function canonicalOf(value: number | Decimal): string {
 /** Equality without recursion: a body may nest a thousand levels deep. */
 function sameValue(x: unknown, y: unknown): boolean {
   const pairs: unknown[] = [x, y]
-  // What is equal at sight does not wait: lists of millions of numbers need no room.
+  // Equal primitives are not queued: lists of millions of numbers need no memory.
   const push = (a: unknown, b: unknown): void => {
     if (a !== b) pairs.push(a, b)
   }

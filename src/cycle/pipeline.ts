@@ -130,7 +130,7 @@ export class CyclePipeline {
 
   /** Predicts in the model's process, and meanwhile packs what the store keeps of the plan. */
   async #predict({ call, model, plan, weights }: PlannedCycle): Promise<PredictedCycle> {
-    const { clock, images, embeddings, codec } = this.#parts
+    const { clock, images, embeddings } = this.#parts
     const { cycle, json, receivedAtMs, stages } = call
     const { next, scoring } = plan
     const imagesStored = images.column(next.galleries, next.gallery, next.postNo)
@@ -138,7 +138,7 @@ export class CyclePipeline {
     const { predicting, sent } = startPrediction(model, { ...scoring, ...inputs, imagesStored }, stages)
     await sent
     await yieldIfLarge(json)
-    const saved = saveCycle(cycle, plan, codec.packColumns)
+    const saved = saveCycle(cycle, plan)
     const heads = await predicting.catch((error: unknown) => {
       if (error instanceof ModelRowError) this.#modelWithInvalidRow = model
       throw placedFailure(error, { version: model.version, cycleId: cycle.cycleId, plan })

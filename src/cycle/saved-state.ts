@@ -5,14 +5,7 @@
  *   left     keys of the posts that left with one cycle, with reason, tier and times
  *   pool     of every pending post: where it entered (position, row), its readings and its snapshot
  */
-import {
-  packTable,
-  unpackTable,
-  type NumberColumn,
-  type PackColumns,
-  type PackedTable,
-  type Packing,
-} from '../codec/index.js'
+import { packTable, unpackTable, type NumberColumn, type PackedTable } from '../codec/index.js'
 import { GalleryTable, type CycleColumns } from '../contract/index.js'
 import {
   emptyPool,
@@ -41,13 +34,12 @@ export interface SavedCycle {
 /** Version of the three layouts above. */
 const layout = 1
 
-/** The records of a cycle. `pack` is a codec's; without one, the reference packs. */
-export function saveCycle(cycle: CycleColumns, plan: CyclePlan, pack?: PackColumns): SavedCycle {
-  const packing: Packing = pack === undefined ? {} : { pack }
+/** The records of a cycle. */
+export function saveCycle(cycle: CycleColumns, plan: CyclePlan): SavedCycle {
   return {
-    entered: saveEntered(cycle, plan, packing),
-    left: saveLeft(cycle, plan, packing),
-    pool: savePool(plan.next, packing),
+    entered: saveEntered(cycle, plan),
+    left: saveLeft(cycle, plan),
+    pool: savePool(plan.next),
   }
 }
 
@@ -104,7 +96,7 @@ function fail(message: string): never {
   throw new StoreError('unusable', message)
 }
 
-function savePool(state: PoolState, packing: Packing): Uint8Array {
+function savePool(state: PoolState): Uint8Array {
   const columns: NumberColumn[] = [
     state.enteredPosition,
     state.enteredRow,
@@ -112,14 +104,10 @@ function savePool(state: PoolState, packing: Packing): Uint8Array {
     ...readingNames.map((name) => state.previous[name]),
     ...snapshotColumnNames.map((name) => state.snapshot[name]),
   ]
-  return packTable({ layout, newestCycleMs: state.newestCycleMs }, state.count, columns, packing)
+  return packTable({ layout, newestCycleMs: state.newestCycleMs }, state.count, columns)
 }
 
-function saveEntered(
-  { candidates }: CycleColumns,
-  { entries }: CyclePlan,
-  packing: Packing,
-): Uint8Array | null {
+function saveEntered({ candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array | null {
   const rows = entries.enteredRows
   if (rows.length === 0) return null
   const { galleries, gallery } = entries.entered
@@ -129,24 +117,15 @@ function saveEntered(
     candidates.rowEnd,
     ...listPostColumns(candidates),
   ]
-  return packTable({ layout, galleries }, rows.length, [gallery, ...selectRows(columns, rows)], packing)
+  return packTable({ layout, galleries }, rows.length, [gallery, ...selectRows(columns, rows)])
 }
 
-function saveLeft(
-  { removals }: CycleColumns,
-  { entries, leftAtMs }: CyclePlan,
-  packing: Packing,
-): Uint8Array | null {
+function saveLeft({ removals }: CycleColumns, { entries, leftAtMs }: CyclePlan): Uint8Array | null {
   const rows = entries.leftRows
   if (rows.length === 0) return null
   const { galleries, gallery } = entries.left
   const columns: NumberColumn[] = [removals.postNo, removals.reason, removals.tier, removals.decidedAtMs]
-  return packTable(
-    { layout, galleries, leftAtMs },
-    rows.length,
-    [gallery, ...selectRows(columns, rows)],
-    packing,
-  )
+  return packTable({ layout, galleries, leftAtMs }, rows.length, [gallery, ...selectRows(columns, rows)])
 }
 
 /** The values of `rows`, in each column. */

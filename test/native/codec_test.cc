@@ -12,7 +12,6 @@
 #include "date_time.h"
 #include "float_text.h"
 #include "key_table.h"
-#include "packed_columns.h"
 #include "plan.h"
 #include "scalars.h"
 #include "text_measures.h"
@@ -154,17 +153,6 @@ void test_column_programs() {
   EXPECT(!evaluator.fits({1, {{&one, 1, column_type::float64}}, {{&beyond, 1}}, nullptr}));
 }
 
-void test_packed_columns_take_the_narrowest_form() {
-  const double nan = std::nan("");
-  const std::pair<std::vector<double>, size_t> cases[] = {
-      {{5, 5, 5}, 16}, {{nan, nan}, 16}, {{1, 255}, 24}, {{0, 1000, nan}, 24}, {{0, 1e6}, 24}, {{0.5, 1}, 32}, {{}, 16}};
-  for (const auto& [values, bytes] : cases) {
-    std::vector<uint64_t> out(packed_column_bytes_max(values.size() + 1) / sizeof(uint64_t));
-    uint8_t* const start = reinterpret_cast<uint8_t*>(out.data());
-    EXPECT(static_cast<size_t>(write_packed_column(values.data(), values.size(), start) - start) == bytes);
-  }
-}
-
 }  // namespace
 
 int main() {
@@ -175,6 +163,5 @@ int main() {
   test_vectors_measure_texts_as_the_loop_does();
   test_plans_that_cannot_be_followed_are_refused();
   test_column_programs();
-  test_packed_columns_take_the_narrowest_form();
   std::puts("all tests of the native codec passed");
 }

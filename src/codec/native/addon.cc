@@ -4,7 +4,6 @@
 #include "error.h"
 #include "js_column_program.h"
 #include "js_decoder.h"
-#include "js_packed_columns.h"
 #include "js_response_rows.h"
 #include "napi.h"
 #include "text_measures.h"
@@ -21,12 +20,13 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 }
 
 Napi::Object start(Napi::Env env, Napi::Object exports) {
+  // Changes with every change of this list, in native-addon.ts as well.
+  exports.Set("interfaceVersion", Napi::Number::New(env, 2));
   exports.Set("Decoder", js_decoder::define(env));
   exports.Set("ColumnProgram", js_column_program::define(env));
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
   exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
-  exports.Set("packColumns", Napi::Function::New<pack_columns>(env));
   exports.Set("errorSentences", texts(env, decode_error_sentences));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));

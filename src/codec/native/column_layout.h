@@ -1,5 +1,5 @@
-// Which rows a column of a plan counts and how wide its entries are: what is needed to check memory that
-// JavaScript hands over before anything is written to it.
+// The object and the width of each column of a plan: with them, memory from JavaScript is checked before the decoder
+// writes to it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct column_layout {
   uint32_t entry_bytes;
 };
 
-/// One entry a column of the plan.
+/// One entry for each column of the plan.
 [[nodiscard]] std::vector<column_layout> layout_of(const decode_plan& plan);
 
 }  // namespace understudy

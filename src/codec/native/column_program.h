@@ -1,6 +1,6 @@
-// Column programs: formulas over columns, compiled by JavaScript into instructions over registers, and what
-// runs them. codec/column-program.ts says what a program and each operation mean and has the reference, to
-// whose results these are equal bit by bit: the same operations of IEEE 754 in the same order.
+// Column programs: formulas over columns, compiled by JavaScript into instructions over registers, and their evaluator.
+// codec/column-program.ts defines programs and operations and has the reference evaluator. The results here are equal to
+// the reference bit by bit: the same operations of IEEE 754 in the same order.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ constexpr uint32_t no_member = ~uint32_t{0};
   return print;
 }
 
-/// Whether no integer stands twice. Sorts longer lists.
+/// Whether all integers are distinct. Sorts longer lists.
 [[nodiscard]] bool are_distinct(std::vector<uint64_t>& integers) {
   constexpr size_t pairs_count_max = 16;
   if (integers.size() > pairs_count_max) {
@@ -75,45 +75,12 @@ decode_error decoder::decode(padded_bytes body, column_set columns) {
   at = decode_object(plan_.objects[0], 0, 0, at);
   if (at == nullptr) return error_;
   if (at != end_) return decode_error::grammar;
-  if (lists_stand_in_order()) {
+  if (lists_are_in_order()) {
     findings_.keys = keys_.texts();
   } else {
     renumber_keys();
   }
   return decode_error::none;
-}
-
-bool decoder::lists_stand_in_order() const noexcept {
-  uint32_t last = 0;
-  for (const uint32_t index : findings_.member_order) {
-    const member_plan& member = plan_.objects[0].members[index];
-    if (member.kind != value_kind::rows) continue;
-    if (member.rows < last) return false;
-    last = member.rows;
-  }
-  return true;
-}
-
-void decoder::renumber_keys() {
-  constexpr uint32_t none = ~uint32_t{0};
-  std::vector<uint32_t> renumbered(keys_.texts().size(), none);
-  std::vector<std::string_view> texts;
-  texts.reserve(renumbered.size());
-  for (uint32_t object = 0; object < plan_.objects.size(); object++) {
-    for (const member_plan& member : plan_.objects[object].members) {
-      if (member.kind != value_kind::key) continue;
-      uint32_t* codes = column<uint32_t>(member.columns[0]);
-      for (uint32_t row = 0; row < findings_.row_counts[object]; row++) {
-        uint32_t& code = renumbered[codes[row]];
-        if (code == none) {
-          code = static_cast<uint32_t>(texts.size());
-          texts.push_back(keys_.texts()[codes[row]]);
-        }
-        codes[row] = code;
-      }
-    }
-  }
-  findings_.keys = std::move(texts);
 }
 
 const uint32_t* decoder::fail(decode_error error) noexcept {
@@ -127,7 +94,7 @@ const uint32_t* decoder::decode_object(object_plan& plan, uint32_t object, uint3
   if (end - at < 2) return fail(decode_error::grammar);
   if (!plan.slice.empty()) column<uint32_t>(plan.slice[0])[row] = *at;
   uint64_t seen = 0;
-  // Where the next member is guessed, and what is learned when the guess was wrong.
+  // The guess of the next member; a wrong guess is corrected for the next row.
   uint32_t* guess = &plan.first_member;
   member_plan* const members = plan.members.data();
   bool more = body[*++at] != '}';
@@ -210,7 +177,7 @@ decode_error decoder::decode_fixed_text(const member_plan& member, uint32_t row,
   if (*token != '"') return decode_error::value;
   const uint8_t* at = token + 1;
   for (const char form : member.pattern) {
-    // A digit written as an escape is left to the reference decoder, like every other surprise.
+    // A digit written as an escape is left to the reference decoder, like every other unusual spelling.
     if (form == '0' ? *at - uint32_t{'0'} > 9 : *at != static_cast<uint8_t>(form)) return decode_error::value;
     at++;
   }
@@ -312,7 +279,7 @@ const uint32_t* decoder::decode_rows(uint32_t object, const uint32_t* at) {
   for (uint32_t row = 0;; row++) {
     if (at == end_) return fail(decode_error::grammar);
     if (row == capacity)
-      return row == plan.row_count_max ? fail(decode_error::too_many_rows) : want_rows(object, row, at);
+      return row == plan.row_count_max ? fail(decode_error::too_many_rows) : request_rows(object, row, at);
     if (body[*at] != '{') return fail(decode_error::value);
     at = decode_object(plan, object, row, at);
     if (at == nullptr) return nullptr;
@@ -324,9 +291,8 @@ const uint32_t* decoder::decode_rows(uint32_t object, const uint32_t* at) {
   }
 }
 
-const uint32_t* decoder::want_rows(uint32_t object, uint32_t row_count, const uint32_t* at) noexcept {
-  // Counts what opens at the level of the rows until the list closes. An upper bound is enough: if the rest
-  // is no list of objects, the next attempt finds out.
+const uint32_t* decoder::request_rows(uint32_t object, uint32_t row_count, const uint32_t* at) noexcept {
+  // Counts the values of the list. An upper bound is enough: the next attempt checks the rows.
   uint32_t depth = 0;
   for (; at < end_; at++) {
     const uint8_t byte = body_.data[*at];

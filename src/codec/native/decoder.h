@@ -1,6 +1,6 @@
-// The decoder: one pass over the tokens of a body, straight into columns; long texts are measured beside it.
-// It accepts a body only if the reference decoder accepts it, with the same columns; whatever it is not sure
-// of it refuses with a code, and the reference decides. Free of N-API, so that it can be fuzzed alone.
+// The decoder: one pass over the tokens of a body, straight into columns. It accepts a body only if the reference
+// decoder accepts it, with the same columns; it refuses all other and all unusual bodies with a code, and the reference
+// decides. It does not use N-API, so that it can be fuzzed alone.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,30 @@ namespace understudy {
 
 /// Where columns are and how many rows they hold.
 struct column_set {
-  /// One start a column of the plan, each aligned for its type.
+  /// The start of each column of the plan, aligned for its type.
   void* const* starts;
-  /// One number an object of the plan. The body's own is 1.
+  /// One number for each object of the plan; 1 for the body.
   const uint32_t* row_capacities;
 };
 
-/// What a body says beside its columns. Texts lie in the body.
+/// The result of a decode besides the columns. Texts are views into the body.
 struct decode_findings {
   /// Rows of each object; after `row_capacity`, the rows that the list in question needs.
   std::vector<uint32_t> row_counts;
-  /// Indices of the body's known members in the order in which they stand.
+  /// Indices of the body's known members in their order in the body.
   std::vector<uint32_t> member_order;
-  /// Distinct keys in the order of the plan's objects and their rows, wherever the lists stand in the body.
+  /// Distinct keys in the order of the plan's objects and their rows, independent of the order of the lists in the body.
   std::vector<std::string_view> keys;
   /// Distinct names of unknown members, object by object, in order of appearance.
   std::vector<std::vector<std::string_view>> unknown_names;
 };
 
-/// Unknown names kept per object; more are read and forgotten.
+/// Unknown names kept for each object; more are checked and dropped.
 inline constexpr size_t unknown_name_count_max = 100;
-/// Longest unknown name taken: longer ones are clipped by the reference decoder.
+/// Longest unknown name that is decoded: the reference decoder clips longer ones.
 inline constexpr size_t unknown_name_bytes_max = 200;
 
-/// Reused from body to body: it keeps its memory and its guesses.
+/// Used for one body after the other: it keeps its memory and its guesses.
 class decoder {
  public:
   explicit decoder(decode_plan plan);
@@ -49,19 +49,19 @@ class decoder {
   /// Fills `columns` from `body`. May throw std::bad_alloc and nothing else.
   [[nodiscard]] decode_error decode(padded_bytes body, column_set columns);
 
-  /// What the last body said; valid after `none`, row counts also after `row_capacity`.
+  /// The findings of the last body; valid after `none`, row counts also after `row_capacity`.
   [[nodiscard]] const decode_findings& findings() const noexcept { return findings_; }
   [[nodiscard]] const decode_plan& plan() const noexcept { return plan_; }
 
  private:
-  // From the token at which something starts to the token behind it, or null with `error_` set.
+  // Each takes the token at which a value starts and returns the token behind the value, or null with `error_` set.
   const uint32_t* decode_object(object_plan& plan, uint32_t object, uint32_t row, const uint32_t* at);
   const uint32_t* decode_member(member_plan& member, uint32_t row, const uint32_t* at);
   const uint32_t* decode_rows(uint32_t object, const uint32_t* at);
   const uint32_t* decode_integers(const member_plan& member, uint32_t row, const uint32_t* at);
   const uint32_t* decode_unknown(uint32_t object, const uint32_t* at);
   const uint32_t* fail(decode_error error) noexcept;
-  const uint32_t* want_rows(uint32_t object, uint32_t row_count, const uint32_t* at) noexcept;
+  const uint32_t* request_rows(uint32_t object, uint32_t row_count, const uint32_t* at) noexcept;
 
   // Values of one token at `token`; `next` is the token behind it.
   decode_error decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
@@ -75,8 +75,8 @@ class decoder {
   decode_error decode_enum_text(member_plan& member, uint32_t row, const uint8_t* token);
   decode_error decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token);
 
-  /// Whether lists stand in the body in the order of the plan: keys then have their final codes.
-  [[nodiscard]] bool lists_stand_in_order() const noexcept;
+  /// Whether the lists of the body are in the order of the plan: keys then have their final codes.
+  [[nodiscard]] bool lists_are_in_order() const noexcept;
   void renumber_keys();
 
   void write_date_time(const member_plan& member, uint32_t row, instant at, uint32_t start,

@@ -1,5 +1,4 @@
-// See js_decoder.h. Memory that comes from JavaScript is checked here; behind this file everything is
-// trusted.
+// See js_decoder.h. This file checks the memory that comes from JavaScript; all other files trust it.
 #include "js_decoder.h"
 
 #include <cstring>
@@ -10,7 +9,7 @@ namespace understudy {
 
 namespace {
 
-/// A copy of a larger body is not kept: bodies are meant to come with their padding.
+/// A larger copy is not kept: bodies should come with their padding.
 constexpr size_t kept_copy_bytes_max = size_t{8} << 20;
 
 template <typename List>
@@ -74,8 +73,7 @@ Napi::Value js_decoder::decode(const Napi::CallbackInfo& info) {
 
 padded_bytes js_decoder::padded(const Napi::Uint8Array& body) {
   const size_t bytes = body.ByteLength();
-  // Without a plain ArrayBuffer behind it (a SharedArrayBuffer, say), nothing is known of what follows the
-  // body.
+  // Without a plain ArrayBuffer (with a SharedArrayBuffer, for example), the bytes behind the body are unknown.
   const Napi::Value buffer = body.ArrayBuffer();
   const size_t buffer_bytes = buffer.IsArrayBuffer() ? buffer.As<Napi::ArrayBuffer>().ByteLength() : 0;
   if (body.ByteOffset() + bytes + body_padding_bytes <= buffer_bytes) return {body.Data(), bytes};

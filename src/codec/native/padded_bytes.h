@@ -1,5 +1,5 @@
-// Bytes with room behind them. A body that is read in words of 8 to 32 bytes needs memory past its end;
-// asking for this type instead of a pointer makes that a matter of the caller, who alone knows the buffer.
+// Bytes with readable memory behind them. A body that is read in words of 8 to 32 bytes needs memory past its end; this
+// type makes the caller, which knows the buffer, responsible for it.
 #pragma once
 
 #include <cstddef>

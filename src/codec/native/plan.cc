@@ -1,5 +1,5 @@
-// See plan.h. The plan is our own text, so simdjson's DOM with exceptions is good enough; whatever it throws
-// means "no plan".
+// See plan.h. The plan comes from this program, so simdjson's DOM with exceptions is good enough; any exception means
+// that the text is not a plan.
 #include "plan.h"
 
 #include <array>
@@ -39,7 +39,7 @@ void require(bool condition) {
   if (!condition) throw std::invalid_argument("not a plan");
 }
 
-/// A name or an enum value that stands in a body as it is.
+/// A name or an enum value that needs no escape in JSON.
 [[nodiscard]] std::string_view plain_text(element value) {
   const std::string_view text = value;
   require(!text.empty() && text.size() <= short_text::bytes_max);
@@ -105,10 +105,10 @@ void read_range(member_plan& member, const object& from) {
     read_values(member, from);
   if (member.kind == value_kind::rows) {
     member.rows = index_below(from["rows"], object_count);
-    // Object 0 is the body: rows of that kind would never end.
+    // Object 0 is the body, which cannot contain itself.
     require(member.rows > 0);
   }
-  // What is absent must have a value to stand for it in the columns.
+  // A member may be absent only if its columns have a value for that.
   const bool has_absent_value = member.kind != value_kind::key && member.kind != value_kind::fixed_text &&
                                 member.kind != value_kind::enum_number && member.kind != value_kind::rows;
   require(member.required || has_absent_value);
@@ -164,7 +164,7 @@ std::optional<decode_plan> read_plan(std::string_view json) {
     for (const element object_element : objects) {
       plan.objects.push_back(read_object(object_element.get_object(), plan.column_count, objects.size()));
     }
-    // Rows of rows have no columns to go to.
+    // Rows inside rows have no columns.
     for (size_t index = 1; index < plan.objects.size(); index++) {
       for (const member_plan& member : plan.objects[index].members) require(member.kind != value_kind::rows);
     }

@@ -1,5 +1,5 @@
-// What the decoder is told: objects with members, what each member may hold and which columns it fills. The
-// decoder knows no posts and no cycles; `native-plan.ts` derives the plan from the contract's types and hands
+// The plan of a decode: objects with members, what each member may hold and which columns it fills. The
+// decoder does not know posts or cycles; `native-plan.ts` derives the plan from the contract's types and hands
 // it over as JSON.
 //
 //   {"column_count": 2, "objects": [{"row_count_max": 1, "slice": [], "members": [
@@ -19,7 +19,7 @@
 
 namespace understudy {
 
-/// What a member holds, and its columns in their order.
+/// The kind of value of a member, and its columns in order.
 enum class value_kind : uint8_t {
   /// A string that is checked and dropped. No columns.
   ignored_text,
@@ -46,7 +46,7 @@ enum class value_kind : uint8_t {
 /// Code of an enum member that is absent.
 inline constexpr uint8_t absent_code = 255;
 
-/// Which members of an object were seen is kept in one word.
+/// One word has a bit for each member that an object contains.
 inline constexpr uint32_t member_count_max = 64;
 
 struct member_plan {
@@ -71,7 +71,7 @@ struct member_plan {
   uint32_t rows = 0;
   std::vector<uint32_t> columns;
 
-  // Guesses, right most of the time and never trusted: the member that followed last time, the last enum
+  // Guesses, which are checked: the member that followed last time, the last enum
   // code.
   uint32_t successor = 0;
   uint32_t last_code = 0;

@@ -21,7 +21,7 @@ namespace {
   return value;
 }
 
-/// The byte that a two-character escape stands for; 0 for none.
+/// The byte of a two-character escape; 0 for none.
 [[nodiscard]] uint8_t simple_escape(uint8_t letter) noexcept {
   switch (letter) {
     case '"':

@@ -1,6 +1,6 @@
-// Scalars at a token: integers, null, strings with and without escapes, and the full check of values that
-// nobody asked for. All functions rely on what stage 1 found and on a body whose last token is a closing
-// brace: no scan leaves it.
+// Scalars at a token: integers, null, strings with and without escapes, and the full check of values that are skipped.
+// All functions rely on the tokens of stage 1 and on a body whose last token is a closing brace, so that no scan leaves
+// the body.
 #pragma once
 
 #include <cstdint>

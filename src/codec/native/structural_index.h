@@ -1,6 +1,6 @@
 // Stage 1 of simdjson: where the tokens of a body start. It checks UTF-8 and raw control characters on the
 // way and picks the machine's best instructions at run time. Stage 2 (DOM or On-Demand) is replaced by our
-// own walk, which looks at every token: On-Demand does not validate what it skips.
+// own walk over every token: On-Demand does not validate the values that it skips.
 #pragma once
 
 #include <memory>
