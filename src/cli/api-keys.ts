@@ -2,8 +2,19 @@
  * API keys: read from files, generated where none is configured, and shown only by fingerprint.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { flushDirectory } from '../store/index.js'
 import { makeDataDirectory, pathError } from './data-directory.js'
 import { messageOf, UsageError } from './failure.js'
 import { apiKeyForm, apiKeyRule } from './settings-table.js'
@@ -97,16 +108,25 @@ export function fingerprintOf(key: string): string {
 function makeKeyFile(dataDir: string, file: string): boolean {
   makeDataDirectory(dataDir)
   try {
-    const handle = openSync(file, 'wx', ownerOnly)
-    try {
-      writeSync(handle, `${randomBytes(keyBytes).toString('base64url')}\n`)
-      fsyncSync(handle)
-    } finally {
-      closeSync(handle)
-    }
+    if (existsSync(file)) return false
+    writeDurably(file, `${randomBytes(keyBytes).toString('base64url')}\n`)
     return true
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false
     throw pathError(`cannot keep an API key in ${dataDir}`, cause)
   }
+}
+
+/** Writes a file that is complete or absent after a power cut, once this returns complete. */
+function writeDurably(file: string, content: string): void {
+  const partial = `${file}.partial`
+  rmSync(partial, { force: true })
+  const handle = openSync(partial, 'wx', ownerOnly)
+  try {
+    writeSync(handle, content)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  renameSync(partial, file)
+  flushDirectory(dirname(file))
 }

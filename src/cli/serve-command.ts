@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander'
 import type { Settings } from '../server/index.js'
+import { lockDirectory } from '../store/index.js'
 import { ensureKeptKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { dataDirectoryWarnings, keepFilesPrivate, makeDataDirectory } from './data-directory.js'
@@ -35,6 +36,8 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const { dataDir } = effective.settings
   makeDataDirectory(dataDir, effective.origins.get('dataDir'))
   warn(dataDirectoryWarnings(dataDir), remark)
+  // Before anything is written to the directory: it may be in use.
+  const lock = await lockDirectory(dataDir)
   const settings = withKey(effective.settings, dataDir, remark)
   // Loaded late, so that a bad setting is told at once and other commands do without sockets and storage.
   const { startServer } = await import('../server/index.js')
@@ -43,7 +46,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const signal = Promise.race([stopSignal(), hangUps.terminalGone])
   let inForce = (): Settings => settings
   void signal.then(() => setTimeout(overdue, inForce().shutdownMsMax + shutdownGraceMs, remark).unref())
-  const server = await startServer(settings)
+  const server = await startServer(settings, lock)
   inForce = () => server.settings
   void signal.then(() => server.stop())
   hangUps.begin(() =>

@@ -5,6 +5,7 @@
  * by a signal, and that too is told in a line.
  */
 import { spawn } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { Option, type Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
@@ -76,8 +77,12 @@ async function verify(flags: Record<string, unknown>, context: CommandContext): 
   if (!report.sound) throw new CommandError(`${file}: ${problemsOf(report.problemCount)}`)
 }
 
-/** Verifies a database file in a process of its own. Never rejects for what is wrong with the file. */
+/**
+ * Verifies a database file in a process of its own. Rejects with a `CommandError` when this user may not read the file;
+ * everything that is wrong with the file is part of the report.
+ */
 export async function verifyApart(file: string, options: VerifyOptions): Promise<VerifyReport> {
+  checkPermission(file)
   const flags = [
     ...['verify', '--in-this-process', '--file', file],
     ...(options.allImages ? ['--all-images'] : []),
@@ -99,6 +104,18 @@ export async function verifyApart(file: string, options: VerifyOptions): Promise
       ? `the pages of the file are damaged or missing: reading it ended the process by ${end}`
       : remarks.trim().replace(/^understudy: /, '')
   return { ...nothingRead(file), problems: [problem], problemCount: 1 }
+}
+
+/** Missing permission says nothing about the file. */
+function checkPermission(file: string): void {
+  try {
+    accessSync(file, constants.R_OK)
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    if (code !== 'EACCES' && code !== 'EPERM') return
+    const message = `${file} was not verified: permission denied; run this as the owner of the data directory or as root`
+    throw new CommandError(message, { cause })
+  }
 }
 
 /** Verifies a database file. Rejects when reading cannot even begin. */

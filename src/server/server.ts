@@ -8,7 +8,7 @@ import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageGate } from '../images/index.js'
 import { ModelLifecycle, versionLoader, type Model } from '../model/index.js'
-import { databasePath, openLmdbStore, StoreError, type Store } from '../store/index.js'
+import { databasePath, openLmdbStore, StoreError, type DirectoryLock, type Store } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
 import { logDates } from './certificate-dates.js'
@@ -40,8 +40,11 @@ export interface RunningServer {
   readonly stopped: Promise<void>
 }
 
-/** Opens the data directory, loads the model and the pool, and listens. Rejects with one clear error. */
-export async function startServer(settings: Settings): Promise<RunningServer> {
+/**
+ * Opens the data directory, loads the model and the pool, and listens. Rejects with one clear error. `lock`: of the data
+ * directory; the server releases it.
+ */
+export async function startServer(settings: Settings, lock: DirectoryLock): Promise<RunningServer> {
   const options = { level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }
   const output = new LogOutput(stdout)
   const log = pino(options, output)
@@ -49,7 +52,8 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     if (from === 'missing') log.info({ file }, 'a new database was made')
     else log.warn({ file }, 'the database file was empty: a new database was made in it')
   }
-  const store = await openLmdbStore({ dataDir: settings.dataDir, onMade })
+  const onStopped = (err: StoreError): void => log.error({ err }, 'the store takes no more writes')
+  const store = await openLmdbStore({ dataDir: settings.dataDir, lock, onMade, onStopped })
   try {
     return await startOn(store, settings, log, () => output.drain(logMsMax))
   } catch (error) {

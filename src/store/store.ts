@@ -198,7 +198,10 @@ export interface Store {
   putOutcomes(entries: readonly OutcomeEntry[]): Promise<{ created: number; updated: number }>
   readOutcome(placementId: string): Uint8Array | undefined
 
-  /** False from a write that storage refused until one that it took. */
+  /**
+   * False from a write that storage refused until a cycle, or a write of at least the same size, is stored; and for good
+   * once the store refuses all writes until a restart.
+   */
   readonly healthy: boolean
   readonly closed: boolean
   /** Waits for writes under way, then closes. No call is allowed after it. */

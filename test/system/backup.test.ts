@@ -3,12 +3,16 @@
  */
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import {
+  chmodSync,
   chownSync,
   copyFileSync,
   existsSync,
+  lchownSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -215,7 +219,7 @@ describe('a process killed over its lock file', () => {
     const [copy, target] = [scratchDir(), join(scratchDir(), 'data')]
     const backup = ['backup', copy, '--data-dir', server.dataDir]
     expect(understudyWith(killedOverLockFile, ...backup).signal).toBe('SIGKILL')
-    const [left = ''] = readdirSync(copy).filter((name) => name !== 'understudy.mdb.partial')
+    const left = readdirSync(copy).find((name) => name.includes('.partial-lock.')) ?? ''
     expect(left).toMatch(/^understudy\.mdb\.partial-lock\..{36}$/)
     expect(understudy(...backup)).toMatchObject({ status: 0, stderr: '' })
     expect(readdirSync(copy)).toEqual(['understudy.mdb'])
@@ -276,6 +280,35 @@ describe('a backup that cannot be made', () => {
     expect(refused.status).toBe(1)
   })
 
+  test('follows no link out of the data directory, and neither does verify or restore', () => {
+    const [dir, victim] = [scratchDir(), join(scratchDir(), 'victim')]
+    const [dataDir, copy] = [join(dir, 'data'), join(dir, 'copy')]
+    expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
+    const file = join(dataDir, 'understudy.mdb')
+    const linked = (path: string, ...command: string[]): void => {
+      rmSync(dataDir, { recursive: true, force: true })
+      mkdirSync(dataDir)
+      if (!command.includes('restore')) copyFileSync(join(copy, 'understudy.mdb'), file)
+      writeFileSync(victim, 'mine')
+      rmSync(path, { force: true })
+      symlinkSync(victim, path)
+      // What belongs to a service account is what root must not trust.
+      if (process.getuid?.() === 0) for (const owned of [dataDir, file]) chownIfThere(owned)
+      const refused = understudy(...command)
+      expect([refused.status, refused.stdout + refused.stderr]).toEqual([
+        1,
+        expect.stringMatching(/not a plain file|is not empty|symbolic links/) as string,
+      ])
+      expect(readFileSync(victim, 'utf8')).toBe('mine')
+    }
+    for (const path of [file, `${file}-lock`]) {
+      linked(path, 'backup', join(dir, 'other'), '--data-dir', dataDir)
+      linked(path, 'verify', '--data-dir', dataDir)
+    }
+    for (const path of [file, join(dataDir, 'understudy.lock')])
+      linked(path, 'restore', copy, '--data-dir', dataDir)
+  })
+
   test('leaves nothing of what it made', () => {
     const top = scratchDir()
     const none = join(top, 'none')
@@ -284,23 +317,40 @@ describe('a backup that cannot be made', () => {
     expect(readdirSync(top)).toEqual([])
   })
 
-  test.runIf(process.platform === 'linux')('holds the directory that it made until that is gone', () => {
-    const target = join(scratchDir(), 'copy')
-    const telling = beginningWith(`
+  test.runIf(process.platform === 'linux')(
+    'leaves a directory that it made to another process that has locked it meanwhile',
+    () => {
+      const target = join(scratchDir(), 'copy')
+      const locking = beginningWith(`
       import { lockDirectory } from '${new URL('../../dist/store/index.js', import.meta.url).href}'
       const { rmdir } = promises
       promises.rmdir = async (path) => {
         console.log(await lockDirectory(path).then(() => 'free', ({ message }) => message))
         return rmdir(path)
       }`)
-    const refused = understudyWith(telling, 'backup', target, '--data-dir', join(target, 'none'))
-    expect(refused.stdout).toMatch(`the data directory ${target} is in use by process `)
-    expect(refused.status).toBe(1)
-    expect(existsSync(target)).toBe(false)
-  })
+      const refused = understudyWith(locking, 'backup', target, '--data-dir', join(target, 'none'))
+      expect(refused.stdout).toBe('free\n')
+      expect(refused.status).toBe(1)
+      expect(readdirSync(target)).toEqual(['understudy.lock'])
+    },
+  )
 })
 
 describe('verify', () => {
+  test('without permission does not say that anything is damaged', () => {
+    const dir = scratchDir()
+    writeFileSync(databasePath(dir), '')
+    chmodSync(databasePath(dir), 0)
+    const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+    const options = { ...user, encoding: 'utf8', env: { ...process.env, HOME: dir } } as const
+    const refused = spawnSync(executable, ['verify', '--data-dir', dir], options)
+    expect(refused.stderr).toBe(
+      `understudy: ${databasePath(dir)} was not verified: permission denied; ` +
+        'run this as the owner of the data directory or as root\n',
+    )
+    expect({ status: refused.status, stdout: refused.stdout }).toEqual({ status: 1, stdout: '' })
+  })
+
   test('tells of a file whose pages are missing and of one that is no database', () => {
     const copy = join(scratchDir(), 'copy')
     expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
@@ -342,4 +392,9 @@ function flipIn(file: string, text: string): void {
   const at = bytes.indexOf(text) + text.length + 3
   bytes[at] = (bytes[at] as number) ^ 1
   writeFileSync(file, bytes)
+}
+
+/** Gives a file to the user `nobody`, and follows no link. */
+function chownIfThere(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) lchownSync(path, 65534, 65534)
 }

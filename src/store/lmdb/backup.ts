@@ -1,14 +1,15 @@
 /**
- * A data directory copied while a server writes to it, and put back. Either way the file grows under a temporary name,
- * is flushed, and gets its real one last: `understudy.mdb` is there whole or not at all.
+ * Backup and restore of a data directory; a server may write to it during a backup. The new file has a temporary name
+ * until it is complete and flushed, so `understudy.mdb` is complete or absent.
  */
-import { chmod, copyFile, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, openSync, statSync } from 'node:fs'
+import { copyFile, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { databaseName, databasePath } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory } from './directory-lock.js'
 import { checkReadableFile } from './file-check.js'
-import { giveFile } from './file-owner.js'
+import { flushDirectory, giveFile } from './files.js'
 import { countRecords, type RecordCounts } from './inspect.js'
 import { isUnfinishedLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
 import { openSnapshot } from './snapshot.js'
@@ -25,7 +26,7 @@ export interface BackupFacts {
 
 export interface Restored<T> {
   readonly verified: T
-  /** What the operator should hear of, in a line; null where there is nothing. */
+  /** A note for the operator, in one line, or null. */
   readonly remark: string | null
 }
 
@@ -80,14 +81,15 @@ export async function restore<T>(
 ): Promise<Restored<T>> {
   await checkReadableFile(databasePath(backupDir), true)
   return placeDatabase(dataDir, async (partial) => {
-    await copyFile(databasePath(backupDir), partial)
+    await copyFile(databasePath(backupDir), partial, constants.COPYFILE_EXCL)
+    // Before it is verified: LMDB opens it as its owner.
+    const remark = giveToOwner(partial, dataDir)
     await checkReadableFile(partial, true)
-    const verified = await verify(partial)
-    return { verified, remark: await giveToOwner(partial, dataDir) }
+    return { verified: await verify(partial), remark }
   })
 }
 
-/** Lets `write` make the database of an empty directory under another name; all is flushed before it gets its own. */
+/** Creates the database of an empty directory: `write` makes it under another name, and it is flushed before the rename. */
 async function placeDatabase<T>(directory: string, write: (partial: string) => Promise<T>): Promise<T> {
   const path = resolve(directory)
   const created = makeDirectory(path)
@@ -100,24 +102,24 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
     await removePartial(partial)
     await removeUnfinishedLockFiles(databasePath(path))
     const result = await write(partial)
-    await chmod(partial, 0o600)
-    await flush(partial)
+    flushFile(partial)
     await rename(partial, databasePath(path))
     isPlaced = true
     for (let level = path; ; level = dirname(level)) {
-      await flush(level)
+      flushDirectory(level)
       if (created === undefined || level === dirname(created)) break
     }
     return result
   } finally {
     await removePartial(partial)
-    // Under the lock: whoever gets the directory next finds nothing going away.
+    // While the lock is held: the next holder of the directory must not see files disappear.
+    await rm(join(path, directoryLockName), { force: true })
     if (!isPlaced && created !== undefined) await removeEmpty(path, created)
     await lock.release()
   }
 }
 
-/** What a copy that was broken off, a lock of ours, or LMDB may leave behind; nothing of it matters. */
+/** Whether an interrupted copy, a lock or LMDB may have left the file behind; none of them holds data. */
 function isLeftOver(name: string): boolean {
   return (
     leftOverNames.has(name) ||
@@ -131,23 +133,23 @@ async function removePartial(partial: string): Promise<void> {
   await removeUnfinishedLockFiles(partial)
 }
 
-/** What root restores is for the user whose directory it is, and who serves it. Gives a remark where he cannot have it. */
-async function giveToOwner(path: string, directory: string): Promise<string | null> {
-  const owner = await stat(directory)
-  const file = await open(path, 'r')
+/** Gives a restored file to the owner of the directory, who serves it. Returns a note where that is not possible. */
+function giveToOwner(path: string, directory: string): string | null {
+  const owner = statSync(directory)
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
-    if (await giveFile(file, owner)) return null
-    const { uid, gid } = await file.stat()
+    if (giveFile(fd, owner)) return null
+    const { uid, gid } = fstatSync(fd)
     return (
       `${databasePath(directory)} belongs to user ${uid} and group ${gid}; this process may not give it to the owner ` +
       `of the directory, user ${owner.uid} and group ${owner.gid}`
     )
   } finally {
-    await file.close()
+    closeSync(fd)
   }
 }
 
-/** Gives the first directory that had to be made. */
+/** Returns the uppermost directory that was created. */
 function makeDirectory(path: string): string | undefined {
   try {
     return makeDirectories(path)
@@ -157,17 +159,22 @@ function makeDirectory(path: string): string | undefined {
   }
 }
 
-/** From `path`, which is locked, up to `top`, unless somebody has put something there. */
+/** Removes the directories from `path`, which is locked, up to `top`, as far as they are empty. */
 async function removeEmpty(path: string, top: string): Promise<void> {
   try {
-    await rm(join(path, directoryLockName), { force: true })
     for (let level = path; level.length >= top.length; level = dirname(level)) await rmdir(level)
   } catch {
     // What is not empty stays.
   }
 }
 
-async function flush(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  await file.sync().finally(() => file.close())
+/** Flushes a complete copy, and makes it readable for its owner only. */
+function flushFile(path: string): void {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    fchmodSync(fd, 0o600)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
 }

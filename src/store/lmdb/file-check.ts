@@ -3,8 +3,9 @@
  * segmentation fault, and a file cut short kills the process with SIGBUS at the first read behind its end.
  * A file starts with two meta pages (page-layout.ts); the one with the higher transaction holds.
  */
-import { open, type FileHandle } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { keyedNames, numberedNames } from './databases.js'
+import { openPlainFile } from './files.js'
 import { metaBytes, readAt, readMeta, type Meta } from './page-layout.js'
 import { StoreError } from '../store-error.js'
 import { treeDamage } from './tree-check.js'
@@ -28,7 +29,7 @@ const looksMax = 4
 export async function checkDatabaseFile(path: string): Promise<'missing' | 'empty' | 'whole'> {
   let file: FileHandle
   try {
-    file = await open(path, 'r+')
+    file = await openPlainFile(path, 'write')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'missing'
     throw error
@@ -55,7 +56,7 @@ export async function checkDatabaseFile(path: string): Promise<'missing' | 'empt
 export async function checkReadableFile(path: string, whole: boolean): Promise<void> {
   let file: FileHandle
   try {
-    file = await open(path, 'r')
+    file = await openPlainFile(path, 'read')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     throw new StoreError('unusable', `there is no database ${path}`)

@@ -1,4 +1,4 @@
-/** What becomes of an opening whose lock file LMDB cannot use. */
+/** Opening a database whose lock file LMDB cannot use. */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import {
@@ -21,7 +21,7 @@ import { cycleSample } from '../samples.js'
 import { openSnapshot } from './snapshot.js'
 
 const isRoot = process.getuid?.() === 0
-/** Of nobody, on most systems; any but root's will do. */
+/** The user `nobody` on most systems. */
 const otherUser = 65534
 
 /** A data directory with one cycle, its database and its lock file. */
@@ -35,19 +35,20 @@ async function used(): Promise<{ dataDir: string; path: string; lockPath: string
   return { dataDir, path, lockPath: `${path}-lock` }
 }
 
-test('a directory in the place of the lock file is told of', async () => {
+test('a directory in the place of the lock file is refused', async () => {
   const { dataDir, path, lockPath } = await used()
   rmSync(lockPath)
   mkdirSync(lockPath)
-  await expect(openLmdbStore({ dataDir })).rejects.toThrow(`${lockPath} is not a file`)
-  await expect(openSnapshot(path)).rejects.toThrow(`${lockPath} is not a file`)
+  await expect(openLmdbStore({ dataDir })).rejects.toThrow(`${lockPath} is not a plain file`)
+  await expect(openSnapshot(path)).rejects.toThrow(`${lockPath} is not a plain file`)
 })
 
-test('a lock file that this user may not write is told of, and does not keep it from reading', async () => {
+test('a lock file that this user may not write prevents writing, not reading', async () => {
   const { dataDir, lockPath } = await used()
   chmodSync(lockPath, isRoot ? 0o600 : 0o400)
-  // To root every file is open: it makes itself another user, whom the data belongs to.
-  if (isRoot) for (const owned of [dataDir, databasePath(dataDir)]) chownSync(owned, otherUser, otherUser)
+  // Root may open every file, so the child becomes another user, who owns the data.
+  const owned = ['', 'understudy.mdb', 'understudy.lock'].map((name) => join(dataDir, name))
+  if (isRoot) for (const path of owned) chownSync(path, otherUser, otherUser)
   const child = `
     const { databasePath, openLmdbStore, openSnapshot } = await import(process.argv[1])
     if (process.argv[3] !== '') process.setuid(Number(process.argv[3]))
@@ -64,7 +65,7 @@ test('a lock file that this user may not write is told of, and does not keep it 
   expect(position).toBe('1')
 })
 
-test('one that is missing is made of blocks of the disk, for the owner of the database, and nothing else stays', async () => {
+test('a missing lock file is created on disk for the owner of the database, and no other file is left', async () => {
   const { dataDir, path, lockPath } = await used()
   rmSync(lockPath)
   if (isRoot) chownSync(path, otherUser, otherUser)
@@ -74,13 +75,13 @@ test('one that is missing is made of blocks of the disk, for the owner of the da
   const { blocks, mode, size, uid } = statSync(lockPath)
   expect(blocks * 512).toBeGreaterThanOrEqual(size)
   expect({ mode: mode & 0o777, uid }).toEqual({ mode: 0o600, uid: statSync(path).uid })
-  expect(readdirSync(dataDir).sort()).toEqual(['understudy.mdb', 'understudy.mdb-lock'])
+  expect(readdirSync(dataDir).sort()).toEqual(['understudy.lock', 'understudy.mdb', 'understudy.mdb-lock'])
   const store = await openLmdbStore({ dataDir })
   expect(await store.appendCycle(cycleSample(2))).toBe(2)
   await store.close()
 })
 
-test('one that is there stays as it is while others open the database', async () => {
+test('an existing lock file stays the same while others open the database', async () => {
   const { dataDir, path, lockPath } = await used()
   const { ino } = statSync(lockPath)
   const store = await openLmdbStore({ dataDir })
@@ -94,12 +95,13 @@ test('one that is there stays as it is while others open the database', async ()
   expect(statSync(lockPath).ino).toBe(ino)
 })
 
-test('one that its maker was killed over goes with the next start; another file of such a name stays', async () => {
+test('an unfinished lock file is removed at the next start; another file with a similar name stays', async () => {
   const { dataDir, lockPath } = await used()
   writeFileSync(`${lockPath}.${randomUUID()}`, 'half')
   writeFileSync(`${lockPath}.old`, 'mine')
   const store = await openLmdbStore({ dataDir })
   expect(readdirSync(dataDir).sort()).toEqual([
+    'understudy.lock',
     'understudy.mdb',
     'understudy.mdb-lock',
     'understudy.mdb-lock.old',
@@ -107,13 +109,13 @@ test('one that its maker was killed over goes with the next start; another file 
   await store.close()
 })
 
-test('one that is taken for a left over while it is made is made again', async () => {
+test('a lock file that is removed while it is created is created again', async () => {
   const { dataDir, path, lockPath } = await used()
   rmSync(lockPath)
   const opening = openSnapshot(path)
   let taken: string | undefined
   while (taken === undefined) {
-    // Its maker is called back at least three times between the file and its last name.
+    // Creation takes at least three turns of the event loop until the last name.
     await new Promise((resolve) => setImmediate(resolve))
     taken = readdirSync(dataDir).find((name) => name.startsWith('understudy.mdb-lock'))
   }
@@ -122,6 +124,6 @@ test('one that is taken for a left over while it is made is made again', async (
   const snapshot = await opening
   expect(snapshot.store.lastCycle()?.position).toBe(1)
   await snapshot.store.close()
-  expect(readdirSync(dataDir).sort()).toEqual(['understudy.mdb', 'understudy.mdb-lock'])
+  expect(readdirSync(dataDir).sort()).toEqual(['understudy.lock', 'understudy.mdb', 'understudy.mdb-lock'])
   expect(statSync(lockPath).size).toBeGreaterThan(0)
 })

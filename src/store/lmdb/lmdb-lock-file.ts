@@ -7,10 +7,10 @@
  * locks that LMDB has on it. Nor is it replaced, since readers in other containers cannot be told of.
  */
 import { randomUUID } from 'node:crypto'
-import { access, constants, link, open, readdir, rm, stat } from 'node:fs/promises'
+import { access, constants, link, lstat, open, readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { diskBytesFree } from './free-space.js'
-import { giveFile } from './file-owner.js'
+import { giveFile } from './files.js'
 import { describe, StoreError } from '../store-error.js'
 
 export interface LockFileOptions {
@@ -33,9 +33,9 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export async function prepareLockFile(path: string, { readOnly }: LockFileOptions): Promise<void> {
   const lockPath = `${path}-lock`
   try {
-    const found = await unlessMissing(stat(lockPath))
+    const found = await unlessMissing(lstat(lockPath))
     if (found === undefined) await make(lockPath, path)
-    else if (!found.isFile()) throw new StoreError('unusable', `${lockPath} is not a file`)
+    else if (!found.isFile()) throw new StoreError('unusable', `${lockPath} is not a plain file`)
     else {
       await access(lockPath, constants.R_OK | constants.W_OK)
       if (found.blocks === 0) await checkRoom(lockPath)
@@ -103,9 +103,9 @@ async function writeZeros(freshPath: string, path: string): Promise<void> {
   try {
     await file.writeFile(new Uint8Array(lockFileBytes))
     await file.sync()
-    const database = await unlessMissing(stat(path))
+    const database = await unlessMissing(lstat(path))
     // What root only looks at is for its owner to open afterwards. Where it cannot be his, it is of use to this process.
-    if (database !== undefined) await giveFile(file, database)
+    if (database !== undefined) giveFile(file.fd, database)
   } finally {
     await file.close()
   }

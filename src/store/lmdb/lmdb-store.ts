@@ -33,11 +33,15 @@ import { Writer } from './writer.js'
 const poolKey = 0
 
 export interface LmdbStoreParts {
-  /** For its free space. */
+  /** The data directory, for its free space. */
   readonly dataDir: string
   readonly databases: Databases
   readonly mapBytesMax: number
   readonly waitingBytesMax: number
+  /** Throws a StoreError when the open file is not at its path any more. */
+  readonly checkFile: () => void
+  /** Called once, when the store refuses all further writes. */
+  readonly onStopped: (reason: StoreError) => void
   /** Called after the environment is closed. */
   readonly onClosed: () => Promise<void>
 }
@@ -51,11 +55,14 @@ export class LmdbStore implements Store {
   readonly #db: Databases
   readonly #writer: Writer
   readonly #onClosed: () => Promise<void>
-  /** Every position up to this one is taken; whether later ones are, a read tells. */
+  /** Every position up to this one is taken, by a cycle of this process or one that was there at the start. */
   #lastSeen: Position
+  /** Ids by position of cycles that were written and are not known to be stored: under way, or reported as failed. */
+  readonly #unconfirmed = new Map<Position, string>()
   #closing: Promise<void> | undefined
 
-  constructor({ dataDir, databases, mapBytesMax, waitingBytesMax, onClosed }: LmdbStoreParts) {
+  constructor(parts: LmdbStoreParts) {
+    const { dataDir, databases, mapBytesMax, waitingBytesMax, checkFile, onStopped, onClosed } = parts
     this.#db = databases
     this.#onClosed = onClosed
     const { root } = databases
@@ -69,9 +76,10 @@ export class LmdbStore implements Store {
           databases.pool.getBinary(poolKey)
         },
         bytesInUse: () => bytesInUse(databases),
+        checkFile,
         diskBytesFree: () => diskBytesFree(dataDir),
       },
-      { bytesMax: mapBytesMax, waitingBytesMax },
+      { bytesMax: mapBytesMax, waitingBytesMax, onStopped },
     )
     const access: RecordAccess = {
       checkOpen: () => this.#checkOpen(),
@@ -95,9 +103,10 @@ export class LmdbStore implements Store {
     const textRecords = texts.map((text) => text.record)
     const bytes = bytesOf(header, request, response, entered, left, pool, ...textRecords)
     const db = this.#db
-    const position = await this.#write(bytes, () => {
+    const append = (free: Position): Position => {
       if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is stored already`)
-      const free = this.#freePosition()
+      assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
+      this.#unconfirmed.set(free, cycleId)
       db.requests.putSync(free, request)
       db.responses.putSync(free, response)
       if (entered !== null) db.entered.putSync(free, entered)
@@ -107,8 +116,10 @@ export class LmdbStore implements Store {
       db.cycleIds.putSync(idKey, records.packPosition(free))
       db.cycles.putSync(free, header)
       return free
-    })
+    }
+    const position = await this.#write(bytes, append, true)
     this.#lastSeen = Math.max(this.#lastSeen, position)
+    for (const known of this.#unconfirmed.keys()) if (known <= position) this.#unconfirmed.delete(known)
     return position
   }
 
@@ -122,10 +133,7 @@ export class LmdbStore implements Store {
   }
 
   lastCycle(): StoredCycle | undefined {
-    this.#checkOpen()
-    // A write that was reported as failed may have reached the disk.
-    while (this.#get(this.#db.cycles, this.#lastSeen + 1) !== undefined) this.#lastSeen++
-    return this.#readCycle(this.#lastSeen)
+    return this.#readCycle(this.#nextPosition() - 1)
   }
 
   readRequest(position: Position): StoredRequest | undefined {
@@ -225,9 +233,36 @@ export class LmdbStore implements Store {
 
   // ---- shared by the parts
 
-  async #write<T>(bytes: number, apply: () => T): Promise<T> {
+  /** `apply` gets the position of the next cycle. */
+  async #write<T>(bytes: number, apply: (next: Position) => T, isCycle = false): Promise<T> {
     this.#checkOpen()
-    return this.#writer.run(bytes, apply)
+    const run = (): T => {
+      const next = this.#nextPosition()
+      this.#writer.checkRunning()
+      return apply(next)
+    }
+    return this.#writer.run(bytes, run, isCycle)
+  }
+
+  /**
+   * The first position that neither a commit nor the current transaction has taken. A cycle there that this process did
+   * not write stops all writes: its candidates are missing from the pool in memory, and from every later pool record.
+   */
+  #nextPosition(): Position {
+    for (let position = this.#lastSeen + 1; ; position++) {
+      const found = this.#readCycle(position)
+      if (found === undefined) return position
+      // A write that was reported as failed may have reached the disk.
+      if (this.#unconfirmed.get(position) === found.cycleId) continue
+      this.#writer.stop(
+        new StoreError(
+          'failed',
+          `another process has stored the cycle ${found.cycleId} at position ${position}; ` +
+            'stop the other process, then restart this one',
+        ),
+      )
+      return position
+    }
   }
 
   /** A copy of a record, or undefined. */
@@ -258,14 +293,6 @@ export class LmdbStore implements Store {
   #firstPosition(): Position {
     this.#checkOpen()
     return [...this.#db.cycles.getKeys({ limit: 1 })][0] ?? 1
-  }
-
-  /** The first position that neither a commit nor the current transaction has taken. */
-  #freePosition(): Position {
-    let position = this.#lastSeen + 1
-    while (this.#db.cycles.doesExist(position)) position++
-    assert(!this.#db.responses.doesExist(position), 'a position without a cycle has no response')
-    return position
   }
 
   #checkOpen(): void {

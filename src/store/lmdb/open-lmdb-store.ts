@@ -1,12 +1,14 @@
 /**
  * Opens the store of a data directory: makes the directory, locks it, looks at what lies there, opens it.
  */
-import { mkdir, open } from 'node:fs/promises'
+import { statSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { databasePath, openDatabases, type Databases } from './databases.js'
 import { lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { diskBytesFree } from './free-space.js'
 import { checkDatabaseFile } from './file-check.js'
+import { flushDirectory } from './files.js'
 import { LmdbStore } from './lmdb-store.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
 import { describe, StoreError } from '../store-error.js'
@@ -27,6 +29,10 @@ export interface LmdbStoreOptions {
   readonly waitingBytesMax?: number
   /** Hears of a database that was made: where there was no file, or one of 0 bytes. */
   readonly onMade?: (path: string, from: 'missing' | 'empty') => void
+  /** Called once when the store refuses all further writes until a restart, with the reason. */
+  readonly onStopped?: (reason: StoreError) => void
+  /** The lock of `dataDir` where the caller holds it already; the store releases it. */
+  readonly lock?: DirectoryLock
 }
 
 /**
@@ -37,21 +43,26 @@ export interface LmdbStoreOptions {
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const dataDir = resolve(options.dataDir)
   const { mapBytesMax = mapBytesDefault, waitingBytesMax = waitingBytesDefault } = options
-  let lock: DirectoryLock | undefined
+  let { lock } = options
   let databases: Databases | undefined
   try {
     const createdDir = await mkdir(dataDir, { recursive: true, mode: 0o700 })
-    lock = await lockDirectory(dataDir)
+    lock ??= await lockDirectory(dataDir)
     const found = await checkDatabaseFile(databasePath(dataDir))
     if (found !== 'whole') await checkRoom(dataDir)
     await prepareLockFile(databasePath(dataDir), { readOnly: false })
     await removeUnfinishedLockFiles(databasePath(dataDir))
     databases = await openDatabases(dataDir, mapBytesMax)
-    await flushDirectories(dataDir, createdDir)
+    flushDirectories(dataDir, createdDir)
     if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
     const { release } = lock
     const onClosed = (): Promise<void> => release()
-    return new LmdbStore({ dataDir, databases, mapBytesMax, waitingBytesMax, onClosed })
+    const { onStopped = () => undefined } = options
+    const checkFile = fileCheck(databasePath(dataDir))
+    return new LmdbStore({
+      ...{ dataDir, databases, mapBytesMax, waitingBytesMax },
+      ...{ checkFile, onStopped, onClosed },
+    })
   } catch (error) {
     await databases?.root.close()
     await lock?.release()
@@ -59,6 +70,20 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     throw new StoreError('unusable', `the data directory ${dataDir} cannot be used: ${describe(error)}`, {
       cause: error,
     })
+  }
+}
+
+/**
+ * A check that `path` still leads to the file that it leads to now. Writes to a file that was deleted or replaced would
+ * succeed, and be lost with the process.
+ */
+function fileCheck(path: string): () => void {
+  const opened = statSync(path, { bigint: true })
+  return () => {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+    if (found?.dev === opened.dev && found.ino === opened.ino) return
+    const event = found === undefined ? 'deleted' : 'replaced'
+    throw new StoreError('failed', `${path} was ${event} while it was open; put it back and restart`)
   }
 }
 
@@ -70,11 +95,10 @@ async function checkRoom(dataDir: string): Promise<void> {
 }
 
 /** A file survives a power cut only once its name does: in its directory, and that directory's in the one above. */
-async function flushDirectories(dataDir: string, createdDir: string | undefined): Promise<void> {
+function flushDirectories(dataDir: string, createdDir: string | undefined): void {
   const last = createdDir === undefined ? dataDir : dirname(createdDir)
   for (let path = dataDir; ; path = dirname(path)) {
-    const directory = await open(path, 'r')
-    await directory.sync().finally(() => directory.close())
+    flushDirectory(path)
     if (path === last || path === dirname(path)) return
   }
 }

@@ -16,6 +16,7 @@ import {
   type Databases,
 } from './databases.js'
 import { checkReadableFile } from './file-check.js'
+import { asOwnerOf } from './files.js'
 import { LmdbStore } from './lmdb-store.js'
 import { prepareLockFile } from './lmdb-lock-file.js'
 import { openRecord, viewOf } from './record.js'
@@ -46,16 +47,18 @@ export async function openSnapshot(path: string, options: SnapshotOptions = {}):
   await prepareLockFile(path, { readOnly: true })
   let root: Root | undefined
   try {
-    root = open<Uint8Array, Uint8Array>({
-      path,
-      noSubdir: true,
-      readOnly: true,
-      ...permissions,
-      maxDbs: databaseCountMax,
-      encoding: 'binary',
-      keyEncoding: 'binary',
-      cache: false,
-    })
+    root = asOwnerOf(path, () =>
+      open<Uint8Array, Uint8Array>({
+        path,
+        noSubdir: true,
+        readOnly: true,
+        ...permissions,
+        maxDbs: databaseCountMax,
+        encoding: 'binary',
+        keyEncoding: 'binary',
+        cache: false,
+      }),
+    )
     return snapshotOf(root, path)
   } catch (error) {
     await root?.close()
@@ -75,6 +78,8 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
     databases,
     mapBytesMax: Infinity,
     waitingBytesMax: 0,
+    checkFile: () => undefined,
+    onStopped: () => undefined,
     onClosed: () => Promise.resolve(),
   })
   return { store, databases, bytes: bytesInUse(databases), copyTo: (to) => root.backup(to, true) }

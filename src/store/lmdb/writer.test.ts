@@ -1,5 +1,6 @@
 /** The write queue, over an environment that fails on demand where a real disk would. */
 import { describe, expect, test } from 'vitest'
+import { StoreError } from '../store-error.js'
 import { Writer, type WriteEnvironment } from './writer.js'
 
 /** Transactions as LMDB has them, over a list of lines. `faults` may change between two writes. */
@@ -7,10 +8,12 @@ function createEnvironment() {
   const faults = {
     commit: undefined as unknown,
     probe: undefined as unknown,
+    file: undefined as StoreError | undefined,
     diskBytesFree: 1e12,
     bytesInUse: 0,
   }
   const committed: string[] = []
+  const stops: StoreError[] = []
   let pending: string[] = []
   let commitCount = 0
   const environment: WriteEnvironment = {
@@ -37,15 +40,26 @@ function createEnvironment() {
       if (faults.probe !== undefined) throw faults.probe as Error
     },
     bytesInUse: () => faults.bytesInUse,
+    checkFile: () => {
+      if (faults.file !== undefined) throw faults.file
+    },
     diskBytesFree: () => Promise.resolve(faults.diskBytesFree),
   }
-  const writer = new Writer(environment, { bytesMax: 1e9, waitingBytesMax: 1e9 })
-  const write = (line: string, bytes = 1) =>
-    writer.run(bytes, () => {
-      pending.push(line)
-      return line
-    })
-  return { faults, committed, writer, write, commitCount: () => commitCount }
+  const writer = new Writer(environment, {
+    bytesMax: 1e9,
+    waitingBytesMax: 1e9,
+    onStopped: (reason) => void stops.push(reason),
+  })
+  const write = (line: string, bytes = 1, isCycle = false) =>
+    writer.run(
+      bytes,
+      () => {
+        pending.push(line)
+        return line
+      },
+      isCycle,
+    )
+  return { faults, committed, stops, writer, write, commitCount: () => commitCount }
 }
 
 function nativeError(message: string, code: number): Error {
@@ -132,6 +146,49 @@ describe('the write queue', () => {
     faults.bytesInUse = 0
     await write('b')
     expect(committed).toEqual(['b'])
+  })
+
+  test('once a write is refused, the writer is healthy again after a cycle, or a write of that size', async () => {
+    const { faults, write, writer } = createEnvironment()
+    const refuse = async (bytes: number): Promise<void> => {
+      faults.bytesInUse = 1e9
+      await expect(write('refused', bytes, true)).rejects.toMatchObject({ code: 'full' })
+      faults.bytesInUse = 0
+    }
+    await refuse(1000)
+    await write('small image', 999)
+    expect(writer.healthy).toBe(false)
+    await write('large image', 1000)
+    expect(writer.healthy).toBe(true)
+    await refuse(1000)
+    await write('small cycle', 10, true)
+    expect(writer.healthy).toBe(true)
+  })
+
+  test('a cycle that throws in its transaction does not make the writer healthy', async () => {
+    const { faults, write, writer } = createEnvironment()
+    faults.bytesInUse = 1e9
+    await expect(write('a')).rejects.toMatchObject({ code: 'full' })
+    faults.bytesInUse = 0
+    const fail = (): never => {
+      throw new StoreError('exists', 'mine')
+    }
+    await expect(writer.run(1000, fail, true)).rejects.toMatchObject({ code: 'exists' })
+    expect(writer.healthy).toBe(false)
+  })
+
+  test('when the file is gone from its path, the writer stops for good and reports it once', async () => {
+    const { faults, write, writer, stops, committed } = createEnvironment()
+    const reason = new StoreError('failed', 'the file was deleted')
+    faults.file = reason
+    await expect(write('a')).rejects.toBe(reason)
+    faults.file = undefined
+    await expect(write('b')).rejects.toBe(reason)
+    expect({ stops, committed, healthy: writer.healthy }).toEqual({
+      stops: [reason],
+      committed: [],
+      healthy: false,
+    })
   })
 
   test('idle waits for everything in the queue', async () => {

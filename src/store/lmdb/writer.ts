@@ -20,6 +20,8 @@ export interface WriteEnvironment {
   probe(): void
   /** Size of the used part of the file, including free pages. */
   bytesInUse(): number
+  /** Throws a StoreError when the open file is not at its path any more. */
+  checkFile(): void
   diskBytesFree(): Promise<number>
 }
 
@@ -28,6 +30,8 @@ export interface WriterOptions {
   readonly bytesMax: number
   /** Limit of the bytes in the queue; a write that would exceed it is refused. */
   readonly waitingBytesMax: number
+  /** Called once, when the writer refuses all further writes. */
+  readonly onStopped: (reason: StoreError) => void
 }
 
 /** One commit takes writes of up to this many bytes together, or a single larger one. */
@@ -37,6 +41,7 @@ const overheadBytes = 1024 * 1024
 
 interface WaitingWrite {
   readonly bytes: number
+  readonly isCycle: boolean
   readonly apply: () => unknown
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: unknown) => void
@@ -50,8 +55,9 @@ export class Writer {
   #waiting: WaitingWrite[] = []
   #waitingBytes = 0
   #draining: Promise<void> | undefined
-  #broken: StoreError | undefined
-  #healthy = true
+  #stopped: StoreError | undefined
+  /** Size of the largest write that was refused since the last one of its size was stored; 0: none was refused. */
+  #refusedBytes = 0
 
   constructor(environment: WriteEnvironment, options: WriterOptions) {
     this.#environment = environment
@@ -61,20 +67,36 @@ export class Writer {
   /**
    * Runs `apply`, which is synchronous, in a transaction and resolves with its result once that is flushed. Rejects
    * with what `apply` throws, or with a StoreError, and has then stored nothing. `bytes`: about how much it writes.
+   * `isCycle`: this write shows by its success that cycles can be stored.
    */
-  run<T>(bytes: number, apply: () => T): Promise<T> {
+  run<T>(bytes: number, apply: () => T, isCycle = false): Promise<T> {
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#options.waitingBytesMax)
       return Promise.reject(new StoreError('busy', 'too much is waiting to be written'))
     this.#waitingBytes += bytes
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ bytes, apply, resolve: resolve as (value: unknown) => void, reject })
+      this.#waiting.push({ bytes, isCycle, apply, resolve: resolve as (value: unknown) => void, reject })
       this.#draining ??= this.#drain()
     })
   }
 
-  /** False from a commit that failed, or a write that did not fit, until a commit that succeeds. */
+  /**
+   * False from a write that failed or did not fit until a cycle, or a write of at least the same size, is stored. A small
+   * write may fit on a disk that has no space for a cycle.
+   */
   get healthy(): boolean {
-    return this.#healthy
+    return this.#stopped === undefined && this.#refusedBytes === 0
+  }
+
+  /** Refuses all writes from now on, until a restart. */
+  stop(reason: StoreError): void {
+    if (this.#stopped !== undefined) return
+    this.#stopped = reason
+    this.#options.onStopped(reason)
+  }
+
+  /** Throws the reason when the writer is stopped. */
+  checkRunning(): void {
+    if (this.#stopped !== undefined) throw this.#stopped
   }
 
   /** Resolves when the queue is empty and no commit is under way. */
@@ -108,21 +130,27 @@ export class Writer {
 
   /** Rejects a write that cannot be tried at all. */
   #accept(write: WaitingWrite): boolean {
-    const refusal = this.#broken ?? this.#refusal(write)
+    const refusal = this.#stopped ?? this.#refusal(write)
     if (refusal === null) return true
-    this.#healthy = false
-    write.reject(refusal)
+    this.#refuse(write, refusal)
     return false
+  }
+
+  #refuse(write: WaitingWrite, reason: StoreError): void {
+    this.#refusedBytes = Math.max(this.#refusedBytes, write.bytes, 1)
+    write.reject(reason)
   }
 
   #refusal({ bytes }: WaitingWrite): StoreError | null {
     const { bytesMax } = this.#options
     try {
+      this.#environment.checkFile()
       const bytesInUse = this.#environment.bytesInUse()
       if (bytesInUse + bytes + overheadBytes <= bytesMax) return null
       return new StoreError('full', `the store is full: ${bytesInUse} of ${bytesMax} bytes in use`)
     } catch (error) {
-      return (this.#broken = brokenError(error))
+      this.stop(stoppingError(error))
+      return this.#stopped as StoreError
     }
   }
 
@@ -131,18 +159,19 @@ export class Writer {
     try {
       outcomes = await this.#environment.transaction(() => batch.map((write) => this.#apply(write)))
     } catch (error) {
-      this.#healthy = false
       const failure = await this.#commitError(await commitCause(error), batch)
       this.#probe()
-      for (const write of batch) write.reject(failure)
+      for (const write of batch) this.#refuse(write, failure)
       return
     }
     assert(outcomes.length === batch.length, 'each write of a commit has an outcome')
-    this.#healthy = true
     batch.forEach((write, index) => {
       const outcome = outcomes[index] as Outcome
       if ('error' in outcome) write.reject(outcome.error)
-      else write.resolve(outcome.value)
+      else {
+        if (write.isCycle || write.bytes >= this.#refusedBytes) this.#refusedBytes = 0
+        write.resolve(outcome.value)
+      }
     })
   }
 
@@ -165,7 +194,7 @@ export class Writer {
     try {
       this.#environment.probe()
     } catch (error) {
-      this.#broken = brokenError(error)
+      this.stop(stoppingError(error))
     }
   }
 }
@@ -191,7 +220,8 @@ function writeError(cause: unknown, diskFull: boolean): StoreError {
   return new StoreError(full ? 'full' : 'failed', `${summary}: ${describe(cause)}`, { cause })
 }
 
-function brokenError(cause: unknown): StoreError {
+function stoppingError(cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause
   return new StoreError('failed', `the storage has failed and needs a restart: ${describe(cause)}`, { cause })
 }
 

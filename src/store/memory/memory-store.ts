@@ -1,6 +1,6 @@
 /**
- * The store in memory, for the rehearsal at the start, for simulation, and for tests that want storage to fail on
- * purpose. Bytes are copied in and out, as LMDB does, so that nobody can lean on sharing them.
+ * The store in memory: for the warm-up, for simulation, and for tests in which storage fails on purpose. It copies bytes
+ * in and out, as LMDB does.
  */
 import { isFresh } from '../image-age.js'
 import { StoreError } from '../store-error.js'
@@ -31,13 +31,13 @@ export type WriteOperation =
 export interface MemoryStoreOptions {
   /** Runs before a write changes anything; what it throws, the write rejects with, and nothing is stored. */
   readonly beforeWrite?: (operation: WriteOperation) => void | Promise<void>
-  /** What a disk would hold: given to a second store, it stands for a restart. */
+  /** What a disk would hold. A second store with the same contents simulates a restart. */
   readonly contents?: MemoryContents
 }
 
 /** Opaque; made by `createMemoryContents`. */
 export interface MemoryContents {
-  /** Position `p` stands at index `p - 1`. */
+  /** Position `p` has index `p - 1`. */
   readonly cycles: CycleRecord[]
   readonly positions: Map<string, Position>
   readonly images: Map<string, { readonly key: ImageKey; readonly image: StoredImage }>
@@ -71,7 +71,8 @@ class MemoryStore implements Store {
   /** Settles after the last write that was begun: writes happen one after the other. */
   #lastWrite: Promise<unknown> = Promise.resolve()
   #closed = false
-  #healthy = true
+  /** The operation that was refused last, until it or `appendCycle` succeeds. */
+  #refused: WriteOperation | null = null
 
   constructor(options: MemoryStoreOptions) {
     this.#beforeWrite = options.beforeWrite ?? (() => undefined)
@@ -247,7 +248,7 @@ class MemoryStore implements Store {
   }
 
   get healthy(): boolean {
-    return this.#healthy
+    return this.#refused === null
   }
 
   get closed(): boolean {
@@ -268,8 +269,12 @@ class MemoryStore implements Store {
       return apply()
     })
     this.#lastWrite = write.then(
-      () => (this.#healthy = true),
-      () => (this.#healthy = false),
+      () => {
+        if (operation === 'appendCycle' || operation === this.#refused) this.#refused = null
+      },
+      () => {
+        if (this.#refused !== 'appendCycle') this.#refused = operation
+      },
     )
     return write
   }

@@ -1,0 +1,128 @@
+/**
+ * Files of a data directory, which may belong to another user than the one who runs this process: root backs up, verifies
+ * and restores what a service account owns. Nothing here follows a symbolic link, and what root creates goes to the
+ * owner of its directory.
+ */
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  statSync,
+} from 'node:fs'
+import { lstat, open, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { StoreError } from '../store-error.js'
+
+export interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** Of root without CAP_CHOWN or CAP_SETUID, in a user namespace without the owner, or on a file system without owners. */
+const unableCodes = ['EPERM', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+/** Opens a plain file. Rejects with a StoreError `unusable` for a link, a pipe or a directory. */
+export async function openPlainFile(path: string, access: 'read' | 'write'): Promise<FileHandle> {
+  const { O_RDONLY, O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants
+  let file: FileHandle
+  try {
+    file = await open(path, (access === 'read' ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NONBLOCK)
+  } catch (error) {
+    if (['ELOOP', 'EISDIR', 'ENXIO'].includes(codeOf(error))) throw notPlain(path)
+    throw error
+  }
+  if ((await file.stat()).isFile()) return file
+  await file.close()
+  throw notPlain(path)
+}
+
+/** Rejects with a StoreError `unusable` where something else than a plain file is at `path`. */
+export async function checkPlainFile(path: string): Promise<void> {
+  if (!(await lstat(path)).isFile()) throw notPlain(path)
+}
+
+function notPlain(path: string): StoreError {
+  return new StoreError('unusable', `${path} is not a plain file`)
+}
+
+/** Whether `path` leads to the open file. */
+export function isSameFile(fd: number, path: string): boolean {
+  const open = fstatSync(fd, { bigint: true })
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found !== undefined && found.dev === open.dev && found.ino === open.ino
+}
+
+/** Gives an open file to `owner` when this process is root. False where the owner must change and cannot. */
+export function giveFile(fd: number, { uid, gid }: Owner): boolean {
+  if (process.getuid?.() !== 0) return true
+  const found = fstatSync(fd)
+  if (found.uid === uid && found.gid === gid) return true
+  try {
+    fchownSync(fd, uid, gid)
+    return true
+  } catch (error) {
+    if (!unableCodes.includes(codeOf(error))) throw error
+    return false
+  }
+}
+
+/**
+ * Runs `work`, which is synchronous, with the effective user of the owner of the file `path` when this process is root.
+ * For libraries that open files by name: the owner of the directory may replace a file by a link at any moment, and then
+ * only reaches what is its own.
+ */
+export function asOwnerOf<T>(path: string, work: () => T): T {
+  const { uid, gid } = lstatSync(path)
+  if (process.getuid?.() !== 0 || uid === 0 || process.getgroups === undefined) return work()
+  const groups = process.getgroups()
+  const rootGid = process.getegid?.() ?? 0
+  try {
+    process.setgroups?.([gid])
+    process.setegid?.(gid)
+    process.seteuid?.(uid)
+  } catch (error) {
+    if (!unableCodes.includes(codeOf(error))) throw error
+    return work()
+  }
+  const restore = (): void => {
+    process.seteuid?.(0)
+    process.setegid?.(rootGid)
+    process.setgroups?.(groups)
+  }
+  try {
+    // An owner who cannot reach the directory cannot replace a file in it.
+    if (!canEnter(dirname(path))) restore()
+    return work()
+  } finally {
+    restore()
+  }
+}
+
+/** Asks by opening: access(2) asks for the real user. */
+function canEnter(directory: string): boolean {
+  try {
+    closeSync(openSync(`${directory}/.`, constants.O_RDONLY | constants.O_DIRECTORY))
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EACCES') return false
+    throw error
+  }
+}
+
+/** Flushes a directory: a new name in it survives a power cut after this. */
+export function flushDirectory(path: string): void {
+  const fd = openSync(path, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? ''
+}
