@@ -257,7 +257,7 @@ test.skipIf(!mountable())(
     )
     const verify = () => spawnSync(executable, ['verify', '--data-dir', dataDir], { encoding: 'utf8' })
     expect(verify().stdout).toContain(`${lockPath} cannot be made or written: ENOSPC`)
-    expect(readdirSync(dataDir).sort()).toEqual(['ballast', 'understudy.mdb'])
+    expect(readdirSync(dataDir).sort()).toEqual(['ballast', 'understudy.lock', 'understudy.mdb'])
     rmSync(ballast)
     expect(verify().stdout).toContain('everything is sound')
     await (await openLmdbStore({ dataDir })).close()
@@ -293,9 +293,9 @@ test.skipIf(!mountable())(
   async () => {
     const dataDir = smallDisk('size=12k')
     await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
-      `${dataDir} has no room for a new database: 12288 bytes are free`,
+      `${dataDir} has no room for a new database: 8192 bytes are free`,
     )
-    expect(readdirSync(dataDir)).toEqual([])
+    expect(readdirSync(dataDir)).toEqual(['understudy.lock'])
     mount(dataDir, 'remount,size=1m')
     await (await openLmdbStore({ dataDir })).close()
   },

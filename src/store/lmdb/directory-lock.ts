@@ -47,8 +47,7 @@ export async function lockDirectory(dataDir: string): Promise<DirectoryLock> {
         closeSync(fd)
         continue
       }
-      ftruncateSync(fd)
-      writeSync(fd, `${process.pid} ${hostname()}\n`, 0)
+      writeHolder(fd)
       return {
         release: () => {
           closeSync(fd)
@@ -59,6 +58,16 @@ export async function lockDirectory(dataDir: string): Promise<DirectoryLock> {
       closeSync(fd)
       throw error
     }
+  }
+}
+
+/** For the message of the next process. A full disk has no space for it, and the lock holds all the same. */
+function writeHolder(fd: number): void {
+  try {
+    ftruncateSync(fd)
+    writeSync(fd, `${process.pid} ${hostname()}\n`, 0)
+  } catch (error) {
+    if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }
 

@@ -133,6 +133,7 @@ export class LmdbStore implements Store {
   }
 
   lastCycle(): StoredCycle | undefined {
+    this.#checkOpen()
     return this.#readCycle(this.#nextPosition() - 1)
   }
 
@@ -250,8 +251,10 @@ export class LmdbStore implements Store {
    */
   #nextPosition(): Position {
     for (let position = this.#lastSeen + 1; ; position++) {
-      const found = this.#readCycle(position)
-      if (found === undefined) return position
+      // Also while the store closes: it waits for writes under way.
+      const record = this.#read(this.#db.cycles, position)
+      if (record === undefined) return position
+      const found = records.readHeader(record)
       // A write that was reported as failed may have reached the disk.
       if (this.#unconfirmed.get(position) === found.cycleId) continue
       this.#writer.stop(
@@ -271,6 +274,13 @@ export class LmdbStore implements Store {
     key: K,
   ): Uint8Array | undefined {
     this.#checkOpen()
+    return this.#read(database, key)
+  }
+
+  #read<K extends number | Uint8Array>(
+    database: { getBinary(key: K): Uint8Array | undefined },
+    key: K,
+  ): Uint8Array | undefined {
     try {
       return database.getBinary(key)
     } catch (error) {
