@@ -2,6 +2,7 @@
  * One HTTP request and its response on a uWebSockets.js socket. A large response is sent in pieces, as fast as the client
  * reads it and without blocking the event loop for others.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { assert } from '../contract/index.js'
 import type { StageClock } from '../cycle/index.js'
@@ -85,6 +86,8 @@ export class Exchange {
     if (this.#ended) return
     const { closesConnection, asksForClose, isEndAmbiguous } = this.headers
     if ((close || closesConnection) && !isEndAmbiguous && !this.body.isComplete) await this.body.drain()
+    // While this request is pending, uWebSockets.js closes the connection instead of serving what has arrived behind it.
+    if (isEndAmbiguous) await nextTurn()
     if (!this.ended) this.#write(response, close || asksForClose)
   }
 
