@@ -7,7 +7,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -260,16 +259,6 @@ test.each(['plain', 'sp ace', "owner's $HOME `x`"])(
 )
 
 describe('serve', () => {
-  test('a start on a directory that is in use writes nothing into it', async () => {
-    const dataDir = join(root, 'in use')
-    const store = await openLmdbStore({ dataDir })
-    const before = readdirSync(dataDir)
-    const { status, stderr } = call(['serve', '--data-dir', dataDir, '--port', String(await freePort())])
-    expect(stderr).toContain(`the data directory ${dataDir} is in use by process ${process.pid}`)
-    expect({ status, names: readdirSync(dataDir) }).toEqual({ status: 1, names: before })
-    await store.close()
-  })
-
   test('a service without a key makes one for its owner alone, keeps it over a restart and never prints it', async () => {
     const dataDir = join(root, 'made key')
     const port = await freePort()

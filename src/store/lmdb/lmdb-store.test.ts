@@ -3,17 +3,7 @@
  * disk refuses changes nothing, and a file that another process changes stops all writes.
  */
 import { execFileSync, spawn } from 'node:child_process'
-import {
-  copyFile,
-  mkdtemp,
-  open as openFile,
-  readdir,
-  rename,
-  rm,
-  stat,
-  truncate,
-  writeFile,
-} from 'node:fs/promises'
+import { mkdtemp, open as openFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -171,56 +161,6 @@ describe('a killed process', () => {
       })
     }
   })
-})
-
-describe('a store whose file is not its own any more takes no writes until a restart', () => {
-  const image = imageSample(1)
-
-  /** Opens a store, stores a cycle, lets `interfere` act, and expects that every later write is refused. */
-  async function expectStop(interfere: () => Promise<void>, message: RegExp): Promise<void> {
-    const stops: StoreError[] = []
-    const store = await openLmdbStore({ dataDir, onStopped: (reason) => stops.push(reason) })
-    try {
-      await store.appendCycle(cycleSample(1))
-      await interfere()
-      const refusal: unknown = await store.appendCycle(cycleSample(3)).catch((error: unknown) => error)
-      expect(refusal).toMatchObject({ code: 'failed', message: expect.stringMatching(message) as string })
-      await expect(store.putImage(imageKey, image)).rejects.toBe(refusal)
-      await expect(store.appendWeights(weightsSample('v1', 0.5))).rejects.toBe(refusal)
-      expect({ stops, healthy: store.healthy }).toEqual({ stops: [refusal], healthy: false })
-      expect(store.lastCycle()?.cycleId).toBe(cycleIdAt(1))
-    } finally {
-      await store.close()
-    }
-  }
-
-  test('when another process has stored a cycle', async () => {
-    // Without the lock, as on a file system that has none.
-    const child = `
-      const { openLmdbStore } = await import(process.argv[1])
-      const { cycleSample } = await import(process.argv[2])
-      const store = await openLmdbStore({ dataDir: process.argv[3], lock: { release: async () => {} } })
-      await store.appendCycle(cycleSample(2))
-      await store.close()`
-    const args = ['--input-type=module', '-e', child, built('index.js'), built('samples.js'), dataDir]
-    await expectStop(
-      () => Promise.resolve(void execFileSync(process.execPath, args)),
-      /another process has stored the cycle 20260101T0002 at position 2/,
-    )
-    await withStore(async (store) => {
-      expect([...store.tail(1)].map(({ cycleId }) => cycleId)).toEqual([cycleIdAt(1), cycleIdAt(2)])
-      expect(await store.appendCycle(cycleSample(3))).toBe(3)
-    })
-  })
-
-  test('when the file is deleted', () =>
-    expectStop(() => rm(databasePath(dataDir)), /understudy\.mdb was deleted while it was open/))
-
-  test('when the file is replaced', () =>
-    expectStop(async () => {
-      await copyFile(databasePath(dataDir), `${databasePath(dataDir)}.copy`)
-      await rename(`${databasePath(dataDir)}.copy`, databasePath(dataDir))
-    }, /understudy\.mdb was replaced while it was open/))
 })
 
 describe('a data directory that cannot be used is refused in one line', () => {
