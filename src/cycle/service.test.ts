@@ -1,4 +1,4 @@
-/** A cycle from bytes to bytes: idempotency, failures that change nothing, restarts. */
+/** Cycles through the whole service: responses, repeats, failures, weights and restarts. */
 import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -15,14 +15,7 @@ import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
-import {
-  createMemoryContents,
-  createMemoryStore,
-  StoreError,
-  type CycleRecord,
-  type MemoryContents,
-  type Store,
-} from '../store/index.js'
+import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock, type StageName } from './stage-clock.js'
 
@@ -87,7 +80,7 @@ const refusal = async (
 const first = (): CycleRequest =>
   cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
 
-/** Notes the stages of a cycle as they end, and calls that come with the end of each and are served in a turn after it. */
+/** Records the stages of a cycle as they end, and calls that arrive with the end of each and are served in a later turn. */
 class StagesAndCalls extends StageClock {
   readonly order: string[] = []
 
@@ -99,7 +92,7 @@ class StagesAndCalls extends StageClock {
 }
 
 describe('a cycle', () => {
-  test('of a mebibyte lets others have their turn before it is planned, and before it is packed', async () => {
+  test('of a mebibyte yields to other requests before it is planned, and before it is packed', async () => {
     const candidates = Array.from({ length: 12 }, (_, index) =>
       candidate('g', index + 1, { body_html: 'x'.repeat(100_000) }),
     )
@@ -158,7 +151,7 @@ describe('a cycle', () => {
     })
   })
 
-  test('that a transport test scored says so, and one that a trained model scored does not', async () => {
+  test('scored by a transport test has a warning, and one scored by a trained model has none', async () => {
     const lines = (response: unknown): string[] => (response as { warnings: string[] }).warnings
     expect(lines(await answer(cycleBody(1)))).toEqual([])
     model.kind = 'transport-test'
@@ -167,7 +160,7 @@ describe('a cycle', () => {
     ])
   })
 
-  test('of the same gallery known and unknown names each post rightly', async () => {
+  test('with known and unknown posts of one gallery names each post correctly', async () => {
     await submit(cycleBody(0, { candidates: [candidate('b', 1), candidate('a', 1)] }))
     const { results } = await answer(
       cycleBody(1, {
@@ -206,7 +199,7 @@ describe('a cycle', () => {
 })
 
 describe('a cycle sent again', () => {
-  test('gets the stored bytes, however it is spelled, zipped, or later', async () => {
+  test('gets the stored bytes with any spelling or compression, and at any later time', async () => {
     const response = await submit(first())
     await submit(cycleBody(1, { removals: [removal('g', 1)] }))
     const turned = Object.fromEntries(Object.entries(first()).reverse())
@@ -249,133 +242,8 @@ describe('a cycle sent again', () => {
   })
 })
 
-describe('a failure', () => {
-  const second = (): CycleRequest =>
-    cycleBody(1, {
-      candidates: [candidate('g', 2)],
-      removals: [removal('g', 1)],
-      engagement: [reading('g', 2, cycleMs(1))],
-    })
-
-  test.each([
-    ['storage', (failing: boolean) => (storeFails = failing)],
-    ['model', (failing: boolean) => (model.failing = failing)],
-  ])(
-    'of the %s is 503, leaves everything as it was, and the same call succeeds later',
-    async (_name, setFailing) => {
-      await submit(first())
-      setFailing(true)
-      expect(await refusal(submit(second()))).toMatchObject({ status: 503 })
-      expect(service.pendingCount).toBe(1)
-      expect(await refusal(Promise.resolve().then(() => service.response(second().cycle_id)))).toMatchObject({
-        status: 404,
-      })
-      setFailing(false)
-      const { results } = await answer(second())
-      expect(results.map((row) => [row.post_no, row.status])).toEqual([[2, 'scored']])
-      expect(service.ready).toBe(true)
-    },
-  )
-
-  test('of storage shows in health until a write succeeds', async () => {
-    storeFails = true
-    await refusal(submit(first()))
-    expect(service.ready).toBe(false)
-    storeFails = false
-    await submit(first())
-    expect(service.ready).toBe(true)
-  })
-
-  test('of a model in one row is told with its version, the cycle and the post', async () => {
-    await submit(first())
-    model.wrongRow = 1
-    const both = cycleBody(1, {
-      candidates: [candidate('h', 7)],
-      engagement: [reading('g', 1, cycleMs(1)), reading('h', 7, cycleMs(1))],
-    })
-    await expect(submit(both)).rejects.toMatchObject({
-      cause: { message: `fake-1, cycle ${both.cycle_id}, post h/7: head p_up: row` },
-    })
-  })
-
-  test('of a model in one row is told in a bounded line, whatever the post is called', async () => {
-    model.wrongRow = 0
-    const gallId = `\u001b[31m${'x'.repeat(100_000)}`
-    const one = cycleBody(0, {
-      candidates: [candidate(gallId, 7)],
-      engagement: [reading(gallId, 7, cycleMs(0))],
-    })
-    const message = expect.stringMatching(/, post \?\[31mx{75}…\/7: head p_up: row$/) as string
-    await expect(submit(one)).rejects.toMatchObject({ cause: { message } })
-  })
-
-  test('of a model in one row shows in health until it answers, or another one serves', async () => {
-    model.wrongRow = 0
-    await refusal(submit(first()))
-    expect(service.ready).toBe(false)
-    // It is not asked about a cycle without rows.
-    await submit(cycleBody(-1, {}))
-    expect(service.ready).toBe(false)
-    model.wrongRow = null
-    await submit(first())
-    expect(service.ready).toBe(true)
-    model.wrongRow = 0
-    await refusal(submit(second()))
-    expect(service.ready).toBe(false)
-    model = new FakeModel()
-    expect(service.ready).toBe(true)
-  })
-
-  test('of the leader is told to those who wait for it', async () => {
-    model.failing = true
-    const calls = await Promise.allSettled([1, 2, 3].map(() => submit(first())))
-    expect(calls.map((call) => call.status)).toEqual(['rejected', 'rejected', 'rejected'])
-  })
-})
-
-/** A store whose writes reach the disk and then reject, and whose pool cannot be read while `unreadable()`. */
-function lateStore(unreadable = (): boolean => false): Store {
-  const { store } = parts()
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === 'appendCycle') {
-        return async (record: CycleRecord): Promise<never> => {
-          await target.appendCycle(record)
-          throw new StoreError('failed', 'the answer of the disk was lost')
-        }
-      }
-      if (name === 'readPool' && unreadable()) throw new StoreError('failed', 'told to fail')
-      const member: unknown = Reflect.get(target, name, target)
-      return typeof member === 'function' ? (member.bind(target) as unknown) : member
-    },
-  })
-}
-
-test('a write that fails late has its say: the pool is read again, and the call that is repeated is a replay', async () => {
-  service = await CycleService.open(parts({ store: lateStore() }))
-  expect(await refusal(submit(first()))).toMatchObject({ status: 503 })
-  expect(service.pendingCount).toBe(1)
-  expect((JSON.parse(await submit(first())) as CycleResponse).counts.scored_now).toBe(1)
-})
-
-test('where it cannot be read then, no cycle is scored without what it holds; it goes on when it can be', async () => {
-  let unreadable = false
-  service = await CycleService.open(parts({ store: lateStore(() => unreadable) }))
-  unreadable = true
-  expect(await refusal(submit(first()))).toMatchObject({ status: 503 })
-  expect(service.pendingCount).toBe(0)
-  expect(await refusal(submit(cycleBody(1)))).toMatchObject({
-    status: 503,
-    message: 'the storage cannot be read',
-  })
-  expect(contents.cycles).toHaveLength(1)
-  unreadable = false
-  await refusal(submit(cycleBody(1)))
-  expect(JSON.parse(await submit(cycleBody(1)))).toMatchObject({ results: [{ gall_id: 'g', post_no: 1 }] })
-})
-
 describe('the queue', () => {
-  test('of weights is bounded by itself and keeps no cycle out', async () => {
+  test('of weights has a bound of its own and does not keep cycles out', async () => {
     const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
     const calls = Array.from({ length: 200 }, (_, i) =>
       service.setWeights({ version: `v${i}`, weights, note: '' }),
@@ -386,7 +254,7 @@ describe('the queue', () => {
     expect(await cycle).toContain('"scored_now":1')
   })
 
-  test('of weights has no one in it who asks for what stands already', async () => {
+  test('of weights is not entered by requests for the current weights', async () => {
     const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
     const set = () => service.setWeights({ version: 'v', weights, note: '' })
     const first = await set()
@@ -394,111 +262,16 @@ describe('the queue', () => {
     expect(new Set(again)).toEqual(new Set([first]))
   })
 
-  test('of weights ends with those that were asked for last, also where they stood before', async () => {
+  test('of weights ends with the weights that were requested last, even if they were current before', async () => {
     const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
     const set = (version: string) => service.setWeights({ version, weights, note: '' })
     await set('before')
     await Promise.all([set('another'), set('before')])
     expect(service.weights.state().current.version).toBe('before')
   })
-
-  test('takes one cycle and four that wait; the next gets 503 with Retry-After', async () => {
-    let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
-    const calls = [0, 1, 2, 3, 4, 5].map((i) =>
-      submit(
-        cycleBody(i, { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] }),
-      ),
-    )
-    await expect(calls[5]).rejects.toMatchObject({ status: 503, retryAfterS: 1 })
-    open()
-    await Promise.all(calls.slice(0, 5))
-    expect(service.pendingCount).toBe(5)
-  })
-
-  test('that is full still repeats what is stored, and lets calls of a cycle under way wait for it', async () => {
-    // Large enough to need a place before they are decoded.
-    const large = (json: CycleRequest, indent = 0): Buffer =>
-      Buffer.from(JSON.stringify(json, null, indent) + ' '.repeat(70_000))
-    const response = await submitBytes(large(first()))
-    let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
-    const body = (i: number): CycleRequest =>
-      cycleBody(i, { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] })
-    const calls = [1, 2, 3, 4, 5].map((i) => submitBytes(large(body(i))))
-    expect(await submitBytes(large(first()))).toBe(response)
-    const again = [submitBytes(large(body(1))), submitBytes(large(body(5)))]
-    expect(await submitBytes(large(first(), 1))).toBe(response)
-    expect(await submit(first())).toBe(response)
-    const start = (json: CycleRequest): Uint8Array => bytesOf(json).subarray(0, 40)
-    for (const known of [first(), body(5)]) expect(() => service.admit(start(known), 1e6)).not.toThrow()
-    expect(() => service.admit(start(body(6)), 1e6)).toThrow('too many cycles are queued')
-    // What is compressed tells later which cycle it is.
-    expect(() => service.admit(new Uint8Array(), 1e6)).not.toThrow()
-    expect(await refusal(submitBytes(large(body(6))))).toMatchObject({ status: 503 })
-    // What is small is told what is wrong with it, however long the line is.
-    expect(() => service.admit(start(body(6)), 1000)).not.toThrow()
-    expect(await refusal(submitBytes(Buffer.from('{}')))).toMatchObject({ status: 400 })
-    open()
-    const answers = await Promise.all(calls)
-    expect(await Promise.all(again)).toEqual([answers[0], answers[4]])
-    expect(() => service.admit(start(body(6)), 1e6)).not.toThrow()
-  })
-
-  test('has one place for equal bodies, wherever their id stands, and none for what is stored', async () => {
-    let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
-    const hidden = (i: number): Buffer => {
-      const lists = { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] }
-      return Buffer.from(`{"x":"${'x'.repeat(70_000)}",${JSON.stringify(cycleBody(i, lists)).slice(1)}`)
-    }
-    const equal = Array.from({ length: 12 }, () => submitBytes(hidden(0)))
-    const others = [1, 2, 3, 4].map((i) => submitBytes(hidden(i)))
-    expect(await refusal(submitBytes(hidden(5)))).toMatchObject({ status: 503 })
-    open()
-    expect(new Set(await Promise.all(equal)).size).toBe(1)
-    await Promise.all(others)
-    model.gate = new Promise<void>((resolve) => (open = resolve))
-    const waiting = [5, 6, 7, 8, 9].map((i) => submitBytes(hidden(i)))
-    const respelled = (i: number): Buffer =>
-      Buffer.from(JSON.stringify(JSON.parse(hidden(i).toString()), null, 1))
-    expect(await submitBytes(respelled(0))).toBe(await equal[0])
-    open()
-    await Promise.all(waiting)
-  })
-
-  test('is as long as it may be, whatever ids bodies state before the ones that they mean', async () => {
-    let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
-    const calls = Array.from({ length: 9 }, (_, i) => {
-      const no = i + 1
-      const meant = { candidates: [candidate('g', no)], engagement: [reading('g', no, cycleMs(no))] }
-      const text = JSON.stringify(cycleBody(no, meant))
-      return submitBytes(Buffer.from(`{"cycle_id":${JSON.stringify(first().cycle_id)},${text.slice(1)}`))
-    })
-    let refusedCount = 0
-    for (const call of calls) call.catch(() => ++refusedCount === 4 && open())
-    const outcomes = await Promise.allSettled(calls)
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
-  })
-
-  test('is emptied with 503 when the service ends, but what has begun is finished', async () => {
-    let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
-    const begun = submit(first())
-    const waiting = submit(cycleBody(1))
-    // Bodies are decoded one a turn; then the first one is under way.
-    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
-    const closed = service.close()
-    const refused = expect(waiting).rejects.toMatchObject({ status: 503 })
-    open()
-    await refused
-    await closed
-    expect(await begun).toContain('"scored_now":1')
-  })
 })
 
-test('weights set while a cycle is at work wait for it', async () => {
+test('weights that are set during a cycle wait for its end', async () => {
   let open = (): void => undefined
   model.gate = new Promise<void>((resolve) => (open = resolve))
   const cycle = submit(first())
@@ -513,7 +286,7 @@ test('weights set while a cycle is at work wait for it', async () => {
   })
 })
 
-test('images of a post are counted for the model, whether they came before or after it, and after a restart', async () => {
+test('images of a post are counted for the model, uploaded before or after it, and after a restart', async () => {
   const { store } = parts()
   const put = async (position: number): Promise<void> => {
     const key = { gallId: 'g', postNo: 1, position }
@@ -530,7 +303,7 @@ test('images of a post are counted for the model, whether they came before or af
   expect(model.seen.map((inputs) => [...inputs.imagesStored])).toEqual([[1], [2]])
 })
 
-test('a service opened on the same store goes on exactly as the one before', async () => {
+test('a service that is opened on the same store continues exactly like the previous one', async () => {
   await fc.assert(
     fc.asyncProperty(cycleSequence, fc.nat(7), async (cycles, restartAt) => {
       const run = async (restart: boolean): Promise<string[]> => {

@@ -1,4 +1,4 @@
-/** The rehearsal before the first cycle: it goes the whole way, and it gives way. */
+/** The warm-up before the first cycle: it runs the whole path, and it stops for real cycles. */
 import { expect, test } from 'vitest'
 import { loadCodec } from '../codec/index.js'
 import { createMemoryStore } from '../store/index.js'
@@ -18,7 +18,7 @@ function parts(model: FakeModel) {
   }
 }
 
-test('every made-up cycle is good, all of its posts are scored, and nothing of it reaches the store', async () => {
+test('every generated cycle is valid, all of its posts are scored, and nothing reaches the real store', async () => {
   const model = new FakeModel()
   const { store, ...others } = parts(model)
   await warmUp({ ...others, store }, () => false)
@@ -26,7 +26,7 @@ test('every made-up cycle is good, all of its posts are scored, and nothing of i
   expect(store.lastCycle()).toBeUndefined()
 })
 
-test('a real cycle ends it before the next made-up one', async () => {
+test('it stops at the first real cycle', async () => {
   const model = new FakeModel()
   await warmUp(parts(model), () => model.seen.length >= 2)
   expect(model.seen.length).toBe(2)

@@ -1,15 +1,10 @@
-/** Vectors of texts and images through whole cycles: made once, at hand in time, and never those of another post. */
+/** Vectors of texts through whole cycles: encoded once, available in time, and never those of another post. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
-import {
-  EncodingModel,
-  FakeImageEncoder,
-  FakeTextEncoder,
-  titleShare,
-} from '../../../test/helpers/encoding-model.js'
+import { EncodingModel, FakeTextEncoder, titleShare } from '../../../test/helpers/encoding-model.js'
 import { referenceCodec, type Codec } from '../../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../../contract/index.js'
 import {
@@ -99,10 +94,6 @@ function views({ results }: CycleResponse): Record<number, number> {
   return Object.fromEntries(results.map((row) => [row.post_no, Math.fround(row.p_views ?? NaN)]))
 }
 
-function comments({ results }: CycleResponse): Record<number, number> {
-  return Object.fromEntries(results.map((row) => [row.post_no, Math.fround(row.p_comments ?? NaN)]))
-}
-
 /** What `views` is when every text was read. */
 function shares(posts: readonly number[]): Record<number, number> {
   return Object.fromEntries(posts.map((post) => [post, titleShare(title(post))]))
@@ -124,7 +115,7 @@ describe('a text', () => {
     expect(text.titles).toEqual([1, 2, 3].map(title))
   })
 
-  test('of a post that left and came again is encoded for its new entry', async () => {
+  test('of a post that left and entered again is encoded for its new entry', async () => {
     await answer(cycle(0, [1], [1]))
     await answer({ ...cycle(1, [], []), removals: [removal('g', 1)] })
     expect(views(await answer(cycle(2, [1], [1], { title: 'post 1 anew' })))).toEqual({
@@ -156,7 +147,7 @@ describe('a text', () => {
     await store.close()
   })
 
-  test('of a cycle that was not stored is forgotten: what enters in its place has its own vector', async () => {
+  test('of a cycle that was not stored is forgotten: posts that enter at its position have their own vectors', async () => {
     await answer(cycle(0, [1], [1]))
     storeFails = true
     await expect(answer(cycle(1, [2, 3], [2, 3]))).rejects.toMatchObject({ status: 503 })
@@ -165,14 +156,14 @@ describe('a text', () => {
     expect(views(await answer(cycle(3, [2, 3], [2, 3])))).toMatchObject(shares([2, 3]))
   })
 
-  test('of a cycle that the model failed is forgotten too', async () => {
+  test('of a cycle that fails in the model is forgotten too', async () => {
     model.failing = true
     await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toMatchObject({ status: 503 })
     model.failing = false
     expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(shares([3, 4]))
   })
 
-  test('of a cycle whose answer cannot be written is forgotten too', async () => {
+  test('of a cycle whose response cannot be encoded is forgotten too', async () => {
     codecFails = true
     await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toThrow('no answer')
     codecFails = false
@@ -180,8 +171,8 @@ describe('a text', () => {
   })
 })
 
-describe('past the time for texts', () => {
-  test('rows are scored without, a warning counts them, and they are encoded in the background', async () => {
+describe('past the budget for texts', () => {
+  test('posts are scored without their texts, a warning counts them, and the background encodes them', async () => {
     text.limits.push(1)
     const response = await answer(cycle(0, [1, 2, 3], [1, 2, 3]))
     expect(views(response)).toEqual({ ...shares([1]), 2: 0, 3: 0 })
@@ -194,7 +185,7 @@ describe('past the time for texts', () => {
     expect(text.titles).toEqual([1, 2, 3].map(title))
   })
 
-  test('what the background has made is not made again after a restart', async () => {
+  test('texts that the background has encoded are not encoded again after a restart', async () => {
     text.limits.push(1)
     await answer(cycle(0, [1, 2, 3], [1, 2, 3]))
     await vi.waitUntil(() => contents.embeddings.size === 3, patience)
@@ -205,7 +196,7 @@ describe('past the time for texts', () => {
     expect(fresh.titles).toEqual([])
   })
 
-  test('the background goes on by pieces, and tries alone what it can make nothing of', async () => {
+  test('the background encodes in parts, and tries alone the texts of which it gets no vector', async () => {
     text.unreadable.add(title(2))
     text.limits.push(0, 1, 1)
     await answer(cycle(0, [1, 2, 3, 4], [1, 2, 3, 4]))
@@ -248,7 +239,7 @@ describe('a swap', () => {
     expect(text.titles).toEqual([title(1), title(2)])
   })
 
-  test('whose encoder fails leaves everything as it was, and works the next time', async () => {
+  test('whose encoder fails changes nothing, and the next attempt succeeds', async () => {
     await answer(cycle(0, [1, 2], [1, 2]))
     const fresh = new FakeTextEncoder(otherHash)
     fresh.failing = true
@@ -261,7 +252,7 @@ describe('a swap', () => {
     expect([...fresh.titles].sort()).toEqual([1, 2, 3].map(title))
   })
 
-  test('between cycles finds the texts of posts that entered while it was prepared', async () => {
+  test('includes the texts of posts that entered while it was prepared', async () => {
     await answer(cycle(0, [1], [1]))
     let openGate = (): void => undefined
     const fresh = new FakeTextEncoder(otherHash)
@@ -275,189 +266,5 @@ describe('a swap', () => {
     expect(response.warnings).toEqual([])
     expect(views(response)).toEqual(shares([1, 2, 3]))
     expect([...fresh.titles].sort()).toEqual([1, 2, 3].map(title))
-  })
-})
-
-describe('an image', () => {
-  let image: FakeImageEncoder
-
-  beforeEach(async () => {
-    image = new FakeImageEncoder(hash)
-    service = await open(new EncodingModel('m1', null, image))
-  })
-
-  /** The picture `grey` is the image at `position` of a post. */
-  async function put(post: number, position: number, grey: number): Promise<void> {
-    const key = { gallId: 'g', postNo: post, position }
-    const sha256 = new Uint8Array(32).fill(grey)
-    const normalised = Uint8Array.of(grey)
-    await store.putImage(key, { sha256, uploadedBytes: 1, width: 1, height: 1, normalised })
-    service.imageStored(key)
-  }
-
-  let cycleCount = 0
-
-  const encodedCount = (count: number): Promise<boolean> =>
-    vi.waitUntil(() => contents.embeddings.size === count, patience)
-
-  test('is encoded in the background, and pooled in the order of positions, whatever came first', async () => {
-    // Added up in any other order, these are not 1.
-    for (const [grey, value] of [
-      [1, 1e16],
-      [2, -1e16],
-      [3, 1],
-    ] as const)
-      image.values.set(grey, value)
-    await answer(cycle(0, [1], [1]))
-    for (const position of [3, 1, 2]) await put(1, position, position)
-    await encodedCount(3)
-    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(1 / 3) })
-  })
-
-  test('is encoded once, though two posts have it and the service starts again', async () => {
-    await answer(cycle(0, [1, 2], [1, 2]))
-    await put(1, 1, 51)
-    await put(2, 1, 51)
-    await encodedCount(1)
-    await put(2, 2, 102)
-    await encodedCount(2)
-    expect(comments(await answer(cycle(1, [], [1, 2])))).toEqual({
-      1: Math.fround(0.2),
-      2: Math.fround(0.3),
-    })
-    expect(image.pictures).toEqual([51, 102])
-    await service.close()
-    const fresh = new FakeImageEncoder(hash)
-    service = await open(new EncodingModel('m1', null, fresh))
-    expect(comments(await answer(cycle(2, [], [1, 2])))[2]).toBe(Math.fround(0.3))
-    expect(fresh.pictures).toEqual([])
-  })
-
-  test('whose vector the disk does not take is tried until it does, and is not encoded again', async () => {
-    await answer(cycle(0, [1], [1]))
-    const putEmbeddings = store.models.putEmbeddings.bind(store.models)
-    let refusals = 0
-    store.models.putEmbeddings = () => Promise.reject(new StoreError('full', `no room ${++refusals}`))
-    await put(1, 1, 51)
-    await vi.waitUntil(() => refusals > 1, patience)
-    store.models.putEmbeddings = putEmbeddings
-    await encodedCount(1)
-    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.2) })
-    expect(image.pictures).toEqual([51])
-  })
-
-  test('that its post lacks comes back with the next image of the post', async () => {
-    await answer(cycle(0, [1], [1]))
-    await put(1, 1, 51)
-    await encodedCount(1)
-    contents.embeddings.clear()
-    await put(1, 2, 102)
-    await encodedCount(2)
-    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.3) })
-  })
-
-  test('of a post that has expired leaves the vector to a pending post with the same picture', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'understudy-embeddings-'))
-    onTestFinished(() => rmSync(dataDir, { recursive: true }))
-    service = await open(model, await openLmdbStore({ dataDir }))
-    await answer(cycle(0, [1], [1]))
-    await put(1, 1, 51)
-    await put(2, 1, 51)
-    await put(2, 2, 204)
-    await vi.waitUntil(() => image.pictures.length === 2, patience)
-    const old = (store.expiry?.imagesAfter(null, 10).images ?? []).filter(({ key }) => key.postNo === 2)
-    const removed = (await store.expiry?.removeImages(old)) ?? []
-    expect(removed).toHaveLength(2)
-    await put(1, 2, 102)
-    await vi.waitUntil(() => image.pictures.length === 3, patience)
-    await vi.waitUntil(
-      async () => comments(await answer(cycle(++cycleCount, [], [1])))[1] === Math.fround(0.3),
-      patience,
-    )
-    expect(image.pictures).toEqual([51, 204, 102])
-    await service.close()
-    await store.close()
-  })
-
-  test('that is removed is gone from what is pooled of its post, as after a start', async () => {
-    await put(1, 1, 51)
-    await put(1, 2, 102)
-    await encodedCount(2)
-    contents.images.delete(JSON.stringify(['g', 1, 1]))
-    service.imagesRemoved([{ gallId: 'g', postNo: 1, position: 1 }])
-    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
-  })
-
-  test('that came before its post is there when the post is', async () => {
-    await put(1, 1, 51)
-    await encodedCount(1)
-    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
-  })
-
-  test('of a post that left and came again is not encoded again', async () => {
-    await answer(cycle(0, [1], [1]))
-    await put(1, 1, 51)
-    await encodedCount(1)
-    await answer({ ...cycle(1, [], []), removals: [removal('g', 1)] })
-    expect(comments(await answer(cycle(2, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
-    expect(image.pictures).toEqual([51])
-  })
-
-  test('is never waited for', async () => {
-    await answer(cycle(0, [1], [1]))
-    image.failing = true
-    await put(1, 1, 51)
-    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: 0 })
-  })
-
-  test('whose encoder fails is tried again', async () => {
-    await answer(cycle(0, [1], [1]))
-    image.failing = true
-    await put(1, 1, 51)
-    await answer(cycle(1, [], [1]))
-    image.failing = false
-    await encodedCount(1)
-    expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
-  })
-
-  test('that ends its encoder each time costs no other its vector', async () => {
-    image.poison.add(9)
-    for (const [position, grey] of [7, 8, 9, 10].entries()) await put(1, position + 1, grey)
-    await encodedCount(3)
-    expect([...image.pictures].sort((a, b) => a - b)).toEqual([7, 8, 10])
-  })
-
-  test('does not keep a model from serving when its encoder fails', async () => {
-    await answer(cycle(0, [1], [1]))
-    await put(1, 1, 51)
-    await encodedCount(1)
-    const fresh = new FakeImageEncoder(otherHash)
-    fresh.failing = true
-    await adopt(new EncodingModel('m2', null, fresh))
-    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: 0 })
-    fresh.failing = false
-    await encodedCount(2)
-    expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
-  })
-
-  test('of the largest values is what a model that pools so sees', async () => {
-    const fresh = new FakeImageEncoder(hash, { pooling: 'max' })
-    service = await open(new EncodingModel('m1', null, fresh))
-    await put(1, 1, 102)
-    await put(1, 2, 51)
-    await encodedCount(2)
-    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
-  })
-
-  test('that is missing is told of where the model requires images', async () => {
-    service = await open(new EncodingModel('m1', null, new FakeImageEncoder(hash, { required: true })))
-    const first = await answer(cycle(0, [1, 2], [1, 2], { images_in_post: 2 }))
-    expect(first.warnings).toEqual(['expected images not all encoded, scored without them (2): g/1, g/2'])
-    await put(1, 1, 1)
-    await put(1, 2, 2)
-    await put(2, 1, 3)
-    await encodedCount(3)
-    const second = await answer(cycle(1, [], [1, 2]))
-    expect(second.warnings).toEqual(['expected images not all encoded, scored without them (1): g/2'])
   })
 })

@@ -1,0 +1,267 @@
+/** Vectors of images through whole cycles: encoded once, in the background, and never those of another post. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import { EncodingModel, FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import { referenceCodec } from '../../codec/index.js'
+import type { CycleRequest, CycleResponse } from '../../contract/index.js'
+import {
+  createMemoryContents,
+  createMemoryStore,
+  openLmdbStore,
+  StoreError,
+  type MemoryContents,
+  type Store,
+} from '../../store/index.js'
+import { CycleService } from '../service.js'
+import { StageClock } from '../stage-clock.js'
+
+const nowMs = cycleMs(1000)
+const hash = 'a'.repeat(64)
+const otherHash = 'b'.repeat(64)
+const patience = { timeout: 20_000, interval: 5 }
+
+let contents: MemoryContents
+let store: Store
+let model: EncodingModel
+let service: CycleService
+
+/** A service that `first` serves; the store is what a restart would find. */
+async function open(
+  first: EncodingModel,
+  on: Store = createMemoryStore({ contents }),
+): Promise<CycleService> {
+  store = on
+  const opened = await CycleService.open({
+    codec: referenceCodec,
+    store,
+    model: () => model,
+    clock: () => nowMs,
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+  await opened.adopt(first, null, () => (model = first))
+  return opened
+}
+
+async function adopt(next: EncodingModel): Promise<void> {
+  await service.adopt(next, model, () => (model = next))
+}
+
+async function answer(body: CycleRequest): Promise<CycleResponse> {
+  const bytes = await service.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
+  return JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
+}
+
+/** Cycle `index`, in which `entering` enter and all of `scored` are read. */
+function cycle(
+  index: number,
+  entering: readonly number[],
+  scored: readonly number[],
+  over = {},
+): CycleRequest {
+  return cycleBody(index, {
+    candidates: entering.map((post) => candidate('g', post, { title: title(post), ...over })),
+    engagement: scored.map((post) => reading('g', post, cycleMs(index))),
+  })
+}
+
+function title(post: number): string {
+  return `post ${post}`
+}
+
+function comments({ results }: CycleResponse): Record<number, number> {
+  return Object.fromEntries(results.map((row) => [row.post_no, Math.fround(row.p_comments ?? NaN)]))
+}
+
+beforeEach(() => {
+  contents = createMemoryContents()
+})
+
+describe('an image', () => {
+  let image: FakeImageEncoder
+
+  beforeEach(async () => {
+    image = new FakeImageEncoder(hash)
+    service = await open(new EncodingModel('m1', null, image))
+  })
+
+  /** The picture `grey` is the image at `position` of a post. */
+  async function put(post: number, position: number, grey: number): Promise<void> {
+    const key = { gallId: 'g', postNo: post, position }
+    const sha256 = new Uint8Array(32).fill(grey)
+    const normalised = Uint8Array.of(grey)
+    await store.putImage(key, { sha256, uploadedBytes: 1, width: 1, height: 1, normalised })
+    service.imageStored(key)
+  }
+
+  let cycleCount = 0
+
+  const encodedCount = (count: number): Promise<boolean> =>
+    vi.waitUntil(() => contents.embeddings.size === count, patience)
+
+  test('is encoded in the background, and pooled in the order of positions', async () => {
+    // Added up in any other order, these are not 1.
+    for (const [grey, value] of [
+      [1, 1e16],
+      [2, -1e16],
+      [3, 1],
+    ] as const)
+      image.values.set(grey, value)
+    await answer(cycle(0, [1], [1]))
+    for (const position of [3, 1, 2]) await put(1, position, position)
+    await encodedCount(3)
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(1 / 3) })
+  })
+
+  test('is encoded once, even if two posts have it and the service restarts', async () => {
+    await answer(cycle(0, [1, 2], [1, 2]))
+    await put(1, 1, 51)
+    await put(2, 1, 51)
+    await encodedCount(1)
+    await put(2, 2, 102)
+    await encodedCount(2)
+    expect(comments(await answer(cycle(1, [], [1, 2])))).toEqual({
+      1: Math.fround(0.2),
+      2: Math.fround(0.3),
+    })
+    expect(image.pictures).toEqual([51, 102])
+    await service.close()
+    const fresh = new FakeImageEncoder(hash)
+    service = await open(new EncodingModel('m1', null, fresh))
+    expect(comments(await answer(cycle(2, [], [1, 2])))[2]).toBe(Math.fround(0.3))
+    expect(fresh.pictures).toEqual([])
+  })
+
+  test('whose vector the store refuses is stored later, and not encoded again', async () => {
+    await answer(cycle(0, [1], [1]))
+    const putEmbeddings = store.models.putEmbeddings.bind(store.models)
+    let refusals = 0
+    store.models.putEmbeddings = () => Promise.reject(new StoreError('full', `no room ${++refusals}`))
+    await put(1, 1, 51)
+    await vi.waitUntil(() => refusals > 1, patience)
+    store.models.putEmbeddings = putEmbeddings
+    await encodedCount(1)
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.2) })
+    expect(image.pictures).toEqual([51])
+  })
+
+  test('without a vector is encoded with the next upload of its post', async () => {
+    await answer(cycle(0, [1], [1]))
+    await put(1, 1, 51)
+    await encodedCount(1)
+    contents.embeddings.clear()
+    await put(1, 2, 102)
+    await encodedCount(2)
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.3) })
+  })
+
+  test('that expires leaves its vector to a pending post with the same picture', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'understudy-embeddings-'))
+    onTestFinished(() => rmSync(dataDir, { recursive: true }))
+    service = await open(model, await openLmdbStore({ dataDir }))
+    await answer(cycle(0, [1], [1]))
+    await put(1, 1, 51)
+    await put(2, 1, 51)
+    await put(2, 2, 204)
+    await vi.waitUntil(() => image.pictures.length === 2, patience)
+    const old = (store.expiry?.imagesAfter(null, 10).images ?? []).filter(({ key }) => key.postNo === 2)
+    const removed = (await store.expiry?.removeImages(old)) ?? []
+    expect(removed).toHaveLength(2)
+    await put(1, 2, 102)
+    await vi.waitUntil(() => image.pictures.length === 3, patience)
+    await vi.waitUntil(
+      async () => comments(await answer(cycle(++cycleCount, [], [1])))[1] === Math.fround(0.3),
+      patience,
+    )
+    expect(image.pictures).toEqual([51, 204, 102])
+    await service.close()
+    await store.close()
+  })
+
+  test('that is removed is no longer pooled', async () => {
+    await put(1, 1, 51)
+    await put(1, 2, 102)
+    await encodedCount(2)
+    contents.images.delete(JSON.stringify(['g', 1, 1]))
+    service.imagesRemoved([{ gallId: 'g', postNo: 1, position: 1 }])
+    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
+  })
+
+  test('that arrived before its post is used when the post enters', async () => {
+    await put(1, 1, 51)
+    await encodedCount(1)
+    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
+  })
+
+  test('of a post that left and entered again is not encoded again', async () => {
+    await answer(cycle(0, [1], [1]))
+    await put(1, 1, 51)
+    await encodedCount(1)
+    await answer({ ...cycle(1, [], []), removals: [removal('g', 1)] })
+    expect(comments(await answer(cycle(2, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
+    expect(image.pictures).toEqual([51])
+  })
+
+  test('never delays a cycle', async () => {
+    await answer(cycle(0, [1], [1]))
+    image.failing = true
+    await put(1, 1, 51)
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: 0 })
+  })
+
+  test('is tried again after its encoder has failed', async () => {
+    await answer(cycle(0, [1], [1]))
+    image.failing = true
+    await put(1, 1, 51)
+    await answer(cycle(1, [], [1]))
+    image.failing = false
+    await encodedCount(1)
+    expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
+  })
+
+  test('that always ends its encoder does not prevent the encoding of others', async () => {
+    image.poison.add(9)
+    for (const [position, grey] of [7, 8, 9, 10].entries()) await put(1, position + 1, grey)
+    await encodedCount(3)
+    expect([...image.pictures].sort((a, b) => a - b)).toEqual([7, 8, 10])
+  })
+
+  test('does not prevent a model from serving when its encoder fails', async () => {
+    await answer(cycle(0, [1], [1]))
+    await put(1, 1, 51)
+    await encodedCount(1)
+    const fresh = new FakeImageEncoder(otherHash)
+    fresh.failing = true
+    await adopt(new EncodingModel('m2', null, fresh))
+    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: 0 })
+    fresh.failing = false
+    await encodedCount(2)
+    expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
+  })
+
+  test('is pooled by the maximum when the model says so', async () => {
+    const fresh = new FakeImageEncoder(hash, { pooling: 'max' })
+    service = await open(new EncodingModel('m1', null, fresh))
+    await put(1, 1, 102)
+    await put(1, 2, 51)
+    await encodedCount(2)
+    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
+  })
+
+  test('that is missing is counted in a warning when the model requires images', async () => {
+    service = await open(new EncodingModel('m1', null, new FakeImageEncoder(hash, { required: true })))
+    const first = await answer(cycle(0, [1, 2], [1, 2], { images_in_post: 2 }))
+    expect(first.warnings).toEqual(['expected images not all encoded, scored without them (2): g/1, g/2'])
+    await put(1, 1, 1)
+    await put(1, 2, 2)
+    await put(2, 1, 3)
+    await encodedCount(3)
+    const second = await answer(cycle(1, [], [1, 2]))
+    expect(second.warnings).toEqual(['expected images not all encoded, scored without them (1): g/2'])
+  })
+})

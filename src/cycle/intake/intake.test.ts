@@ -1,0 +1,134 @@
+/** Which cycles the intake admits while others are in progress, and what it answers when the queue is full. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
+import { FakeModel } from '../../../test/helpers/fake-model.js'
+import { referenceCodec } from '../../codec/index.js'
+import type { CycleRequest } from '../../contract/index.js'
+import { createMemoryStore } from '../../store/index.js'
+import { CycleService } from '../service.js'
+import { StageClock } from '../stage-clock.js'
+
+const nowMs = cycleMs(1000)
+
+let model: FakeModel
+let service: CycleService
+
+beforeEach(async () => {
+  model = new FakeModel()
+  service = await CycleService.open({
+    codec: referenceCodec,
+    store: createMemoryStore(),
+    model: () => model,
+    clock: () => nowMs,
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+})
+
+async function submitBytes(json: Uint8Array): Promise<string> {
+  return Buffer.from(await service.submit({ json, gzip: null }, nowMs, new StageClock(0))).toString()
+}
+
+const submit = (body: CycleRequest): Promise<string> => submitBytes(bytesOf(body))
+
+const first = (): CycleRequest =>
+  cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
+
+describe('the queue', () => {
+  test('holds one cycle in progress and four that wait; the next gets 503 with Retry-After', async () => {
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const calls = [0, 1, 2, 3, 4, 5].map((i) =>
+      submit(
+        cycleBody(i, { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] }),
+      ),
+    )
+    await expect(calls[5]).rejects.toMatchObject({ status: 503, retryAfterS: 1 })
+    open()
+    await Promise.all(calls.slice(0, 5))
+    expect(service.pendingCount).toBe(5)
+  })
+
+  test('that is full still answers repeats of stored cycles, and of cycles in progress', async () => {
+    // Large enough to need a slot before they are decoded.
+    const large = (json: CycleRequest, indent = 0): Buffer =>
+      Buffer.from(JSON.stringify(json, null, indent) + ' '.repeat(70_000))
+    const response = await submitBytes(large(first()))
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const body = (i: number): CycleRequest =>
+      cycleBody(i, { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] })
+    const calls = [1, 2, 3, 4, 5].map((i) => submitBytes(large(body(i))))
+    expect(await submitBytes(large(first()))).toBe(response)
+    const again = [submitBytes(large(body(1))), submitBytes(large(body(5)))]
+    expect(await submitBytes(large(first(), 1))).toBe(response)
+    expect(await submit(first())).toBe(response)
+    const start = (json: CycleRequest): Uint8Array => bytesOf(json).subarray(0, 40)
+    for (const known of [first(), body(5)]) expect(() => service.admit(start(known), 1e6)).not.toThrow()
+    expect(() => service.admit(start(body(6)), 1e6)).toThrow('too many cycles are queued')
+    // A compressed body shows no id.
+    expect(() => service.admit(new Uint8Array(), 1e6)).not.toThrow()
+    await expect(submitBytes(large(body(6)))).rejects.toMatchObject({ status: 503 })
+    // A small body is validated even when the queue is full.
+    expect(() => service.admit(start(body(6)), 1000)).not.toThrow()
+    await expect(submitBytes(Buffer.from('{}'))).rejects.toMatchObject({ status: 400 })
+    open()
+    const answers = await Promise.all(calls)
+    expect(await Promise.all(again)).toEqual([answers[0], answers[4]])
+    expect(() => service.admit(start(body(6)), 1e6)).not.toThrow()
+  })
+
+  test('uses one slot for equal bodies, wherever their id is, and none for stored cycles', async () => {
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const hidden = (i: number): Buffer => {
+      const lists = { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] }
+      return Buffer.from(`{"x":"${'x'.repeat(70_000)}",${JSON.stringify(cycleBody(i, lists)).slice(1)}`)
+    }
+    const equal = Array.from({ length: 12 }, () => submitBytes(hidden(0)))
+    const others = [1, 2, 3, 4].map((i) => submitBytes(hidden(i)))
+    await expect(submitBytes(hidden(5))).rejects.toMatchObject({ status: 503 })
+    open()
+    expect(new Set(await Promise.all(equal)).size).toBe(1)
+    await Promise.all(others)
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const waiting = [5, 6, 7, 8, 9].map((i) => submitBytes(hidden(i)))
+    const respelled = (i: number): Buffer =>
+      Buffer.from(JSON.stringify(JSON.parse(hidden(i).toString()), null, 1))
+    expect(await submitBytes(respelled(0))).toBe(await equal[0])
+    open()
+    await Promise.all(waiting)
+  })
+
+  test('has the same bound when bodies begin with another id than their own', async () => {
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const calls = Array.from({ length: 9 }, (_, i) => {
+      const no = i + 1
+      const meant = { candidates: [candidate('g', no)], engagement: [reading('g', no, cycleMs(no))] }
+      const text = JSON.stringify(cycleBody(no, meant))
+      return submitBytes(Buffer.from(`{"cycle_id":${JSON.stringify(first().cycle_id)},${text.slice(1)}`))
+    })
+    let refusedCount = 0
+    for (const call of calls) call.catch(() => ++refusedCount === 4 && open())
+    const outcomes = await Promise.allSettled(calls)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+  })
+
+  test('is emptied with 503 when the service closes, and the cycle in progress is finished', async () => {
+    let open = (): void => undefined
+    model.gate = new Promise<void>((resolve) => (open = resolve))
+    const begun = submit(first())
+    const waiting = submit(cycleBody(1))
+    // Bodies are decoded one a turn; then the first one is under way.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+    const closed = service.close()
+    const refused = expect(waiting).rejects.toMatchObject({ status: 503 })
+    open()
+    await refused
+    await closed
+    expect(await begun).toContain('"scored_now":1')
+  })
+})

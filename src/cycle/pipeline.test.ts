@@ -1,0 +1,202 @@
+/** Failures of storage and of the model: they change nothing, and the same call succeeds later. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import { referenceCodec } from '../codec/index.js'
+import type { CycleRequest, CycleResponse } from '../contract/index.js'
+import {
+  createMemoryContents,
+  createMemoryStore,
+  StoreError,
+  type CycleRecord,
+  type MemoryContents,
+  type Store,
+} from '../store/index.js'
+import { CycleService, type CycleServiceParts } from './service.js'
+import { StageClock } from './stage-clock.js'
+
+const nowMs = cycleMs(1000)
+const silent = { warn: () => undefined, error: () => undefined }
+
+let contents: MemoryContents
+let model: FakeModel
+let storeFails: boolean
+let service: CycleService
+
+function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
+  const beforeWrite = (): void => {
+    if (storeFails) throw new StoreError('full', 'told to fail')
+  }
+  return {
+    codec: referenceCodec,
+    store: createMemoryStore({ contents, beforeWrite }),
+    model: () => model,
+    clock: () => nowMs,
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: silent,
+    ...over,
+  }
+}
+
+beforeEach(async () => {
+  contents = createMemoryContents()
+  model = new FakeModel()
+  storeFails = false
+  service = await CycleService.open(parts())
+})
+
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+
+const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
+  text(await service.submit({ json, gzip }, at, new StageClock(0)))
+
+const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
+
+const answer = async (body: CycleRequest): Promise<CycleResponse> =>
+  JSON.parse(await submit(body)) as CycleResponse
+
+const refusal = async (
+  promise: Promise<unknown>,
+): Promise<{ status: number; message: string; paths: string[] }> => {
+  try {
+    await promise
+  } catch (error) {
+    const { status, message, fields } = error as {
+      status: number
+      message: string
+      fields?: { path: string }[]
+    }
+    return { status, message, paths: fields?.map((field) => field.path) ?? [] }
+  }
+  throw new Error('was not refused')
+}
+
+const first = (): CycleRequest =>
+  cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
+
+describe('a failure', () => {
+  const second = (): CycleRequest =>
+    cycleBody(1, {
+      candidates: [candidate('g', 2)],
+      removals: [removal('g', 1)],
+      engagement: [reading('g', 2, cycleMs(1))],
+    })
+
+  test.each([
+    ['storage', (failing: boolean) => (storeFails = failing)],
+    ['model', (failing: boolean) => (model.failing = failing)],
+  ])(
+    'of the %s is 503, leaves everything as it was, and the same call succeeds later',
+    async (_name, setFailing) => {
+      await submit(first())
+      setFailing(true)
+      expect(await refusal(submit(second()))).toMatchObject({ status: 503 })
+      expect(service.pendingCount).toBe(1)
+      expect(await refusal(Promise.resolve().then(() => service.response(second().cycle_id)))).toMatchObject({
+        status: 404,
+      })
+      setFailing(false)
+      const { results } = await answer(second())
+      expect(results.map((row) => [row.post_no, row.status])).toEqual([[2, 'scored']])
+      expect(service.ready).toBe(true)
+    },
+  )
+
+  test('of storage makes the service not ready until a write succeeds', async () => {
+    storeFails = true
+    await refusal(submit(first()))
+    expect(service.ready).toBe(false)
+    storeFails = false
+    await submit(first())
+    expect(service.ready).toBe(true)
+  })
+
+  test('of a model in one row names the version, the cycle and the post', async () => {
+    await submit(first())
+    model.wrongRow = 1
+    const both = cycleBody(1, {
+      candidates: [candidate('h', 7)],
+      engagement: [reading('g', 1, cycleMs(1)), reading('h', 7, cycleMs(1))],
+    })
+    await expect(submit(both)).rejects.toMatchObject({
+      cause: { message: `fake-1, cycle ${both.cycle_id}, post h/7: head p_up: row` },
+    })
+  })
+
+  test('of a model in one row has a bounded message for any post name', async () => {
+    model.wrongRow = 0
+    const gallId = `\u001b[31m${'x'.repeat(100_000)}`
+    const one = cycleBody(0, {
+      candidates: [candidate(gallId, 7)],
+      engagement: [reading(gallId, 7, cycleMs(0))],
+    })
+    const message = expect.stringMatching(/, post \?\[31mx{75}…\/7: head p_up: row$/) as string
+    await expect(submit(one)).rejects.toMatchObject({ cause: { message } })
+  })
+
+  test('of a model in one row makes the service not ready until the model succeeds, or another one serves', async () => {
+    model.wrongRow = 0
+    await refusal(submit(first()))
+    expect(service.ready).toBe(false)
+    // A cycle without rows does not call the model.
+    await submit(cycleBody(-1, {}))
+    expect(service.ready).toBe(false)
+    model.wrongRow = null
+    await submit(first())
+    expect(service.ready).toBe(true)
+    model.wrongRow = 0
+    await refusal(submit(second()))
+    expect(service.ready).toBe(false)
+    model = new FakeModel()
+    expect(service.ready).toBe(true)
+  })
+
+  test('is the answer to all calls that wait for the cycle', async () => {
+    model.failing = true
+    const calls = await Promise.allSettled([1, 2, 3].map(() => submit(first())))
+    expect(calls.map((call) => call.status)).toEqual(['rejected', 'rejected', 'rejected'])
+  })
+})
+
+/** A store whose writes are stored and then reject, and whose pool cannot be read while `unreadable()`. */
+function lateStore(unreadable = (): boolean => false): Store {
+  const { store } = parts()
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'appendCycle') {
+        return async (record: CycleRecord): Promise<never> => {
+          await target.appendCycle(record)
+          throw new StoreError('failed', 'the answer of the disk was lost')
+        }
+      }
+      if (name === 'readPool' && unreadable()) throw new StoreError('failed', 'told to fail')
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+}
+
+test('after a failed write that was stored the pool is loaded again, and the repeated call is a replay', async () => {
+  service = await CycleService.open(parts({ store: lateStore() }))
+  expect(await refusal(submit(first()))).toMatchObject({ status: 503 })
+  expect(service.pendingCount).toBe(1)
+  expect((JSON.parse(await submit(first())) as CycleResponse).counts.scored_now).toBe(1)
+})
+
+test('while the pool cannot be loaded after such a write, no cycle is scored; afterwards the service goes on', async () => {
+  let unreadable = false
+  service = await CycleService.open(parts({ store: lateStore(() => unreadable) }))
+  unreadable = true
+  expect(await refusal(submit(first()))).toMatchObject({ status: 503 })
+  expect(service.pendingCount).toBe(0)
+  expect(await refusal(submit(cycleBody(1)))).toMatchObject({
+    status: 503,
+    message: 'the storage cannot be read',
+  })
+  expect(contents.cycles).toHaveLength(1)
+  unreadable = false
+  await refusal(submit(cycleBody(1)))
+  expect(JSON.parse(await submit(cycleBody(1)))).toMatchObject({ results: [{ gall_id: 'g', post_no: 1 }] })
+})
