@@ -19,7 +19,6 @@ const longFiles: readonly string[] = [
   'src/cycle/service.test.ts',
   'src/model/loaded-model.test.ts',
   'src/store/store-suite.test.ts',
-  'test/sim/simulation.ts',
 ]
 
 const sourcePattern = /\.(ts|mjs|js|cc|h)$/

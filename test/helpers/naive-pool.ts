@@ -1,13 +1,13 @@
 /**
- * Sections 3.1 to 3.3 of the interface and the decisions on cycles, as naively as they can be written: objects, maps,
- * sorts. The oracle for the pool, slow and obvious.
+ * The oracle for the pool: sections 3.1 to 3.3 of the interface and the decisions on cycles, with objects, maps and sorts.
+ * Slow and obvious.
  */
 import { compareInstants, parseInstant, type Instant } from '../../src/contract/index.js'
 import type { Candidate, CandidateScoreRow, CycleRequest, EngagementRow } from '../../src/contract/index.js'
 
 interface Post {
   candidate: Candidate
-  /** All `ok` readings that count, oldest first, of different instants. */
+  /** The latest two `ok` readings, of different instants, oldest first. */
   readings: EngagementRow[]
   snapshots: CandidateScoreRow[]
 }
@@ -16,18 +16,18 @@ export interface NaiveResult {
   post: string
   status: string
   reason: string | null
-  /** For scored rows: views of the reading, of the one before it, and `hit_cnt` of the snapshot in use. */
+  /** Of scored rows: views of the reading, views of the previous reading, and `hit_cnt` of the snapshot in use. */
   views?: number | null
   viewsBefore?: number | null | undefined
   hits?: number | null | undefined
 }
 
-/** How long the removal of a post is remembered, in cycle time. */
+/** Time for which the pool remembers the removal of a post, in cycle time. */
 const removalMsMax = 7 * 24 * 3_600_000
 
 export class NaivePool {
   readonly #pending = new Map<string, Post>()
-  /** When a post left, in cycle time that never falls. */
+  /** The time at which each post was removed: the latest cycle time so far, which never decreases. */
   readonly #removed = new Map<string, number>()
   #newestMs = -Infinity
 
@@ -40,12 +40,12 @@ export class NaivePool {
     return this.#pending.size
   }
 
-  /** The record with which a pending post entered. */
+  /** The candidate record with which a pending post entered the pool. */
   candidateOf(post: string): Candidate | undefined {
     return this.#pending.get(post)?.candidate
   }
 
-  /** True when the post was pending once, is not any more, and has not been forgotten. */
+  /** Whether the post was removed within the last seven days of cycle time. */
   isRemoved(post: string): boolean {
     return this.#removed.has(post)
   }
@@ -67,7 +67,7 @@ export class NaivePool {
     const readings = latest(cycle.engagement, (row) => row.observed_at)
     const snapshots = latest(cycle.candidate_scores, (row) => row.snapshot_at)
     const results = [...this.#pending].map(([key, post]) =>
-      this.#judge(key, post, readings.get(key), snapshots.get(key), cycle),
+      this.#resultOf(key, post, readings.get(key), snapshots.get(key), cycle),
     )
     for (const key of readings.keys()) {
       if (this.#pending.has(key) || this.#removed.has(key)) continue
@@ -78,7 +78,7 @@ export class NaivePool {
     return results
   }
 
-  #judge(
+  #resultOf(
     key: string,
     post: Post,
     reading: EngagementRow | undefined,
@@ -124,8 +124,8 @@ function latest<Row extends { gall_id: string; post_no: number }>(
 ): Map<string, Row> {
   const found = new Map<string, Row>()
   for (const row of rows) {
-    const standing = found.get(keyOf(row))
-    if (!standing || !isBefore(time(row), time(standing))) found.set(keyOf(row), row)
+    const current = found.get(keyOf(row))
+    if (!current || !isBefore(time(row), time(current))) found.set(keyOf(row), row)
   }
   return found
 }

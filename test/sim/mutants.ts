@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'failed-leader-stays',
+    name: 'failed-request-remains',
     breaks: 'a cycle that failed can be sent again',
     patches: [
       {
@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'no-leader',
+    name: 'no-coalescing',
     breaks: 'calls with one id are processed once',
     patches: [
       {
@@ -68,7 +68,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'follower-not-compared',
+    name: 'coalesced-body-not-compared',
     breaks: 'of two bodies at once one gets 409',
     patches: [{ file: 'cycle/intake/idempotency.js', from: 'if (isSame)', to: 'if (true)' }],
   },

@@ -5,7 +5,7 @@
 import { setImmediate as realImmediate } from 'node:timers'
 import type { Random } from '../fuzz/random.js'
 
-/** Incarnation of the clients and of the driver, which no crash of the service ends. */
+/** Incarnation of the clients and of the driver. A crash of the service does not end it. */
 export const clientIncarnation = 0
 
 export interface EventOptions {

@@ -108,11 +108,11 @@ export class SimModel implements Model {
     })
     if (!fails) return
     onFault()
-    throw new ModelError(`${version} was simulated failure`)
+    throw new ModelError(`simulated failure of ${version}`)
   }
 }
 
-/** Columns are read now: they serve the next cycle again. */
+/** Reads the columns at once, because the next cycle uses them again. */
 function headsOf(version: string, inputs: ModelInputs): HeadColumns {
   const { count, slots, readings, engagement, previous, snapshot, imagesStored, text } = inputs
   const rows = Array.from({ length: count }, (_, row) => {
