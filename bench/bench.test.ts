@@ -1,5 +1,5 @@
 /**
- * Every scenario in small, against real servers: so that none rots. No figure is judged here.
+ * A small run of every scenario against real servers, which shows that each still works. It judges no figure.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -21,7 +21,7 @@ afterAll(() => rmSync(scratchDir, { recursive: true, force: true }))
 const small: BenchOptions = {
   scenarios: scenarioNames,
   cycleCount: 2,
-  // On a machine that is busy with something else, one picture took longer than a fifth of a second.
+  // On a busy machine, one image took longer than 200 ms.
   seconds: 2,
   scale: 0.004,
   floor: false,
@@ -34,7 +34,7 @@ async function run(options: BenchOptions): Promise<{ results: BenchResults; text
   return { results, text: lines.join('\n') }
 }
 
-test('every scenario runs, has its row in the table, and stands in the JSON file', async () => {
+test('every scenario runs, and has a row in the table and in the JSON file', async () => {
   const { results, text } = await run(small)
   const rows = results.measurements.map(({ scenario }) => scenario)
   for (const name of scenarioNames) {
@@ -46,10 +46,10 @@ test('every scenario runs, has its row in the table, and stands in the JSON file
     expect(latencyMs.count, scenario).toBeGreaterThan(0)
   }
   expect(JSON.parse(readFileSync(small.jsonFile!, 'utf8'))).toEqual(JSON.parse(JSON.stringify(results)))
-  // There, each process of a swap waits some seconds for an idle core, too.
+  // The processes of a model swap may wait some seconds for an idle core.
 }, 300_000)
 
-test('a cycle with its floor has every part of it, and the stages of its server', async () => {
+test('a cycle scenario reports every part of its floor and the stages of its server', async () => {
   const { results, text } = await run({ ...small, scenarios: ['typical'], floor: true })
   const { floor, stages } = results.measurements[0]!.details
   for (const part of ['transportMs', 'walkMs', 'inferMs', 'writeMs'] as const) {
@@ -67,7 +67,7 @@ test('a comparison pairs the cycles of both servers', async () => {
   expect(text).toContain('B / A')
 })
 
-test('the cost by rows is measured step by step and drawn', async () => {
+test('the linear bench measures each step and draws a point for it', async () => {
   const svgFile = join(scratchDir, 'cost.svg')
   const points = await linear({ rowsMax: 20, steps: 2, cycleCount: 2, svgFile }, () => undefined)
   expect(points.map(([rows]) => rows)).toEqual([10, 20])
@@ -75,7 +75,7 @@ test('the cost by rows is measured step by step and drawn', async () => {
 })
 
 test.skipIf(spawnSync(process.env.CXX ?? 'g++', ['--version']).error !== undefined)(
-  'the floor as a server answers a cycle with a row for each reading, and again when it is asked for',
+  'the floor server responds to a cycle with a row per reading, and repeats the response for GET',
   async () => {
     const port = await freePort()
     const server = spawn(join(projectDir, 'bench', 'floor', 'serve.sh'), {
@@ -86,21 +86,21 @@ test.skipIf(spawnSync(process.env.CXX ?? 'g++', ['--version']).error !== undefin
     const ended = new Promise((resolve) => server.once('exit', resolve))
     const url = `http://127.0.0.1:${port}/v1`
     const isUp = () => fetch(`${url}/health`).then(Boolean, () => false)
-    while (!(await isUp())) expect(await Promise.race([ended, delay(50, 'at work')])).toBe('at work')
+    while (!(await isUp())) expect(await Promise.race([ended, delay(50, 'running')])).toBe('running')
     const cycles = worldCycles({ pending: 10, turnover: 1, snapshots: true, bodyChars: 20 })
     for (let count = 0; count < 3; count++) {
       const { request, counts } = cycles.next().value
-      const answer = await (await fetch(`${url}/cycles`, { method: 'POST', body: request })).text()
-      expect(JSON.parse(answer)).toMatchObject({ counts: { scored_now: counts.engagement } })
-      expect((JSON.parse(answer) as { results: unknown[] }).results).toHaveLength(counts.engagement)
-      expect(await (await fetch(`${url}/scores/any`)).text()).toBe(answer)
+      const response = await (await fetch(`${url}/cycles`, { method: 'POST', body: request })).text()
+      expect(JSON.parse(response)).toMatchObject({ counts: { scored_now: counts.engagement } })
+      expect((JSON.parse(response) as { results: unknown[] }).results).toHaveLength(counts.engagement)
+      expect(await (await fetch(`${url}/scores/any`)).text()).toBe(response)
     }
-    // It may be built first.
+    // The test may build the floor server first.
   },
   120_000,
 )
 
-describe('an answer counts only if it is right', () => {
+describe('only a correct response counts', () => {
   const cycle = worldCycles({ pending: 10, turnover: 1, snapshots: false, bodyChars: 20 }).next().value
   const key = { gall_id: 'g', post_no: 1 }
   const right = {
@@ -119,26 +119,26 @@ describe('an answer counts only if it is right', () => {
     ],
   }
 
-  test('the right one passes', () => {
+  test('a correct response passes', () => {
     expect(() => checkResponse(cycle, right)).not.toThrow()
   })
 
-  test('a count that is off, another cycle, or a post without a score does not', () => {
+  test('a wrong count, another cycle, or a post without a score does not pass', () => {
     const wrong = [
       { ...right, counts: { ...right.counts, candidates: 1 } },
       { ...right, cycle_id: '20250303T0905' },
       { ...right, results: [right.results[0]!, { ...key, status: 'waiting' as const, score: null }] },
     ]
-    for (const response of wrong) expect(() => checkResponse(cycle, response)).toThrow(/was answered with/)
+    for (const response of wrong) expect(() => checkResponse(cycle, response)).toThrow(/wrong response/)
   })
 })
 
 describe('the command line', () => {
-  test('without arguments runs every scenario with its floor', () => {
+  test('runs every scenario with its floor by default', () => {
     expect(parseOptions([])).toEqual({ scenarios: scenarioNames, seconds: 5, scale: 1, floor: true })
   })
 
-  test('says what it does not understand', () => {
+  test('reports unknown arguments', () => {
     expect(() => parseOptions(['--scenario', 'ful'])).toThrow('no scenario ful')
     expect(() => parseOptions(['--cycles', 'many'])).toThrow('--cycles takes a number')
     expect(() => parseOptions(['--speed'])).toThrow(/--speed/)

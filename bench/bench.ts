@@ -1,5 +1,5 @@
 /**
- * The bench: runs the scenarios that were asked for, one after the other, and puts their figures together.
+ * The bench: runs the selected scenarios one after the other and reports their figures.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -26,7 +26,7 @@ import { measureShadow } from './shadow.js'
 import { measureStartUp } from './start-up.js'
 import { measureSwap } from './swap.js'
 
-/** The JSON file. */
+/** Contents of the JSON file. */
 export interface BenchResults {
   readonly circumstances: Circumstances
   readonly options: BenchOptions
@@ -34,11 +34,11 @@ export interface BenchResults {
   readonly comparisons: readonly Comparison[]
 }
 
-/** Measures, prints as it goes, writes the JSON file. Rejects at the first answer that is wrong. */
+/** Measures, prints progress, and writes the JSON file. Rejects at the first wrong response. */
 export async function bench(options: BenchOptions, print: (text: string) => void): Promise<BenchResults> {
   const around = circumstances()
   print(`${around.commit}, ${around.machine}, Node ${around.node}`)
-  if (options.scale !== 1) print(`! at scale ${options.scale}: no scenario is what its name says`)
+  if (options.scale !== 1) print(`! scale ${options.scale}: the scenarios do not have their nominal size`)
   const comparing = options.compareWith !== undefined
   const measurements = comparing ? [] : await measureAll(options, print)
   const comparisons = comparing ? await compareAll(options, options.compareWith, print) : []
@@ -93,7 +93,7 @@ async function measure(scenario: ScenarioName, options: BenchOptions): Promise<M
   }
 }
 
-/** `bin/understudy` ends in exec, so Node's own variable reaches the server. */
+/** `bin/understudy` ends with exec, so NODE_OPTIONS applies to the server. */
 function profiled(dir: string): ServerOptions {
   return { env: { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${JSON.stringify(resolve(dir))}` } }
 }

@@ -1,5 +1,5 @@
 /**
- * A client for any call, over kept-alive connections. Cycles whose times count go over a wire instead: see wire.ts.
+ * A client for any request, over keep-alive connections. Timed cycles use raw-connection.ts.
  */
 import http from 'node:http'
 
@@ -7,7 +7,7 @@ export interface Reply {
   readonly status: number
   readonly headers: http.IncomingHttpHeaders
   readonly body: Buffer
-  /** From the call to the last byte of its answer. */
+  /** Time from the call to the last byte of its response. */
   readonly tookMs: number
 }
 
@@ -18,7 +18,7 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** How a server is reached. */
+/** Port and API key of a server. */
 export interface Address {
   readonly port: number
   readonly key: string
@@ -28,13 +28,13 @@ export class Client {
   readonly address: Address
   readonly #agent: http.Agent
 
-  /** Calls beyond `connectionCount` at a time wait in here, which counts as the server's time. */
+  /** The client queues calls beyond `connectionCount` at a time; that wait is part of `tookMs`. */
   constructor(address: Address, connectionCount = 1) {
     this.address = address
     this.#agent = new http.Agent({ keepAlive: true, maxSockets: connectionCount })
   }
 
-  /** Rejects when no answer comes; any status is an answer. */
+  /** Resolves with any status. Rejects if there is no response. */
   send({ method, path, body, headers }: Call): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const startedAt = performance.now()
@@ -72,7 +72,7 @@ export class Client {
   }
 }
 
-/** The body of an answer with the wanted status; throws, with what the server said, for any other. */
+/** The body of a response with the expected status. Throws for any other status, with the start of the body. */
 export function expectStatus(reply: Pick<Reply, 'status' | 'body'>, status: number, what: string): Buffer {
   if (reply.status === status) return reply.body
   throw new Error(`${what}: ${reply.status} ${reply.body.subarray(0, 400).toString()}`)

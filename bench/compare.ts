@@ -1,17 +1,17 @@
 /**
- * Is this revision faster than another one? Both servers get the same cycles in one run, in the order A B B A, so
- * that neither has the better moments of the machine.
+ * Is this revision faster than another one? Both servers receive the same cycles in one run, in the order A B B A, so
+ * that changes in the load of the machine affect both.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { leadCycleCount } from './cycles.js'
-import { withMaker, type CycleMaker } from './maker.js'
+import { uncountedCycleCount } from './cycles.js'
+import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { projectDir } from './project.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 import { median, summarize } from './statistics.js'
-import type { Wire } from './wire.js'
+import type { RawConnection } from './raw-connection.js'
 import type { WorldShape } from './world.js'
 
 const outputTextMax = 2000
@@ -23,7 +23,7 @@ export interface Comparison {
   readonly pairCount: number
   readonly medianMsA: number
   readonly medianMsB: number
-  /** Median over the pairs of what B took divided by what A took: above 1, A is faster. */
+  /** Median over the pairs of the time of B divided by the time of A: above 1, A is faster. */
   readonly ratio: number
   readonly ratioP10: number
   readonly ratioP90: number
@@ -31,14 +31,14 @@ export interface Comparison {
   readonly cpuRatio: number | null
 }
 
-/** A checkout that can serve, and how to be rid of it. */
+/** A checkout that can serve, and a function that removes it. */
 export interface BuiltCheckout {
   readonly dir: string
   readonly name: string
   readonly remove: () => void
 }
 
-/** Builds a revision in a worktree of its own; a directory is taken as it is. */
+/** Builds a revision in a new worktree. If `revision` is the directory of a built checkout, uses it unchanged. */
 export function buildRevision(revision: string): BuiltCheckout {
   if (existsSync(join(revision, 'bin', 'understudy'))) {
     return { dir: resolve(revision), name: revision, remove: () => undefined }
@@ -52,7 +52,7 @@ export function buildRevision(revision: string): BuiltCheckout {
   }
   run('git', ['worktree', 'add', '--detach', dir, commit], projectDir)
   try {
-    // Builds it too: `prepare`.
+    // npm ci runs `prepare`, which builds.
     run('npm', ['ci', '--no-audit', '--no-fund'], dir)
   } catch (error) {
     remove()
@@ -71,7 +71,9 @@ export interface CompareOptions {
 export async function compareCycles(options: CompareOptions, other: BuiltCheckout): Promise<Comparison> {
   return withServer({ stageReport: false }, (serverA) =>
     withServer({ checkoutDir: other.dir, stageReport: false }, (serverB) =>
-      withMaker(options.shape, (maker) => alternate(options, other.name, [serverA, serverB], maker)),
+      withGenerator(options.shape, (generator) =>
+        alternate(options, other.name, [serverA, serverB], generator),
+      ),
     ),
   )
 }
@@ -80,20 +82,20 @@ async function alternate(
   { scenario, cycleCount }: CompareOptions,
   nameB: string,
   servers: readonly [ServerUnderTest, ServerUnderTest],
-  maker: CycleMaker,
+  generator: CycleGenerator,
 ): Promise<Comparison> {
-  const wires = servers.map((server) => maker.wireTo(server))
+  const connections = servers.map((server) => generator.connectTo(server))
   const samplesMs: [number[], number[]] = [[], []]
   let cpuBeforeMs = servers.map((server) => server.usage().cpuMs)
-  for (let i = 0; i < leadCycleCount + cycleCount; i++) {
-    const cycle = await maker.next()
-    if (i === leadCycleCount) cpuBeforeMs = servers.map((server) => server.usage().cpuMs)
+  for (let i = 0; i < uncountedCycleCount + cycleCount; i++) {
+    const cycle = await generator.next()
+    if (i === uncountedCycleCount) cpuBeforeMs = servers.map((server) => server.usage().cpuMs)
     for (const side of i % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const { tookMs } = await maker.post(wires[side] as Wire, cycle)
-      if (i >= leadCycleCount) samplesMs[side].push(tookMs)
+      const { tookMs } = await generator.post(connections[side] as RawConnection, cycle)
+      if (i >= uncountedCycleCount) samplesMs[side].push(tookMs)
     }
   }
-  // NaN where the system does not tell.
+  // NaN if the system does not report CPU time.
   const [cpuMsA = NaN, cpuMsB = NaN] = servers.map(
     (server, side) => (server.usage().cpuMs ?? NaN) - (cpuBeforeMs[side] ?? NaN),
   )
@@ -114,19 +116,19 @@ async function alternate(
   }
 }
 
-/** What a program printed. Throws, with the end of what it said, when it fails. */
+/** Runs a program and returns its stdout. If it fails, throws an error with the end of its output. */
 function run(program: string, args: readonly string[], cwd: string): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     maxBuffer: 64 * 1024 * 1024,
-    // Its postinstall wants to download what the CPU does not need.
+    // Otherwise its postinstall script downloads the CUDA provider.
     env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip' },
   })
   if (error !== undefined) throw error
   if (status === 0) return stdout
-  // Compilers complain to the one, npm to the other.
-  const words = `${stdout.slice(-outputTextMax)}\n${stderr.slice(-outputTextMax)}`.trim()
-  throw new Error(`${[program, ...args].join(' ')} failed:\n${words}`)
+  // Compilers write errors to stdout, npm to stderr.
+  const output = `${stdout.slice(-outputTextMax)}\n${stderr.slice(-outputTextMax)}`.trim()
+  throw new Error(`${[program, ...args].join(' ')} failed:\n${output}`)
 }

@@ -1,18 +1,18 @@
 /**
- * Cycles back to back from a process of its own, so that the other load beside them is measured by an idle client.
- * All bodies are made before the first is sent, and the answers are checked behind the last, so that nothing else is
- * done in between. Forked by mixed.ts; says `ready`, waits for `go`, tells the figures.
+ * Sends cycles back to back from a child process, so that the process which measures the other load stays idle. Makes all
+ * bodies before the first cycle and checks all responses after the last. Forked by mixed.ts; sends `ready`, waits for
+ * `go`, and sends the figures.
  */
-import { checkAnswer } from './check.js'
+import { parseResponse } from './check.js'
 import { expectStatus } from './client.js'
-import { leadCycleCount } from './cycles.js'
+import { uncountedCycleCount } from './cycles.js'
 import type { DriverFigures, DriverPlan } from './mixed.js'
-import { quiet } from './quiet.js'
-import { answerBytesMax, Wire } from './wire.js'
+import { untilIdle } from './idle.js'
+import { responseBytesMax, RawConnection } from './raw-connection.js'
 import { worldCycles, type WorldCycle } from './world.js'
 
-/** Answers name as many posts, with other scores: this is what those may add. */
-const answerBytesSlack = 64 * 1024
+/** Responses have the same posts and different scores: the most bytes by which their lengths may differ. */
+const responseBytesSlack = 64 * 1024
 
 process.once('message', (plan: DriverPlan) => {
   drive(plan).then(
@@ -29,46 +29,48 @@ process.once('message', (plan: DriverPlan) => {
 
 async function drive({ address, shape, cycleCount }: DriverPlan): Promise<DriverFigures> {
   const world = worldCycles(shape)
-  const wire = new Wire(address, Buffer.alloc(answerBytesMax))
-  const keptBytesMax = answerBytesSlack + (await lead(wire, world))
+  const connection = new RawConnection(address, Buffer.alloc(responseBytesMax))
+  const copyBytesMax = responseBytesSlack + (await prepare(connection, world))
   const cycles = Array.from({ length: cycleCount }, () => ({
     cycle: world.next().value,
-    // Filled: memory is given when it is first written to, which takes time.
-    kept: Buffer.alloc(keptBytesMax, 1),
+    // Filled, because the kernel allocates memory at the first write, which takes time.
+    copy: Buffer.alloc(copyBytesMax, 1),
   }))
   const go = new Promise((resolve) => process.once('message', resolve))
-  await quiet()
+  await untilIdle()
   process.send?.({ kind: 'ready' })
   await go
-  wire.takeBusyShare()
-  const answers: { cycle: WorldCycle; response: Buffer; tookMs: number }[] = []
+  connection.takeBusyShare()
+  const responses: { cycle: WorldCycle; response: Buffer; tookMs: number }[] = []
   const startedAt = performance.now()
-  for (const { cycle, kept } of cycles) {
-    const reply = await wire.post({ path: '/v1/cycles', body: cycle.request })
+  for (const { cycle, copy } of cycles) {
+    const reply = await connection.post({ path: '/v1/cycles', body: cycle.request })
     const response = expectStatus(reply, 200, `POST of cycle ${cycle.cycleId}`)
-    const byteCount = response.copy(kept)
-    if (byteCount < response.length)
-      throw new Error(`cycle ${cycle.cycleId} was answered at too great length`)
-    answers.push({ cycle, response: kept.subarray(0, byteCount), tookMs: reply.tookMs })
+    const byteCount = response.copy(copy)
+    if (byteCount < response.length) throw new Error(`the response to cycle ${cycle.cycleId} is too long`)
+    responses.push({ cycle, response: copy.subarray(0, byteCount), tookMs: reply.tookMs })
   }
   const tookS = (performance.now() - startedAt) / 1000
-  const clientBusyShare = wire.takeBusyShare()
-  wire.close()
-  for (const { cycle, response } of answers) checkAnswer(cycle, response)
+  const clientBusyShare = connection.takeBusyShare()
+  connection.close()
+  for (const { cycle, response } of responses) parseResponse(cycle, response)
   return {
-    samplesMs: answers.map(({ tookMs }) => tookMs),
+    samplesMs: responses.map(({ tookMs }) => tookMs),
     tookS,
-    bytes: answers.reduce((total, { cycle, response }) => total + cycle.request.length + response.length, 0),
+    bytes: responses.reduce(
+      (total, { cycle, response }) => total + cycle.request.length + response.length,
+      0,
+    ),
     clientBusyShare,
   }
 }
 
-/** Ramp and warm-up; returns the length of the last answer. */
-async function lead(wire: Wire, world: Generator<WorldCycle, never>): Promise<number> {
+/** Sends the ramp and the warm-up. Returns the length of the last response. */
+async function prepare(connection: RawConnection, world: Generator<WorldCycle, never>): Promise<number> {
   for (let i = 1; ; i++) {
     const cycle = world.next().value
-    const reply = await wire.post({ path: '/v1/cycles', body: cycle.request })
-    checkAnswer(cycle, expectStatus(reply, 200, `POST of cycle ${cycle.cycleId}`))
-    if (i === leadCycleCount) return reply.body.length
+    const reply = await connection.post({ path: '/v1/cycles', body: cycle.request })
+    parseResponse(cycle, expectStatus(reply, 200, `POST of cycle ${cycle.cycleId}`))
+    if (i === uncountedCycleCount) return reply.body.length
   }
 }

@@ -1,18 +1,18 @@
 /**
- * How long is a cycle, as its client sees it? Cycles one after the other, each with a body of its own.
+ * How long does a cycle take for its client? Sends cycles one after the other, each with a different body.
  */
 import { Client, expectStatus, type Address } from './client.js'
 import type { FloorProbe } from './floor/floor-probe.js'
-import { withMaker, type CycleMaker } from './maker.js'
+import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
 import { withServer, type ServerOptions, type ServerUnderTest } from './server-under-test.js'
-import type { Wire } from './wire.js'
+import type { RawConnection } from './raw-connection.js'
 import { rampCycleCount, type WorldCycle, type WorldShape } from './world.js'
 
-/** Cycles behind the ramp that are not counted: the server's code has then been compiled for them. */
+/** Uncounted cycles after the ramp, during which V8 compiles the server's code. */
 export const warmupCycleCount = 5
-/** Cycles before anything counts. */
-export const leadCycleCount = rampCycleCount + warmupCycleCount
+/** Cycles of ramp and warm-up, before the first counted one. */
+export const uncountedCycleCount = rampCycleCount + warmupCycleCount
 
 const rssSampleCount = 10
 
@@ -21,16 +21,16 @@ export interface CycleRunOptions {
   readonly shape: WorldShape
   readonly cycleCount: number
   readonly server?: ServerOptions
-  /** Samples the floor beside each cycle. */
+  /** Opens a probe that samples the floor after each cycle. */
   readonly openFloor?: (server: ServerUnderTest) => Promise<FloorProbe>
 }
 
 export async function measureCycles(options: CycleRunOptions): Promise<Measurement> {
   return withServer(options.server ?? {}, (server) =>
-    withMaker(options.shape, async (maker) => {
+    withGenerator(options.shape, async (generator) => {
       const floor = (await options.openFloor?.(server)) ?? null
       try {
-        return await runCycles(options, server, maker, floor)
+        return await runCycles(options, server, generator, floor)
       } finally {
         await floor?.close()
       }
@@ -41,21 +41,21 @@ export async function measureCycles(options: CycleRunOptions): Promise<Measureme
 async function runCycles(
   { scenario, cycleCount }: CycleRunOptions,
   server: ServerUnderTest,
-  maker: CycleMaker,
+  generator: CycleGenerator,
   floor: FloorProbe | null,
 ): Promise<Measurement> {
-  const wire = maker.wireTo(server)
+  const connection = generator.connectTo(server)
   const samplesMs: number[] = []
   const rssMib: number[] = []
-  let cycle = await lead(server, wire, maker, floor)
+  let cycle = await prepare(server, connection, generator, floor)
   let response: Buffer = Buffer.alloc(0)
   let bytes = 0
   let cpuMs: number | null = 0
-  wire.takeBusyShare()
+  connection.takeBusyShare()
   const before = server.usage()
   for (let i = 0; i < cycleCount; i++) {
-    cycle = await maker.next()
-    const reply = await maker.post(wire, cycle)
+    cycle = await generator.next()
+    const reply = await generator.post(connection, cycle)
     samplesMs.push(reply.tookMs)
     response = reply.response
     bytes += cycle.request.length + response.length
@@ -64,7 +64,7 @@ async function runCycles(
     if (rss !== null && (i + 1) % Math.ceil(cycleCount / rssSampleCount) === 0) rssMib.push(rss)
     await floor?.sample(cycle, response)
   }
-  const clientBusyShare = wire.takeBusyShare()
+  const clientBusyShare = connection.takeBusyShare()
   const after = { ...server.usage(), cpuMs }
   await expectStored(server, cycle, response)
   const floorFigures = await floor?.figures(cycle, samplesMs)
@@ -88,41 +88,41 @@ async function runCycles(
   })
 }
 
-/** Ramp and warm-up; the last of them is checked in full before the clock starts. */
-async function lead(
+/** Sends the ramp and the warm-up. Checks the last cycle in full. */
+async function prepare(
   server: Address,
-  wire: Wire,
-  maker: CycleMaker,
+  connection: RawConnection,
+  generator: CycleGenerator,
   floor: FloorProbe | null,
 ): Promise<WorldCycle> {
   for (let i = 1; ; i++) {
-    const cycle = await maker.next()
-    const { response } = await maker.post(wire, cycle)
+    const cycle = await generator.next()
+    const { response } = await generator.post(connection, cycle)
     if (i > rampCycleCount) await floor?.warmUp(cycle, response)
-    if (i < leadCycleCount) continue
+    if (i < uncountedCycleCount) continue
     await expectStored(server, cycle, response)
     return cycle
   }
 }
 
-/** Brings the posts of a shape in; returns the last cycle with its answer. */
+/** Fills the pool with the posts of a shape. Returns the last cycle with its response. */
 export async function fillPool(
   address: Address,
   shape: WorldShape,
 ): Promise<{ cycle: WorldCycle; response: Buffer }> {
-  return withMaker(shape, async (maker) => {
-    const wire = maker.wireTo(address)
+  return withGenerator(shape, async (generator) => {
+    const connection = generator.connectTo(address)
     for (let i = 1; ; i++) {
-      const cycle = await maker.next()
-      const { response } = await maker.post(wire, cycle)
+      const cycle = await generator.next()
+      const { response } = await generator.post(connection, cycle)
       if (i <= rampCycleCount) continue
-      // Copies: a view would keep all of the maker's memory.
+      // Copies, because a view would keep all memory of the generator alive.
       return { cycle: { ...cycle, request: Buffer.from(cycle.request) }, response: Buffer.from(response) }
     }
   })
 }
 
-/** GET must give the bytes that POST gave. */
+/** Checks that GET returns the bytes that POST returned. */
 async function expectStored(address: Address, { cycleId }: WorldCycle, response: Buffer): Promise<void> {
   const client = new Client(address)
   const reply = await client.send({ method: 'GET', path: `/v1/scores/${cycleId}` })

@@ -1,27 +1,27 @@
 /**
- * Whether two kinds of cycles differ, and what difference would have been seen: an interval around the difference of a
- * quantile, by a bootstrap over rounds. Cycles of one round resemble each other, so whole rounds are drawn, not cycles.
+ * A confidence interval of the difference between two kinds of cycles at a quantile, by a bootstrap over rounds. Cycles of
+ * one round are correlated, so the bootstrap draws whole rounds, not cycles.
  */
 import { Rng } from '../src/simulator/rng.js'
 import { quantileOfSorted } from './statistics.js'
 
-/** What was measured between two changes of the world around it. */
+/** Samples of both kinds that were measured under the same conditions. */
 export interface Round {
   readonly aMs: readonly number[]
   readonly bMs: readonly number[]
 }
 
-/** Quantile of all a less that of all b, in milliseconds. */
+/** The quantile of all a minus that of all b, in milliseconds. */
 export interface Difference {
   readonly ms: number
-  /** 95 % of the draws lie between them. Zero inside: no difference was seen; one as large as the interval would be. */
+  /** Bounds of 95 % of the draws. If they include zero, no difference larger than the interval was found. */
   readonly lowMs: number
   readonly highMs: number
 }
 
 const drawCount = 2000
 
-/** `part`: of the quantile, 0 to 1. The same rounds give the same interval. Throws without a sample of each kind. */
+/** `part`: the quantile, 0 to 1. The same rounds give the same interval. Throws without a sample of each kind. */
 export function differenceOf(rounds: readonly Round[], part: number): Difference {
   const rng = new Rng('difference', rounds.length, part)
   const draws = Array.from({ length: drawCount }, () =>

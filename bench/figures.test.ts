@@ -1,5 +1,5 @@
 /**
- * Figures, tables and plots from known samples.
+ * Figures, tables and plots computed from known samples.
  */
 import { describe, expect, test } from 'vitest'
 import { niceCeiling, plotText } from './plot.js'
@@ -22,7 +22,7 @@ test('a quantile is a sample that was measured', () => {
   expect(() => summarize([])).toThrow('no samples')
 })
 
-test('points on a line are explained by it to the full', () => {
+test('a line through points on it explains all of their variance', () => {
   const line = fitLine([
     [1, 5],
     [2, 7],
@@ -46,18 +46,18 @@ describe('the table', () => {
     details: {},
   }
 
-  test('has a dash for what the system does not tell', () => {
+  test('has a dash for a figure that the system does not report', () => {
     expect(measurementTable([row]).split('\n')[1]).toMatch(/^full +2 +10\.0 +20\.0 .* - +300 +- +20 %$/)
   })
 
-  test('warns of a client that was as busy as a server', () => {
+  test('warns about a busy client', () => {
     expect(measurementTable([row])).not.toContain('!')
     expect(measurementTable([{ ...row, clientBusyShare: 0.97 }])).toContain(
-      '! full: the client computed 97 %',
+      '! full: the client used the CPU 97 %',
     )
   })
 
-  test('keeps its columns in line', () => {
+  test('aligns its columns', () => {
     expect(
       alignColumns([
         ['a', 'bbb'],
@@ -67,12 +67,12 @@ describe('the table', () => {
   })
 })
 
-test('a bar is as long as its part, and never longer than the whole', () => {
+test('the length of a bar is proportional to its part, and limited to the whole', () => {
   expect(bar(0.5)).toHaveLength(bar(1).length / 2)
   expect(bar(7)).toBe(bar(1))
 })
 
-test('a plot has a mark for each point and an axis that holds them all', () => {
+test('a plot has a mark for each point and axes that include them all', () => {
   const text = plotText([
     [500, 2.1],
     [1000, 4.2],

@@ -1,6 +1,6 @@
 /**
- * Does a cycle cost the same for each row, however many there are? `npm run bench:linear` measures 500 to 5,000
- * pending posts in steps of 500, a tenth of them new in each cycle, and draws docs/cycle-cost.svg.
+ * Is the time of a cycle linear in its rows? `npm run bench:linear` measures 500 to 5,000 pending posts in steps of 500,
+ * a tenth of them new in each cycle, and draws docs/cycle-cost.svg.
  */
 import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -18,7 +18,7 @@ export interface LinearOptions {
   readonly svgFile: string
 }
 
-/** Measures, prints, draws; returns rows and median milliseconds. */
+/** Measures, prints and draws. Returns rows and median milliseconds. */
 export async function linear(options: LinearOptions, print: (text: string) => void): Promise<Point[]> {
   const { commit, machine } = circumstances()
   print(`${commit}, ${machine}`)
@@ -36,11 +36,11 @@ export async function linear(options: LinearOptions, print: (text: string) => vo
   const line = fitLine(points)
   print(`\n${plotText(points)}`)
   print(
-    `\n${(line.slope * 1000).toFixed(2)} µs a row and ${line.intercept.toFixed(2)} ms besides; ` +
+    `\n${(line.slope * 1000).toFixed(2)} µs per row plus ${line.intercept.toFixed(2)} ms; ` +
       `a straight line explains ${(line.r2 * 100).toFixed(1)} % of the variance`,
   )
   writeFileSync(options.svgFile, plotSvg(points, line, `${commit}, ${machine}`))
-  print(`drawn: ${relative(process.cwd(), options.svgFile)}`)
+  print(`plot: ${relative(process.cwd(), options.svgFile)}`)
   return points
 }
 

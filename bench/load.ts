@@ -1,6 +1,6 @@
 /**
- * autocannon with what it lacks for sub-millisecond answers: latencies as floats, and an error for every answer that
- * is not the right one.
+ * autocannon with two additions: latencies below a millisecond, and an error for every response that is not the expected
+ * one.
  */
 import autocannon from 'autocannon'
 import type { Address } from './client.js'
@@ -15,27 +15,27 @@ export interface LoadOptions {
     readonly contentType?: string
     readonly body?: Buffer
   }
-  /** Path and body of each further request, where they differ from one to the next. */
+  /** Path and body of each further request, if they differ between requests. */
   readonly nextRequest?: () => { readonly path: string; readonly body: Buffer }
   readonly expectedStatus: number
-  /** Whether all answers must be equally long; their bytes were compared before the clock started. */
+  /** Whether all responses must have the same length. The caller has compared one of them byte for byte. */
   readonly sameLength?: boolean
 }
 
 export interface LoadFigures {
   readonly samplesMs: readonly number[]
   readonly tookS: number
-  /** Received, heads included. */
+  /** Bytes received, headers included. */
   readonly bytes: number
   readonly clientBusyShare: number
 }
 
-/** Rejects when an answer was wrong or did not come. */
+/** Rejects if a response is wrong or missing. */
 export async function load(options: LoadOptions): Promise<LoadFigures> {
   const { address, request, nextRequest } = options
   const samplesMs: number[] = []
   let bytes = 0
-  let answerBytes: number | undefined
+  let firstLength: number | undefined
   const wrong: string[] = []
   const cpu = process.cpuUsage()
   const startedAt = performance.now()
@@ -45,7 +45,7 @@ export async function load(options: LoadOptions): Promise<LoadFigures> {
         url: `http://127.0.0.1:${address.port}`,
         connections: options.connectionCount,
         duration: options.seconds,
-        // The run ends at one of these samples, a second apart unless told otherwise.
+        // A run ends at a sample; by default autocannon samples once a second.
         sampleInt: Math.min(1000, options.seconds * 1000),
         method: request.method,
         headers: {
@@ -70,8 +70,8 @@ export async function load(options: LoadOptions): Promise<LoadFigures> {
     instance.on('response', (_client, status, length, tookMs) => {
       samplesMs.push(tookMs)
       bytes += length
-      if (options.sameLength === true) answerBytes ??= length
-      if (status !== options.expectedStatus || (answerBytes ?? length) !== length) {
+      if (options.sameLength === true) firstLength ??= length
+      if (status !== options.expectedStatus || (firstLength ?? length) !== length) {
         wrong.push(`${request.method} ${request.path}: status ${status} with ${length} bytes`)
         instance.stop()
       }

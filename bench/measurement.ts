@@ -1,5 +1,5 @@
 /**
- * What a scenario gives: one row of the table, and the details behind it.
+ * The result of a scenario: one row of the table, with details.
  */
 import { summarize, sum, type LatencySummary } from './statistics.js'
 import type { StageReport, Usage } from './server-under-test.js'
@@ -8,14 +8,14 @@ export interface Measurement {
   readonly scenario: string
   readonly latencyMs: LatencySummary
   readonly perSecond: number
-  /** Bodies in and out, 10^6 bytes a second. */
+  /** Bodies in both directions, 10^6 bytes per second. */
   readonly megabytesPerSecond: number
-  /** CPU time of the server, all its threads. Null where the system does not tell. */
+  /** CPU time of all threads of the server. Null if the system does not report it. */
   readonly serverCpuMsPerRequest: number | null
   readonly serverRssPeakMib: number | null
-  /** Of the server's whole life. */
+  /** Since the start of the server. */
   readonly eventLoopDelayP99Ms: number | null
-  /** Part of the time in which the client computed: near 1, the figures are the client's. */
+  /** CPU utilisation of the client: near 1, the client limits the figures. */
   readonly clientBusyShare: number
   readonly details: MeasurementDetails
 }
@@ -23,16 +23,16 @@ export interface Measurement {
 export interface MeasurementDetails {
   readonly requestBytes?: number
   readonly responseBytes?: number
-  /** Resident memory of the server, at even distances over the run. */
+  /** Resident memory of the server, sampled at equal intervals. */
   readonly rssMib?: readonly number[]
   readonly stages?: StageReport['stages_ms']
   readonly floor?: FloorFigures
   readonly note?: string
 }
 
-/** Medians, in milliseconds, of what a cycle cannot do without. */
+/** Medians, in milliseconds, of the work that no server can avoid. */
 export interface FloorFigures {
-  /** The same bytes in and out through a bare uWebSockets.js app, as the same client sees it. */
+  /** The same bytes in both directions through a bare uWebSockets.js app, measured by the same client. */
   readonly transportMs: number
   /** simdjson On-Demand over the request; see `walkNote`. */
   readonly walkMs: number
@@ -49,7 +49,7 @@ export interface FloorFigures {
 export interface RunFigures {
   readonly scenario: string
   readonly samplesMs: readonly number[]
-  /** Time that the requests took, in seconds; those in parallel count once. */
+  /** Time during which at least one request was in progress, in seconds. */
   readonly busyS: number
   readonly bytes: number
   readonly clientBusyShare: number
@@ -75,7 +75,7 @@ export function measurementOf(run: RunFigures): Measurement {
   }
 }
 
-/** Seconds that calls made one after the other took. */
+/** Total time of sequential calls, in seconds. */
 export function sequentialS(samplesMs: readonly number[]): number {
   return sum(samplesMs) / 1000
 }

@@ -1,5 +1,5 @@
 /**
- * Do large cycles hold anything up? Health at a fixed rate and image uploads while full cycles run back to back.
+ * Do large cycles delay other requests? Sends health checks and images at fixed rates while full cycles run back to back.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, expectStatus, type Address, type Call, type Reply } from './client.js'
@@ -10,7 +10,7 @@ import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer } from './server-under-test.js'
 import type { WorldShape } from './world.js'
 
-/** What the process that sends the cycles is told. */
+/** Message that starts the process which sends the cycles. */
 export interface DriverPlan {
   readonly address: Address
   readonly shape: WorldShape
@@ -30,9 +30,9 @@ type DriverMessage =
   | { readonly kind: 'failed'; readonly reason: string }
 
 const healthPerSecond = 100
-/** More than a simulated day needs, on two cores that also score. */
+/** More than a simulated day needs. */
 const imagesPerSecond = 10
-/** Bodies of 5.5 MB that wait in memory. */
+/** Bounded by memory: the driver holds all bodies, of 5.5 MB each. */
 const cycleCountDefault = 120
 const connectionCount = 32
 
@@ -66,7 +66,7 @@ export async function measureMixed(size: RunSize): Promise<Measurement[]> {
     client.close()
     const after = server.usage()
     const report = await server.stop()
-    // The CPU time of a request is not known where three kinds run at a time.
+    // With three kinds of requests at once, the CPU time of one is unknown.
     const shared = { before: { ...before, cpuMs: null }, after: { ...after, cpuMs: null }, report }
     const row = (scenario: string, figures: RateFigures): Measurement =>
       measurementOf({ scenario, ...shared, ...figures, busyS: tookS, clientBusyShare })
@@ -99,7 +99,7 @@ function startDriver(plan: DriverPlan): { ready: Promise<void>; go: () => Promis
     else if (message.kind === 'done') figures(message.figures)
     else fail(new Error(message.reason))
   })
-  child.once('exit', () => fail(new Error('the driver of the cycles has ended')))
+  child.once('exit', () => fail(new Error('the cycle driver has ended')))
   child.send(plan)
   return {
     ready: Promise.race([whenReady, whenDone.then(() => undefined)]),
@@ -116,30 +116,30 @@ interface RateFigures {
 }
 
 /**
- * Calls at even distances until `end` settles, without waiting for answers: a slow answer delays no later call, so no
- * waiting is hidden. autocannon's rates come in one burst a second, which would miss what happens in between.
+ * Calls at a fixed rate until `end` settles, without waiting for responses, so that a slow response delays no later call
+ * (no coordinated omission). autocannon sends its rate in one burst per second, which would miss delays between bursts.
  */
 async function atFixedRate(
   perSecond: number,
   end: Promise<unknown>,
   call: (number: number) => Promise<{ tookMs: number; bytes: number }>,
 ): Promise<RateFigures> {
-  const answers: Promise<{ tookMs: number; bytes: number }>[] = []
+  const responses: Promise<{ tookMs: number; bytes: number }>[] = []
   const startedAt = performance.now()
   let ended = false
   const stop = (): void => void (ended = true)
   const watch = end.then(stop, stop)
-  const goesOn = (): boolean => !ended
-  while (goesOn()) {
-    const dueMs = startedAt + (answers.length * 1000) / perSecond - performance.now()
+  const isRunning = (): boolean => !ended
+  while (isRunning()) {
+    const dueMs = startedAt + (responses.length * 1000) / perSecond - performance.now()
     if (dueMs > 0) await Promise.race([sleep(dueMs), watch])
-    if (!goesOn()) break
-    const answer = call(answers.length)
-    // Its error is met below, when all have been sent.
-    answer.catch(() => undefined)
-    answers.push(answer)
+    if (!isRunning()) break
+    const response = call(responses.length)
+    // Promise.all below reports the error.
+    response.catch(() => undefined)
+    responses.push(response)
   }
-  const all = await Promise.all(answers)
+  const all = await Promise.all(responses)
   return {
     samplesMs: all.map(({ tookMs }) => tookMs),
     bytes: all.reduce((total, { bytes }) => total + bytes, 0),

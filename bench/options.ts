@@ -1,5 +1,5 @@
 /**
- * The command line of `npm run bench`, checked in one place.
+ * Parses the command line of `npm run bench`.
  */
 import { parseArgs } from 'node:util'
 import { scenarioNames, type RunSize, type ScenarioName } from './scenarios.js'
@@ -9,24 +9,24 @@ export interface BenchOptions extends RunSize {
   readonly floor: boolean
   /** A git revision, or the directory of a built checkout, to measure against. */
   readonly compareWith?: string
-  /** Where the servers of cycle scenarios leave CPU profiles (`node --cpu-prof`). Slows them a little. */
+  /** Directory for CPU profiles of the servers of cycle scenarios (`node --cpu-prof`), which slow them slightly. */
   readonly profileDir?: string
-  /** Where the figures go. Default: a new file in bench/results. */
+  /** File for the figures. Default: a new file in bench/results. */
   readonly jsonFile?: string
 }
 
 export const usage = `npm run bench -- [options]
-  --scenario a,b   of ${scenarioNames.join(', ')}; all by default
-  --cycles N       counted cycles of a cycle scenario
-  --seconds S      time of each other scenario (5)
-  --no-floor       without the floor beside the cycle scenarios
-  --compare REV    cycle scenarios against another revision, or a built checkout's directory, in turn
-  --scale PART     a part of the posts, for a quick look (1)
-  --profile DIR    CPU profiles of the servers of cycle scenarios, for Chrome's developer tools or speedscope
-  --json FILE      where the figures go (a new file in bench/results)
+  --scenario a,b   of ${scenarioNames.join(', ')}; default: all
+  --cycles N       number of counted cycles of a cycle scenario
+  --seconds S      duration of each other scenario (default: 5)
+  --no-floor       do not measure the floor of cycle scenarios
+  --compare REV    compare cycle scenarios with another revision, or with the directory of a built checkout
+  --scale PART     use only this part of the posts, 0.001 to 1 (default: 1)
+  --profile DIR    write CPU profiles of the servers of cycle scenarios, for Chrome's developer tools or speedscope
+  --json FILE      write the figures to this file (default: a new file in bench/results)
   --help`
 
-/** Null: help was asked for. Throws, with a sentence, for what it does not understand. */
+/** Null: `--help`. Throws an error that names an invalid argument. */
 export function parseOptions(args: readonly string[]): BenchOptions | null {
   const { values } = parseArgs({
     args: [...args],
@@ -60,7 +60,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
 
 function scenarioOf(name: string): ScenarioName {
   const found = scenarioNames.find((known) => known === name)
-  if (found === undefined) throw new Error(`no scenario ${name}: there are ${scenarioNames.join(', ')}`)
+  if (found === undefined)
+    throw new Error(`no scenario ${name}; the scenarios are ${scenarioNames.join(', ')}`)
   return found
 }
 

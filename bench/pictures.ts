@@ -1,14 +1,14 @@
 /**
- * A JPEG of 1024 pixels and about 200 kB, as often as wanted, each with bytes of its own.
+ * Distinct JPEGs of 1024 pixels and about 200 kB.
  */
 import sharp from 'sharp'
 import { Rng } from '../src/simulator/rng.js'
 
 const edgePixels = 1024
 const shortEdgePixels = 768
-const bytesAim = 200_000
+const bytesTarget = 200_000
 
-/** Makes distinct JPEGs: a comment segment behind the start marker tells one from the next. */
+/** Makes distinct JPEGs: each has a different comment segment after the start marker. */
 export async function pictureSource(): Promise<(number: number) => Buffer> {
   const base = await drawPicture()
   return (number) => {
@@ -19,7 +19,7 @@ export async function pictureSource(): Promise<(number: number) => Buffer> {
   }
 }
 
-/** A photograph in its statistics, not in its looks: smooth colours under noise, in the quality that fits the size. */
+/** An image with the statistics of a photograph: smooth colours with noise, in the quality that gives the size. */
 async function drawPicture(): Promise<Buffer> {
   const rng = new Rng('bench picture')
   const pixels = Buffer.alloc(edgePixels * shortEdgePixels * 3)
@@ -36,7 +36,7 @@ async function drawPicture(): Promise<Buffer> {
   let best = await encode(60)
   for (const quality of [70, 76, 80, 84, 88, 91]) {
     const jpeg = await encode(quality)
-    if (Math.abs(jpeg.length - bytesAim) < Math.abs(best.length - bytesAim)) best = jpeg
+    if (Math.abs(jpeg.length - bytesTarget) < Math.abs(best.length - bytesTarget)) best = jpeg
   }
   return best
 }

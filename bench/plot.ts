@@ -1,5 +1,5 @@
 /**
- * Points on a plane from zero, for the terminal and as SVG.
+ * Scatter plots with axes from zero, for the terminal and as SVG.
  */
 import type { Line } from './statistics.js'
 
@@ -8,7 +8,7 @@ export type Point = readonly [x: number, y: number]
 const textWidth = 60
 const textHeight = 16
 
-/** One mark a point, over the x axis; both axes start at zero, since a share of the whole is what is asked for. */
+/** A plot with one mark per point. Both axes start at zero. */
 export function plotText(points: readonly Point[]): string {
   const xMax = Math.max(...points.map(([x]) => x))
   const yMax = niceCeiling(Math.max(...points.map(([, y]) => y)))
@@ -30,7 +30,7 @@ const width = 720
 const height = 400
 const frame = { left: 64, right: 24, top: 24, bottom: 64 }
 
-/** Rows against milliseconds with the fitted line. `origin` says where the figures come from. */
+/** Rows against milliseconds with the fitted line. `origin`: commit and machine of the figures. */
 export function plotSvg(points: readonly Point[], line: Line, origin: string): string {
   const xMax = Math.max(...points.map(([x]) => x))
   const yMax = niceCeiling(Math.max(...points.map(([, y]) => y)))
@@ -54,7 +54,7 @@ export function plotSvg(points: readonly Point[], line: Line, origin: string): s
     ...grid,
     `<line x1="${toX(0)}" y1="${toY(line.intercept)}" x2="${toX(xMax)}" y2="${toY(line.intercept + line.slope * xMax)}" stroke="#cf222e" stroke-dasharray="6 4"/>`,
     ...marks,
-    `<text x="${frame.left}" y="${frame.top - 9}">ms of the median cycle; ${(line.slope * 1000).toFixed(2)} µs a row + ${line.intercept.toFixed(2)} ms, r² ${line.r2.toFixed(3)}</text>`,
+    `<text x="${frame.left}" y="${frame.top - 9}">median cycle in ms; ${(line.slope * 1000).toFixed(2)} µs per row + ${line.intercept.toFixed(2)} ms, r² ${line.r2.toFixed(3)}</text>`,
     `<text x="${width - frame.right}" y="${height - frame.bottom + 36}" text-anchor="end">pending posts, a tenth of them new</text>`,
     `<text x="${frame.left}" y="${height - 8}" fill="#777">${escapeXml(origin)}</text>`,
     '</svg>',

@@ -1,5 +1,5 @@
 /**
- * Where things are, how child processes run, and what goes into every report.
+ * Paths of the project, child processes, and the environment of a measurement.
  */
 import { execFileSync, fork, type ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
@@ -9,19 +9,19 @@ import { fileURLToPath } from 'node:url'
 
 export const projectDir = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** A TypeScript file of this folder as a process of its own, with a channel for messages. */
+/** Runs a TypeScript file of this folder as a child process with a message channel. */
 export function forkScript(file: string, nodeFlags: readonly string[] = []): ChildProcess {
   return fork(join(projectDir, 'bench', file), {
     execArgv: ['--import', join(projectDir, 'bench', 'typescript.mjs'), ...nodeFlags],
   })
 }
 
-/** A module of the built program, typed by its source: sources with validators run only when built. */
+/** Imports a module of the built program: sources with typia validators run only when built. */
 export function builtModule<Module>(path: string): Promise<Module> {
   return import(new URL(`../dist/${path}`, import.meta.url).href) as Promise<Module>
 }
 
-/** What a figure is worth nothing without. */
+/** The conditions of a measurement, without which its figures mean nothing. */
 export interface Circumstances {
   readonly commit: string
   readonly machine: string

@@ -1,11 +1,11 @@
 /**
- * Figures for people: one table, the stages of a cycle as bars, and each cycle against its floor.
+ * Reports for the terminal: a table, the stages of a cycle as bars, and each cycle scenario with its floor.
  */
 import { stageNames } from '../src/cycle/stage-clock.js'
 import type { Comparison } from './compare.js'
 import type { Measurement } from './measurement.js'
 
-/** Above this, a client is too busy for its figures to be the server's. */
+/** Above this, the client may have limited the figures. */
 const clientBusyShareMax = 0.85
 const barWidth = 40
 
@@ -24,24 +24,24 @@ const columns: readonly (readonly [head: string, text: (row: Measurement) => str
   ['client', (row) => `${Math.round(row.clientBusyShare * 100)} %`],
 ]
 
-/** The table, a line a row, and a warning for each row that the client may have limited. */
+/** The table, with a warning for each row that the client may have limited. */
 export function measurementTable(rows: readonly Measurement[]): string {
   const table = [columns.map(([head]) => head), ...rows.map((row) => columns.map(([, text]) => text(row)))]
   const busy = rows
     .filter((row) => row.clientBusyShare > clientBusyShareMax)
     .map(
       (row) =>
-        `! ${row.scenario}: the client computed ${Math.round(row.clientBusyShare * 100)} % of the time: the server may be faster than this.`,
+        `! ${row.scenario}: the client used the CPU ${Math.round(row.clientBusyShare * 100)} % of the time; the server may be faster than this`,
     )
   return [...alignColumns(table), ...busy].join('\n')
 }
 
 export const legend = [
-  'CPU ms: of the server, all threads, per request. RSS: its peak. loop p99: event-loop delay in ms over its whole life.',
-  'client: part of the time in which the client computed; near 100 %, it measured itself.',
+  'CPU ms: all threads of the server, per request. RSS: its peak. loop p99: event-loop delay in ms since its start.',
+  'client: CPU utilisation of the client; near 100 %, the client limits the figures.',
 ].join('\n')
 
-/** Where the median cycle of a server spends its time; empty for rows without stages. */
+/** The time of the median cycle by stage; empty for rows without stages. */
 export function stageBars({ scenario, latencyMs, details }: Measurement): string {
   const { stages } = details
   if (stages === undefined) return ''
@@ -50,7 +50,7 @@ export function stageBars({ scenario, latencyMs, details }: Measurement): string
     return figures === undefined ? [] : [{ name: stage, p50: figures.p50, p99: figures.p99 }]
   })
   const inside = medians.reduce((total, { p50 }) => total + p50, 0)
-  // What the client sees beyond the stages: the network, and the client's own share.
+  // Time outside the stages: the network and the client.
   const outside = { name: 'outside', p50: Math.max(0, latencyMs.p50 - inside), p99: null }
   const whole = inside + outside.p50
   const lines = [...medians, outside].map(({ name, p50, p99 }) => [
@@ -73,9 +73,9 @@ export function floorLines({ scenario, latencyMs, details }: Measurement): strin
       ` + infer ${ms(floor.inferMs)} + write ${ms(floor.writeMs)}`,
   ]
   if (stages?.decode !== undefined) {
-    // Decoding does all that the walk does, and more.
+    // Decoding includes the work of the walk.
     if (stages.decode.p50 < floor.walkMs)
-      lines.push(`! ${scenario}: decode below the walk: the floor is too high`)
+      lines.push(`! ${scenario}: decode is faster than the walk; the floor is too high`)
     lines.push(
       `${' '.repeat(scenario.length)}  decode ${ms(stages.decode.p50)} / walk = ${(stages.decode.p50 / floor.walkMs).toFixed(2)}`,
     )
@@ -83,12 +83,12 @@ export function floorLines({ scenario, latencyMs, details }: Measurement): strin
   return lines.join('\n')
 }
 
-/** What a scenario has to say in words; the same for all rows of it. */
+/** The note of a scenario, which all of its rows share. */
 export function noteLine({ scenario, details }: Measurement): string {
   return details.note === undefined ? '' : `${scenario.split(':', 1)[0] ?? ''}: ${details.note}`
 }
 
-/** Resident memory over the run: flat, or not. */
+/** Resident memory over the run, which shows whether it grows. */
 export function memoryLine({ scenario, details }: Measurement): string {
   const { rssMib = [] } = details
   if (rssMib.length < 2) return ''
@@ -123,7 +123,7 @@ export function comparisonTable(rows: readonly Comparison[]): string {
   ]).join('\n')
 }
 
-/** Text columns on the left as listed, all others on the right. */
+/** Aligns the listed columns to the left and all others to the right. */
 export function alignColumns(
   rows: readonly (readonly string[])[],
   leftColumns: readonly number[] = [0],
@@ -142,7 +142,7 @@ export function alignColumns(
   )
 }
 
-/** A bar for a part of the whole, in eighths of a character. */
+/** A bar whose length is a part of the whole, in eighths of a character. */
 export function bar(part: number): string {
   const eighths = Math.round(Math.max(0, Math.min(1, part)) * barWidth * 8)
   return ('█'.repeat(Math.floor(eighths / 8)) + ' ▏▎▍▌▋▊▉'.charAt(eighths % 8)).trimEnd()

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: see `usage` in options.ts, and docs/performance.md.
+ * The entry point of `npm run bench`: see `usage` in options.ts, and docs/performance.md.
  */
 import { bench } from './bench.js'
 import { parseOptions, usage } from './options.js'

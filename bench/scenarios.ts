@@ -1,12 +1,12 @@
 /**
- * The scenarios by name. The canonical one is `full`: a full pool with a snapshot of every post.
+ * The table of scenarios. The canonical one is `full`: a full pool with a snapshot of every post.
  */
 import { jsonBodyBytesMax } from '../src/contract/limits.js'
 import type { WorldShape } from './world.js'
 
 export interface CycleScenario {
   readonly shape: WorldShape
-  /** Cycles that are counted unless told otherwise. */
+  /** Default number of counted cycles. */
   readonly cycleCount: number
 }
 
@@ -54,13 +54,13 @@ export function isCycleScenario(name: string): name is CycleScenarioName {
   return Object.hasOwn(cycleScenarios, name)
 }
 
-/** How a scenario runs; a small run of each belongs to the tests. */
+/** The size of a run. The tests run each scenario in a small size. */
 export interface RunSize {
-  /** Cycles that are counted, instead of each scenario's own number. */
+  /** Number of counted cycles, in place of each scenario's default. */
   readonly cycleCount?: number
-  /** Time of the scenarios that have no number of cycles. */
+  /** Duration of the scenarios that do not count cycles. */
   readonly seconds: number
-  /** Part of the pending posts of each scenario, 0 to 1. Below 1 a scenario is not what its name says. */
+  /** Part of the pending posts of each scenario, 0 to 1. Below 1, a scenario does not have its nominal size. */
   readonly scale: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * A real server in a process of its own, on a directory of its own, and what it used.
+ * Runs a real server as a child process on a scratch directory, and measures its resources.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import type { StageName } from '../src/cycle/index.js'
 import { Client, type Address } from './client.js'
 import { freePort, projectDir } from './project.js'
 
-/** What a server writes to `UNDERSTUDY_STAGE_REPORT` at its end: of its whole life, ramp and warm-up included. */
+/** The file that a server writes to `UNDERSTUDY_STAGE_REPORT` when it ends. It includes ramp and warm-up. */
 export interface StageReport {
   readonly cycles: number
   readonly stages_ms: Readonly<Partial<Record<StageName, StageFigures>>>
@@ -27,7 +27,7 @@ interface StageFigures {
   readonly max: number
 }
 
-/** Resources used so far; null where /proc does not tell. */
+/** Resources used so far; null if /proc does not report them. */
 export interface Usage {
   readonly cpuMs: number | null
   readonly rssMib: number | null
@@ -38,21 +38,21 @@ const startMsMax = 60_000
 const stopMsMax = 15_000
 const errorTextMax = 4000
 const logWaitMsMax = 60_000
-/** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick. */
+/** /proc reports CPU time in hundredths of a second. */
 const clockTickMs = 10
 
 export interface ServerOptions {
   /** A built checkout. Default: this one. */
   readonly checkoutDir?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Default: true. Older revisions end at variables that they do not know. */
+  /** Default: true. Older revisions refuse to start with unknown variables. */
   readonly stageReport?: boolean
 }
 
 export class ServerUnderTest implements Address {
   readonly key = 'bench-key-0123456789abcdef'
   #options: ServerOptions
-  /** Everything of this server lies in here. */
+  /** Contains all files of this server. */
   readonly scratchDir = mkdtempSync(join(tmpdir(), 'understudy-bench-'))
   port = 0
   #child: ChildProcess | null = null
@@ -64,7 +64,7 @@ export class ServerUnderTest implements Address {
     this.#options = options
   }
 
-  /** Starts the process; resolves with the time until it answered. Rejects with its words when it ends first. */
+  /** Starts the process. Resolves with the time until its first response. Rejects with its stderr if it ends first. */
   async start(): Promise<number> {
     this.port ||= await freePort()
     const startedAt = performance.now()
@@ -84,7 +84,7 @@ export class ServerUnderTest implements Address {
     child.stdout.on('data', (chunk: Buffer) => {
       if (this.#onLog.size === 0) return
       const text = chunk.toString()
-      for (const hear of this.#onLog) hear(text)
+      for (const listener of this.#onLog) listener(text)
     })
     child.stderr.on('data', (chunk: Buffer) => {
       this.#errorText = (this.#errorText + chunk.toString()).slice(-errorTextMax)
@@ -100,8 +100,8 @@ export class ServerUnderTest implements Address {
         const reply = await client.send({ method: 'GET', path: '/v1/health' }).catch(() => null)
         if (reply?.status === 200) return performance.now() - startedAt
         if (child.pid === undefined || child.exitCode !== null)
-          throw new Error(`the server ended at its start: ${this.#errorText}`)
-        if (performance.now() - startedAt > startMsMax) throw new Error('the server does not answer')
+          throw new Error(`the server ended during its start: ${this.#errorText}`)
+        if (performance.now() - startedAt > startMsMax) throw new Error('the server does not respond')
         await sleep(2)
       }
     } finally {
@@ -109,31 +109,31 @@ export class ServerUnderTest implements Address {
     }
   }
 
-  /** Ends the process and starts it again, with further variables. */
+  /** Restarts the process with additional environment variables. */
   async restart(env: Readonly<Record<string, string>>): Promise<number> {
     await this.stop()
     this.#options = { ...this.#options, env: { ...this.#options.env, ...env } }
     return this.start()
   }
 
-  /** Resolves when the log says `text`, from now on. Rejects when it does not in time. */
+  /** Resolves when the log contains `text`, from now on. Rejects after `logWaitMsMax`. */
   logged(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      let heard = ''
-      const hear = (chunk: string): void => {
-        heard += chunk
-        if (heard.includes(text)) end(resolve)
+      let log = ''
+      const listener = (chunk: string): void => {
+        log += chunk
+        if (log.includes(text)) end(resolve)
       }
       const end = (settle: () => void): void => {
         clearTimeout(timer)
-        this.#onLog.delete(hear)
+        this.#onLog.delete(listener)
         settle()
       }
       const timer = setTimeout(
-        () => end(() => reject(new Error(`the server's log does not say ${text}`))),
+        () => end(() => reject(new Error(`the server's log does not contain ${text}`))),
         logWaitMsMax,
       )
-      this.#onLog.add(hear)
+      this.#onLog.add(listener)
     })
   }
 
@@ -141,7 +141,7 @@ export class ServerUnderTest implements Address {
     try {
       const proc = `/proc/${String(this.#child?.pid)}`
       const status = readFileSync(`${proc}/status`, 'utf8')
-      // The second field, the name, may contain spaces; the fields behind it are counted from its bracket.
+      // The second field, the name, may contain spaces, so fields are counted from its closing bracket.
       const fields = readFileSync(`${proc}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
       return {
         cpuMs: (Number(fields[11]) + Number(fields[12])) * clockTickMs,
@@ -153,7 +153,7 @@ export class ServerUnderTest implements Address {
     }
   }
 
-  /** Ends the process gracefully and returns its report, null from a server that writes none. */
+  /** Ends the process with SIGTERM and returns its report; null if it wrote none. */
   async stop(): Promise<StageReport | null> {
     const child = this.#child
     if (child === null) return null
@@ -169,7 +169,7 @@ export class ServerUnderTest implements Address {
     }
   }
 
-  /** Ends the process, if it runs, and removes its directory. */
+  /** Ends the process, if it is running, and removes its directory. */
   async dispose(): Promise<void> {
     await this.stop()
     rmSync(this.scratchDir, { recursive: true, force: true })
@@ -180,7 +180,7 @@ export class ServerUnderTest implements Address {
   }
 }
 
-/** Runs `use` with a fresh server, and removes all trace of it. */
+/** Runs `use` with a new server, then stops the server and removes its files. */
 export async function withServer<Result>(
   options: ServerOptions,
   use: (server: ServerUnderTest) => Promise<Result>,

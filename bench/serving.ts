@@ -1,6 +1,6 @@
 /**
- * How fast is what is no new cycle? A replay by POST, stored scores by GET, image uploads, health: by autocannon, each
- * against a fresh server.
+ * How fast are requests other than new cycles? Measures repeated cycles, stored scores, image uploads and health with
+ * autocannon, each against a new server.
  */
 import { Client, expectStatus } from './client.js'
 import { fillPool } from './cycles.js'
@@ -10,7 +10,7 @@ import { pictureSource } from './pictures.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 
-/** A full cycle that is stored is sent again: the stored response comes back. */
+/** Sends a stored full cycle again, which returns the stored response. */
 export async function measureReplay(size: RunSize): Promise<Measurement> {
   return withServer({}, async (server) => {
     const { cycle, response } = await fillPool(server, scaledShape(cycleScenarios.full.shape, size.scale))
@@ -32,7 +32,7 @@ export async function measureReplay(size: RunSize): Promise<Measurement> {
   })
 }
 
-/** The stored response of a full cycle. */
+/** Requests the stored response of a full cycle. */
 export async function measureGetScores(size: RunSize): Promise<Measurement> {
   return withServer({}, async (server) => {
     const { cycle, response } = await fillPool(server, scaledShape(cycleScenarios.full.shape, size.scale))
@@ -54,7 +54,7 @@ export async function measureGetScores(size: RunSize): Promise<Measurement> {
   })
 }
 
-/** New images of 1024 pixels and about 200 kB: decoded, normalised and durable before the answer. */
+/** Uploads new images of 1024 pixels and about 200 kB, which the server decodes, normalises and flushes. */
 export async function measureImagePut(size: RunSize): Promise<Measurement> {
   const picture = await pictureSource()
   return withServer({}, async (server) => {
@@ -63,7 +63,7 @@ export async function measureImagePut(size: RunSize): Promise<Measurement> {
       number++
       return { path: `/v1/images/bench/${number}/01`, body: picture(number) }
     }
-    await expectImageTaken(server, nextRequest())
+    await expectImageStored(server, nextRequest())
     return measureLoad(
       'image-put',
       server,
@@ -80,7 +80,7 @@ export async function measureImagePut(size: RunSize): Promise<Measurement> {
   })
 }
 
-/** Health, with nothing else going on. */
+/** Requests health on an otherwise idle server. */
 export async function measureHealth(size: RunSize): Promise<Measurement> {
   return withServer({}, (server) =>
     measureLoad(
@@ -124,15 +124,15 @@ async function measureLoad(
 async function expectBytes(
   server: ServerUnderTest,
   call: { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: Buffer },
-  wanted: Buffer,
+  expected: Buffer,
 ): Promise<void> {
   const client = new Client(server)
   const body = expectStatus(await client.send(call), 200, `${call.method} ${call.path}`)
   client.close()
-  if (!body.equals(wanted)) throw new Error(`${call.method} ${call.path} differs from the first answer`)
+  if (!body.equals(expected)) throw new Error(`${call.method} ${call.path} differs from the first response`)
 }
 
-async function expectImageTaken(
+async function expectImageStored(
   server: ServerUnderTest,
   image: { readonly path: string; readonly body: Buffer },
 ): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * How long after its start does a service with a full pool answer? Started again and again on one directory.
+ * How long does a server with a full pool take to start? Restarts it several times on one directory.
  */
 import { Client, expectStatus } from './client.js'
 import { fillPool } from './cycles.js'
@@ -34,7 +34,7 @@ export async function measureStartUp(size: RunSize): Promise<Measurement> {
       before: { ...after, cpuMs: null },
       after,
       report: await server.stop(),
-      details: { note: 'from the start of the process to the first answer of health' },
+      details: { note: 'from the start of the process to the first response of health' },
     })
   })
 }

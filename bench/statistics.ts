@@ -1,5 +1,5 @@
 /**
- * Figures from samples: exact quantiles, no histogram, since a bench has thousands of samples and not millions.
+ * Statistics of samples. Quantiles are exact, without a histogram, because a bench has only thousands of samples.
  */
 
 /** Milliseconds. */
@@ -14,7 +14,7 @@ export interface LatencySummary {
   readonly max: number
 }
 
-/** Throws when there is nothing to sum up: a bench without a sample has failed. */
+/** Throws if there are no samples: a bench without a sample has failed. */
 export function summarize(samplesMs: readonly number[]): LatencySummary {
   if (samplesMs.length === 0) throw new Error('no samples')
   const sorted = [...samplesMs].sort((a, b) => a - b)
@@ -43,7 +43,7 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** A straight line through points, by least squares; `r2` is the part of the variance that it explains. */
+/** A least-squares line; `r2` is the part of the variance that it explains. */
 export interface Line {
   readonly intercept: number
   readonly slope: number
@@ -61,7 +61,7 @@ export function fitLine(points: readonly (readonly [x: number, y: number])[]): L
   return { intercept, slope, r2: variance === 0 ? 1 : 1 - residual / variance }
 }
 
-/** The nearest sample at or above the wanted rank: a value that was really measured. */
+/** The nearest sample at or above the rank of the quantile, so a value that was measured. */
 export function quantileOfSorted(sorted: ArrayLike<number>, part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(part * sorted.length) - 1))] as number
 }

@@ -1,32 +1,32 @@
 /**
- * Does a change of the model cost anything? Full cycles one after the other while `ACTIVE` goes back and forth between
- * two versions. No cycle may be lost, and each must name the version that scored it.
+ * How much does a model swap delay cycles? Sends full cycles while `ACTIVE` alternates between two versions. No cycle may be
+ * lost, and each response must name the version that scored it.
  */
 import { createHash } from 'node:crypto'
 import { Client, expectStatus } from './client.js'
-import { leadCycleCount } from './cycles.js'
+import { uncountedCycleCount } from './cycles.js'
 import { differenceOf, differenceText, type Round } from './difference.js'
-import { withMaker, type CycleMaker } from './maker.js'
+import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
-import { modelVersions, name, writeTwoModels } from './two-models.js'
-import type { Wire } from './wire.js'
+import { modelVersions, setRole, writeTwoModels } from './two-models.js'
+import type { RawConnection } from './raw-connection.js'
 
-/** Cycles far from a swap that are counted, and at least about as many near one. */
+/** Counted cycles between swaps. About as many are counted near a swap. */
 const farCountDefault = 600
-/** Cycles between the end of one swap and the beginning of the next: as many as a swap takes, about. */
+/** Cycles between two swaps: about as many as run during a swap. */
 const farPerSwap = 40
-/** Cycles after the first answer of the new version that still count as near. */
+/** Cycles after the first response of the new version that still count as near. */
 const settleCount = 10
 const swapMsMax = 60_000
 const swapBegins = '"msg":"model loading"'
 
 interface Figures {
-  /** One a swap, and the cycles before it: `aMs` near, `bMs` far. */
+  /** One round per swap and the cycles before it: `aMs` near the swap, `bMs` far from it. */
   readonly rounds: Round[]
   bytes: number
-  /** From the change of `ACTIVE` to the first answer of the new version. */
+  /** Time from the change of `ACTIVE` to the first response of the new version. */
   readonly swapMs: number[]
 }
 
@@ -36,16 +36,16 @@ export async function measureSwap(size: RunSize): Promise<Measurement[]> {
     const modelsDir = writeTwoModels(server.scratchDir)
     await server.restart({ UNDERSTUDY_MODELS_DIR: modelsDir })
     const before = server.usage()
-    const { figures, clientBusyShare, after } = await withMaker(shape, async (maker) => {
-      const run = new SwapRun(server, modelsDir, maker)
+    const { figures, clientBusyShare, after } = await withGenerator(shape, async (generator) => {
+      const run = new SwapRun(server, modelsDir, generator)
       const figures = await run.measure(size.cycleCount ?? farCountDefault)
-      const clientBusyShare = run.wire.takeBusyShare()
+      const clientBusyShare = run.connection.takeBusyShare()
       const after = server.usage()
       await run.expectAllStored()
       return { figures, clientBusyShare, after }
     })
     const report = await server.stop()
-    // CPU time of the swap itself is in no cycle.
+    // CPU time includes the swap, which is not part of a cycle.
     const shared = { clientBusyShare, before: { ...before, cpuMs: null }, after: { ...after, cpuMs: null } }
     const near = figures.rounds.flatMap(({ aMs }) => aMs)
     const far = figures.rounds.flatMap(({ bMs }) => bMs)
@@ -65,29 +65,29 @@ function noteOf({ rounds, swapMs }: Figures): string {
   const difference = (part: number): string => differenceText(differenceOf(rounds, part))
   return (
     `${rounds.length} swaps, each ${Math.round(Math.min(...swapMs))} to ${Math.round(Math.max(...swapMs))} ms after ` +
-    `ACTIVE changed; no cycle lost\nswap: near less far: p50 ${difference(0.5)}, p99 ${difference(0.99)}`
+    `ACTIVE changed; no cycle lost\nswap: near minus far: p50 ${difference(0.5)}, p99 ${difference(0.99)}`
   )
 }
 
 class SwapRun {
-  readonly wire: Wire
+  readonly connection: RawConnection
   readonly #server: ServerUnderTest
   readonly #modelsDir: string
-  readonly #maker: CycleMaker
-  readonly #answers = new Map<string, string>()
+  readonly #generator: CycleGenerator
+  readonly #digests = new Map<string, string>()
   #serving: string = modelVersions[0]
 
-  constructor(server: ServerUnderTest, modelsDir: string, maker: CycleMaker) {
-    this.wire = maker.wireTo(server)
+  constructor(server: ServerUnderTest, modelsDir: string, generator: CycleGenerator) {
+    this.connection = generator.connectTo(server)
     this.#server = server
     this.#modelsDir = modelsDir
-    this.#maker = maker
+    this.#generator = generator
   }
 
   async measure(farCount: number): Promise<Figures> {
     const figures: Figures = { rounds: [], bytes: 0, swapMs: [] }
-    for (let i = 0; i < leadCycleCount; i++) await this.#cycle()
-    this.wire.takeBusyShare()
+    for (let i = 0; i < uncountedCycleCount; i++) await this.#cycle()
+    this.connection.takeBusyShare()
     for (let counted = 0; counted < farCount;) {
       const round: { aMs: number[]; bMs: number[] } = { aMs: [], bMs: [] }
       for (let i = 0; i < farPerSwap; i++) round.bMs.push(await this.#counted(figures))
@@ -98,10 +98,10 @@ class SwapRun {
     return figures
   }
 
-  /** GET gives the bytes that POST gave, for every cycle, whichever version scored it. */
+  /** Checks for every cycle that GET returns the bytes that POST returned. */
   async expectAllStored(): Promise<void> {
     const client = new Client(this.#server)
-    for (const [cycleId, digest] of this.#answers) {
+    for (const [cycleId, digest] of this.#digests) {
       const reply = await client.send({ method: 'GET', path: `/v1/scores/${cycleId}` })
       if (digestOf(expectStatus(reply, 200, `GET of cycle ${cycleId}`)) !== digest)
         throw new Error(`GET of cycle ${cycleId} differs from its POST`)
@@ -113,17 +113,17 @@ class SwapRun {
     figures: Figures,
     { aMs, bMs }: { readonly aMs: number[]; readonly bMs: number[] },
   ): Promise<void> {
-    const wanted = modelVersions.find((version) => version !== this.#serving) ?? modelVersions[0]
-    // The service looks at the file once a second: until then, there is no swap to be near to.
+    const next = modelVersions.find((version) => version !== this.#serving) ?? modelVersions[0]
+    // The service reads the file once a second; cycles before that are not near the swap.
     let samplesMs = bMs
     const begun = this.#server.logged(swapBegins).then(() => void (samplesMs = aMs))
     begun.catch(() => undefined)
-    name(this.#modelsDir, 'ACTIVE', wanted)
+    setRole(this.#modelsDir, 'ACTIVE', next)
     const startedAt = performance.now()
-    while (this.#serving !== wanted) {
-      if (performance.now() - startedAt > swapMsMax) throw new Error(`${wanted} does not come to serve`)
+    while (this.#serving !== next) {
+      if (performance.now() - startedAt > swapMsMax) throw new Error(`${next} does not begin to serve`)
       const tookMs = await this.#counted(figures)
-      // It is near if the swap began while it was under way.
+      // A cycle during which the swap began counts as near.
       samplesMs.push(tookMs)
     }
     await begun
@@ -138,12 +138,12 @@ class SwapRun {
   }
 
   async #cycle(): Promise<{ tookMs: number; bytes: number }> {
-    const cycle = await this.#maker.next()
-    const { response, tookMs, modelVersion } = await this.#maker.post(this.wire, cycle)
+    const cycle = await this.#generator.next()
+    const { response, tookMs, modelVersion } = await this.#generator.post(this.connection, cycle)
     if (!modelVersions.some((version) => version === modelVersion))
       throw new Error(`cycle ${cycle.cycleId} was scored by ${modelVersion}`)
     this.#serving = modelVersion
-    this.#answers.set(cycle.cycleId, digestOf(response))
+    this.#digests.set(cycle.cycleId, digestOf(response))
     return { tookMs, bytes: cycle.request.length + response.length }
   }
 }

@@ -1,10 +1,10 @@
 /**
- * The bench of the text encoder in small, with a real child process: so that it does not rot. No figure is judged.
+ * A small run of the text encoder bench with a real child process, which shows that it still works. It judges no figure.
  */
 import { expect, test } from 'vitest'
 import { textEncoderBench } from './text-encoder.js'
 
-test('the bench of the text encoder measures the bare session and the service', async () => {
+test('the text encoder bench measures the bare session and the service', async () => {
   const lines: string[] = []
   const result = await textEncoderBench(
     { rounds: 1, threads: 1, postCount: 10, layerCount: 1, width: 32, tokensMax: 32 },

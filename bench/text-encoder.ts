@@ -1,6 +1,6 @@
 /**
- * What of the bare session's speed is left when 100 new posts go through the text encoder as the service runs it: in a
- * child process, HTML reduced, tokenised, batched, pooled? A 4-layer, 256-wide transformer, rows of 128 tokens.
+ * How fast does the service encode 100 new posts, compared with a bare session? The service reduces HTML, tokenises,
+ * batches and pools in a child process. The model is a 4-layer, 256-wide transformer with rows of 128 tokens.
  * `npm run build && scripts/pinned node --import ./bench/typescript.mjs bench/text-encoder.ts [--rounds 9] [--threads 1]`
  */
 import { createHash } from 'node:crypto'
@@ -30,9 +30,9 @@ export interface EncoderBenchOptions {
 }
 
 export interface EncoderBenchResult {
-  /** Posts a second, medians. */
+  /** Median posts per second. */
   readonly bare: number
-  /** By rows of a run: the same rows through the bare session in several runs. */
+  /** The bare session with the same rows in several runs, by rows per run. */
   readonly bareSplit: readonly { readonly rowCount: number; readonly postsPerSecond: number }[]
   readonly service: number
   readonly share: number
@@ -41,7 +41,7 @@ export interface EncoderBenchResult {
 const timeLimitMs = 60_000
 const bytesMax = 4 * 2 ** 30
 
-/** Measures in turns, so that what else the machine does falls on all alike. */
+/** Measures the variants alternately, so that other load of the machine affects all of them. */
 export async function textEncoderBench(
   options: EncoderBenchOptions,
   print: (text: string) => void,
@@ -81,24 +81,24 @@ async function measure(
     if (reply.encoded.includes(0)) throw new Error('a post was not encoded')
   }
   try {
-    const ways = [
+    const variants = [
       { name: 'bare session, one run', run: () => bare.run(rows) },
       ...splits.map((rowCount) => ({
-        name: `bare session, ${rowCount} rows a run`,
+        name: `bare session, ${rowCount} rows per run`,
         run: async () => {
           for (let at = 0; at < rows.length; at += rowCount) await bare.run(rows.slice(at, at + rowCount))
         },
       })),
-      { name: 'service, in its process', run: encodeAll },
+      { name: 'service, in a child process', run: encodeAll },
     ]
-    const rates = await takeTurns(ways, options.rounds, rows.length)
+    const rates = await alternate(variants, options.rounds, rows.length)
     const { commit, machine } = circumstances()
     print(`${commit}, ${machine}`)
     print(
-      `${rows.length} posts of ${options.tokensMax} tokens, ${options.threads} thread(s), posts a second:`,
+      `${rows.length} posts of ${options.tokensMax} tokens, ${options.threads} thread(s), posts per second:`,
     )
-    ways.forEach(({ name }, way) =>
-      print(`  ${name.padEnd(32)}${(rates[way] ?? NaN).toFixed(1).padStart(8)}`),
+    variants.forEach(({ name }, index) =>
+      print(`  ${name.padEnd(32)}${(rates[index] ?? NaN).toFixed(1).padStart(8)}`),
     )
     const [one = NaN, service = NaN] = [rates[0], rates.at(-1)]
     print(`the service reaches ${((100 * service) / one).toFixed(0)} % of the bare session`)
@@ -113,26 +113,26 @@ async function measure(
   }
 }
 
-/** Median posts a second of each way; the first round warms up and does not count. */
-async function takeTurns(
-  ways: readonly { run: () => Promise<unknown> }[],
+/** Median posts per second of each variant. The first round is a warm-up and does not count. */
+async function alternate(
+  variants: readonly { run: () => Promise<unknown> }[],
   rounds: number,
   postCount: number,
 ): Promise<number[]> {
-  const samples = ways.map((): number[] => [])
+  const samples = variants.map((): number[] => [])
   for (let round = 0; round <= rounds; round++) {
-    for (const [index, way] of ways.entries()) {
+    for (const [index, variant] of variants.entries()) {
       const startMs = performance.now()
-      await way.run()
+      await variant.run()
       if (round > 0) samples[index]?.push((1000 * postCount) / (performance.now() - startMs))
     }
   }
   return samples.map(median)
 }
 
-/** The graph without anything of ours around it, with the service's session options. */
+/** The graph in a session without the service's code, with the service's session options. */
 async function openBare(plan: TextPlan) {
-  // Not a static import: of the packages only the service's own folders import this one.
+  // Not a static import: the linter allows static imports of this package only in the service.
   const ort: typeof Runtime = await import('onnxruntime-node')
   const session = await ort.InferenceSession.create(plan.file, {
     executionProviders: [...plan.providers],

@@ -1,5 +1,5 @@
 /**
- * A stock of Korean titles and paragraphs, drawn once: a cycle of 500 posts is then put together in milliseconds.
+ * A corpus of Korean titles and paragraphs, generated once, so that a cycle of 500 posts takes only milliseconds.
  */
 // The text generator of the simulator, which its index.ts does not export.
 import { bodyHtml, titleText } from '../src/simulator/korean-text.js'
@@ -11,11 +11,11 @@ const paragraphCount = 4000
 
 interface Paragraph {
   readonly html: string
-  /** Bytes of it inside a JSON string in UTF-8. */
+  /** Length inside a JSON string, in UTF-8 bytes. */
   readonly jsonBytes: number
 }
 
-export class TextStock {
+export class TextCorpus {
   readonly #titles: readonly string[]
   readonly #paragraphs: readonly Paragraph[]
 
@@ -44,7 +44,7 @@ export class TextStock {
     return parts.join('')
   }
 
-  /** Text that takes exactly `bytes` bytes in a JSON string: paragraphs, and at the end full stops. */
+  /** Text that has exactly `bytes` bytes in a JSON string: paragraphs, padded with full stops. */
   filling(rng: Rng, bytes: number): string {
     const parts: string[] = []
     let left = bytes

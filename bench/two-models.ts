@@ -1,15 +1,15 @@
 /**
- * A models directory with two versions of the same graphs, for what changes hands or scores beside.
+ * Writes a models directory with two versions of the same graphs, for the scenarios `swap` and `shadow`.
  */
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectDir } from './project.js'
 
 const shipped = 'transport-test-1'
-/** Same size, same graphs; only the label differs. */
+/** The graphs are the same; only the label differs. */
 export const modelVersions = [shipped, 'transport-test-2'] as const
 
-/** Writes both packages below `parentDir`, the first of them active; returns the directory. */
+/** Writes both packages below `parentDir` and activates the first. Returns the directory. */
 export function writeTwoModels(parentDir: string): string {
   const modelsDir = join(parentDir, 'models')
   mkdirSync(modelsDir)
@@ -20,12 +20,12 @@ export function writeTwoModels(parentDir: string): string {
     const manifest = JSON.parse(readFileSync(file, 'utf8')) as object
     writeFileSync(file, JSON.stringify({ ...manifest, model_version: version }))
   }
-  name(modelsDir, 'ACTIVE', modelVersions[0])
+  setRole(modelsDir, 'ACTIVE', modelVersions[0])
   return modelsDir
 }
 
-/** Lets `ACTIVE` or `SHADOW` name a version, as a deployment does it: the file is there whole, or not at all. */
-export function name(modelsDir: string, role: 'ACTIVE' | 'SHADOW', version: string | null): void {
+/** Writes a version to `ACTIVE` or `SHADOW` atomically, as a deployment does. Null removes the file. */
+export function setRole(modelsDir: string, role: 'ACTIVE' | 'SHADOW', version: string | null): void {
   const file = join(modelsDir, role)
   if (version === null) {
     rmSync(file, { force: true })

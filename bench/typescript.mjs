@@ -1,6 +1,6 @@
 /**
- * Lets plain Node run the TypeScript of this folder: Node strips the types, and this resolves './x.js', as tsc wants
- * imports to be written, to the './x.ts' that is there. `node --import ./bench/typescript.mjs bench/run.ts`.
+ * Module hooks that let plain Node run TypeScript: Node strips the types, and the hook resolves './x.js', the form of imports
+ * that tsc requires, to './x.ts'. Usage: `node --import ./bench/typescript.mjs bench/run.ts`.
  */
 import { registerHooks } from 'node:module'
 

@@ -1,5 +1,5 @@
 /**
- * The cycles that the bench sends are what their scenario says.
+ * The cycles of the bench have the properties of their scenario.
  */
 import { describe, expect, test } from 'vitest'
 import type { CycleRequest } from '../src/contract/index.js'
@@ -21,7 +21,7 @@ test('the same shape and seed give the same bytes', () => {
   expect(bodies()).toEqual(bodies())
 })
 
-test('every body is a valid cycle of its own five minutes', () => {
+test('every body is a valid cycle with a different id', () => {
   const cycles = take(12)
   for (const { request, cycleId } of cycles) expect(decodeCycle(request).cycleId).toBe(cycleId)
   expect(new Set(cycles.map(({ cycleId }) => cycleId)).size).toBe(cycles.length)
@@ -34,7 +34,7 @@ test('after the ramp the pool is full, and as many posts enter as leave', () => 
   expect(take(rampCycleCount).at(-1)?.counts.engagement).toBe(52)
 })
 
-test('each pending post, and no other, has a reading, and a post leaves once', () => {
+test('exactly the pending posts have a reading, and each post is removed once', () => {
   const pending = new Set<number>()
   for (const { request } of take(15)) {
     const { candidates, engagement, removals } = requestOf(request)
@@ -45,7 +45,7 @@ test('each pending post, and no other, has a reading, and a post leaves once', (
 })
 
 describe('sizes', () => {
-  test('a request can be made as large as wanted, to the byte', () => {
+  test('a request has exactly the given size', () => {
     const cycles = take(rampCycleCount + 3, { ...shape, requestBytes: 200_001 })
     for (const { request } of cycles.slice(rampCycleCount)) expect(request.length).toBe(200_001)
   })

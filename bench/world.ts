@@ -1,6 +1,6 @@
 /**
- * Deterministic cycles for load: the same posts over successive five-minute cycles, with counters that only grow.
- * The first cycles bring the posts in; each later one adds and removes as many as the shape says.
+ * Deterministic cycles for load tests: the same posts over successive five-minute cycles, with counters that only grow. The
+ * first cycles (the ramp) fill the pool; each later one adds and removes the number of posts in the shape.
  */
 import type {
   Candidate,
@@ -10,7 +10,7 @@ import type {
   Removal,
 } from '../src/contract/index.js'
 import { Rng } from '../src/simulator/rng.js'
-import { TextStock } from './texts.js'
+import { TextCorpus } from './texts.js'
 
 export interface WorldShape {
   /** Posts that are pending from the last ramp cycle on. */
@@ -28,7 +28,7 @@ export interface WorldShape {
 export interface WorldCycle {
   readonly cycleId: string
   readonly request: Buffer
-  /** What `counts` of the response must say, with all results scored. */
+  /** The expected `counts` of the response, with all results scored. */
   readonly counts: {
     readonly candidates: number
     readonly engagement: number
@@ -37,11 +37,11 @@ export interface WorldCycle {
   }
 }
 
-/** Cycles that bring the pending posts in, in equal parts. */
+/** Cycles that fill the pool, in equal parts. */
 export const rampCycleCount = 5
 
 const cycleMs = 300_000
-/** Always past, whatever machine runs it; a Monday, 09:00 in Korea. */
+/** A time in the past: a Monday, 09:00 in Korea. */
 const startMs = Date.UTC(2025, 2, 3)
 const kstOffsetMs = 9 * 3_600_000
 const nullShareOfSnapshots = 0.1
@@ -64,7 +64,7 @@ const snapshotParts = ['', '_m', '_a'] as const
 interface Post {
   readonly gall_id: string
   readonly post_no: number
-  /** Views that it gains in a cycle, on average. */
+  /** Mean number of views that the post gains per cycle. */
   readonly pace: number
   views: number
   up: number
@@ -73,7 +73,7 @@ interface Post {
   rtb: number
 }
 
-/** Endless. Same shape and seed: same bytes. */
+/** An endless sequence. The same shape and seed give the same bytes. */
 export function* worldCycles(shape: WorldShape, seed = 1): Generator<WorldCycle, never> {
   const world = new World(shape, seed)
   for (;;) yield world.next()
@@ -82,7 +82,7 @@ export function* worldCycles(shape: WorldShape, seed = 1): Generator<WorldCycle,
 class World {
   readonly #shape: WorldShape
   readonly #rng: Rng
-  readonly #texts: TextStock
+  readonly #texts: TextCorpus
   #pending: Post[] = []
   #postNoLast = 7_310_000
   #cycle = 0
@@ -90,7 +90,7 @@ class World {
   constructor(shape: WorldShape, seed: number) {
     this.#shape = shape
     this.#rng = new Rng('bench world', seed)
-    this.#texts = new TextStock(seed)
+    this.#texts = new TextCorpus(seed)
   }
 
   next(): WorldCycle {
@@ -100,7 +100,7 @@ class World {
     const missing = this.#shape.pending - this.#pending.length
     const enterCount = rampLeft > 0 ? Math.ceil(missing / rampLeft) : missing
     const candidates = Array.from({ length: enterCount }, () => this.#enter(atMs))
-    for (const post of this.#pending) this.#live(post)
+    for (const post of this.#pending) this.#advance(post)
     const observedAt = kstTime(atMs - 20_000)
     const request: CycleRequest = {
       cycle_id: cycleIdOf(atMs),
@@ -165,7 +165,7 @@ class World {
     }
   }
 
-  #live(post: Post): void {
+  #advance(post: Post): void {
     const rng = this.#rng
     const views = Math.round(post.pace * 2 * rng.next())
     post.views += views
@@ -189,7 +189,7 @@ class World {
     return row as unknown as CandidateScoreRow
   }
 
-  /** The request with as much text in its new posts as `requestBytes` asks for. */
+  /** The request with text added to its new posts, so that it has `requestBytes` bytes. */
   #filled(request: CycleRequest): CycleRequest {
     const { requestBytes } = this.#shape
     if (requestBytes === undefined) return request

@@ -1,12 +1,12 @@
 /**
- * The model that the service would load, as a bare session in this process: no process of its own, no features, no labels.
+ * The service's model as a bare ONNX Runtime session in this process, without features and without a child process.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as ort from 'onnxruntime-node'
 import { projectDir } from '../project.js'
 
-/** As the service takes where the manifest says nothing. */
+/** The default of the service. */
 const intraOpThreads = 2
 
 interface Manifest {
@@ -26,7 +26,7 @@ export class BareSession {
     this.#featureCount = manifest.features.length
   }
 
-  /** With the options that the service gives its session. */
+  /** Opens the active model with the service's session options. */
   static async open(): Promise<BareSession> {
     const modelsDir = join(projectDir, 'models')
     const modelDir = join(modelsDir, readFileSync(join(modelsDir, 'ACTIVE'), 'utf8').trim())
@@ -42,7 +42,7 @@ export class BareSession {
     return new BareSession(session, manifest)
   }
 
-  /** Milliseconds for a batch of `rowCount` posts. Their values do not change the time, only their number does. */
+  /** Milliseconds for a batch of `rowCount` posts. The time depends on their number, not on their values. */
   async run(rowCount: number): Promise<number> {
     const valueCount = rowCount * this.#featureCount
     if (this.#matrix.length !== valueCount) {

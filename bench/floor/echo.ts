@@ -1,16 +1,16 @@
 /**
- * The least that a server can do with a cycle: take its bytes and send as many as asked for. A process of its own,
- * started by the floor; it tells its port and ends with its parent.
+ * The least work that a server can do for a cycle: receive its bytes and send the requested number of bytes. A child
+ * process of the floor probe; it sends its port to its parent and ends with it.
  */
 import { App, us_socket_local_port } from 'uWebSockets.js'
 import { jsonBodyBytesMax } from '../../src/contract/limits.js'
 
 const received = Buffer.alloc(jsonBodyBytesMax)
-const answer = Buffer.alloc(jsonBodyBytesMax, '0')
+const payload = Buffer.alloc(jsonBodyBytesMax, '0')
 
 App()
   .post('/*', (response, request) => {
-    const answerBytes = Number(request.getHeader('x-answer-bytes'))
+    const responseBytes = Number(request.getHeader('x-response-bytes'))
     let length = 0
     let open = true
     response.onAborted(() => (open = false))
@@ -19,7 +19,7 @@ App()
       length += chunk.byteLength
       if (!isLast || !open) return
       response.writeHeader('x-received-bytes', String(length))
-      response.end(answer.subarray(0, answerBytes))
+      response.end(payload.subarray(0, responseBytes))
     })
   })
   .listen('127.0.0.1', 0, (socket) => {

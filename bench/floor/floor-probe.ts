@@ -1,6 +1,6 @@
 /**
- * The floor of a cycle, from primitives: what any server must spend on the same bytes. Sampled beside each cycle, so
- * that both meet the same machine.
+ * The floor of a cycle: the time that any server must spend on the same bytes, measured with primitives. It is sampled after
+ * each cycle, so that other load of the machine affects both.
  */
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
@@ -9,12 +9,12 @@ import { constants, zstdCompress } from 'node:zlib'
 import { expectStatus } from '../client.js'
 import type { FloorFigures } from '../measurement.js'
 import { forkScript } from '../project.js'
-import { quiet } from '../quiet.js'
+import { untilIdle } from '../idle.js'
 import { median } from '../statistics.js'
-import { answerBytesMax, headerOf, Wire } from '../wire.js'
+import { responseBytesMax, headerOf, RawConnection } from '../raw-connection.js'
 import type { WorldCycle } from '../world.js'
 import { BareSession } from './bare-session.js'
-import { KeptFile } from './kept-file.js'
+import { PreallocatedFile } from './preallocated-file.js'
 import { measureWalk } from './walk.js'
 
 const compress = promisify(zstdCompress)
@@ -28,31 +28,31 @@ interface Sample {
 export class FloorProbe {
   readonly #scratchDir: string
   readonly #echo: ChildProcess
-  readonly #wire: Wire
+  readonly #connection: RawConnection
   readonly #session: BareSession
-  readonly #file: KeptFile
+  readonly #file: PreallocatedFile
   readonly #samples: Sample[] = []
 
   private constructor(scratchDir: string, echo: ChildProcess, port: number, session: BareSession) {
     this.#scratchDir = scratchDir
     this.#echo = echo
-    this.#wire = new Wire({ port, key: 'none' }, Buffer.alloc(answerBytesMax))
+    this.#connection = new RawConnection({ port, key: 'none' }, Buffer.alloc(responseBytesMax))
     this.#session = session
-    this.#file = new KeptFile(join(scratchDir, 'floor.bin'))
+    this.#file = new PreallocatedFile(join(scratchDir, 'floor.bin'))
   }
 
-  /** `scratchDir` must lie on the disk of the server's data. */
+  /** `scratchDir` must be on the disk of the server's data. */
   static async open(scratchDir: string): Promise<FloorProbe> {
     const session = await BareSession.open()
     const echo = forkScript('floor/echo.ts')
     const port = await new Promise<number>((resolve, reject) => {
       echo.once('message', (message) => resolve((message as { port: number }).port))
-      echo.once('exit', () => reject(new Error('the echo ended at its start')))
+      echo.once('exit', () => reject(new Error('the echo server ended during its start')))
     })
     return new FloorProbe(scratchDir, echo, port, session)
   }
 
-  /** A sample that does not count. */
+  /** Takes a sample that does not count. */
   async warmUp(cycle: WorldCycle, response: Buffer): Promise<void> {
     await this.#take(cycle, response)
   }
@@ -61,7 +61,7 @@ export class FloorProbe {
     this.#samples.push(await this.#take(cycle, response))
   }
 
-  /** Sums up; `last` stands for all bodies where On-Demand walks. */
+  /** The medians of all samples. The walk is measured on the body of `last` only. */
   async figures(last: WorldCycle, measuredMs: readonly number[]): Promise<FloorFigures> {
     const of = (name: keyof Sample): number => median(this.#samples.map((sample) => sample[name]))
     const walk = await measureWalk(last.request, this.#scratchDir)
@@ -77,7 +77,7 @@ export class FloorProbe {
   }
 
   async close(): Promise<void> {
-    this.#wire.close()
+    this.#connection.close()
     this.#echo.disconnect()
     this.#file.close()
     await this.#session.close()
@@ -86,18 +86,21 @@ export class FloorProbe {
   async #take(cycle: WorldCycle, response: Buffer): Promise<Sample> {
     const transportMs = await this.#transport(cycle.request, response.length)
     const inferMs = await this.#session.run(cycle.counts.engagement)
-    const kept = await compress(cycle.request, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
-    return { transportMs, inferMs, writeMs: this.#file.write([kept, response]) }
+    const compressed = await compress(cycle.request, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+    return { transportMs, inferMs, writeMs: this.#file.write([compressed, response]) }
   }
 
-  async #transport(body: Buffer, answerBytes: number): Promise<number> {
-    const headers = { 'x-answer-bytes': String(answerBytes) }
+  async #transport(body: Buffer, responseBytes: number): Promise<number> {
+    const headers = { 'x-response-bytes': String(responseBytes) }
     // As before each cycle.
-    await quiet()
-    const reply = await this.#wire.post({ path: '/', body, headers })
-    const answer = expectStatus(reply, 200, 'the echo')
-    if (answer.length !== answerBytes || Number(headerOf(reply.head, 'x-received-bytes')) !== body.length) {
-      throw new Error('the echo lost bytes')
+    await untilIdle()
+    const reply = await this.#connection.post({ path: '/', body, headers })
+    const response = expectStatus(reply, 200, 'the echo server')
+    if (
+      response.length !== responseBytes ||
+      Number(headerOf(reply.head, 'x-received-bytes')) !== body.length
+    ) {
+      throw new Error('the echo server lost bytes')
     }
     return reply.tookMs
   }

@@ -1,4 +1,4 @@
-// How long does the walk of walk.h take? `walk FILE ROUNDS` prints the median in milliseconds and the number of values.
+// Measures the walk of walk.h: `walk FILE ROUNDS` prints the median in milliseconds and the number of values.
 #include "walk.h"
 
 #include <algorithm>

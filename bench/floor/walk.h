@@ -1,6 +1,6 @@
-// simdjson's On-Demand parser visits every value of a body. Numbers are read, strings are found but not unescaped: a lower
-// bound for any decoder. With error codes and not exceptions: those doubled the time of a walk (4.9 against 2.3 ms for a
-// full cycle).
+// simdjson's On-Demand parser visits every value of a body. It parses numbers and finds strings without
+// unescaping them: a lower bound for any decoder. It uses error codes, because exceptions doubled the time of a walk (4.9
+// against 2.3 ms for a full cycle).
 #pragma once
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 namespace ondemand = simdjson::ondemand;
 using simdjson::error_code;
 
-/// What was visited. It is printed, so that the compiler cannot leave the visit out.
+/// The visited values. The programs print them, so that the compiler cannot remove the visit.
 struct tally {
   uint64_t values = 0;
   uint64_t sum = 0;

@@ -1,6 +1,6 @@
 /**
- * simdjson's own walk over a body (`walk.h`), compiled once against the sources in the npm package. Where there is no
- * compiler, the product's native decoder stands in, which is no floor, and the note says so.
+ * A walk of simdjson over a body (`walk.h`), compiled once against the sources in the npm package. Without a compiler, the
+ * service's native decoder takes its place, which is not a floor; the note then says so.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
@@ -25,8 +25,8 @@ export async function measureWalk(body: Buffer, scratchDir: string): Promise<Wal
     writeFileSync(file, body)
     const output = execFileSync(walk, [file, String(roundCount)], { encoding: 'utf8' })
     const { ms, values } = JSON.parse(output) as { ms: number; values: number }
-    const wanted = countValues(JSON.parse(body.toString())) - 1
-    if (values !== wanted) throw new Error(`the walk visited ${values} values of ${wanted}`)
+    const expected = countValues(JSON.parse(body.toString())) - 1
+    if (values !== expected) throw new Error(`the walk visited ${values} values of ${expected}`)
     return { ms, note: 'simdjson On-Demand' }
   }
   const { loadCodec } = await builtModule<typeof Codec>('codec/index.js')
@@ -40,7 +40,7 @@ export async function measureWalk(body: Buffer, scratchDir: string): Promise<Wal
   return { ms: median(rounds), note: `${codec.name} decoder, no floor: ${walk.message}` }
 }
 
-/** The value itself and all inside it. */
+/** Counts the value itself and all values inside it. */
 function countValues(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1
   return Object.values(value).reduce((count: number, inner) => count + countValues(inner), 1)
@@ -48,16 +48,16 @@ function countValues(value: unknown): number {
 
 let program: string | Error | undefined
 
-/** Path of the program, or why there is none. */
+/** Path of the program, or the reason why it cannot be built. */
 function compileWalk(): string | Error {
   program ??= compile('walk.cc', 'walk', [])
   return program
 }
 
-/** The walk within this process (`walk_addon.cc`). Throws where it cannot be built. */
+/** Loads the walk into this process (`walk_addon.cc`). Throws if it cannot be built. */
 export function loadWalk(): (body: Buffer, byteCount: number) => number {
   const include = join(dirname(dirname(process.execPath)), 'include', 'node')
-  // Node has a simdjson of its own, whose names must not take the place of these.
+  // Node contains another simdjson, whose symbols must not replace these.
   const addon = compile('walk_addon.cc', 'walk.node', [
     ...['-shared', '-fPIC', '-fvisibility=hidden', '-Wl,-Bsymbolic', `-I${include}`],
   ])
@@ -65,7 +65,7 @@ export function loadWalk(): (body: Buffer, byteCount: number) => number {
   return (createRequire(import.meta.url)(addon) as { walk: (body: Buffer, byteCount: number) => number }).walk
 }
 
-/** Builds a source of this folder with simdjson's, where it has changed since; the path of what came out, or why nothing did. */
+/** Builds a source of this folder with simdjson, if it has changed. Returns the path of the result, or the error. */
 function compile(sourceName: string, name: string, flags: readonly string[]): string | Error {
   try {
     const manifest = createRequire(import.meta.url).resolve('simdjson/package.json')
@@ -76,11 +76,11 @@ function compile(sourceName: string, name: string, flags: readonly string[]): st
     const sources = [join(floorDir, sourceName), join(floorDir, 'walk.h')]
     if (sources.every((source) => builtAtMs > statSync(source).mtimeMs)) return built
     mkdirSync(dirname(built), { recursive: true })
-    // Two runs at a time build two files, and the last one takes the name.
+    // Concurrent runs build different files; the last rename wins.
     const fresh = `${built}.${process.pid}`
     execFileSync(
       process.env.CXX ?? 'g++',
-      // For this machine: without it, On-Demand takes the code that suits any.
+      // -march=native: otherwise On-Demand uses its generic implementation.
       [
         ...['-std=c++17', '-O3', '-march=native', ...flags, `-I${simdjsonDir}`, '-o', fresh],
         ...[join(floorDir, sourceName), join(simdjsonDir, 'simdjson.cpp')],
@@ -90,7 +90,7 @@ function compile(sourceName: string, name: string, flags: readonly string[]): st
     renameSync(fresh, built)
     return built
   } catch (error) {
-    const words = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
-    return new Error(`${sourceName} was not built (${words})`)
+    const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
+    return new Error(`${sourceName} was not built (${reason})`)
   }
 }

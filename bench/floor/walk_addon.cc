@@ -1,5 +1,5 @@
-// The walk of walk.h within Node, for server.ts: `walk(buffer, byteCount)` visits every value of a cycle and gives the
-// number of its readings. The buffer goes on for at least simdjson::SIMDJSON_PADDING bytes behind the body.
+// The walk of walk.h as a Node addon, for server.ts: `walk(buffer, byteCount)` visits every value of a cycle and returns the
+// number of its readings. The buffer must have at least simdjson::SIMDJSON_PADDING bytes after the body.
 #include "walk.h"
 
 #include <node_api.h>

@@ -1,36 +1,36 @@
 /**
- * The client whose times count: one call at a time over a kept-alive connection. It has nothing made for a call but the
- * head: a body is sent from where it lies, an answer is read to a buffer that is kept. node:http takes up to twice as
- * long for the same bytes, and leaves garbage whose collection falls into later calls.
+ * The client for timed calls: one call at a time over a keep-alive connection. It allocates only the headers of a request,
+ * sends the body without a copy, and reads responses into one buffer. node:http takes up to twice as long for the same
+ * bytes, and leaves garbage that is collected during later calls.
  */
 import { connect, type Socket } from 'node:net'
 import type { Address } from './client.js'
 
-export interface WireCall {
+export interface RawCall {
   readonly path: string
   readonly body: Buffer
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface WireReply {
+export interface RawReply {
   readonly status: number
   readonly head: string
-  /** Valid until the next call: it lies where every answer of the wire is read to. */
+  /** A view of the connection's buffer, valid until the next call. */
   readonly body: Buffer
-  /** From the call to the last byte of its answer. */
+  /** Time from the call to the last byte of its response. */
   readonly tookMs: number
 }
 
-/** An answer that is being read. */
+/** The response that is being read. */
 interface Pending {
   byteCount: number
-  /** Null until the head is whole. */
+  /** Null until the headers are complete. */
   head: Head | null
-  readonly resolve: (answer: Answer) => void
+  readonly resolve: (response: Response) => void
   readonly reject: (error: Error) => void
 }
 
-type Answer = Omit<WireReply, 'tookMs'>
+type Response = Omit<RawReply, 'tookMs'>
 
 interface Head {
   readonly text: string
@@ -39,12 +39,12 @@ interface Head {
   readonly endAt: number
 }
 
-/** Room for any answer to a cycle: four times what 5,000 rows take. */
-export const answerBytesMax = 4 * 1024 * 1024
+/** Enough for any response to a cycle: four times the size of 5,000 rows. */
+export const responseBytesMax = 4 * 1024 * 1024
 
 const headEnd = '\r\n\r\n'
 
-export class Wire {
+export class RawConnection {
   readonly #address: Address
   readonly #into: Buffer
   #socket: Socket | null = null
@@ -52,27 +52,27 @@ export class Wire {
   #waitedMs = 0
   #cpuMs = 0
 
-  /** Reads answers to `into`, heads included. */
+  /** Reads responses into `into`, headers included. */
   constructor(address: Address, into: Buffer) {
     this.#address = address
     this.#into = into
   }
 
-  /** Rejects when no whole answer comes; any status is an answer. */
-  async post({ path, body, headers }: WireCall): Promise<WireReply> {
+  /** Resolves with any status. Rejects if there is no complete response. */
+  async post({ path, body, headers }: RawCall): Promise<RawReply> {
     const socket = await this.#connected()
     const head = this.#headOf(path, body.length, headers)
     const cpu = process.cpuUsage()
     const startedAt = performance.now()
-    const answer = await this.#exchange(socket, head, body)
+    const response = await this.#exchange(socket, head, body)
     const tookMs = performance.now() - startedAt
     const { user, system } = process.cpuUsage(cpu)
     this.#cpuMs += (user + system) / 1000
     this.#waitedMs += tookMs
-    return { ...answer, tookMs }
+    return { ...response, tookMs }
   }
 
-  /** Part of the time of its calls, since the last question, in which any thread of this process computed. */
+  /** CPU utilisation of this process during the calls since the last `takeBusyShare`. */
   takeBusyShare(): number {
     const share = this.#waitedMs === 0 ? 0 : this.#cpuMs / this.#waitedMs
     this.#waitedMs = 0
@@ -84,7 +84,7 @@ export class Wire {
     this.#socket?.destroy()
   }
 
-  /** A server may have closed what was idle: that is no part of a call. */
+  /** Connects if necessary: the server may have closed an idle connection. Not part of the time of a call. */
   #connected(): Promise<Socket> {
     if (this.#socket !== null) return Promise.resolve(this.#socket)
     return new Promise((resolve, reject) => {
@@ -93,7 +93,7 @@ export class Wire {
         port: this.#address.port,
         noDelay: true,
         onread: {
-          // Asked for behind each piece, and so behind an answer for the next one.
+          // Called after each chunk, and so after a response for the next one.
           buffer: () => this.#into.subarray(this.#pending?.byteCount),
           callback: (byteCount) => this.#take(byteCount),
         },
@@ -104,10 +104,10 @@ export class Wire {
     })
   }
 
-  #exchange(socket: Socket, head: string, body: Buffer): Promise<Answer> {
+  #exchange(socket: Socket, head: string, body: Buffer): Promise<Response> {
     return new Promise((resolve, reject) => {
       this.#pending = { byteCount: 0, head: null, resolve, reject }
-      // Both leave in one system call.
+      // One system call for both.
       socket.cork()
       socket.write(head, 'latin1')
       socket.write(body)
@@ -138,45 +138,46 @@ export class Wire {
 
   #read(byteCount: number): void {
     const pending = this.#pending
-    if (pending === null) throw new Error('the server sent what nobody asked for')
+    if (pending === null) throw new Error('the server sent bytes without a request')
     pending.byteCount += byteCount
     pending.head ??= readHead(this.#into, pending.byteCount)
     const { head, resolve } = pending
     if (head === null || pending.byteCount < head.endAt) return
-    if (pending.byteCount > head.endAt) throw new Error('the server sent more than its answer')
+    if (pending.byteCount > head.endAt) throw new Error('the server sent more than one response')
     this.#pending = null
     resolve({ status: head.status, head: head.text, body: this.#into.subarray(head.bodyAt, head.endAt) })
   }
 
   #end(error: Error, rejectConnect: (error: Error) => void): void {
     this.#socket = null
-    // Whichever of them waits.
+    // At most one of the two is pending.
     rejectConnect(error)
     this.#pending?.reject(error)
     this.#pending = null
   }
 }
 
-/** Null while it is not whole. Throws for what is no answer, has no length, or no room. */
+/** The headers; null while incomplete. Throws if they are invalid, have no length, or exceed the buffer. */
 function readHead(bytes: Buffer, byteCount: number): Head | null {
   const end = bytes.subarray(0, byteCount).indexOf(headEnd)
   if (end < 0) {
-    if (byteCount === bytes.length) throw new Error(`the head of an answer is longer than ${byteCount} bytes`)
+    if (byteCount === bytes.length)
+      throw new Error(`the headers of the response are longer than ${byteCount} bytes`)
     return null
   }
   const text = bytes.toString('latin1', 0, end)
   const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1]
-  if (status === undefined) throw new Error(`no answer of HTTP/1.1: ${text}`)
+  if (status === undefined) throw new Error(`no HTTP/1.1 response: ${text}`)
   const bodyBytes = headerOf(text, 'content-length')
-  if (bodyBytes === undefined) throw new Error(`an answer without a length: ${text}`)
+  if (bodyBytes === undefined) throw new Error(`a response without content-length: ${text}`)
   const bodyAt = end + headEnd.length
   const endAt = bodyAt + Number(bodyBytes)
-  if (!Number.isSafeInteger(endAt)) throw new Error(`an answer whose length is no number: ${text}`)
-  if (endAt > bytes.length) throw new Error(`an answer of ${bodyBytes} bytes, more than there is room for`)
+  if (!Number.isSafeInteger(endAt)) throw new Error(`a response with an invalid content-length: ${text}`)
+  if (endAt > bytes.length) throw new Error(`a response of ${bodyBytes} bytes, more than the buffer holds`)
   return { text, status: Number(status), bodyAt, endAt }
 }
 
-/** Value of a header in a head, undefined where there is none. */
+/** The value of a header; undefined if absent. */
 export function headerOf(head: string, name: string): string | undefined {
   return new RegExp(`^${name}: *(.*?)\\s*$`, 'im').exec(head)?.[1]
 }

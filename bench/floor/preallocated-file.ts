@@ -1,13 +1,12 @@
 /**
- * A file into which is written what must be kept. It is filled before the clock starts: a write allocates nothing on the
- * disk.
+ * A file for the floor of durable writes. It is filled in advance, so that a timed write allocates no disk blocks.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync, writevSync } from 'node:fs'
 import { sum } from '../statistics.js'
 
 const fileBytes = 64 * 1024 * 1024
 
-export class KeptFile {
+export class PreallocatedFile {
   readonly #file: number
   #at = 0
 
