@@ -1,10 +1,10 @@
 /**
- * Golden cases of `example-1`: rows, texts and pictures with the heads that must come out. The heads were made without
- * this project, from the same files: by Hugging Face's `tokenizers` 0.23.2, Pillow 12.3 and Python's `onnxruntime` 1.30,
- * with the text of a body written out by hand.
+ * Golden cases of `example-1`: rows, texts and images with the expected heads. The heads were computed from the same files
+ * without this project: with Hugging Face's `tokenizers` 0.23.2, Pillow 12.3 and Python's `onnxruntime` 1.30, and with the
+ * text of each body reduced by hand.
  */
 
-/** A JPEG of the height that the encoder sees, so that nothing is resized: colours that rise and fall, 48 x 32. */
+/** A JPEG with the height of the encoder's input, so that it is not resized: colour gradients, 48 x 32. */
 const slope =
   '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAoHBwgHBgoICAgLCgoLDhgQDg0NDh0VFhEYIx8lJCIfIiEmKzcvJik0KSEiMEExNDk7' +
   'Pj4+JS5ESUM8SDc9Pjv/2wBDAQoLCw4NDhwQEBw7KCIoOzs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7' +
@@ -13,7 +13,7 @@ const slope =
   'T0TRzkJRpLRNHOQlGk9Ewc66UaT0TRzkJRpLRNHOwyUaaHRYwCulGktE0CQlGk9E0CQlGk9E0CulGktE0CQlGk9EwCwyUaaDRY0C' +
   'QlGk9E0CulGk9EwCQlGktE0CQlGk9E0CulGk9E0CwyUaaDRYwc5CUaT0TRzkJRpLRNHOulGk9E0c5CUaT0TBzrpRpLRNHO//2Q=='
 
-/** A JPEG that must be made smaller: a yellow ball on blue, 40 x 64. */
+/** A JPEG that must be downscaled: a yellow ball on blue, 40 x 64. */
 const ball =
   '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAoHBwgHBgoICAgLCgoLDhgQDg0NDh0VFhEYIx8lJCIfIiEmKzcvJik0KSEiMEExNDk7' +
   'Pj4+JS5ESUM8SDc9Pjv/2wBDAQoLCw4NDhwQEBw7KCIoOzs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7Ozs7' +
@@ -28,10 +28,10 @@ const ball =
   '5JvqqPX/AEp75rBj4XU1rc/LtnTkcOBj3eufrtjp3F3lf07KM1VxaWnKPPXvtbtrffo41fGJrhp+TILdLFaSs7AJYBLAJYBLAlZ2' +
   'PAlgEsAlgEsCVnYBLAJYBLAJYH//2Q=='
 
-/** Of the manifest, in its order. */
-const middle = [6, 2.5, 1, 2.5, 0, 0.03, 0.03, 0.9, 3, 1.6, 3, 0.9, 0.9, 0.9, 0.8, 0.7, 0.8, 0.4]
+/** Feature values of a typical post, in the order of the manifest. */
+const typical = [6, 2.5, 1, 2.5, 0, 0.03, 0.03, 0.9, 3, 1.6, 3, 0.9, 0.9, 0.9, 0.8, 0.7, 0.8, 0.4]
 /** No reading, no snapshot, no body; only `views_missing` is 1. */
-const missing = middle.map((_, column) => (column === 4 ? 1 : 0))
+const missing = typical.map((_, column) => (column === 4 ? 1 : 0))
 const late = [8.2, 4.6, 1.4, 4.1, 0, 0.027, 0.016, 1, 4.4, 2.9, 3.2, 0, 1, 0, 0, 0, 0, 1]
 
 export interface ExampleCase {
@@ -40,20 +40,21 @@ export interface ExampleCase {
   readonly record?: { readonly title: string; readonly body_html?: string }
   /** Files of `exampleImages`. */
   readonly images?: readonly string[]
-  /** Of p_views, p_comments, p_up, downvote_share. */
+  /** Expected p_views, p_comments, p_up and downvote_share. */
   readonly heads: readonly number[]
 }
 
-/** Pictures of the cases, by their files in the package. */
+/** Images of the cases, by file name in the package. */
 export const exampleImages: { readonly [file: string]: Uint8Array } = {
   'golden/slope.jpg': Buffer.from(slope, 'base64'),
   'golden/ball.jpg': Buffer.from(ball, 'base64'),
 }
 
+/** The names of the cases are part of the package's bytes. */
 export const exampleCases: readonly ExampleCase[] = [
   {
     name: 'a title, a body and a picture',
-    row: middle,
+    row: typical,
     record: { title: '오늘 진짜 ㅋㅋㅋ 대박이네', body_html: '<p>사진 봐라<br>내일 영화 추천</p>' },
     images: ['golden/slope.jpg'],
     heads: [0.372769, 0.25493, 0.511325, 0.523476],
@@ -71,7 +72,7 @@ export const exampleCases: readonly ExampleCase[] = [
   },
   {
     name: 'two pictures, the text too late',
-    row: middle,
+    row: typical,
     images: ['golden/slope.jpg', 'golden/ball.jpg'],
     heads: [0.483145, 0.290041, 0.539888, 0.491226],
   },

@@ -1,8 +1,8 @@
 /**
- * Puts a graph together operator by operator: names are given, weights are drawn, and the last call writes it.
+ * Builds an ONNX graph operator by operator: generates names, draws random weights, and writes the file.
  */
 import { writeModel, type Attribute, type Constant, type Operator, type Port } from './onnx-writer.js'
-import { bell } from './random.js'
+import { approximateNormal } from './random.js'
 
 export class GraphBuilder {
   readonly #random: () => number
@@ -13,7 +13,7 @@ export class GraphBuilder {
     this.#random = random
   }
 
-  /** Adds an operator with one output, and returns the output's name: `name`, or one of its own. */
+  /** Adds an operator with one output. Returns the output's name: `name`, or a generated one. */
   add(
     type: string,
     inputs: readonly string[],
@@ -24,12 +24,12 @@ export class GraphBuilder {
     return name
   }
 
-  /** A float32 constant of random values with this spread; `middle` is added to each. */
-  weights(shape: readonly number[], spread: number, middle = 0): string {
+  /** A float32 constant with normally distributed values. */
+  weights(shape: readonly number[], deviation: number, mean = 0): string {
     const count = shape.reduce((product, size) => product * size, 1)
     return this.floats(
       shape,
-      Float32Array.from({ length: count }, () => middle + spread * bell(this.#random)),
+      Float32Array.from({ length: count }, () => mean + deviation * approximateNormal(this.#random)),
     )
   }
 
@@ -37,12 +37,12 @@ export class GraphBuilder {
     return this.#constant({ shape, values })
   }
 
-  /** An int64 vector, as shapes, axes and positions are. */
+  /** An int64 vector, for shapes, axes and positions. */
   integers(...values: readonly number[]): string {
     return this.#constant({ shape: [values.length], values: BigInt64Array.from(values, BigInt) })
   }
 
-  /** inputs x [..., from] times weights [from, to] plus a bias. */
+  /** A linear layer: `input` [..., from] times weights [from, to], plus a bias. */
   linear(input: string, from: number, to: number, gain = 1): string {
     const product = this.add('MatMul', [input, this.weights([from, to], gain / Math.sqrt(from))])
     return this.add('Add', [product, this.weights([to], 0.02)])

@@ -1,6 +1,6 @@
 /**
- * Makes the package `example-1`: a complete delivery in small, with a text encoder, its tokenizer, an image encoder
- * and a head that reads features and both vectors. Weights are pseudo-random: it shows a form and predicts nothing.
+ * Makes the package `example-1`: a small package with every part of the format, namely a text encoder, its tokenizer, an
+ * image encoder, and a head that reads features and both vectors. Its weights are pseudo-random; it predicts nothing.
  * `scripts/pinned node --import ./bench/typescript.mjs models/make-example.ts [directory]`. Same bytes on every run.
  */
 import { createHash } from 'node:crypto'
@@ -25,8 +25,8 @@ const patchPixels = 8
 const imageDim = 16
 const hiddenCount = 24
 
-/** A feature with its middle and spread over ordinary posts, so that no input drowns the others. */
-const features: readonly (readonly [name: string, middle: number, spread: number])[] = [
+/** Features with their mean and standard deviation over ordinary posts, which normalise the inputs. */
+const features: readonly (readonly [name: string, mean: number, deviation: number])[] = [
   ['views_log', 6, 1.5],
   ['up_log', 2.5, 1.2],
   ['down_log', 1, 1],
@@ -47,7 +47,7 @@ const features: readonly (readonly [name: string, middle: number, spread: number
   ['gallery_minor', 0.4, 0.5],
 ]
 
-/** Token ids as the Rust `tokenizers` 0.23.2 gives them for this tokenizer. */
+/** Token ids that the Rust library `tokenizers` 0.23.2 returns for this tokenizer. */
 const goldenTokens = [
   { text: '오늘 진짜 ㅋㅋㅋ 대박이네', ids: [2, 595, 598, 591, 136, 837, 663, 941, 737, 3] },
   {
@@ -59,7 +59,7 @@ const goldenTokens = [
   },
 ]
 
-/** The files of the package by name. */
+/** The files of the package, by name. */
 export function makeExample(): { readonly [file: string]: Uint8Array } {
   const { json, vocabularyCount } = koreanTokenizer()
   const files = {
@@ -94,7 +94,7 @@ function goldenFile(): Uint8Array {
   return new TextEncoder().encode(JSON.stringify({ cases }, null, 2) + '\n')
 }
 
-/** A file as manifests and golden cases name one. */
+/** The reference to a file in manifests and golden cases. */
 function named(
   file: string,
   files: { readonly [file: string]: Uint8Array },
@@ -142,13 +142,13 @@ function manifestText(files: { readonly [file: string]: Uint8Array }): string {
       pool: 'mean',
       pooling: 'mean',
     },
-    // Two libraries that make a picture smaller agree to about a level of 255.
+    // Image libraries that downscale differ by about one level of 255.
     golden: { ...named('golden.json', files), tolerance: 0.001 },
   }
   return JSON.stringify(manifest, null, 2) + '\n'
 }
 
-/** `pixel_values` [N, 3, 32, 32] to `patches` [N, 16, 4, 4]: a vector a patch, of itself and its neighbours. */
+/** `pixel_values` [N, 3, 32, 32] to `patches` [N, 16, 4, 4]: a vector per patch, computed from it and its neighbours. */
 function imageGraph(): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(seeds.image))
   const kernel = graph.weights([imageDim, 3, patchPixels, patchPixels], 1 / Math.sqrt(3 * patchPixels))
@@ -172,7 +172,7 @@ function headGraph(): Uint8Array {
   const column = (pick: 1 | 2): Float32Array => Float32Array.from(features, (feature) => feature[pick])
   const centred = graph.add('Sub', ['features', graph.floats([1, features.length], column(1))])
   const scaled = graph.add('Div', [centred, graph.floats([1, features.length], column(2))])
-  // The text vector has length 1: as wide as a feature it becomes by the root of its dim.
+  // The text vector has length 1; the root of its dimension scales its components to a deviation of about 1.
   const root = graph.floats([1], Float32Array.of(Math.sqrt(textDim)))
   const all = graph.add('Concat', [scaled, graph.add('Mul', ['text', root]), 'image'], { axis: { int: 1 } })
   const inputCount = features.length + textDim + imageDim

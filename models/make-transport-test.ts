@@ -1,6 +1,6 @@
 /**
- * Makes the package `transport-test-1`: a network of fixed pseudo-random weights that moves with its inputs and
- * knows nothing. It proves the way from a cycle to its scores; its predictions mean nothing.
+ * Makes the package `transport-test-1`: a network with fixed pseudo-random weights. It tests the data path from a cycle to
+ * its scores; its predictions mean nothing.
  * `scripts/pinned node --import ./bench/typescript.mjs models/make-transport-test.ts [directory]`. Same bytes each time.
  */
 import { createHash } from 'node:crypto'
@@ -8,21 +8,21 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeModel } from './onnx-writer.js'
-import { bell, randomNumbers } from './random.js'
+import { approximateNormal, randomNumbers } from './random.js'
 
 const shippedVersion = 'transport-test-1'
 const note =
   'Transport test with pseudo-random weights. Not a trained model: its outputs are no predictions of anything.'
 const heads = ['p_views', 'p_comments', 'p_up', 'downvote_share']
-/** Puts each head near a half for an ordinary post: with pseudo-random weights it would stand anywhere. */
+/** Moves each head near 0.5 for an ordinary post; with pseudo-random weights it would be arbitrary. */
 const headBiases = [-0.5, 0.8, -1.8, 0.5]
 const hiddenCounts = [128, 64]
 const shippedSeed = 20_240_607
 const goldenSeed = 20_260_601
 const goldenCount = 5
 
-/** A feature with its middle and spread over ordinary posts, so that no input drowns the others. */
-const inputs: readonly (readonly [name: string, middle: number, spread: number])[] = [
+/** Features with their mean and standard deviation over ordinary posts, which normalise the inputs. */
+const inputs: readonly (readonly [name: string, mean: number, deviation: number])[] = [
   ['views_log', 6, 1.5],
   ['up_log', 2.5, 1.2],
   ['down_log', 1, 1],
@@ -89,7 +89,7 @@ const inputs: readonly (readonly [name: string, middle: number, spread: number])
   ['snapshot_upimg_height', 0.05, 0.1],
 ]
 
-/** Fully connected, inputs to outputs: `weights` is row-major [inputCount, outputCount]. */
+/** A fully connected layer. `weights` is row-major [inputCount, outputCount]. */
 export interface Layer {
   readonly inputCount: number
   readonly outputCount: number
@@ -97,7 +97,7 @@ export interface Layer {
   readonly biases: Float32Array
 }
 
-/** ReLU after each layer but the last, a sigmoid after that one. */
+/** The layers of the network: a ReLU follows each layer except the last, which a sigmoid follows. */
 export function makeLayers(seed = shippedSeed): Layer[] {
   const random = randomNumbers(seed)
   const counts = [inputs.length, ...hiddenCounts, heads.length]
@@ -105,17 +105,17 @@ export function makeLayers(seed = shippedSeed): Layer[] {
     const inputCount = counts[index] as number
     const isFirst = index === 0
     const isLast = index === hiddenCounts.length
-    // A spread that keeps signals alive through ReLU, and heads away from 0 and 1.
-    const spread = Math.sqrt((isLast ? 1.5 : 2) / inputCount)
+    // He initialisation, which preserves the variance through ReLU; a smaller value keeps heads away from 0 and 1.
+    const deviation = Math.sqrt((isLast ? 1.5 : 2) / inputCount)
     const weights = new Float32Array(inputCount * outputCount)
     const biases = new Float32Array(outputCount)
     for (let output = 0; output < outputCount; output++) {
-      let bias = isLast ? (headBiases[output] as number) : 0.2 * bell(random)
+      let bias = isLast ? (headBiases[output] as number) : 0.2 * approximateNormal(random)
       for (let input = 0; input < inputCount; input++) {
-        const weight = spread * bell(random)
-        const [, middle, scale] = isFirst ? (inputs[input] as (typeof inputs)[number]) : ['', 0, 1]
+        const weight = deviation * approximateNormal(random)
+        const [, mean, scale] = isFirst ? (inputs[input] as (typeof inputs)[number]) : ['', 0, 1]
         weights[input * outputCount + output] = weight / scale
-        bias -= (weight * middle) / scale
+        bias -= (weight * mean) / scale
       }
       biases[output] = bias
     }
@@ -123,7 +123,7 @@ export function makeLayers(seed = shippedSeed): Layer[] {
   })
 }
 
-/** The heads of one row, in double precision: what the graph must compute, but for rounding. */
+/** The heads of one row in double precision. The graph computes the same, except for rounding. */
 export function forward(layers: readonly Layer[], row: readonly number[]): number[] {
   return layers.reduce<number[]>(
     (values, { outputCount, weights, biases }, index) =>
@@ -138,12 +138,12 @@ export function forward(layers: readonly Layer[], row: readonly number[]): numbe
   )
 }
 
-/** Rows around the middle of every feature, with their heads to six digits: the same bytes on every machine. */
+/** Rows around the mean of every feature. Their heads have six digits, so the bytes are the same on every machine. */
 function goldenCases(layers: readonly Layer[]): object[] {
   const random = randomNumbers(goldenSeed)
   return Array.from({ length: goldenCount }, (_, index) => {
-    const row = inputs.map(([, middle, spread]) =>
-      rounded(middle + (index === 0 ? 0 : spread * bell(random)), 3),
+    const row = inputs.map(([, mean, deviation]) =>
+      rounded(mean + (index === 0 ? 0 : deviation * approximateNormal(random)), 3),
     )
     return {
       name: index === 0 ? 'the middle of every feature' : `around the middle, ${index}`,
@@ -159,7 +159,7 @@ function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits))
 }
 
-/** The files of the package by name; another seed gives another network of the same form. */
+/** The files of the package, by name. Another seed gives another network of the same shape. */
 export function makePackage(
   version = shippedVersion,
   seed = shippedSeed,

@@ -1,13 +1,13 @@
 /**
- * Writes small ONNX graphs: a protobuf writer and the few messages of onnx.proto they need. Same graph, same bytes.
- * For the transport test, the example and tests; trained models come from their own tools.
+ * Writes small ONNX graphs: a protobuf writer and the required messages of onnx.proto. The same graph gives the same bytes.
+ * The shipped packages and tests use it; trained models are exported by their own tools.
  */
 
-/** Element types of tensors that graphs here need; the numbers are those of onnx.proto. */
+/** Element types of tensors, with the numbers of onnx.proto. */
 export const elementTypes = { float32: 1, int32: 6, int64: 7, float64: 11 } as const
 export type ElementType = keyof typeof elementTypes
 
-/** A graph input or output. A number is a fixed dimension, a string a free one; null leaves even the rank open. */
+/** A graph input or output. In a shape, a number is a fixed dimension and a string a dynamic one; null: unknown rank. */
 export interface Port {
   readonly name: string
   readonly shape: readonly (number | string)[] | null
@@ -18,7 +18,7 @@ export interface Port {
 export interface Constant {
   readonly name: string
   readonly shape: readonly number[]
-  /** Row-major, as many as the shape says; the kind of array is the element type. */
+  /** Row-major. Their number must match the shape; the array type determines the element type. */
   readonly values: Float32Array | Float64Array | Int32Array | BigInt64Array
 }
 
@@ -26,13 +26,13 @@ export interface Operator {
   readonly type: string
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
-  /** Those left out have their defaults. */
+  /** Omitted attributes have their defaults. */
   readonly attributes?: { readonly [name: string]: Attribute }
   /** Default: the standard operators. */
   readonly domain?: typeof mlDomain
 }
 
-/** An attribute says its kind: 1 may be a float, an integer, or a list of one. */
+/** An attribute with its type, which the value alone does not determine: 1 may be a float or an integer. */
 export type Attribute =
   | { readonly float: number }
   | { readonly int: number }
@@ -51,9 +51,9 @@ export interface Graph {
   readonly operators: readonly Operator[]
   /** Version of the standard operators. Default 17. */
   readonly opset?: number
-  /** Of the file's form. Default 8. */
+  /** Version of the file format. Default 8. */
   readonly irVersion?: number
-  /** Version of `ai.onnx.ml`, imported where an operator is of it. Default 3. */
+  /** Version of `ai.onnx.ml`, which is imported if an operator belongs to it. Default 3. */
   readonly mlOpset?: number
 }
 
@@ -94,7 +94,7 @@ function operatorFields(operator: Operator): Uint8Array[] {
   ]
 }
 
-/** The value, then its kind in field 20. */
+/** The value, then its type in field 20. */
 function attributeFields(attribute: Attribute): Uint8Array[] {
   if ('float' in attribute) return [float(2, attribute.float), number(20, 1)]
   if ('int' in attribute) return [number(3, attribute.int), number(20, 2)]
@@ -131,7 +131,7 @@ function portFields(port: Port): Uint8Array[] {
   return [text(1, port.name), nested(2, [nested(1, tensorType)])]
 }
 
-/** raw_data is little-endian on every machine. */
+/** raw_data is little-endian. */
 function littleEndian(values: Constant['values']): Uint8Array {
   const view = new DataView(new ArrayBuffer(values.byteLength))
   if (values instanceof Float32Array)
@@ -144,8 +144,8 @@ function littleEndian(values: Constant['values']): Uint8Array {
   return new Uint8Array(view.buffer)
 }
 
-// ---- protobuf: a field is its number and wire type as a varint, then a varint (0), a length and bytes (2) or four
-// bytes (5)
+// ---- protobuf: a field is a varint of its number and wire type, followed by a varint (wire type 0), a length and bytes
+// (2), or four bytes (5)
 
 function number(field: number, value: number): Uint8Array {
   return message([varint(field * 8), varint(value)])
@@ -171,7 +171,7 @@ function message(fields: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(fields))
 }
 
-/** Seven bits a byte, lowest first, the top bit set on all but the last. A negative number is its 64-bit complement. */
+/** Seven bits per byte, lowest first; all bytes except the last have the top bit set. Negative: 64-bit two's complement. */
 function varint(value: number): Uint8Array {
   const digits: number[] = []
   let rest = BigInt.asUintN(64, BigInt(value))

@@ -1,5 +1,5 @@
 /**
- * Pseudo-random weights that are the same on every machine.
+ * Pseudo-random numbers for weights, the same on every machine.
  */
 
 /** mulberry32: uniform in 0 to 1. */
@@ -13,8 +13,8 @@ export function randomNumbers(seed: number): () => number {
   }
 }
 
-/** About normal, from sums alone: logarithms and sines may differ in their last bit between machines. */
-export function bell(random: () => number): number {
+/** Approximately standard normal, by sums only: logarithms and sines may differ in their last bit between machines. */
+export function approximateNormal(random: () => number): number {
   let sum = -6
   for (let i = 0; i < 12; i++) sum += random()
   return sum

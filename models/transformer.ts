@@ -1,5 +1,5 @@
 /**
- * A transformer encoder with random weights, exported the Hugging Face way: BERT's layers under BERT's port names.
+ * A transformer encoder with random weights in Hugging Face's export format: BERT's layers and BERT's input and output names.
  */
 import { GraphBuilder } from './graph-builder.js'
 import { randomNumbers } from './random.js'
@@ -8,10 +8,10 @@ export interface TransformerShape {
   readonly layerCount: number
   readonly width: number
   readonly headCount: number
-  /** Width between the two halves of a feed-forward block. */
+  /** Width of the hidden layer of a feed-forward block. */
   readonly hiddenWidth: number
   readonly vocabularyCount: number
-  /** Longest row. */
+  /** Maximum length of a row. */
   readonly tokensMax: number
   /** Whether there is an input `token_type_ids`. */
   readonly hasTypeIds: boolean
@@ -19,7 +19,7 @@ export interface TransformerShape {
   readonly note: string
 }
 
-/** `input_ids`, `attention_mask` and perhaps `token_type_ids`, int64 [N, tokens], to `last_hidden_state`. */
+/** `input_ids`, `attention_mask` and optionally `token_type_ids`, int64 [N, tokens], to `last_hidden_state`. */
 export function transformerGraph(shape: TransformerShape): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(shape.seed))
   const mask = maskTerm(graph)
@@ -27,9 +27,9 @@ export function transformerGraph(shape: TransformerShape): Uint8Array {
   for (let layer = 0; layer < shape.layerCount; layer++) {
     const isLast = layer === shape.layerCount - 1
     const attended = graph.add('Add', [state, attention(graph, shape, state, mask)])
-    const middle = layerNorm(graph, shape, attended)
-    const raised = graph.add('Add', [middle, feedForward(graph, shape, middle)])
-    state = layerNorm(graph, shape, raised, isLast ? 'last_hidden_state' : undefined)
+    const normalised = layerNorm(graph, shape, attended)
+    const sum = graph.add('Add', [normalised, feedForward(graph, shape, normalised)])
+    state = layerNorm(graph, shape, sum, isLast ? 'last_hidden_state' : undefined)
   }
   const tokens = (name: string) => ({ name, shape: ['batch', 'sequence'], element: 'int64' }) as const
   return graph.write({
@@ -40,7 +40,7 @@ export function transformerGraph(shape: TransformerShape): Uint8Array {
   })
 }
 
-/** 0 where there is a token and a large negative number where there is padding, [N, 1, 1, tokens]. */
+/** The additive attention mask [N, 1, 1, tokens]: 0 for tokens, a large negative number for padding. */
 function maskTerm(graph: GraphBuilder): string {
   const mask = graph.add('Cast', ['attention_mask'], { to: { int: 1 } })
   const wide = graph.add('Unsqueeze', [mask, graph.integers(1, 2)])
@@ -53,21 +53,21 @@ function embeddings(graph: GraphBuilder, shape: TransformerShape): string {
   const words = graph.add('Gather', [graph.weights([vocabularyCount, width], 1), 'input_ids'])
   const length = graph.add('Shape', ['input_ids'], { start: { int: 1 }, end: { int: 2 } })
   const table = graph.weights([tokensMax, width], 0.3)
-  const places = graph.add('Slice', [table, graph.integers(0), length, graph.integers(0)])
-  const placed = graph.add('Add', [words, places])
-  if (!hasTypeIds) return layerNorm(graph, shape, placed)
+  const positions = graph.add('Slice', [table, graph.integers(0), length, graph.integers(0)])
+  const sum = graph.add('Add', [words, positions])
+  if (!hasTypeIds) return layerNorm(graph, shape, sum)
   const types = graph.add('Gather', [graph.weights([2, width], 0.3), 'token_type_ids'])
-  return layerNorm(graph, shape, graph.add('Add', [placed, types]))
+  return layerNorm(graph, shape, graph.add('Add', [sum, types]))
 }
 
 function attention(graph: GraphBuilder, shape: TransformerShape, state: string, mask: string): string {
   const { width, headCount } = shape
   const headWidth = width / headCount
-  const part = (...order: number[]): string => {
+  const projection = (...order: number[]): string => {
     const split = [graph.linear(state, width, width), graph.integers(0, 0, headCount, headWidth)]
     return graph.add('Transpose', [graph.add('Reshape', split)], { perm: { ints: order } })
   }
-  const [queries, keys, values] = [part(0, 2, 1, 3), part(0, 2, 3, 1), part(0, 2, 1, 3)]
+  const [queries, keys, values] = [projection(0, 2, 1, 3), projection(0, 2, 3, 1), projection(0, 2, 1, 3)]
   const scale = graph.floats([1], Float32Array.of(1 / Math.sqrt(headWidth)))
   const scores = graph.add('Mul', [graph.add('MatMul', [queries, keys]), scale])
   const shares = graph.add('Softmax', [graph.add('Add', [scores, mask])], { axis: { int: -1 } })
@@ -77,7 +77,7 @@ function attention(graph: GraphBuilder, shape: TransformerShape, state: string, 
   return graph.linear(graph.add('Reshape', [mixed, graph.integers(0, 0, width)]), width, width)
 }
 
-/** With GELU between the halves, written out as exporters do: x / 2 times (1 + erf(x / sqrt 2)). */
+/** Two linear layers with GELU between them, decomposed as exporters do: x / 2 times (1 + erf(x / sqrt 2)). */
 function feedForward(graph: GraphBuilder, { width, hiddenWidth }: TransformerShape, state: string): string {
   const scalar = (value: number): string => graph.floats([1], Float32Array.of(value))
   const hidden = graph.linear(state, width, hiddenWidth)

@@ -1,32 +1,32 @@
 /**
- * Tree ensembles as LightGBM, XGBoost and scikit-learn export them: operators of `ai.onnx.ml`, whose trees are lists
- * of attributes, one entry a node. A tree is written here as it is drawn.
+ * Tree ensembles, as LightGBM, XGBoost and scikit-learn export them: operators of `ai.onnx.ml`, which represent trees as
+ * attribute lists with one entry per node. Here a tree is a nested object.
  */
 import { mlDomain, type Attribute, type Operator } from './onnx-writer.js'
 
 export type Tree = Split | Leaf
 
-/** `yes` where the feature is at most (LEQ) or below (LT) the threshold. */
+/** Takes the branch `yes` if the feature is at most (LEQ) or below (LT) the threshold. */
 export interface Split {
   readonly feature: number
   readonly mode: 'BRANCH_LEQ' | 'BRANCH_LT'
   readonly threshold: number
-  /** Where a missing value (NaN) goes. */
+  /** The branch of a missing value (NaN). */
   readonly missing: 'yes' | 'no'
   readonly yes: Tree
   readonly no: Tree
 }
 
-/** What a leaf adds, one value a target or class. */
+/** Values that a leaf adds, one per target or class. */
 export interface Leaf {
   readonly values: readonly number[]
 }
 
 export interface Ensemble {
   readonly trees: readonly Tree[]
-  /** Added once, one value a target or class. */
+  /** Added once, one value per target or class. */
   readonly base?: readonly number[]
-  /** `LOGISTIC` makes a share of a sum. Default NONE. */
+  /** `LOGISTIC` maps a sum to 0 to 1. Default NONE. */
   readonly postTransform?: 'NONE' | 'LOGISTIC' | 'SOFTMAX'
 }
 
@@ -45,7 +45,7 @@ export function treeRegressor(
     attributes: {
       ...nodeAttributes(flat),
       ...leafAttributes('target', flat),
-      ...ending(ensemble),
+      ...resultAttributes(ensemble),
       n_targets: { int: ensemble.targetCount },
       aggregate_function: { text: 'SUM' },
     },
@@ -67,13 +67,13 @@ export function treeClassifier(
     attributes: {
       ...nodeAttributes(flat),
       ...leafAttributes('class', flat),
-      ...ending(ensemble),
+      ...resultAttributes(ensemble),
       classlabels_int64s: { ints: Array.from({ length: ensemble.classCount }, (_, label) => label) },
     },
   }
 }
 
-/** A node of tree `tree` with its number inside it. */
+/** A node with the index of its tree and its index in the tree. */
 interface FlatNode {
   readonly tree: number
   readonly node: number
@@ -82,7 +82,7 @@ interface FlatNode {
   no: number
 }
 
-/** Each tree in the order in which it is walked, its root first. */
+/** The nodes of all trees, each tree in pre-order. */
 function flatten(trees: readonly Tree[]): FlatNode[] {
   const all: FlatNode[] = []
   trees.forEach((root, tree) => {
@@ -128,7 +128,7 @@ function leafAttributes(of: 'target' | 'class', nodes: readonly FlatNode[]): Rec
   }
 }
 
-function ending({ base, postTransform }: Ensemble): Record<string, Attribute> {
+function resultAttributes({ base, postTransform }: Ensemble): Record<string, Attribute> {
   return {
     post_transform: { text: postTransform ?? 'NONE' },
     ...(base === undefined ? {} : { base_values: { floats: base } }),
