@@ -4,7 +4,6 @@
  * compression. A server that does these steps one after the other cannot be faster.
  * Started by `serve.sh`.
  */
-import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { App, type HttpResponse } from 'uWebSockets.js'
 import { jsonBodyBytesMax } from '../../src/contract/limits.js'
@@ -12,8 +11,6 @@ import { BareSession } from './bare-session.js'
 import { PreallocatedFile } from './preallocated-file.js'
 import { loadWalk } from './walk.js'
 
-/** As the service (`priorityLead`). */
-const priority = -5
 /** Compression ratio of zstd for the bodies of the duel. */
 const compression = 13
 /** As long as a row of the service's responses in the duel. */
@@ -27,12 +24,6 @@ const file = new PreallocatedFile(join(process.env.DATA_DIR ?? '.', 'floor.bin')
 const body = Buffer.alloc(jsonBodyBytesMax + padding)
 const rows = Buffer.alloc(rowsMax * row.length, row)
 let lastResponse: Uint8Array = Buffer.alloc(0)
-
-try {
-  setPriority(priority)
-} catch {
-  // Not allowed to go ahead of others.
-}
 
 App()
   .post('/v1/cycles', (response) => {
