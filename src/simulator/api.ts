@@ -16,7 +16,8 @@ import {
   type WeightsState,
 } from '../contract/index.js'
 import { ContractViolation, SimulationError } from './errors.js'
-import type { BrokenCall, Call, HttpClient, Reply } from './http-client.js'
+import type { Call, HttpClient, Reply } from './http-client.js'
+import type { Upload } from './pictures.js'
 import type { Rng } from './rng.js'
 
 const compress = promisify(gzip)
@@ -37,6 +38,8 @@ export interface StoredResult {
   readonly galleries: ReadonlySet<string>
 }
 
+type ImageKey = Pick<Upload, 'gallId' | 'postNo' | 'position'>
+
 export class Api {
   /** The current cycle, for the message of a `ContractViolation`. */
   cycleId: string | null = null
@@ -46,11 +49,11 @@ export class Api {
   }
 
   async health(): Promise<Health> {
-    return this.jsonOf({ method: 'GET', path: '/v1/health' }, isHealth, 'Health')
+    return this.read('/v1/health', isHealth, 'Health')
   }
 
   async weights(): Promise<WeightsState> {
-    return this.jsonOf({ method: 'GET', path: '/v1/weights' }, isWeightsState, 'WeightsState')
+    return this.read('/v1/weights', isWeightsState, 'WeightsState')
   }
 
   /** A `POST /v1/cycles` call for a body, with or without gzip by size and chance. */
@@ -64,10 +67,6 @@ export class Api {
     return reply.status === 409 ? reply : this.json(call, reply)
   }
 
-  breakOff(call: Call, how: BrokenCall): Promise<void> {
-    return this.client.breakOff(call, how)
-  }
-
   /** The stored response of a cycle, or null if there is none. */
   async storedResponse(cycleId: string): Promise<Buffer | null> {
     const call: Call = { method: 'GET', path: `/v1/scores/${cycleId}` }
@@ -77,17 +76,12 @@ export class Api {
 
   /** Time and galleries of a stored cycle, or null if it is not stored. */
   async storedResult(cycleId: string): Promise<StoredResult | null> {
-    const response = await this.storedResponse(cycleId)
-    if (response === null) return null
-    const value = parseJson(response)
-    if (!isCycleResponse(value)) {
-      const call: Call = { method: 'GET', path: `/v1/scores/${cycleId}` }
-      this.fail(call, 'body', 'CycleResponse', response.toString('utf8'))
-    }
-    return {
-      cycleAtMs: parseInstant(value.cycle_time)?.ms ?? NaN,
-      galleries: new Set(value.results.map((row) => row.gall_id)),
-    }
+    const body = await this.storedResponse(cycleId)
+    if (body === null) return null
+    const call: Call = { method: 'GET', path: `/v1/scores/${cycleId}` }
+    const { cycle_time, results } = this.parsed(call, body, isCycleResponse, 'CycleResponse')
+    const cycleAtMs = parseInstant(cycle_time)?.ms ?? NaN
+    return { cycleAtMs, galleries: new Set(results.map((row) => row.gall_id)) }
   }
 
   async isStored(cycleId: string): Promise<boolean> {
@@ -97,17 +91,13 @@ export class Api {
   }
 
   /** created: 201. same: 200. */
-  async putImage(
-    image: { gallId: string; postNo: number; position: number },
-    jpeg: Buffer,
-  ): Promise<{ result: 'created' | 'same'; retryCount: number }> {
+  async putImage(image: ImageKey, jpeg: Buffer): Promise<{ result: 'created' | 'same'; retryCount: number }> {
     const call = this.imageCall(image, jpeg)
     const reply = this.allowed(call, await this.client.send(call), [200, 201])
     return { result: reply.status === 201 ? 'created' : 'same', retryCount: reply.retryCount }
   }
 
-  imageCall(image: { gallId: string; postNo: number; position: number }, jpeg: Buffer): Call {
-    const { gallId, postNo, position } = image
+  imageCall({ gallId, postNo, position }: ImageKey, jpeg: Buffer): Call {
     return {
       method: 'PUT',
       path: `/v1/images/${encodeURIComponent(gallId)}/${postNo}/${String(position).padStart(2, '0')}`,
@@ -126,7 +116,7 @@ export class Api {
     const call = await this.jsonCall('/v1/outcomes', Buffer.from(JSON.stringify({ outcomes })), rng)
     const reply = this.json(call, await this.client.send(call))
     return {
-      ...this.parsed(call, reply, isOutcomesResponse, 'OutcomesResponse'),
+      ...this.parsed(call, reply.body, isOutcomesResponse, 'OutcomesResponse'),
       retryCount: reply.retryCount,
     }
   }
@@ -140,13 +130,14 @@ export class Api {
     return { method: 'POST', path, headers: { ...type, 'content-encoding': 'gzip' }, body: gzipped }
   }
 
-  private async jsonOf<T>(call: Call, is: (value: unknown) => value is T, type: string): Promise<T> {
-    return this.parsed(call, this.json(call, await this.client.send(call)), is, type)
+  private async read<T>(path: string, is: (value: unknown) => value is T, type: string): Promise<T> {
+    const call: Call = { method: 'GET', path }
+    return this.parsed(call, this.json(call, await this.client.send(call)).body, is, type)
   }
 
-  private parsed<T>(call: Call, reply: Reply, is: (value: unknown) => value is T, type: string): T {
-    const value = parseJson(reply.body)
-    if (!is(value)) this.fail(call, 'body', type, reply.body.toString('utf8'))
+  private parsed<T>(call: Call, body: Buffer, is: (value: unknown) => value is T, type: string): T {
+    const value = parseJson(body)
+    if (!is(value)) this.fail(call, 'body', type, body.toString('utf8'))
     return value
   }
 
@@ -180,12 +171,7 @@ export class Api {
   }
 
   fail(call: Call, what: string, expected: unknown, got: unknown): never {
-    throw new ContractViolation({
-      path: `${call.method} ${call.path}: ${what}`,
-      expected,
-      got,
-      cycleId: this.cycleId,
-    })
+    throw new ContractViolation(`${call.method} ${call.path}: ${what}`, expected, got, this.cycleId)
   }
 }
 

@@ -4,13 +4,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { cycleBoundaryMs } from '../contract/index.js'
-import { galleriesOf, galleryNames, startOf, type WorldIdentity } from './galleries.js'
+import { galleriesOf, startOf, type WorldIdentity } from './galleries.js'
 
 const identity: WorldIdentity = {
   seed: 1,
   hours: 24,
   postsPerDay: 2200,
-  galleries: galleryNames(3),
+  galleries: 3,
   imageShare: 0.25,
 }
 
@@ -27,7 +27,7 @@ test.each<[string, Partial<WorldIdentity>]>([
   ['another seed', { seed: 2 }],
   ['other hours', { hours: 12 }],
   ['another number of posts', { postsPerDay: 2300 }],
-  ['other galleries', { galleries: galleryNames(4) }],
+  ['other galleries', { galleries: 4 }],
   ['another share of images', { imageShare: 0.5 }],
 ])('a simulation with %s is not recognised as this one', (_what, other) => {
   const [gallery] = galleriesOf({ ...identity, ...other }, 0)
@@ -39,5 +39,6 @@ test('galleries of other clients belong to no simulation', () => {
 })
 
 test('the names of any number of galleries differ', () => {
-  expect(new Set(galleryNames(50)).size).toBe(50)
+  const galleries = galleriesOf({ ...identity, galleries: 50 }, 0)
+  expect(new Set(galleries.map(({ name }) => name)).size).toBe(50)
 })

@@ -26,6 +26,10 @@ export interface Reply {
   readonly retryCount: number
 }
 
+type Response = Omit<Reply, 'retryCount'>
+/** A response, or a temporary error. */
+type Attempt = Response | Error
+
 export interface HttpClientOptions {
   readonly url: string
   readonly apiKey: string
@@ -56,16 +60,8 @@ const silenceMsMax = 30_000
 const breakOffAfterMs = 3
 
 /** Errors that end when the service is available again. */
-const temporaryCodes = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EAI_AGAIN',
-  'HPE_INVALID_EOF_STATE',
-])
+const temporaryCodes =
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|HPE_INVALID_EOF_STATE)$/
 /** 502 and 504 come from a proxy in front of a service that is unavailable. */
 const temporaryStatuses = new Set([502, 503, 504])
 
@@ -80,7 +76,7 @@ export class HttpClient {
   /** Bytes of bodies sent, in all attempts. */
   bodyBytesSent = 0
   /** Inspects each 502, 503 and 504 before it is retried; throws to stop. */
-  inspectRefusal: (call: Call, reply: Omit<Reply, 'retryCount'>) => void = () => {}
+  inspectRefusal: (call: Call, reply: Response) => void = () => {}
 
   constructor(private readonly options: HttpClientOptions) {
     this.base = new URL(options.url)
@@ -95,14 +91,21 @@ export class HttpClient {
       this.options.signal?.throwIfAborted()
       const outcome = await this.attempt(call)
       if (!(outcome instanceof Error) && !temporaryStatuses.has(outcome.status)) {
-        this.noteResponse()
+        if (this.outageSinceMs !== null) this.options.onOutage?.(null)
+        this.outageSinceMs = null
         return { ...outcome, retryCount }
       }
       this.options.signal?.throwIfAborted()
       if (!(outcome instanceof Error)) this.inspectRefusal(call, outcome)
-      this.noteOutage(outcome)
+      this.outageSinceMs ??= performance.now()
+      const outageMs = performance.now() - this.outageSinceMs
+      this.options.onOutage?.({ outageMs, reason: reasonOf(outcome) })
       const leftMs = giveUpAtMs - Date.now()
-      if (leftMs <= 0) throw this.unreachable(call, outcome)
+      if (leftMs <= 0) {
+        const seconds = Math.round(this.options.patienceMs / 1000)
+        const what = `${call.method} ${call.path}: no response within ${seconds} s`
+        throw unreachable(`${what}; last failure: ${reasonOf(outcome)}`, outcome)
+      }
       await sleep(Math.min(leftMs, waitOf(outcome, retryCount)), undefined, { signal: this.options.signal })
       this.retryCount++
     }
@@ -152,22 +155,21 @@ export class HttpClient {
   }
 
   /** One attempt: a response, or a temporary error. */
-  private attempt(call: Call): Promise<Omit<Reply, 'retryCount'> | Error> {
+  private attempt(call: Call): Promise<Attempt> {
     const startedAtMs = performance.now()
     return new Promise((resolve, reject) => {
       const request = this.open(call)
       const fail = (error: NodeJS.ErrnoException): void => {
         signal?.removeEventListener('abort', stop)
-        if (signal?.aborted === true || temporaryCodes.has(error.code ?? '')) resolve(error)
-        else
-          reject(
-            new SimulationError('unreachable', `${this.options.url}: ${error.message}`, { cause: error }),
-          )
+        if (signal?.aborted === true || temporaryCodes.test(error.code ?? '')) resolve(error)
+        else reject(unreachable(`${this.options.url}: ${error.message}`, error))
       }
       const { signal } = this.options
       const stop = (): void => void request.destroy(new Error('the simulation was stopped'))
       signal?.addEventListener('abort', stop, { once: true })
-      request.on('timeout', () => request.destroy(errorWithCode('ETIMEDOUT', 'no response')))
+      request.on('timeout', () =>
+        request.destroy(Object.assign(new Error('no response'), { code: 'ETIMEDOUT' })),
+      )
       request.on('error', fail)
       request.on('response', (response) => {
         const chunks: Buffer[] = []
@@ -184,40 +186,20 @@ export class HttpClient {
       request.end(call.body)
     })
   }
-
-  private noteOutage(outcome: Omit<Reply, 'retryCount'> | Error): void {
-    this.outageSinceMs ??= performance.now()
-    this.options.onOutage?.({ outageMs: performance.now() - this.outageSinceMs, reason: reasonOf(outcome) })
-  }
-
-  private noteResponse(): void {
-    if (this.outageSinceMs === null) return
-    this.outageSinceMs = null
-    this.options.onOutage?.(null)
-  }
-
-  private unreachable(call: Call, outcome: Omit<Reply, 'retryCount'> | Error): SimulationError {
-    const seconds = Math.round(this.options.patienceMs / 1000)
-    return new SimulationError(
-      'unreachable',
-      `${call.method} ${call.path}: no response within ${seconds} s; last failure: ${reasonOf(outcome)}`,
-      outcome instanceof Error ? { cause: outcome } : {},
-    )
-  }
 }
 
-function reasonOf(outcome: Omit<Reply, 'retryCount'> | Error): string {
+function unreachable(reason: string, cause: Attempt): SimulationError {
+  return new SimulationError('unreachable', reason, cause instanceof Error ? { cause } : {})
+}
+
+function reasonOf(outcome: Attempt): string {
   return outcome instanceof Error ? outcome.message : `status ${outcome.status}`
 }
 
 /** `Retry-After` where the service sends it; otherwise the wait doubles with each retry. */
-function waitOf(outcome: Omit<Reply, 'retryCount'> | Error, retryCount: number): number {
+function waitOf(outcome: Attempt, retryCount: number): number {
   const backoffMs = Math.min(backoffMsMax, backoffMsFirst * 2 ** Math.min(retryCount, 10))
   if (outcome instanceof Error) return backoffMs
   const seconds = Number(outcome.headers['retry-after'])
   return Number.isFinite(seconds) && seconds >= 0 ? Math.max(seconds * 1000, backoffMsFirst) : backoffMs
-}
-
-function errorWithCode(code: string, message: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(message), { code })
 }

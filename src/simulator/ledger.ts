@@ -2,7 +2,13 @@
  * The expected response to a cycle, derived from the requests alone: the contract's rules on pending posts, statuses
  * and reasons (decisions.md 13 to 22), written for clarity. It does not predict scores.
  */
-import type { CycleRequest, EngagementStatus, ResultReason, ResultStatus } from '../contract/index.js'
+import {
+  assert,
+  type CycleRequest,
+  type EngagementStatus,
+  type ResultReason,
+  type ResultStatus,
+} from '../contract/index.js'
 
 /** The expected row of `results` for one post of this client. */
 export interface ExpectedRow {
@@ -16,12 +22,7 @@ export interface Expectation {
   readonly cycleId: string
   readonly cycleTime: string
   /** Rows received, by array. */
-  readonly received: {
-    readonly candidates: number
-    readonly engagement: number
-    readonly candidate_scores: number
-    readonly removals: number
-  }
+  readonly received: Readonly<Record<'candidates' | 'engagement' | 'candidate_scores' | 'removals', number>>
   readonly missingFeatureShare: number
   /** Pending posts of this client, in order of entry. */
   readonly pending: readonly ExpectedRow[]
@@ -46,7 +47,7 @@ export class Ledger {
     const statuses = new Map<string, EngagementStatus>()
     for (const row of request.engagement) {
       // This client sends one reading per post; the result of two would depend on their times (interface.md 2.1).
-      if (statuses.has(keyOf(row))) throw new Error(`two readings of ${keyOf(row)} in ${request.cycle_id}`)
+      assert(!statuses.has(keyOf(row)), `one reading of ${keyOf(row)} in ${request.cycle_id}`)
       statuses.set(keyOf(row), row.status)
     }
     return {
@@ -104,11 +105,8 @@ function expectedRow(post: PendingPost, reading: EngagementStatus | undefined): 
 
 /** decisions.md 22. */
 function missingShare({ engagement }: CycleRequest): number {
-  let nullCount = 0
-  for (const { views, up, down, comment_cnt, rtb_vote } of engagement) {
-    for (const counter of [views, up, down, comment_cnt, rtb_vote]) if (counter === null) nullCount++
-  }
-  return engagement.length === 0 ? 0 : nullCount / (5 * engagement.length)
+  const counters = engagement.flatMap((row) => [row.views, row.up, row.down, row.comment_cnt, row.rtb_vote])
+  return counters.length === 0 ? 0 : counters.filter((counter) => counter === null).length / counters.length
 }
 
 /** The key of a post; `post_no` is unique only within its gallery. */

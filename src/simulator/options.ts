@@ -4,7 +4,7 @@
 import { validateHeaderValue } from 'node:http'
 import { cycleBoundaryMs, parseInstant, rowCountMax } from '../contract/index.js'
 import { OptionError } from './errors.js'
-import { galleryNames, type WorldIdentity } from './galleries.js'
+import type { WorldIdentity } from './galleries.js'
 import type { Outage } from './http-client.js'
 import type { SimulationProgress } from './report.js'
 
@@ -53,50 +53,50 @@ export interface SimulationOptions extends WorkloadOptions {
 }
 
 /** Validated options with all defaults. */
-export interface Settings {
-  readonly url: string
-  readonly apiKey: string
+export interface Settings extends Required<
+  Pick<
+    SimulationOptions,
+    'url' | 'apiKey' | 'speed' | 'faults' | 'exclusive' | 'intoUsedServer' | 'keepPosts'
+  >
+> {
   readonly identity: WorldIdentity
   readonly cycleCount: number
-  /** 0: unpaced. */
-  readonly speed: number
-  readonly faults: boolean
   /** A five-minute boundary, or null for the default. */
   readonly startAtMs: number | null
   readonly patienceMs: number
-  readonly exclusive: boolean
-  readonly intoUsedServer: boolean
-  readonly keepPosts: boolean
 }
 
 /** All pending posts must fit into one call, and a day may bring a few more than the average. */
 const postsPerDayMax = rowCountMax - 500
 const hoursMax = 24 * 366
 const galleryCountMax = 1000
-/** Share of the posts with images whose images are uploaded. */
 const imageShare = 0.25
 
 /** Validates options and adds the defaults; throws an `OptionError`. */
 export function resolveOptions(options: SimulationOptions): Settings {
-  return {
-    url: urlOf(options.url),
-    apiKey: apiKeyOf(options.apiKey),
-    ...resolveWorkload(options),
+  const { url, apiKey } = options
+  const { protocol } = URL.canParse(url) ? new URL(url) : { protocol: null }
+  if (protocol !== 'http:' && protocol !== 'https:') reject('url', 'must be an http or https URL', url)
+  try {
+    validateHeaderValue('authorization', apiKey)
+  } catch {
+    throw new OptionError('apiKey', 'contains characters that are not allowed in a header')
   }
+  if (apiKey === '') throw new OptionError('apiKey', 'must not be empty')
+  return { url, apiKey, ...resolveWorkload(options) }
 }
 
 /** As `resolveOptions`, without the service's address and its key. */
 export function resolveWorkload(options: WorkloadOptions): Omit<Settings, 'url' | 'apiKey'> {
   const cycleCount = cycleCountOf(options.hours ?? 24)
-  const galleryCount = options.galleries ?? 8
-  if (!Number.isInteger(galleryCount) || galleryCount < 1 || galleryCount > galleryCountMax)
-    reject('galleries', `must be a whole number from 1 to ${galleryCountMax}`, galleryCount)
+  const galleries = numberIn('galleries', options.galleries ?? 8, 1, galleryCountMax)
+  if (!Number.isInteger(galleries)) reject('galleries', 'must be a whole number', galleries)
   return {
     identity: {
       seed: options.seed ?? 1,
       hours: cycleCount / 12,
       postsPerDay: numberIn('postsPerDay', options.postsPerDay ?? 2200, 0, postsPerDayMax),
-      galleries: galleryNames(galleryCount),
+      galleries,
       imageShare,
     },
     cycleCount,
@@ -125,26 +125,9 @@ function numberIn(name: keyof WorkloadOptions, value: number, minimum: number, m
   return value
 }
 
-function urlOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
-    reject('url', 'must be an http or https URL', text)
-  return text
-}
-
-function apiKeyOf(apiKey: string): string {
-  try {
-    validateHeaderValue('authorization', apiKey)
-  } catch {
-    throw new OptionError('apiKey', 'contains characters that are not allowed in a header')
-  }
-  if (apiKey === '') throw new OptionError('apiKey', 'must not be empty')
-  return apiKey
-}
-
 function boundaryOf(startAt: string): number {
-  const atMs = parseInstant(startAt)?.ms
-  if (atMs === undefined || !(atMs >= 0))
+  const atMs = parseInstant(startAt)?.ms ?? NaN
+  if (!(atMs >= 0))
     reject('startAt', 'must be a date-time with an offset, such as 2026-03-02T12:00:00+09:00', startAt)
   return Math.floor(atMs / cycleBoundaryMs) * cycleBoundaryMs
 }

@@ -2,13 +2,11 @@
  * Outcome records of saved posts on their boards. Each record is sent again, whole, when a new reading is due
  * (interface.md 2.8 and 3.4).
  */
-import type { CycleResponse, Outcome, OutcomeReading } from '../contract/index.js'
+import { assert, type CycleResponse, type Outcome, type OutcomeReading } from '../contract/index.js'
 import type { Api } from './api.js'
 import { ContractViolation } from './errors.js'
-import { countersAt } from './post-life.js'
-import { kst } from './rows.js'
+import { countersAt, kst, type LivePost } from './posts.js'
 import { Rng } from './rng.js'
-import type { PlacedPost } from './world.js'
 
 const hourMs = 3_600_000
 const agesH = [1, 6, 24, 48] as const
@@ -16,10 +14,10 @@ const agesH = [1, 6, 24, 48] as const
 const boardReach = 12
 
 interface Placement {
-  readonly post: PlacedPost
+  readonly post: LivePost
   readonly record: Outcome
+  /** -1 before the record is acknowledged. */
   sentReadingCount: number
-  acknowledged: boolean
 }
 
 export class OutcomeReports {
@@ -34,77 +32,70 @@ export class OutcomeReports {
   ) {}
 
   /** Adds posts that were saved after `lastResponse`, the last response that ranked them. */
-  add(posts: readonly PlacedPost[], lastResponse: CycleResponse | null): void {
-    for (const post of posts) {
-      const record = recordOf(post, lastResponse)
-      this.open.push({ post, record, sentReadingCount: -1, acknowledged: false })
-    }
+  add(posts: readonly LivePost[], lastResponse: CycleResponse | null): void {
+    this.open.push(
+      ...posts.map((post) => ({ post, record: recordOf(post, lastResponse), sentReadingCount: -1 })),
+    )
   }
 
   /** Sends the records that are new or have a new reading at `atMs`. */
   async send(atMs: number, rng: Rng): Promise<void> {
-    const due = this.open.filter((placement) => readingCount(placement, atMs) > placement.sentReadingCount)
+    const due = this.open.filter(
+      ({ post, sentReadingCount }) => dueAges(post, atMs).length > sentReadingCount,
+    )
     if (due.length === 0) return
     const { received, created, updated, retryCount } = await this.api.postOutcomes(
-      due.map((placement) => ({ ...placement.record, readings: readingsOf(placement, atMs) })),
+      due.map(({ post, record }) => ({ ...record, readings: readingsOf(post, atMs) })),
       rng,
     )
-    const known = due.filter((placement) => placement.acknowledged).length
+    const known = due.filter((placement) => placement.sentReadingCount >= 0).length
     const fail = (name: string, expected: unknown, got: unknown): never => {
-      throw new ContractViolation({
-        path: `POST /v1/outcomes: ${name}`,
-        expected,
-        got,
-        cycleId: this.api.cycleId,
-      })
+      throw new ContractViolation(`POST /v1/outcomes: ${name}`, expected, got, this.api.cycleId)
     }
     if (received !== due.length) fail('received', due.length, received)
     if (created + updated !== received) fail('created + updated', received, created + updated)
     if (updated < known) fail('updated', `${known} or more`, updated)
     if (this.exclusive && retryCount === 0 && updated > known) fail('updated', known, updated)
-    for (const placement of due) {
-      placement.sentReadingCount = readingCount(placement, atMs)
-      placement.acknowledged = true
-    }
+    for (const placement of due) placement.sentReadingCount = dueAges(placement.post, atMs).length
     this.sentCount += due.length
     this.open = this.open.filter((placement) => placement.sentReadingCount < agesH.length)
   }
 }
 
-function readingCount({ post }: Placement, atMs: number): number {
-  return agesH.filter((age) => post.placedAtMs + age * hourMs <= atMs).length
+/** The ages, in hours on the board, that the post has reached at `atMs`. */
+function dueAges({ fate }: LivePost, atMs: number): (typeof agesH)[number][] {
+  return agesH.filter((age) => fate.atMs + age * hourMs <= atMs)
 }
 
-function readingsOf(placement: Placement, atMs: number): OutcomeReading[] {
-  const { post } = placement
-  const { life, placedAtMs } = post
+function readingsOf(post: LivePost, atMs: number): OutcomeReading[] {
+  const { life, fate, gallId, postNo } = post
   const onBoard = {
     ...life,
-    bornAtMs: placedAtMs,
+    bornAtMs: fate.atMs,
     viewsFinal: life.viewsFinal * boardReach,
     upFinal: life.upFinal * boardReach,
     commentsFinal: life.commentsFinal * boardReach,
   }
-  return agesH.slice(0, readingCount(placement, atMs)).map((age) => {
-    const observedAtMs = placedAtMs + age * hourMs
+  return dueAges(post, atMs).map((age) => {
+    const observedAtMs = fate.atMs + age * hourMs
     const { views, up, down, comment_cnt } = countersAt(onBoard, observedAtMs)
-    const unread = new Rng('reading', post.gallId, post.postNo, age).chance(0.03)
+    const unread = new Rng('reading', gallId, postNo, age).chance(0.03)
     return { age_h: age, observed_at: kst(observedAtMs), views: unread ? null : views, up, down, comment_cnt }
   })
 }
 
-function recordOf(post: PlacedPost, lastResponse: CycleResponse | null): Outcome {
-  const { gallId, postNo, placedAtMs, tier, life } = post
+function recordOf({ gallId, postNo, life, fate }: LivePost, lastResponse: CycleResponse | null): Outcome {
+  assert(fate.tier !== undefined, 'a placed post has a tier')
   const rng = new Rng('placement', gallId, postNo)
-  const counters = countersAt(life, placedAtMs)
+  const counters = countersAt(life, fate.atMs)
   const ranked = lastResponse?.results.find((row) => row.gall_id === gallId && row.post_no === postNo)
   const byModel = lastResponse !== null && rng.chance(0.2)
   return {
     placement_id: `${gallId}-${postNo}`,
     gall_id: gallId,
     post_no: postNo,
-    tier,
-    placed_at: kst(placedAtMs),
+    tier: fate.tier,
+    placed_at: kst(fate.atMs),
     picked_by: byModel
       ? {
           type: 'model',
@@ -119,7 +110,7 @@ function recordOf(post: PlacedPost, lastResponse: CycleResponse | null): Outcome
     up_at_placement: counters.up,
     down_at_placement: counters.down,
     comment_at_placement: counters.comment_cnt,
-    hidden_at: rng.chance(0.03) ? kst(placedAtMs + rng.int(1, 40) * 60_000) : null,
+    hidden_at: rng.chance(0.03) ? kst(fate.atMs + rng.int(1, 40) * 60_000) : null,
     deleted_at: null,
   }
 }

@@ -3,17 +3,21 @@
  * of its own, so every upload has different bytes and needs no encoding.
  */
 import sharp from 'sharp'
-import { imageEdgePixelsMax } from '../contract/index.js'
+import { assert, imageEdgePixelsMax } from '../contract/index.js'
 import { Rng } from './rng.js'
 
 /** Number of base images. */
 export const pictureCount = 24
 const largeCount = 8
 
-/** Which base image an upload shows, and the comment that makes its bytes unique. */
-export interface PictureChoice {
-  /** 0 to `pictureCount` - 1. */
+/** One upload. A repeated upload has the same bytes. */
+export interface Upload {
+  readonly gallId: string
+  readonly postNo: number
+  readonly position: number
+  /** The base image, 0 to `pictureCount` - 1. */
   readonly picture: number
+  /** Makes the bytes unique. */
   readonly comment: string
 }
 
@@ -29,9 +33,9 @@ export class Pictures {
   }
 
   /** The bytes of one upload: a valid JPEG. */
-  jpeg(choice: PictureChoice): Buffer {
+  jpeg(choice: Pick<Upload, 'picture' | 'comment'>): Buffer {
     const base = this.jpegs[choice.picture]
-    if (base === undefined) throw new Error(`no picture ${choice.picture}`)
+    assert(base !== undefined, `no picture ${choice.picture}`)
     return withComment(base, choice.comment)
   }
 }

@@ -15,7 +15,7 @@ export interface SimulationProgress {
   /** Posts scored in the last cycle. */
   readonly scored: number
   /** Duration of `POST /v1/cycles`, from the first byte sent to the last received. */
-  readonly postMs: { readonly last: number; readonly p50: number; readonly p99: number }
+  readonly postMs: Readonly<Record<'last' | 'p50' | 'p99', number>>
   /** Image uploads, including those of images that were stored already. */
   readonly imagesUploaded: number
   readonly retries: number
@@ -47,13 +47,7 @@ export interface SimulationReport {
   readonly weightsVersion: string
   readonly totals: SimulationTotals
   /** Duration of `POST /v1/cycles` in ms, from the first byte sent to the last received. */
-  readonly postMs: {
-    readonly count: number
-    readonly p50: number
-    readonly p90: number
-    readonly p99: number
-    readonly max: number
-  }
+  readonly postMs: Readonly<Record<'count' | 'p50' | 'p90' | 'p99' | 'max', number>>
   readonly wallMs: number
   /** The ten posts with the highest score in the last response with scores, best first. */
   readonly top: readonly TopPost[]

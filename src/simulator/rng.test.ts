@@ -1,9 +1,9 @@
 /**
- * Seeded chance: streams are repeatable, apart from each other, and keep to their bounds.
+ * Seeded random numbers: streams are repeatable and independent, and stay within their bounds.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hashText, Rng } from './rng.js'
+import { Rng } from './rng.js'
 
 const drawn = (rng: Rng): number[] => Array.from({ length: 50 }, () => rng.next())
 
@@ -19,12 +19,11 @@ test('the first numbers are these on every machine', () => {
   const rng = new Rng(1, 'cycle', 0)
   expect([rng.int(0, 999), rng.int(0, 999), rng.int(0, 999)]).toMatchInlineSnapshot(`
     [
-      959,
-      784,
-      716,
+      597,
+      79,
+      896,
     ]
   `)
-  expect(hashText('개념글')).toMatchInlineSnapshot(`2260645964`)
 })
 
 test('streams whose labels differ in one place differ', () => {

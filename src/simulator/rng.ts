@@ -2,6 +2,8 @@
  * Seeded pseudo-random numbers. Labels name a stream, so the draws of one part of the simulation never shift those of
  * another part: the same labels give the same numbers on every machine.
  */
+import { createHash } from 'node:crypto'
+import { assert } from '../contract/index.js'
 
 /** A stream of pseudo-random numbers (sfc32), seeded by its labels. */
 export class Rng {
@@ -11,12 +13,10 @@ export class Rng {
   private counter = 1
 
   constructor(...labels: readonly (string | number)[]) {
-    const text = labels.join('\u0000')
-    this.a = hashText(text, 0x9e3779b9)
-    this.b = hashText(text, 0x243f6a88)
-    this.c = hashText(text, 0xb7e15162)
-    // The first draws of sfc32 still resemble the seed.
-    for (let i = 0; i < 12; i++) this.next()
+    const seed = createHash('sha256').update(labels.join('\u0000')).digest()
+    this.a = seed.readInt32LE(0)
+    this.b = seed.readInt32LE(4)
+    this.c = seed.readInt32LE(8)
   }
 
   /** In 0 ≤ x < 1, in steps of 2^-32. */
@@ -39,18 +39,15 @@ export class Rng {
   }
 
   pick<T>(list: readonly T[]): T {
-    if (list.length === 0) throw new Error('nothing to pick from')
+    assert(list.length > 0, 'nothing to pick from')
     return list[this.int(0, list.length - 1)] as T
   }
 
   /** An index into `weights`, with a probability in proportion to its weight. */
   weighted(weights: readonly number[]): number {
     let left = this.next() * weights.reduce((sum, weight) => sum + weight, 0)
-    for (const [index, weight] of weights.entries()) {
-      left -= weight
-      if (left < 0) return index
-    }
-    return weights.length - 1
+    const index = weights.findIndex((weight) => (left -= weight) < 0)
+    return index === -1 ? weights.length - 1 : index
   }
 
   /** Standard normal, by Box and Muller. */
@@ -61,32 +58,15 @@ export class Rng {
   /** A Poisson count, by Knuth's method: `mean` should stay below a few hundred. */
   poisson(mean: number): number {
     const floor = Math.exp(-mean)
-    let product = this.next()
     let count = 0
-    while (product > floor) {
-      product *= this.next()
-      count++
-    }
+    for (let product = this.next(); product > floor; product *= this.next()) count++
     return count
   }
 
   shuffled<T>(list: readonly T[]): T[] {
-    const result = [...list]
-    for (let last = result.length - 1; last > 0; last--) {
-      const other = this.int(0, last)
-      const kept = result[last] as T
-      result[last] = result[other] as T
-      result[other] = kept
-    }
-    return result
+    return list
+      .map((item) => ({ item, order: this.next() }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ item }) => item)
   }
-}
-
-/** 32 bits of a text (FNV-1a with a finaliser), as an unsigned integer. */
-export function hashText(text: string, basis = 0x811c9dc5): number {
-  let hash = basis
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
 }

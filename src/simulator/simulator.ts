@@ -2,6 +2,7 @@
  * A simulation from its first cycle to its last: a client that follows the contract, injects client faults, and checks
  * every response against the contract. Read `simulate`, then `Simulator.run`.
  */
+import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   cycleBoundaryMs,
@@ -13,11 +14,9 @@ import {
 } from '../contract/index.js'
 import { Api } from './api.js'
 import { checkResponse, type CheckContext } from './check-response.js'
-import { deliver, type DeliveryTools } from './delivery.js'
+import { deliver, drawFaults, ResponseDigests, type CycleFaults, type DeliveryTools } from './delivery.js'
 import { ContractViolation } from './errors.js'
-import { drawFaults, type CycleFaults } from './faults.js'
 import { HttpClient } from './http-client.js'
-import { Latencies } from './latencies.js'
 import { Ledger, type Expectation } from './ledger.js'
 import { resolveOptions, type Settings, type SimulationOptions } from './options.js'
 import { OutcomeReports } from './outcome-reports.js'
@@ -29,7 +28,6 @@ import {
   type SimulationTotals,
   type TopPost,
 } from './report.js'
-import { ResponseDigests } from './response-digests.js'
 import { findStart, type Start } from './start.js'
 import { Uploads } from './uploads.js'
 import { World, type CyclePlan } from './world.js'
@@ -49,11 +47,8 @@ const waitMsMax = 3_600_000
  */
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   const settings = resolveOptions(options)
-  const { url, apiKey, patienceMs } = settings
-  const client = new HttpClient({
-    ...{ url, apiKey, patienceMs },
-    ...{ signal: options.signal, onOutage: options.onOutage },
-  })
+  const { signal, onOutage } = options
+  const client = new HttpClient({ ...settings, signal, onOutage })
   try {
     const api = new Api(client)
     const [health, pictures] = await Promise.all([api.health(), Pictures.draw()])
@@ -61,7 +56,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     const weights = await api.weights()
     return await new Simulator(api, settings, options, { health, start, weights, pictures }).run()
   } catch (error) {
-    options.signal?.throwIfAborted()
+    signal?.throwIfAborted()
     throw error
   } finally {
     client.close()
@@ -82,7 +77,9 @@ class Simulator {
   private readonly responses = new ResponseDigests()
   private readonly uploads: Uploads
   private readonly outcomes: OutcomeReports
-  private readonly latencies = new Latencies()
+  /** Durations of `POST /v1/cycles` in microseconds. */
+  private readonly postUs = createHistogram()
+  private lastPostMs = 0
   private readonly totals: SimulationTotals = emptyTotals()
   private readonly tools: DeliveryTools
   /** The service's clock when this client connected, and its difference from the local clock. */
@@ -131,7 +128,10 @@ class Simulator {
     api.cycleId = request.cycle_id
     await this.uploads.sendAll(plan.uploadsBefore, faults.uploadLost)
     const { response, tookMs } = await deliver(this.tools, request, faults)
-    if (tookMs !== null) this.latencies.add(tookMs)
+    if (tookMs !== null) {
+      this.lastPostMs = tookMs
+      this.postUs.record(Math.max(1, Math.round(tookMs * 1000)))
+    }
     const checked = await this.check(response, this.ledger.expect(request))
     await this.uploads.sendAll(plan.uploadsAfter, false)
     await this.uploads.sendAll(plan.uploadsAgain, false)
@@ -193,8 +193,7 @@ class Simulator {
     const expected = this.lastResponse?.cycle_id
     const got = health.last_cycle_id
     if (this.settings.exclusive && got !== expected) {
-      const { cycleId } = this.api
-      throw new ContractViolation({ path: 'GET /v1/health: last_cycle_id', expected, got, cycleId })
+      throw new ContractViolation('GET /v1/health: last_cycle_id', expected, got, this.api.cycleId)
     }
   }
 
@@ -227,8 +226,14 @@ class Simulator {
     if (faults.delivery !== 'none') totals.faults++
   }
 
+  /** Percentiles of the durations of `POST /v1/cycles` in ms; 0 before the first. */
+  private postMs(): SimulationReport['postMs'] {
+    const { count } = this.postUs
+    const ms = (percent: number): number => (count === 0 ? 0 : this.postUs.percentile(percent) / 1000)
+    return { count, p50: ms(50), p90: ms(90), p99: ms(99), max: ms(100) }
+  }
+
   private progress({ request, cycleAtMs, index }: CyclePlan): SimulationProgress {
-    const { latencies } = this
     return {
       cycleId: request.cycle_id,
       cycleAtMs,
@@ -236,15 +241,15 @@ class Simulator {
       cycleCount: this.settings.cycleCount,
       pending: this.ledger.pendingCount,
       scored: this.lastResponse?.counts.scored_now ?? 0,
-      postMs: { last: latencies.last, p50: latencies.percentile(0.5), p99: latencies.percentile(0.99) },
-      imagesUploaded: this.uploads.count,
+      postMs: { last: this.lastPostMs, ...this.postMs() },
+      imagesUploaded: this.uploads.createdCount + this.uploads.repeatedCount,
       retries: this.api.client.retryCount,
       wallMs: performance.now() - this.startedAtMs,
     }
   }
 
   private report(): Omit<SimulationReport, 'postsRemoved' | 'top'> {
-    const { latencies, settings, lastResponse } = this
+    const { settings, lastResponse } = this
     const { client } = this.api
     const { start } = this.initial
     return {
@@ -263,13 +268,7 @@ class Simulator {
         retries: client.retryCount,
         bytesSent: client.bodyBytesSent,
       },
-      postMs: {
-        count: latencies.count,
-        p50: latencies.percentile(0.5),
-        p90: latencies.percentile(0.9),
-        p99: latencies.percentile(0.99),
-        max: latencies.percentile(1),
-      },
+      postMs: this.postMs(),
       wallMs: performance.now() - this.startedAtMs,
     }
   }

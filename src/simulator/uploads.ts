@@ -3,8 +3,7 @@
  */
 import type { Api } from './api.js'
 import { ContractViolation } from './errors.js'
-import type { Pictures } from './pictures.js'
-import type { Upload } from './world.js'
+import type { Pictures, Upload } from './pictures.js'
 
 const concurrentUploadsMax = 4
 
@@ -20,22 +19,19 @@ export class Uploads {
     private readonly exclusive: boolean,
   ) {}
 
-  get count(): number {
-    return this.createdCount + this.repeatedCount
-  }
-
   /** Sends images, a few at a time. With `firstLost`, the response to the first is lost and requested again. */
   async sendAll(uploads: readonly Upload[], firstLost: boolean): Promise<void> {
+    const queue = uploads.values()
     const [first] = uploads
-    if (first !== undefined && firstLost) {
-      await this.api.breakOff(this.api.imageCall(first, this.pictures.jpeg(first)), 'response-unread')
+    if (firstLost && first !== undefined) {
+      queue.next()
+      await this.api.client.breakOff(this.api.imageCall(first, this.pictures.jpeg(first)), 'response-unread')
       await this.send(first, true)
     }
-    const queue = (firstLost ? uploads.slice(1) : uploads).values()
     const worker = async (): Promise<void> => {
       for (const upload of queue) await this.send(upload, false)
     }
-    await Promise.all(Array.from({ length: Math.min(concurrentUploadsMax, uploads.length) }, worker))
+    await Promise.all(Array.from({ length: concurrentUploadsMax }, worker))
   }
 
   private async send(upload: Upload, mayBeStored: boolean): Promise<void> {
@@ -45,8 +41,7 @@ export class Uploads {
     const uncertain = mayBeStored || retryCount > 0 || !this.exclusive
     if (known ? result !== 'same' : result !== 'created' && !uncertain) {
       const path = `PUT of image ${key}: status`
-      const { cycleId } = this.api
-      throw new ContractViolation({ path, expected: known ? 200 : 201, got: known ? 201 : 200, cycleId })
+      throw new ContractViolation(path, known ? 200 : 201, known ? 201 : 200, this.api.cycleId)
     }
     this.stored.add(key)
     if (result === 'created') this.createdCount++

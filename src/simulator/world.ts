@@ -11,14 +11,22 @@ import {
   type CycleRequest,
   type EngagementRow,
   type Source,
-  type Tier,
 } from '../contract/index.js'
 import { galleriesOf, type Gallery, type WorldIdentity } from './galleries.js'
 import { bodyHtml, titleText, topicOf } from './korean-text.js'
-import { pictureCount, type PictureChoice } from './pictures.js'
-import { drawFate, drawLife, type Fate, type PostLife } from './post-life.js'
+import { pictureCount, type Upload } from './pictures.js'
+import {
+  dateTime,
+  drawFate,
+  drawLife,
+  kst,
+  readingOf,
+  removalOf,
+  snapshotOf,
+  unknownReading,
+  type LivePost,
+} from './posts.js'
 import { Rng } from './rng.js'
-import { dateTime, kst, readingOf, removalOf, snapshotOf, unknownReading, type LivePost } from './rows.js'
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
@@ -29,22 +37,7 @@ const hourWeights = [
   9, 6, 4, 2.5, 2, 2, 2.5, 4, 6.5, 8.5, 9.5, 10, 11, 10.5, 10, 10, 10.5, 11, 11.5, 12, 13, 13.5, 13, 11.5,
 ]
 const hourWeightMean = hourWeights.reduce((sum, weight) => sum + weight, 0) / hourWeights.length
-
-/** One upload. A repeated upload has the same bytes. */
-export interface Upload extends PictureChoice {
-  readonly gallId: string
-  readonly postNo: number
-  readonly position: number
-}
-
-/** A post that operators placed on a board. */
-export interface PlacedPost {
-  readonly gallId: string
-  readonly postNo: number
-  readonly tier: Tier
-  readonly placedAtMs: number
-  readonly life: PostLife
-}
+const sources: readonly Source[] = ['score', 'setting', 'keyword', 'vote', 'manual', 'unknown']
 
 /** Everything that a client does in one cycle. */
 export interface CyclePlan {
@@ -57,16 +50,22 @@ export interface CyclePlan {
   readonly uploadsAfter: readonly Upload[]
   /** Images that were sent before. */
   readonly uploadsAgain: readonly Upload[]
-  readonly placed: readonly PlacedPost[]
+  /** Posts that operators have placed on a board; they have a tier. */
+  readonly placed: readonly LivePost[]
+}
+
+interface Entry {
+  readonly post: LivePost
+  readonly candidate: Candidate
 }
 
 /** The posts of a simulation. Its methods are called for one cycle after the other. */
 export class World {
   readonly galleries: readonly Gallery[]
-  private readonly galleryWeights: readonly number[]
   private pending: LivePost[] = []
   private cycleIndex = 0
   private postCount = 0
+  /** By cycle index. */
   private readonly laterUploads = new Map<number, Upload[]>()
   private readonly laterRepeats = new Map<number, Upload[]>()
 
@@ -75,22 +74,18 @@ export class World {
     private readonly startAtMs: number,
   ) {
     this.galleries = galleriesOf(identity, startAtMs)
-    this.galleryWeights = this.galleries.map((gallery) => gallery.weight)
   }
 
   /** The next cycle; the first one ends five minutes after the start. */
   nextCycle(): CyclePlan {
     const index = this.cycleIndex++
     const cycleAtMs = this.startAtMs + (index + 1) * cycleBoundaryMs
-    const rng = new Rng(this.identity.seed, this.startAtMs, 'cycle', index)
+    const rng = this.rngOf('cycle', index)
     const entered = this.enter(rng, cycleAtMs)
-    const [leaving, staying] = split(
-      [...this.pending, ...entered.map(({ post }) => post)],
-      (post) => post.fate.atMs <= cycleAtMs,
-    )
-    this.pending = staying
-    const uploads = entered.flatMap(({ post, candidate }) => this.planUploads(post, candidate))
-    const uploadsBefore = uploads.filter((upload) => this.scheduleUpload(upload, index))
+    const all = [...this.pending, ...entered.map(({ post }) => post)]
+    const leaving = all.filter((post) => post.fate.atMs <= cycleAtMs)
+    this.pending = all.filter((post) => post.fate.atMs > cycleAtMs)
+    const uploadsBefore = entered.flatMap((entry) => this.planUploads(entry, index))
     return {
       index,
       cycleAtMs,
@@ -105,7 +100,7 @@ export class World {
       uploadsBefore,
       uploadsAfter: take(this.laterUploads, index),
       uploadsAgain: take(this.laterRepeats, index),
-      placed: leaving.flatMap(placedPost),
+      placed: leaving.filter((post) => post.fate.tier !== undefined),
     }
   }
 
@@ -118,106 +113,85 @@ export class World {
       candidates: [],
       engagement: [],
       candidate_scores: [],
-      removals: this.pending.map(({ gallId, postNo }) => ({
-        gall_id: gallId,
-        post_no: postNo,
-        reason: 'aged_out',
-        decided_at: kst(cycleAtMs),
-      })),
+      removals: this.pending.map((post) =>
+        removalOf({ ...post, fate: { reason: 'aged_out', atMs: cycleAtMs } }, cycleAtMs),
+      ),
     }
+  }
+
+  private rngOf(...labels: readonly (string | number)[]): Rng {
+    return new Rng(this.identity.seed, this.startAtMs, ...labels)
   }
 
   // ---- entries
 
-  private enter(rng: Rng, cycleAtMs: number): { post: LivePost; candidate: Candidate }[] {
+  private enter(rng: Rng, cycleAtMs: number): Entry[] {
     const hour = Math.floor(kstTimeOfDay(cycleAtMs - 1) / hourMs)
     const share = (hourWeights[hour] as number) / hourWeightMean
-    const mean = (this.identity.postsPerDay * share * cycleBoundaryMs) / (24 * hourMs)
-    const count = rng.poisson(mean)
+    const count = rng.poisson((this.identity.postsPerDay * share * cycleBoundaryMs) / (24 * hourMs))
     return Array.from({ length: count }, () => this.enterOne(cycleAtMs))
   }
 
-  private enterOne(cycleAtMs: number): { post: LivePost; candidate: Candidate } {
+  private enterOne(cycleAtMs: number): Entry {
     const serial = ++this.postCount
-    const rng = new Rng(this.identity.seed, this.startAtMs, 'post', serial)
-    const gallery = this.galleries[rng.weighted(this.galleryWeights)] as Gallery
+    const rng = this.rngOf('post', serial)
+    const gallery = this.galleries[rng.weighted(this.galleries.map(({ weight }) => weight))] as Gallery
     const extractedAtMs = cycleAtMs - rng.int(1, cycleBoundaryMs - 1)
-    const createdAtMs = extractedAtMs - Math.round((3 + 90 * rng.next() ** 2) * minuteMs)
-    const life = drawLife(rng, createdAtMs)
-    const postNo = 1_000_000 + serial * 7 + rng.int(0, 6)
+    const life = drawLife(rng, extractedAtMs - Math.round((3 + 90 * rng.next() ** 2) * minuteMs))
     // Some posts are deleted before the client's next call, which then contains both candidate and removal.
     const goneAtOnce = rng.chance(0.002)
-    const fate: Fate = goneAtOnce
-      ? { reason: 'deleted', atMs: cycleAtMs }
+    const fate = goneAtOnce
+      ? { reason: 'deleted' as const, atMs: cycleAtMs }
       : drawFate(rng, life, extractedAtMs)
-    return {
-      post: {
-        gallId: gallery.id,
-        postNo,
-        life,
-        fate,
-        mappedFromMs: rng.chance(0.01) ? cycleAtMs + rng.int(1, 4) * cycleBoundaryMs : 0,
-        missingFromMs: fate.reason === 'deleted' ? fate.atMs - rng.int(0, 20) * minuteMs : Infinity,
-      },
-      candidate: this.candidate(rng, gallery, { postNo, createdAtMs, extractedAtMs }),
+    const post = {
+      gallId: gallery.id,
+      postNo: 1_000_000 + serial * 7 + rng.int(0, 6),
+      life,
+      fate,
+      mappedFromMs: rng.chance(0.01) ? cycleAtMs + rng.int(1, 4) * cycleBoundaryMs : 0,
+      missingFromMs: fate.reason === 'deleted' ? fate.atMs - rng.int(0, 20) * minuteMs : Infinity,
     }
+    return { post, candidate: this.candidate(rng, gallery, post, extractedAtMs) }
   }
 
-  private candidate(
-    rng: Rng,
-    gallery: Gallery,
-    post: { postNo: number; createdAtMs: number; extractedAtMs: number },
-  ): Candidate {
+  private candidate(rng: Rng, gallery: Gallery, post: LivePost, extractedAtMs: number): Candidate {
     const topic = topicOf(gallery.name)
     const imageCount = rng.chance(0.4) ? 0 : Math.min(20, 1 + Math.floor(-2 * Math.log(1 - rng.next())))
-    const source = (['score', 'setting', 'keyword', 'vote', 'manual', 'unknown'] as const)[
-      rng.weighted([50, 15, 12, 15, 5, 3])
-    ] as Source
+    const source = sources[rng.weighted([50, 15, 12, 15, 5, 3])] as Source
+    const createdAtMs = Math.floor(post.life.bornAtMs / secondMs) * secondMs
+    const withImages = imageCount > 0 && rng.chance(this.identity.imageShare)
     // Null times and blank titles are rare, and the service must accept them.
     const rare = rng.next()
     return {
       gall_id: gallery.id,
       post_no: post.postNo,
       title: rare < 0.004 ? '' : rare < 0.006 ? '  ' : titleText(rng, topic),
-      created_at: rare > 0.995 ? null : dateTime(rng, Math.floor(post.createdAtMs / secondMs) * secondMs),
-      extracted_at: rare > 0.991 && rare < 0.997 ? null : dateTime(rng, post.extractedAtMs),
+      created_at: rare > 0.995 ? null : dateTime(rng, createdAtMs),
+      extracted_at: rare > 0.991 && rare < 0.997 ? null : dateTime(rng, extractedAtMs),
       source,
       manual_flag: source === 'manual' ? 1 : 0,
       images_in_post: imageCount,
-      ...(imageCount > 0 && rng.chance(this.identity.imageShare)
-        ? { image_positions: positionsWithGaps(rng, imageCount) }
-        : {}),
-      ...(rng.chance(0.97)
-        ? { body_html: bodyHtml(rng, topic, { charsAim: charsAim(rng), imageCount }) }
-        : {}),
-      ...(rng.chance(0.95) ? { gallery_type: gallery.type } : {}),
-      ...(gallery.categoryId === null ? {} : { category_id: gallery.categoryId }),
+      ...(withImages && { image_positions: positionsWithGaps(rng, imageCount) }),
+      ...(rng.chance(0.97) && { body_html: bodyHtml(rng, topic, { charsAim: charsAim(rng), imageCount }) }),
+      ...(rng.chance(0.95) && { gallery_type: gallery.type }),
+      ...(gallery.categoryId !== null && { category_id: gallery.categoryId }),
     }
   }
 
-  // ---- images
-
-  private planUploads(post: LivePost, candidate: Candidate): Upload[] {
-    const rng = new Rng(this.identity.seed, this.startAtMs, 'images', post.gallId, post.postNo)
-    return (candidate.image_positions ?? [])
-      .filter(() => rng.chance(0.95))
-      .map((position) => ({
-        gallId: post.gallId,
-        postNo: post.postNo,
-        position,
-        picture: rng.int(0, pictureCount - 1),
-        comment: `${post.gallId}/${post.postNo}/${position}`,
-      }))
-  }
-
-  /** True if the upload is sent before its candidate; otherwise it is scheduled for this cycle or a later one. */
-  private scheduleUpload(upload: Upload, index: number): boolean {
-    const rng = new Rng('schedule', this.identity.seed, this.startAtMs, upload.comment)
-    const ahead = rng.chance(0.4)
-    const delay = ahead ? 0 : rng.weighted([80, 15, 5])
-    if (!ahead) put(this.laterUploads, index + delay, upload)
-    if (rng.chance(0.04)) put(this.laterRepeats, index + delay + rng.int(0, 3), upload)
-    return ahead
+  /** The images of a post that are sent before its candidate. The others are scheduled for this cycle or a later one. */
+  private planUploads({ post: { gallId, postNo }, candidate }: Entry, index: number): Upload[] {
+    const rng = this.rngOf('images', gallId, postNo)
+    return (candidate.image_positions ?? []).flatMap((position) => {
+      if (rng.chance(0.05)) return []
+      const picture = rng.int(0, pictureCount - 1)
+      const upload = { gallId, postNo, position, picture, comment: `${gallId}/${postNo}/${position}` }
+      const ahead = rng.chance(0.4)
+      const sentAt = index + (ahead ? 0 : rng.weighted([80, 15, 5]))
+      if (rng.chance(0.04)) put(this.laterRepeats, sentAt + rng.int(0, 3), upload)
+      if (ahead) return [upload]
+      put(this.laterUploads, sentAt, upload)
+      return []
+    })
   }
 
   // ---- readings
@@ -225,14 +199,13 @@ export class World {
   private readPending(rng: Rng, cycleAtMs: number, index: number): EngagementRow[] {
     const observedAtMs = cycleAtMs - rng.int(4, 45) * secondMs - rng.int(0, 999)
     const forgotten = rng.chance(0.08) ? rng.int(0, Math.max(0, this.pending.length - 1)) : -1
-    const rows: EngagementRow[] = []
-    for (const [at, post] of this.pending.entries()) {
-      if (at !== forgotten) rows.push(readingOf(rng, post, observedAtMs))
-    }
+    const rows = this.pending
+      .filter((_post, at) => at !== forgotten)
+      .map((post) => readingOf(rng, post, observedAtMs))
     // A post that the service does not know, such as one whose candidate the client lost.
     if (rng.chance(0.03)) {
-      const gallId = rng.pick(this.galleries).id
-      const stranger = unknownReading(rng, { gallId, postNo: 900_000_000 + index, observedAtMs })
+      const key = { gall_id: rng.pick(this.galleries).id, post_no: 900_000_000 + index }
+      const stranger = unknownReading(rng, { ...key, observed_at: kst(observedAtMs) })
       rows.splice(rng.int(0, rows.length), 0, stranger)
     }
     return rng.chance(0.1) ? rows.reverse() : rows
@@ -247,12 +220,6 @@ export class World {
 
 // ---- helpers
 
-function placedPost(post: LivePost): PlacedPost[] {
-  const { tier, atMs } = post.fate
-  if (tier === undefined) return []
-  return [{ gallId: post.gallId, postNo: post.postNo, tier, placedAtMs: atMs, life: post.life }]
-}
-
 /** Half of the bodies have a few lines, some have several kB. */
 function charsAim(rng: Rng): number {
   const kind = rng.weighted([45, 40, 12, 3])
@@ -264,17 +231,8 @@ function positionsWithGaps(rng: Rng, count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1).filter(() => rng.chance(0.85))
 }
 
-function split<T>(list: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
-  const first: T[] = []
-  const second: T[] = []
-  for (const item of list) (isFirst(item) ? first : second).push(item)
-  return [first, second]
-}
-
 function put<T>(lists: Map<number, T[]>, index: number, item: T): void {
-  const list = lists.get(index)
-  if (list === undefined) lists.set(index, [item])
-  else list.push(item)
+  lists.set(index, [...(lists.get(index) ?? []), item])
 }
 
 function take<T>(lists: Map<number, T[]>, index: number): T[] {

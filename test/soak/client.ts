@@ -8,13 +8,16 @@ import {
   type CycleResponse,
   type WeightsState,
 } from '../../src/contract/index.js'
-import { ResponseDigests } from '../../src/simulator/response-digests.js'
 import { Api } from '../../src/simulator/api.js'
 import { checkResponse } from '../../src/simulator/check-response.js'
-import { deliver, type DeliveryTools } from '../../src/simulator/delivery.js'
+import {
+  deliver,
+  drawFaults,
+  ResponseDigests,
+  type CycleFaults,
+  type DeliveryTools,
+} from '../../src/simulator/delivery.js'
 import { Ledger } from '../../src/simulator/ledger.js'
-import { drawFaults, type CycleFaults } from '../../src/simulator/faults.js'
-import { galleryNames } from '../../src/simulator/galleries.js'
 import { HttpClient } from '../../src/simulator/http-client.js'
 import { Pictures } from '../../src/simulator/pictures.js'
 import { OutcomeReports } from '../../src/simulator/outcome-reports.js'
@@ -199,8 +202,8 @@ export class SoakClient {
 
   #newWorld(): World {
     const { seed, postsPerDay, imageShare } = this.#options
-    const galleries = galleryNames(galleryCount)
-    const world = new World({ seed, hours: 24, postsPerDay, galleries, imageShare }, this.#cycleAtMs)
+    const identity = { seed, hours: 24, postsPerDay, galleries: galleryCount, imageShare }
+    const world = new World(identity, this.#cycleAtMs)
     for (const { id } of world.galleries) this.#galleries.add(id)
     return world
   }

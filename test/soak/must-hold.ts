@@ -5,7 +5,8 @@
  */
 import type { CycleRequest } from '../../src/contract/index.js'
 import { tombstoneAgeMsMax } from '../../src/pool/tombstones.js'
-import type { CyclePlan, Upload } from '../../src/simulator/world.js'
+import type { Upload } from '../../src/simulator/pictures.js'
+import type { CyclePlan } from '../../src/simulator/world.js'
 
 /** Days that records are kept. Of cycles never less than 8, whatever is set (src/cycle/retention.ts). */
 export interface KeptDays {
@@ -69,7 +70,8 @@ export class MustHold {
       this.#leftAtMs.set(nameOf(removal), receivedAtMs)
     }
     for (const upload of [...uploadsBefore, ...uploadsAfter]) this.#addUpload(upload, receivedAtMs)
-    for (const { placedAtMs } of placed) this.#placements.push({ placedAtMs, readings: -1, arrivedAtMs: NaN })
+    for (const { fate } of placed)
+      this.#placements.push({ placedAtMs: fate.atMs, readings: -1, arrivedAtMs: NaN })
   }
 
   /** All placements so far were acknowledged, those again that had a new reading at `atMs`. They came at `nowMs`. */

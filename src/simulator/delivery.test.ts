@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { drawFaults, reordered } from './faults.js'
+import { drawFaults, reordered } from './delivery.js'
 import { Rng } from './rng.js'
 
 test('a value with reordered members is the same value', () => {

@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ageFilterMs, countersAt, drawFate, drawLife } from './post-life.js'
+import { ageFilterMs, countersAt, drawFate, drawLife } from './posts.js'
 import { Rng } from './rng.js'
 
 const born = Date.UTC(2026, 0, 5)

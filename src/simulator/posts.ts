@@ -1,0 +1,197 @@
+/**
+ * The simulated posts: how their counters grow and level off, how they leave the queue, and their rows in a request.
+ * Counters are a function of time alone, so a reading can be taken at any moment and never decreases.
+ */
+import {
+  kstTimeOfDay,
+  type CandidateScoreRow,
+  type EngagementRow,
+  type Removal,
+  type RemovalReason,
+  type Tier,
+} from '../contract/index.js'
+import type { Rng } from './rng.js'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const kstOffsetMs = 9 * hourMs
+/** interface.md 8: the client's age filter. */
+export const ageFilterMs = 24 * hourMs
+
+export interface PostLife {
+  readonly bornAtMs: number
+  /** 1 is the median post; a few reach 10 and more. */
+  readonly quality: number
+  /** Counts that the post approaches as it ages. */
+  readonly viewsFinal: number
+  readonly upFinal: number
+  readonly downFinal: number
+  readonly commentsFinal: number
+  readonly rtbFinal: number
+  /** Age at which the post has about 63 % of its views. */
+  readonly growthMs: number
+}
+
+export type CounterValues = Record<'views' | 'up' | 'down' | 'comment_cnt' | 'rtb_vote', number>
+
+/** How and when a post leaves. */
+export interface Fate {
+  readonly reason: RemovalReason
+  readonly atMs: number
+  /** The board of a saved post. */
+  readonly tier?: Tier
+  readonly reasonCode?: string
+}
+
+/** A post in the client's queue. */
+export interface LivePost {
+  readonly gallId: string
+  readonly postNo: number
+  readonly life: PostLife
+  readonly fate: Fate
+  /** The client has no mapping for the post before the first time, and does not find it from the second on. */
+  readonly mappedFromMs: number
+  readonly missingFromMs: number
+}
+
+export function drawLife(rng: Rng, bornAtMs: number): PostLife {
+  const quality = Math.exp(rng.normal())
+  const viewsFinal = 250 * quality * Math.exp(0.5 * rng.normal()) + rng.int(5, 40)
+  const upFinal = viewsFinal * (0.004 + 0.012 * quality * rng.next())
+  return {
+    bornAtMs,
+    quality,
+    viewsFinal,
+    upFinal,
+    downFinal: viewsFinal * 0.008 * rng.next() ** 2 + (rng.chance(0.05) ? upFinal * rng.next() : 0),
+    commentsFinal: viewsFinal * (0.006 + 0.03 * rng.next()),
+    rtbFinal: upFinal * 0.25 * rng.next(),
+    growthMs: rng.int(25, 360) * minuteMs,
+  }
+}
+
+/** The counters at a moment; zero at and before birth. */
+export function countersAt(life: PostLife, atMs: number): CounterValues {
+  const age = Math.max(0, atMs - life.bornAtMs) / life.growthMs
+  const seen = 1 - Math.exp(-age)
+  // Votes and comments lag behind the views.
+  const voted = 1 - (1 + age) * Math.exp(-age)
+  return {
+    views: Math.floor(life.viewsFinal * seen),
+    up: Math.floor(life.upFinal * voted),
+    down: Math.floor(life.downFinal * voted),
+    comment_cnt: Math.floor(life.commentsFinal * (0.4 * seen + 0.6 * voted)),
+    rtb_vote: Math.floor(life.rtbFinal * voted),
+  }
+}
+
+/** Operators save posts of high quality; some posts are hidden or deleted; the others reach the age limit. */
+export function drawFate(rng: Rng, life: PostLife, enteredAtMs: number): Fate {
+  const agedOutAtMs = life.bornAtMs + ageFilterMs
+  const after = (minimum: number, maximum: number): number =>
+    Math.min(enteredAtMs + rng.int(minimum, maximum) * minuteMs, agedOutAtMs)
+  if (rng.chance(Math.min(0.5, 0.035 * life.quality))) {
+    const atMs = after(20, 480)
+    return { reason: 'saved', atMs, tier: tierAt(rng, atMs) }
+  }
+  const chance = rng.next()
+  if (chance < 0.01) return { reason: 'hidden', atMs: after(5, 900), reasonCode: 'dup' }
+  if (chance < 0.02) return { reason: 'hidden', atMs: after(5, 900) }
+  if (chance < 0.05) return { reason: 'deleted', atMs: after(3, 900) }
+  return { reason: 'aged_out', atMs: agedOutAtMs }
+}
+
+function tierAt(rng: Rng, atMs: number): Tier {
+  const hour = Math.floor(kstTimeOfDay(atMs) / hourMs)
+  if (hour >= 23 || hour < 6) return rng.chance(0.7) ? 'night' : 'main'
+  return (['main', 'light', 'app'] as const)[rng.weighted([5, 4, 1])] as Tier
+}
+
+// ---- rows
+
+/** The row of one post in `engagement`: mostly all counters, sometimes only some or none. */
+export function readingOf(rng: Rng, post: LivePost, observedAtMs: number): EngagementRow {
+  const key = { gall_id: post.gallId, post_no: post.postNo, observed_at: kst(observedAtMs) }
+  const noise = rng.next()
+  const missing = observedAtMs >= post.missingFromMs || noise < 0.002
+  if (missing || observedAtMs < post.mappedFromMs || noise > 0.9995) {
+    const unread = { views: null, up: null, down: null, comment_cnt: null, rtb_vote: null }
+    return { ...key, status: missing ? 'missing' : 'nomap', ...unread }
+  }
+  const counters = countersAt(post.life, observedAtMs)
+  if (noise < 0.985) return { ...key, status: 'ok', ...counters }
+  const some = (count: number, nullShare: number): number | null => (rng.chance(nullShare) ? null : count)
+  return {
+    ...key,
+    status: 'ok',
+    views: some(counters.views, 0.3),
+    up: some(counters.up, 0.3),
+    down: some(counters.down, 0.5),
+    comment_cnt: some(counters.comment_cnt, 0.3),
+    rtb_vote: some(counters.rtb_vote, 0.7),
+  }
+}
+
+/** A row for a post without a candidate record. */
+export function unknownReading(rng: Rng, key: Pick<EngagementRow, 'gall_id' | 'post_no' | 'observed_at'>) {
+  return {
+    ...key,
+    status: rng.chance(0.8) ? ('ok' as const) : ('missing' as const),
+    views: rng.int(0, 3000),
+    up: rng.int(0, 40),
+    down: rng.int(0, 5),
+    comment_cnt: rng.chance(0.5) ? null : rng.int(0, 60),
+    rtb_vote: 0,
+  }
+}
+
+/** The admin table's counters of a post, split by PC, mobile and app. */
+export function snapshotOf(rng: Rng, post: LivePost, snapshotAtMs: number): CandidateScoreRow {
+  const counters = countersAt(post.life, snapshotAtMs)
+  const part = (total: number, share: number): number | null =>
+    rng.chance(0.03) ? null : Math.floor(total * share)
+  return {
+    gall_id: post.gallId,
+    post_no: post.postNo,
+    snapshot_at: kst(snapshotAtMs),
+    recommend_up_cnt: part(counters.up, 0.3),
+    recommend_up_cnt_m: part(counters.up, 0.5),
+    recommend_up_cnt_a: part(counters.up, 0.2),
+    comment_cnt: part(counters.comment_cnt, 0.3),
+    comment_cnt_m: part(counters.comment_cnt, 0.5),
+    comment_cnt_a: part(counters.comment_cnt, 0.2),
+    hit_cnt: part(counters.views, 0.3),
+    hit_cnt_m: part(counters.views, 0.5),
+    hit_cnt_a: part(counters.views, 0.2),
+    sitebest_cnt: part(counters.rtb_vote, 0.3),
+    sitebest_cnt_m: part(counters.rtb_vote, 0.5),
+    sitebest_cnt_a: part(counters.rtb_vote, 0.2),
+    memo_size: rng.int(20, 9000),
+    upimg_cnt: rng.int(0, 12),
+    upimg_height: rng.chance(0.1) ? null : rng.int(0, 32767),
+  }
+}
+
+/** The removal of a post in the cycle that ends at `cycleAtMs`. */
+export function removalOf({ gallId, postNo, fate }: LivePost, cycleAtMs: number): Removal {
+  const { reason, atMs, tier, reasonCode } = fate
+  return {
+    gall_id: gallId,
+    post_no: postNo,
+    reason,
+    decided_at: kst(Math.min(atMs, cycleAtMs)),
+    ...(tier === undefined ? {} : { tier }),
+    ...(reasonCode === undefined ? {} : { reason_code: reasonCode }),
+  }
+}
+
+/** RFC 3339 in KST; with milliseconds only where they are not zero, because sources differ in precision. */
+export function kst(ms: number): string {
+  const text = new Date(ms + kstOffsetMs).toISOString()
+  return text.slice(0, text.endsWith('.000Z') ? -5 : -1) + '+09:00'
+}
+
+/** RFC 3339 in KST, seldom in UTC. */
+export function dateTime(rng: Rng, ms: number): string {
+  return rng.chance(0.1) ? new Date(ms).toISOString() : kst(ms)
+}
