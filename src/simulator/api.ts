@@ -32,10 +32,10 @@ const isErrorRecord = typia.createIs<ErrorRecord>()
 const gzipBytesMin = 16 * 1024
 const gzipShare = 0.5
 
-/** What a stored response says about the posts of its cycle. */
+/** The cycle time and the galleries of a stored response. */
 export interface StoredResult {
   readonly cycleAtMs: number
-  readonly galleries: ReadonlySet<string>
+  readonly galleries: readonly string[]
 }
 
 type ImageKey = Pick<Upload, 'gallId' | 'postNo' | 'position'>
@@ -81,7 +81,7 @@ export class Api {
     const call: Call = { method: 'GET', path: `/v1/scores/${cycleId}` }
     const { cycle_time, results } = this.parsed(call, body, isCycleResponse, 'CycleResponse')
     const cycleAtMs = parseInstant(cycle_time)?.ms ?? NaN
-    return { cycleAtMs, galleries: new Set(results.map((row) => row.gall_id)) }
+    return { cycleAtMs, galleries: [...new Set(results.map((row) => row.gall_id))] }
   }
 
   async isStored(cycleId: string): Promise<boolean> {
@@ -170,8 +170,12 @@ export class Api {
     if (!/^\d+$/.test(after)) this.fail(call, 'Retry-After', 'seconds', after)
   }
 
+  violation(path: string, expected: unknown, got: unknown): never {
+    throw new ContractViolation(path, expected, got, this.cycleId)
+  }
+
   fail(call: Call, what: string, expected: unknown, got: unknown): never {
-    throw new ContractViolation(`${call.method} ${call.path}: ${what}`, expected, got, this.cycleId)
+    this.violation(`${call.method} ${call.path}: ${what}`, expected, got)
   }
 }
 

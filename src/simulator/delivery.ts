@@ -59,28 +59,29 @@ export function reordered(value: unknown, rng: Rng): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, reordered(member, rng)]))
 }
 
-export interface Delivery {
-  readonly response: Buffer
-  /** Duration of the call in ms; null if a fault makes the duration meaningless. */
-  readonly tookMs: number | null
-}
-
 export interface DeliveryTools {
   readonly api: Api
   readonly responses: ResponseDigests
   readonly isOwn: (gallId: string) => boolean
 }
 
+/** The response, and the duration of the call in ms; null if a fault makes the duration meaningless. */
 export async function deliver(
   { api, responses, isOwn }: DeliveryTools,
   request: CycleRequest,
   faults: CycleFaults,
-): Promise<Delivery> {
+): Promise<{ readonly response: Buffer; readonly tookMs: number | null }> {
   const { cycle_id: cycleId } = request
   const call = await api.cycleCall(Buffer.from(JSON.stringify(request)), faults.rng)
   const send = async (sent: Call, context: string): Promise<Reply> => {
     const reply = await api.sendCycle(sent)
-    if (reply.status === 409) return conflict(api, isOwn, call, cycleId, reply)
+    if (reply.status === 409) {
+      // Another client owns the cycle id, or the service takes two spellings of one value for two values.
+      const stored = await api.storedResult(cycleId)
+      if (stored !== null && !stored.galleries.some(isOwn))
+        throw new SimulationError('occupied', `cycle ${cycleId} belongs to another client`)
+      api.fail(call, 'status', 200, `409 ${reply.body.toString('utf8')}`)
+    }
     responses.check(cycleId, reply.body, context)
     return reply
   }
@@ -112,20 +113,6 @@ function reserialised(api: Api, request: CycleRequest, faults: CycleFaults): Pro
   const body = Buffer.from(JSON.stringify(value))
   const indented = body.length < indentedBytesMax && faults.rng.chance(0.5)
   return api.cycleCall(indented ? Buffer.from(JSON.stringify(value, null, 1)) : body, faults.rng)
-}
-
-/** A 409: another client owns the cycle id, or the service takes two spellings of one value for two values. */
-async function conflict(
-  api: Api,
-  isOwn: (gallId: string) => boolean,
-  call: Call,
-  cycleId: string,
-  reply: Reply,
-): Promise<never> {
-  const stored = await api.storedResult(cycleId)
-  if (stored !== null && ![...stored.galleries].some(isOwn))
-    throw new SimulationError('occupied', `cycle ${cycleId} belongs to another client`)
-  return api.fail(call, 'status', 200, `409 ${reply.body.toString('utf8')}`)
 }
 
 /**

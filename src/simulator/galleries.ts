@@ -57,9 +57,7 @@ function digestOf({ seed, hours, postsPerDay, galleries, imageShare }: WorldIden
 const tagPattern = /_r([0-9a-z]+)x([0-9a-z]+)$/
 
 /** Whether a gallery belongs to a simulation, whatever its options. */
-export function isSimulated(gallId: string): boolean {
-  return tagPattern.test(gallId)
-}
+export const isSimulated = (gallId: string): boolean => tagPattern.test(gallId)
 
 /** Start of the simulation that a gallery belongs to, or null if it has another identity. */
 export function startOf(identity: WorldIdentity, gallId: string): number | null {

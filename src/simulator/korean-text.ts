@@ -43,10 +43,8 @@ const adjectives = [
   '아쉽다|아쉬움|아쉬워요|아쉬운',
   '신기하다|신기함|신기해요|신기한',
   '어렵다|어려움|어려워요|어려운',
-  '이상하다|이상함|이상해요|이상한',
   '재밌다|재밌음|재밌어요|재밌는',
   '별로다|별로임|별로예요|별로인',
-  '든든하다|든든함|든든해요|든든한',
 ].map(words)
 
 /** plain: 샀다. clipped: 샀음, as on boards. polite: 샀어요. The value is the position of the form of an adjective. */
@@ -145,20 +143,16 @@ const sentenceForms: readonly SentenceForm[] = [
     `${withParticle(rng.pick(topic.actors), '이랑/랑')} ${rng.int(2, 300)}일 동안 ${thing} 얘기했${endings[style]}`,
 ]
 
-/** Full stops above all in polite sentences, laughter in the others. */
-const casual = words('.|.|.| ㅋㅋ| ㅋㅋㅋ| ㅎㅎ| ㄷㄷ|!|~||')
-const closings: Record<Style, readonly string[]> = {
-  plain: casual,
-  clipped: casual,
-  polite: words('.|.|.|.|.|.|.|.|.| ㅎㅎ|!|~| 👍|'),
-}
+/** Polite sentences mostly end with full stops, the others often with laughter. */
+const politeClosings = words('.|.|.|.|.|.|.|.|.| ㅎㅎ|!|~| 👍|')
+const casualClosings = words('.|.|.| ㅋㅋ| ㅋㅋㅋ| ㅎㅎ| ㄷㄷ|!|~||')
 
 /** One sentence in one style, with its punctuation. */
 export function sentence(rng: Rng, topic: Topic, style: Style): string {
   const opener = rng.chance(0.2) ? `${rng.pick(openers)} ` : ''
   const text = opener + rng.pick(sentenceForms)(rng, topic, style, rng.pick(topic.things))
   if (text.endsWith('?')) return text + (rng.chance(0.25) ? rng.pick(laughs) : '')
-  return text + rng.pick(closings[style])
+  return text + rng.pick(style === 'polite' ? politeClosings : casualClosings)
 }
 
 function adjective(rng: Rng, style: Style): string {

@@ -4,6 +4,7 @@
  */
 import {
   assert,
+  type Candidate,
   type CycleRequest,
   type EngagementStatus,
   type ResultReason,
@@ -30,12 +31,7 @@ export interface Expectation {
   readonly unknown: readonly ExpectedRow[]
 }
 
-interface PendingPost {
-  readonly gall_id: string
-  readonly post_no: number
-  readonly title: string
-  readonly clockMissing: boolean
-}
+type PendingPost = Pick<Candidate, 'gall_id' | 'post_no' | 'title' | 'created_at' | 'extracted_at'>
 
 /** Tracks the pending posts of this client. Takes every request once, in the order of sending. */
 export class Ledger {
@@ -63,12 +59,7 @@ export class Ledger {
       pending: [...this.pending].map(([key, post]) => expectedRow(post, statuses.get(key))),
       unknown: request.engagement
         .filter((row) => !this.pending.has(keyOf(row)))
-        .map(({ gall_id, post_no }) => ({
-          gall_id,
-          post_no,
-          status: 'not_scored',
-          reason: 'unknown_post',
-        })),
+        .map(({ gall_id, post_no }) => ({ gall_id, post_no, status: 'not_scored', reason: 'unknown_post' })),
     }
   }
 
@@ -86,8 +77,7 @@ export class Ledger {
     for (const candidate of request.candidates) {
       const { gall_id, post_no, title, created_at, extracted_at } = candidate
       if (this.pending.has(keyOf(candidate))) continue
-      const clockMissing = created_at === null || extracted_at === null
-      this.pending.set(keyOf(candidate), { gall_id, post_no, title, clockMissing })
+      this.pending.set(keyOf(candidate), { gall_id, post_no, title, created_at, extracted_at })
     }
     for (const removal of request.removals) this.pending.delete(keyOf(removal))
   }
@@ -95,11 +85,17 @@ export class Ledger {
 
 /** decisions.md 17 to 19, in their order of precedence. */
 function expectedRow(post: PendingPost, reading: EngagementStatus | undefined): ExpectedRow {
-  const { gall_id, post_no } = post
+  const { gall_id, post_no, title, created_at, extracted_at } = post
+  const notScored = (reason: ResultReason): ExpectedRow => ({
+    gall_id,
+    post_no,
+    status: 'not_scored',
+    reason,
+  })
   if (reading === undefined) return { gall_id, post_no, status: 'waiting' }
-  if (post.title.trim() === '') return { gall_id, post_no, status: 'not_scored', reason: 'missing_title' }
-  if (post.clockMissing) return { gall_id, post_no, status: 'not_scored', reason: 'missing_clock' }
-  if (reading !== 'ok') return { gall_id, post_no, status: 'not_scored', reason: 'post_unavailable' }
+  if (title.trim() === '') return notScored('missing_title')
+  if (created_at === null || extracted_at === null) return notScored('missing_clock')
+  if (reading !== 'ok') return notScored('post_unavailable')
   return { gall_id, post_no, status: 'scored' }
 }
 

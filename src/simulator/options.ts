@@ -88,7 +88,11 @@ export function resolveOptions(options: SimulationOptions): Settings {
 
 /** As `resolveOptions`, without the service's address and its key. */
 export function resolveWorkload(options: WorkloadOptions): Omit<Settings, 'url' | 'apiKey'> {
-  const cycleCount = cycleCountOf(options.hours ?? 24)
+  const hours = options.hours ?? 24
+  const cycleCount = Math.round(hours * 12)
+  // Written so that NaN fails.
+  if (!(cycleCount >= 1 && hours <= hoursMax && Math.abs(cycleCount - hours * 12) <= 1e-6))
+    reject('hours', `must be a multiple of 5 minutes (1/12), at most ${hoursMax}`, hours)
   const galleries = numberIn('galleries', options.galleries ?? 8, 1, galleryCountMax)
   if (!Number.isInteger(galleries)) reject('galleries', 'must be a whole number', galleries)
   return {
@@ -108,14 +112,6 @@ export function resolveWorkload(options: WorkloadOptions): Omit<Settings, 'url' 
     intoUsedServer: options.intoUsedServer ?? false,
     keepPosts: options.keepPosts ?? false,
   }
-}
-
-function cycleCountOf(hours: number): number {
-  const cycleCount = Math.round(hours * 12)
-  // Written so that NaN fails.
-  const valid = cycleCount >= 1 && hours <= hoursMax && Math.abs(cycleCount - hours * 12) <= 1e-6
-  if (!valid) reject('hours', `must be a multiple of 5 minutes (1/12), at most ${hoursMax}`, hours)
-  return cycleCount
 }
 
 function numberIn(name: keyof WorkloadOptions, value: number, minimum: number, maximum: number): number {

@@ -4,7 +4,6 @@
  */
 import { assert, type CycleResponse, type Outcome, type OutcomeReading } from '../contract/index.js'
 import type { Api } from './api.js'
-import { ContractViolation } from './errors.js'
 import { countersAt, kst, type LivePost } from './posts.js'
 import { Rng } from './rng.js'
 
@@ -49,9 +48,8 @@ export class OutcomeReports {
       rng,
     )
     const known = due.filter((placement) => placement.sentReadingCount >= 0).length
-    const fail = (name: string, expected: unknown, got: unknown): never => {
-      throw new ContractViolation(`POST /v1/outcomes: ${name}`, expected, got, this.api.cycleId)
-    }
+    const fail = (name: string, expected: unknown, got: unknown): never =>
+      this.api.violation(`POST /v1/outcomes: ${name}`, expected, got)
     if (received !== due.length) fail('received', due.length, received)
     if (created + updated !== received) fail('created + updated', received, created + updated)
     if (updated < known) fail('updated', `${known} or more`, updated)

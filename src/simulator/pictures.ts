@@ -27,9 +27,9 @@ export class Pictures {
 
   /** Draws and encodes the base images; takes about a second. */
   static async draw(): Promise<Pictures> {
-    const jpegs: Buffer[] = []
-    for (let picture = 0; picture < pictureCount; picture++) jpegs.push(await drawPicture(picture))
-    return new Pictures(jpegs)
+    return new Pictures(
+      await Promise.all(Array.from({ length: pictureCount }, (_, index) => drawPicture(index))),
+    )
   }
 
   /** The bytes of one upload: a valid JPEG. */
@@ -54,27 +54,22 @@ export function withComment(jpeg: Buffer, comment: string): Buffer {
 
 function drawPicture(picture: number): Promise<Buffer> {
   const rng = new Rng('picture', picture)
-  const { width, height } = sizeOf(rng, picture)
-  const shapes = Array.from({ length: rng.int(8, 30) }, () => circle(rng, width, height)).join('')
+  const long = picture < largeCount ? imageEdgePixelsMax : rng.int(160, 800)
+  const short = Math.round(long * rng.pick([0.5625, 0.75, 1, 0.66]))
+  const [width, height] = rng.chance(0.4) ? [short, long] : [long, short]
+  const circles = Array.from(
+    { length: rng.int(8, 30) },
+    () =>
+      `<circle cx="${rng.int(0, width)}" cy="${rng.int(0, height)}" r="${rng.int(5, Math.round(width / 4))}" ` +
+      `fill="${colour(rng)}" fill-opacity="0.${rng.int(3, 9)}"/>`,
+  )
   const svg =
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
-    `<rect width="100%" height="100%" fill="${colour(rng)}"/>${shapes}</svg>`
+    `<rect width="100%" height="100%" fill="${colour(rng)}"/>${circles.join('')}</svg>`
   return sharp(Buffer.from(svg))
     .flatten({ background: '#ffffff' })
     .jpeg({ quality: rng.int(60, 88), progressive: rng.chance(0.2) })
     .toBuffer()
-}
-
-function sizeOf(rng: Rng, picture: number): { width: number; height: number } {
-  const long = picture < largeCount ? imageEdgePixelsMax : rng.int(160, 800)
-  const short = Math.round(long * rng.pick([0.5625, 0.75, 1, 0.66]))
-  return rng.chance(0.4) ? { width: short, height: long } : { width: long, height: short }
-}
-
-function circle(rng: Rng, width: number, height: number): string {
-  const radius = rng.int(5, Math.round(width / 4))
-  const paint = `fill="${colour(rng)}" fill-opacity="0.${rng.int(3, 9)}"`
-  return `<circle cx="${rng.int(0, width)}" cy="${rng.int(0, height)}" r="${radius}" ${paint}/>`
 }
 
 function colour(rng: Rng): string {

@@ -53,7 +53,7 @@ export interface SimulationReport {
   readonly top: readonly TopPost[]
 }
 
-const zeroTotals = {
+export const zeroTotals = {
   cycles: 0,
   /** Cycles that the service had answered before this client connected. */
   cyclesStoredBefore: 0,
@@ -82,7 +82,3 @@ const zeroTotals = {
 
 /** Counts of what was sent, received and injected. */
 export type SimulationTotals = typeof zeroTotals
-
-export function emptyTotals(): SimulationTotals {
-  return { ...zeroTotals }
-}

@@ -22,11 +22,11 @@ import { resolveOptions, type Settings, type SimulationOptions } from './options
 import { OutcomeReports } from './outcome-reports.js'
 import { Pictures } from './pictures.js'
 import {
-  emptyTotals,
   type SimulationProgress,
   type SimulationReport,
   type SimulationTotals,
   type TopPost,
+  zeroTotals,
 } from './report.js'
 import { findStart, type Start } from './start.js'
 import { Uploads } from './uploads.js'
@@ -80,13 +80,11 @@ class Simulator {
   /** Durations of `POST /v1/cycles` in microseconds. */
   private readonly postUs = createHistogram()
   private lastPostMs = 0
-  private readonly totals: SimulationTotals = emptyTotals()
+  private readonly totals: SimulationTotals = { ...zeroTotals }
   private readonly tools: DeliveryTools
-  /** The service's clock when this client connected, and its difference from the local clock. */
-  private readonly connectedAtMs: number
+  /** The service's clock minus the local clock. */
   private readonly clockOffsetMs: number
-  private weights: WeightsState
-  private modelVersion: string
+  private context: CheckContext
   private lastResponse: CycleResponse | null = null
 
   constructor(
@@ -95,15 +93,17 @@ class Simulator {
     private readonly hooks: Pick<SimulationOptions, 'onProgress' | 'signal'>,
     private readonly initial: InitialState,
   ) {
-    this.world = new World(settings.identity, initial.start.atMs)
+    const { health, start, weights, pictures } = initial
+    const { exclusive } = settings
+    this.world = new World(settings.identity, start.atMs)
     const ownGalleries = new Set(this.world.galleries.map((gallery) => gallery.id))
-    this.tools = { api, responses: this.responses, isOwn: (gallId) => ownGalleries.has(gallId) }
-    this.uploads = new Uploads(api, initial.pictures, settings.exclusive)
-    this.outcomes = new OutcomeReports(api, settings.exclusive)
-    this.connectedAtMs = parseInstant(initial.health.time)?.ms ?? NaN
-    this.clockOffsetMs = this.connectedAtMs - Date.now()
-    this.weights = initial.weights
-    this.modelVersion = initial.health.model_version
+    const isOwn = (gallId: string): boolean => ownGalleries.has(gallId)
+    this.tools = { api, responses: this.responses, isOwn }
+    this.uploads = new Uploads(api, pictures, exclusive)
+    this.outcomes = new OutcomeReports(api, exclusive)
+    const connectedAtMs = parseInstant(health.time)?.ms ?? NaN
+    this.clockOffsetMs = connectedAtMs - Date.now()
+    this.context = { isOwn, exclusive, weights, modelVersion: health.model_version, connectedAtMs }
   }
 
   async run(): Promise<SimulationReport> {
@@ -157,24 +157,14 @@ class Simulator {
   /** Checks a response. An operator may have changed weights or model: then both are read again, once. */
   private async check(response: Buffer, expected: Expectation): Promise<CycleResponse> {
     try {
-      return checkResponse(response, expected, this.context())
+      return checkResponse(response, expected, this.context)
     } catch (error) {
       if (!(error instanceof ContractViolation)) throw error
       if (!['weights_version', 'model_version'].includes(error.path)) throw error
     }
-    this.weights = await this.api.weights()
-    this.modelVersion = (await this.api.health()).model_version
-    return checkResponse(response, expected, this.context())
-  }
-
-  private context(): CheckContext {
-    return {
-      isOwn: this.tools.isOwn,
-      exclusive: this.settings.exclusive,
-      weights: this.weights,
-      modelVersion: this.modelVersion,
-      connectedAtMs: this.connectedAtMs,
-    }
+    const weights = await this.api.weights()
+    this.context = { ...this.context, weights, modelVersion: (await this.api.health()).model_version }
+    return checkResponse(response, expected, this.context)
   }
 
   /** Repeats calls and reads stored responses: no response may ever change. */
@@ -189,12 +179,10 @@ class Simulator {
 
   private async finish(): Promise<void> {
     await this.responses.rereadLatest(this.api, rereadAtEndCountMax)
-    const health = await this.api.health()
     const expected = this.lastResponse?.cycle_id
-    const got = health.last_cycle_id
-    if (this.settings.exclusive && got !== expected) {
-      throw new ContractViolation('GET /v1/health: last_cycle_id', expected, got, this.api.cycleId)
-    }
+    const { last_cycle_id: got } = await this.api.health()
+    if (this.settings.exclusive && got !== expected)
+      this.api.violation('GET /v1/health: last_cycle_id', expected, got)
   }
 
   /** Waits until a cycle is due: at the requested speed, and never before its time on the service's clock. */
@@ -214,7 +202,8 @@ class Simulator {
     const { totals } = this
     const { candidates, engagement, candidate_scores, removals } = plan.request
     totals.cycles++
-    if ((parseInstant(response.received_at)?.ms ?? NaN) < this.connectedAtMs) totals.cyclesStoredBefore++
+    if ((parseInstant(response.received_at)?.ms ?? NaN) < this.context.connectedAtMs)
+      totals.cyclesStoredBefore++
     totals.candidates += candidates.length
     totals.engagementRows += engagement.length
     totals.snapshots += candidate_scores.length
@@ -251,12 +240,11 @@ class Simulator {
   private report(): Omit<SimulationReport, 'postsRemoved' | 'top'> {
     const { settings, lastResponse } = this
     const { client } = this.api
-    const { start } = this.initial
     return {
       seed: settings.identity.seed,
-      startAtMs: start.atMs,
-      endAtMs: start.atMs + settings.cycleCount * cycleBoundaryMs,
-      resumed: start.resumed,
+      startAtMs: this.initial.start.atMs,
+      endAtMs: this.initial.start.atMs + settings.cycleCount * cycleBoundaryMs,
+      resumed: this.initial.start.resumed,
       modelVersion: lastResponse?.model_version ?? '',
       weightsVersion: lastResponse?.weights_version ?? '',
       totals: {

@@ -31,8 +31,12 @@ export async function findStart(
   const lastCycleId = health.last_cycle_id
   if (settings.exclusive && lastCycleId !== null)
     throw new SimulationError('occupied', `the service is not new: it holds cycle ${lastCycleId}`)
-  const galleries = lastCycleId === null ? new Set<string>() : await lastGalleries(api, lastCycleId)
-  if (!settings.intoUsedServer && lastCycleId !== null) refuseForeignData(galleries, lastCycleId)
+  const galleries = lastCycleId === null ? [] : await lastGalleries(api, lastCycleId)
+  const foreign = galleries.find((gallId) => !isSimulated(gallId))
+  if (!settings.intoUsedServer && lastCycleId !== null && (foreign !== undefined || galleries.length === 0)) {
+    const found = foreign === undefined ? `cycle ${lastCycleId}` : `posts of gallery ${foreign}`
+    throw new SimulationError('used', `the service holds ${found}, which no simulation has sent`)
+  }
   if (settings.startAtMs !== null) return { atMs: settings.startAtMs, resumed: false }
 
   const nowMs = parseInstant(health.time)?.ms ?? Date.now()
@@ -49,28 +53,21 @@ export async function findStart(
  * Galleries of the posts in the last response. A finished simulation has removed its posts with its last cycle, so
  * where that response has no posts, the cycle five minutes earlier is read.
  */
-async function lastGalleries(api: Api, lastCycleId: string): Promise<ReadonlySet<string>> {
+async function lastGalleries(api: Api, lastCycleId: string): Promise<readonly string[]> {
   const last = await api.storedResult(lastCycleId)
   if (last === null) return api.fail({ method: 'GET', path: `/v1/scores/${lastCycleId}` }, 'status', 200, 404)
-  if (last.galleries.size > 0) return last.galleries
+  if (last.galleries.length > 0) return last.galleries
   const earlier = await api.storedResult(cycleIdOf(last.cycleAtMs - cycleBoundaryMs))
-  return earlier?.galleries ?? last.galleries
-}
-
-function refuseForeignData(galleries: ReadonlySet<string>, lastCycleId: string): void {
-  const foreign = [...galleries].find((gallId) => !isSimulated(gallId))
-  if (foreign === undefined && galleries.size > 0) return
-  const found = foreign === undefined ? `cycle ${lastCycleId}` : `posts of gallery ${foreign}`
-  throw new SimulationError('used', `the service holds ${found}, which no simulation has sent`)
+  return earlier?.galleries ?? []
 }
 
 /** Start of the latest simulation of the same options with pending posts whose last cycle is not stored. */
 async function findUnfinished(
   api: Api,
   { identity, cycleCount, keepPosts }: Settings,
-  galleries: ReadonlySet<string>,
+  galleries: readonly string[],
 ): Promise<number | null> {
-  const starts = new Set([...galleries].flatMap((gallId) => startOf(identity, gallId) ?? []))
+  const starts = new Set(galleries.flatMap((gallId) => startOf(identity, gallId) ?? []))
   for (const startAtMs of [...starts].sort((a, b) => b - a)) {
     const lastAtMs = startAtMs + (cycleCount + (keepPosts ? 0 : 1)) * cycleBoundaryMs
     if (!(await api.isStored(cycleIdOf(lastAtMs)))) return startAtMs

@@ -2,7 +2,6 @@
  * Uploads images, each with bytes of its own, and checks whether the service reports them as new or known.
  */
 import type { Api } from './api.js'
-import { ContractViolation } from './errors.js'
 import type { Pictures, Upload } from './pictures.js'
 
 const concurrentUploadsMax = 4
@@ -40,8 +39,7 @@ export class Uploads {
     const known = this.stored.has(key)
     const uncertain = mayBeStored || retryCount > 0 || !this.exclusive
     if (known ? result !== 'same' : result !== 'created' && !uncertain) {
-      const path = `PUT of image ${key}: status`
-      throw new ContractViolation(path, known ? 200 : 201, known ? 201 : 200, this.api.cycleId)
+      this.api.violation(`PUT of image ${key}: status`, known ? 200 : 201, known ? 201 : 200)
     }
     this.stored.add(key)
     if (result === 'created') this.createdCount++

@@ -59,15 +59,20 @@ interface Entry {
   readonly candidate: Candidate
 }
 
+interface LaterUpload {
+  /** Index of its cycle. */
+  readonly sentAt: number
+  readonly again: boolean
+  readonly upload: Upload
+}
+
 /** The posts of a simulation. Its methods are called for one cycle after the other. */
 export class World {
   readonly galleries: readonly Gallery[]
   private pending: LivePost[] = []
   private cycleIndex = 0
   private postCount = 0
-  /** By cycle index. */
-  private readonly laterUploads = new Map<number, Upload[]>()
-  private readonly laterRepeats = new Map<number, Upload[]>()
+  private laterUploads: LaterUpload[] = []
 
   constructor(
     private readonly identity: WorldIdentity,
@@ -86,6 +91,8 @@ export class World {
     const leaving = all.filter((post) => post.fate.atMs <= cycleAtMs)
     this.pending = all.filter((post) => post.fate.atMs > cycleAtMs)
     const uploadsBefore = entered.flatMap((entry) => this.planUploads(entry, index))
+    const due = this.laterUploads.filter(({ sentAt }) => sentAt === index)
+    this.laterUploads = this.laterUploads.filter(({ sentAt }) => sentAt > index)
     return {
       index,
       cycleAtMs,
@@ -98,8 +105,8 @@ export class World {
         removals: leaving.map((post) => removalOf(post, cycleAtMs)),
       },
       uploadsBefore,
-      uploadsAfter: take(this.laterUploads, index),
-      uploadsAgain: take(this.laterRepeats, index),
+      uploadsAfter: due.filter(({ again }) => !again).map(({ upload }) => upload),
+      uploadsAgain: due.filter(({ again }) => again).map(({ upload }) => upload),
       placed: leaving.filter((post) => post.fate.tier !== undefined),
     }
   }
@@ -187,10 +194,9 @@ export class World {
       const upload = { gallId, postNo, position, picture, comment: `${gallId}/${postNo}/${position}` }
       const ahead = rng.chance(0.4)
       const sentAt = index + (ahead ? 0 : rng.weighted([80, 15, 5]))
-      if (rng.chance(0.04)) put(this.laterRepeats, sentAt + rng.int(0, 3), upload)
-      if (ahead) return [upload]
-      put(this.laterUploads, sentAt, upload)
-      return []
+      if (!ahead) this.laterUploads.push({ sentAt, again: false, upload })
+      if (rng.chance(0.04)) this.laterUploads.push({ sentAt: sentAt + rng.int(0, 3), again: true, upload })
+      return ahead ? [upload] : []
     })
   }
 
@@ -218,8 +224,6 @@ export class World {
   }
 }
 
-// ---- helpers
-
 /** Half of the bodies have a few lines, some have several kB. */
 function charsAim(rng: Rng): number {
   const kind = rng.weighted([45, 40, 12, 3])
@@ -229,14 +233,4 @@ function charsAim(rng: Rng): number {
 /** One-based positions of the images that the client could download. */
 function positionsWithGaps(rng: Rng, count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1).filter(() => rng.chance(0.85))
-}
-
-function put<T>(lists: Map<number, T[]>, index: number, item: T): void {
-  lists.set(index, [...(lists.get(index) ?? []), item])
-}
-
-function take<T>(lists: Map<number, T[]>, index: number): T[] {
-  const list = lists.get(index) ?? []
-  lists.delete(index)
-  return list
 }
