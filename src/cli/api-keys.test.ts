@@ -1,5 +1,5 @@
 /**
- * Keys of clients: files with their modes, in directories of their own.
+ * API keys: files and their permissions.
  */
 import {
   appendFileSync,
@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { keyCharsMax } from '../server/index.js'
-import { ensureKeptKey, fingerprintOf, keptKeyFile, readKeysFile } from './api-keys.js'
+import { ensureGeneratedKey, fingerprintOf, generatedKeyFile, readKeysFile } from './api-keys.js'
 import { apiKeyForm, apiKeyRule } from './settings-table.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-keys-'))
@@ -25,11 +25,11 @@ beforeEach(() => {
   dataDir = join(mkdtempSync(join(root, 'case-')), 'data')
 })
 
-test('a kept key lies in a file and a directory that only their owner can open', () => {
-  const { keys, file, made, warnings } = ensureKeptKey(dataDir)
+test('only the owner can open the file of a generated key and its directory', () => {
+  const { keys, file, created, warnings } = ensureGeneratedKey(dataDir)
   const [key] = keys
   expect(keys).toHaveLength(1)
-  expect(made).toBe(true)
+  expect(created).toBe(true)
   expect(warnings).toEqual([])
   expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/)
   expect(key).toMatch(apiKeyForm)
@@ -38,48 +38,48 @@ test('a kept key lies in a file and a directory that only their owner can open',
   expect(statSync(dataDir).mode & 0o777).toBe(0o700)
 })
 
-test('a key may be as long as the server compares, and no longer', () => {
+test('the maximum key length is the one that the server compares', () => {
   expect('k'.repeat(keyCharsMax)).toMatch(apiKeyForm)
   expect('k'.repeat(keyCharsMax + 1)).not.toMatch(apiKeyForm)
   expect(apiKeyRule).toContain(`16 to ${keyCharsMax} `)
 })
 
 test('the second start uses the key of the first', () => {
-  const { keys } = ensureKeptKey(dataDir)
-  expect(ensureKeptKey(dataDir)).toMatchObject({ keys, made: false })
+  const { keys } = ensureGeneratedKey(dataDir)
+  expect(ensureGeneratedKey(dataDir)).toMatchObject({ keys, created: false })
 })
 
-test('a kept key that others can read earns a warning and is used', () => {
-  const { keys, file } = ensureKeptKey(dataDir)
+test('a generated key that others can read is used with a warning', () => {
+  const { keys, file } = ensureGeneratedKey(dataDir)
   chmodSync(file, 0o640)
-  expect(ensureKeptKey(dataDir)).toMatchObject({
+  expect(ensureGeneratedKey(dataDir)).toMatchObject({
     keys,
     warnings: [expect.stringContaining(`chmod 600 ${file}`)],
   })
 })
 
 test.each([
-  ['', 'holds no API key'],
-  ['short\n', 'breaks the rule'],
-])('a kept key file with %j stops the start instead of getting another key', (content, message) => {
-  ensureKeptKey(dataDir)
-  writeFileSync(keptKeyFile(dataDir), content)
-  expect(() => ensureKeptKey(dataDir)).toThrow(message)
-  expect(readFileSync(keptKeyFile(dataDir), 'utf8')).toBe(content)
+  ['', 'contains no API key'],
+  ['short\n', 'is not valid: it must be'],
+])('a file of generated keys with %j is an error and is not replaced', (content, message) => {
+  ensureGeneratedKey(dataDir)
+  writeFileSync(generatedKeyFile(dataDir), content)
+  expect(() => ensureGeneratedKey(dataDir)).toThrow(message)
+  expect(readFileSync(generatedKeyFile(dataDir), 'utf8')).toBe(content)
 })
 
-test('a key that is added to the kept one is good beside it', () => {
-  const { keys, file } = ensureKeptKey(dataDir)
+test('keys added to the file of the generated key are accepted too', () => {
+  const { keys, file } = ensureGeneratedKey(dataDir)
   appendFileSync(file, 'key-number-2-0123456789\n')
-  expect(ensureKeptKey(dataDir).keys).toEqual([...keys, 'key-number-2-0123456789'])
+  expect(ensureGeneratedKey(dataDir).keys).toEqual([...keys, 'key-number-2-0123456789'])
 })
 
-test('a data directory that cannot be made is told in one line', () => {
+test('a data directory that cannot be created is an error on one line', () => {
   writeFileSync(dataDir, 'a file')
-  expect(() => ensureKeptKey(dataDir)).toThrow(/^the data directory .* is not a directory$/)
+  expect(() => ensureGeneratedKey(dataDir)).toThrow(/^the data directory .* is not a directory$/)
 })
 
-test('a key file that cannot be read is wrong usage, named as its caller names it', () => {
+test('a key file that cannot be read is a usage error with the name that the caller gives', () => {
   expect(() => readKeysFile(join(root, 'none'), 'apiKeysFile (from --api-keys-file)')).toThrow(
     expect.objectContaining({
       name: 'UsageError',
@@ -90,7 +90,7 @@ test('a key file that cannot be read is wrong usage, named as its caller names i
   )
 })
 
-test('a key of a file that breaks the rule is not repeated in the message', () => {
+test('the error for an invalid key in a file does not contain the key', () => {
   const file = join(root, 'bad-key')
   writeFileSync(file, 'a key with spaces')
   expect(() => readKeysFile(file)).toThrow(
@@ -98,7 +98,7 @@ test('a key of a file that breaks the rule is not repeated in the message', () =
   )
 })
 
-test('a fingerprint is short, the same for the same key, and no part of it', () => {
+test('a fingerprint is short and depends only on the key', () => {
   expect(fingerprintOf('key-number-1-0123456789')).toMatch(/^[0-9a-f]{12}$/)
   expect(fingerprintOf('key-number-1-0123456789')).toBe(fingerprintOf('key-number-1-0123456789'))
   expect(fingerprintOf('key-number-1-0123456789')).not.toBe(fingerprintOf('key-number-2-0123456789'))

@@ -2,20 +2,9 @@
  * API keys: read from files, generated where none is configured, and shown only by fingerprint.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
-import { flushDirectory } from '../store/index.js'
-import { makeDataDirectory, pathError } from './data-directory.js'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { createDataDirectory, pathError, writeFileDurably } from './data-directory.js'
 import { messageOf, UsageError } from './failure.js'
 import { apiKeyForm, apiKeyRule } from './settings-table.js'
 
@@ -23,46 +12,45 @@ const keyBytes = 32
 const ownerOnly = 0o600
 const fingerprintChars = 12
 
-export interface KeptKeys {
+export interface GeneratedKeys {
   /** At least one. */
   readonly keys: readonly string[]
   readonly file: string
-  readonly made: boolean
+  readonly created: boolean
   readonly warnings: readonly string[]
 }
 
 /** The file with the generated key of a server without configured keys. An operator may add keys to it. */
-export function keptKeyFile(dataDir: string): string {
+export function generatedKeyFile(dataDir: string): string {
   return join(dataDir, 'api-key')
 }
 
 /**
  * The keys of a server without configured keys: one is generated at the first start. Throws where the file exists and
- * cannot be read or holds no key: a new key would lock the clients out.
+ * cannot be read or has no key: a new key would lock out the clients.
  */
-export function ensureKeptKey(dataDir: string): KeptKeys {
-  const file = keptKeyFile(dataDir)
-  const made = makeKeyFile(dataDir, file)
+export function ensureGeneratedKey(dataDir: string): GeneratedKeys {
+  const file = generatedKeyFile(dataDir)
+  const created = createKeyFile(dataDir, file)
   const keys = readKeysFile(file)
-  const warnings = isOpenTo(file, 0o077)
-    ? [`${file} can be read by others than its owner; run: chmod 600 ${file}`]
-    : []
-  return { keys, file, made, warnings }
+  const warnings = isOpenTo(file, 0o077) ? [`${file} is readable by other users; run: chmod 600 ${file}`] : []
+  return { keys, file, created, warnings }
 }
 
 /**
- * The keys in the file of the generated key; empty where the file does not exist. Throws a `UsageError` where it holds no
- * valid key, and where it cannot be read: it may hold keys that this user must not see.
+ * The keys in the file of the generated key; empty where the file does not exist. Throws a `UsageError` where it has no
+ * valid key, and where it cannot be read.
  */
-export function findKeptKeys(dataDir: string): readonly string[] {
-  const file = keptKeyFile(dataDir)
+export function findGeneratedKeys(dataDir: string): readonly string[] {
+  const file = generatedKeyFile(dataDir)
   let content: string
   try {
     content = readFileSync(file, 'utf8')
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return []
-    const remedy = code === 'EACCES' ? '; run this as the user of the server, or set UNDERSTUDY_API_KEYS' : ''
+    const remedy =
+      code === 'EACCES' ? '; run this command as the user of the server, or set UNDERSTUDY_API_KEYS' : ''
     throw new UsageError(`${file} cannot be read: ${messageOf(cause)}${remedy}`)
   }
   return keysIn(content, file)
@@ -86,9 +74,9 @@ function keysIn(content: string, name: string): string[] {
   const keys = content.split(/[\n,]/).map((key) => key.trim())
   const given = [...new Set(keys.filter((key) => key !== ''))]
   // The invalid key is not shown: it may be a valid one with a typing error.
-  if (given.length === 0) throw new UsageError(`${name} holds no API key`)
+  if (given.length === 0) throw new UsageError(`${name} contains no API key`)
   if (!given.every((key) => apiKeyForm.test(key))) {
-    throw new UsageError(`a key in ${name} breaks the rule: ${apiKeyRule}`)
+    throw new UsageError(`a key in ${name} is not valid: it must be ${apiKeyRule}`)
   }
   return given
 }
@@ -105,28 +93,13 @@ export function fingerprintOf(key: string): string {
 }
 
 /** Creates the file with a new key, unless it exists. Returns true when it was created. */
-function makeKeyFile(dataDir: string, file: string): boolean {
-  makeDataDirectory(dataDir)
+function createKeyFile(dataDir: string, file: string): boolean {
+  createDataDirectory(dataDir)
   try {
     if (existsSync(file)) return false
-    writeDurably(file, `${randomBytes(keyBytes).toString('base64url')}\n`)
+    writeFileDurably(file, `${randomBytes(keyBytes).toString('base64url')}\n`, ownerOnly)
     return true
   } catch (cause) {
-    throw pathError(`cannot keep an API key in ${dataDir}`, cause)
+    throw pathError(`cannot store an API key in ${dataDir}`, cause)
   }
-}
-
-/** Writes a file that is complete or absent after a power cut, once this returns complete. */
-function writeDurably(file: string, content: string): void {
-  const partial = `${file}.partial`
-  rmSync(partial, { force: true })
-  const handle = openSync(partial, 'wx', ownerOnly)
-  try {
-    writeSync(handle, content)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-  renameSync(partial, file)
-  flushDirectory(dirname(file))
 }

@@ -1,5 +1,5 @@
 /**
- * `understudy backup`: a copy of the data directory as of one moment, with its server running or not.
+ * `understudy backup`: copies a consistent snapshot of the data directory, with its server running or not.
  */
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
@@ -8,13 +8,13 @@ import { addSettingFlags, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { readSettings } from './read-settings.js'
 import { shellWord } from './shell-word.js'
-import { holdings } from './verify-command.js'
+import { contentsText } from './verify-command.js'
 
 export function addBackupCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('backup <dir>')
     .description('copy the data to a new directory, with the server running or not; API keys are not copied')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
   addSettingFlags(command, ['dataDir']).action((dir: string, flags: Record<string, unknown>) =>
     backup(dir, flags, context),
   )
@@ -31,7 +31,7 @@ async function backup(dir: string, flags: Record<string, unknown>, context: Comm
   print(
     flags['json'] === true
       ? `${JSON.stringify({ directory: target, counts, lastCycleId, bytes, seconds }, null, 2)}\n`
-      : `${target}: ${holdings(counts, lastCycleId, bytes)}, ${seconds} s. API keys are not in it. ` +
-          `Not verified: \`understudy verify --data-dir ${shellWord(target)}\` does that.\n`,
+      : `${target}: ${contentsText(counts, lastCycleId, bytes)}, ${seconds} s. It has no API keys. ` +
+          `To verify it, run \`understudy verify --data-dir ${shellWord(target)}\`.\n`,
   )
 }

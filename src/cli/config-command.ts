@@ -2,7 +2,7 @@
  * `understudy config`: prints the effective settings and the source of each. Starts and creates nothing.
  */
 import type { Command } from 'commander'
-import { findKeptKeys, keptKeyFile } from './api-keys.js'
+import { findGeneratedKeys, generatedKeyFile } from './api-keys.js'
 import { addSettingFlags, type CommandContext } from './context.js'
 import { readSettings, type EffectiveSettings } from './read-settings.js'
 import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-report.js'
@@ -11,8 +11,8 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
   const command = program
     .command('config')
     .description('print the effective settings and the source of each; keys as fingerprints only')
-    .option('--json', 'as JSON')
-    .option('--markdown', 'the table of all settings, as in docs/settings.md, and nothing else')
+    .option('--json', 'print JSON')
+    .option('--markdown', 'print only the table of all settings in docs/settings.md')
   addSettingFlags(command).action((flags: Record<string, unknown>) => {
     context.print(flags['markdown'] === true ? settingsAsMarkdown() : effectiveSettings(flags, context))
   })
@@ -20,21 +20,21 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
 
 function effectiveSettings(flags: Record<string, unknown>, context: CommandContext): string {
   const { env, directory, remark, columns } = context
-  const effective = withKeptKey(readSettings({ flags, env, directory }))
+  const effective = withGeneratedKeys(readSettings({ flags, env, directory }))
   for (const warning of effective.warnings) remark(`understudy: warning: ${warning}\n`)
   const report = reportSettings(effective)
   return flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : settingsAsText(report, columns())
 }
 
 /** Without a configured key, `serve` uses the one that it generated before. */
-function withKeptKey(effective: EffectiveSettings): EffectiveSettings {
+function withGeneratedKeys(effective: EffectiveSettings): EffectiveSettings {
   const { settings, origins } = effective
   if (settings.apiKeys.length > 0) return effective
-  const apiKeys = findKeptKeys(settings.dataDir)
+  const apiKeys = findGeneratedKeys(settings.dataDir)
   if (apiKeys.length === 0) return effective
   return {
     ...effective,
     settings: { ...settings, apiKeys },
-    origins: new Map([...origins, ['apiKeys', keptKeyFile(settings.dataDir)]]),
+    origins: new Map([...origins, ['apiKeys', generatedKeyFile(settings.dataDir)]]),
   }
 }

@@ -1,45 +1,84 @@
 /**
- * The data directory, made before the server starts: a path that cannot be one is a wrong setting and told as such.
+ * Creates the data directory before the server starts and checks its permissions. A path that cannot be a directory is a
+ * usage error.
  */
-import { accessSync, constants, statSync } from 'node:fs'
-import { makeDirectories, StoreError } from '../store/index.js'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { flushDirectory, makeDirectories, StoreError } from '../store/index.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 
 const notForOthers = 0o077
-/** Trouble of the machine that may pass; anything else is the fault of the path. */
-const passingCodes = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ENOMEM', 'EMFILE', 'ENFILE'])
+/** Errors of the machine that may be temporary; any other one is the fault of the path. */
+const temporaryCodes = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ENOMEM', 'EMFILE', 'ENFILE'])
 
-/** What this process makes from now on is for its own user, whatever the shell says: requests are personal data. */
+/** Files that this process creates are private to its user: requests are personal data. */
 export function keepFilesPrivate(): void {
   process.umask(notForOthers)
 }
 
 /**
- * Makes a directory that only its owner can open; one that is there keeps its mode, since the operator chose it.
- * Throws a `UsageError` where the path cannot be a directory to write in; `origin` is the setting it comes from.
+ * Creates a directory that only its owner can open; an existing one keeps its mode. Throws a `UsageError` where the path
+ * is not a writable directory. `origin` is the source of the setting.
  */
-export function makeDataDirectory(path: string, origin?: string): void {
+export function createDataDirectory(path: string, origin?: string): void {
   const name = `the data directory ${path}${origin === undefined ? '' : ` (from ${origin})`}`
   try {
     makeDirectories(path, name)
     accessSync(path, constants.W_OK | constants.X_OK)
   } catch (cause) {
     if (cause instanceof StoreError) throw new UsageError(cause.message)
-    throw pathError(`${name} cannot be made or written`, cause)
+    throw pathError(`${name} cannot be created or written`, cause)
   }
 }
 
-/** What of a data directory that is there should not stay as it is; one line each. */
+/** Warnings about an existing data directory, one line each. */
 export function dataDirectoryWarnings(path: string): string[] {
-  // The group is left alone: an operator may let a backup in.
+  // Group permissions are accepted: an operator may grant them to a backup.
   return (statSync(path).mode & 0o007) === 0
     ? []
-    : [`${path} holds all data and keys, and anyone on this machine can look into it; run: chmod o= ${path}`]
+    : [
+        `${path} contains all data and keys and is readable by all users of this machine; run: chmod o= ${path}`,
+      ]
 }
 
-/** A failure on a path: of the machine, or, as a `UsageError`, of the path itself. */
+/** A `CommandError` for a temporary failure of the machine, a `UsageError` for any other failure of a path. */
 export function pathError(what: string, cause: unknown): CommandError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const message = `${what}: ${messageOf(cause)}`
-  return passingCodes.has(code) ? new CommandError(message, { cause }) : new UsageError(message)
+  return temporaryCodes.has(code) ? new CommandError(message, { cause }) : new UsageError(message)
+}
+
+/**
+ * Creates or replaces a file atomically and durably: after a power cut it has the old content or the new one. The umask
+ * of the process does not apply to `mode`.
+ */
+export function writeFileDurably(file: string, content: string, mode: number): void {
+  const partial = `${file}.partial`
+  try {
+    rmSync(partial, { force: true })
+    const handle = openSync(partial, 'wx', mode)
+    try {
+      fchmodSync(handle, mode)
+      writeSync(handle, content)
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+    renameSync(partial, file)
+    flushDirectory(dirname(file))
+  } catch (error) {
+    rmSync(partial, { force: true })
+    throw error
+  }
 }

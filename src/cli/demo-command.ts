@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { ensureKeptKey } from './api-keys.js'
+import { ensureGeneratedKey } from './api-keys.js'
 import { numberArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 import { checkPort } from './port-check.js'
@@ -56,7 +56,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   // One directory per port, so that a demo does not delete the data of another one that is running.
   const dataDir = join(context.directory, 'data', 'demo', String(port))
   rmSync(dataDir, { recursive: true, force: true })
-  const { keys, file } = ensureKeptKey(dataDir)
+  const { keys, file } = ensureGeneratedKey(dataDir)
   const [key = ''] = keys
   context.remark(
     `Starting a server with an empty data directory, ${dataDir}, and a client that simulates a day:\n\n`,

@@ -19,16 +19,16 @@ export async function checkPort(host: string, port: number): Promise<number> {
     const place = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
     throw new CommandError(`cannot listen on ${place}: ${explain(cause, host)}`, { cause })
   }
-  const { port: given } = probe.address() as AddressInfo
+  const { port: bound } = probe.address() as AddressInfo
   await new Promise((resolve) => probe.close(resolve))
-  return given
+  return bound
 }
 
 function explain(cause: unknown, host: string): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   switch (code) {
     case 'EADDRINUSE':
-      return 'the port is taken; choose another one with --port'
+      return 'the port is in use; choose another one with --port'
     case 'EACCES':
     case 'EPERM':
       return 'this user may not use the port; choose another one with --port'
@@ -44,7 +44,7 @@ function explain(cause: unknown, host: string): string {
   }
 }
 
-/** Whether an address can be reached from this machine alone. */
+/** Whether only this machine can reach an address. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/i.test(host)
 }

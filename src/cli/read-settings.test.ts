@@ -1,5 +1,5 @@
 /**
- * Effective settings: precedence and refusals, with real files.
+ * Effective settings: precedence and invalid values, with real files.
  */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +45,7 @@ describe('precedence', () => {
     expect([...origins].filter(([, origin]) => origin !== 'default')).toEqual([
       ['host', 'UNDERSTUDY_HOST'],
       ['port', '--port'],
-      ['clockSkewMs', config],
+      ['clockSkewMs', `${config}:clockSkewMs`],
     ])
   })
 
@@ -111,31 +111,31 @@ describe('refusals', () => {
       { UNDERSTUDY_CODEC: 'fast' },
       'codec (from UNDERSTUDY_CODEC) must be one of auto, native, reference',
     ],
-  ])('a bad %s ends in one line with its name, its origin and the rule', (_, env, message) => {
+  ])('an invalid %s is an error on one line with its name, its source and the rule', (_, env, message) => {
     expect(refusal({}, env)).toContain(message)
     expect(refusal({}, env)).not.toContain('\n')
   })
 
-  test('a bad value in the file is told with the path of the file', () => {
+  test('the error for an invalid value in the file names the file and the key', () => {
     const config = settingsFile({ port: '8080' }, 'bad.json')
     expect(refusal({ config })).toBe(
-      `port (from ${config}) must be a whole number from 0 to 65535, not "8080"`,
+      `port (from ${config}:port) must be a whole number from 0 to 65535, not "8080"`,
     )
   })
 
-  test('a name that nobody knows is refused, in the file and in the environment', () => {
+  test('an unknown name is refused, in the file and in the environment', () => {
     expect(refusal({ config: settingsFile({ prot: 1 }, 'typo.json') })).toContain('unknown setting "prot"')
     expect(refusal({}, { UNDERSTUDY_PROT: '1' })).toContain('unknown variable UNDERSTUDY_PROT')
   })
 
-  test('a file that is no JSON object is refused without a word of what it holds', () => {
+  test('the error for a file that is not a JSON object does not quote the file', () => {
     const message = refusal({ config: settingsFile('{"apiKeys": ["very-secret-key"', 'broken.json') })
     expect(message).toMatch(/broken\.json is not valid JSON \(line 1 column 31\)$/)
     expect(refusal({ config: settingsFile('{"apiKeys": very-secret-key}', 'bare.json') })).toMatch(
       /valid JSON$/,
     )
     expect(message).not.toContain('secret')
-    expect(refusal({ config: settingsFile('[]', 'list.json') })).toContain('must hold a JSON object')
+    expect(refusal({ config: settingsFile('[]', 'list.json') })).toContain('must contain a JSON object')
     expect(refusal({ config: join(directory, 'absent.json') })).toContain('cannot read the settings file')
   })
 
@@ -150,32 +150,32 @@ describe('refusals', () => {
 })
 
 describe('API keys', () => {
-  test('a list that is text in the file is told to be an array there', () => {
+  test('a list in the file must be an array', () => {
     const config = settingsFile(
       { apiKeys: 'key-number-1-0123456789,key-number-2-0123456789' },
       'text-keys.json',
     )
     expect(refusal({ config })).toBe(
-      `apiKeys (from ${config}) must be a JSON array of keys, each of 16 to 256 visible ASCII characters without ` +
-        'white space or commas; none twice',
+      `apiKeys (from ${config}:apiKeys) must be a JSON array of keys, each of 16 to 256 visible ASCII characters without ` +
+        'white space or commas; without duplicates',
     )
   })
 
-  test('a key file that is not there is refused with its name, its origin and its path', () => {
+  test('the error for a missing key file has its name, its source and its path', () => {
     const apiKeysFile = join(directory, 'no-keys')
     expect(refusal({ apiKeysFile })).toContain(
       `apiKeysFile (from --api-keys-file): ${apiKeysFile} cannot be read`,
     )
   })
 
-  test('keys of the environment and of the file are all accepted, each once', () => {
+  test('keys of the environment and of the key file are combined without duplicates', () => {
     const apiKeysFile = join(directory, 'keys')
     writeFileSync(
       apiKeysFile,
       'key-number-2-0123456789\r\nkey-number-3-0123456789, key-number-1-0123456789\n\n',
       { mode: 0o600 },
     )
-    const { settings, warnings } = read(
+    const { settings, warnings, origins } = read(
       { apiKeysFile },
       { UNDERSTUDY_API_KEYS: 'key-number-1-0123456789, key-number-2-0123456789' },
     )
@@ -185,9 +185,12 @@ describe('API keys', () => {
       'key-number-3-0123456789',
     ])
     expect(warnings).toEqual([])
+    expect(origins.get('apiKeys')).toBe(`UNDERSTUDY_API_KEYS, ${apiKeysFile}`)
+    expect(origins.get('apiKeysFile')).toBe('--api-keys-file')
+    expect(read({ apiKeysFile }).origins.get('apiKeys')).toBe(apiKeysFile)
   })
 
-  test('a key file that anyone can read earns a warning', () => {
+  test('a key file that all users can read causes a warning', () => {
     const apiKeysFile = join(directory, 'open-keys')
     writeFileSync(apiKeysFile, 'key-number-1-0123456789\n')
     chmodSync(apiKeysFile, 0o644)
@@ -221,7 +224,7 @@ describe('TLS', () => {
   writeFileSync(cert, certificate)
   writeFileSync(key, certificateKey, { mode: 0o600 })
 
-  test('a certificate and its key are taken', () => {
+  test('a certificate and its key are accepted', () => {
     expect(read({ tlsCert: cert, tlsKey: key }).settings).toMatchObject({
       tlsCertFile: cert,
       tlsKeyFile: key,
@@ -229,14 +232,14 @@ describe('TLS', () => {
   })
 
   test('one file without the other is refused', () => {
-    expect(refusal({ tlsCert: cert })).toContain('tlsCert (from --tls-cert) needs tlsKey too')
+    expect(refusal({ tlsCert: cert })).toContain('tlsCert (from --tls-cert) needs tlsKey')
     expect(refusal({}, { UNDERSTUDY_TLS_KEY: key })).toContain(
       'tlsKey (from UNDERSTUDY_TLS_KEY) needs tlsCert',
     )
   })
 
-  test('files that cannot be read or do not belong together are refused', () => {
-    const rule = 'must be readable PEM files that belong together'
+  test('files that cannot be read or are not a pair are refused', () => {
+    const rule = 'must be readable PEM files of one key pair'
     expect(refusal({ tlsCert: cert, tlsKey: join(directory, 'absent.pem') })).toContain(rule)
     expect(refusal({ tlsCert: key, tlsKey: cert })).toContain(rule)
   })

@@ -33,7 +33,7 @@ export interface EffectiveSettings {
   readonly settings: Settings
   /** The file with some of `apiKeys`, or null. */
   readonly apiKeysFile: string | null
-  /** The origin of each value: a flag, a variable, a file, or `default`. */
+  /** The source of each value: a flag, a variable, `file:key`, a key file, or `default`. */
   readonly origins: ReadonlyMap<SettingName, string>
   /** Warnings about settings that work but are not secure, one line each. */
   readonly warnings: readonly string[]
@@ -56,19 +56,24 @@ export function readSettings(sources: SettingsSources): EffectiveSettings {
   checkVariables(sources.env)
   const file = readConfigFile(sources)
   const origins = new Map<SettingName, string>()
-  const entries = settingNames.map((name) => {
+  const entries = settingNames.map((name): [SettingName, unknown] => {
     const origin = findOrigin(name, sources, file)
     origins.set(name, origin?.label ?? 'default')
-    const value = origin === null ? settingsTable[name].fallback(sources.directory) : readValue(name, origin)
-    return [name, value] as const
+    const value =
+      origin === null ? settingsTable[name].fallback?.(sources.directory) : readValue(name, origin)
+    return [name, value]
   })
   // Each row's kind gives the type of its own setting; a loop over rows loses that.
-  const { apiKeysFile, ...settings } = Object.fromEntries(entries.filter(isSet)) as unknown as Inputs
+  const { apiKeysFile, ...settings } = Object.fromEntries(
+    entries.filter(([, value]) => value !== undefined),
+  ) as unknown as Inputs
   checkTls(settings, origins)
   const apiKeys = [...settings.apiKeys]
   if (apiKeysFile !== undefined) {
     const label = `${fileKeyOf('apiKeysFile')} (from ${origins.get('apiKeysFile')})`
     apiKeys.push(...readKeysFile(apiKeysFile, `${label}: ${apiKeysFile}`))
+    const others = settings.apiKeys.length === 0 ? [] : [origins.get('apiKeys')]
+    origins.set('apiKeys', [...others, apiKeysFile].join(', '))
   }
   return {
     settings: Object.freeze({ ...settings, apiKeys: Object.freeze([...new Set(apiKeys)]) }),
@@ -78,7 +83,7 @@ export function readSettings(sources: SettingsSources): EffectiveSettings {
   }
 }
 
-/** Throws a `UsageError` for an unknown variable with the prefix of the settings: it is a typing error. */
+/** Throws a `UsageError` for an unknown variable with the prefix of the settings. */
 export function checkVariables(env: NodeJS.ProcessEnv): void {
   const known = new Set([...settingNames.map(variableOf), ...otherVariables.map(({ name }) => name)])
   for (const name of Object.keys(env)) {
@@ -98,11 +103,11 @@ function readConfigFile({ flags, env, directory }: SettingsSources): ConfigFile 
   } catch (error) {
     throw new UsageError(
       error instanceof SyntaxError
-        ? `the settings file ${path} is not valid JSON${placeIn(error)}`
+        ? `the settings file ${path} is not valid JSON${positionIn(error)}`
         : `cannot read the settings file: ${messageOf(error)}`,
     )
   }
-  if (!isObject(members)) throw new UsageError(`the settings file ${path} must hold a JSON object`)
+  if (!isObject(members)) throw new UsageError(`the settings file ${path} must contain a JSON object`)
   const known = new Set(settingNames.map(fileKeyOf))
   for (const key of Object.keys(members)) {
     if (!known.has(key)) throw new UsageError(`unknown setting ${JSON.stringify(key)} in ${path}`)
@@ -111,9 +116,9 @@ function readConfigFile({ flags, env, directory }: SettingsSources): ConfigFile 
 }
 
 /** The position in the message of the JSON parser, if any. The rest of the message may quote a key. */
-function placeIn({ message }: SyntaxError): string {
-  const place = /\(line \d+ column \d+\)/.exec(message)
-  return place === null ? '' : ` ${place[0]}`
+function positionIn({ message }: SyntaxError): string {
+  const position = /\(line \d+ column \d+\)/.exec(message)
+  return position === null ? '' : ` ${position[0]}`
 }
 
 function findOrigin(name: SettingName, sources: SettingsSources, file: ConfigFile | null): Origin | null {
@@ -127,7 +132,12 @@ function findOrigin(name: SettingName, sources: SettingsSources, file: ConfigFil
   // Containers and unit files leave a variable out by setting it to an empty value.
   if (env[variable]) return { label: variable, value: env[variable], isText: true, directory }
   if (file !== null && Object.hasOwn(file.members, key)) {
-    return { label: file.path, value: file.members[key], isText: false, directory: dirname(file.path) }
+    return {
+      label: `${file.path}:${key}`,
+      value: file.members[key],
+      isText: false,
+      directory: dirname(file.path),
+    }
   }
   return null
 }
@@ -141,40 +151,36 @@ function readValue(name: SettingName, { label, value, isText, directory }: Origi
   throw new UsageError(`${fileKeyOf(name)} (from ${label}) must be ${rule}${shown}`)
 }
 
-function isSet(entry: readonly [SettingName, unknown]): boolean {
-  return entry[1] !== undefined
-}
-
 function checkTls(settings: Settings, origins: ReadonlyMap<SettingName, string>): void {
   const { tlsCertFile, tlsKeyFile } = settings
   if (tlsCertFile === undefined && tlsKeyFile === undefined) return
-  if (tlsCertFile === undefined || tlsKeyFile === undefined) {
-    const given: SettingName = tlsCertFile === undefined ? 'tlsKeyFile' : 'tlsCertFile'
-    const lacking: SettingName = tlsCertFile === undefined ? 'tlsCertFile' : 'tlsKeyFile'
-    throw new UsageError(
-      `${fileKeyOf(given)} (from ${origins.get(given)}) needs ${fileKeyOf(lacking)} too: TLS takes both files`,
-    )
-  }
+  if (tlsCertFile === undefined)
+    throw new UsageError(`tlsKey (from ${origins.get('tlsKeyFile')}) needs tlsCert: TLS needs both files`)
+  if (tlsKeyFile === undefined)
+    throw new UsageError(`tlsCert (from ${origins.get('tlsCertFile')}) needs tlsKey: TLS needs both files`)
   try {
     createSecureContext({ cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
   } catch (error) {
     throw new UsageError(
       `tlsCert (from ${origins.get('tlsCertFile')}) and tlsKey (from ${origins.get('tlsKeyFile')}) must be ` +
-        `readable PEM files that belong together: ${messageOf(error)}`,
+        `readable PEM files of one key pair: ${messageOf(error)}`,
     )
   }
 }
 
 function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, settings: Settings): string[] {
-  const holders = [
+  const secretFiles = [
     apiKeysFile,
     file !== null && Object.hasOwn(file.members, fileKeyOf('apiKeys')) ? file.path : undefined,
     settings.tlsKeyFile,
   ]
   // Group permissions are accepted: secret stores provide files with mode 0640 or 0440.
-  const warnings = holders
+  const warnings = secretFiles
     .filter((path) => path !== undefined && isOpenTo(path, 0o007))
-    .map((path) => `${path} holds a secret and can be read by anyone on this machine; run: chmod o= ${path}`)
+    .map(
+      (path) =>
+        `${path} contains a secret and is readable by all users of this machine; run: chmod o= ${path}`,
+    )
   const { host, tlsCertFile } = settings
   if (tlsCertFile === undefined && !isLoopback(host)) {
     warnings.push(

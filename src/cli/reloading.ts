@@ -13,8 +13,8 @@ export interface HangUps {
   readonly terminalGone: Promise<void>
 }
 
-/** Handles SIGHUP from here on; by default it ends the process. */
-export function heedHangUps(): HangUps {
+/** Handles SIGHUP, which otherwise ends the process. */
+export function handleHangUps(): HangUps {
   const terminals = terminalDescriptors.filter((descriptor) => isatty(descriptor))
   let reload: (() => void) | null = null
   let missed = false

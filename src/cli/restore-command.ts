@@ -1,5 +1,5 @@
 /**
- * `understudy restore`: a backup becomes a data directory, once it is verified. Nothing that is there is overwritten.
+ * `understudy restore`: verifies a backup and copies it to a data directory. Existing files are not overwritten.
  */
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
@@ -8,12 +8,12 @@ import { addSettingFlags, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { CommandError } from './failure.js'
 import { readSettings } from './read-settings.js'
-import { holdings, verifyApart, type VerifyReport } from './verify-command.js'
+import { contentsText, verifyInChild, type VerifyReport } from './verify-command.js'
 
 export function addRestoreCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('restore <dir>')
-    .description('verify a backup and make it the data of an empty data directory')
+    .description('verify a backup and copy it to an empty data directory')
   addSettingFlags(command, ['dataDir']).action((dir: string, flags: Record<string, unknown>) =>
     restoreFrom(dir, flags, context),
   )
@@ -32,20 +32,20 @@ async function restoreFrom(
   const report = restored.verified
   if (report.counts !== null)
     print(
-      `${dataDir}: ${holdings(report.counts, report.lastCycleId, report.bytes)}, verified. API keys are not in a backup: ` +
-        `where none are configured, \`understudy serve\` makes one, unless the file api-key is copied.\n`,
+      `${dataDir}: ${contentsText(report.counts, report.lastCycleId, report.bytes)}, verified. A backup has no API keys: ` +
+        `\`understudy serve\` generates one unless keys are configured or the file api-key is copied.\n`,
     )
   if (restored.remark !== null) remark(`${restored.remark}\n`)
 }
 
-/** The report on a sound copy; a damaged one is told of and refused. */
+/** The report on an intact copy. Prints the problems of a damaged one and throws. */
 async function verified(
   path: string,
   backupDir: string,
   remark: (text: string) => void,
 ): Promise<VerifyReport> {
-  const report = await verifyApart(path, { allImages: true, whole: true })
+  const report = await verifyInChild(path, { allImages: true, whole: true })
   if (report.sound) return report
   for (const problem of report.problems) remark(`${problem}\n`)
-  throw new CommandError(`the backup ${backupDir} is not sound; nothing is restored`)
+  throw new CommandError(`the backup ${backupDir} is damaged; nothing is restored`)
 }

@@ -51,8 +51,8 @@ export function listOf(each: string, pattern: RegExp): SettingKind<readonly stri
     return good ? words : undefined
   }
   return {
-    rule: `${each}; separated by commas, none twice`,
-    ruleInFile: `a JSON array of ${each}; none twice`,
+    rule: `${each}; separated by commas, without duplicates`,
+    ruleInFile: `a JSON array of ${each}; without duplicates`,
     fromText: (text) => check(text.split(',').map((item) => item.trim())),
     fromJson: (value) => (Array.isArray(value) ? check(value) : undefined),
   }

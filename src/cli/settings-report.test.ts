@@ -1,5 +1,5 @@
 /**
- * What is shown of settings, and that docs/settings.md shows the same.
+ * The report on settings, and the tables of docs/settings.md.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const effective = readSettings({
   directory: '/nowhere',
 })
 
-test('a report counts keys and names them by fingerprint, and never shows one', () => {
+test('a report has the count and the fingerprints of the API keys, and never a key', () => {
   const report = reportSettings(effective)
   expect(report['apiKeys']).toMatchObject({
     value: { count: 2, sha256: [expect.stringMatching(/^[0-9a-f]{12}$/), expect.any(String)] },
@@ -29,13 +29,13 @@ test('a report counts keys and names them by fingerprint, and never shows one', 
   }
 })
 
-test('a report has a line for every setting', () => {
+test('a report has every setting', () => {
   const keys = settingNames.map(fileKeyOf)
   expect(Object.keys(reportSettings(effective))).toEqual(keys)
   for (const name of keys) expect(settingsAsText(reportSettings(effective))).toContain(`\n${name} `)
 })
 
-test('a report on a terminal stays within its width and cuts nothing', () => {
+test('a report on a terminal fits its width without cutting values', () => {
   const report = reportSettings(effective)
   const lines = settingsAsText(report, 80).split('\n')
   for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(80)
@@ -44,7 +44,7 @@ test('a report on a terminal stays within its width and cuts nothing', () => {
   expect(lines.map((line) => line.slice(namesWidth).split('  ')[0]).join('')).toContain(weights)
 })
 
-test('the tables of docs/settings.md are the generated ones', () => {
+test('docs/settings.md has the generated tables', () => {
   const page = readFileSync(join(packageDirectory, 'docs', 'settings.md'), 'utf8')
   const [, tables] = /<!-- settings:begin -->\n([^]*?)<!-- settings:end -->/.exec(page) ?? []
   const ignore = '<!-- prettier-ignore-start -->\n\n'

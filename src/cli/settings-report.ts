@@ -2,7 +2,6 @@
  * Settings as people and programs read them: a table for the terminal, JSON, and the table in docs/settings.md.
  * Secrets are shown by count and fingerprint.
  */
-import type { Settings } from '../server/index.js'
 import { fingerprintOf } from './api-keys.js'
 import type { EffectiveSettings } from './read-settings.js'
 import {
@@ -30,7 +29,7 @@ export function reportSettings(effective: EffectiveSettings): Record<string, Set
   return Object.fromEntries(
     settingNames.map((name) => [
       fileKeyOf(name),
-      { value: shownValue(effective, name), origin: originOf(effective.origins, name) },
+      { value: shownValue(effective, name), origin: effective.origins.get(name) ?? 'default' },
     ]),
   )
 }
@@ -41,10 +40,10 @@ export function settingsAsText(report: Readonly<Record<string, SettingReport>>, 
     const entry = report[fileKeyOf(name)]
     return entry === undefined ? [] : [[fileKeyOf(name), valueInWords(name, entry.value), entry.origin]]
   })
-  return formatTable(['setting', 'value', 'from'], rows, { cellsMax: columns, column: 1, how: 'wrap' })
+  return formatTable(['setting', 'value', 'from'], rows, { cellsMax: columns, column: 1 })
 }
 
-/** The tables of docs/settings.md: settings, and variables that are none. */
+/** The tables of docs/settings.md: settings, and other variables. */
 export function settingsAsMarkdown(): string {
   const rows = settingNames.map((name) => [
     `\`${fileKeyOf(name)}\``,
@@ -62,38 +61,15 @@ export function settingsAsMarkdown(): string {
 
 function shownValue({ settings, apiKeysFile }: EffectiveSettings, name: SettingName): unknown {
   if (name === 'apiKeysFile') return apiKeysFile
-  return name === 'apiKeys' ? keyCount(settings) : (settings[name] ?? null)
-}
-
-function keyCount(settings: Settings): KeyCount {
+  if (name !== 'apiKeys') return settings[name] ?? null
   return { count: settings.apiKeys.length, sha256: settings.apiKeys.map(fingerprintOf) }
 }
 
-interface KeyCount {
-  readonly count: number
-  readonly sha256: readonly string[]
-}
-
-function isKeyCount(value: unknown): value is KeyCount {
-  return typeof value === 'object' && value !== null && 'sha256' in value
-}
-
 function valueInWords(name: SettingName, value: unknown): string {
-  if (isKeyCount(value)) return keysInWords(value)
-  return value === null ? fallbackWordsOf(name) : inWords(value)
-}
-
-function keysInWords({ count, sha256 }: KeyCount): string {
-  return count === 0
-    ? 'none: serve generates one'
-    : `${count} with SHA-256 ${sha256.map((hash) => `${hash}…`).join(', ')}`
-}
-
-function originOf(origins: EffectiveSettings['origins'], name: SettingName): string {
-  const origin = origins.get(name) ?? 'default'
-  const fileOrigin = origins.get('apiKeysFile') ?? 'default'
-  if (name !== 'apiKeys' || fileOrigin === 'default') return origin
-  return origin === 'default' ? fileOrigin : `${origin}, ${fileOrigin}`
+  if (name !== 'apiKeys') return value === null ? fallbackWordsOf(name) : inWords(value)
+  const { sha256 } = value as { sha256: readonly string[] }
+  if (sha256.length === 0) return 'none: serve generates one'
+  return `${sha256.length} with SHA-256 ${sha256.map((hash) => `${hash}…`).join(', ')}`
 }
 
 function descriptionOf(name: SettingName): string {

@@ -15,16 +15,16 @@ export interface Inputs extends Settings {
 export type SettingName = keyof Inputs
 
 export interface SettingRow<Value> {
-  /** Kebab-case. `tls-cert` is the flag `--tls-cert`, the variable UNDERSTUDY_TLS_CERT and the key `tlsCert`. */
-  readonly word: string
+  /** The key in the JSON file, where it differs from the name. Flag and variable derive from it. */
+  readonly key?: string
   readonly kind: SettingKind<Value>
-  /** The default; `directory` is the working directory. */
-  readonly fallback: (directory: string) => Value | undefined
-  /** The default in words, where it depends on the machine or there is none. */
+  /** The default, if any; `directory` is the working directory. */
+  readonly fallback?: (directory: string) => Value
+  /** The default in words, where its value does not describe it. */
   readonly fallbackWords?: string
   readonly description: string
-  /** A running server applies a change only when it is restarted; all other changes are applied at SIGHUP. */
-  readonly needsRestart?: true
+  /** Changes that need a restart: all, or only setting and removing the value. SIGHUP applies the others. */
+  readonly needsRestart?: 'change' | 'set or unset'
   /** A secret has no flag, since every user of the machine can list flags, and it is never printed. */
   readonly secret?: true
 }
@@ -60,37 +60,32 @@ const mebibyte = 1024 * 1024
 const bodiesBytesMin = 40 * mebibyte
 export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Inputs[Name]> } = {
   host: {
-    word: 'host',
     kind: text('a host name or an IP address', /^[A-Za-z0-9._:-]{1,255}$/),
     fallback: () => '127.0.0.1',
     description: 'Address to listen on; `0.0.0.0` listens on all IPv4 addresses.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   port: {
-    word: 'port',
     kind: integer(0, 65_535),
     fallback: () => 8080,
     description: 'Port to listen on; 0 selects a free port.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   dataDir: {
-    word: 'data-dir',
     kind: path,
     fallback: (directory) => resolve(directory, 'data'),
     fallbackWords: './data',
     description: 'Directory of all stored data.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   modelsDir: {
-    word: 'models-dir',
     kind: path,
     fallback: () => resolve(packageDirectory, 'models'),
-    fallbackWords: '`models` beside the program',
+    fallbackWords: '`models` in the directory of the program',
     description: 'Directory of the model packages.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   apiKeys: {
-    word: 'api-keys',
     kind: listOf(`keys, each of ${apiKeyRule}`, apiKeyForm),
     fallback: () => [],
     fallbackWords: 'generated at the first start',
@@ -98,151 +93,124 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     secret: true,
   },
   apiKeysFile: {
-    word: 'api-keys-file',
     kind: path,
-    fallback: () => undefined,
-    fallbackWords: 'none',
     description: 'File with more API keys, one per line or separated by commas.',
   },
   tlsCertFile: {
-    word: 'tls-cert',
+    key: 'tlsCert',
     kind: path,
-    fallback: () => undefined,
-    fallbackWords: 'none',
     description: 'PEM file with the certificate and its chain. Without it, the server uses plain HTTP.',
+    needsRestart: 'set or unset',
   },
   tlsKeyFile: {
-    word: 'tls-key',
+    key: 'tlsKey',
     kind: path,
-    fallback: () => undefined,
-    fallbackWords: 'none',
     description: 'PEM file with the private key of the certificate.',
+    needsRestart: 'set or unset',
   },
   clockSkewMs: {
-    word: 'clock-skew-ms',
     kind: integer(0, 300_000),
     fallback: () => 2000,
     description: 'How far in the future a `cycle_time` may be.',
   },
   cyclesWaitingMax: {
-    word: 'cycles-waiting-max',
     kind: integer(1, 64),
     fallback: () => 4,
     description: 'Cycles that may wait behind the one being processed. The next one gets 503.',
   },
   connectionsMax: {
-    word: 'connections-max',
     kind: integer(16, 1_000_000),
     fallback: () => 2048,
     description: 'Open connections. The next one is closed at once.',
   },
   bodyReadMsMax: {
-    word: 'body-read-ms-max',
     kind: integer(100, 3_600_000),
     fallback: () => 60_000,
     description: 'Time for the whole body of a request to arrive; after it the connection is closed.',
   },
   shutdownMsMax: {
-    word: 'shutdown-ms-max',
     kind: integer(100, 600_000),
     fallback: () => 4500,
     description: 'Time from SIGTERM to the end of the process.',
   },
   executionProviders: {
-    word: 'execution-providers',
     kind: listOf(`words out of ${providers.join(', ')}`, new RegExp(`^(${providers.join('|')})$`)),
     fallback: () => ['cpu'],
     description:
       'Execution providers of ONNX Runtime in order of preference; a JSON array in the settings file.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   intraOpThreads: {
-    word: 'intra-op-threads',
     kind: integer(1, 256),
-    fallback: () => undefined,
     fallbackWords: 'from the manifest, else 2, or 1 on a single core',
     description: 'Threads of one run of the model.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   predictMsMax: {
-    word: 'predict-ms-max',
     kind: integer(100, 600_000),
     fallback: () => 30_000,
     description: 'Time limit of one run of the model.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   modelProcessBytesMax: {
-    word: 'model-process-bytes-max',
     kind: integer(256 * mebibyte, 1024 * 1024 * mebibyte),
     fallback: () => 4096 * mebibyte,
     description: 'Resident memory of one model process. A process that exceeds it is replaced. Linux only.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   textEncodeMsMax: {
-    word: 'text-encode-ms-max',
     kind: integer(1, 600_000),
     fallback: () => 2000,
     description:
       'Time for encoding the texts that enter with one cycle. After it, posts are scored without embeddings.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   bodiesBytesMax: {
-    word: 'bodies-bytes-max',
     kind: integer(bodiesBytesMin, 64 * 1024 * mebibyte),
     fallback: () => 256 * mebibyte,
     description:
       'Memory for request bodies, compressed and decompressed, and the same again for responses. A request that exceeds it gets 503. Images that wait to be decoded may take half of it.',
   },
   imageConcurrency: {
-    word: 'image-concurrency',
     kind: integer(1, 64),
     fallback: () => 2,
     description: 'Images that are decoded at the same time.',
   },
   retainCyclesDays: {
-    word: 'retain-cycles-days',
     kind: integer(0, 36_500),
     fallback: () => 14,
     description:
       'Days that a cycle, its request and its response are kept; 0 keeps them forever, and 1 to 7 count as 8. Records that a pending post needs are kept.',
   },
   retainImagesDays: {
-    word: 'retain-images-days',
     kind: integer(0, 36_500),
     fallback: () => 7,
     description:
       'Days that an image is kept after its arrival; 0 keeps it forever. Images of posts that are pending or have left the pool in the last 7 days are kept.',
   },
   retainOutcomesDays: {
-    word: 'retain-outcomes-days',
     kind: integer(0, 36_500),
     fallback: () => 90,
     description:
       'Days that an outcome is kept after its placement, or after it was last received if that is later; 0 keeps it forever.',
   },
   logLevel: {
-    word: 'log-level',
     kind: oneOf(logLevels),
     fallback: () => 'info',
     description: 'Lowest level that is logged.',
   },
   codec: {
-    word: 'codec',
     kind: oneOf(['auto', 'native', 'reference'] as const),
     fallback: () => 'auto',
     description: 'Decoder and encoder of cycles. `auto` selects the native codec where it loads.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   stageReport: {
-    word: 'stage-report',
     kind: path,
-    fallback: () => undefined,
-    fallbackWords: 'none',
     description: 'File for the timings of all cycles by stage, written at shutdown; for benchmarks.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
   initialWeights: {
-    word: 'initial-weights',
     kind: weights,
     fallback: () => ({
       version: 'initial',
@@ -250,7 +218,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     }),
     fallbackWords: 'views 0.4, comments 0.3, up 0.3, downvote_share 0',
     description: 'Weights until the first `PUT /v1/weights`, in the same JSON.',
-    needsRestart: true,
+    needsRestart: 'change',
   },
 }
 
@@ -267,30 +235,42 @@ export const otherVariables: readonly { readonly name: string; readonly descript
 
 /** The environment variable of a setting. */
 export function variableOf(name: SettingName): string {
-  return `UNDERSTUDY_${settingsTable[name].word.toUpperCase().replaceAll('-', '_')}`
+  return `UNDERSTUDY_${wordsOf(name).join('_').toUpperCase()}`
 }
 
 /** The key of a setting in the JSON file; commander names a flag's value the same way. */
 export function fileKeyOf(name: SettingName): string {
-  return settingsTable[name].word.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return settingsTable[name].key ?? name
 }
 
 /** The flag of a setting; null for a secret. */
 export function flagOf(name: SettingName): string | null {
-  return settingsTable[name].secret === true ? null : `--${settingsTable[name].word}`
+  return settingsTable[name].secret === true ? null : `--${wordsOf(name).join('-')}`
 }
 
-/** The description, with the note whether a change needs a restart. */
+function wordsOf(name: SettingName): string[] {
+  return fileKeyOf(name)
+    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+    .split(' ')
+}
+
+/** Whether a running server can apply a change from `now` to `wanted` only by a restart. */
+export function needsRestart(name: SettingName, now: unknown, wanted: unknown): boolean {
+  const rule = settingsTable[name].needsRestart
+  return rule === 'set or unset' ? (now === undefined) !== (wanted === undefined) : rule === 'change'
+}
+
+/** The description, with a note where a change needs a restart. */
 export function serverWordsOf(name: SettingName): string {
-  const { description, needsRestart } = settingsTable[name]
-  return needsRestart === true ? `${description} A change needs a restart.` : description
+  const { description, needsRestart: rule } = settingsTable[name]
+  if (rule === undefined) return description
+  return `${description} ${rule === 'change' ? 'A change' : 'Setting or removing it'} needs a restart.`
 }
 
 /** The default as the documentation and the help show it. */
 export function fallbackWordsOf(name: SettingName): string {
-  const row = settingsTable[name]
-  if (row.fallbackWords !== undefined) return row.fallbackWords
-  return inWords(row.fallback(''))
+  const { fallback, fallbackWords } = settingsTable[name]
+  return fallbackWords ?? inWords(fallback?.(''))
 }
 
 /** A value in the form of an environment variable; null and undefined are `none`. */

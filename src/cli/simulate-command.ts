@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander'
 import type { WorkloadOptions } from '../simulator/index.js'
-import { findKeptKeys } from './api-keys.js'
+import { findGeneratedKeys } from './api-keys.js'
 import { addSettingFlags, numberArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
 import { readSettings } from './read-settings.js'
@@ -96,7 +96,7 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
 /** The first key that a server with the same settings accepts. */
 function configuredKey(flags: SimulateFlags, { env, directory }: CommandContext): string {
   const { settings } = readSettings({ flags: { ...flags }, env, directory })
-  const [key] = settings.apiKeys.length > 0 ? settings.apiKeys : findKeptKeys(settings.dataDir)
+  const [key] = settings.apiKeys.length > 0 ? settings.apiKeys : findGeneratedKeys(settings.dataDir)
   if (key === undefined)
     throw new UsageError(
       'no API key: set UNDERSTUDY_API_KEYS or --api-keys-file, or give the --data-dir of a server that generated one',

@@ -2,10 +2,10 @@
  * The report of a simulation as text: what was sent and checked, and the best posts of its last cycle.
  */
 import type { SimulationReport, SimulationTotals } from '../simulator/index.js'
-import { grouped, kstTime, span } from './progress-display.js'
+import { grouped, kstTime, milliseconds } from './progress-display.js'
 import { fitCells, formatTable } from './text-table.js'
 
-/** Cells of a title in the table of the best posts, where stdout is not a terminal. */
+/** Cells of a title or a gallery name in the table of the best posts. */
 const titleCellsMax = 60
 
 /** The report for a terminal of `columns` cells. */
@@ -19,8 +19,8 @@ export function describeReport(report: SimulationReport, columns?: number): stri
       `model ${report.modelVersion}, weights ${report.weightsVersion}`,
     imageLine(totals),
     ...faultLines(totals),
-    `POST /v1/cycles: median ${span(postMs.p50)}, p90 ${span(postMs.p90)}, p99 ${span(postMs.p99)}, ` +
-      `maximum ${span(postMs.max)}`,
+    `POST /v1/cycles: median ${milliseconds(postMs.p50)}, p90 ${milliseconds(postMs.p90)}, p99 ${milliseconds(postMs.p99)}, ` +
+      `maximum ${milliseconds(postMs.max)}`,
     'No response violated the contract.',
     ...(report.postsRemoved === 0
       ? []
@@ -51,7 +51,7 @@ function topTable({ top, modelVersion }: SimulationReport, columns: number | und
     score.toFixed(4),
     fitCells(gallery, titleCellsMax),
     String(post_no),
-    fitCells(title, columns ?? titleCellsMax),
+    fitCells(title, titleCellsMax),
   ])
   // Health and responses name the version of a model and not its kind. Packages of this kind have it in their names.
   const warning = modelVersion.startsWith('transport-test')
@@ -60,7 +60,6 @@ function topTable({ top, modelVersion }: SimulationReport, columns: number | und
   const table = formatTable(['', 'score', 'gallery', 'post', 'title'], rows, {
     cellsMax: columns,
     column: 4,
-    how: 'clip',
   })
   return `The best posts of the last cycle, by score\n${warning}\n${table}`
 }

@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cellWidth, fitCells, formatTable, padCells, wrapCells } from './text-table.js'
+import { cellWidth, fitCells, formatTable, wrapCells } from './text-table.js'
 
 test.each([
   ['score', 5],
@@ -19,7 +19,7 @@ test.each([
 
 const words = fc.string({ unit: fc.constantFrom('a', '1', ' ', '한', 'ㅠ', '漢', '🎉', '\n', '\u0301') })
 
-test('a fitted text never takes more cells than it may, and is whole where it fits', () => {
+test('a fitted text has at most the given width, and is unchanged where it fits', () => {
   fc.assert(
     fc.property(words, fc.integer({ min: 1, max: 20 }), (text, cells) => {
       const fitted = fitCells(text, cells)
@@ -30,12 +30,7 @@ test('a fitted text never takes more cells than it may, and is whole where it fi
   )
 })
 
-test('a padded text takes exactly its cells, on either side', () => {
-  expect(padCells('한글', 6)).toBe('한글  ')
-  expect(padCells('한글', 6, 'left')).toBe('  한글')
-})
-
-test('columns of a table line up in cells, and numbers on the right', () => {
+test('columns are aligned in cells, and numbers to the right', () => {
   const table = formatTable(
     ['제목', 'score'],
     [
@@ -48,7 +43,7 @@ test('columns of a table line up in cells, and numbers on the right', () => {
   )
 })
 
-test('a wrapped text loses nothing but spaces, and none of its lines is too wide', () => {
+test('a wrapped text loses only spaces, and no line is too wide', () => {
   fc.assert(
     fc.property(words, fc.integer({ min: 2, max: 20 }), (text, cells) => {
       const lines = wrapCells(text, cells)
@@ -58,22 +53,18 @@ test('a wrapped text loses nothing but spaces, and none of its lines is too wide
   )
 })
 
-test('a table that is too wide for the terminal clips one column, or wraps it', () => {
+test('a table that is too wide for the terminal wraps one column', () => {
   const rows = [
     ['1', '안녕하세요 여러분 반갑습니다', 'x'],
     ['2', 'short', 'y'],
   ]
-  const clipped = formatTable(['', 'title', ''], rows, { cellsMax: 20, column: 1, how: 'clip' })
-  for (const line of clipped.split('\n')) expect(cellWidth(line)).toBeLessThanOrEqual(20)
-  expect(clipped).toContain('1  안녕하세요 여…  x\n')
-  const wrapped = formatTable(['', 'title', ''], rows, { cellsMax: 20, column: 1, how: 'wrap' })
+  const wrapped = formatTable(['', 'title', ''], rows, { cellsMax: 20, column: 1 })
+  for (const line of wrapped.split('\n')) expect(cellWidth(line)).toBeLessThanOrEqual(20)
   expect(wrapped.split('\n').slice(2, 5)).toEqual(['1  안녕하세요      x', '   여러분', '   반갑습니다'])
-  expect(formatTable(['', 'title', ''], rows, { cellsMax: undefined, column: 1, how: 'clip' })).toContain(
-    '반갑습니다',
-  )
+  expect(formatTable(['', 'title', ''], rows, { cellsMax: undefined, column: 1 })).toContain('반갑습니다')
 })
 
-test('an empty cell leaves a column of numbers on the right', () => {
+test('a column of numbers with empty cells is aligned to the right', () => {
   expect(
     formatTable(['features'], [['122'], [''], ['7']])
       .split('\n')

@@ -29,12 +29,6 @@ export function fitCells(text: string, cellsMax: number): string {
   return `${kept}…`
 }
 
-/** Pads with spaces to a width in cells. */
-export function padCells(text: string, cells: number, side: 'left' | 'right' = 'right'): string {
-  const spaces = ' '.repeat(Math.max(0, cells - cellWidth(text)))
-  return side === 'left' ? spaces + text : text + spaces
-}
-
 /** The text in lines of at most `cellsMax` cells, broken after spaces and commas where possible. */
 export function wrapCells(text: string, cellsMax: number): string[] {
   const lines: string[] = []
@@ -51,56 +45,48 @@ export function wrapCells(text: string, cellsMax: number): string[] {
   return [...lines, line.trimEnd()]
 }
 
-/** How a table is fitted to a terminal. */
+/** How a table is fitted to a terminal: cells of one column are wrapped. */
 export interface TableFit {
   /** Width of the terminal; undefined for no limit. */
   readonly cellsMax: number | undefined
-  /** Index of the column that is narrowed. */
+  /** Index of the column that is wrapped. */
   readonly column: number
-  readonly how: 'clip' | 'wrap'
 }
 
 const gap = '  '
-/** Minimum width of the narrowed column, so that it remains readable. */
-const narrowCells = 10
+/** Minimum width of the wrapped column. */
+const wrappedCellsMin = 10
 
 /** Rows under a header with aligned columns; columns of numbers are right-aligned. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  fit?: TableFit,
+  { cellsMax = Infinity, column }: TableFit = { cellsMax: Infinity, column: 0 },
 ): string {
-  const columns = head.map((title, index) => {
+  const widths = head.map((title, index) =>
+    Math.max(...[title, ...rows.map((row) => row[index] ?? '')].map(cellWidth)),
+  )
+  const excess = widths.reduce((sum, width) => sum + width + gap.length, -gap.length) - cellsMax
+  const width = widths[column] ?? 0
+  if (excess > 0) widths[column] = Math.min(width, Math.max(wrappedCellsMin, width - excess))
+  const isNumeric = head.map((_, index) => {
     const cells = rows.map((row) => row[index] ?? '')
-    const isNumeric = cells.some((cell) => cell !== '') && cells.every((cell) => /^(-?[\d.,]+)?$/.test(cell))
-    const side: 'left' | 'right' = isNumeric ? 'left' : 'right'
-    return { cells: Math.max(...[title, ...cells].map(cellWidth)), side }
+    return cells.some((cell) => cell !== '') && cells.every((cell) => /^(-?[\d.,]+)?$/.test(cell))
   })
-  const fitted = fit === undefined ? rows : fitRows(rows, columns, fit)
+  const wrapped = rows.flatMap((row) =>
+    wrapCells(row[column] ?? '', widths[column] ?? 0).map((piece, number) =>
+      head.map((_, index) => (index === column ? piece : number === 0 ? (row[index] ?? '') : '')),
+    ),
+  )
   const line = (row: readonly string[]): string =>
-    columns
-      .map(({ cells, side }, index) => padCells(row[index] ?? '', cells, side))
+    widths
+      .map((cells, index) => {
+        const text = row[index] ?? ''
+        const padding = ' '.repeat(Math.max(0, cells - cellWidth(text)))
+        return isNumeric[index] === true ? padding + text : text + padding
+      })
       .join(gap)
       .trimEnd()
-  const rule = columns.map(({ cells }) => '─'.repeat(cells))
-  return `${[head, rule, ...fitted].map(line).join('\n')}\n`
-}
-
-/** Narrows one column until the table fits, and returns rows that fit it: a wrapped row becomes several. */
-function fitRows(
-  rows: readonly (readonly string[])[],
-  columns: { cells: number }[],
-  { cellsMax = Infinity, column, how }: TableFit,
-): (readonly string[])[] {
-  const narrowed = columns[column]
-  const width = columns.reduce((sum, { cells }) => sum + cells, gap.length * (columns.length - 1))
-  if (narrowed === undefined || width <= cellsMax) return [...rows]
-  narrowed.cells = Math.min(narrowed.cells, Math.max(narrowCells, narrowed.cells - (width - cellsMax)))
-  return rows.flatMap((row) => {
-    const cell = row[column] ?? ''
-    const pieces = how === 'wrap' ? wrapCells(cell, narrowed.cells) : [fitCells(cell, narrowed.cells)]
-    return pieces.map((piece, number) =>
-      columns.map((_, index) => (index === column ? piece : number === 0 ? (row[index] ?? '') : '')),
-    )
-  })
+  const rule = widths.map((cells) => '─'.repeat(cells))
+  return `${[head, rule, ...wrapped].map(line).join('\n')}\n`
 }

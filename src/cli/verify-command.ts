@@ -1,8 +1,6 @@
 /**
- * `understudy verify`: reads a data directory whole, with its server running or not, and says what is wrong in it.
- *
- * The reading is done by a child process: where pages of the file are damaged or missing, reading them may end a process
- * by a signal, and that too is told in a line.
+ * `understudy verify`: reads a whole data directory, with its server running or not, and prints the problems. A child
+ * process reads the file, because damaged or missing pages can end the reading process by a signal.
  */
 import { spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
@@ -32,29 +30,29 @@ export interface VerifyReport {
   readonly bytes: number
   readonly picturesDecoded: number
   readonly seconds: number
-  /** The first of them, one line each. */
+  /** The first 100, one line each. */
   readonly problems: readonly string[]
   readonly problemCount: number
 }
 
 const problemsMax = 100
-/** Pictures that are decoded without `--all-images`, spread over all. */
+/** Images that are decoded without `--all-images`, evenly spread. */
 const picturesMax = 200
 const pictureEdgeMax = 1024
 
 export interface VerifyOptions {
   readonly allImages: boolean
-  /** The file must be as long as it says: so are backups. */
+  /** Requires the file to have the length in its header, as backups do. */
   readonly whole: boolean
 }
 
 export function addVerifyCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('verify')
-    .description('read a data directory whole, with its server running or not, and say what is wrong in it')
-    .option('--json', 'as JSON')
-    .option('--all-images', `decode every stored picture, not ${picturesMax} of them`)
-    .addOption(new Option('--file <path>', 'a database file instead').hideHelp())
+    .description('read a whole data directory, with its server running or not, and print the problems')
+    .option('--json', 'print JSON')
+    .option('--all-images', `decode every stored image, not only ${picturesMax}`)
+    .addOption(new Option('--file <path>', 'a database file instead of a data directory').hideHelp())
     .addOption(new Option('--whole').hideHelp())
     .addOption(new Option('--in-this-process').hideHelp())
   addSettingFlags(command, ['dataDir']).action((flags: Record<string, unknown>) => verify(flags, context))
@@ -72,16 +70,16 @@ async function verify(flags: Record<string, unknown>, context: CommandContext): 
     print(JSON.stringify(await verifyFile(file, options)))
     return
   }
-  const report = await verifyApart(file, options)
+  const report = await verifyInChild(file, options)
   print(flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
-  if (!report.sound) throw new CommandError(`${file}: ${problemsOf(report.problemCount)}`)
+  if (!report.sound) throw new CommandError(`${file}: ${report.problemCount} problems`)
 }
 
 /**
- * Verifies a database file in a process of its own. Rejects with a `CommandError` when this user may not read the file;
- * everything that is wrong with the file is part of the report.
+ * Verifies a database file in a child process. Rejects with a `CommandError` when this user may not read the file. Damage
+ * is part of the report.
  */
-export async function verifyApart(file: string, options: VerifyOptions): Promise<VerifyReport> {
+export async function verifyInChild(file: string, options: VerifyOptions): Promise<VerifyReport> {
   checkPermission(file)
   const flags = [
     ...['verify', '--in-this-process', '--file', file],
@@ -118,20 +116,20 @@ function checkPermission(file: string): void {
   }
 }
 
-/** Verifies a database file. Rejects when reading cannot even begin. */
+/** Verifies a database file. Rejects when it cannot be opened. */
 async function verifyFile(file: string, { allImages, whole }: VerifyOptions): Promise<VerifyReport> {
   const startedAt = performance.now()
   const snapshot = await openSnapshot(file, { whole })
   const { store, bytes } = snapshot
   const problems: string[] = []
   let problemCount = 0
-  const tell = (problem: string): void => {
+  const report = (problem: string): void => {
     if (++problemCount <= problemsMax) problems.push(problem)
   }
   try {
-    const counts = inspectRecords(snapshot, tell)
-    await verifyCycles(store, { codec: loadCodec('auto').codec, report: tell })
-    const picturesDecoded = await verifyPictures(store, allImages ? Infinity : picturesMax, tell)
+    const counts = inspectRecords(snapshot, report)
+    await verifyCycles(store, { codec: loadCodec('auto').codec, report })
+    const picturesDecoded = await verifyPictures(store, allImages ? Infinity : picturesMax, report)
     const seconds = Math.round(performance.now() - startedAt) / 1000
     const read = { counts, lastCycleId: lastCycleId(store), bytes, picturesDecoded, seconds }
     return { file, sound: problemCount === 0, ...read, problems, problemCount }
@@ -140,7 +138,7 @@ async function verifyFile(file: string, { allImages, whole }: VerifyOptions): Pr
   }
 }
 
-/** Null where there is none, and where it cannot be read, which has been told of. */
+/** Null where there is none, and where it cannot be read, which `inspectRecords` reports. */
 function lastCycleId(store: Store): string | null {
   try {
     return store.lastCycle()?.cycleId ?? null
@@ -149,17 +147,17 @@ function lastCycleId(store: Store): string | null {
   }
 }
 
-/** Decodes up to `countMax` pictures, evenly spread; gives how many. */
+/** Decodes up to `countMax` images, evenly spread, and returns their number. */
 async function verifyPictures(
   store: Store,
   countMax: number,
-  tell: (problem: string) => void,
+  report: (problem: string) => void,
 ): Promise<number> {
   let keys
   try {
     keys = [...store.imageKeys()]
   } catch {
-    return 0 // Told of with its record.
+    return 0 // `inspectRecords` reports it.
   }
   const count = Math.min(keys.length, countMax)
   let decoded = 0
@@ -171,10 +169,10 @@ async function verifyPictures(
       if (stored === undefined) continue
       const { width, height } = await normaliseImage(stored.normalised)
       if (Math.max(width, height) > pictureEdgeMax)
-        throw new Error(`it is ${width} x ${height}, larger than what is ever stored`)
+        throw new Error(`it is ${width} x ${height}, larger than any stored image`)
       decoded++
     } catch (error) {
-      tell(`images, ${key.gallId}/${key.postNo}/${key.position}: the picture: ${messageOf(error)}`)
+      report(`images, ${key.gallId}/${key.postNo}/${key.position}: the content: ${messageOf(error)}`)
     }
   }
   return decoded
@@ -191,19 +189,15 @@ function reportText(report: VerifyReport): string {
   if (problemCount > problems.length) lines.push(`and ${problemCount - problems.length} more`)
   if (counts !== null)
     lines.push(
-      `${report.file}: ${holdings(counts, report.lastCycleId, report.bytes)}; ` +
-        `${report.picturesDecoded} pictures decoded, ${report.seconds} s`,
+      `${report.file}: ${contentsText(counts, report.lastCycleId, report.bytes)}; ` +
+        `${report.picturesDecoded} images decoded, ${report.seconds} s`,
     )
-  if (report.sound) lines.push('everything is sound')
+  if (report.sound) lines.push('no problems found')
   return lines.map((line) => `${line}\n`).join('')
 }
 
-function problemsOf(count: number): string {
-  return count === 1 ? 'one thing is wrong' : `${count} things are wrong`
-}
-
-/** What a database holds, in words. */
-export function holdings(counts: RecordCounts, lastCycle: string | null, bytes: number): string {
+/** The contents of a database in words. */
+export function contentsText(counts: RecordCounts, lastCycle: string | null, bytes: number): string {
   return (
     `${counts.cycles} cycles${lastCycle === null ? '' : `, the last ${lastCycle}`}, ${counts.images} images, ` +
     `${counts.outcomes} outcomes, ${counts.weights} weights, ${(bytes / 1024 / 1024).toFixed(1)} MiB`

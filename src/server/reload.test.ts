@@ -15,7 +15,8 @@ const settings = Object.freeze({
 const restarting = new Set<SettingKey>(['host', 'port', 'executionProviders', 'stageReport'])
 const info = {
   keys: [...restarting, 'apiKeys', 'logLevel', 'tlsCertFile', 'tlsKeyFile'] satisfies SettingKey[],
-  needsRestart: (key: SettingKey) => restarting.has(key),
+  needsRestart: (key: SettingKey, now: unknown, wanted: unknown) =>
+    restarting.has(key) || (key.startsWith('tls') && (now === undefined || wanted === undefined)),
 }
 
 test('the same settings, read again, change nothing', () => {

@@ -1,6 +1,6 @@
 /**
  * Reads the settings again while the server runs (SIGHUP). All changes that need no restart are applied together, or none
- * where the new settings are not valid. The settings table of the command line says which settings need a restart.
+ * where the new settings are not valid. The caller decides which changes need a restart.
  */
 import type { ImageGate } from '../images/index.js'
 import type { ModelLog } from '../model/index.js'
@@ -18,7 +18,7 @@ export interface SettingsInfo {
   readonly keys: readonly SettingKey[]
   /** The name that an operator knows. */
   readonly nameOf: (key: SettingKey) => string
-  readonly needsRestart: (key: SettingKey) => boolean
+  readonly needsRestart: (key: SettingKey, now: unknown, wanted: unknown) => boolean
 }
 
 export interface ReloadRequest extends SettingsInfo {
@@ -41,10 +41,7 @@ export function changeOf(
   { keys, needsRestart }: Pick<SettingsInfo, 'keys' | 'needsRestart'>,
 ): SettingsChange {
   const changed = keys.filter((key) => JSON.stringify(now[key]) !== JSON.stringify(wanted[key]))
-  // A running listener renews its certificate, but cannot turn TLS on or off.
-  const turnsTls = (now.tlsCertFile === undefined) !== (wanted.tlsCertFile === undefined)
-  const isTls = (key: SettingKey): boolean => key === 'tlsCertFile' || key === 'tlsKeyFile'
-  const deferred = changed.filter((key) => needsRestart(key) || (turnsTls && isTls(key)))
+  const deferred = changed.filter((key) => needsRestart(key, now[key], wanted[key]))
   const applied = changed.filter((key) => !deferred.includes(key))
   const next = { ...now, ...Object.fromEntries(applied.map((key) => [key, wanted[key]])) }
   return { next: Object.freeze(next), applied, deferred }

@@ -114,6 +114,6 @@ test.skipIf(isImpossible)('a restored database is written, flushed and renamed',
 test.skipIf(isImpossible)('a generated API key is written, flushed and renamed', () => {
   const directory = join(scratchDir(), 'keys')
   mkdirSync(directory)
-  const events = record(directory, 'keys.ensureKeptKey(args[0])', directory)
+  const events = record(directory, 'keys.ensureGeneratedKey(args[0])', directory)
   expectDurable(events, join(directory, 'api-key.partial'), join(directory, 'api-key'))
 })

@@ -52,7 +52,7 @@ export class ServerProcess {
         return await this.#startThere()
       } catch (error) {
         // By someone who came between the look and the start.
-        if (!String(error).includes('the port is taken')) throw error
+        if (!String(error).includes('the port is in use')) throw error
       }
     }
   }

@@ -87,7 +87,7 @@ export function holdingRules({ sound, problems, counts }: Held, held: MustHold, 
   const exactly = (name: keyof RecordCounts, count: number): Verdict =>
     within(name, { least: count, most: count })
   return [
-    { holds: sound, words: `understudy verify: ${sound ? 'everything is sound' : problems.join('; ')}` },
+    { holds: sound, words: `understudy verify: ${sound ? 'no problems found' : problems.join('; ')}` },
     within('cycles', held.cycles()),
     exactly('responses', found('cycles')),
     exactly('requests', found('cycles')),

@@ -98,7 +98,7 @@ describe('a backup', () => {
     expect(restored.stderr).toBe('')
     expect(restored.status).toBe(0)
     expect(restored.stdout).toMatch(
-      /, verified\. API keys are not in a backup: .* the file api-key is copied\.\n$/,
+      /, verified\. A backup has no API keys: .* the file api-key is copied\.\n$/,
     )
     expect(statSync(target).mode & 0o777).toBe(0o700)
     expect(statSync(join(target, 'understudy.mdb')).mode & 0o777).toBe(0o600)
@@ -130,7 +130,7 @@ describe('a backup', () => {
     flipIn(join(source, 'understudy.mdb'), '"results"')
     const made = understudy('backup', copy, '--data-dir', source)
     expect(made.status).toBe(0)
-    const [, command] = /Not verified: `understudy (.*)` does that\.\n$/.exec(made.stdout) ?? []
+    const [, command] = /To verify it, run `understudy (.*)`\.\n$/.exec(made.stdout) ?? []
     expect(understudy(...(command ?? '').split(' ')).stdout).toContain('is damaged')
   })
 

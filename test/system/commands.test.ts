@@ -22,7 +22,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
 import { openLmdbStore } from '../../src/store/index.js'
-import { ensureKeptKey } from '../../src/cli/api-keys.js'
+import { ensureGeneratedKey } from '../../src/cli/api-keys.js'
 import { packageDirectory, packageVersion } from '../../src/cli/package-info.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-commands-'))
@@ -160,7 +160,7 @@ describe('wrong usage', () => {
     () => {
       const { status, stderr } = call(['serve', '--port', '0', '--data-dir', '/proc/understudy'])
       expect(stderr).toMatch(
-        /^understudy: the data directory \/proc\/understudy \(from --data-dir\) cannot be made or written: .*\n$/,
+        /^understudy: the data directory \/proc\/understudy \(from --data-dir\) cannot be created or written: .*\n$/,
       )
       expect(status).toBe(2)
     },
@@ -216,7 +216,7 @@ describe('a kept key', () => {
         rmSync(place, { recursive: true })
       })
       chmodSync(place, 0o755)
-      const { file } = ensureKeptKey(dataDir)
+      const { file } = ensureGeneratedKey(dataDir)
       chmodSync(dataDir, 0o000)
       const { status, stdout, stderr } = spawnSync(understudy, [command, '--data-dir', dataDir], {
         ...user,
@@ -226,7 +226,7 @@ describe('a kept key', () => {
       })
       expect(stderr).toBe(
         `understudy: ${file} cannot be read: EACCES: permission denied, open '${file}'; ` +
-          'run this as the user of the server, or set UNDERSTUDY_API_KEYS\n',
+          'run this command as the user of the server, or set UNDERSTUDY_API_KEYS\n',
       )
       expect(stdout).toBe('')
       expect(status).toBe(2)
@@ -248,7 +248,7 @@ test.each(['plain', 'sp ace', "owner's $HOME `x`"])(
     const [dataDir, target] = [join(root, 'data of', name), join(root, 'backups', name)]
     await (await openLmdbStore({ dataDir })).close()
     const { stdout } = call(['backup', target, '--data-dir', dataDir])
-    const [, args] = /Not verified: `understudy (.*)` does that\.\n$/.exec(stdout) ?? []
+    const [, args] = /To verify it, run `understudy (.*)`\.\n$/.exec(stdout) ?? []
     const verified = spawnSync('sh', ['-c', `"$0" ${args}`, understudy], {
       encoding: 'utf8',
       env: environment,
@@ -263,7 +263,7 @@ describe('serve', () => {
     const dataDir = join(root, 'made key')
     const port = await freePort()
     const keys: string[] = []
-    for (const remark of ['made one', 'using the one']) {
+    for (const remark of ['generated one', 'using the keys']) {
       const server = start(['serve', '--port', String(port), '--data-dir', dataDir])
       await up(port, server)
       const key = readFileSync(join(dataDir, 'api-key'), 'utf8').trim()
@@ -310,7 +310,7 @@ describe('serve', () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
-    const line = `understudy: cannot listen on 127.0.0.1:${port}: the port is taken; choose another one with --port\n`
+    const line = `understudy: cannot listen on 127.0.0.1:${port}: the port is in use; choose another one with --port\n`
     for (const args of [['serve', '--data-dir', join(root, 'taken')], ['demo']]) {
       const command = start([...args, '--port', String(port)])
       expect(await command.ended).toBe(1)

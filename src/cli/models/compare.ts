@@ -1,57 +1,56 @@
 /**
- * `understudy models compare`: two models over the same scored posts of stored cycles, whatever of it has been scored
- * already. Reads a data directory while its server runs.
+ * `understudy models compare`: compares the scores of two models for the posts of stored cycles. Scores that are not
+ * stored are computed by a replay. The server of the data directory may run.
  */
 import { loadCodec } from '../../codec/index.js'
-import { scorePairs, sourceOf, type LeftOut } from '../../history/index.js'
+import { ComparisonFigures, scorePairs } from '../../history/index.js'
 import { loadModel, ModelError, type LoadedModel } from '../../model/index.js'
-import type { Settings } from '../../server/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
+import { checkIdentity } from './activate.js'
+import { loadOptions, modelSettings, rangeOf, withStore, type Flags } from './common.js'
 import { comparisonText } from './comparison-text.js'
-import { Figures } from './figures.js'
-import { checkIdentity } from './identity.js'
-import { leftOutText } from './report-text.js'
-import { loadOptions, type Flags } from './settings.js'
-import { positionOf, withStore } from './stored-cycles.js'
+import { leftOutText } from './golden.js'
 
 const cyclesDefault = 12
 const cyclesMax = 2016
 
 export async function compare(
   versions: readonly [first: string, second: string],
-  settings: Settings,
   flags: Flags,
   context: CommandContext,
 ): Promise<void> {
-  const [first, second] = versions
-  if (first === second) throw new UsageError(`${first} cannot be compared with itself`)
+  const settings = modelSettings(flags, context)
+  if (versions[0] === versions[1]) throw new UsageError(`${versions[0]} cannot be compared with itself`)
   checkFlags(flags)
   await withStore(settings.dataDir, async (store) => {
     const cycles = chosenCycles(store, flags)
-    sayReplays(store, cycles, versions, context)
+    const { codec } = loadCodec(settings.codec)
+    const figures = new ComparisonFigures(versions)
     const loaded: LoadedModel[] = []
     const load = async (version: string): Promise<LoadedModel> => {
       const model = await loadModel({ ...loadOptions(version, settings, context), codec })
       loaded.push(model)
-      // Else other files would be compared with their name alone.
+      // Stored scores belong to the files that the server loaded.
       checkIdentity(store, model)
       return model
     }
-    const { codec } = loadCodec(settings.codec)
-    const figures = new Figures(versions)
     try {
-      const leftOut = (version: string, left: LeftOut): void => {
-        figures.leaveOut(version, left)
-        context.remark(`${version}: ${leftOutText(left)}`)
-      }
-      const scored = scorePairs(store, { cycles, versions, codec, load, leftOut })
-      for await (const cycle of scored) figures.add(cycle)
+      const pairs = scorePairs(store, {
+        cycles,
+        versions,
+        codec,
+        load,
+        leftOut: (version, left) => {
+          figures.leaveOut(version, left)
+          context.remark(`${version}: ${leftOutText(left)}`)
+        },
+      })
+      for await (const pair of pairs) figures.add(pair)
     } catch (error) {
-      // Both say what is wrong themselves.
       if (error instanceof ModelError || error instanceof CommandError) throw error
-      throw new CommandError(`cycles cannot be compared: ${messageOf(error)}`, { cause: error })
+      throw new CommandError(`the comparison failed: ${messageOf(error)}`, { cause: error })
     } finally {
       await Promise.all(loaded.map((model) => model.close()))
     }
@@ -65,40 +64,31 @@ function checkFlags({ cycles, from, to }: Flags): void {
   if (cycles !== undefined && from !== undefined)
     throw new UsageError('--cycles and --from exclude each other')
   if (to !== undefined && from === undefined) throw new UsageError('--to needs --from')
-  const count = cycles ?? cyclesDefault
-  if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > cyclesMax)
+  if (
+    cycles !== undefined &&
+    !(Number.isInteger(cycles) && Number(cycles) >= 1 && Number(cycles) <= cyclesMax)
+  )
     throw new UsageError(
-      `--cycles must be a whole number from 1 to ${cyclesMax}, not ${JSON.stringify(count)}`,
+      `--cycles must be a whole number from 1 to ${cyclesMax}, not ${JSON.stringify(cycles)}`,
     )
 }
 
 /** In order of arrival. */
 function chosenCycles(store: Store, { cycles, from, to }: Flags): StoredCycle[] {
-  const last = store.lastCycle()?.position
-  if (last === undefined) throw new CommandError('no cycle is stored in the data directory')
+  const last = store.lastCycle()
+  if (last === undefined) throw new CommandError('the data directory has no cycles')
   const count = typeof cycles === 'number' ? cycles : cyclesDefault
-  const start = typeof from === 'string' ? positionOf(store, from) : Math.max(1, last - count + 1)
-  const end = typeof to === 'string' ? positionOf(store, to) : last
-  if (end < start) throw new UsageError(`cycle ${String(to)} arrived before cycle ${String(from)}`)
-  if (end - start >= cyclesMax)
-    throw new UsageError(`that is ${end - start + 1} cycles; at most ${cyclesMax} are compared at a time`)
+  const range =
+    typeof from === 'string'
+      ? rangeOf(store, from, typeof to === 'string' ? to : last.cycleId)
+      : { from: Math.max(1, last.position - count + 1), to: last.position }
+  const length = range.to - range.from + 1
+  if (length > cyclesMax)
+    throw new UsageError(`at most ${cyclesMax} cycles can be compared at a time, not ${length}`)
   const chosen: StoredCycle[] = []
-  for (const cycle of store.tail(start)) {
-    if (cycle.position > end) break
+  for (const cycle of store.tail(range.from)) {
+    if (cycle.position > range.to) break
     chosen.push(cycle)
   }
   return chosen
-}
-
-/** A replay takes its time, with a text encoder most of all. */
-function sayReplays(
-  store: Store,
-  cycles: readonly StoredCycle[],
-  versions: readonly string[],
-  { remark }: CommandContext,
-): void {
-  for (const version of versions) {
-    const count = cycles.filter((cycle) => sourceOf(store, cycle, version) === 'replay').length
-    if (count > 0) remark(`${version} did not score ${count} of ${cycles.length} cycles, and does so now.\n`)
-  }
 }

@@ -1,18 +1,16 @@
 /**
- * `understudy models features` and `matrix`: the catalogue, and its values for stored cycles. A model is trained on
- * what it will see: the rows come out of the requests as they came, by the code that serves.
+ * `understudy models features` and `matrix`: the feature catalogue, and its values for stored cycles. The same code
+ * computes the features for training and for serving.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadCodec } from '../../codec/index.js'
 import { replayCycles, type ReplayedCycle } from '../../history/index.js'
 import { compileFeatures, featureGroups, findFeature, type Feature } from '../../model/index.js'
-import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import { formatTable } from '../text-table.js'
-import type { Flags } from './settings.js'
-import { positionOf, withStore } from './stored-cycles.js'
+import { modelSettings, rangeOf, withStore, type Flags } from './common.js'
 
 const keyColumns = ['cycle_id', 'gall_id', 'post_no']
 
@@ -30,18 +28,13 @@ export function listFeatures({ json }: Flags, { print, remark, columns }: Comman
     missing === null ? 'never' : String(missing),
     formula,
   ])
-  print(
-    formatTable(['group', 'feature', 'missing', 'formula'], rows, {
-      cellsMax: columns(),
-      column: 3,
-      how: 'wrap',
-    }),
-  )
+  print(formatTable(['group', 'feature', 'missing', 'formula'], rows, { cellsMax: columns(), column: 3 }))
   remark('\nlog(x) is the natural logarithm of 1 + x. A null or absent value is missing.\n')
 }
 
-/** Writes a CSV file: one line a scored post of the cycles from `--from` to `--to`, in the order of their arrival. */
-export async function writeMatrix(settings: Settings, flags: Flags, context: CommandContext): Promise<void> {
+/** Writes a CSV file: one line per scored post of the cycles from `--from` to `--to`, in order of arrival. */
+export async function writeMatrix(flags: Flags, context: CommandContext): Promise<void> {
+  const settings = modelSettings(flags, context)
   const features = chosenFeatures(flags['features'])
   const missing = flags['missing'] === 'nan' ? 'nan' : 'imputed'
   if (flags['missing'] !== undefined && flags['missing'] !== missing)
@@ -52,21 +45,20 @@ export async function writeMatrix(settings: Settings, flags: Flags, context: Com
   const { codec } = loadCodec(settings.codec)
   const fill = compileFeatures(features, { codec, missing })
   await withStore(settings.dataDir, async (store) => {
-    const range = { from: positionOf(store, from), to: positionOf(store, to), codec }
-    if (range.to < range.from) throw new UsageError(`cycle ${to} arrived before cycle ${from}`)
+    const range = { ...rangeOf(store, from, to), codec }
     const out = openFile(file)
     let rowCount = 0
     try {
       writeSync(out, `${[...keyColumns, ...features.map(({ name }) => name)].join(',')}\n`)
-      for await (const again of replayCycles(store, range)) {
-        const lines = linesOf(again, features.length, fill)
+      for await (const cycle of replayCycles(store, range)) {
+        const lines = linesOf(cycle, features.length, fill)
         rowCount += lines.length
         writeSync(out, lines.join(''))
       }
     } finally {
       closeSync(out)
     }
-    context.print(`${rowCount} rows of ${features.length} features are in ${file}\n`)
+    context.print(`${rowCount} rows of ${features.length} features written to ${file}\n`)
   })
 }
 
@@ -88,7 +80,7 @@ function openFile(file: string): number {
   }
 }
 
-/** As if every encoder had kept up: texts are encoded, and of images all that are stored. */
+/** All texts and all stored images count as encoded. */
 function linesOf(
   { cycle, plan, imagesStored }: ReplayedCycle,
   width: number,
@@ -106,7 +98,7 @@ function linesOf(
   })
 }
 
-/** Nine digits are enough to read the same float32 again; a missing value is an empty cell. */
+/** Nine digits identify a float32; a missing value is an empty cell. */
 function cell(value: number): string {
   return Number.isNaN(value) ? '' : String(Number(value.toPrecision(9)))
 }

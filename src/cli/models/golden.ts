@@ -1,6 +1,6 @@
 /**
- * `understudy models golden`: cases out of a stored cycle, scored again by the model here and now. What another machine,
- * another provider or the next export computes is then held against them.
+ * `understudy models golden`: writes golden cases from a stored cycle into a package, with the outputs that the model
+ * computes here. Verification compares the outputs of other machines and providers with them.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -10,6 +10,7 @@ import {
   CarefulReplay,
   replayCycles,
   replayedInputs,
+  type LeftOut,
   type ReplayedCycle,
   type ReplayedInputs,
 } from '../../history/index.js'
@@ -22,94 +23,82 @@ import {
   type ModelPackage,
   type RecordedRow,
 } from '../../model/index.js'
-import type { Settings } from '../../server/index.js'
 import type { Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
-import { leftOutText } from './report-text.js'
-import { loadOptions, type Flags } from './settings.js'
-import { positionOf, withStore } from './stored-cycles.js'
+import { loadOptions, modelSettings, positionOf, withStore, type Flags } from './common.js'
 
 const goldenName = 'golden.json'
 const casesMax = 1000
-/** Texts of all cases; a bound, not an expectation. */
+/** Upper limit for encoding the texts of all cases. */
 const encodeMsMax = 10 * 60_000
 
 export async function recordGoldenCases(
   version: string,
-  settings: Settings,
   flags: Flags,
   context: CommandContext,
 ): Promise<void> {
+  const settings = modelSettings(flags, context)
   const cycleId = String(flags['cycle'])
   const count = Number(flags['cases'])
   if (!Number.isInteger(count) || count < 1 || count > casesMax)
     throw new UsageError(`--cases must be a whole number from 1 to ${casesMax}, not ${count}`)
-  const found = await readPackage(settings.modelsDir, version)
-  const file = join(found.directory, goldenName)
+  const modelPackage = await readPackage(settings.modelsDir, version)
+  const file = join(modelPackage.directory, goldenName)
   if (existsSync(file) && flags['force'] !== true)
-    throw new CommandError(`${file} is there already; --force replaces it`)
+    throw new CommandError(`${file} exists; --force overwrites it`)
   await withStore(settings.dataDir, async (store) => {
+    const position = positionOf(store, cycleId)
+    const range = { from: position, to: position, codec: loadCodec(settings.codec).codec }
     const model = await loadModel(loadOptions(version, settings, context))
     try {
-      const golden = await replaying(store, cycleId, settings, (again) =>
-        record(store, model, found, again, count, cycleId, context),
-      )
-      const text = `${JSON.stringify(golden, null, 2)}\n`
-      writeFileSync(file, text)
-      say(golden, found, text, cycleId, context)
+      for await (const cycle of replayCycles(store, range)) {
+        const golden = await record({ store, model, modelPackage, cycle, count, remark: context.remark })
+        const text = `${JSON.stringify(golden, null, 2)}\n`
+        writeFileSync(file, text)
+        const action = modelPackage.manifest.golden === undefined ? 'Add' : 'Replace'
+        context.remark(
+          `${golden.cases.length} cases of cycle ${cycleId} written to ${file}. ${action} this member of manifest.json:\n`,
+        )
+        context.print(`"golden": { "file": "${goldenName}", "sha256": "${sha256(text)}" }\n`)
+        return
+      }
+      throw new CommandError(`cycle ${cycleId} cannot be replayed`)
     } finally {
       await model.close()
     }
   })
 }
 
-/** What `use` makes of one stored cycle, replayed. */
-async function replaying<T>(
-  store: Store,
-  cycleId: string,
-  { codec }: Settings,
-  use: (again: ReplayedCycle) => Promise<T>,
-): Promise<T> {
-  const position = positionOf(store, cycleId)
-  const range = { from: position, to: position, codec: loadCodec(codec).codec }
-  for await (const again of replayCycles(store, range)) return await use(again)
-  throw new CommandError(`cycle ${cycleId} cannot be replayed`)
+interface Recording {
+  readonly store: Store
+  readonly model: LoadedModel
+  readonly modelPackage: ModelPackage
+  readonly cycle: ReplayedCycle
+  readonly count: number
+  readonly remark: (text: string) => void
 }
 
-async function record(
-  store: Store,
-  model: LoadedModel,
-  found: ModelPackage,
-  again: ReplayedCycle,
-  count: number,
-  cycleId: string,
-  { remark }: CommandContext,
-): Promise<GoldenFile> {
-  const scored = again.plan.scoring.count
-  if (scored === 0) throw new CommandError(`cycle ${cycleId} has no scored posts`)
-  const rows = spread(scored, count)
-  const careful = new CarefulReplay((left) => remark(leftOutText(left)))
-  const replayed = await replayedInputs(store, model, again, rows, { encodeMsMax, careful, cache: null })
-  const heads = await model.predict(replayed.inputs)
-  const cases = rows.map((row, index) => keep(row, index, found, again, replayed, cycleId))
-  return recordGolden(found, replayed.inputs, heads, cases)
-}
-
-/** Up to `count` rows, evenly over all of them. */
-function spread(scored: number, count: number): number[] {
+async function record({ store, model, modelPackage, cycle, count, remark }: Recording): Promise<GoldenFile> {
+  const scored = cycle.plan.scoring.count
+  if (scored === 0) throw new CommandError(`cycle ${cycle.cycle.cycleId} has no scored posts`)
   const taken = Math.min(count, scored)
-  return Array.from({ length: taken }, (_, index) => Math.floor((index * scored) / taken))
+  // Evenly spread over the scored posts.
+  const rows = Array.from({ length: taken }, (_, index) => Math.floor((index * scored) / taken))
+  const careful = new CarefulReplay((left) => remark(leftOutText(left)))
+  const replayed = await replayedInputs(store, model, cycle, rows, { encodeMsMax, careful, cache: null })
+  const heads = await model.predict(replayed.inputs)
+  const cases = rows.map((row, index) => caseOf(row, index, modelPackage.directory, cycle, replayed))
+  return recordGolden(modelPackage, replayed.inputs, heads, cases)
 }
 
-/** What a case keeps beside its features; pictures become files of the package. */
-function keep(
+/** The name, record and images of a case. Images are written to the package. */
+function caseOf(
   row: number,
   index: number,
-  { directory }: ModelPackage,
-  { plan: { scoring, next } }: ReplayedCycle,
+  directory: string,
+  { cycle, plan: { scoring, next } }: ReplayedCycle,
   { records, pictures }: ReplayedInputs,
-  cycleId: string,
 ): RecordedRow {
   const slot = scoring.slots[row] as number
   const gallId = next.galleries[next.gallery[slot] as number] as string
@@ -119,25 +108,16 @@ function keep(
     writeFileSync(join(directory, file), bytes)
     return { file, sha256: sha256(bytes) }
   })
-  const name = `${cycleId} ${gallId}/${next.postNo[slot] as number}`
+  const name = `${cycle.cycleId} ${gallId}/${next.postNo[slot] as number}`
   return { name, record: records[index] ?? null, images }
 }
 
-function say(
-  golden: GoldenFile,
-  { directory, manifest }: ModelPackage,
-  text: string,
-  cycleId: string,
-  { print, remark }: CommandContext,
-): void {
-  const isNew = manifest.golden === undefined
-  remark(
-    `${golden.cases.length} cases of cycle ${cycleId} are in ${join(directory, goldenName)}; put this into its ` +
-      `manifest.json${isNew ? '' : ', in place of its golden member; until then the package is not sound'}:\n`,
-  )
-  print(`"golden": { "file": "${goldenName}", "sha256": "${sha256(Buffer.from(text))}" }\n`)
+/** A message about an input that a replay leaves out. */
+export function leftOutText({ what, gallId, postNo, problem }: LeftOut): string {
+  const whose = what === 'text' ? 'the text' : 'an image'
+  return `${whose} of ${gallId}/${postNo} crashes the ${what} encoder and is left out: ${problem}\n`
 }
 
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
+function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
 }

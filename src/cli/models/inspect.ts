@@ -1,6 +1,6 @@
 /**
- * `understudy models inspect`: the manifest of a package and the inputs and outputs of its graphs; or those of a single
- * ONNX file, before there is a manifest.
+ * `understudy models inspect`: the manifest of a package and the inputs and outputs of its graphs, or those of a single
+ * ONNX file without a manifest.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -22,21 +22,23 @@ import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf } from '../failure.js'
 import { wrapCells } from '../text-table.js'
-import { chosenVersion, type Flags } from './settings.js'
+import { chosenVersion, modelSettings, type Flags } from './common.js'
 
+/** Width where stdout is not a terminal. */
 const cellsDefault = 110
 const labelCells = 14
-/** What cannot be opened is in the error. */
+const valueCellsMin = 30
+/** The error of a graph that cannot be opened has all details. */
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 interface GraphView {
-  /** In the manifest; null for a file that was named by itself. */
+  /** The graph's place in the manifest; null for a single file. */
   readonly place: string | null
   readonly file: string
   readonly bytes: number
-  /** Of the file as it is. */
+  /** Of the file's content. */
   readonly sha256: string
-  /** What the manifest says; null without one. */
+  /** As in the manifest; null without one. */
   readonly sha256Expected: string | null
   readonly graph: Ports | null
   /** Why the graph cannot be opened. */
@@ -46,31 +48,44 @@ interface GraphView {
 /** `subject`: a version, the path of a file that ends in `.onnx`, or undefined for the active version. */
 export async function inspect(
   subject: string | undefined,
-  settings: Settings,
-  { json }: Flags,
-  { print, columns, directory }: CommandContext,
+  flags: Flags,
+  context: CommandContext,
 ): Promise<void> {
-  const cells = columns() ?? cellsDefault
+  const settings = modelSettings(flags, context)
+  const cells = context.columns() ?? cellsDefault
+  const write = (json: object, blocks: readonly (readonly Row[])[]): void =>
+    context.print(
+      flags['json'] === true
+        ? `${JSON.stringify(json, null, 2)}\n`
+        : blocks.map((rows) => rows.map((row) => rowText(row, cells)).join('')).join('\n'),
+    )
   if (subject?.endsWith('.onnx') === true) {
     const entry = { place: null, file: subject, sha256: null }
-    const graph = await look(resolve(directory, subject), entry, settings)
-    if (json === true) print(`${JSON.stringify(graphInJson(graph), null, 2)}\n`)
-    else print(blockText(graphRows(graph), cells))
+    const graph = await readGraph(resolve(context.directory, subject), entry, settings)
+    write(graphJson(graph), [graphRows(graph)])
     if (graph.problem !== null) throw new CommandError(graph.problem)
     return
   }
-  const found = await readPackage(settings.modelsDir, await chosenVersion(subject, settings))
+  const modelPackage = await readPackage(settings.modelsDir, await chosenVersion(subject, settings))
   const graphs = await Promise.all(
-    found.files
+    modelPackage.files
       .filter(({ place }) => place !== 'golden' && place !== 'text.tokenizer')
-      .map((entry) => look(entry.path, entry, settings)),
+      .map((entry) => readGraph(entry.path, entry, settings)),
   )
-  if (json === true) print(`${JSON.stringify(inJson(found, graphs), null, 2)}\n`)
-  else print(inText(found, graphs, cells))
+  const { manifest } = modelPackage
+  write(
+    {
+      manifest,
+      identity: modelIdentity(manifest),
+      encoders: encoderHashes(manifest),
+      graphs: graphs.map(graphJson),
+    },
+    [packageRows(modelPackage), ...graphs.map(graphRows)],
+  )
 }
 
-/** The file at `path`; `sha256`: the manifest's. */
-async function look(
+/** `sha256`: the manifest's. */
+async function readGraph(
   path: string,
   { place, file, sha256 }: { place: string | null; file: string; sha256: string | null },
   { executionProviders }: Settings,
@@ -88,16 +103,7 @@ async function look(
   }
 }
 
-function inJson({ manifest }: ModelPackage, graphs: readonly GraphView[]): object {
-  return {
-    manifest,
-    identity: modelIdentity(manifest),
-    encoders: encoderHashes(manifest),
-    graphs: graphs.map(graphInJson),
-  }
-}
-
-function graphInJson({ sha256Expected, ...view }: GraphView): object {
+function graphJson({ sha256Expected, ...view }: GraphView): object {
   return {
     ...view,
     ...(sha256Expected === null ? {} : { is_as_manifest_says: view.sha256 === sha256Expected }),
@@ -111,75 +117,53 @@ function encoderHashes({ text, image }: Manifest): { text: string | null; image:
   }
 }
 
-type Row = readonly [label: string, value: string]
+type Row = readonly [label: string, value: string | undefined]
 
-function inText({ manifest, files }: ModelPackage, graphs: readonly GraphView[], cells: number): string {
+function packageRows({ manifest, files }: ModelPackage): Row[] {
   const { provenance, note, features, missing, text, image } = manifest
   const hashes = encoderHashes(manifest)
-  const general: Row[] = [
+  return [
     ['version', manifest.model_version],
-    ['kind', manifest.kind === 'trained' ? 'trained' : 'transport-test: no trained model'],
-    ...optional('trained on', provenance?.trained_on),
-    ...optional('date', provenance?.date),
-    ...optional('provenance', provenance?.note),
-    ...optional('note', note),
+    ['kind', manifest.kind],
+    ['trained on', provenance?.trained_on],
+    ['date', provenance?.date],
+    ['provenance', provenance?.note],
+    ['note', note],
     ['heads', headsOf(manifest).join(', ')],
     ['features', `${features.length}: ${features.join(', ')}`],
     ['missing', missing === 'nan' ? 'NaN' : 'imputed'],
-    ...(text === undefined
-      ? []
-      : [
-          [
-            'text',
-            `${text.dim} wide, ${text.pooling} over up to ${text.tokens_max} tokens, encoder ${hashes.text ?? ''}`,
-          ] as const,
-          ['template', JSON.stringify(text.template)] as const,
-        ]),
-    ...(image === undefined
-      ? []
-      : [
-          [
-            'image',
-            `${image.dim} wide, ${image.pooling} over a post's images, encoder ${hashes.image ?? ''}`,
-          ] as const,
-        ]),
+    [
+      'text',
+      text &&
+        `${text.dim} values, ${text.pooling}, up to ${text.tokens_max} tokens, encoder ${hashes.text ?? ''}`,
+    ],
+    ['template', text && JSON.stringify(text.template)],
+    [
+      'image',
+      image && `${image.dim} values, ${image.pooling} of a post's images, encoder ${hashes.image ?? ''}`,
+    ],
     ['identity', modelIdentity(manifest)],
     ['files', files.map(({ file, bytes }) => `${file} (${sizeText(bytes)})`).join(', ')],
   ]
-  const blocks = [general, ...graphs.map(graphRows)]
-  return blocks.map((rows) => blockText(rows, cells)).join('\n')
-}
-
-function blockText(rows: readonly Row[], cells: number): string {
-  return rows.map((row) => lines(row, cells)).join('')
 }
 
 function graphRows({ place, file, bytes, sha256, sha256Expected, graph, problem }: GraphView): Row[] {
-  const verdict =
-    sha256Expected === null
-      ? ''
-      : sha256Expected === sha256
-        ? ', as the manifest says'
-        : `, and the manifest says ${sha256Expected}`
-  const head: Row[] = [
-    ...(place === null ? [] : [['graph', place] as const]),
-    ['file', `${file}, ${sizeText(bytes)}`],
-    ['SHA-256', `${sha256}${verdict}`],
-  ]
-  if (graph === null) return [...head, ['problem', problem ?? '']]
+  const comparison =
+    sha256Expected === sha256 ? ', same as in the manifest' : `, in the manifest ${sha256Expected}`
   return [
-    ...head,
-    ...graph.inputs.map((port): Row => ['input', `${port.name}: ${portText(port)}`]),
-    ...graph.outputs.map((port): Row => ['output', `${port.name}: ${portText(port)}`]),
+    ['graph', place ?? undefined],
+    ['file', `${file}, ${sizeText(bytes)}`],
+    ['SHA-256', sha256 + (sha256Expected === null ? '' : comparison)],
+    ['problem', problem ?? undefined],
+    ...(graph?.inputs ?? []).map((port): Row => ['input', `${port.name}: ${portText(port)}`]),
+    ...(graph?.outputs ?? []).map((port): Row => ['output', `${port.name}: ${portText(port)}`]),
   ]
 }
 
-function lines([label, value]: Row, cells: number): string {
-  return wrapCells(value, Math.max(cells - labelCells, 30))
-    .map((piece, number) => `${(number === 0 ? label : '').padEnd(labelCells)}${piece}`.trimEnd() + '\n')
+/** The lines of a row; none without a value. */
+function rowText([label, value]: Row, cells: number): string {
+  if (value === undefined) return ''
+  return wrapCells(value, Math.max(cells - labelCells, valueCellsMin))
+    .map((piece, index) => `${(index === 0 ? label : '').padEnd(labelCells)}${piece}`.trimEnd() + '\n')
     .join('')
-}
-
-function optional(label: string, value: string | undefined): Row[] {
-  return value === undefined ? [] : [[label, value]]
 }

@@ -1,5 +1,5 @@
 /**
- * `understudy models list`: one line a package. Cheap: manifests are read and files looked for, nothing more.
+ * `understudy models list`: one line per package. Reads manifests and file sizes; hashes and runs nothing.
  */
 import {
   activeVersion,
@@ -8,102 +8,90 @@ import {
   readPackage,
   shadowVersions,
   sizeText,
-  type Manifest,
+  type ModelPackage,
 } from '../../model/index.js'
-import type { Settings } from '../../server/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf } from '../failure.js'
 import { formatTable } from '../text-table.js'
-import { placeFlags, type Flags } from './settings.js'
+import { modelSettings, type Flags } from './common.js'
 
+/** The JSON form. Without a valid manifest it has `version`, `role` and `problem` only. */
 interface Entry {
   readonly version: string
   readonly role: 'active' | 'shadow' | null
-  readonly manifest: Manifest | null
-  /** Of all its files. */
-  readonly bytes: number
-  /** Why the package cannot serve, as far as its manifest tells. */
   readonly problem: string | null
+  readonly package?: ReturnType<typeof packageFacts>
 }
 
-export async function list({ modelsDir }: Settings, flags: Flags, context: CommandContext): Promise<void> {
+export async function list(flags: Flags, context: CommandContext): Promise<void> {
   const { print, remark, columns } = context
+  const { modelsDir } = modelSettings(flags, context)
   const versions = await listModels(modelsDir)
-  const orNone = <T>(what: string, reading: Promise<T>, none: T): Promise<T> =>
+  const orElse = <T>(what: string, reading: Promise<T>, otherwise: T): Promise<T> =>
     reading.catch((error: unknown) => {
       remark(`understudy: ${what}: ${messageOf(error)}\n`)
-      return none
+      return otherwise
     })
-  const active = await orNone('no model is active', activeVersion(modelsDir), null)
-  const shadows = await orNone('no model is a shadow', shadowVersions(modelsDir), [])
-  const tellAbsent = (file: string, named: readonly string[], command: string): void => {
+  const active = await orElse('no model is active', activeVersion(modelsDir), null)
+  const shadows = await orElse('there are no shadow models', shadowVersions(modelsDir), [])
+  for (const [file, named] of [
+    ['ACTIVE', active === null ? [] : [active]] as const,
+    ['SHADOW', shadows] as const,
+  ]) {
     const absent = named.filter((version) => !versions.includes(version))
-    if (absent.length === 0) return
-    remark(
-      `understudy: ${file} names ${absent.join(', ')}, which ${modelsDir} lacks: deliver the package, or run ` +
-        `\`understudy models ${command}${placeFlags(flags)}\` with what is there\n`,
-    )
+    if (absent.length > 0)
+      remark(`understudy: ${file} names ${absent.join(', ')}, but ${modelsDir} has no such package\n`)
   }
-  tellAbsent('ACTIVE', active === null ? [] : [active], 'activate <version>')
-  tellAbsent('SHADOW', shadows, 'shadow <versions>')
   const roleOf = (version: string): Entry['role'] =>
     version === active ? 'active' : shadows.includes(version) ? 'shadow' : null
-  const entries = await Promise.all(versions.map((version) => look(modelsDir, version, roleOf(version))))
+  const entries = await Promise.all(versions.map((version) => entryOf(modelsDir, version, roleOf(version))))
   if (flags['json'] === true) {
-    print(`${JSON.stringify(entries.map(inJson), null, 2)}\n`)
+    const objects = entries.map(({ version, role, problem, package: facts }) =>
+      facts === undefined ? { version, role, problem } : { version, role, ...facts, problem },
+    )
+    print(`${JSON.stringify(objects, null, 2)}\n`)
     return
   }
   if (entries.length === 0) throw new CommandError(`there is no model package in ${modelsDir}`)
   const head = ['', 'version', 'kind', 'features', 'reads', 'size', 'heads']
-  print(formatTable(head, entries.map(cells), { cellsMax: columns(), column: head.length - 1, how: 'wrap' }))
+  print(formatTable(head, entries.map(cells), { cellsMax: columns(), column: head.length - 1 }))
   const problems = entries.flatMap(({ version, problem }) =>
-    problem === null ? [] : [`${version} is not sound: ${problem}\n`],
+    problem === null ? [] : [`${version} is not valid: ${problem}\n`],
   )
   if (problems.length > 0) print(`\n${problems.join('')}`)
-  remark(
-    '\nManifests were read; `understudy models verify <version>` hashes the files and runs the model.\n' +
-      '`active` and `shadow` are what ACTIVE and SHADOW name; /v1/health of a server says which model scores.\n',
-  )
 }
 
-async function look(modelsDir: string, version: string, role: Entry['role']): Promise<Entry> {
+async function entryOf(modelsDir: string, version: string, role: Entry['role']): Promise<Entry> {
   try {
-    const { manifest, files } = await readPackage(modelsDir, version)
-    const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-    return { version, role, manifest, bytes, problem: null }
+    return { version, role, problem: null, package: packageFacts(await readPackage(modelsDir, version)) }
   } catch (error) {
-    return { version, role, manifest: null, bytes: 0, problem: messageOf(error) }
+    return { version, role, problem: messageOf(error) }
   }
 }
 
-function cells({ version, role, manifest, bytes }: Entry): string[] {
-  if (manifest === null) return [role ?? '', version, 'not sound', '', '', '', '']
+function packageFacts({ manifest, files }: ModelPackage) {
+  const { kind, provenance, features, text, image } = manifest
+  return {
+    kind,
+    provenance: provenance ?? null,
+    feature_count: features.length,
+    reads: [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])],
+    heads: headsOf(manifest),
+    /** Of all files. */
+    bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+  }
+}
+
+function cells({ version, role, package: facts }: Entry): string[] {
+  if (facts === undefined) return [role ?? '', version, 'not valid', '', '', '', '']
+  const { kind, feature_count, reads, heads, bytes } = facts
   return [
     role ?? '',
     version,
-    manifest.kind,
-    String(manifest.features.length),
-    readsOf(manifest).join(', '),
+    kind,
+    String(feature_count),
+    reads.join(', '),
     sizeText(bytes),
-    headsOf(manifest).join(', '),
+    heads.join(', '),
   ]
-}
-
-function inJson({ version, role, manifest, bytes, problem }: Entry): object {
-  if (manifest === null) return { version, role, problem }
-  return {
-    version,
-    role,
-    kind: manifest.kind,
-    provenance: manifest.provenance ?? null,
-    feature_count: manifest.features.length,
-    reads: readsOf(manifest),
-    heads: headsOf(manifest),
-    bytes,
-    problem,
-  }
-}
-
-function readsOf({ text, image }: Manifest): string[] {
-  return [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])]
 }

@@ -1,25 +1,25 @@
 /**
- * The figures of a comparison, gathered cycle by cycle: over all posts at once, by cycle, and the posts on which the two
- * models differ most.
+ * The figures of a comparison of two models, collected cycle by cycle: over all scores, per cycle, and the posts whose
+ * ranks differ most.
  */
-import type { HeadName } from '../../contract/index.js'
-import { postName, readCandidates } from '../../cycle/index.js'
+import type { HeadName } from '../contract/index.js'
+import { postName, readCandidates } from '../cycle/index.js'
+import type { Store, StoredCycle } from '../store/index.js'
+import type { LeftOut } from './careful-replay.js'
 import {
   compareScores,
-  findEntries,
   largestMovers,
   overlapDepths,
   quantileShares,
-  scoreSources,
   type Agreement,
   type Distribution,
-  type LeftOut,
-  type ScoreSource,
-  type ScorePair,
-} from '../../history/index.js'
-import type { Store, StoredCycle } from '../../store/index.js'
+} from './comparison.js'
+import { findEntries } from './records.js'
+import { scoreSources, type ScorePair, type ScoreSource } from './score-pairs.js'
 
-/** As `--json` prints it. Overlaps are by depth, quantiles by share. */
+type Both<T> = Readonly<Record<'first' | 'second', T>>
+
+/** As `understudy models compare --json` prints it. Overlaps are by depth, quantiles by share. */
 export interface Comparison {
   readonly first: string
   readonly second: string
@@ -27,24 +27,21 @@ export interface Comparison {
     readonly count: number
     readonly from: string
     readonly to: string
-    /** Cycles of `count` in which no post was scored; they are in no figure. */
+    /** Cycles of `count` without scored posts; no figure includes them. */
     readonly without_scored_posts: number
   }
-  /** Of each version; a post has one in each cycle that scored it. */
+  /** Scores of each version; a post has one in each cycle that scored it. */
   readonly scores: number
   /** Distinct posts. */
   readonly posts: number
-  /** Cycles by where their scores came from. */
-  readonly sources: Readonly<Record<'first' | 'second', Readonly<Record<ScoreSource, number>>>>
-  /** Heads that a version does not give, and that a weight of the cycles asks for. */
-  readonly lacking_heads: Readonly<Record<'first' | 'second', readonly HeadName[]>>
-  /** What a replay had to do without, since it ends its encoder even alone. */
-  readonly left_out: Readonly<Record<'first' | 'second', LeftOutFigures>>
-  /**
-   * All scores of all cycles as one list; null where there are none. Its overlaps are null: the best of it would be few
-   * posts, each many times.
-   */
-  readonly pooled: (AgreementFigures & { readonly first: ScoreFigures; readonly second: ScoreFigures }) | null
+  /** Number of cycles by the source of their scores. */
+  readonly sources: Both<Readonly<Record<ScoreSource, number>>>
+  /** Heads that have a weight in these cycles and that a version lacks. */
+  readonly lacking_heads: Both<readonly HeadName[]>
+  /** Texts and images that a replay left out because they crash the encoder. */
+  readonly left_out: Both<LeftOutFigures>
+  /** All scores as one list; null where there are none. Its overlaps are null, since a post occurs many times. */
+  readonly pooled: (AgreementFigures & Both<ScoreFigures>) | null
   /** Medians over the cycles that have the figure. */
   readonly median: AgreementFigures | null
   readonly per_cycle: readonly (AgreementFigures & {
@@ -59,7 +56,7 @@ export interface Comparison {
   readonly movers: readonly MoverFigures[]
 }
 
-export interface LeftOutFigures {
+interface LeftOutFigures {
   readonly texts: number
   readonly images: number
 }
@@ -67,18 +64,18 @@ export interface LeftOutFigures {
 export interface AgreementFigures {
   readonly rank_correlation: number | null
   readonly overlap: Readonly<Record<string, number | null>>
-  /** Of the second version from the first. */
+  /** Second version minus first. */
   readonly mean_signed_difference: number | null
   readonly mean_absolute_difference: number | null
 }
 
-export interface ScoreFigures {
+interface ScoreFigures {
   readonly distinct_scores: number
   readonly mean: number
   readonly quantiles: Readonly<Record<string, number>>
 }
 
-/** A post, in the cycle in which the models disagree most about it. */
+/** A post, in the cycle in which its two ranks differ most. */
 export interface MoverFigures {
   readonly gall_id: string
   readonly post_no: number
@@ -86,7 +83,7 @@ export interface MoverFigures {
   readonly title: string | null
   readonly cycle_id: string
   readonly posts: number
-  /** Places that equal scores share count as the mean of them, so that a rank may have a half. */
+  /** Equal scores share the mean of their ranks. */
   readonly first_rank: number
   readonly second_rank: number
   readonly first_score: number
@@ -100,28 +97,28 @@ interface FoundMover {
   readonly figures: Omit<MoverFigures, 'title'>
 }
 
-export class Figures {
+export class ComparisonFigures {
   readonly #versions: readonly [first: string, second: string]
   readonly #cycles: Comparison['per_cycle'][number][] = []
-  readonly #first: Float64Array[] = []
-  readonly #second: Float64Array[] = []
+  readonly #scores: Both<Float64Array[]> = { first: [], second: [] }
   /** By name. */
   readonly #posts = new Set<string>()
   readonly #lacking = { first: new Set<HeadName>(), second: new Set<HeadName>() }
   readonly #leftOut = { first: { texts: 0, images: 0 }, second: { texts: 0, images: 0 } }
-  /** By post. */
+  /** By the name of the post. */
   readonly #movers = new Map<string, FoundMover>()
 
   constructor(versions: readonly [first: string, second: string]) {
     this.#versions = versions
   }
 
-  add({ cycle, posts, first, second }: ScorePair): void {
-    this.#first.push(first.scores)
-    this.#second.push(second.scores)
+  add(pair: ScorePair): void {
+    const { cycle, posts, first, second } = pair
+    for (const side of ['first', 'second'] as const) {
+      this.#scores[side].push(pair[side].scores)
+      for (const head of pair[side].lacking) this.#lacking[side].add(head)
+    }
     for (const { gallId, postNo } of posts) this.#posts.add(postName(gallId, postNo))
-    for (const head of first.lacking) this.#lacking.first.add(head)
-    for (const head of second.lacking) this.#lacking.second.add(head)
     const agreement = compareScores(first.scores, second.scores)
     this.#cycles.push({
       cycle_id: cycle.cycleId,
@@ -133,6 +130,10 @@ export class Figures {
       second_source: second.source,
       ...agreementFigures(agreement),
     })
+    this.#addMovers(pair)
+  }
+
+  #addMovers({ cycle, posts, first, second }: ScorePair): void {
     for (const { row, firstRank, secondRank } of largestMovers(first.scores, second.scores, moversMax)) {
       const { gallId, postNo } = posts[row] as ScorePair['posts'][number]
       const figures = {
@@ -154,14 +155,14 @@ export class Figures {
 
   leaveOut(version: string, { what }: LeftOut): void {
     const figures = this.#leftOut[version === this.#versions[0] ? 'first' : 'second']
-    if (what === 'text') figures.texts++
-    else figures.images++
+    figures[what === 'text' ? 'texts' : 'images']++
   }
 
   async comparison(store: Store, cycles: readonly StoredCycle[]): Promise<Comparison> {
     const [first, second] = this.#versions
-    const [firstScores, secondScores] = [joined(this.#first), joined(this.#second)]
+    const [firstScores, secondScores] = [joined(this.#scores.first), joined(this.#scores.second)]
     const pooled = firstScores.length === 0 ? null : compareScores(firstScores, secondScores)
+    const movers = [...this.#movers.values()].sort((a, b) => distance(b) - distance(a)).slice(0, moversMax)
     return {
       first,
       second,
@@ -174,8 +175,8 @@ export class Figures {
       scores: firstScores.length,
       posts: this.#posts.size,
       sources: {
-        first: this.#countSources('first_source'),
-        second: this.#countSources('second_source'),
+        first: countSources(this.#cycles.map((cycle) => cycle.first_source)),
+        second: countSources(this.#cycles.map((cycle) => cycle.second_source)),
       },
       lacking_heads: { first: [...this.#lacking.first], second: [...this.#lacking.second] },
       left_out: this.#leftOut,
@@ -186,22 +187,15 @@ export class Figures {
       },
       median: this.#cycles.length === 0 ? null : medians(this.#cycles),
       per_cycle: this.#cycles,
-      movers: await titled(store, this.#largest()),
+      movers: await withTitles(store, movers),
     }
   }
+}
 
-  #countSources(which: 'first_source' | 'second_source'): Record<ScoreSource, number> {
-    const count = (source: ScoreSource): number =>
-      this.#cycles.filter((cycle) => cycle[which] === source).length
-    return Object.fromEntries(scoreSources.map((source) => [source, count(source)])) as Record<
-      ScoreSource,
-      number
-    >
-  }
-
-  #largest(): FoundMover[] {
-    return [...this.#movers.values()].sort((a, b) => distance(b) - distance(a)).slice(0, moversMax)
-  }
+function countSources(sources: readonly ScoreSource[]): Record<ScoreSource, number> {
+  const counts = Object.fromEntries(scoreSources.map((source) => [source, 0])) as Record<ScoreSource, number>
+  for (const source of sources) counts[source]++
+  return counts
 }
 
 function distance({ figures }: FoundMover): number {
@@ -226,13 +220,14 @@ function scoreFigures({ distinctCount, mean, quantiles }: Distribution): ScoreFi
 }
 
 function medians(cycles: readonly AgreementFigures[]): AgreementFigures {
+  const of = (figure: (cycle: AgreementFigures) => number | null): number | null => median(cycles.map(figure))
   return {
-    rank_correlation: median(cycles.map((cycle) => cycle.rank_correlation)),
+    rank_correlation: of((cycle) => cycle.rank_correlation),
     overlap: Object.fromEntries(
-      overlapDepths.map((depth) => [depth, median(cycles.map(({ overlap }) => overlap[depth] ?? null))]),
+      overlapDepths.map((depth) => [depth, of(({ overlap }) => overlap[depth] ?? null)]),
     ),
-    mean_signed_difference: median(cycles.map((cycle) => cycle.mean_signed_difference)),
-    mean_absolute_difference: median(cycles.map((cycle) => cycle.mean_absolute_difference)),
+    mean_signed_difference: of((cycle) => cycle.mean_signed_difference),
+    mean_absolute_difference: of((cycle) => cycle.mean_absolute_difference),
   }
 }
 
@@ -243,29 +238,21 @@ function median(values: readonly (number | null)[]): number | null {
 }
 
 function joined(parts: readonly Float64Array[]): Float64Array {
-  const all = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
+  return Float64Array.from(parts.flatMap((part) => [...part]))
 }
 
-/** With the titles of the posts as they were recorded. */
-async function titled(store: Store, movers: readonly FoundMover[]): Promise<MoverFigures[]> {
-  const posts = movers.map(({ position, figures: { gall_id, post_no } }) => ({
-    gallId: gall_id,
-    postNo: post_no,
-    position,
-  }))
-  const places = findEntries(store, posts)
+/** Adds the titles that were recorded when the posts entered. */
+async function withTitles(store: Store, movers: readonly FoundMover[]): Promise<MoverFigures[]> {
+  const places = findEntries(
+    store,
+    movers.map(({ position, figures }) => ({ gallId: figures.gall_id, postNo: figures.post_no, position })),
+  )
   return Promise.all(
-    movers.map(async (mover, index) => {
+    movers.map(async ({ figures }, index) => {
       const place = places[index]
-      const known = place !== undefined && store.readRequest(place.position) !== undefined
-      const [record] = known ? await readCandidates(store, place.position, [place.row]) : []
-      return { ...mover.figures, title: record === undefined ? null : titleOf(record) }
+      const isStored = place !== undefined && store.readRequest(place.position) !== undefined
+      const [record] = isStored ? await readCandidates(store, place.position, [place.row]) : []
+      return { ...figures, title: record === undefined ? null : titleOf(record) }
     }),
   )
 }

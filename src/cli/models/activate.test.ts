@@ -1,0 +1,162 @@
+/**
+ * `understudy models activate` and `shadow` as processes: the files that they write, messages and exit codes.
+ */
+import { spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  addVersion,
+  models,
+  modelsDir,
+  modelsEnvironment,
+  understudy,
+} from '../../../test/helpers/models-command.js'
+import { scratchDir } from '../../../test/helpers/servers.js'
+import { databasePath, openLmdbStore } from '../../store/index.js'
+
+describe('activate', () => {
+  test('verifies the package, writes ACTIVE and names the previous version', () => {
+    addVersion('v2')
+    expect(models('activate', 'v1').stdout).toMatch(
+      /\nv1 is active\. A running server loads it and switches to it between two cycles; .* in use\.\n$/,
+    )
+    expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('v1\n')
+    const { status, stdout } = models('activate', 'v2')
+    expect(stdout).toContain(' The previous version was v1.\n')
+    expect(status).toBe(0)
+  })
+
+  test('writes a file that all users can read, under any umask', () => {
+    const { status } = spawnSync('sh', ['-c', 'umask 077; "$0" models activate v1', understudy], {
+      env: modelsEnvironment(),
+    })
+    expect(status).toBe(0)
+    expect(statSync(join(modelsDir, 'ACTIVE')).mode & 0o777).toBe(0o644)
+  })
+
+  test('does not change ACTIVE where verification fails', () => {
+    writeFileSync(join(modelsDir, 'ACTIVE'), 'v0\n')
+    writeFileSync(join(modelsDir, 'v1', 'golden.json'), '{}')
+    const { status, stderr } = models('activate', 'v1')
+    expect(stderr).toContain('v1 failed verification: files')
+    expect(status).toBe(1)
+    expect(readFileSync(join(modelsDir, 'ACTIVE'), 'utf8')).toBe('v0\n')
+  })
+})
+
+const notChecked = 'Not checked whether a server has loaded v1 with other files'
+const noDatabase = new RegExp(`^${notChecked}: there is no database in /.*/data; --data-dir .*\\n$`)
+const unread = (why: string): RegExp =>
+  new RegExp(`^${notChecked}: the data in /.*/data cannot be read: .*${why}.*\\n$`)
+const write = (dataDir: string, content: string): void => {
+  mkdirSync(dataDir)
+  writeFileSync(databasePath(dataDir), content)
+}
+
+describe.each([
+  ['activate', 'ACTIVE'],
+  ['shadow', 'SHADOW'],
+])('%s', (command, file) => {
+  test('refuses a version that a running server has loaded with other files', async () => {
+    const dataDir = join(scratchDir(), 'data')
+    const store = await openLmdbStore({ dataDir })
+    await store.models.claimVersion('v1', 'another')
+    const { status, stderr } = models(command, 'v1', '--data-dir', dataDir)
+    expect(stderr).toBe(
+      'understudy: the files of v1 differ from those that a server has loaded as v1; rename the new package to another version\n',
+    )
+    expect(status).toBe(1)
+    expect(existsSync(join(modelsDir, file))).toBe(false)
+    addVersion('v2')
+    expect(models(command, 'v2', '--data-dir', dataDir)).toMatchObject({ status: 0, stderr: '' })
+    await store.close()
+  })
+
+  test.each<[string, (dataDir: string) => void, RegExp]>([
+    ['no data directory', () => undefined, noDatabase],
+    ['an empty file', (dataDir) => write(dataDir, ''), noDatabase],
+    [
+      'a file that is not a database',
+      (dataDir) => write(dataDir, 'x'.repeat(100_000)),
+      unread('is not a database'),
+    ],
+    [
+      'a file that cannot be examined',
+      (dataDir) => {
+        mkdirSync(dataDir)
+        symlinkSync('understudy.mdb', databasePath(dataDir))
+      },
+      unread('ELOOP'),
+    ],
+  ])('with %s skips this check with a note', (_, make, remark) => {
+    const dataDir = join(scratchDir(), 'data')
+    make(dataDir)
+    const { status, stderr } = models(command, 'v1', '--data-dir', dataDir)
+    expect(stderr).toMatch(remark)
+    expect(status).toBe(0)
+    expect(readFileSync(join(modelsDir, file), 'utf8')).toBe('v1\n')
+  })
+
+  test('with a damaged database skips this check with a note', async () => {
+    const dataDir = join(scratchDir(), 'data')
+    const store = await openLmdbStore({ dataDir })
+    await store.models.claimVersion('v1', 'another')
+    await store.close()
+    truncateSync(databasePath(dataDir), 8192)
+    const { status, stderr } = models(command, 'v1', '--data-dir', dataDir)
+    expect(stderr).toMatch(unread('is damaged'))
+    expect(status).toBe(0)
+  })
+
+  test('accepts the files that a server has loaded', async () => {
+    const dataDir = join(scratchDir(), 'data')
+    const { identity } = JSON.parse(models('inspect', 'v1', '--json').stdout) as { identity: string }
+    const store = await openLmdbStore({ dataDir })
+    await store.models.claimVersion('v1', identity)
+    await store.close()
+    expect(models(command, 'v1', '--data-dir', dataDir)).toMatchObject({ status: 0, stderr: '' })
+    expect(readFileSync(join(modelsDir, file), 'utf8')).toBe('v1\n')
+  })
+})
+
+describe('shadow', () => {
+  test('verifies versions and writes one per line; --none removes them', () => {
+    addVersion('v2')
+    const { status, stdout } = models('shadow', 'v2', 'v1')
+    expect(stdout).toMatch(/\nShadow models: v2, v1\. .*\n$/)
+    expect(status).toBe(0)
+    expect(readFileSync(join(modelsDir, 'SHADOW'), 'utf8')).toBe('v2\nv1\n')
+    expect(models('shadow').stdout).toBe('v2\nv1\n')
+    models('shadow', '--none')
+    expect(readFileSync(join(modelsDir, 'SHADOW'), 'utf8')).toBe('')
+    expect(models('shadow').stdout).toBe('There are no shadow models.\n')
+  })
+
+  test.each([
+    [['v1'], 'v1 is the active model and cannot be a shadow model'],
+    [['v2', 'v2'], 'a version is named twice'],
+    [['--none', 'v2'], '--none and versions exclude each other'],
+  ])('refuses %j', (args, message) => {
+    writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')
+    const { status, stderr } = models('shadow', ...args)
+    expect(stderr).toContain(message)
+    expect(status).toBe(2)
+    expect(existsSync(join(modelsDir, 'SHADOW'))).toBe(false)
+  })
+
+  test('does not change SHADOW where verification fails', () => {
+    addVersion('v2')
+    writeFileSync(join(modelsDir, 'v2', 'head.onnx'), '')
+    expect(models('shadow', 'v1', 'v2').status).toBe(1)
+    expect(existsSync(join(modelsDir, 'SHADOW'))).toBe(false)
+  })
+})

@@ -1,0 +1,128 @@
+/**
+ * `understudy models activate` and `shadow`: write the files ACTIVE and SHADOW of the models directory, once every named
+ * package passes verification. A version whose files differ from those that a server has loaded is refused.
+ */
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  activeVersion,
+  modelIdentity,
+  readManifest,
+  shadowCountMax,
+  shadowVersions,
+  type LoadedModel,
+} from '../../model/index.js'
+import type { Settings } from '../../server/index.js'
+import { databasePath, type Store } from '../../store/index.js'
+import type { CommandContext } from '../context.js'
+import { writeFileDurably } from '../data-directory.js'
+import { CommandError, messageOf, UsageError } from '../failure.js'
+import { modelSettings, withStore, type Flags } from './common.js'
+import { requireVerified } from './verify.js'
+
+export async function activate(version: string, flags: Flags, context: CommandContext): Promise<void> {
+  const settings = modelSettings(flags, context)
+  const { modelsDir } = settings
+  await requireVerified(version, settings, context)
+  await checkIdentities([version], settings, context)
+  const before = await activeVersion(modelsDir).catch(() => null)
+  replaceFile(join(modelsDir, 'ACTIVE'), `${version}\n`)
+  const previous = before === null || before === version ? '' : ` The previous version was ${before}.`
+  context.print(
+    `${version} is active. A running server loads it and switches to it between two cycles; /v1/health names the ` +
+      `version in use.${previous}\n`,
+  )
+}
+
+export async function shadow(
+  versions: readonly string[],
+  flags: Flags,
+  context: CommandContext,
+): Promise<void> {
+  const settings = modelSettings(flags, context)
+  const { modelsDir } = settings
+  const file = join(modelsDir, 'SHADOW')
+  if (flags['none'] === true) {
+    if (versions.length > 0) throw new UsageError('--none and versions exclude each other')
+    replaceFile(file, '')
+    context.print('There are no shadow models. A running server unloads them.\n')
+    return
+  }
+  if (versions.length === 0) {
+    const names = await shadowVersions(modelsDir)
+    context.print(`${names.length === 0 ? 'There are no shadow models.' : names.join('\n')}\n`)
+    return
+  }
+  await checkShadows(versions, modelsDir)
+  for (const version of versions) await requireVerified(version, settings, context)
+  await checkIdentities(versions, settings, context)
+  replaceFile(file, versions.map((version) => `${version}\n`).join(''))
+  context.print(
+    `Shadow models: ${versions.join(', ')}. A running server loads them; they score each cycle after its response.\n`,
+  )
+}
+
+async function checkShadows(versions: readonly string[], modelsDir: string): Promise<void> {
+  if (new Set(versions).size !== versions.length) throw new UsageError('a version is named twice')
+  if (versions.length > shadowCountMax)
+    throw new UsageError(`at most ${shadowCountMax} shadow models are possible, not ${versions.length}`)
+  const active = await activeVersion(modelsDir).catch(() => null)
+  if (active !== null && versions.includes(active))
+    throw new UsageError(`${active} is the active model and cannot be a shadow model`)
+}
+
+/** Throws a `CommandError` where a server has loaded the version with other files. */
+export function checkIdentity(
+  store: Store,
+  { version, identity }: Pick<LoadedModel, 'version' | 'identity'>,
+): void {
+  const known = store.models.readIdentity(version)
+  if (known !== undefined && known !== identity)
+    throw new CommandError(
+      `the files of ${version} differ from those that a server has loaded as ${version}; rename the new package to ` +
+        'another version',
+    )
+}
+
+/** Checks packages on disk. Without a readable database it prints a note and passes them. */
+async function checkIdentities(
+  versions: readonly string[],
+  { dataDir, modelsDir }: Settings,
+  { remark }: CommandContext,
+): Promise<void> {
+  const packages = await Promise.all(versions.map((version) => readManifest(modelsDir, version)))
+  const check = (store: Store): void => {
+    for (const { manifest } of packages)
+      checkIdentity(store, { version: manifest.model_version, identity: modelIdentity(manifest) })
+  }
+  let reason = `there is no database in ${dataDir}; --data-dir names the directory of the server`
+  try {
+    if (await hasDatabase(dataDir)) {
+      await withStore(dataDir, check)
+      return
+    }
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    reason = `the data in ${dataDir} cannot be read: ${messageOf(error)}`
+  }
+  remark(`Not checked whether a server has loaded ${versions.join(', ')} with other files: ${reason}\n`)
+}
+
+/** An empty file does not count: `serve` creates its database in it. Rejects where the file cannot be examined. */
+async function hasDatabase(dataDir: string): Promise<boolean> {
+  try {
+    return (await stat(databasePath(dataDir))).size > 0
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
+    throw error
+  }
+}
+
+function replaceFile(file: string, content: string): void {
+  try {
+    // The server may run as another user.
+    writeFileDurably(file, content, 0o644)
+  } catch (cause) {
+    throw new CommandError(`cannot write ${file}: ${messageOf(cause)}`, { cause })
+  }
+}

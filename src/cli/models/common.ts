@@ -1,0 +1,75 @@
+/**
+ * What the `models` commands share: settings, options for loading a model, and read access to a data directory while its
+ * server runs.
+ */
+import { existsSync, statSync } from 'node:fs'
+import { activeVersion, type LoadOptions, type ModelLog } from '../../model/index.js'
+import type { Settings } from '../../server/index.js'
+import { databasePath, openSnapshot, type Position, type Store } from '../../store/index.js'
+import type { CommandContext } from '../context.js'
+import { CommandError, UsageError } from '../failure.js'
+import { readSettings } from '../read-settings.js'
+import type { SettingName } from '../settings-table.js'
+
+export const modelSettingNames: readonly SettingName[] = ['modelsDir']
+export const sessionSettingNames: readonly SettingName[] = [
+  'modelsDir',
+  'executionProviders',
+  'intraOpThreads',
+  'predictMsMax',
+]
+
+/** Values of flags as commander passes them. */
+export type Flags = Readonly<Record<string, unknown>>
+
+export function modelSettings(flags: Flags, { env, directory }: CommandContext): Settings {
+  return readSettings({ flags, env, directory }).settings
+}
+
+/** The given version, or the active one. */
+export function chosenVersion(version: string | undefined, { modelsDir }: Settings): Promise<string> {
+  return version === undefined ? activeVersion(modelsDir) : Promise.resolve(version)
+}
+
+/** Options for loading a version. Warnings and errors go to stderr; the report of the command shows the rest. */
+export function loadOptions(
+  version: string,
+  { modelsDir, executionProviders, intraOpThreads, predictMsMax }: Settings,
+  { remark }: CommandContext,
+): LoadOptions & { readonly version: string } {
+  const write = (_: object, message: string): void => remark(`understudy: ${message}\n`)
+  const log: ModelLog = { info: () => undefined, warn: write, error: write }
+  const threads = intraOpThreads === undefined ? {} : { intraOpThreads }
+  return { modelsDir, version, executionProviders, timeLimitMs: predictMsMax, log, ...threads }
+}
+
+/** Calls `use` with a read-only snapshot of the store. Throws a `UsageError` where the directory does not exist. */
+export async function withStore<T>(dataDir: string, use: (store: Store) => T | Promise<T>): Promise<T> {
+  if (!existsSync(dataDir) || !statSync(dataDir).isDirectory())
+    throw new UsageError(`the data directory ${dataDir} does not exist`)
+  const { store } = await openSnapshot(databasePath(dataDir))
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The position of a cycle in the order of arrival. Throws a `CommandError` for a cycle that is not stored. */
+export function positionOf(store: Store, cycleId: string): Position {
+  const position = store.findCycle(cycleId)?.position
+  if (position !== undefined) return position
+  const [first] = store.tail(1)
+  const stored =
+    first === undefined
+      ? 'it has no cycles'
+      : `the first to arrive was ${first.cycleId}, the last ${store.lastCycle()?.cycleId ?? first.cycleId}`
+  throw new CommandError(`the data directory has no cycle ${cycleId}: ${stored}`)
+}
+
+/** The positions from cycle `from` to cycle `to`. Throws a `UsageError` where `to` arrived before `from`. */
+export function rangeOf(store: Store, from: string, to: string): { from: Position; to: Position } {
+  const range = { from: positionOf(store, from), to: positionOf(store, to) }
+  if (range.to < range.from) throw new UsageError(`cycle ${to} arrived before cycle ${from}`)
+  return range
+}
