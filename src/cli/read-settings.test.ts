@@ -198,7 +198,7 @@ describe('API keys', () => {
   })
 })
 
-// Signed by itself, for localhost, good for a hundred years; made for this test and used nowhere else.
+// Self-signed for localhost, valid for a hundred years, used only by this test.
 const certificate = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUObC6ScrcaLdLgqnYVtougPgSsKkwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTA4MjMzOFoYDzIxMjYxMDI4

@@ -104,7 +104,7 @@ export async function verifyInChild(file: string, options: VerifyOptions): Promi
   return { ...nothingRead(file), problems: [problem], problemCount: 1 }
 }
 
-/** Missing permission says nothing about the file. */
+/** A file that this user may not read is not necessarily damaged. */
 function checkPermission(file: string): void {
   try {
     accessSync(file, constants.R_OK)

@@ -259,7 +259,7 @@ test.each(['plain', 'sp ace', "owner's $HOME `x`"])(
 )
 
 describe('serve', () => {
-  test('a service without a key makes one for its owner alone, keeps it over a restart and never prints it', async () => {
+  test('a service without a key generates a private one, uses it after a restart and never prints it', async () => {
     const dataDir = join(root, 'made key')
     const port = await freePort()
     const keys: string[] = []
@@ -306,7 +306,7 @@ describe('serve', () => {
     expect([0, 'SIGTERM']).toContain(await server.ended)
   })
 
-  test('a port that is taken is told in one line', async () => {
+  test('a port in use is an error on one line', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
@@ -322,7 +322,7 @@ describe('serve', () => {
   })
 })
 
-test('an address of another machine is told to be one', async () => {
+test('an address of another machine is an error that says so', async () => {
   const server = start(['serve', '--port', '0', '--host', '192.0.2.1', '--data-dir', join(root, 'elsewhere')])
   expect(await server.ended).toBe(1)
   expect(await server.remarks).toMatch(
