@@ -5,7 +5,7 @@ import { compareScores, largestMovers } from './comparison.js'
 
 const scores = fc.array(fc.double({ min: 0, max: 3, noNaN: true }), { minLength: 2, maxLength: 200 })
 
-test('a model agrees with itself completely', () => {
+test('a model agrees fully with itself', () => {
   fc.assert(
     fc.property(scores, (list) => {
       const values = Float64Array.from(list)
@@ -18,7 +18,7 @@ test('a model agrees with itself completely', () => {
   )
 })
 
-test('the shared figures do not depend on the order of the two models', () => {
+test('the symmetric figures do not depend on the order of the two models', () => {
   fc.assert(
     fc.property(scores, scores, (a, b) => {
       const count = Math.min(a.length, b.length)
@@ -49,7 +49,7 @@ test('overlap counts the posts that both have among their best', () => {
   expect(compareScores(first, second).overlap).toEqual([0.5, null, null])
 })
 
-test('a model that gives one score to all posts agrees and disagrees with none', () => {
+test('a model with one score for all posts has no correlation and no overlap with any model', () => {
   const scores = Float64Array.from({ length: 20 }, (_, row) => row)
   const same = new Float64Array(20).fill(0.5)
   for (const [first, second] of [
@@ -72,12 +72,12 @@ test('a shift has a signed difference of its own size, and a shuffle none', () =
   expect([shuffled.meanSignedDifference, shuffled.meanAbsoluteDifference]).toEqual([0, 2])
 })
 
-test('distinct scores are counted of each side', () => {
+test('distinct scores are counted for each model', () => {
   const { first, second } = compareScores(Float64Array.of(2, 2, 1), Float64Array.of(3, 2, 1))
   expect([first.distinctCount, second.distinctCount]).toEqual([2, 3])
 })
 
-test('quantiles lie between two values in proportion', () => {
+test('quantiles are interpolated linearly', () => {
   const { first } = compareScores(Float64Array.of(4, 1, 3, 2), Float64Array.of(1, 2, 3, 4))
   expect(first).toEqual({
     distinctCount: 4,
@@ -91,7 +91,7 @@ test('the post whose rank differs most comes first', () => {
   expect(movers).toEqual([{ row: 0, firstRank: 1, secondRank: 4 }])
 })
 
-test('of equal scores none moves for its place in the list', () => {
+test('posts with equal scores do not move because of their order', () => {
   const movers = largestMovers(Float64Array.of(4, 3, 2, 1), Float64Array.of(1, 1, 1, 5), 2)
   expect(movers).toEqual([
     { row: 3, firstRank: 4, secondRank: 1 },

@@ -22,7 +22,7 @@ const weights = { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 }
 const codec = referenceCodec
 
 describe('a replayed cycle', () => {
-  test('gives the very inputs that the model saw, and the scores that were stored', () =>
+  test('has the inputs that the model received, and the stored scores', () =>
     fc.assert(
       fc.asyncProperty(cycleSequence, async (cycles) => {
         const { store, model } = await served(cycles)
@@ -57,7 +57,7 @@ describe('a replayed cycle', () => {
       { numRuns: 30 },
     ))
 
-  test('knows the record of every pending post as it came', () =>
+  test('has the record of every pending post as received', () =>
     fc.assert(
       fc.asyncProperty(cycleSequence, async (cycles) => {
         const { store } = await served(cycles)
@@ -86,7 +86,7 @@ describe('a replayed cycle', () => {
       expect([...imagesStored]).toEqual([1])
   })
 
-  test('that the store lacks is refused', async () => {
+  test('that the store does not have is an error', async () => {
     const { store } = await served([first()])
     const reads = replayCycles(store, { from: 1, to: 2, codec })
     await reads.next()
@@ -100,7 +100,7 @@ describe('a replay begins', () => {
     engagement: numbers.map((postNo) => reading('g', postNo, cycleMs(index))),
   })
 
-  test('with the cycle in which the oldest post of that moment entered, whether it has left since or not', async () => {
+  test('with the cycle in which the oldest post of that time entered, even if it has left since', async () => {
     const { store } = await served([
       cycleBody(0, posts(0, [1])),
       cycleBody(1, { ...posts(1, [2]), removals: [removal('g', 1)] }),
@@ -111,7 +111,7 @@ describe('a replay begins', () => {
     expect([1, 2, 3, 4, 5].map((position) => firstNeeded(store, position))).toEqual([1, 2, 2, 3, 3])
   })
 
-  test('with the latest entry of a post that left and came again', async () => {
+  test('with the latest entry of a post that left and entered again', async () => {
     const { store } = await served([
       cycleBody(0, posts(0, [1])),
       cycleBody(1, { removals: [removal('g', 1)] }),

@@ -1,5 +1,5 @@
 /**
- * Each thing that can be wrong with an answer is planted in a right one, and must be found where it is.
+ * Every possible violation is introduced into a correct response and must be reported at its path.
  */
 import { expect, test } from 'vitest'
 import type { CycleResponse, ResultRow, WeightsState } from '../contract/index.js'
@@ -61,8 +61,8 @@ function scored(post_no: number): ResultRow {
   }
 }
 
-/** A right answer, with another client's post among this one's. */
-function rightAnswer(): CycleResponse {
+/** A correct response, with a post of another client among those of this one. */
+function correctResponse(): CycleResponse {
   return {
     cycle_id: '20260105T0900',
     cycle_time: cycleTime,
@@ -92,8 +92,8 @@ function rightAnswer(): CycleResponse {
   }
 }
 
-function breachOf(answer: unknown, over: Partial<CheckContext> = {}): ContractViolation | null {
-  const body = Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer))
+function violationOf(response: unknown, over: Partial<CheckContext> = {}): ContractViolation | null {
+  const body = Buffer.from(typeof response === 'string' ? response : JSON.stringify(response))
   try {
     checkResponse(body, expected, { ...context, ...over })
     return null
@@ -103,17 +103,17 @@ function breachOf(answer: unknown, over: Partial<CheckContext> = {}): ContractVi
   }
 }
 
-test('a right answer passes', () => {
-  expect(breachOf(rightAnswer())).toBeNull()
+test('a correct response passes', () => {
+  expect(violationOf(correctResponse())).toBeNull()
 })
 
-type Plant = (answer: CycleResponse, rows: ResultRow[]) => void
+type Mutate = (response: CycleResponse, rows: ResultRow[]) => void
 
 /** Sets members that the type would not let be set so. */
 const set = (target: object, members: Record<string, unknown>): void => void Object.assign(target, members)
 const row = (rows: ResultRow[], index: number): ResultRow => rows[index] as ResultRow
 
-const planted: [what: string, path: string, plant: Plant][] = [
+const mutations: [what: string, path: string, mutate: Mutate][] = [
   ['a missing member', 'warnings', (a) => set(a, { warnings: undefined })],
   ['a member of the wrong type', 'counts.waiting', (a) => set(a.counts, { waiting: '2' })],
   ['a status that does not exist', 'results[2].status', (_a, r) => set(row(r, 2), { status: 'late' })],
@@ -143,9 +143,9 @@ const planted: [what: string, path: string, plant: Plant][] = [
     (_a, r) => r.splice(0, 1, { ...row(r, 0), gall_id: 'cat', post_no: 2 }),
   ],
   ['an unknown post among the pending', 'results[3]', (_a, r) => r.splice(3, 2, row(r, 4), row(r, 3))],
-  ['a scored post said to wait', 'results[1].status', (a, r) => restate(a, r, 1, 'waiting')],
-  ['a waiting post said to be not scored', 'results[2].status', (a, r) => restate(a, r, 2, 'not_scored')],
-  ["a stranger's post scored", 'results[0].status', (a, r) => restate(a, r, 0, 'scored')],
+  ['a scored post said to wait', 'results[1].status', (a, r) => setStatus(a, r, 1, 'waiting')],
+  ['a waiting post said to be not scored', 'results[2].status', (a, r) => setStatus(a, r, 2, 'not_scored')],
+  ["a stranger's post scored", 'results[0].status', (a, r) => setStatus(a, r, 0, 'scored')],
   ['a wrong reason', 'results[3].reason', (_a, r) => set(row(r, 3), { reason: 'missing_title' })],
   ['no reason', 'results[3].reason', (_a, r) => set(row(r, 3), { reason: undefined })],
   [
@@ -176,53 +176,58 @@ const planted: [what: string, path: string, plant: Plant][] = [
 ]
 
 /** Gives a row another status and keeps the counts right, so that the row exclusive is wrong. */
-function restate(answer: CycleResponse, rows: ResultRow[], index: number, status: ResultRow['status']): void {
+function setStatus(
+  response: CycleResponse,
+  rows: ResultRow[],
+  index: number,
+  status: ResultRow['status'],
+): void {
   const names = { scored: 'scored_now', waiting: 'waiting', not_scored: 'not_scored' } as const
   const target = row(rows, index)
-  answer.counts[names[target.status]]--
-  answer.counts[names[status]]++
+  response.counts[names[target.status]]--
+  response.counts[names[status]]++
   target.status = status
 }
 
-test.each(planted)('%s is found at %s', (_what, path, plant) => {
-  const answer = rightAnswer()
-  plant(answer, answer.results)
-  expect(breachOf(answer)?.path).toBe(path)
+test.each(mutations)('%s is found at %s', (_what, path, mutate) => {
+  const response = correctResponse()
+  mutate(response, response.results)
+  expect(violationOf(response)?.path).toBe(path)
 })
 
 test('a row left out is found, whichever it is', () => {
-  for (const [index, { status }] of rightAnswer().results.entries()) {
-    const answer = rightAnswer()
-    answer.results.splice(index, 1)
-    answer.counts.results--
-    answer.counts[status === 'scored' ? 'scored_now' : status]--
+  for (const [index, { status }] of correctResponse().results.entries()) {
+    const response = correctResponse()
+    response.results.splice(index, 1)
+    response.counts.results--
+    response.counts[status === 'scored' ? 'scored_now' : status]--
     // Another client's posts are not known here, so nothing is missed.
-    if (index === 0) expect(breachOf(answer)).toBeNull()
-    else expect(breachOf(answer)?.path).toMatch(/^results/)
+    if (index === 0) expect(violationOf(response)).toBeNull()
+    else expect(violationOf(response)?.path).toMatch(/^results/)
   }
 })
 
 test('a score that JSON can write and a double cannot hold is found', () => {
-  const text = JSON.stringify(rightAnswer()).replace(/"score":0\.4\d*/, '"score":1e999')
-  expect(breachOf(text)?.path).toBe('results[1].score')
+  const text = JSON.stringify(correctResponse()).replace(/"score":0\.4\d*/, '"score":1e999')
+  expect(violationOf(text)?.path).toBe('results[1].score')
 })
 
-test('an answer that is no JSON is a breach', () => {
-  expect(breachOf('{"cycle_id":')?.expected).toBe('JSON')
-  expect(breachOf('null')?.path).toBe('')
+test('a response that is not JSON is a violation', () => {
+  expect(violationOf('{"cycle_id":')?.expected).toBe('JSON')
+  expect(violationOf('null')?.path).toBe('')
 })
 
 test("another client's post is a breach for a client that is exclusive", () => {
-  expect(breachOf(rightAnswer(), { exclusive: true })?.path).toBe('results[0]')
+  expect(violationOf(correctResponse(), { exclusive: true })?.path).toBe('results[0]')
 })
 
-test('an answer of before this client came may name another model', () => {
-  const answer = { ...rightAnswer(), model_version: 'm0', received_at: '2026-01-04T23:59:59.999Z' }
-  expect(breachOf(answer)).toBeNull()
+test('a response from before this client connected may name another model', () => {
+  const response = { ...correctResponse(), model_version: 'm0', received_at: '2026-01-04T23:59:59.999Z' }
+  expect(violationOf(response)).toBeNull()
 })
 
-test('a breach says what is wrong, what was expected, what came and in which cycle', () => {
-  const breach = breachOf({ ...rightAnswer(), model_version: 'm2' })
+test('a violation names the path, the expected and the received value, and the cycle', () => {
+  const breach = violationOf({ ...correctResponse(), model_version: 'm2' })
   expect(breach).toMatchObject({
     path: 'model_version',
     expected: 'm1',

@@ -1,5 +1,5 @@
 /**
- * Misfortunes change how a cycle is sent and never what it says.
+ * Client faults change how a cycle is sent and never what it contains.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -16,7 +16,7 @@ test('a value with reordered members is the same value', () => {
   )
 })
 
-test('members do change their places', () => {
+test('reordering changes the order of members', () => {
   const value = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`m${index}`, index]))
   expect(JSON.stringify(reordered(value, new Rng(1)))).not.toBe(JSON.stringify(value))
 })
@@ -31,7 +31,7 @@ test('every fault occurs within a day, and most cycles have none', () => {
   expect(drawn.some((faults) => faults.uploadLost)).toBe(true)
 })
 
-test('without faults nothing is lost or sent twice, and stored answers are still looked at', () => {
+test('without faults nothing is lost or sent twice, and stored responses are still read again', () => {
   const drawn = Array.from({ length: 288 }, (_, index) => drawFaults(1, index, false))
   expect(drawn.every((f) => f.delivery === 'none' && !f.restarted && !f.uploadLost)).toBe(true)
   expect(drawn.some((faults) => faults.compared) && drawn.some((faults) => faults.reread !== null)).toBe(true)

@@ -1,6 +1,6 @@
 /**
  * How a simulation fails: the service violated the contract (`ContractViolation`), or the simulation could not run
- * (`SimulationError`), which says nothing about the service's responses.
+ * (`SimulationError`), which implies nothing about the service's responses.
  */
 
 /** The service sent a response that the contract does not allow. The simulation stops at the first one. */

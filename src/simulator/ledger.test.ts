@@ -1,5 +1,5 @@
 /**
- * The oracle: which rows an answer must have, from the requests alone.
+ * The expected rows of a response, derived from the requests alone.
  */
 import { expect, test } from 'vitest'
 import type { Candidate, CycleRequest, EngagementRow } from '../contract/index.js'

@@ -7,10 +7,10 @@ import { imageBytesMax, imageEdgePixelsMax } from '../contract/index.js'
 import { Pictures, pictureCount, withComment } from './pictures.js'
 
 test('every image decodes and is within the limits, and some have the maximum size', async () => {
-  const book = await Pictures.draw()
+  const pictures = await Pictures.draw()
   const edges: number[] = []
   for (let picture = 0; picture < pictureCount; picture++) {
-    const jpeg = book.jpeg({ picture, comment: `고양이/${picture}` })
+    const jpeg = pictures.jpeg({ picture, comment: `고양이/${picture}` })
     expect(jpeg.length).toBeLessThan(imageBytesMax)
     const { info } = await sharp(jpeg, { failOn: 'warning' }).raw().toBuffer({ resolveWithObject: true })
     edges.push(Math.max(info.width, info.height))
@@ -20,9 +20,9 @@ test('every image decodes and is within the limits, and some have the maximum si
 })
 
 test('a comment changes the bytes of an image and not its pixels', async () => {
-  const book = await Pictures.draw()
-  const one = book.jpeg({ picture: 0, comment: 'one' })
-  const other = book.jpeg({ picture: 0, comment: 'other' })
+  const pictures = await Pictures.draw()
+  const one = pictures.jpeg({ picture: 0, comment: 'one' })
+  const other = pictures.jpeg({ picture: 0, comment: 'other' })
   expect(one.equals(other)).toBe(false)
   const [onePixels, otherPixels] = await Promise.all([one, other].map((jpeg) => sharp(jpeg).raw().toBuffer()))
   expect(onePixels?.equals(otherPixels as Buffer)).toBe(true)
@@ -42,6 +42,6 @@ test('a comment segment is placed between the start marker and the rest', () => 
 })
 
 test('an unknown image is an error', async () => {
-  const book = await Pictures.draw()
-  expect(() => book.jpeg({ picture: pictureCount, comment: '' })).toThrow(`no picture ${pictureCount}`)
+  const pictures = await Pictures.draw()
+  expect(() => pictures.jpeg({ picture: pictureCount, comment: '' })).toThrow(`no picture ${pictureCount}`)
 })

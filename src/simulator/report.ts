@@ -55,7 +55,7 @@ export interface SimulationReport {
 
 export const zeroTotals = {
   cycles: 0,
-  /** Cycles that the service had answered before this client connected. */
+  /** Cycles that the service had processed before this client connected. */
   cyclesStoredBefore: 0,
   candidates: 0,
   engagementRows: 0,

@@ -37,7 +37,7 @@ test('integers stay within their bounds and reach both', () => {
   expect([...values].sort()).toEqual([3, 4, 5, 6])
 })
 
-test('a weight of zero is never drawn, and counts have the mean asked for', () => {
+test('a weight of zero is never drawn, and counts have the requested mean', () => {
   const rng = new Rng('weights')
   const indexes = new Set(Array.from({ length: 500 }, () => rng.weighted([1, 0, 2])))
   expect(indexes).toEqual(new Set([0, 2]))

@@ -34,7 +34,7 @@ test('a correct service passes despite all faults, and the report counts them', 
   })
   expect(cycleIndexes).toEqual(Array.from({ length: 36 }, (_, index) => index + 1))
   // The 37th removes the posts.
-  expect(service.answers.size).toBe(37)
+  expect(service.responses.size).toBe(37)
   const { totals } = report
   expect(totals).toMatchObject({ cycles: 36, cyclesStoredBefore: 0, retries: 0 })
   for (const name of ['candidates', 'removals', 'imagesCreated', 'outcomes', 'faults'] as const) {
@@ -72,7 +72,7 @@ test('a new client resumes an unfinished simulation', async () => {
   expect(report.totals.cycles).toBe(36)
   // The last response may have the millisecond in which the new client connected.
   expect([19, 20]).toContain(report.totals.cyclesStoredBefore)
-  expect(service.answers.size).toBe(37)
+  expect(service.responses.size).toBe(37)
 })
 
 test('another simulation uses free cycles and treats posts of the first as those of another client', async () => {
@@ -86,7 +86,7 @@ test('another simulation uses free cycles and treats posts of the first as those
   const second = await simulate({ ...options, seed: 2, onSearch })
   expect(searches).toBe(1)
   expect(second.endAtMs).toBeLessThanOrEqual(first.startAtMs)
-  expect(service.answers.size).toBe(73)
+  expect(service.responses.size).toBe(73)
   expect(second.totals.waiting).toBeGreaterThan(first.totals.waiting)
 })
 
@@ -170,19 +170,19 @@ test('a start is rounded down to a cycle boundary', async () => {
   const { service, options } = await open()
   const report = await simulate({ ...options, hours: 0.5, startAt: '2026-01-05T09:02:00+09:00' })
   expect(report.startAtMs).toBe(parseInstant('2026-01-05T09:00:00+09:00')?.ms)
-  expect([...service.answers.keys()].slice(0, 2)).toEqual(['20260105T0905', '20260105T0910'])
+  expect([...service.responses.keys()].slice(0, 2)).toEqual(['20260105T0905', '20260105T0910'])
 })
 
 test.each<[Violation, RegExp]>([
   ['replays differ', /SHA-256/],
   ['forgets a cycle', /GET \/v1\/scores\/.*: status/],
-  ['changes a stored answer', /SHA-256/],
+  ['changes a stored response', /SHA-256/],
   ['loses a post', /^results/],
   ['keeps a removed post', /^results/],
   ['forgets images', /^PUT of image/],
   ['refuses its own cycle', /POST \/v1\/cycles: status/],
   ['miscounts outcomes', /POST \/v1\/outcomes: received/],
-  ['changes its name', /^model_version$/],
+  ['changes its model version', /^model_version$/],
   ['503 without Retry-After', /POST \/v1\/cycles: Retry-After/],
 ])('a service with a violation (%s) is detected', async (violation, path) => {
   const { service, options } = await open()
@@ -194,7 +194,7 @@ test.each<[Violation, RegExp]>([
   })
 })
 
-test('a refused key is said to be one', async () => {
+test('a rejected key is an error of kind unauthorized', async () => {
   const { options } = await open()
   await expect(simulate({ ...options, apiKey: 'wrong' })).rejects.toMatchObject({ kind: 'unauthorized' })
 })

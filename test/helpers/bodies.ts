@@ -1,5 +1,5 @@
 /**
- * Builders of cycle bodies for tests: plain objects of the wire types, complete and valid unless told otherwise.
+ * Builders of cycle bodies for tests: plain objects of the wire types, complete and valid by default.
  */
 import { cycleBoundaryMs, cycleIdOf, formatInstant } from '../../src/contract/index.js'
 import type {

@@ -1,5 +1,5 @@
 /**
- * Random sequences of cycles for property tests: few posts and few moments, so that everything meets everything.
+ * Random sequences of cycles for property tests: few posts and few times, so that all combinations occur.
  */
 import fc from 'fast-check'
 import type { CycleRequest } from '../../src/contract/index.js'

@@ -1,5 +1,5 @@
 /**
- * The example package with a text encoder that ends its process by SIGFPE where a text holds 오늘.
+ * The example package with a text encoder that ends its process by SIGFPE when a text contains 오늘.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * A model without processes that reads texts and images: each vector follows from what was encoded, each head from a
- * vector, and every use of an encoder is noted.
+ * A model without processes that reads texts and images: each vector is derived from its input, each head from a
+ * vector, and every call of an encoder is recorded.
  */
 import type { HeadColumns } from '../../src/contract/index.js'
 import {
@@ -16,7 +16,7 @@ import {
 
 const dim = 2
 
-/** What the vector of a title begins with: above 0, up to 1. */
+/** First value of the vector of a title: above 0, up to 1. */
 export function titleShare(title: string): number {
   let sum = 7
   for (const char of title) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 997
@@ -28,14 +28,14 @@ export class FakeTextEncoder implements TextEncoder {
   readonly hash: string
   /** Titles in the order in which they were encoded. */
   readonly titles: string[] = []
-  /** How many texts the next calls have time for; without an entry, all. */
+  /** Number of texts that each next call encodes before its time limit; without an entry, all. */
   readonly limits: number[] = []
   readonly unreadable = new Set<string>()
-  /** A batch with one of these ends the process, which is down at the next call. */
+  /** A batch with one of these ends the process, so the next call fails too. */
   readonly poison = new Set<string>()
   #isDown = false
   failing = false
-  /** Calls wait for it. */
+  /** Calls wait for this promise. */
   gate: Promise<void> = Promise.resolve()
   callCount = 0
 
@@ -69,7 +69,7 @@ export class FakeTextEncoder implements TextEncoder {
   }
 }
 
-/** A picture is one byte here; its vector begins with what `values` has for it, or a share of 255. */
+/** An image is one byte here; the first value of its vector is its entry in `values`, or a share of 255. */
 export class FakeImageEncoder implements ImageEncoder {
   readonly dim = dim
   readonly hash: string
@@ -102,7 +102,7 @@ export class FakeImageEncoder implements ImageEncoder {
   }
 }
 
-/** p_views is what the text's vector begins with, p_comments that of the images, and 0 where there is none. */
+/** p_views is the first value of the text's vector, p_comments that of the images; 0 without a vector. */
 export class EncodingModel implements Model {
   readonly version: string
   readonly kind = 'trained'
@@ -110,9 +110,9 @@ export class EncodingModel implements Model {
   readonly text: FakeTextEncoder | null
   readonly image: FakeImageEncoder | null
   failing = false
-  /** Predictions wait for it, after they have read their inputs. */
+  /** Predictions wait for this promise after they have read their inputs. */
   gate: Promise<void> = Promise.resolve()
-  /** What it has said so far. */
+  /** Predictions so far. */
   readonly said: HeadColumns[] = []
 
   constructor(version: string, text: FakeTextEncoder | null, image: FakeImageEncoder | null = null) {

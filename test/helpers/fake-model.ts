@@ -12,11 +12,11 @@ export class FakeModel implements Model {
   readonly text = null
   readonly image = null
   failing = false
-  /** A row of which it says what is no share. */
+  /** A row with a prediction that is not a share. */
   wrongRow: number | null = null
   /** Inputs of the batches so far. */
   readonly seen: ScoringInputs[] = []
-  /** When set, predictions wait for it. */
+  /** When set, predictions wait for this promise. */
   gate: Promise<void> = Promise.resolve()
 
   async predict(inputs: ScoringInputs): Promise<HeadColumns> {

@@ -40,12 +40,12 @@ export function smallGraph(parts: {
   })
 }
 
-/** A sound graph: p_views is the sigmoid of the one feature. */
+/** A valid graph: p_views is the sigmoid of the one feature. */
 export const sigmoidGraph = smallGraph({
   operators: [{ type: 'Sigmoid', inputs: ['features'], outputs: ['probs'] }],
 })
 
-/** Writes the package `version` and returns its manifest; `changes` replace members of a sound manifest. */
+/** Writes the package `version` and returns its manifest; `changes` replace members of a valid manifest. */
 export function writePackage(
   directory: string,
   version: string,

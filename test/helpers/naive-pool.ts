@@ -1,6 +1,6 @@
 /**
- * The oracle for the pool: sections 3.1 to 3.3 of the interface and the decisions on cycles, with objects, maps and sorts.
- * Slow and obvious.
+ * A reference implementation of the pool for comparison: sections 3.1 to 3.3 of the interface and the decisions on
+ * cycles, with objects, maps and sorts. Slow and obvious.
  */
 import { compareInstants, parseInstant, type Instant } from '../../src/contract/index.js'
 import type { Candidate, CandidateScoreRow, CycleRequest, EngagementRow } from '../../src/contract/index.js'

@@ -1,10 +1,10 @@
-/** Images as programs stored them before they recorded arrivals, and which images share a picture. */
+/** Images as earlier versions stored them: without arrival times and without records of shared bytes. */
 import { openDatabases } from '../../src/store/lmdb/databases.js'
 import type { ImageKey } from '../../src/store/index.js'
 import { imageKeyOf, imageUseKeyOf } from '../../src/store/lmdb/keys.js'
 import { packBytes, packImageIdentity, readImageIdentity } from '../../src/store/lmdb/records.js'
 
-/** Takes from all images of a closed store what earlier versions did not record. */
+/** Deletes from all images of a closed store the records that earlier versions did not write. */
 export async function forgetArrivals(dataDir: string): Promise<void> {
   const databases = await openDatabases(dataDir, 2 ** 30)
   databases.root.transactionSync(() => {
@@ -22,7 +22,7 @@ interface ImageUse {
   readonly key: ImageKey
 }
 
-/** What programs that know nothing of image uses leave of them: some of images that went, and none of others. */
+/** Changes use records as a version without them does: stale ones of deleted images, none of new ones. */
 export async function changeUses(
   dataDir: string,
   { left, lacking }: { readonly left: readonly ImageUse[]; readonly lacking: readonly ImageUse[] },

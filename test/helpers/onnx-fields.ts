@@ -1,5 +1,5 @@
 /**
- * ONNX messages field by field, for graphs that no tool writes. Numbers are field numbers of onnx.proto.
+ * ONNX messages field by field, for graphs that no tool produces. Numbers are field numbers of onnx.proto.
  */
 
 export function message(...fields: readonly Uint8Array[]): Uint8Array {

@@ -1,4 +1,4 @@
-/** Requests as bytes, for tests in which it matters when and how these come. */
+/** Requests as bytes, for tests that control when and how bytes arrive. */
 import type { Socket } from 'node:net'
 import type { ServerProcess } from './server-process.js'
 
@@ -7,7 +7,7 @@ export function head(server: ServerProcess, line: string, ...headers: string[]):
   return [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${server.key}`, ...headers, '', ''].join('\r\n')
 }
 
-/** What comes with the first read. */
+/** The bytes of the first read. */
 export function firstBytes(socket: Socket): Promise<string> {
   return new Promise((resolve) => socket.once('data', (data: Buffer) => resolve(data.toString())))
 }

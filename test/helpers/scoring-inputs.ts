@@ -1,6 +1,6 @@
 /**
  * Scoring inputs for tests: columns filled by a function, and ordinary posts from a seed.
- * Rows, slots and readings are in different orders on purpose: an index that is mixed up must show.
+ * Rows, slots and readings are in different orders on purpose, so that a wrong index is detected.
  */
 import {
   counterNames,

@@ -43,21 +43,21 @@ export class ServerProcess {
     this.#env = env
   }
 
-  /** Starts the process and waits until it answers. Rejects with its output when it ends first. */
+  /** Starts the process and waits until it listens. Rejects with its output if it exits first. */
   async start(): Promise<this> {
-    if (this.port !== 0) return this.#startThere()
+    if (this.port !== 0) return this.#startOnPort()
     for (;;) {
       this.port = await freePort()
       try {
-        return await this.#startThere()
+        return await this.#startOnPort()
       } catch (error) {
-        // By someone who came between the look and the start.
+        // Another process took the port after the check.
         if (!String(error).includes('the port is in use')) throw error
       }
     }
   }
 
-  async #startThere(): Promise<this> {
+  async #startOnPort(): Promise<this> {
     const child = spawn(executable, ['serve'], {
       env: {
         ...process.env,
@@ -70,20 +70,20 @@ export class ServerProcess {
     })
     this.#child = child
     this.log = ''
-    // Not at its exit: what it logged last may still be in the pipe.
+    // `close` and not `exit`: the last log lines may still be in the pipe.
     this.#exit = new Promise((resolve) => child.once('close', (code) => resolve(code)))
     await new Promise<void>((resolve, reject) => {
       let ready = false
-      const hear = (chunk: Buffer): void => {
+      const onOutput = (chunk: Buffer): void => {
         this.log += chunk.toString()
         for (const listener of this.#listeners) listener()
-        // A log grows long: it is not looked through for each of its lines.
+        // Searches the log only until the server listens, because it becomes long.
         if (ready || !this.log.includes('"msg":"listening"')) return
         ready = true
         resolve()
       }
-      child.stdout.on('data', hear)
-      child.stderr.on('data', hear)
+      child.stdout.on('data', onOutput)
+      child.stderr.on('data', onOutput)
       child.once('close', () => reject(new Error(this.log)))
     })
     return this
@@ -93,7 +93,7 @@ export class ServerProcess {
     return this.#child?.pid
   }
 
-  /** Resolves when the log holds `text`: it comes by a pipe, so an answer to what it tells of may be here before it. */
+  /** Resolves when the log contains `text`, which may arrive after the response that it concerns. */
   logged(text: string | RegExp): Promise<void> {
     return new Promise((resolve) => {
       const listener = (): void => {
@@ -106,7 +106,7 @@ export class ServerProcess {
     })
   }
 
-  /** Resolves when it has ended and its log is whole. */
+  /** Resolves when the process has exited and its log is complete. */
   async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     this.#child?.kill(signal)
     return this.#exit

@@ -1,5 +1,5 @@
 /**
- * Servers and directories of one test: taken down after it, whatever became of it.
+ * Servers and directories of one test, removed after it whether it passes or fails.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ export function scratchDir(): string {
   return dir
 }
 
-/** A small JPEG; each grey gives other bytes. */
+/** A small JPEG; each grey value has different bytes. */
 export function picture(grey: number): Promise<Buffer> {
   return sharp({ create: { width: 64, height: 48, channels: 3, background: { r: grey, g: grey, b: 9 } } })
     .jpeg()

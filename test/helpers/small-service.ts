@@ -11,13 +11,13 @@ import type { Candidate, CycleRequest, ResultRow } from '../../src/contract/inde
 export type Violation =
   | 'replays differ'
   | 'forgets a cycle'
-  | 'changes a stored answer'
+  | 'changes a stored response'
   | 'loses a post'
   | 'keeps a removed post'
   | 'forgets images'
   | 'refuses its own cycle'
   | 'miscounts outcomes'
-  | 'changes its name'
+  | 'changes its model version'
   | '503 without Retry-After'
 
 interface Reply {
@@ -31,7 +31,7 @@ export class SmallService {
   /** Number of requests whose connection is closed without a response. */
   outage = 0
   cyclesPosted = 0
-  readonly answers = new Map<string, string>()
+  readonly responses = new Map<string, string>()
   private readonly bodies = new Map<string, string>()
   private readonly pending = new Map<string, Candidate>()
   private readonly images = new Map<string, string>()
@@ -74,7 +74,7 @@ export class SmallService {
   private route(request: http.IncomingMessage, body: Buffer): Reply {
     const [, , resource, name] = (request.url ?? '').split('/')
     if (resource !== 'health' && request.headers.authorization !== 'secret') {
-      return refusal(401, 'unauthorized')
+      return errorReply(401, 'unauthorized')
     }
     switch (resource) {
       case 'health':
@@ -107,20 +107,20 @@ export class SmallService {
   private putImage(request: http.IncomingMessage, body: Buffer): Reply {
     const sha256 = createHash('sha256').update(body).digest('hex')
     const key = request.url as string
-    if (request.headers['x-content-sha256'] !== sha256) return refusal(400, 'bad_request')
+    if (request.headers['x-content-sha256'] !== sha256) return errorReply(400, 'bad_request')
     const known = this.images.get(key)
-    if (known !== undefined && known !== sha256) return refusal(409, 'conflict')
+    if (known !== undefined && known !== sha256) return errorReply(409, 'conflict')
     if (this.violation !== 'forgets images') this.images.set(key, sha256)
     return { status: known === undefined ? 201 : 200, body: {} }
   }
 
   private stored(cycleId: string): Reply {
-    const answer = this.answers.get(cycleId)
-    if (answer === undefined || (this.violation === 'forgets a cycle' && this.answers.size > 3)) {
-      return refusal(404, 'not_found')
+    const text = this.responses.get(cycleId)
+    if (text === undefined || (this.violation === 'forgets a cycle' && this.responses.size > 3)) {
+      return errorReply(404, 'not_found')
     }
-    const changed = this.violation === 'changes a stored answer' && cycleId !== this.lastCycleId
-    return { status: 200, body: changed ? answer.replace('"m1"', '"m2"') : answer }
+    const changed = this.violation === 'changes a stored response' && cycleId !== this.lastCycleId
+    return { status: 200, body: changed ? text.replace('"m1"', '"m2"') : text }
   }
 
   get pendingCount(): number {
@@ -130,22 +130,22 @@ export class SmallService {
   cycle(request: CycleRequest): Reply {
     this.cyclesPosted++
     const body = canonical(request)
-    const before = this.answers.get(request.cycle_id)
+    const before = this.responses.get(request.cycle_id)
     if (before !== undefined) {
       if (this.bodies.get(request.cycle_id) !== body || this.violation === 'refuses its own cycle') {
-        return refusal(409, 'conflict')
+        return errorReply(409, 'conflict')
       }
       return { status: 200, body: this.violation === 'replays differ' ? `${before} ` : before }
     }
-    if (this.violation === '503 without Retry-After') return refusal(503, 'server_error')
-    const answer = JSON.stringify(this.answer(request))
-    this.answers.set(request.cycle_id, answer)
+    if (this.violation === '503 without Retry-After') return errorReply(503, 'server_error')
+    const text = JSON.stringify(this.newResponse(request))
+    this.responses.set(request.cycle_id, text)
     this.bodies.set(request.cycle_id, body)
     this.lastCycleId = request.cycle_id
-    return { status: 200, body: answer }
+    return { status: 200, body: text }
   }
 
-  private answer(request: CycleRequest): object {
+  private newResponse(request: CycleRequest): object {
     for (const candidate of request.candidates) this.pending.set(keyOf(candidate), candidate)
     if (this.violation !== 'keeps a removed post') {
       for (const removal of request.removals) this.pending.delete(keyOf(removal))
@@ -163,7 +163,7 @@ export class SmallService {
       cycle_time: request.cycle_time,
       received_at: new Date().toISOString(),
       scored_at: new Date().toISOString(),
-      model_version: this.violation === 'changes its name' && this.answers.size > 5 ? 'm2' : 'm1',
+      model_version: this.violation === 'changes its model version' && this.responses.size > 5 ? 'm2' : 'm1',
       weights_version: weights.version,
       counts: {
         candidates: request.candidates.length,
@@ -221,7 +221,7 @@ const weights = {
   first_cycle_time: '2026-01-01T00:00:00Z',
 }
 
-function refusal(status: number, code: string): Reply {
+function errorReply(status: number, code: string): Reply {
   return { status, body: { error: { code, message: code } } }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Certificates signed by themselves, made by openssl where it is installed.
+ * Self-signed certificates, created with openssl where it is installed.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ export function makeTlsFiles(directory: string, name: string): TlsFiles {
   return files
 }
 
-/** The certificate anew, with an end that has passed. */
+/** Replaces the certificate by an expired one. */
 export function expire({ cert, key }: TlsFiles): void {
   const anew = ['x509', '-in', cert, '-signkey', key, '-days', '-1', '-out', cert]
   execFileSync('openssl', anew, { stdio: 'ignore' })
@@ -38,7 +38,7 @@ export interface Handshake {
   readonly cipher: string
 }
 
-/** A handshake with the server on a port of this machine, and its end. Rejects when there is none. */
+/** Performs a TLS handshake with a local port and closes the connection. Rejects when it fails. */
 export function shakeHands(port: number, options: ConnectionOptions = {}): Promise<Handshake> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options })

@@ -37,7 +37,7 @@ const patienceMs = 60_000
 export interface SoakOptions {
   readonly seed: number
   readonly postsPerDay: number
-  /** Part of the posts with images whose images are uploaded. */
+  /** Share of the posts with images whose images are uploaded. */
   readonly imageShare: number
   readonly keptDays: KeptDays
 }
@@ -45,7 +45,7 @@ export interface SoakOptions {
 export class SoakClient {
   readonly responses = new ResponseDigests()
   readonly held: MustHold
-  /** How long each undisturbed `POST /v1/cycles` took, in ms; for the caller to empty. */
+  /** Durations of `POST /v1/cycles` without faults, in ms; the caller empties the list. */
   readonly postMs: number[] = []
   readonly totals = { cycles: 0, candidates: 0, scored: 0, removals: 0, faults: 0, weights: 0 }
   readonly #target: SoakTarget
@@ -60,21 +60,21 @@ export class SoakClient {
   readonly #galleries = new Set<string>()
   #world: World
   #cycleAtMs: number
-  #lastAnswer: CycleResponse | null = null
-  /** Null when they have to be asked for. */
+  #lastResponse: CycleResponse | null = null
+  /** Null when they must be read from the service. */
   #weights: WeightsState | null = null
-  /** Posts that have left while this client was away. */
-  #leftMeanwhile: CycleRequest['removals'] = []
+  /** Removals of posts that left during the last leap. */
+  #removalsPending: CycleRequest['removals'] = []
 
-  /** `startAtMs`: where the time of the soak begins, a boundary of cycles. */
-  constructor(target: SoakTarget, options: SoakOptions, book: Pictures, startAtMs: number) {
+  /** `startAtMs`: start of the simulated time, a cycle boundary. */
+  constructor(target: SoakTarget, options: SoakOptions, pictures: Pictures, startAtMs: number) {
     const url = `http://127.0.0.1:${target.port}`
     this.#target = target
     this.#options = options
     this.#http = new HttpClient({ url, apiKey: target.server.key, patienceMs, signal: undefined })
     this.#api = new Api(this.#http)
     this.#tools = { api: this.#api, responses: this.responses, isOwn: (id) => this.#galleries.has(id) }
-    this.#uploads = new Uploads(this.#api, book, true)
+    this.#uploads = new Uploads(this.#api, pictures, true)
     this.#placements = new OutcomeReports(this.#api, true)
     this.#cycleAtMs = startAtMs
     this.#world = this.#newWorld()
@@ -96,11 +96,11 @@ export class SoakClient {
     }
   }
 
-  /** One cycle and all that goes with it. Rejects with a `ContractViolation` at an answer that the contract does not allow. */
+  /** Runs one cycle with its images, outcomes and faults. Rejects with the first `ContractViolation`. */
   async step(): Promise<void> {
     const plan = this.#world.nextCycle()
-    const request = { ...plan.request, removals: [...this.#leftMeanwhile, ...plan.request.removals] }
-    this.#leftMeanwhile = []
+    const request = { ...plan.request, removals: [...this.#removalsPending, ...plan.request.removals] }
+    this.#removalsPending = []
     this.#cycleAtMs = plan.cycleAtMs
     const nowMs = plan.cycleAtMs + arrivalMs
     this.#target.setClock(nowMs)
@@ -111,29 +111,29 @@ export class SoakClient {
     await this.#uploads.sendAll(plan.uploadsBefore, faults.uploadLost)
     const { response, tookMs } = await deliver(this.#tools, request, faults)
     if (tookMs !== null) this.postMs.push(tookMs)
-    const right = await this.#check(response, request)
+    const checked = await this.#check(response, request)
     await this.#uploads.sendAll(plan.uploadsAfter, false)
     await this.#uploads.sendAll(plan.uploadsAgain, false)
-    this.#placements.add(plan.placed, this.#lastAnswer)
-    this.#lastAnswer = right
+    this.#placements.add(plan.placed, this.#lastResponse)
+    this.#lastResponse = checked
     this.held.add(plan, request, nowMs)
     if ((this.totals.cycles + 1) % outcomeCycleCount === 0) {
       await this.#placements.send(plan.cycleAtMs, faults.rng)
       this.held.outcomesSent(plan.cycleAtMs, nowMs)
     }
-    this.#count(request, right, faults)
-    await this.#lookBack(request, faults)
+    this.#count(request, checked, faults)
+    await this.#rereadEarlier(request, faults)
   }
 
-  /** Is away for so long, a whole number of five minutes: all that was pending has left by then. */
+  /** Advances the time by a multiple of five minutes, without cycles; all pending posts leave. */
   leap(ms: number): void {
     this.#cycleAtMs += ms
     const decided_at = formatInstant(this.#cycleAtMs)
-    this.#leftMeanwhile = this.held
+    this.#removalsPending = this.held
       .pending()
       .map(({ gall_id, post_no }) => ({ gall_id, post_no, reason: 'aged_out', decided_at }))
     this.#world = this.#newWorld()
-    // Nor does anyone read what became of the posts on their boards.
+    // The placements get no further readings.
     this.#outcomesBefore += this.#placements.sentCount
     this.#placements = new OutcomeReports(this.#api, true)
     this.held.forgetUnsentOutcomes()
@@ -148,12 +148,13 @@ export class SoakClient {
     this.#http.close()
   }
 
-  /** Asks for all answers ever given: those that must be kept are the same bytes, those that must have gone have. */
+  /** Reads all responses again: those within retention are unchanged, the others are gone. */
   async rereadAll(): Promise<{ kept: number; gone: number }> {
     const { kept, gone } = this.held.cycleIds()
     for (const cycleId of kept) await this.responses.reread(this.#api, cycleId)
     for (const cycleId of gone)
-      if (await this.#api.isStored(cycleId)) throw new Error(`cycle ${cycleId} has expired and is there`)
+      if (await this.#api.isStored(cycleId))
+        throw new Error(`cycle ${cycleId} has expired and is still stored`)
     return { kept: kept.length, gone: gone.length }
   }
 
@@ -167,8 +168,8 @@ export class SoakClient {
     })
   }
 
-  /** Replays and stored answers: nothing that was answered may ever change while it is kept. */
-  async #lookBack(request: CycleRequest, faults: CycleFaults): Promise<void> {
+  /** Repeats calls and reads stored responses: a response must not change while it is kept. */
+  async #rereadEarlier(request: CycleRequest, faults: CycleFaults): Promise<void> {
     if (faults.compared) await this.responses.reread(this.#api, request.cycle_id)
     if (faults.reread !== null) {
       const { kept } = this.held.cycleIds()
@@ -192,11 +193,11 @@ export class SoakClient {
     if (status !== 200) throw new Error(`PUT /v1/weights: ${String(status)}`)
   }
 
-  #count(request: CycleRequest, answer: CycleResponse, faults: CycleFaults): void {
+  #count(request: CycleRequest, response: CycleResponse, faults: CycleFaults): void {
     this.totals.cycles++
     this.totals.candidates += request.candidates.length
     this.totals.removals += request.removals.length
-    this.totals.scored += answer.counts.scored_now
+    this.totals.scored += response.counts.scored_now
     if (faults.delivery !== 'none') this.totals.faults++
   }
 

@@ -1,6 +1,6 @@
 /**
- * What retention costs the cycles: blocks of cycles with removals in their gaps and without, by turns, and single removals
- * by themselves, on the store that a soak has left.
+ * The cost of retention for cycles: alternating blocks of cycles with and without removals between them, and single
+ * removals on their own, on the store of a soak test.
  */
 import { openLmdbStore, type ExpiryRecords } from '../../src/store/index.js'
 import type { SoakClient } from './client.js'
@@ -22,20 +22,20 @@ export interface RemovalCost {
   readonly transactions: number
   readonly p50Ms: number
   readonly maxMs: number
-  /** The longest time for which such a transaction kept the event loop. */
+  /** The longest time that such a transaction blocked the event loop. */
   readonly loopP50Ms: number
   readonly loopMaxMs: number
 }
 
 const keepAll: KeptDays = { cycles: 0, images: 0, outcomes: 0 }
-/** Of a block after one in which nothing was removed: what has piled up goes. */
+/** First removals after a block without removals: they delete the backlog. */
 const catchUpCycles = 12
-/** As src/cycle/retention.ts takes them. */
+/** As in src/cycle/retention.ts. */
 const cyclesPerRemoval = 8
 const imagesPerRemoval = 32
 const removalsMax = 60
 
-/** `cycles`: of each block. */
+/** `cycles`: number per block. */
 export async function blockCosts(
   target: SoakTarget,
   client: SoakClient,
@@ -63,7 +63,7 @@ export async function blockCosts(
   return costs
 }
 
-/** Removes the oldest of a data directory that no server holds. */
+/** Removes the oldest records of a data directory that no server uses. */
 export async function removalCosts(dataDir: string): Promise<RemovalCost[]> {
   const store = await openLmdbStore({ dataDir })
   try {
@@ -101,7 +101,7 @@ interface Times {
   readonly loopMs: number
 }
 
-/** `loopMs`: the longest of the turns of the event loop meanwhile. */
+/** `loopMs`: the longest blocking of the event loop during the removal. */
 async function timed(work: () => Promise<unknown>): Promise<Times> {
   let [loopMs, done] = [0, false]
   let last = performance.now()

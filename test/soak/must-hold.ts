@@ -1,14 +1,14 @@
 /**
- * What the service must still hold, and what it must have let go, worked out from what it was sent: the rules of retention
- * written a second time, slowly. Records go in the course of the cycles after the one that makes them old, so there is a
- * least and a most.
+ * The records that the service must still have and those that it must have deleted, derived from what it was sent: a
+ * second, simple implementation of the retention rules. Records are deleted during the cycles after the one that makes
+ * them expire, so each count has a minimum and a maximum.
  */
 import type { CycleRequest } from '../../src/contract/index.js'
 import { tombstoneAgeMsMax } from '../../src/pool/tombstones.js'
 import type { Upload } from '../../src/simulator/pictures.js'
 import type { CyclePlan } from '../../src/simulator/world.js'
 
-/** Days that records are kept. Of cycles never less than 8, whatever is set (src/cycle/retention.ts). */
+/** Days that records are kept; cycles at least 8, whatever the setting (src/cycle/retention.ts). */
 export interface KeptDays {
   readonly cycles: number
   readonly images: number
@@ -22,17 +22,17 @@ export interface Bounds {
 
 const dayMs = 86_400_000
 const cycleDaysMin = 8
-/** Cycles that removal may lag behind: of the cycles themselves, and of what is looked through a part at a time. */
+/** How many cycles deletion may lag behind: for cycles, and for records that are scanned in parts. */
 const cyclesLag = 2
 const sweepLag = 36
 
 const hourMs = 3_600_000
-/** An outcome is sent again when the post has been read once more, so many hours after it was placed. */
+/** An outcome is sent again with each reading of its post, this many hours after the placement. */
 const readingHours = [1, 6, 24, 48]
 
 interface Placement {
   readonly placedAtMs: number
-  /** Of those that were sent; -1 before. */
+  /** Readings sent; -1 before the first. */
   readings: number
   arrivedAtMs: number
 }
@@ -51,14 +51,14 @@ export class MustHold {
   readonly #uploads = new Map<string, { readonly post: string; readonly arrivedAtMs: number }>()
   readonly #placements: Placement[] = []
   #placementsSent = 0
-  /** Of these, nobody reads what became of them any more. */
-  #placementsLeft = 0
+  /** Placements at the start of the list that are not sent again. */
+  #placementsClosed = 0
 
   constructor(days: KeptDays) {
     this.#days = days
   }
 
-  /** A cycle was answered, and its images were taken. */
+  /** Adds a cycle whose response arrived and whose images were accepted. */
   add({ uploadsBefore, uploadsAfter, placed }: CyclePlan, request: CycleRequest, receivedAtMs: number): void {
     this.#cycles.push({ cycleId: request.cycle_id, receivedAtMs })
     for (const candidate of request.candidates) {
@@ -74,9 +74,9 @@ export class MustHold {
       this.#placements.push({ placedAtMs: fate.atMs, readings: -1, arrivedAtMs: NaN })
   }
 
-  /** All placements so far were acknowledged, those again that had a new reading at `atMs`. They came at `nowMs`. */
+  /** All placements that were new or had a new reading at `atMs` were acknowledged at `nowMs`. */
   outcomesSent(atMs: number, nowMs: number): void {
-    for (const placement of this.#placements.slice(this.#placementsLeft)) {
+    for (const placement of this.#placements.slice(this.#placementsClosed)) {
       const readings = readingHours.filter((hours) => placement.placedAtMs + hours * hourMs <= atMs).length
       if (readings === placement.readings) continue
       placement.readings = readings
@@ -85,17 +85,17 @@ export class MustHold {
     this.#placementsSent = this.#placements.length
   }
 
-  /** OutcomeReports since then will never be sent, and none before again. */
+  /** Placements since the last report will not be sent, and earlier ones not again. */
   forgetUnsentOutcomes(): void {
     this.#placements.length = this.#placementsSent
-    this.#placementsLeft = this.#placementsSent
+    this.#placementsClosed = this.#placementsSent
   }
 
   pending(): PostKey[] {
     return [...this.#pending.values()]
   }
 
-  /** Cycle ids whose answers must be there, and those whose answers must have gone. */
+  /** Cycle ids whose responses must be stored, and those whose responses must have expired. */
   cycleIds(): { kept: string[]; gone: string[] } {
     const from = this.#agoMs(this.#cycleDays)
     const goneBefore = this.#agoMs(this.#cycleDays, cyclesLag)
@@ -140,7 +140,7 @@ export class MustHold {
     this.#uploads.set(upload.comment, { post, arrivedAtMs })
   }
 
-  /** The service's clock at the last cycle, or at one before it. */
+  /** The service's clock at the last cycle, or `lag` cycles earlier. */
   #nowMs(lag: number): number {
     return this.#cycles.at(-1 - Math.min(lag, this.#cycles.length - 1))?.receivedAtMs ?? 0
   }

@@ -1,5 +1,5 @@
 /**
- * What a soak must show, in words with numbers: each rule is a sentence and whether it holds. Levels compare the last
+ * The rules that a soak test checks: each is a sentence with numbers, and whether it holds. Levels compare the last
  * quarter of the measured cycles with the second one, medians against medians.
  */
 import type { RecordCounts } from '../../src/store/lmdb/inspect.js'
@@ -11,7 +11,7 @@ export interface Verdict {
   readonly words: string
 }
 
-/** Part by which memory may have grown, and the file. */
+/** Shares by which memory and the file may grow. */
 const memoryGrowthMax = 0.05
 const fileGrowthMax = 0.02
 /** Below this many MiB, growth is the noise of a garbage collector. */
@@ -57,8 +57,8 @@ export function levelRules(samples: readonly Sample[]): Verdict[] {
 }
 
 /**
- * Pages of the file that were once read stay mapped until the system wants them back, so RSS rises towards the size of
- * the file and no farther.
+ * Pages of the file that were read stay mapped until the system reclaims them, so RSS rises at most by the size of the
+ * file.
  */
 function mappedRule(samples: readonly Sample[]): Verdict {
   const beyond = samples.map(({ rssMib, ownMib, fileMib }) => rssMib - ownMib - fileMib)
@@ -77,7 +77,7 @@ export interface Held {
   readonly counts: RecordCounts | null
 }
 
-/** What the data directory holds, against what it must hold. */
+/** Compares the counts in the data directory with the expected ones. */
 export function holdingRules({ sound, problems, counts }: Held, held: MustHold, weights: number): Verdict[] {
   const found = (name: keyof RecordCounts): number => counts?.[name] ?? NaN
   const within = (name: keyof RecordCounts, { least, most }: Bounds): Verdict => ({

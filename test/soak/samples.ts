@@ -1,6 +1,6 @@
 /**
- * What a server uses at one moment: its memory and that of its models' processes, descriptors, the delay of its event
- * loop since the last look, and its data file.
+ * A sample of a server's resources: its memory and that of its model processes, descriptors, the delay of its event loop
+ * since the last sample, and its data file.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,27 +13,27 @@ import type { SoakTarget } from './target.js'
 export interface Sample {
   /** Cycles of the soak so far. */
   readonly cycle: number
-  /** Memory of the server's own, and with it the pages of the data file that it has mapped and read. */
+  /** Private memory of the server, and RSS, which includes the mapped pages of the data file. */
   readonly ownMib: number
   readonly rssMib: number
-  /** Own memory of the processes of models. */
+  /** Private memory of the model processes. */
   readonly modelsMib: number
   readonly descriptors: number
   readonly processes: number
-  /** What a request waits for the event loop at p99, less the time in which the machine had no core for it. */
+  /** Delay of the event loop at p99, without the time in which no core was available. */
   readonly loopP99Ms: number
   readonly loopMaxMs: number
-  /** `POST /v1/cycles` since the last look. */
+  /** `POST /v1/cycles` since the last sample. */
   readonly postP50Ms: number
   readonly postP99Ms: number
-  /** The data file, the part of it that has ever been written to, and the pages in which records are. */
+  /** Size of the data file, the part ever written to, and the pages with records. */
   readonly fileMib: number
   readonly reachedMib: number
   readonly liveMib: number
 }
 
 const mebibyte = 1024 * 1024
-/** Connections that the client has dropped are gone at the server soon after. */
+/** Time for the server to close connections that the client has dropped. */
 const settleMs = 250
 
 export async function takeSample(target: SoakTarget, client: SoakClient): Promise<Sample> {
@@ -59,7 +59,7 @@ export async function takeSample(target: SoakTarget, client: SoakClient): Promis
   }
 }
 
-/** Memory that no file backs, shared with children or not; 0 where the system does not tell. */
+/** Memory that no file backs, shared with children or not; 0 where the system does not report it. */
 function ownMib(pid: number): number {
   try {
     const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8')
@@ -78,7 +78,7 @@ interface PageCounts {
   readonly overflowPages: number
 }
 
-/** Opened for the moment only: a reader that stays keeps pages from being used again. */
+/** Opens the file only briefly: a reader keeps freed pages from being reused. */
 async function fileUse(path: string): Promise<Pick<Sample, 'fileMib' | 'reachedMib' | 'liveMib'>> {
   const root = open<Uint8Array, Uint8Array>({
     ...{ path, noSubdir: true, readOnly: true, maxDbs: 24 },

@@ -1,6 +1,6 @@
 /**
- * Loaded into the server of a soak (`--import`): its clock is a number in a file, which the client of the soak moves from
- * cycle to cycle. The product has no such clock: what is replaced is the `Date` of this one process. Timers go on as ever.
+ * Loaded into the server of a soak test (`--import`): replaces `Date` in this process by a clock whose time is a number in
+ * a file, which the client sets in each cycle. Timers are not changed.
  */
 import { openSync, readSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
@@ -8,7 +8,7 @@ import { isMainThread } from 'node:worker_threads'
 function follow(file: string): void {
   const descriptor = openSync(file, 'r')
   const bytes = Buffer.alloc(8)
-  // One read of the page cache, a microsecond or two: what was written before a request is sent is seen by it.
+  // A read of the page cache takes one or two microseconds, and returns what was written before the request was sent.
   const now = (): number => {
     readSync(descriptor, bytes, 0, bytes.length, 0)
     return bytes.readDoubleLE()
@@ -22,5 +22,5 @@ function follow(file: string): void {
 }
 
 const file = process.env['SOAK_CLOCK_FILE']
-// Not in its threads, nor in the processes that it starts.
+// Not in worker threads, and not in child processes.
 if (file !== undefined && isMainThread && process.argv[2] === 'serve') follow(file)

@@ -1,6 +1,6 @@
 /**
- * A soak: a real server under the load of a rehearsal, as fast as it goes, in a time of its own. First a run-up, until
- * as much expires as comes in; then the cycles that are measured; at the end everything that must be there is asked for.
+ * A soak test: a real server under the load of the simulated client, as fast as possible, on a simulated clock. First a
+ * run-up until as many records expire as arrive, then the measured cycles; at the end all retained data is read again.
  */
 import { spawnSync } from 'node:child_process'
 import { executable } from '../helpers/server-process.js'
@@ -12,12 +12,12 @@ import { SoakTarget } from './target.js'
 
 export interface SoakPlan extends SoakOptions {
   readonly runUpCycles: number
-  /** The client is away for so long between run-up and measured cycles: a whole number of five minutes. */
+  /** Simulated time without cycles between run-up and measured cycles: a multiple of five minutes. */
   readonly leapMs: number
   readonly measuredCycles: number
-  /** Cycles between two looks at the server's resources; 0: none, and levels are not judged. */
+  /** Cycles between two samples of the server's resources; 0: no samples, and levels are not checked. */
   readonly sampleCycles: number
-  /** Cycles of each block with and without removals, after all is judged; 0: none. */
+  /** Cycles of each block with and without removals, after the checks; 0: none. */
   readonly costCycles: number
 }
 
@@ -32,7 +32,7 @@ export interface SoakHooks {
   readonly onCost?: (cost: BlockCost | RemovalCost) => void
 }
 
-/** Any boundary of cycles. In the server's time it is long past, which it cannot know. */
+/** Any cycle boundary in the past. */
 const startAtMs = Date.UTC(2025, 2, 3)
 
 export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {}): Promise<SoakResult> {
@@ -58,7 +58,7 @@ export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {})
       ...(plan.sampleCycles === 0 ? [] : levelRules(samples.slice(from))),
       {
         holds: true,
-        words: `answers: ${reread.kept} that must be kept are there byte for byte, ${reread.gone} expired ones are not`,
+        words: `responses: ${reread.kept} retained ones are unchanged, ${reread.gone} expired ones are gone`,
       },
       logRule(target.server.log),
       ...holdingRules(verify(target.server.dataDir), client.held, client.totals.weights + 1),
@@ -81,7 +81,7 @@ function logRule(log: string): Verdict {
   return { holds: errors.length === 0, words: `errors in the log: ${errors.length}${errors[0] ?? ''}` }
 }
 
-/** Beside the server, as an operator would. */
+/** While the server runs, as an operator does. */
 function verify(dataDir: string): Held {
   const { stdout, stderr } = spawnSync(executable, ['verify', '--json', '--data-dir', dataDir], {
     encoding: 'utf8',

@@ -1,5 +1,5 @@
 /**
- * The server of a soak: a real process with a model that has encoders, on a clock that the soak moves.
+ * The server of a soak: a real process with a model that has encoders, on a clock that the soak test sets.
  */
 import { closeSync, cpSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { projectDir } from '../helpers/server-process.js'
 import { Target } from '../hostile/target.js'
 import type { KeptDays } from './must-hold.js'
 
-/** Small, with encoders of text and pictures. */
+/** Small, with encoders of texts and images. */
 export const soakModel = 'example-1'
 const configName = 'config.json'
 const reloaded = 'settings reloaded'
@@ -52,7 +52,7 @@ export class SoakTarget extends Target {
     return target
   }
 
-  /** As an operator does it, while the server runs. Resolves when the server has said so. */
+  /** Activates the model while the server runs. Resolves when the server has logged it. */
   async keepFor(days: KeptDays): Promise<void> {
     this.#writeConfig(days)
     const said = this.server.log.split(reloaded).length
@@ -65,7 +65,7 @@ export class SoakTarget extends Target {
     writeFileSync(join(this.#directory, configName), JSON.stringify(config))
   }
 
-  /** From now on it is `ms`, in milliseconds since 1970, for the server. */
+  /** Sets the server's clock, in milliseconds since 1970. */
   setClock(ms: number): void {
     const bytes = Buffer.alloc(8)
     bytes.writeDoubleLE(ms)

@@ -84,7 +84,7 @@ beforeAll(async () => {
 afterAll(() => server.dispose())
 
 describe('a backup', () => {
-  test('taken in the middle of a load restores to a directory that verifies and answers with the same bytes', async () => {
+  test('taken under load restores to a directory that passes verify and returns the same bytes', async () => {
     const [copy, target] = [join(scratchDir(), 'copy'), join(scratchDir(), 'data')]
     let index = 10
     const [code] = await Promise.all([
@@ -124,7 +124,7 @@ describe('a backup', () => {
     expect(understudy('verify', '--data-dir', server.dataDir).status).toBe(0)
   })
 
-  test('says that it is not verified: one of damaged records is made without a word of them', () => {
+  test('is not verified, and its output states this: damaged records are copied without an error', () => {
     const [source, copy] = [join(scratchDir(), 'source'), join(scratchDir(), 'copy')]
     expect(understudy('backup', source, '--data-dir', server.dataDir).status).toBe(0)
     flipIn(join(source, 'understudy.mdb'), '"results"')
@@ -134,7 +134,7 @@ describe('a backup', () => {
     expect(understudy(...(command ?? '').split(' ')).stdout).toContain('is damaged')
   })
 
-  test('goes into an empty directory only, and a restore too', () => {
+  test('requires an empty target directory, and so does a restore', () => {
     const occupied = scratchDir()
     writeFileSync(join(occupied, 'mine'), '')
     const refused = understudy('backup', occupied, '--data-dir', server.dataDir)
@@ -190,7 +190,7 @@ describe('a backup', () => {
     },
   )
 
-  test('that is cut short, foreign, missing or damaged is not restored, and says why', () => {
+  test('that is truncated, foreign, missing or damaged is not restored, and the error names the reason', () => {
     const copy = join(scratchDir(), 'copy')
     expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
     const refuse = (change: (file: string) => void): string => {
@@ -215,7 +215,7 @@ describe('a backup', () => {
 })
 
 describe('a process killed over its lock file', () => {
-  test('leaves a directory that the next backup, and the next restore, take for an empty one', () => {
+  test('leaves a directory that the next backup and the next restore treat as empty', () => {
     const [copy, target] = [scratchDir(), join(scratchDir(), 'data')]
     const backup = ['backup', copy, '--data-dir', server.dataDir]
     expect(understudyWith(killedOverLockFile, ...backup).signal).toBe('SIGKILL')
@@ -229,7 +229,7 @@ describe('a process killed over its lock file', () => {
     expect(readdirSync(target)).toEqual(['understudy.mdb'])
   })
 
-  test('leaves nothing where a command waits for it', () => {
+  test('leaves no lock for a command that waits for it', () => {
     const [copy, top] = [join(scratchDir(), 'copy'), scratchDir()]
     expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
     const verified = understudyWith(killedOverLockFile, 'verify', '--data-dir', copy)
@@ -241,8 +241,8 @@ describe('a process killed over its lock file', () => {
   })
 })
 
-describe('a backup that cannot be made', () => {
-  test('blames its source for what LMDB finds wrong there', async () => {
+describe('a backup that fails', () => {
+  test('names the source directory when LMDB reports an error there', async () => {
     const [source, copy] = [join(scratchDir(), 'source'), join(scratchDir(), 'copy')]
     const store = await openLmdbStore({ dataDir: source })
     for (let number = 1; number <= 5; number++) await store.appendCycle(cycleSample(number))
@@ -258,7 +258,7 @@ describe('a backup that cannot be made', () => {
     expect(existsSync(copy)).toBe(false)
   })
 
-  test('names a target that is no directory', () => {
+  test('names a target that is not a directory', () => {
     const target = join(scratchDir(), 'file')
     writeFileSync(target, '')
     const refused = understudy('backup', target, '--data-dir', server.dataDir)
@@ -280,7 +280,7 @@ describe('a backup that cannot be made', () => {
     expect(refused.status).toBe(1)
   })
 
-  test('follows no link out of the data directory, and neither does verify or restore', () => {
+  test('does not follow links out of the data directory; neither do verify and restore', () => {
     const [dir, victim] = [scratchDir(), join(scratchDir(), 'victim')]
     const [dataDir, copy] = [join(dir, 'data'), join(dir, 'copy')]
     expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
@@ -309,7 +309,7 @@ describe('a backup that cannot be made', () => {
       linked(path, 'restore', copy, '--data-dir', dataDir)
   })
 
-  test('leaves nothing of what it made', () => {
+  test('removes the files that it created', () => {
     const top = scratchDir()
     const none = join(top, 'none')
     const refused = understudy('backup', join(top, 'made', 'copy'), '--data-dir', none)
@@ -337,7 +337,7 @@ describe('a backup that cannot be made', () => {
 })
 
 describe('verify', () => {
-  test('without permission does not say that anything is damaged', () => {
+  test('without permission does not report damage', () => {
     const dir = scratchDir()
     writeFileSync(databasePath(dir), '')
     chmodSync(databasePath(dir), 0)
@@ -351,7 +351,7 @@ describe('verify', () => {
     expect({ status: refused.status, stdout: refused.stdout }).toEqual({ status: 1, stdout: '' })
   })
 
-  test('tells of a file whose pages are missing and of one that is no database', () => {
+  test('reports a file with missing pages and a file that is not a database', () => {
     const copy = join(scratchDir(), 'copy')
     expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
     const file = join(copy, 'understudy.mdb')
@@ -365,7 +365,7 @@ describe('verify', () => {
     expect(understudy('verify', '--data-dir', join(copy, 'none')).stdout).toContain('there is no database')
   })
 
-  test('decodes 200 pictures of more than 200, and all where that is asked for', async () => {
+  test('decodes a sample of 200 images by default, and all images on request', async () => {
     const dataDir = join(scratchDir(), 'data')
     const store = await openLmdbStore({ dataDir })
     const normalised = await picture(1)

@@ -166,14 +166,14 @@ describe('wrong usage', () => {
     },
   )
 
-  test('a failure is one line, and with UNDERSTUDY_DEBUG a stack', () => {
+  test('a failure prints one line, and with UNDERSTUDY_DEBUG a stack trace', () => {
     const args = ['serve', '--log-level', 'loud']
     expect(call(args).stderr.split('\n')).toHaveLength(2)
     expect(call(args, { UNDERSTUDY_DEBUG: '1' }).stderr).toMatch(/\n\s+at /)
   })
 })
 
-test('help and version go to stdout and end with 0', () => {
+test('help and version print to stdout and exit with 0', () => {
   expect(call(['--version'])).toMatchObject({ status: 0, stdout: `${packageVersion()}\n`, stderr: '' })
   expect(call(['--help'])).toMatchObject({ status: 0, stderr: '' })
   expect(call(['serve', '--help']).stdout).toContain('--cycles-waiting-max <value>')
@@ -188,7 +188,7 @@ test.each([
   expect(/A\s+change\s+needs\s+a\s+restart/.test(stdout)).toBe(says)
 })
 
-test('config shows where a value comes from and no key', () => {
+test('config shows the source of each value and no key', () => {
   const key = 'a-key-that-nobody-may-see'
   const { stdout, stderr, status } = call(['config', '--json', '--port', '9'], { UNDERSTUDY_API_KEYS: key })
   expect(JSON.parse(stdout)).toMatchObject({
@@ -201,7 +201,7 @@ test('config shows where a value comes from and no key', () => {
   expect(status).toBe(0)
 })
 
-describe('a kept key', () => {
+describe('a generated key', () => {
   // Root may read everything, and nobody else may reach a checkout that is root's alone.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   const unreachable = user.uid !== undefined && spawnSync(understudy, ['--version'], user).status !== 0
@@ -233,7 +233,7 @@ describe('a kept key', () => {
     },
   )
 
-  test('that is not there is none to config', () => {
+  test('that does not exist is not shown by config', () => {
     const { status, stdout } = call(['config', '--json', '--data-dir', join(root, 'nowhere')])
     expect(JSON.parse(stdout)).toMatchObject({
       apiKeys: { value: { count: 0, sha256: [] }, origin: 'default' },
@@ -259,7 +259,7 @@ test.each(['plain', 'sp ace', "owner's $HOME `x`"])(
 )
 
 describe('serve', () => {
-  test('a service without a key generates a private one, uses it after a restart and never prints it', async () => {
+  test('without a key generates one that only the owner can read, keeps it across restarts and never prints it', async () => {
     const dataDir = join(root, 'made key')
     const port = await freePort()
     const keys: string[] = []
@@ -279,7 +279,7 @@ describe('serve', () => {
     expect(statSync(join(dataDir, 'api-key')).mode & 0o777).toBe(0o600)
   })
 
-  test('Ctrl-C ends it with 0, also when it comes twice', async () => {
+  test('exits with 0 on Ctrl-C, also when it is pressed twice', async () => {
     const port = await freePort()
     const server = start(['serve', '--port', String(port), '--data-dir', join(root, 'interrupted')])
     await up(port, server)
@@ -288,7 +288,7 @@ describe('serve', () => {
     expect(await server.ended).toBe(0)
   })
 
-  test('a model that does not load is one line of the log without a stack, and the service is up', async () => {
+  test('logs a model that does not load in one line without a stack trace, and starts', async () => {
     const port = await freePort()
     const dirs = ['--models-dir', '/nowhere', '--data-dir', join(root, 'no model')]
     const server = start(['serve', '--port', String(port), ...dirs])
@@ -300,13 +300,13 @@ describe('serve', () => {
     expect(output).not.toContain('stack')
   })
 
-  test('a signal during the start ends it too', async () => {
+  test('exits on a signal during the start', async () => {
     const server = start(['serve', '--port', '0', '--data-dir', join(root, 'early')])
     server.child.kill('SIGTERM')
     expect([0, 'SIGTERM']).toContain(await server.ended)
   })
 
-  test('a port in use is an error on one line', async () => {
+  test('reports a port in use in one line', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
@@ -322,7 +322,7 @@ describe('serve', () => {
   })
 })
 
-test('an address of another machine is an error that says so', async () => {
+test('an address of another machine is reported as such', async () => {
   const server = start(['serve', '--port', '0', '--host', '192.0.2.1', '--data-dir', join(root, 'elsewhere')])
   expect(await server.ended).toBe(1)
   expect(await server.remarks).toMatch(
@@ -330,7 +330,7 @@ test('an address of another machine is an error that says so', async () => {
   )
 })
 
-test('demo shows the best posts and how to go on, stays up, and ends with 0 at Ctrl-C', async () => {
+test('demo shows the best posts and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
   const demo = start(['demo', '--port', '0', '--hours', '6', '--posts-per-day', '500'])
   let output = ''
   demo.child.stdout?.on('data', (piece: Buffer) => (output += piece.toString()))
@@ -389,7 +389,7 @@ test.skipIf(opensslMissing)(
   },
 )
 
-test('the command works from another directory through a link, as npx makes one', () => {
+test('the command works from another directory through a link like the one that npx creates', () => {
   const links = join(root, 'node_modules', '.bin')
   mkdirSync(links, { recursive: true })
   symlinkSync(understudy, join(links, 'understudy'))

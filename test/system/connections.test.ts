@@ -134,7 +134,7 @@ test('a client that closes its side within a request line is disconnected', asyn
   expect((await server.call({ path: '/v1/health' })).status).toBe(200)
 })
 
-test('clients that do not read large responses do not keep others waiting, and get them whole when they read', async () => {
+test('clients that do not read large responses do not delay others, and receive them whole once they read', async () => {
   const server = await started()
   const { path, text } = await largeCycle(server)
   const sockets = Array.from({ length: 30 }, () => {
@@ -151,7 +151,7 @@ test('clients that do not read large responses do not keep others waiting, and g
   }
 })
 
-test('responses that wait for slow clients are limited in memory: the next one gets 503', async () => {
+test('the memory of responses to slow clients is limited: the next request gets 503', async () => {
   const server = await started({ UNDERSTUDY_BODIES_BYTES_MAX: String(40 * 1024 * 1024) })
   const { path, text } = await largeCycle(server)
   const fitting = Math.floor((40 * 1024 * 1024) / Buffer.byteLength(text))

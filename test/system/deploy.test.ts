@@ -14,7 +14,7 @@ const unitFile = join(projectDir, 'deploy/understudy.service')
 const unit = readFileSync(unitFile, 'utf8')
 const lines = unit.split('\n')
 
-test('the unit sets variables that the service knows', () => {
+test('the unit sets only variables that are settings', () => {
   const variables = [...unit.matchAll(/^#?Environment=(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value])
   expect(variables.length).toBeGreaterThan(4)
   expect(() => checkVariables(Object.fromEntries(variables) as NodeJS.ProcessEnv)).not.toThrow()

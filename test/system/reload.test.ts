@@ -97,7 +97,7 @@ test('limits and the log level change; changes that need a restart are named in 
   await server.logged('"level":20')
 })
 
-test('settings with one error change nothing, and one line says why', async () => {
+test('settings with an error change nothing, and one log line names the reason', async () => {
   const { server, file, write } = await startedOnFile({ apiKeys: ['good-key-0123456789'] })
   const bad: [string, string][] = [
     [JSON.stringify({ apiKeys: ['other-key-0123456789'], clockSkewMs: 'much' }), 'clockSkewMs (from '],

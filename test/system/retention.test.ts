@@ -112,7 +112,7 @@ const submitted = (number: number): Promise<Uint8Array> =>
   service.submit({ json: bytesOf(body(number)), gzip: null }, atMs(9000), new StageClock(0))
 
 describe('over weeks', () => {
-  test('records and the file level off, what is kept is sound, and the service goes on from it', async () => {
+  test('the records and the file reach a constant size, pass verify, and a restarted server continues from them', async () => {
     let number = 0
     let answer = new Uint8Array()
     const runDays = async (days: number): Promise<void> => {
@@ -150,7 +150,7 @@ describe('over weeks', () => {
     expect((await holdings()).cycles).toBe(kept + 1)
   }, 120_000)
 
-  test('what a post needs leaves after the post', async () => {
+  test('the records of a post expire after the post', async () => {
     for (let number = 0; number < 16 * perDay; number++) await run(number)
     expect(store.readRequest(1)).toBeDefined()
     const last = cycleBody(16 * perDay * stride, { removals: [removal('g', 1)] })
@@ -162,7 +162,7 @@ describe('over weeks', () => {
   }, 120_000)
 })
 
-test('a clock that jumps a year ahead makes nothing old', async () => {
+test('no record expires when the clock jumps a year ahead', async () => {
   for (let number = 0; number < 30; number++) await run(number)
   await run(30, atMs(30) + 365 * dayMs)
   await run(31)
@@ -170,7 +170,7 @@ test('a clock that jumps a year ahead makes nothing old', async () => {
   expect(store.imagePositions('nobody', 1)).toEqual([1])
 })
 
-test('an outcome that was placed in a leap second goes with the others of its time', async () => {
+test('an outcome placed in a leap second expires with the others of its time', async () => {
   const outcome = (placed_at: string) => ({
     placementId: placed_at,
     record: Buffer.from(JSON.stringify({ placed_at })),
@@ -183,7 +183,7 @@ test('an outcome that was placed in a leap second goes with the others of its ti
   expect(stays).toEqual([false, false, true])
 })
 
-test('an outcome that has just come stays, however long ago its post was placed', async () => {
+test('an outcome that has just arrived is kept, however long ago its post was placed', async () => {
   const record = Buffer.from(JSON.stringify({ placed_at: '2012-01-01T00:00:00Z' }))
   const put = (arrivedAtMs: number) => store.putOutcomes([{ placementId: 'p', record, arrivedAtMs }])
   await put(atMs(0))
@@ -199,7 +199,7 @@ test('an outcome that has just come stays, however long ago its post was placed'
   expect(number / perDay).toBeLessThan(limits.retainOutcomesDays + 2)
 })
 
-test('an outcome that comes again as it was, after it was judged, stays', async () => {
+test('an outcome that arrives again unchanged after it was selected for removal is kept', async () => {
   const record = Buffer.from('{}')
   await store.putOutcomes([{ placementId: 'p', record, arrivedAtMs: atMs(0) }])
   const { expiry } = store
@@ -209,7 +209,7 @@ test('an outcome that comes again as it was, after it was judged, stays', async 
   expect(store.readOutcome('p')).toBeDefined()
 })
 
-test('an outcome that is written anew after it was judged stays, and the others go', async () => {
+test('an outcome that is rewritten after it was selected for removal is kept, and the others are removed', async () => {
   const outcome = (id: string, text: string) => ({
     placementId: id,
     record: Buffer.from(JSON.stringify(text)),
@@ -233,7 +233,7 @@ describe('an image', () => {
   })
   const expiry = (): NonNullable<Store['expiry']> => store.expiry ?? expect.fail('nothing expires')
 
-  test('that is confirmed after it was judged stays, and so does what was removed and comes in the same commit', async () => {
+  test('that is confirmed after it was selected for removal is kept, as is one removed and stored in the same commit', async () => {
     const other = { ...key, postNo: 8 }
     await store.putImage(key, picture(1, dayAt(0)))
     await store.putImage(other, picture(2, dayAt(0)))
@@ -248,7 +248,7 @@ describe('an image', () => {
     expect(store.findImage(other)).toBeDefined()
   })
 
-  test('that is confirmed counts its days from then on', async () => {
+  test('that is confirmed is kept for the full period from then on', async () => {
     await store.putImage(key, picture(1, dayAt(0)))
     await store.putImage({ ...key, position: 2 }, picture(2, dayAt(0)))
     for (let number = 0; number < 6 * perDay; number++) await run(number)
@@ -259,7 +259,7 @@ describe('an image', () => {
     expect(store.imagePositions('lonely', 7)).toEqual([])
   }, 120_000)
 
-  test('whose picture another one has leaves the vector, and the last of them takes it along', async () => {
+  test('that shares its bytes with others is removed without the vector; the last of them removes it', async () => {
     const other = { ...key, postNo: 8 }
     const { sha256 } = picture(1)
     const encoders = ['ab'.repeat(32), 'cd'.repeat(32)]
@@ -273,7 +273,7 @@ describe('an image', () => {
     expect(vectors()).toEqual([undefined, undefined])
   })
 
-  test('whose use was left behind by an earlier version, which stored another picture there, takes the vector along', async () => {
+  test('whose use record an earlier version left for other bytes is removed with the vector', async () => {
     const other = { ...key, postNo: 8 }
     const { sha256 } = picture(1)
     const encoder = 'ab'.repeat(32)
@@ -285,7 +285,7 @@ describe('an image', () => {
     expect(store.models.readEmbedding(encoder, sha256)).toBeUndefined()
   })
 
-  test('that lacks its use gets it, though one left behind makes the counts equal', async () => {
+  test('without a use record gets one, although a stale one makes the counts equal', async () => {
     const other = { ...key, postNo: 8 }
     const encoder = 'ab'.repeat(32)
     const { sha256 } = picture(1)
@@ -305,7 +305,7 @@ describe('an image', () => {
     await open()
   }
 
-  test('of an earlier version, which has no arrival, gets one at the first start that sees it, and leaves in its time', async () => {
+  test('of an earlier version, which has no arrival time, gets one at the next start, and expires in time', async () => {
     const count = 300
     for (let postNo = 1; postNo <= count; postNo++)
       await store.putImage({ ...key, postNo }, picture(1, dayAt(0)))

@@ -20,7 +20,7 @@ const outcome = {
   picked_by: { type: 'operator' },
 }
 
-test('after kill -9 every acknowledged write is there, byte for byte, and the pool continues', async () => {
+test('after kill -9 every acknowledged write is stored byte for byte, and the pool continues', async () => {
   const server = await started()
   const image = await picture(1)
   const put = (body: Buffer) =>

@@ -10,7 +10,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
-test('a start that finds its port taken leaves nothing behind that keeps a process alive', async () => {
+test('a start on a port in use leaves no handle open that keeps the process alive', async () => {
   // Other than `understudy serve`, which tries the port before, and ends whatever is left.
   const taken = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => taken.once('listening', resolve))
@@ -39,14 +39,14 @@ test('a start that finds its port taken leaves nothing behind that keeps a proce
   expect({ code, signal }).toEqual({ code: 0, signal: null })
 })
 
-test('a stage report that cannot be written is told in the log, and the service ends well', async () => {
+test('a stage report that cannot be written is logged, and the service exits normally', async () => {
   const server = await started({ UNDERSTUDY_STAGE_REPORT: join(scratchDir(), 'missing', 'report.json') })
   expect(await server.kill('SIGTERM')).toBe(0)
   await server.logged('the stage report could not be written')
   await server.logged('"msg":"stopped"')
 })
 
-test('a start that cannot read the stored pool names the file and the way out', async () => {
+test('a start that cannot read the stored pool names the file and the remedy', async () => {
   const dataDir = scratchDir()
   const server = new ServerProcess({}, dataDir)
   onTestFinished(() => server.dispose())
@@ -65,7 +65,7 @@ test('a start that cannot read the stored pool names the file and the way out', 
   await expect(server.start()).rejects.toThrow(`${way}the stored pool is damaged`)
 })
 
-test('the log says that a database is new, and warns where there was an empty file', async () => {
+test('the log states that a database is new, and warns of an empty file in its place', async () => {
   const dataDir = scratchDir()
   const server = new ServerProcess({}, dataDir)
   onTestFinished(() => server.dispose())
@@ -93,7 +93,7 @@ describe('SIGTERM', () => {
     engagement: many.map((n) => reading('g', n, cycleMs(0))),
   })
 
-  test('ends the server with 0, finishes the cycle under way, and is not held up by stalled or idle clients', async () => {
+  test('ends the server with 0 after the cycle in progress, without waiting for stalled or idle clients', async () => {
     const server = await started({ UNDERSTUDY_LOG_LEVEL: 'debug', ...longEnd })
     const idle = connect(server.port, '127.0.0.1')
     const stalled = connect(server.port, '127.0.0.1')
@@ -117,7 +117,7 @@ describe('SIGTERM', () => {
     expect((await server.call({ path: `/v1/scores/${large.cycle_id}` })).text).toBe(reply.text)
   })
 
-  test('tells who is sending a large cycle, when the last of it has come', async () => {
+  test('sends 503 to a client that is sending a large cycle, once the body is complete', async () => {
     const server = await started(longEnd)
     const body = Buffer.alloc(16_000_000, ' ')
     const socket = connect(server.port, '127.0.0.1')
@@ -134,7 +134,7 @@ describe('SIGTERM', () => {
     expect(await code).toBe(0)
   })
 
-  test('tells who is sending, and has not sent it all when the time is up', async () => {
+  test('sends 503 to a client whose body is incomplete at the time limit', async () => {
     const server = await started({ UNDERSTUDY_SHUTDOWN_MS_MAX: '1500' })
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
     const answer = new Promise<string>((resolve) =>
@@ -149,8 +149,8 @@ describe('SIGTERM', () => {
     expect(await code).toBe(0)
   })
 
-  /** Sends a cycle whose answer is larger than the buffers of two sockets, ends the server, and gives the connection. */
-  async function endWithUnreadAnswer(shutdownMsMax: number) {
+  /** Sends a cycle whose response exceeds the buffers of two sockets, stops the server, and returns the connection. */
+  async function stopWithUnreadResponse(shutdownMsMax: number) {
     const server = await started({
       UNDERSTUDY_LOG_LEVEL: 'debug',
       UNDERSTUDY_SHUTDOWN_MS_MAX: String(shutdownMsMax),
@@ -168,8 +168,8 @@ describe('SIGTERM', () => {
     return { server, socket, code }
   }
 
-  test('waits for a client that reads a large answer late, to the last byte', async () => {
-    const { socket, code } = await endWithUnreadAnswer(30_000)
+  test('waits until a slow client has read its large response to the last byte', async () => {
+    const { socket, code } = await stopWithUnreadResponse(30_000)
     const chunks: Buffer[] = []
     for await (const chunk of socket) chunks.push(chunk as Buffer)
     const [head = '', json = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n')
@@ -179,8 +179,8 @@ describe('SIGTERM', () => {
     expect(await code).toBe(0)
   })
 
-  test('ends with 0 under a client that never reads its answer', async () => {
-    const { server, socket, code } = await endWithUnreadAnswer(3000)
+  test('ends with 0 although a client never reads its response', async () => {
+    const { server, socket, code } = await stopWithUnreadResponse(3000)
     expect(await code).toBe(0)
     await server.logged('"msg":"stopped"')
     socket.destroy()
@@ -203,7 +203,7 @@ describe('a start', () => {
   const serve = (env: Record<string, string>) =>
     spawnSync(executable, ['serve'], { env: { ...process.env, ...env }, encoding: 'utf8', timeout: 30_000 })
 
-  test('on a data directory in use stops with a line that names the holder', async () => {
+  test('on a data directory in use fails with a line that names the process', async () => {
     const server = await started()
     const { status, stderr } = serve({
       UNDERSTUDY_DATA_DIR: server.dataDir,
@@ -215,7 +215,7 @@ describe('a start', () => {
     expect(stderr).toMatch(new RegExp(`\\b${server.pid}\\b`))
   })
 
-  test('on a port in use stops with a line that names the port', async () => {
+  test('on a port in use fails with a line that names the port', async () => {
     const server = await started()
     const { status, stderr } = serve({
       UNDERSTUDY_DATA_DIR: scratchDir(),
@@ -227,7 +227,7 @@ describe('a start', () => {
     expect(stderr).toContain(String(server.port))
   })
 
-  test('without a key makes one, for the owner alone, and keeps it', async () => {
+  test('without a key generates one that only the owner can read, and keeps it', async () => {
     const server = await started({ UNDERSTUDY_API_KEYS: '' })
     const file = join(server.dataDir, 'api-key')
     const key = readFileSync(file, 'utf8').trim()
