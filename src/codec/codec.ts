@@ -2,7 +2,7 @@
  * The choice of codec. Both give the same columns, bytes and errors; the native one decodes at least 15 times as fast.
  * The reference examines every body that native code refuses, so errors are the same by construction.
  */
-import type { CycleColumns } from '../contract/index.js'
+import { Arena, type CycleColumns } from '../contract/index.js'
 import { columnOperations, runReference, type ColumnProgram, type RunProgram } from './column-program.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse, type ResponseColumns } from './encode-response.js'
@@ -13,14 +13,17 @@ import { readBody } from './read-body.js'
 
 export interface Codec {
   readonly name: 'native' | 'reference'
-  /** Columns of a cycle body; throws `bad_request` as `decodeCycle` does. */
-  decodeCycle(body: Uint8Array): CycleColumns
+  /**
+   * Columns of a cycle body; throws `bad_request` as `decodeCycle` does. They are valid while `arena` is held; without it,
+   * they have memory of their own.
+   */
+  decodeCycle(body: Uint8Array, arena?: Arena): CycleColumns
   /**
    * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`readBody`) when it is far larger
    * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects where
    * `decodeCycle` throws, and with `unavailable`.
    */
-  readCycle(body: Uint8Array): CycleColumns | Promise<CycleColumns>
+  readCycle(body: Uint8Array, arena?: Arena): CycleColumns | Promise<CycleColumns>
   /** A response as JSON in UTF-8. */
   encodeResponse(response: ResponseColumns): Uint8Array
   /** The evaluator of a column program. */
@@ -31,9 +34,9 @@ export type CodecChoice = Codec['name'] | 'auto'
 
 export const referenceCodec: Codec = {
   name: 'reference',
-  decodeCycle,
+  decodeCycle: (body) => decodeCycle(body),
   // Every body takes the reference decoder here; a thread for each cycle would only slow it down.
-  readCycle: decodeCycle,
+  readCycle: (body) => decodeCycle(body),
   encodeResponse,
   columnProgram: runReference,
 }
@@ -65,13 +68,13 @@ export function nativeCodec(addon: NativeAddon): Codec {
   }
   return {
     name: 'native',
-    decodeCycle(body) {
-      const columns = decode(body)
+    decodeCycle(body, arena = new Arena()) {
+      const columns = decode(body, arena)
       return typeof columns === 'number' ? decodeCycle(body) : columns
     },
-    readCycle(body) {
+    readCycle(body, arena = new Arena()) {
       if (body.length > nativeBytesMax) return readBody('cycle', body)
-      const columns = decode(body)
+      const columns = decode(body, arena)
       return typeof columns === 'number' ? readBody('cycle', body) : columns
     },
     encodeResponse: (response) => encode(response) ?? encodeResponse(response),

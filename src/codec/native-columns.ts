@@ -1,7 +1,8 @@
 /**
- * Memory for the columns of one cycle: a buffer that holds all columns of the plan, and typed arrays over it as members of
- * `CycleColumns`. A buffer serves one cycle; the garbage collector frees it.
+ * Memory for the columns of one cycle: a part of an arena that holds all columns of the plan, and typed arrays over it as
+ * members of `CycleColumns`.
  */
+import type { Arena } from '../contract/index.js'
 import type { ColumnType } from './native-layout.js'
 import type { NativePlan } from './native-plan.js'
 
@@ -28,7 +29,11 @@ const uncappedRowCount = 1024
 const lineBytes = 64
 
 /** Memory for all rows that each list may have, and at least `rowCounts`. */
-export function allocateColumns(plan: NativePlan, rowCounts: readonly number[] = []): ColumnMemory {
+export function allocateColumns(
+  plan: NativePlan,
+  arena: Arena,
+  rowCounts: readonly number[] = [],
+): ColumnMemory {
   const capacities = plan.rowCountsMax.map((max, object) =>
     Math.max(max === Infinity ? uncappedRowCount : max, rowCounts[object] ?? 0),
   )
@@ -39,9 +44,10 @@ export function allocateColumns(plan: NativePlan, rowCounts: readonly number[] =
     bytes += (Math.ceil(columnBytes / lineBytes) + 1) * lineBytes
     return start
   })
+  const { buffer, start } = arena.bytes(bytes)
   return {
-    buffer: new ArrayBuffer(bytes),
-    starts: Uint32Array.from(starts),
+    buffer,
+    starts: Uint32Array.from(starts, (offset) => start + offset),
     capacities: Uint32Array.from(capacities),
   }
 }

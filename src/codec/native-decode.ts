@@ -3,6 +3,7 @@
  * reference decoder examines all others and words the errors.
  */
 import type {
+  Arena,
   CandidateColumns,
   CandidateScoreColumns,
   CycleColumns,
@@ -16,7 +17,7 @@ import type { ListName } from './native-layout.js'
 import { cyclePlan, type NativePlan } from './native-plan.js'
 
 /** Decodes a body, or returns a code of `errorSentences` for a body that the reference decoder has to examine. */
-export type NativeDecode = (body: Uint8Array) => CycleColumns | number
+export type NativeDecode = (body: Uint8Array, arena: Arena) => CycleColumns | number
 
 export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const plan = cyclePlan()
@@ -24,12 +25,12 @@ export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const tooManyRows = addon.errorSentences.length
   const decode = (body: Uint8Array, memory: ColumnMemory): ReturnType<typeof decoder.decode> =>
     decoder.decode(body, memory.buffer, memory.starts, memory.capacities)
-  return (body) => {
-    let memory = allocateColumns(plan)
+  return (body, arena) => {
+    let memory = allocateColumns(plan, arena)
     let answer = decode(body, memory)
     if (isRowCounts(answer)) {
       if (answer.some((count, object) => count > (plan.rowCountsMax[object] as number))) return tooManyRows
-      memory = allocateColumns(plan, answer)
+      memory = allocateColumns(plan, arena, answer)
       answer = decode(body, memory)
     }
     if (isRowCounts(answer)) return tooManyRows

@@ -97,7 +97,7 @@ export class CyclePipeline {
     await yieldIfLarge(json)
     const pool = this.#currentPool()
     stages.lap('wait')
-    const plan = pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1)
+    const plan = pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1, call.arena)
     const weights = weightsInForce(stored.history, cycle.cycleAt.ms)
     stages.lap('plan')
     const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))

@@ -16,7 +16,7 @@ const decompressGzip = promisify(gunzip)
 /** Bodies repeat themselves at short distances: tables that fit into a core's first cache are a fifth faster. */
 const compression: ZstdOptions = {
   // A full cycle compresses to less than this, so that it takes one output buffer.
-  chunkSize: 2 * 1024 * 1024,
+  chunkSize: 1024 * 1024,
   params: {
     [constants.ZSTD_c_compressionLevel]: 1,
     [constants.ZSTD_c_windowLog]: 17,

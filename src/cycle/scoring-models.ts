@@ -93,12 +93,15 @@ export class ScoringModels implements ModelUsers {
   cycleStored({ call, model, plan, imagesStored }: CycleStored): void {
     if (model.text !== null) this.#completeTexts(model)
     if (this.shadows.count === 0) return
-    const { cycle, json } = call
+    const { cycle, json, arena } = call
+    arena.retain()
     // Copies: the memory of the body may be reused as soon as the response is sent.
     const records = this.shadows.readTexts
       ? enteringRecords(json, cycle, plan).map((record) => Uint8Array.from(record))
       : []
-    setImmediate(() => void this.shadows.score({ cycle, plan, imagesStored, records }))
+    setImmediate(() => {
+      void this.shadows.score({ cycle, plan, imagesStored, records }).finally(() => arena.release())
+    })
   }
 
   #endedOr(signal: AbortSignal | undefined): () => boolean {

@@ -3,7 +3,9 @@
  *
  *   slot       0    1    2    3          a pool of four posts, of which the first leaves while another enters
  *   source     1    2    3   -2          rows 1 to 3 of the first column, then row 0 of the second
+ *   run        0              3          rows 1 to 3 are copied as a whole: posts mostly keep their neighbours
  */
+import type { Arena } from '../contract/index.js'
 
 /** Source of a row that has no value: NaN in a column of doubles, 0 in one of integers. */
 export const noSource = -1
@@ -13,33 +15,91 @@ export function secondRow(row: number): number {
   return -2 - row
 }
 
-// One function for each type of array: a loop that sees several types runs several times slower.
-export function gatherFloat64(sources: Int32Array, first: Float64Array, second: Float64Array): Float64Array {
-  const column = new Float64Array(sources.length)
-  for (let i = 0; i < sources.length; i++) {
-    const source = sources[i] as number
+/** With shorter runs on average, copying row by row is faster. */
+const runRowsMin = 32
+
+/** Where the rows of a column come from. */
+export class Sources {
+  readonly rows: Int32Array
+  /** First slot of each run; null where runs are short. */
+  readonly runs: readonly number[] | null
+
+  constructor(rows: Int32Array) {
+    this.rows = rows
+    const runs: number[] = []
+    for (let slot = 0; slot < rows.length; slot++) {
+      const before = rows[slot - 1] as number
+      const step = before >= 0 ? 1 : before === noSource ? 0 : -1
+      if (slot === 0 || rows[slot] !== before + step) runs.push(slot)
+    }
+    this.runs = runs.length * runRowsMin <= rows.length ? runs : null
+  }
+}
+
+// One loop for each type of array: a loop that sees several types runs several times slower.
+export function gatherFloat64(
+  { rows, runs }: Sources,
+  first: Float64Array,
+  second: Float64Array,
+  arena: Arena,
+): Float64Array {
+  const column = arena.float64(rows.length)
+  if (runs !== null) return copyRuns(rows, runs, first, second, column, NaN)
+  for (let i = 0; i < rows.length; i++) {
+    const source = rows[i] as number
     if (source >= 0) column[i] = first[source] as number
     else column[i] = source === noSource ? NaN : (second[secondRow(source)] as number)
   }
   return column
 }
 
-export function gatherUint32(sources: Int32Array, first: Uint32Array, second: Uint32Array): Uint32Array {
-  const column = new Uint32Array(sources.length)
-  for (let i = 0; i < sources.length; i++) {
-    const source = sources[i] as number
+export function gatherUint32(
+  { rows, runs }: Sources,
+  first: Uint32Array,
+  second: Uint32Array,
+  arena: Arena,
+): Uint32Array {
+  const column = arena.uint32(rows.length)
+  if (runs !== null) return copyRuns(rows, runs, first, second, column, 0)
+  for (let i = 0; i < rows.length; i++) {
+    const source = rows[i] as number
     if (source >= 0) column[i] = first[source] as number
-    else if (source !== noSource) column[i] = second[secondRow(source)] as number
+    else column[i] = source === noSource ? 0 : (second[secondRow(source)] as number)
   }
   return column
 }
 
-export function gatherUint8(sources: Int32Array, first: Uint8Array, second: Uint8Array): Uint8Array {
-  const column = new Uint8Array(sources.length)
-  for (let i = 0; i < sources.length; i++) {
-    const source = sources[i] as number
+export function gatherUint8(
+  { rows, runs }: Sources,
+  first: Uint8Array,
+  second: Uint8Array,
+  arena: Arena,
+): Uint8Array {
+  const column = arena.uint8(rows.length)
+  if (runs !== null) return copyRuns(rows, runs, first, second, column, 0)
+  for (let i = 0; i < rows.length; i++) {
+    const source = rows[i] as number
     if (source >= 0) column[i] = first[source] as number
-    else if (source !== noSource) column[i] = second[secondRow(source)] as number
+    else column[i] = source === noSource ? 0 : (second[secondRow(source)] as number)
+  }
+  return column
+}
+
+function copyRuns<Column extends Float64Array | Uint32Array | Uint8Array>(
+  rows: Int32Array,
+  runs: readonly number[],
+  first: Column,
+  second: Column,
+  column: Column,
+  missing: number,
+): Column {
+  for (let run = 0; run < runs.length; run++) {
+    const slot = runs[run] as number
+    const end = runs[run + 1] ?? rows.length
+    const source = rows[slot] as number
+    if (source === noSource) column.fill(missing, slot, end)
+    else if (source >= 0) column.set(first.subarray(source, source + end - slot), slot)
+    else column.set(second.subarray(secondRow(source), secondRow(source) + end - slot), slot)
   }
   return column
 }

@@ -1,8 +1,8 @@
 /**
  * The keys of the next state: its galleries, and the gallery and post number of each slot.
  */
-import type { CycleColumns } from '../contract/index.js'
-import { gatherFloat64, secondRow } from './gather.js'
+import type { Arena, CycleColumns } from '../contract/index.js'
+import { gatherFloat64, secondRow, Sources } from './gather.js'
 import { SlotIndex, type PoolKeys, type PoolState } from './state.js'
 
 export interface NextKeys extends PoolKeys {
@@ -26,11 +26,12 @@ export function nextKeys(
   { candidates, galleries: requested }: CycleColumns,
   sources: Int32Array,
   codesBefore: Uint32Array,
+  arena: Arena,
 ): NextKeys {
   const galleries: string[] = []
   /** New codes by codes of `codesBefore`; -1 where there is none yet. */
   const newCodes = new Int32Array(pool.galleries.length + requested.length).fill(-1)
-  const gallery = new Uint32Array(sources.length)
+  const gallery = arena.uint32(sources.length)
   for (let slot = 0; slot < sources.length; slot++) {
     const source = sources[slot] as number
     const before = (
@@ -46,6 +47,6 @@ export function nextKeys(
     const code = newCodes[before] as number
     return code >= 0 ? code : galleries.length + request
   })
-  const postNo = gatherFloat64(sources, pool.postNo, candidates.postNo)
+  const postNo = gatherFloat64(new Sources(sources), pool.postNo, candidates.postNo, arena)
   return { count: sources.length, galleries, gallery, postNo, index: new SlotIndex(gallery, postNo), codes }
 }

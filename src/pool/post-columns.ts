@@ -6,11 +6,12 @@ import {
   counterNames,
   snapshotNames,
   textMeasureNames,
+  type Arena,
   type PostColumns,
   type ReadingColumns,
   type SnapshotColumns,
 } from '../contract/index.js'
-import { gatherFloat64, gatherUint32, gatherUint8 } from './gather.js'
+import { gatherFloat64, gatherUint32, gatherUint8, type Sources } from './gather.js'
 
 export type Column = Float64Array | Uint32Array | Uint8Array
 
@@ -70,28 +71,35 @@ export function postColumnsOf(list: readonly Column[]): PostColumns {
 }
 
 /** Columns of posts from rows of two groups; see gather.ts. */
-export function gatherPosts(sources: Int32Array, first: PostColumns, second: PostColumns): PostColumns {
+export function gatherPosts(
+  sources: Sources,
+  first: PostColumns,
+  second: PostColumns,
+  arena: Arena,
+): PostColumns {
   return {
-    ...gatherFloats(postFloatNames, sources, first, second),
-    ...group(postByteNames, (name) => gatherUint8(sources, first[name], second[name])),
+    ...gatherFloats(postFloatNames, sources, first, second, arena),
+    ...group(postByteNames, (name) => gatherUint8(sources, first[name], second[name], arena)),
     imagePositionsFingerprint: gatherUint32(
       sources,
       first.imagePositionsFingerprint,
       second.imagePositionsFingerprint,
+      arena,
     ),
-    title: group(textMeasureNames, (name) => gatherUint32(sources, first.title[name], second.title[name])),
-    body: group(textMeasureNames, (name) => gatherUint32(sources, first.body[name], second.body[name])),
+    title: group(textMeasureNames, (name) => gatherUint32(sources, first.title[name], second.title[name], arena)),
+    body: group(textMeasureNames, (name) => gatherUint32(sources, first.body[name], second.body[name], arena)),
   }
 }
 
 /** Columns of doubles from rows of two groups; see gather.ts. */
 export function gatherFloats<Name extends string>(
   names: readonly Name[],
-  sources: Int32Array,
+  sources: Sources,
   first: FloatGroup<Name>,
   second: FloatGroup<Name>,
+  arena: Arena,
 ): Record<Name, Float64Array> {
-  return group(names, (name) => gatherFloat64(sources, first[name], second[name]))
+  return group(names, (name) => gatherFloat64(sources, first[name], second[name], arena))
 }
 
 /** A group with copies of all columns. */

@@ -1,12 +1,24 @@
 /**
  * The buffer of a body that is arriving. It grows with the bytes received, not with the length announced: a client that
- * announces 16 MiB and sends one byte holds a few kilobytes. The native decoder needs the padding behind the body.
+ * announces 16 MiB and sends one byte holds a few kilobytes. The native decoder needs the padding behind the body. The
+ * largest buffer that was released serves the next large body: cycles mostly come one after the other, and new memory of
+ * their size costs page faults and garbage collections.
  */
 import { bodyBufferBytes } from '../codec/index.js'
 
 const firstBytes = 64 * 1024
 /** Growth factor past the first buffer: a large body is copied twice, not twenty times. */
 const growth = 16
+
+let spare: Buffer | null = null
+
+/** A buffer of at least `bytes` with undefined contents. */
+function allocate(bytes: number): Buffer {
+  if (spare === null || spare.length < bytes) return Buffer.allocUnsafeSlow(bytes)
+  const buffer = spare
+  spare = null
+  return buffer
+}
 
 export class GrowingBody {
   readonly #bytesMax: number
@@ -23,7 +35,7 @@ export class GrowingBody {
     const needed = this.#length + chunk.byteLength
     if (bodyBufferBytes(needed) > this.#buffer.length) {
       const capacity = Math.max(needed, Math.min(this.#bytesMax, needed * growth))
-      const grown = Buffer.allocUnsafeSlow(bodyBufferBytes(capacity))
+      const grown = allocate(bodyBufferBytes(capacity))
       this.#buffer.copy(grown, 0, 0, this.#length)
       this.#buffer = grown
     }
@@ -33,5 +45,10 @@ export class GrowingBody {
 
   bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length)
+  }
+
+  /** To be called once, when nobody reads the bytes any more. */
+  release(): void {
+    if (this.#buffer.length > Math.max(firstBytes * 2, spare?.length ?? 0)) spare = this.#buffer
   }
 }

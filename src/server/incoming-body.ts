@@ -37,6 +37,7 @@ export class IncomingBody {
   #onBytes: ((chunk: ArrayBuffer, isLast: boolean) => void) | null = null
   #refuse: ((error: Error) => void) | null = null
   #endDrain: (() => void) | null = null
+  #body: GrowingBody | null = null
 
   constructor(announced: AnnouncedBody, response: HttpResponse, share: BodyShare) {
     this.#announced = announced
@@ -53,8 +54,6 @@ export class IncomingBody {
     const { bytes: announcedBytes, isPresent } = this.#announced
     if (announcedBytes > bytesMax) return Promise.reject(tooLarge(bytesMax))
     return new Promise((resolve, reject) => {
-      // Cleared at the end: uWebSockets.js keeps the listener until the response is sent.
-      let body: GrowingBody | null = null
       const timer = setTimeout(() => {
         stop()
         this.#response.close()
@@ -65,7 +64,6 @@ export class IncomingBody {
         this.share.arrived()
         this.#refuse = null
         this.#onBytes = null
-        body = null
       }
       this.#refuse = (error) => {
         stop()
@@ -80,10 +78,10 @@ export class IncomingBody {
           this.#refuse?.(refusal)
           return
         }
-        body ??= new GrowingBody(announcedBytes >= 0 ? announcedBytes : bytesMax)
-        body.append(chunk)
+        this.#body ??= new GrowingBody(announcedBytes >= 0 ? announcedBytes : bytesMax)
+        this.#body.append(chunk)
         if (!isLast) return
-        const bytes = body.bytes()
+        const bytes = this.#body.bytes()
         stop()
         resolve(bytes)
       }
@@ -91,6 +89,13 @@ export class IncomingBody {
       if (!isPresent) receive(new ArrayBuffer(0), true)
       else this.#listen(receive)
     })
+  }
+
+  /** To be called when nobody reads the body any more: its memory serves the next one. */
+  release(): void {
+    this.#body?.release()
+    this.#body = null
+    this.share.release()
   }
 
   /** Stops reading a body that is still arriving: `read` rejects with the error. */
@@ -105,7 +110,7 @@ export class IncomingBody {
 
   /** Reads and discards the rest. Resolves when the last byte has arrived, at the time limit, or at the end. */
   drain(): Promise<void> {
-    this.share.release()
+    this.release()
     const startedAt = performance.now()
     let periodBytes = 0
     return new Promise((resolve) => {

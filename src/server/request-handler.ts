@@ -50,7 +50,7 @@ export class RequestHandler {
       .catch((error: unknown) => this.#errorResponse(exchange, error))
       .then((outgoing) => {
         // Nothing reads the request's body any more. The response may take its time.
-        exchange.body.share.release()
+        exchange.body.release()
         return exchange.send(outgoing, this.#closing)
       })
       .catch((error: unknown) => {

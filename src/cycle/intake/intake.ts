@@ -3,7 +3,7 @@
  * `submit` first.
  */
 import type { Codec } from '../../codec/index.js'
-import { ServiceError, type CycleColumns } from '../../contract/index.js'
+import { ArenaPool, ServiceError, type Arena, type CycleColumns } from '../../contract/index.js'
 import type { Store, StoredRequest } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
 import { packRequest, type RequestBody } from '../request-body.js'
@@ -23,7 +23,10 @@ export interface CycleLimits {
 
 /** A call with a new, valid cycle. */
 export interface NewCycle {
+  /** Valid while `arena` is held. */
   readonly cycle: CycleColumns
+  /** Held by the call until it is answered. */
+  readonly arena: Arena
   /** The body. It does not change while the call is in progress. */
   readonly json: Uint8Array
   /** The body as the store keeps it. */
@@ -52,6 +55,7 @@ export class Intake {
   readonly #slots: AdmissionSemaphore
   /** One body is decoded per turn of the event loop: other requests are served in between. */
   readonly #decodeTurns = new Semaphore(1)
+  readonly #arenas = new ArenaPool()
   #submittedCount = 0
 
   constructor(parts: IntakeParts) {
@@ -86,18 +90,19 @@ export class Intake {
     const flight = peekedId === null ? null : this.#idempotency.flightOf(peekedId, json)
     if (flight !== null) return this.#idempotency.join(flight, json)
     let slot = this.#slotBeforeDecoding(peekedId, json.length)
+    const arena = this.#arenas.acquire()
+    // Most cycles are valid and new: another thread compresses the body while it is decoded and scored.
+    const request = packRequest(body)
+    // The pipeline awaits it late. Until then a failure is not an unhandled rejection.
+    request.catch(() => undefined)
     try {
-      const cycle = await this.#decode(json, receivedAtMs)
+      const cycle = await this.#decode(json, receivedAtMs, arena)
       stages.lap('decode')
       const { cycleId } = cycle
       const known = this.#idempotency.lookup(cycleId)
       if (known.kind === 'unknown') {
         slot = this.#slotFor(cycleId, slot)
-        // Compression runs in another thread while the cycle is scored.
-        const request = packRequest(body)
-        // The pipeline awaits it late. Until then a failure is not an unhandled rejection.
-        request.catch(() => undefined)
-        const response = this.#parts.score({ cycle, json, request, receivedAtMs, stages })
+        const response = this.#parts.score({ cycle, arena, json, request, receivedAtMs, stages })
         this.#idempotency.begin(cycleId, json, response)
         return await response
       }
@@ -108,14 +113,15 @@ export class Intake {
         : this.#idempotency.join(known.flight, json))
     } finally {
       slot?.release()
+      arena.release()
     }
   }
 
-  async #decode(json: Uint8Array, receivedAtMs: number): Promise<CycleColumns> {
+  async #decode(json: Uint8Array, receivedAtMs: number, arena: Arena): Promise<CycleColumns> {
     if (this.#decodeTurns.waitingCount >= decodesWaitingMax)
       throw new ServiceError('unavailable', 'too many cycles arrive at once', { retryAfterS: 1 })
     await this.#decodeTurns.run(nextTurn)
-    const cycle = await this.#parts.codec.readCycle(json)
+    const cycle = await this.#parts.codec.readCycle(json, arena)
     const problems = checkTimes(cycle, { nowMs: receivedAtMs, skewMs: this.#parts.limits().clockSkewMs })
     if (problems !== null)
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
