@@ -2,7 +2,13 @@
  * What one cycle changes: `planCycle` computes the next state of the pool, the rows to score and the warnings from
  * the state and the cycle alone, and changes nothing. Read it first; the rest of the folder serves it.
  */
-import { counterNames, cycleIdOf, type Arena, type CycleColumns, type EngagementColumns } from '../contract/index.js'
+import {
+  counterNames,
+  cycleIdOf,
+  type Arena,
+  type CycleColumns,
+  type EngagementColumns,
+} from '../contract/index.js'
 import { planEntries, type Entries } from './entries.js'
 import { keepReadings } from './kept-readings.js'
 import { keepSnapshots } from './kept-snapshots.js'

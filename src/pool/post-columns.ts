@@ -86,8 +86,12 @@ export function gatherPosts(
       second.imagePositionsFingerprint,
       arena,
     ),
-    title: group(textMeasureNames, (name) => gatherUint32(sources, first.title[name], second.title[name], arena)),
-    body: group(textMeasureNames, (name) => gatherUint32(sources, first.body[name], second.body[name], arena)),
+    title: group(textMeasureNames, (name) =>
+      gatherUint32(sources, first.title[name], second.title[name], arena),
+    ),
+    body: group(textMeasureNames, (name) =>
+      gatherUint32(sources, first.body[name], second.body[name], arena),
+    ),
   }
 }
 
