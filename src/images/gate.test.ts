@@ -59,8 +59,12 @@ test('past the bytes that may wait, an upload is refused, and later ones are acc
 test('an upload that would wait too long is refused with Retry-After, but 16 may always wait', async () => {
   const gate = new ImageGate({ activeCountMax: 1 })
   // An image that takes 300 milliseconds of the mocked clock.
-  const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(300)
-  await gate.run(1, () => Promise.resolve())
+  let nowMs = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  await gate.run(1, () => {
+    nowMs = 300
+    return Promise.resolve()
+  })
   clock.mockRestore()
   const { begin } = createJobs(gate)
   const jobs = Array.from({ length: 17 }, () => begin('slow'))

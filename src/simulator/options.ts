@@ -93,8 +93,9 @@ export function resolveWorkload(options: WorkloadOptions): Omit<Settings, 'url' 
   // Written so that NaN fails.
   if (!(cycleCount >= 1 && hours <= hoursMax && Math.abs(cycleCount - hours * 12) <= 1e-6))
     reject('hours', `must be a multiple of 5 minutes (1/12), at most ${hoursMax}`, hours)
-  const galleries = numberIn('galleries', options.galleries ?? 8, 1, galleryCountMax)
-  if (!Number.isInteger(galleries)) reject('galleries', 'must be a whole number', galleries)
+  const galleries = options.galleries ?? 8
+  if (!Number.isInteger(galleries) || galleries < 1 || galleries > galleryCountMax)
+    reject('galleries', `must be a whole number from 1 to ${galleryCountMax}`, galleries)
   return {
     identity: {
       seed: options.seed ?? 1,

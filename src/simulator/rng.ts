@@ -3,7 +3,6 @@
  * another part: the same labels give the same numbers on every machine.
  */
 import { createHash } from 'node:crypto'
-import { assert } from '../contract/index.js'
 
 /** A stream of pseudo-random numbers (sfc32), seeded by its labels. */
 export class Rng {
@@ -39,7 +38,7 @@ export class Rng {
   }
 
   pick<T>(list: readonly T[]): T {
-    assert(list.length > 0, 'nothing to pick from')
+    if (list.length === 0) throw new RangeError('nothing to pick from')
     return list[this.int(0, list.length - 1)] as T
   }
 
