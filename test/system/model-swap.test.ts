@@ -278,8 +278,8 @@ describe('a change of SHADOW', () => {
       scores: 5 + 10 + 15,
       posts: 15,
       sources: {
-        first: { answer: 3, shadow: 0, replay: 0 },
-        second: { answer: 0, shadow: 1, replay: 2 },
+        first: { response: 3, shadow: 0, replay: 0 },
+        second: { response: 0, shadow: 1, replay: 2 },
       },
     })
     const { movers } = compare('b', 'a')
