@@ -66,7 +66,7 @@ function importRules(folder) {
 }
 
 export default defineConfig(
-  globalIgnores(['dist/', 'build/', 'data/', 'coverage/']),
+  globalIgnores(['dist/', 'dist-*/', 'build/', 'data/', 'coverage/']),
   js.configs.recommended,
   {
     files: ['**/*.ts'],

@@ -3,16 +3,7 @@
 // incremental mode is not enough: typia writes validators into files whose source has not changed.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -43,9 +34,9 @@ function sourceHash() {
 
 /** Compiles into a directory of its own and swaps it in, so that a failed build leaves the last one. */
 function compile() {
-  const fresh = join(root, 'build', `dist-${process.pid}`)
+  // Beside dist: source maps hold relative paths.
+  const fresh = join(root, `dist-${process.pid}`)
   const old = `${fresh}-old`
-  mkdirSync(join(root, 'build'), { recursive: true })
   const { status } = spawnSync(
     join(root, 'scripts', 'pinned'),
     ['tspc', '-p', join(root, 'tsconfig.build.json'), '--outDir', fresh],
@@ -55,9 +46,6 @@ function compile() {
     rmSync(fresh, { recursive: true, force: true })
     process.exit(1)
   }
-  // Built by another script.
-  if (existsSync(join(target, 'native')))
-    cpSync(join(target, 'native'), join(fresh, 'native'), { recursive: true })
   if (existsSync(target)) renameSync(target, old)
   renameSync(fresh, target)
   rmSync(old, { recursive: true, force: true })
