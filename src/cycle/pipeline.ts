@@ -19,7 +19,7 @@ import {
   type PoolState,
   type WeightsSetting,
 } from '../pool/index.js'
-import { StoreError, type CycleRecord, type Store } from '../store/index.js'
+import { StoreError, type CycleRecord, type Store, type StoredRequest } from '../store/index.js'
 import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
 import type { NewCycle } from './intake/index.js'
@@ -103,9 +103,9 @@ export class CyclePipeline {
     const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))
     try {
       const planned: PlannedCycle = { call, model, plan, weights }
-      const { columns, saved, imagesStored } = await this.#predict(planned)
+      const { columns, saved, imagesStored, packing } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
-      const request = await call.request
+      const request = await packing
       stages.lap('encode')
       await this.#commit(plan, {
         cycleId: cycle.cycleId,
@@ -137,6 +137,9 @@ export class CyclePipeline {
     const inputs = embeddings.inputs(model, next, imagesStored)
     const { predicting, sent } = startPrediction(model, { ...scoring, ...inputs, imagesStored }, stages)
     await sent
+    // Another thread compresses the body while the model computes. Until it is awaited, a failure is not unhandled.
+    const packing = call.packRequest()
+    packing.catch(() => undefined)
     await yieldIfLarge(json)
     const saved = saveCycle(cycle, plan)
     const heads = await predicting.catch((error: unknown) => {
@@ -162,7 +165,7 @@ export class CyclePipeline {
       warnings: [...modelKindWarnings(model), ...plan.warnings, ...missingInputWarnings(model, plan, inputs)],
       results,
     }
-    return { columns, saved, imagesStored }
+    return { columns, saved, imagesStored, packing }
   }
 
   /** Stores the cycle, then publishes its plan. */
@@ -216,6 +219,7 @@ interface PredictedCycle {
   readonly columns: Parameters<Codec['encodeResponse']>[0]
   readonly saved: ReturnType<typeof saveCycle>
   readonly imagesStored: Uint32Array
+  readonly packing: Promise<StoredRequest>
 }
 
 /** Each step of a cycle with a body this large takes milliseconds. */

@@ -29,8 +29,8 @@ export interface NewCycle {
   readonly arena: Arena
   /** The body. It does not change while the call is in progress. */
   readonly json: Uint8Array
-  /** The body as the store keeps it. */
-  readonly request: Promise<StoredRequest>
+  /** Compresses the body, in another thread, to what the store keeps. */
+  readonly packRequest: () => Promise<StoredRequest>
   readonly receivedAtMs: number
   readonly stages: StageClock
 }
@@ -91,10 +91,6 @@ export class Intake {
     if (flight !== null) return this.#idempotency.join(flight, json)
     let slot = this.#slotBeforeDecoding(peekedId, json.length)
     const arena = this.#arenas.acquire()
-    // Most cycles are valid and new: another thread compresses the body while it is decoded and scored.
-    const request = packRequest(body)
-    // The pipeline awaits it late. Until then a failure is not an unhandled rejection.
-    request.catch(() => undefined)
     try {
       const cycle = await this.#decode(json, receivedAtMs, arena)
       stages.lap('decode')
@@ -102,7 +98,14 @@ export class Intake {
       const known = this.#idempotency.lookup(cycleId)
       if (known.kind === 'unknown') {
         slot = this.#slotFor(cycleId, slot)
-        const response = this.#parts.score({ cycle, arena, json, request, receivedAtMs, stages })
+        const response = this.#parts.score({
+          cycle,
+          arena,
+          json,
+          packRequest: () => packRequest(body),
+          receivedAtMs,
+          stages,
+        })
         this.#idempotency.begin(cycleId, json, response)
         return await response
       }
