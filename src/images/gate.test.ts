@@ -1,7 +1,7 @@
 /**
  * The limits of image work, and what happens past them.
  */
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { ImageGate } from './index.js'
 
 interface Job {
@@ -61,11 +61,11 @@ test('an upload that would wait too long is refused with Retry-After, but 16 may
   // An image that takes 300 milliseconds of the mocked clock.
   let nowMs = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  onTestFinished(() => clock.mockRestore())
   await gate.run(1, () => {
     nowMs = 300
     return Promise.resolve()
   })
-  clock.mockRestore()
   const { begin } = createJobs(gate)
   const jobs = Array.from({ length: 17 }, () => begin('slow'))
   await expect(begin('one too many').done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 5 })
