@@ -187,4 +187,20 @@ export const mutants: readonly Mutant[] = [
     breaks: 'an acknowledged image counts in the next cycle',
     patches: [{ file: 'cycle/service.js', from: 'this.images.add(key);', to: '' }],
   },
+  {
+    name: 'pool-does-not-retain-its-arena',
+    breaks: 'the pool keeps its values while later cycles use memory again',
+    patches: [
+      { file: 'pool/pool.js', from: 'plan.arena.retain();', to: '' },
+      { file: 'pool/pool.js', from: 'this.#arena?.release();', to: '' },
+    ],
+  },
+  {
+    name: 'shadow-does-not-retain-the-arena',
+    breaks: 'a shadow scores the cycle that it was given',
+    patches: [
+      { file: 'cycle/scoring-models.js', from: 'arena.retain();', to: '' },
+      { file: 'cycle/scoring-models.js', from: '.finally(() => arena.release())', to: '' },
+    ],
+  },
 ]
