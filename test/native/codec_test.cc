@@ -41,6 +41,9 @@ void test_floats_have_the_text_of_javascript() {
       {1e20f, "100000000000000000000"}, {1e-6f, "0.000001"}, {1e-7f, "1e-7"}, {16777216.0f, "16777216"},
       // Halfway between two decimals of eight digits: the reference rounds up.
       {0.251953125f, "0.25195313"}, {2097152.25f, "2097152.3"},
+      // Both ends of the range that integer arithmetic writes, and their neighbours.
+      {0x1p-13f, "0.00012207031"}, {0x1.000002p-13f, "0.00012207033"}, {0x1.fffffep-14f, "0.000122070305"},
+      {0x1.fffffep-1f, "0.99999994"}, {0.5f, "0.5"}, {0.001f, "0.001"}, {0.3f, "0.3"}, {-0.3f, "-0.3"},
       {std::numeric_limits<float>::denorm_min(), "1e-45"}, {std::numeric_limits<float>::max(), "3.4028235e+38"}};
   for (const auto& [value, text] : cases) EXPECT(text_of(value) == text);
   std::mt19937 random(1);
@@ -69,6 +72,15 @@ void test_integers() {
   EXPECT(read_integer(bytes_of("90071992,"), value) && value == 90071992);
   for (const char* text : {"01,", "7.5,", "1e3,", "12345678901234567,", "x,", "-,"})
     EXPECT(!read_integer(bytes_of(text), value));
+  const auto short_integer = [](const std::string& text) {
+    const std::string padded = text + ",\"next\":12345678";
+    return read_short_integer(bytes_of(padded.c_str()), bytes_of(padded.c_str()) + text.size());
+  };
+  for (int64_t number = 1; number < 100000000; number = number * 3 + 1)
+    EXPECT(short_integer(std::to_string(number)) == number);
+  EXPECT(short_integer("0") == 0 && short_integer("99999999") == 99999999);
+  for (const char* text : {"123456789", "01", "00", "7 ", "-7", "7.0", "1e3", "1:", "1/", "null", "\x80"})
+    EXPECT(short_integer(text) == -1);
 }
 
 void test_keys_have_codes_in_order_of_appearance() {
@@ -80,6 +92,23 @@ void test_keys_have_codes_in_order_of_appearance() {
     for (uint32_t i = 0; i < texts.size(); i++) EXPECT(table.code_of(texts[i]) == i);
     for (uint32_t i = 0; i < texts.size(); i++) EXPECT(table.code_of(texts[i]) == i);
     EXPECT(table.texts().size() == texts.size());
+  }
+}
+
+void test_recent_keys_are_found_without_a_look_up() {
+  key_table table;
+  const std::string body = R"("a","","twelve bytes","a text of more than thirty bytes, which is not kept",)";
+  const uint8_t* const start = bytes_of(body.c_str());
+  const auto recent = [&](size_t from, size_t to) { return table.recent_code(start + from, start + to); };
+  const std::pair<size_t, size_t> places[] = {{0, 3}, {4, 6}, {7, 21}, {22, body.size() - 1}};
+  for (const auto& [from, to] : places) {
+    EXPECT(recent(from, to) == key_table::unknown_code);
+    table.remember(start + from, start + to, 7);
+    EXPECT(recent(from, to) == (to - from > 32 ? key_table::unknown_code : 7));
+    // White space behind a value: the token behind it is further on.
+    EXPECT(recent(from, to + 1) == key_table::unknown_code);
+    table.clear();
+    EXPECT(recent(from, to) == key_table::unknown_code);
   }
 }
 
@@ -160,6 +189,7 @@ int main() {
   test_date_times();
   test_integers();
   test_keys_have_codes_in_order_of_appearance();
+  test_recent_keys_are_found_without_a_look_up();
   test_vectors_measure_texts_as_the_loop_does();
   test_plans_that_cannot_be_followed_are_refused();
   test_column_programs();

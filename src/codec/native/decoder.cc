@@ -134,8 +134,13 @@ inline const uint32_t* decoder::decode_member(member_plan& member, uint32_t row,
   return error == decode_error::none ? at + 3 : fail(error);
 }
 
-inline decode_error decoder::decode_integer(const member_plan& member, uint32_t row, const uint8_t* token) {
+inline decode_error decoder::decode_integer(const member_plan& member, uint32_t row, const uint8_t* token,
+                                            const uint8_t* next) {
   double& value = column<double>(member.columns[0])[row];
+  const int64_t digits = read_short_integer(token, next);
+  value = static_cast<double>(digits);
+  // One branch for three conditions that mostly hold.
+  if ((digits >= 0) & (value >= member.minimum) & (value <= member.maximum)) return decode_error::none;
   if (member.nullable && is_null(token)) {
     value = not_a_number;
     return decode_error::none;
@@ -148,7 +153,7 @@ inline decode_error decoder::decode_scalar(member_plan& member, uint32_t row, co
                                            const uint8_t* next) {
   switch (member.kind) {
     case value_kind::integer:
-      return decode_integer(member, row, token);
+      return decode_integer(member, row, token, next);
     case value_kind::key:
       return decode_key(member, row, token, next);
     case value_kind::date_time:
@@ -189,13 +194,16 @@ decode_error decoder::decode_fixed_text(const member_plan& member, uint32_t row,
 
 decode_error decoder::decode_key(const member_plan& member, uint32_t row, const uint8_t* token,
                                  const uint8_t* next) {
+  uint32_t& code = column<uint32_t>(member.columns[0])[row];
+  code = keys_.recent_code(token, next);
+  if (code != key_table::unknown_code) return decode_error::none;
   if (*token != '"') return decode_error::value;
   const uint8_t* close = closing_quote(token, next);
   if (close == nullptr || has_escape(token, close)) return decode_error::unusual_text;
   const size_t bytes = static_cast<size_t>(close - token) - 1;
   if (bytes == 0) return decode_error::value;
-  column<uint32_t>(member.columns[0])[row] =
-      keys_.code_of({reinterpret_cast<const char*>(token + 1), bytes});
+  code = keys_.code_of({reinterpret_cast<const char*>(token + 1), bytes});
+  keys_.remember(token, close + 1, code);
   return decode_error::none;
 }
 
@@ -220,8 +228,14 @@ decode_error decoder::decode_measured(const member_plan& member, uint32_t row, c
   return decode_error::none;
 }
 
-decode_error decoder::decode_date_time(const member_plan& member, uint32_t row, const uint8_t* token,
+decode_error decoder::decode_date_time(member_plan& member, uint32_t row, const uint8_t* token,
                                        const uint8_t* next) {
+  const uint32_t start = static_cast<uint32_t>(token + 1 - body_.data);
+  const recent_date_time& recent = member.recent;
+  if (recent.bytes > 0 && recent.quoted.is_at(token)) {
+    write_date_time(member, row, recent.at, start, start + recent.bytes);
+    return decode_error::none;
+  }
   if (member.nullable && is_null(token)) {
     write_date_time(member, row, {not_a_number, 0}, 0, 0);
     return decode_error::none;
@@ -229,11 +243,12 @@ decode_error decoder::decode_date_time(const member_plan& member, uint32_t row, 
   if (*token != '"') return decode_error::value;
   const uint8_t* close = closing_quote(token, next);
   if (close == nullptr) return decode_error::unusual_text;
-  const uint32_t start = static_cast<uint32_t>(token + 1 - body_.data);
   const uint32_t bytes = static_cast<uint32_t>(close - token) - 1;
   instant at;
   if (!read_date_time(token + 1, bytes, at)) return decode_error::value;
   write_date_time(member, row, at, start, start + bytes);
+  if (bytes <= short_text::bytes_max)
+    member.recent = {short_text({reinterpret_cast<const char*>(token + 1), bytes}), bytes, at};
   return decode_error::none;
 }
 

@@ -65,13 +65,14 @@ class decoder {
 
   // Values of one token at `token`; `next` is the token behind it.
   decode_error decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
-  decode_error decode_integer(const member_plan& member, uint32_t row, const uint8_t* token);
+  decode_error decode_integer(const member_plan& member, uint32_t row, const uint8_t* token,
+                              const uint8_t* next);
   decode_error decode_ignored(const uint8_t* token, const uint8_t* next);
   decode_error decode_fixed_text(const member_plan& member, uint32_t row, const uint8_t* token);
   decode_error decode_key(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   decode_error decode_measured(const member_plan& member, uint32_t row, const uint8_t* token,
                                const uint8_t* next);
-  decode_error decode_date_time(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  decode_error decode_date_time(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   decode_error decode_enum_text(member_plan& member, uint32_t row, const uint8_t* token);
   decode_error decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token);
 

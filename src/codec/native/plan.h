@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "date_time.h"
 #include "short_text.h"
 
 namespace understudy {
@@ -49,6 +50,14 @@ inline constexpr uint8_t absent_code = 255;
 /// One word has a bit for each member that an object contains.
 inline constexpr uint32_t member_count_max = 64;
 
+/// The last short date-time of a member: the rows of a cycle often have the same.
+struct recent_date_time {
+  short_text quoted{""};
+  /// Without the quotes; 0 for none.
+  uint32_t bytes = 0;
+  instant at = {};
+};
+
 struct member_plan {
   explicit member_plan(std::string_view member_name) : name(member_name), name_text(member_name) {}
 
@@ -71,10 +80,10 @@ struct member_plan {
   uint32_t rows = 0;
   std::vector<uint32_t> columns;
 
-  // Guesses, which are checked: the member that followed last time, the last enum
-  // code.
+  // Guesses, which are checked: the member that followed last time, the last enum code, the last date-time.
   uint32_t successor = 0;
   uint32_t last_code = 0;
+  recent_date_time recent;
 };
 
 struct object_plan {

@@ -40,8 +40,26 @@ inline constexpr scalar_ends ends_scalar;
 /// Digits that a double holds exactly; more are left to the reference decoder.
 inline constexpr int integer_digits_max = 16;
 
-/// The integer at `token`; the spelling without sign and fraction is the short way. False: not one this file
-/// reads.
+/// The number at `token` if it consists of one to eight digits up to the next token, else -1. It has no branch on the
+/// digits: the lengths of counters are random, and a mispredicted branch costs more than the conversion.
+[[nodiscard]] inline int64_t read_short_integer(const uint8_t* token, const uint8_t* next) noexcept {
+  constexpr uint64_t zeros = 0x3030303030303030;
+  const uint64_t bits = static_cast<uint64_t>(next - token) * 8;
+  if (bits > 64) return -1;
+  uint64_t word;
+  std::memcpy(&word, token, sizeof word);
+  const bool has_leading_zero = (*token == '0') & (bits > 8);
+  // Shifts the digits to the end of the word, which is its high end, and fills up with zeros.
+  uint64_t digits = (word << (64 - bits) | zeros >> 8 >> (bits - 8)) ^ zeros;
+  const bool all_digits = ((digits | (digits + 0x7676767676767676)) & 0x8080808080808080) == 0;
+  // Combines pairs of digits, then pairs of pairs, then both halves.
+  digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff;
+  digits = (digits * 100 + (digits >> 16)) & 0x0000ffff0000ffff;
+  digits = (digits * 10000 + (digits >> 32)) & 0xffffffff;
+  return all_digits & !has_leading_zero ? static_cast<int64_t>(digits) : -1;
+}
+
+/// The integer at `token`, in the spelling without sign and fraction or as `read_unusual_integer` reads it.
 [[nodiscard]] inline bool read_integer(const uint8_t* token, double& value) noexcept {
   uint32_t digit = token[0] - uint32_t{'0'};
   if (digit > 9) return read_unusual_integer(token, value);
