@@ -7,8 +7,10 @@ import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse } from './encode-response.js'
 import { float32Text } from './float32-text.js'
 import { sliceRows } from './row-slices.js'
-import { sameJson } from './same-json.js'
+import { bodyDifferences } from './body-differences.js'
 import { allocateTextColumns, measureText } from './text-measures.js'
+
+const isSame = (a: Uint8Array, b: Uint8Array): boolean => bodyDifferences(a, b).length === 0
 
 describe('decoding a cycle', () => {
   const body = cycleBody(0, {
@@ -219,7 +221,7 @@ describe('two bodies are the same', () => {
     }
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
-        expect(sameJson(bytesOf(value), Buffer.from(respelled(JSON.parse(JSON.stringify(value)))))).toBe(true)
+        expect(isSame(bytesOf(value), Buffer.from(respelled(JSON.parse(JSON.stringify(value)))))).toBe(true)
       }),
     )
   })
@@ -244,15 +246,15 @@ describe('two bodies are the same', () => {
       ['[]', '{}'],
       ['["1"]', '[1]'],
     ] as const) {
-      expect(sameJson(Buffer.from(a), Buffer.from(b)), `${a} ${b}`).toBe(false)
+      expect(isSame(Buffer.from(a), Buffer.from(b)), `${a} ${b}`).toBe(false)
     }
-    expect(sameJson(Buffer.from('[100000000000000000000]'), Buffer.from('[1e20]'))).toBe(true)
-    expect(sameJson(Buffer.from('[1.5e-323]'), Buffer.from('[15E-324]'))).toBe(true)
-    expect(sameJson(Buffer.from('[-0]'), Buffer.from('[0.000000000000000000]'))).toBe(true)
+    expect(isSame(Buffer.from('[100000000000000000000]'), Buffer.from('[1e20]'))).toBe(true)
+    expect(isSame(Buffer.from('[1.5e-323]'), Buffer.from('[15E-324]'))).toBe(true)
+    expect(isSame(Buffer.from('[-0]'), Buffer.from('[0.000000000000000000]'))).toBe(true)
   })
 
   test('with numbers of millions of digits, in the time that reading them takes', () => {
-    const same = (a: string, b: string): boolean => sameJson(Buffer.from(`[${a}]`), Buffer.from(`[ ${b}]`))
+    const same = (a: string, b: string): boolean => isSame(Buffer.from(`[${a}]`), Buffer.from(`[ ${b}]`))
     const zeros = '0'.repeat(2_000_000)
     expect(same(`1${zeros}1`, `1${zeros}1.0`)).toBe(true)
     expect(same(`1${zeros}1`, `1${zeros}2`)).toBe(false)

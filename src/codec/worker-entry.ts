@@ -3,9 +3,9 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { loadCodec } from './codec.js'
+import { bodyDifferences } from './body-differences.js'
 import { answerOf, packOutcomes } from './read-body.js'
 import { parseOutcomes, parseWeights } from './parse-records.js'
-import { sameJson } from './same-json.js'
 import type { TaskName, WorkerTask } from './worker.js'
 
 const { codec } = loadCodec('auto')
@@ -14,7 +14,7 @@ const tasks: Readonly<Record<TaskName, (first: Uint8Array, second: Uint8Array) =
   readCycle: (body) => answerOf(() => codec.decodeCycle(body)),
   readOutcomes: (body) => answerOf(() => packOutcomes(parseOutcomes(body))),
   readWeights: (body) => answerOf(() => parseWeights(body)),
-  sameJson,
+  compareBodies: bodyDifferences,
 }
 
 parentPort?.on('message', ({ name, bodies }: WorkerTask) => {

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads'
 import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import { bodyBufferBytes } from './body-buffer.js'
 
-export type TaskName = 'readCycle' | 'readOutcomes' | 'readWeights' | 'sameJson'
+export type TaskName = 'readCycle' | 'readOutcomes' | 'readWeights' | 'compareBodies'
 
 /** A task as it is posted to the thread. The bodies are transferred; each has the padding of `bodyBufferBytes`. */
 export interface WorkerTask {

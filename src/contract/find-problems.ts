@@ -3,7 +3,7 @@
  * (decisions.md 3). Time is linear in the value. Only listed problems take memory, however many there are.
  */
 import { hasDuplicates } from './guards.js'
-import type { Problems } from './problems.js'
+import { pathText, type Problems } from './problems.js'
 import type { MemberShape, ObjectShape, ValueShape } from './shape.js'
 import { dateTimeCharsMax, isDateTime } from './time.js'
 
@@ -95,13 +95,6 @@ class Walk {
 
 /** In place of the text of a problem that is only counted. */
 const unlisted = ''
-
-/** `['engagement', 3, 'views']` → `engagement[3].views`. */
-function pathText(path: readonly (string | number)[]): string {
-  return path
-    .map((key, depth) => (typeof key === 'number' ? `[${key}]` : depth === 0 ? key : `.${key}`))
-    .join('')
-}
 
 const memberTables = new Map<ObjectShape, ReadonlyMap<string, MemberShape>>()
 

@@ -31,3 +31,10 @@ export class Problems {
     return new ServiceError(kind, `${summary}${tail}`, { fields: this.fields })
   }
 }
+
+/** `['engagement', 3, 'views']` → `engagement[3].views`. */
+export function pathText(path: readonly (string | number)[]): string {
+  return path
+    .map((key, depth) => (typeof key === 'number' ? `[${key}]` : depth === 0 ? key : `.${key}`))
+    .join('')
+}

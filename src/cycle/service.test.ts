@@ -271,6 +271,16 @@ describe('the queue', () => {
   })
 })
 
+test('a version with other weights is a conflict that names each weight that differs', async () => {
+  const set = (views: number) =>
+    service.setWeights({ version: 'v', weights: { views, comments: 0, up: 1, downvote_share: 0 }, note: '' })
+  await set(0.5)
+  await expect(set(0.25)).rejects.toMatchObject({
+    kind: 'conflict',
+    fields: [{ path: 'weights.views', problem: 'was 0.5, is 0.25' }],
+  })
+})
+
 test('weights that are set during a cycle wait for its end', async () => {
   let open = (): void => undefined
   model.gate = new Promise<void>((resolve) => (open = resolve))

@@ -19,6 +19,8 @@ import {
 } from '../pool/index.js'
 import type { Store } from '../store/index.js'
 
+const weightNames = ['views', 'comments', 'up', 'downvote_share'] as const
+
 /** The weights of a new data directory. They apply to every cycle before the first change. */
 export interface InitialWeights {
   readonly version: string
@@ -91,9 +93,15 @@ export class StoredWeights {
 
   #plan(request: WeightsToSet, nowMs: number, newestCycleMs: number): WeightsAccepted {
     const plan = planWeights(this.#history, request, nowMs, newestCycleMs)
-    if (plan.kind === 'conflict')
-      throw new ServiceError('conflict', 'this version was used before with other weights')
-    return plan
+    if (plan.kind !== 'conflict') return plan
+    throw new ServiceError('conflict', 'this version was used before with other weights', {
+      fields: weightNames
+        .filter((name) => plan.used[name] !== request.weights[name])
+        .map((name) => ({
+          path: `weights.${name}`,
+          problem: `was ${plan.used[name]}, is ${request.weights[name]}`,
+        })),
+    })
   }
 
   /** `current` is the setting made last, also before it takes effect. */

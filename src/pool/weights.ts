@@ -23,6 +23,8 @@ export type WeightsHistory = readonly WeightsSetting[]
 /** A version used before with other weights. */
 export interface WeightsConflict {
   readonly kind: 'conflict'
+  /** Those that were set. */
+  readonly used: Weights
 }
 
 /** appended: `setting` is new and becomes current. unchanged: it is current already. */
@@ -48,7 +50,8 @@ export function planWeights(
   const { version, note } = request
   const weights = onlyWeights(request.weights)
   const used = history.find((entry) => entry.version === version)
-  if (used !== undefined && !sameWeights(used.weights, weights)) return { kind: 'conflict' }
+  if (used !== undefined && !sameWeights(used.weights, weights))
+    return { kind: 'conflict', used: used.weights }
   const current = history.at(-1)
   if (current?.version === version) return { kind: 'unchanged', setting: current }
   const firstCycleMs = nextBoundary(Math.max(nowMs, newestCycleMs))

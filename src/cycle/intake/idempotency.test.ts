@@ -84,7 +84,10 @@ test('a call that waits for a cycle is answered by the value of its body, even w
   json.fill(0)
   answer(response)
   expect(Buffer.from(await respelled)).toEqual(response)
-  await expect(other).rejects.toThrow('different body')
+  await expect(other).rejects.toMatchObject({
+    kind: 'conflict',
+    fields: [{ path: 'more', problem: 'was 1, is 2' }],
+  })
 })
 
 test('the number of calls that wait for one cycle is bounded', async () => {

@@ -3,7 +3,7 @@
  * expired, and a repeated body gets the first response byte for byte. There is no hash: bodies are compared, bytes
  * first, then JSON values. Calls with the id of a cycle in progress are coalesced (single flight).
  */
-import { sameJsonOffThread } from '../../codec/index.js'
+import { compareBodies } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { unpackRequest } from '../request-body.js'
@@ -96,8 +96,9 @@ export class Idempotency {
 
   async #checkValue(cycle: StoredCycle, body: Uint8Array): Promise<void> {
     const stored = await unpackRequest(this.#request(cycle))
-    if (!(await sameJsonOffThread(stored, body)))
-      throw new ServiceError('conflict', `cycle ${cycle.cycleId} is stored with a different body`)
+    const fields = await compareBodies(stored, body)
+    if (fields.length > 0)
+      throw new ServiceError('conflict', `cycle ${cycle.cycleId} is stored with a different body`, { fields })
   }
 
   #request(cycle: StoredCycle): StoredRequest {

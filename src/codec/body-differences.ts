@@ -1,13 +1,25 @@
 /**
- * Whether two JSON texts have the same value (decisions.md 9): member order, white space and the spelling of numbers and
+ * Where two JSON texts have different values (decisions.md 9): member order, white space and the spelling of numbers and
  * strings do not matter; array order does, and so does every unknown member.
  */
+import { pathText, type FieldProblem } from '../contract/index.js'
 
-/** Compares the values of two bodies that both parse. */
-export function sameJson(a: Uint8Array, b: Uint8Array): boolean {
-  const x = Buffer.from(a.buffer, a.byteOffset, a.byteLength)
-  const y = Buffer.from(b.buffer, b.byteOffset, b.byteLength)
-  return x.equals(y) || sameValue(exactParse(x), exactParse(y))
+/** The first differences are enough to find the cause. */
+const differenceCountMax = 20
+/** Of a path, whose unknown names have any length, and of a text. */
+const pathCharsMax = 200
+const textCharsMax = 40
+
+/**
+ * The first differences of two bodies that both parse, such as `engagement[3].views: was 900, is 901`. Empty where the
+ * bodies have the same value.
+ */
+export function bodyDifferences(was: Uint8Array, is: Uint8Array): FieldProblem[] {
+  const [a, b] = [was, is].map((body) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)) as [
+    Buffer,
+    Buffer,
+  ]
+  return a.equals(b) ? [] : differencesOf(exactParse(a), exactParse(b))
 }
 
 /** A number that a double does not hold exactly, by its digits: `12.50e3` is `125e2`. */
@@ -88,32 +100,68 @@ function canonicalOf(value: number | Decimal): string {
   return value instanceof Decimal ? value.text : canonicalDecimal(String(value))
 }
 
-/** Equality without recursion: a body may nest a thousand levels deep. */
-function sameValue(x: unknown, y: unknown): boolean {
-  const pairs: unknown[] = [x, y]
-  // Equal primitives are not queued: lists of millions of numbers need no memory.
-  const push = (a: unknown, b: unknown): void => {
-    if (a !== b) pairs.push(a, b)
+/**
+ * The differences, in the order of the new body, without recursion: a body may nest a thousand levels deep. Only the
+ * places that are open take memory.
+ */
+function differencesOf(was: unknown, is: unknown): FieldProblem[] {
+  const found: FieldProblem[] = []
+  const open: Place[] = []
+  const add = (problem: string): void => {
+    const path = pathText(open.map(({ names, next }) => (names === null ? next : names[next]) ?? ''))
+    found.push({ path: shortened(path, pathCharsMax), problem })
   }
-  while (pairs.length > 0) {
-    const b = pairs.pop()
-    const a = pairs.pop()
-    if (a === b) continue
+  const compare = (a: unknown, b: unknown): void => {
+    if (a === b) return
     if (isNumeric(a) && isNumeric(b)) {
-      if (canonicalOf(a) !== canonicalOf(b)) return false
+      if (canonicalOf(a) !== canonicalOf(b)) add(`was ${textOf(a)}, is ${textOf(b)}`)
     } else if (Array.isArray(a) && Array.isArray(b)) {
-      if (a.length !== b.length) return false
-      for (let i = 0; i < a.length; i++) push(a[i], b[i])
+      if (a.length !== b.length) add(`had ${a.length} entries, has ${b.length}`)
+      open.push({ was: a, is: b, names: null, next: -1, count: Math.min(a.length, b.length) })
     } else if (isPlainObject(a) && isPlainObject(b)) {
-      const names = Object.keys(a)
-      if (names.length !== Object.keys(b).length) return false
-      for (const name of names) {
-        if (!Object.hasOwn(b, name)) return false
-        push(a[name], b[name])
-      }
-    } else return false
+      const names = Object.keys(b)
+      for (const name of Object.keys(a)) if (!Object.hasOwn(b, name)) names.push(name)
+      open.push({ was: a, is: b, names, next: -1, count: names.length })
+    } else add(`was ${textOf(a)}, is ${textOf(b)}`)
   }
-  return true
+  compare(was, is)
+  for (let place = open.at(-1); place !== undefined; place = open.at(-1)) {
+    if (found.length === differenceCountMax) break
+    place.next++
+    if (place.next === place.count) open.pop()
+    else compare(childOf(place.was, place), childOf(place.is, place))
+  }
+  return found
+}
+
+/** A list or an object whose entries are being compared: `next` is the index of the current one. */
+interface Place {
+  readonly was: Container
+  readonly is: Container
+  /** Of the members of an object; null for a list. */
+  readonly names: readonly string[] | null
+  next: number
+  readonly count: number
+}
+
+type Container = readonly unknown[] | Readonly<Record<string, unknown>>
+
+/** undefined where an object lacks the member. */
+function childOf(container: Container, { names, next }: Place): unknown {
+  const key = names === null ? next : (names[next] as string)
+  return Object.hasOwn(container, key) ? (container as Record<string | number, unknown>)[key] : undefined
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return 'absent'
+  if (value instanceof Decimal) return shortened(value.text.replace(/e0$/, ''), textCharsMax)
+  if (typeof value === 'string') return JSON.stringify(shortened(value, textCharsMax))
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return Array.isArray(value) ? 'a list' : 'an object'
+}
+
+function shortened(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`
 }
 
 function isNumeric(value: unknown): value is number | Decimal {
