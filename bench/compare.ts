@@ -15,6 +15,7 @@ import type { RawConnection } from './raw-connection.js'
 import type { WorldShape } from './world.js'
 
 const outputTextMax = 2000
+const quiet = { UNDERSTUDY_LOG_LEVEL: 'warn' }
 
 export interface Comparison {
   readonly scenario: string
@@ -69,8 +70,8 @@ export interface CompareOptions {
 
 /** A is this working tree, B the other checkout. */
 export async function compareCycles(options: CompareOptions, other: BuiltCheckout): Promise<Comparison> {
-  return withServer({ stageReport: false }, (serverA) =>
-    withServer({ checkoutDir: other.dir, stageReport: false }, (serverB) =>
+  return withServer({ env: quiet }, (serverA) =>
+    withServer({ checkoutDir: other.dir, env: quiet }, (serverB) =>
       withGenerator(options.shape, (generator) =>
         alternate(options, other.name, [serverA, serverB], generator),
       ),

@@ -68,7 +68,7 @@ async function runCycles(
   const after = { ...server.usage(), cpuMs }
   await expectStored(server, cycle, response)
   const floorFigures = await floor?.figures(cycle, samplesMs)
-  const report = await server.stop()
+  await server.stop()
   return measurementOf({
     scenario,
     samplesMs,
@@ -77,12 +77,11 @@ async function runCycles(
     clientBusyShare,
     before,
     after,
-    report,
     details: {
       requestBytes: cycle.request.length,
       responseBytes: response.length,
       rssMib,
-      ...(report === null ? {} : { stages: report.stages_ms }),
+      stages: server.stages,
       ...(floorFigures === undefined ? {} : { floor: floorFigures }),
     },
   })

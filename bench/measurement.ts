@@ -2,7 +2,7 @@
  * The result of a scenario: one row of the table, with details.
  */
 import { summarize, sum, type LatencySummary } from './statistics.js'
-import type { StageReport, Usage } from './server-under-test.js'
+import type { StageFigures, Usage } from './server-under-test.js'
 
 export interface Measurement {
   readonly scenario: string
@@ -13,8 +13,6 @@ export interface Measurement {
   /** CPU time of all threads of the server. Null if the system does not report it. */
   readonly serverCpuMsPerRequest: number | null
   readonly serverRssPeakMib: number | null
-  /** Since the start of the server. */
-  readonly eventLoopDelayP99Ms: number | null
   /** CPU utilisation of the client: near 1, the client limits the figures. */
   readonly clientBusyShare: number
   readonly details: MeasurementDetails
@@ -25,7 +23,7 @@ export interface MeasurementDetails {
   readonly responseBytes?: number
   /** Resident memory of the server, sampled at equal intervals. */
   readonly rssMib?: readonly number[]
-  readonly stages?: StageReport['stages_ms']
+  readonly stages?: StageFigures
   readonly floor?: FloorFigures
   readonly note?: string
 }
@@ -55,12 +53,11 @@ export interface RunFigures {
   readonly clientBusyShare: number
   readonly before: Usage
   readonly after: Usage
-  readonly report: StageReport | null
   readonly details?: MeasurementDetails
 }
 
 export function measurementOf(run: RunFigures): Measurement {
-  const { samplesMs, before, after, report } = run
+  const { samplesMs, before, after } = run
   const cpuMs = before.cpuMs === null || after.cpuMs === null ? null : after.cpuMs - before.cpuMs
   return {
     scenario: run.scenario,
@@ -68,8 +65,7 @@ export function measurementOf(run: RunFigures): Measurement {
     perSecond: samplesMs.length / run.busyS,
     megabytesPerSecond: run.bytes / 1e6 / run.busyS,
     serverCpuMsPerRequest: cpuMs === null ? null : cpuMs / samplesMs.length,
-    serverRssPeakMib: after.rssPeakMib ?? (report === null ? null : report.rss_peak_bytes / 2 ** 20),
-    eventLoopDelayP99Ms: report?.event_loop_delay_ms.p99 ?? null,
+    serverRssPeakMib: after.rssPeakMib,
     clientBusyShare: run.clientBusyShare,
     details: run.details ?? {},
   }

@@ -20,7 +20,6 @@ const columns: readonly (readonly [head: string, text: (row: Measurement) => str
   ['MB/s', (row) => number(row.megabytesPerSecond)],
   ['CPU ms', (row) => (row.serverCpuMsPerRequest === null ? '-' : ms(row.serverCpuMsPerRequest))],
   ['RSS MiB', (row) => (row.serverRssPeakMib === null ? '-' : row.serverRssPeakMib.toFixed(0))],
-  ['loop p99', (row) => (row.eventLoopDelayP99Ms === null ? '-' : ms(row.eventLoopDelayP99Ms))],
   ['client', (row) => `${Math.round(row.clientBusyShare * 100)} %`],
 ]
 

@@ -5,27 +5,15 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StageName } from '../src/cycle/index.js'
 import { Client, type Address } from './client.js'
 import { freePort, projectDir } from './project.js'
+import { summarize, type LatencySummary } from './statistics.js'
 
-/** The file that a server writes to `UNDERSTUDY_STAGE_REPORT` when it ends. It includes ramp and warm-up. */
-export interface StageReport {
-  readonly cycles: number
-  readonly stages_ms: Readonly<Partial<Record<StageName, StageFigures>>>
-  readonly event_loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number }
-  readonly cpu_s: { readonly user: number; readonly system: number }
-  readonly rss_peak_bytes: number
-}
-
-interface StageFigures {
-  readonly count: number
-  readonly mean: number
-  readonly p50: number
-  readonly p99: number
-  readonly max: number
-}
+/** Of the stages of all cycles, ramp and warm-up included. */
+export type StageFigures = Readonly<Partial<Record<StageName, LatencySummary>>>
 
 /** Resources used so far; null if /proc does not report them. */
 export interface Usage {
@@ -45,8 +33,6 @@ export interface ServerOptions {
   /** A built checkout. Default: this one. */
   readonly checkoutDir?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Default: true. Older revisions refuse to start with unknown variables. */
-  readonly stageReport?: boolean
 }
 
 export class ServerUnderTest implements Address {
@@ -58,6 +44,7 @@ export class ServerUnderTest implements Address {
   #child: ChildProcess | null = null
   #ended: Promise<void> = Promise.resolve()
   #errorText = ''
+  readonly #stagesMs = new Map<StageName, number[]>()
   readonly #onLog = new Set<(text: string) => void>()
 
   constructor(options: ServerOptions = {}) {
@@ -75,16 +62,14 @@ export class ServerUnderTest implements Address {
         UNDERSTUDY_PORT: String(this.port),
         UNDERSTUDY_DATA_DIR: join(this.scratchDir, 'data'),
         UNDERSTUDY_API_KEYS: this.key,
-        UNDERSTUDY_LOG_LEVEL: 'warn',
-        ...(this.#options.stageReport === false ? {} : { UNDERSTUDY_STAGE_REPORT: this.#reportFile }),
+        UNDERSTUDY_LOG_LEVEL: 'info',
         ...this.#options.env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    child.stdout.on('data', (chunk: Buffer) => {
-      if (this.#onLog.size === 0) return
-      const text = chunk.toString()
-      for (const listener of this.#onLog) listener(text)
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.endsWith('"msg":"cycle scored"}')) this.#addStages(line)
+      for (const listener of this.#onLog) listener(line)
     })
     child.stderr.on('data', (chunk: Buffer) => {
       this.#errorText = (this.#errorText + chunk.toString()).slice(-errorTextMax)
@@ -153,30 +138,35 @@ export class ServerUnderTest implements Address {
     }
   }
 
-  /** Ends the process with SIGTERM and returns its report; null if it wrote none. */
-  async stop(): Promise<StageReport | null> {
+  /** From the log lines of the cycles. */
+  get stages(): StageFigures {
+    return Object.fromEntries([...this.#stagesMs].map(([stage, samples]) => [stage, summarize(samples)]))
+  }
+
+  #addStages(line: string): void {
+    const { stages_ms } = JSON.parse(line) as { stages_ms: Record<StageName, number> }
+    for (const [stage, ms] of Object.entries(stages_ms) as [StageName, number][]) {
+      const samples = this.#stagesMs.get(stage) ?? []
+      this.#stagesMs.set(stage, samples)
+      samples.push(ms)
+    }
+  }
+
+  /** Ends the process with SIGTERM. */
+  async stop(): Promise<void> {
     const child = this.#child
-    if (child === null) return null
+    if (child === null) return
     this.#child = null
     const killer = setTimeout(() => child.kill('SIGKILL'), stopMsMax)
     child.kill('SIGTERM')
     await this.#ended
     clearTimeout(killer)
-    try {
-      return JSON.parse(readFileSync(this.#reportFile, 'utf8')) as StageReport
-    } catch {
-      return null
-    }
   }
 
   /** Ends the process, if it is running, and removes its directory. */
   async dispose(): Promise<void> {
     await this.stop()
     rmSync(this.scratchDir, { recursive: true, force: true })
-  }
-
-  get #reportFile(): string {
-    return join(this.scratchDir, 'stages.json')
   }
 }
 

@@ -107,7 +107,7 @@ async function measureLoad(
   const before = server.usage()
   const figures: LoadFigures = await load(options)
   const after = server.usage()
-  const report = await server.stop()
+  await server.stop()
   return measurementOf({
     scenario,
     samplesMs: figures.samplesMs,
@@ -116,7 +116,6 @@ async function measureLoad(
     clientBusyShare: figures.clientBusyShare,
     before,
     after,
-    report,
     details,
   })
 }

@@ -44,7 +44,7 @@ export async function measureShadow(size: RunSize): Promise<Measurement[]> {
       return { ...figures, clientBusyShare: connection.takeBusyShare() }
     })
     const after = server.usage()
-    const report = await server.stop()
+    await server.stop()
     const scoredCount = await countShadowScores(join(server.scratchDir, 'data'), shadowed)
     if (scoredCount === 0) throw new Error('the shadow has scored no cycle')
     const ratio = median(samplesMs.with) / median(samplesMs.without)
@@ -52,7 +52,7 @@ export async function measureShadow(size: RunSize): Promise<Measurement[]> {
     const row = (kind: Kind): Measurement =>
       measurementOf({
         scenario: `shadow: ${kind}`,
-        ...{ samplesMs: samplesMs[kind], bytes: bytes[kind], clientBusyShare, report, details: { note } },
+        ...{ samplesMs: samplesMs[kind], bytes: bytes[kind], clientBusyShare, details: { note } },
         busyS: sequentialS(samplesMs[kind]),
         // CPU time includes both kinds.
         before: { ...before, cpuMs: null },

@@ -33,7 +33,6 @@ export async function measureStartUp(size: RunSize): Promise<Measurement> {
       clientBusyShare: 0,
       before: { ...after, cpuMs: null },
       after,
-      report: await server.stop(),
       details: { note: 'from the start of the process to the first response of health' },
     })
   })

@@ -44,7 +44,7 @@ export async function measureSwap(size: RunSize): Promise<Measurement[]> {
       await run.expectAllStored()
       return { figures, clientBusyShare, after }
     })
-    const report = await server.stop()
+    await server.stop()
     // CPU time includes the swap, which is not part of a cycle.
     const shared = { clientBusyShare, before: { ...before, cpuMs: null }, after: { ...after, cpuMs: null } }
     const near = figures.rounds.flatMap(({ aMs }) => aMs)
@@ -53,7 +53,7 @@ export async function measureSwap(size: RunSize): Promise<Measurement[]> {
     const row = (scenario: string, samplesMs: readonly number[]): Measurement =>
       measurementOf({
         scenario,
-        ...{ samplesMs, report, ...shared, details: { note: noteOf(figures) } },
+        ...{ samplesMs, ...shared, details: { note: noteOf(figures) } },
         busyS: sequentialS(samplesMs),
         bytes: share * samplesMs.length,
       })

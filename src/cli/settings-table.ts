@@ -205,11 +205,6 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     description: 'Decoder and encoder of cycles. `auto` selects the native codec where it loads.',
     needsRestart: 'change',
   },
-  stageReport: {
-    kind: path,
-    description: 'File for the timings of all cycles by stage, written at shutdown; for benchmarks.',
-    needsRestart: 'change',
-  },
   initialWeights: {
     kind: weights,
     fallback: () => ({

@@ -48,6 +48,13 @@ export const cycleShape = objectShape('CycleRequest')
 export const outcomesShape = objectShape('OutcomesRequest')
 export const weightsShape = objectShape('WeightsRequest')
 
+/** The names of all members of request bodies. */
+export const memberNames: ReadonlySet<string> = new Set(
+  Object.values(requestSchemas.components.schemas as Record<string, Schema>).flatMap(({ properties }) =>
+    Object.keys(properties ?? {}),
+  ),
+)
+
 /** The shape of the rows of a list member, such as `engagement`. */
 export function rowShape(parent: ObjectShape, member: string): ObjectShape {
   const value = parent.members.find((m) => m.name === member)?.value

@@ -2,6 +2,7 @@
  * Measures the stages of one cycle. A stage lasts from the end of the previous one to its `lap`, so each millisecond
  * counts once.
  */
+import type { ResponseColumns } from '../codec/index.js'
 
 /** The stages in order. `wait` is the serial queue. `encode` includes the rest of the compression of the request. */
 export const stageNames = [
@@ -17,7 +18,12 @@ export const stageNames = [
 ] as const
 export type StageName = (typeof stageNames)[number]
 
+/** What the response to a new cycle says, apart from its results. */
+export type CycleSummary = Omit<ResponseColumns, 'results'>
+
 export class StageClock {
+  /** Set when a new cycle is stored: for the log. */
+  summary: CycleSummary | null = null
   readonly #ms = new Map<StageName, number>()
   #lastMs: number
 

@@ -5,8 +5,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { assert } from '../contract/index.js'
-import type { StageClock } from '../cycle/index.js'
 import type { BodyShare } from './body-admission.js'
+import type { CycleLog } from './cycle-log.js'
 import { IncomingBody } from './incoming-body.js'
 import { readHeaders, type RequestHeaders } from './request-headers.js'
 
@@ -41,12 +41,12 @@ export class Exchange {
   /** The client asks for `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
   readonly wantsTiming: boolean
   /** Set for a cycle. */
-  stages: StageClock | null = null
+  stages: CycleLog | null = null
   bytesSent = 0
   status = 0
-  /** Of an error response, for the log: its code on the wire, and what failed in the server. */
+  /** Of an error response, for the log: its code on the wire, and what is wrong. */
   errorCode: string | undefined
-  errorReason: string | undefined
+  problem: string | undefined
   /** Level of the request's log line. */
   logLevel: 'info' | 'debug' = 'info'
   readonly body: IncomingBody

@@ -17,12 +17,12 @@ import { Semaphore, type CycleService, type RequestBody } from '../cycle/index.j
 import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
+import { CycleLog } from './cycle-log.js'
 import type { Exchange, OutgoingResponse } from './exchange.js'
 import { decodeSegment, parseImageKey } from './image-path.js'
 import type { ImageUploads } from './image-uploads.js'
 import type { OnBodyStart } from './incoming-body.js'
 import { readJsonBody } from './json-body.js'
-import { LoggedStages } from './logged-stages.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { refuseWrites } from './refuse-writes.js'
 import type { Settings } from './settings.js'
@@ -82,10 +82,10 @@ async function postCycle(
   _parameters: readonly string[],
   { cycles, settings, log }: OperationParts,
 ): Promise<OutgoingResponse> {
-  const stages = new LoggedStages(exchange.startedAt, log)
+  const stages = new CycleLog(exchange.startedAt, log)
   exchange.stages = stages
   const body = await readCycle(exchange, settings().bodyReadMsMax, cycles)
-  stages.lap('receive')
+  stages.received(body.json)
   const response = await cycles.submit(body, exchange.receivedAtMs, stages)
   const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
   return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }

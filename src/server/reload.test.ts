@@ -12,7 +12,7 @@ const settings = Object.freeze({
   logLevel: 'info',
 } satisfies Partial<Settings>) as unknown as Settings
 
-const restarting = new Set<SettingKey>(['host', 'port', 'executionProviders', 'stageReport'])
+const restarting = new Set<SettingKey>(['host', 'port', 'executionProviders', 'codec'])
 const info = {
   keys: [...restarting, 'apiKeys', 'logLevel', 'tlsCertFile', 'tlsKeyFile'] satisfies SettingKey[],
   needsRestart: (key: SettingKey, now: unknown, wanted: unknown) =>
@@ -37,11 +37,11 @@ test('changes are applied, except those that need a restart', () => {
     logLevel: 'debug',
     port: 9090,
     executionProviders: ['cuda', 'cpu'],
-    stageReport: '/report',
+    codec: 'reference',
   }
   const { next, applied, deferred } = changeOf(settings, wanted, info)
   expect(new Set(applied)).toEqual(new Set(['apiKeys', 'logLevel']))
-  expect(new Set(deferred)).toEqual(new Set(['port', 'executionProviders', 'stageReport']))
+  expect(new Set(deferred)).toEqual(new Set(['port', 'executionProviders', 'codec']))
   expect(next).toEqual({ ...settings, apiKeys: wanted.apiKeys, logLevel: 'debug' })
 })
 

@@ -4,15 +4,15 @@
  */
 import type { Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { ServiceError } from '../contract/index.js'
+import { memberNames, ServiceError } from '../contract/index.js'
 import { StoreError } from '../store/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
+import { roundedMs } from './cycle-log.js'
 import { Exchange, type OutgoingResponse } from './exchange.js'
 import { jsonHeaders, operations, type Operation, type OperationParts } from './operations.js'
 import { gzipResponse, shouldGzip } from './response-encoding.js'
 import { Router } from './router.js'
-import type { StageReport } from './stage-report.js'
 
 /** Of a 401 (RFC 9110, 15.5.2). The scheme has no standard name: the header holds nothing but the key. */
 const challenge = 'ApiKey'
@@ -24,7 +24,6 @@ export interface RequestHandlerParts {
   readonly requestBodies: BodyAdmission
   readonly responseBodies: BodyAdmission
   readonly log: Logger
-  readonly report: StageReport | null
   readonly operationParts: OperationParts
 }
 
@@ -112,15 +111,13 @@ export class RequestHandler {
     const cause: unknown = refusal === error ? refusal.cause : error
     const record = refusal.toRecord()
     exchange.errorCode = record.error.code
+    exchange.problem = problemOf(refusal)
     exchange.logLevel = 'info'
-    if (refusal.status >= 500) {
-      exchange.errorReason = refusal.message
-      if (cause !== undefined)
-        this.#parts.log.error(
-          { err: cause, method: exchange.method, path: loggedPath(exchange) },
-          'a request failed',
-        )
-    }
+    if (refusal.status >= 500 && cause !== undefined)
+      this.#parts.log.error(
+        { err: cause, method: exchange.method, path: loggedPath(exchange) },
+        'a request failed',
+      )
     return {
       status: refusal.status,
       headers: {
@@ -134,26 +131,25 @@ export class RequestHandler {
   }
 
   #ended(exchange: Exchange): void {
-    const { log, report } = this.#parts
+    const { log } = this.#parts
     this.#open.delete(exchange)
     const { stages } = exchange
-    if (stages !== null && exchange.status === 200) {
-      stages.lap('send')
-      report?.add(stages)
-      log.debug({ stages_ms: Object.fromEntries(stages.ms) }, 'cycle')
-    }
+    if (exchange.status === 200) stages?.lap('send')
+    const isScored = stages !== null && stages.summary !== null
+    const isRepeated = stages !== null && !isScored && exchange.status === 200
     log[exchange.logLevel](
       {
         method: exchange.method,
         path: loggedPath(exchange),
         status: exchange.status || 'aborted',
         code: exchange.errorCode,
-        reason: exchange.errorReason,
-        ms: Math.round((performance.now() - exchange.startedAt) * 1000) / 1000,
+        problem: exchange.problem,
+        ...stages?.fields(),
+        ms: roundedMs(performance.now() - exchange.startedAt),
         bytes_in: exchange.body.bytesReceived,
         bytes_out: exchange.bytesSent,
       },
-      'request',
+      isScored ? 'cycle scored' : isRepeated ? 'cycle repeated' : 'request',
     )
     if (this.#open.size === 0) this.#onIdle?.()
   }
@@ -164,6 +160,22 @@ function refusalOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   if (error instanceof StoreError) return new ServiceError('unavailable', 'the storage failed')
   return new ServiceError('server_error', 'internal error')
+}
+
+/**
+ * The first failing path and its problem, for the log. Quoted texts and unknown names are the client's own, and may be
+ * private.
+ */
+function problemOf({ fields, message }: ServiceError): string {
+  const [first] = fields ?? []
+  if (first === undefined) return message
+  const path = first.path.replace(/[^.[\]]+/g, (name) => (isPublicName(name) ? name : '…'))
+  return `${path}: ${first.problem.replace(/"(?:[^"\\]|\\.)*"/g, '"…"')}`
+}
+
+/** A member of the contract, a part of a path to an image, or an index. */
+function isPublicName(name: string): boolean {
+  return memberNames.has(name) || ['NN', 'X-Content-SHA256'].includes(name) || /^\d+$/.test(name)
 }
 
 function shuttingDown(): ServiceError {

@@ -19,7 +19,6 @@ import { LogOutput } from './log-output.js'
 import { imageLimits, reload, type ReloadParts, type ReloadRequest } from './reload.js'
 import { RequestHandler } from './request-handler.js'
 import type { Settings } from './settings.js'
-import { StageReport } from './stage-report.js'
 
 /** Of the shutdown time: reserved for closing the model and the store after the last response. */
 const closingMsMax = 1000
@@ -77,7 +76,6 @@ interface Parts extends ReloadParts {
   readonly cycles: CycleService
   readonly cycleParts: CycleServiceParts
   readonly handler: RequestHandler
-  readonly report: StageReport | null
   readonly log: Logger
   readonly drainLog: () => Promise<void>
 }
@@ -108,14 +106,13 @@ async function startOn(
   const apiKeys = new ApiKeys(settings.apiKeys)
   const requestBodies = new BodyAdmission(settings.bodiesBytesMax)
   const responseBodies = new BodyAdmission(settings.bodiesBytesMax)
-  const report = settings.stageReport === undefined ? null : new StageReport(settings.stageReport)
   const handler = new RequestHandler({
-    ...{ apiKeys, requestBodies, responseBodies, report, log },
+    ...{ apiKeys, requestBodies, responseBodies, log },
     operationParts: { cycles, images, store, model, clock, settings: inForce, log },
   })
   const connections = new ConnectionLimit(settings.connectionsMax, log)
   try {
-    await models.open(cycles.models)
+    await models.open(cycles)
     const listener = await listen(settings, {
       connections,
       onRequest: (response, request) => handler.handle(response, request),
@@ -127,7 +124,7 @@ async function startOn(
     log.info(fields, 'listening')
     return running({
       ...{ current, apiKeys, requestBodies, responseBodies, imageGate, connections, listener, clock, log },
-      ...{ url, store, models, cycles, cycleParts, handler, report, drainLog },
+      ...{ url, store, models, cycles, cycleParts, handler, drainLog },
     })
   } catch (error) {
     await models.close()
@@ -177,7 +174,7 @@ function running(parts: Parts): RunningServer {
 }
 
 async function shutDown(parts: Parts): Promise<void> {
-  const { current, models, log, report, store } = parts
+  const { current, models, log, store } = parts
   log.info('stopping')
   const { shutdownMsMax } = current.settings
   const deadline = performance.now() + shutdownMsMax
@@ -185,11 +182,6 @@ async function shutDown(parts: Parts): Promise<void> {
   // A model that hangs gets half of the remaining time: the store must be closed in any case.
   await withinMs(models.close(), (deadline - performance.now()) / 2)
   await store.close()
-  try {
-    report?.write()
-  } catch (error) {
-    log.error({ err: error }, 'the stage report could not be written')
-  }
   log.info('stopped')
   await parts.drainLog()
 }

@@ -55,8 +55,6 @@ export interface Settings {
   readonly logLevel: LogLevel
   /** auto: the native codec where its addon loads, else the reference codec. */
   readonly codec: 'auto' | 'native' | 'reference'
-  /** File for stage timings, written at the end. Absent: none are collected. */
-  readonly stageReport?: string
   /** Weights until the first `PUT /v1/weights`. */
   readonly initialWeights: { readonly version: string; readonly weights: Readonly<Weights> }
 }

@@ -108,7 +108,7 @@ test('settings with an error change nothing, and one log line names the reason',
   for (const [content, problem] of bad) {
     writeFileSync(file, content)
     const lines = await hangUp(server)
-    const told = lines.split('\n').filter((line) => line !== '' && !line.includes('"msg":"request"'))
+    const told = lines.split('\n').filter((line) => line !== '' && !line.includes('"method":'))
     expect(told).toHaveLength(1)
     expect(lines).toContain(problem)
     expect(await statusOf(server, 'good-key-0123456789')).toBe(200)

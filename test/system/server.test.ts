@@ -6,7 +6,8 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { CycleResponse } from '../../src/contract/index.js'
+import type { CycleResponse, ErrorRecord } from '../../src/contract/index.js'
+import { stageNames } from '../../src/cycle/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, projectDir } from '../helpers/server-process.js'
 import { picture, scratchDir, started } from '../helpers/servers.js'
@@ -165,20 +166,48 @@ test('Server-Timing gives the time of each stage of a cycle, where the client as
   expect((await post('/v1/cycles?nottiming', {}, 3)).headers['server-timing']).toBeUndefined()
 })
 
-test('the log has one line per request, and neither bodies nor keys', async () => {
+test('the log has one line per cycle and per request, and neither bodies nor keys', async () => {
   const server = await started()
-  await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1, { title: '비밀 제목' })] }))
+  const first = (more: object): unknown => ({
+    비밀: 1,
+    ...cycleBody(0, {
+      candidates: [candidate('g', 1, { title: '비밀 제목' })],
+      engagement: [reading('g', 1, cycleMs(0))],
+    }),
+    ...more,
+  })
+  await server.postCycle(first({}))
+  await server.postCycle(first({}))
+  await server.postCycle(first({ candidates: [candidate('g', 1, { title: '비밀 다른' })] }))
+  const { error } = (await server.postCycle(first({ 비밀: 2 }))).json as ErrorRecord
+  expect(error.fields).toEqual([{ path: '비밀', problem: 'was 1, is 2' }])
+  await server.postCycle({ ...cycleBody(1), engagement: [{ ...reading('g', 1, cycleMs(1)), views: -1 }] })
   await server.call({ path: '/v1/weights', key: 'a-wrong-key-0123456789' })
+  await server.call({ path: '/v1/health' })
   await server.kill('SIGTERM')
   const lines = server.log
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
-  expect(lines.filter((line) => line.msg === 'request')).toMatchObject([
-    { method: 'POST', path: '/v1/cycles', status: 200 },
-    { method: 'GET', path: '/v1/weights', status: 401 },
+  const { cycle_id } = cycleBody(0)
+  const scored = lines.find((line) => line.msg === 'cycle scored')
+  expect(scored).toMatchObject({
+    ...{ cycle_id, status: 200, scored: 1, waiting: 0, not_scored: 0, candidates: 1, engagement: 1 },
+    ...{ warnings: 2, warning_kinds: ['transport test', 'unknown field'] },
+    ...{ model_version: 'transport-test-1', weights_version: 'initial' },
+  })
+  expect(Object.keys(scored?.stages_ms as object)).toEqual([...stageNames])
+  for (const member of ['ms', 'bytes_in', 'bytes_out']) expect(scored?.[member]).toBeGreaterThan(0)
+  expect(lines.filter((line) => 'method' in line && line !== scored)).toMatchObject([
+    { msg: 'cycle repeated', cycle_id, status: 200 },
+    { msg: 'request', cycle_id, status: 409, problem: 'candidates[0].title: was "…", is "…"' },
+    { msg: 'request', cycle_id, status: 409, problem: '…: was 1, is 2' },
+    {
+      ...{ msg: 'request', cycle_id: cycleBody(1).cycle_id, status: 400 },
+      problem: expect.stringMatching(/^engagement\[0\]\.views: must be an integer/) as string,
+    },
+    { msg: 'request', method: 'GET', path: '/v1/weights', status: 401, code: 'unauthorized' },
   ])
-  expect(lines.find((line) => line.status === 401)).toMatchObject({ code: 'unauthorized' })
   for (const secret of [server.key, 'a-wrong-key', '비밀']) expect(server.log).not.toContain(secret)
 })
 

@@ -39,13 +39,6 @@ test('a start on a port in use leaves no handle open that keeps the process aliv
   expect({ code, signal }).toEqual({ code: 0, signal: null })
 })
 
-test('a stage report that cannot be written is logged, and the service exits normally', async () => {
-  const server = await started({ UNDERSTUDY_STAGE_REPORT: join(scratchDir(), 'missing', 'report.json') })
-  expect(await server.kill('SIGTERM')).toBe(0)
-  await server.logged('the stage report could not be written')
-  await server.logged('"msg":"stopped"')
-})
-
 test('a start that cannot read the stored pool names the file and the remedy', async () => {
   const dataDir = scratchDir()
   const server = new ServerProcess({}, dataDir)

@@ -1,4 +1,5 @@
 /** Intake of cycles, and the queues and limits in front of the pipeline. */
 export { Intake, type CycleLimits, type NewCycle } from './intake.js'
+export { findCycleId } from './peek-cycle-id.js'
 export { Semaphore } from './semaphore.js'
 export { SerialQueue } from './serial-queue.js'

@@ -1,0 +1,57 @@
+/**
+ * What the log says of one cycle: a line when it leaves the queue, and the members of its request line. Neither titles
+ * nor other texts of a body are logged.
+ */
+import { findCycleId, StageClock, type StageName } from '../cycle/index.js'
+
+interface Log {
+  debug(fields: object, message: string): void
+}
+
+export class CycleLog extends StageClock {
+  /** Null where the body has none, or was not received. */
+  #cycleId: string | null = null
+  readonly #log: Log
+
+  constructor(startedAtMs: number, log: Log) {
+    super(startedAtMs)
+    this.#log = log
+  }
+
+  /** To be called with the whole body, valid or not. */
+  received(json: Uint8Array): void {
+    this.lap('receive')
+    this.#cycleId = findCycleId(json)
+  }
+
+  /** From the end of `wait` on, a cycle is finished and answered, even during a shutdown (decisions.md 40). */
+  override lap(stage: StageName): void {
+    super.lap(stage)
+    if (stage === 'wait') this.#log.debug({}, 'a cycle begins')
+  }
+
+  /** Members of the request's log line: counts, warnings and versions of a new cycle, and the stages. */
+  fields(): object {
+    const stages_ms = Object.fromEntries([...this.ms].map(([stage, ms]) => [stage, roundedMs(ms)]))
+    if (this.summary === null) return { cycle_id: this.#cycleId ?? undefined, stages_ms }
+    const { cycleId, counts, warnings, modelVersion, weightsVersion } = this.summary
+    const { scored_now, waiting, not_scored, candidates, engagement, candidate_scores, removals } = counts
+    return {
+      cycle_id: cycleId,
+      ...{ scored: scored_now, waiting, not_scored, candidates, engagement, candidate_scores, removals },
+      warnings: warnings.length,
+      warning_kinds: [...new Set(warnings.map(kindOf))],
+      ...{ model_version: modelVersion, weights_version: weightsVersion, stages_ms },
+    }
+  }
+}
+
+/** Of a warning: what stands before its count, its posts or its details. */
+function kindOf(warning: string): string {
+  return /^.*?(?= \(\d+\): |: |$)/s.exec(warning)?.[0] ?? ''
+}
+
+/** Milliseconds with microseconds. */
+export function roundedMs(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}
