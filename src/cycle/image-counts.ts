@@ -1,7 +1,8 @@
 /**
- * How many images of each post are stored: a feature of every pending post in every cycle. The counts are in memory.
- * Until they are loaded after a start, they are read from the store.
+ * Which images of each post are stored: their number is a feature of every pending post in every cycle. The positions are in
+ * memory. Until they are loaded after a start, they are read from the store.
  */
+import { PostMap } from '../pool/index.js'
 import type { ImageKey, Store } from '../store/index.js'
 import { nextTurn } from './next-turn.js'
 
@@ -13,8 +14,8 @@ const keysPerTurn = 1000
 
 export class ImageCounts {
   readonly #store: Store
-  /** gall_id → post_no → positions. A key that is both loaded and added counts once. */
-  readonly #positions = new Map<string, Map<number, number[]>>()
+  /** A key that is both loaded and added counts once. */
+  readonly #positions = new PostMap<string, readonly number[]>()
   #complete = false
 
   constructor(store: Store) {
@@ -23,52 +24,42 @@ export class ImageCounts {
 
   /** Loads the stored keys in pieces. Resolves early, without an error, when the store closes. */
   async load(): Promise<void> {
+    const isClosed = (): boolean => this.#store.closed
     let read = 0
     // The rest of the start has priority.
     await nextTurn()
-    if (this.#ended()) return
+    if (isClosed()) return
     for (const key of this.#store.imageKeys()) {
       this.add(key)
       if (++read % keysPerTurn !== 0) continue
       await nextTurn()
-      if (this.#ended()) return
+      if (isClosed()) return
     }
     this.#complete = true
   }
 
-  #ended(): boolean {
-    return this.#store.closed
-  }
-
   /** To be called when an image is durable. */
   add({ gallId, postNo, position }: ImageKey): void {
-    const posts = this.#positions.get(gallId) ?? new Map<number, number[]>()
-    this.#positions.set(gallId, posts)
-    const positions = posts.get(postNo) ?? []
-    posts.set(postNo, positions)
-    if (!positions.includes(position)) positions.push(position)
+    const positions = this.#positions.get(gallId, postNo) ?? []
+    if (!positions.includes(position)) this.#positions.set(gallId, postNo, [...positions, position])
   }
 
   /** To be called when an image has been removed. */
   remove({ gallId, postNo, position }: ImageKey): void {
-    const posts = this.#positions.get(gallId)
-    const left = posts?.get(postNo)?.filter((known) => known !== position) ?? []
-    if (left.length > 0) posts?.set(postNo, left)
-    else posts?.delete(postNo)
-    if (posts?.size === 0) this.#positions.delete(gallId)
+    const left = this.#positions.get(gallId, postNo)?.filter((known) => known !== position) ?? []
+    if (left.length > 0) this.#positions.set(gallId, postNo, left)
+    else this.#positions.delete(gallId, postNo)
+  }
+
+  /** Positions of the stored images of a post. */
+  positions(gallId: string, postNo: number): readonly number[] {
+    return this.#complete
+      ? (this.#positions.get(gallId, postNo) ?? [])
+      : this.#store.imagePositions(gallId, postNo)
   }
 
   /** One count per row of the key columns. */
   column(galleries: readonly string[], gallery: Uint32Array, postNo: Float64Array): Uint32Array {
-    const counts = new Uint32Array(gallery.length)
-    const byCode = galleries.map((id) => this.#positions.get(id))
-    for (let row = 0; row < counts.length; row++) {
-      const code = gallery[row] as number
-      const post = postNo[row] as number
-      counts[row] = this.#complete
-        ? (byCode[code]?.get(post)?.length ?? 0)
-        : this.#store.imagePositions(galleries[code] as string, post).length
-    }
-    return counts
+    return gallery.map((code, row) => this.positions(galleries[code] as string, postNo[row] as number).length)
   }
 }

@@ -3,19 +3,16 @@
  * and store.
  */
 export {
-  GatheredVectors,
   imageBatchEncoder,
   Quarantine,
   readCandidates,
   textBatchEncoder,
   textKey,
-  type BatchEncoder,
 } from './embeddings/index.js'
 export { findCycleId, Semaphore } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
 export { unpackRequest, type RequestBody } from './request-body.js'
-export { postName, savedNames } from './saved-names.js'
-export { loadPool, saveCycle } from './saved-state.js'
+export { loadPool, postName, saveCycle, savedNames } from './saved-state.js'
 export { CycleService, type CycleServiceParts } from './service.js'
 export { unpackHeads } from './shadows.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'

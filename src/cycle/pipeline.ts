@@ -82,9 +82,11 @@ export class CyclePipeline {
     return model !== null && model === this.#modelWithInvalidRow
   }
 
-  /** True for a post that left the pool in the last seven days, by cycle time. */
-  hasTombstone(gallId: string, postNo: number): boolean {
-    return this.#pool.hasTombstone(gallId, postNo)
+  /** True for a post that is pending, and for one that left the pool in the last seven days, by cycle time. */
+  isRecent(gallId: string, postNo: number): boolean {
+    const { galleries, index } = this.#pool.state
+    const code = galleries.indexOf(gallId)
+    return (code >= 0 && index.find(code, postNo) >= 0) || this.#pool.hasTombstone(gallId, postNo)
   }
 
   /**

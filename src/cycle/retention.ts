@@ -16,7 +16,6 @@ import type {
   StoredCycle,
 } from '../store/index.js'
 import { nextTurn } from './next-turn.js'
-import { postName } from './saved-names.js'
 
 /** How many days records are kept; 0 keeps them without limit. */
 export interface RetentionLimits {
@@ -33,8 +32,8 @@ export interface RetentionParts {
   /** Read for each step: they may change. */
   readonly limits: () => RetentionLimits
   readonly state: () => PoolState
-  /** Whether the post left the pool in the last seven days, by cycle time. */
-  readonly hasTombstone: (gallId: string, postNo: number) => boolean
+  /** True for a post that is pending, and for one that left the pool in the last seven days, by cycle time. */
+  readonly isRecent: (gallId: string, postNo: number) => boolean
   /** True while no cycle is in progress or waits. */
   readonly isIdle: () => boolean
   /** Called when images have been removed. */
@@ -59,7 +58,6 @@ export class Retention {
   readonly #parts: RetentionParts
   #working: Promise<void> | null = null
   #imageCursor: Uint8Array | null = null
-  #pending: { readonly state: PoolState; readonly posts: ReadonlySet<string> } | null = null
   #outcomeCursor: Uint8Array | null = null
 
   constructor(parts: RetentionParts) {
@@ -145,10 +143,12 @@ export class Retention {
   }
 
   async #removeImages(expiry: ExpiryRecords, old: readonly ImageArrival[]): Promise<void> {
-    const { store, onImagesRemoved } = this.#parts
+    const { store, isRecent, onImagesRemoved } = this.#parts
     for (let from = 0; from < old.length; from += removalsPerStep) {
       // A post may have entered since the previous part.
-      const part = this.#removable(old.slice(from, from + removalsPerStep))
+      const part = old
+        .slice(from, from + removalsPerStep)
+        .filter(({ key }) => !isRecent(key.gallId, key.postNo))
       if (part.length === 0) continue
       const removed = await expiry.removeImages(part)
       if (store.closed) return
@@ -156,21 +156,6 @@ export class Retention {
       onImagesRemoved(removed.filter((key) => store.readImageHash(key) === undefined))
       if (!(await this.#mayGoOn())) return
     }
-  }
-
-  /** Images of posts that are neither pending nor left recently. */
-  #removable(images: readonly ImageArrival[]): ImageArrival[] {
-    const { hasTombstone, state } = this.#parts
-    const candidates = images.filter(({ key }) => !hasTombstone(key.gallId, key.postNo))
-    if (candidates.length === 0) return []
-    const pending = this.#pendingPosts(state())
-    return candidates.filter(({ key }) => !pending.has(postName(key.gallId, key.postNo)))
-  }
-
-  /** Computed once per state of the pool. */
-  #pendingPosts(state: PoolState): ReadonlySet<string> {
-    if (this.#pending?.state !== state) this.#pending = { state, posts: pendingPosts(state) }
-    return this.#pending.posts
   }
 
   async #outcomes(expiry: ExpiryRecords, nowMs: number): Promise<void> {
@@ -197,14 +182,6 @@ export class Retention {
     await nextTurn()
     return !this.#parts.store.closed && this.#parts.isIdle()
   }
-}
-
-function pendingPosts({ galleries, gallery, postNo, count }: PoolState): Set<string> {
-  return new Set(
-    Array.from({ length: count }, (_, slot) =>
-      postName(galleries[gallery[slot] as number] as string, postNo[slot] as number),
-    ),
-  )
 }
 
 /**

@@ -25,14 +25,28 @@ import {
 } from '../pool/index.js'
 import { StoreError, type Store } from '../store/index.js'
 
+/** A post's name. `postNo` is a number, so names are unique whatever `gallId` contains. */
+export function postName(gallId: string, postNo: number): string {
+  return `${gallId}/${postNo}`
+}
+
+/** Names of the posts of an `entered` or a `left` record, by row; none where there is no record. */
+export function savedNames(packed: Uint8Array | null | undefined): string[] {
+  if (packed === null || packed === undefined) return []
+  const { header, columns } = unpackTable(packed)
+  const { galleries = [] } = header as { galleries?: readonly string[] }
+  const [codes, postNo] = columns
+  return Array.from(codes ?? [], (code, row) => postName(galleries[code] ?? '', postNo?.[row] ?? 0))
+}
+
+/** Version of the three layouts above. */
+const layout = 1
+
 export interface SavedCycle {
   readonly entered: Uint8Array | null
   readonly left: Uint8Array | null
   readonly pool: Uint8Array
 }
-
-/** Version of the three layouts above. */
-const layout = 1
 
 /** The records of a cycle. */
 export function saveCycle(cycle: CycleColumns, plan: CyclePlan): SavedCycle {

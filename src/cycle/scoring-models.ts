@@ -14,33 +14,21 @@ export interface ScoringModelsParts {
   readonly store: Store
   readonly embeddings: Embeddings
   readonly queue: SerialQueue
-  /** The serving model, or null while there is none. */
-  readonly model: () => Model | null
   /** The pool after the newest cycle. */
   readonly state: () => PoolState
   /** True once the service is closing. */
   readonly ended: () => boolean
   readonly textEncodeMsMax: number
-  readonly log: {
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: { warn(fields: object, message: string): void }
 }
 
 export class ScoringModels implements ModelUsers {
   readonly shadows: Shadows
   readonly #parts: ScoringModelsParts
-  #isCompleting = false
 
   constructor(parts: ScoringModelsParts) {
-    const { store, embeddings, state, log } = parts
     this.#parts = parts
-    this.shadows = new Shadows({
-      store,
-      embeddings,
-      completeTexts: (model, ended) => embeddings.completeTexts(model, state, () => parts.ended() || ended()),
-      log,
-    })
+    this.shadows = new Shadows(parts)
   }
 
   /**
@@ -91,7 +79,7 @@ export class ScoringModels implements ModelUsers {
 
   /** Listener of the event "cycle stored": completes texts that were not encoded in time, and runs the shadows. */
   cycleStored({ call, model, plan, imagesStored }: CycleStored): void {
-    if (model.text !== null) this.#completeTexts(model)
+    this.#parts.embeddings.completeLater(model, this.#parts)
     if (this.shadows.count === 0) return
     const { cycle, json, arena } = call
     arena.retain()
@@ -106,19 +94,5 @@ export class ScoringModels implements ModelUsers {
 
   #endedOr(signal: AbortSignal | undefined): () => boolean {
     return () => this.#parts.ended() || signal?.aborted === true
-  }
-
-  /** Encodes, in the background, the texts that a cycle had no time for. */
-  #completeTexts(model: Model): void {
-    if (this.#isCompleting) return
-    this.#isCompleting = true
-    const { embeddings, state, log } = this.#parts
-    const ended = (): boolean => this.#parts.ended() || this.#parts.model() !== model
-    void embeddings
-      .completeTexts(model, state, ended)
-      .catch((error: unknown) => {
-        log.error({ err: error }, 'texts could not be encoded; the next cycle retries')
-      })
-      .finally(() => (this.#isCompleting = false))
   }
 }

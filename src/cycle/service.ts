@@ -14,7 +14,6 @@ import { CyclePipeline } from './pipeline.js'
 import type { RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
-import type { Shadows } from './shadows.js'
 import type { StageClock } from './stage-clock.js'
 import { StoredWeights, type InitialWeights } from './stored-weights.js'
 
@@ -48,27 +47,28 @@ export class CycleService {
   readonly weights: StoredWeights
   readonly images: ImageCounts
   readonly retention: Retention
+  /** For `ModelLifecycle`. */
+  readonly models: ScoringModels
   readonly #queue = new SerialQueue()
   readonly #embeddings: Embeddings
   readonly #pipeline: CyclePipeline
   readonly #intake: Intake
-  readonly #models: ScoringModels
   #closing = false
 
   private constructor(parts: CycleServiceParts, weights: StoredWeights) {
-    const { codec, store, clock, model, textEncodeMsMax, log } = parts
+    const { codec, store, clock, textEncodeMsMax, log } = parts
     const queue = this.#queue
     const images = new ImageCounts(store)
     const embeddings = new Embeddings(parts)
     const pipeline = new CyclePipeline({ codec, store, clock, weights, images, embeddings, log })
     const state = (): CyclePipeline['state'] => pipeline.state
     const ended = (): boolean => this.#closing
-    const models = new ScoringModels({ store, embeddings, queue, model, state, ended, textEncodeMsMax, log })
+    const models = new ScoringModels({ store, embeddings, queue, state, ended, textEncodeMsMax, log })
     const retention = new Retention({
       store,
       limits: parts.retention ?? (() => nothingExpires),
       state,
-      hasTombstone: (gallId, postNo) => pipeline.hasTombstone(gallId, postNo),
+      isRecent: (gallId, postNo) => pipeline.isRecent(gallId, postNo),
       isIdle: () => queue.isEmpty && !this.#closing,
       onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log,
@@ -80,10 +80,10 @@ export class CycleService {
     this.weights = weights
     this.images = images
     this.retention = retention
+    this.models = models
     this.#embeddings = embeddings
     this.#pipeline = pipeline
     this.#intake = new Intake({ codec, store, limits: parts.limits, score: (call) => this.#score(call) })
-    this.#models = models
   }
 
   /** Opens the service in the state that its store holds. */
@@ -169,30 +169,6 @@ export class CycleService {
       this.images.remove(key)
       this.#embeddings.imageRemoved(key)
     }
-  }
-
-  // ---- models
-
-  get shadows(): Shadows {
-    return this.#models.shadows
-  }
-
-  /**
-   * Makes the vectors of the pending posts for `model`, and calls `takeOver` between two cycles. After a rejection nothing
-   * has changed. An aborted `signal` ends the preparation.
-   */
-  adopt(model: Model, before: Model | null, takeOver: () => void, signal?: AbortSignal): Promise<void> {
-    return this.#models.adopt(model, before, takeOver, signal)
-  }
-
-  /** Once it resolves, `model` scores every cycle too, after its response. */
-  addShadow(model: Model, signal?: AbortSignal): Promise<void> {
-    return this.#models.addShadow(model, signal)
-  }
-
-  /** Resolves when the model is not used any more. */
-  removeShadow(model: Model): Promise<void> {
-    return this.#models.removeShadow(model)
   }
 
   // ---- weights

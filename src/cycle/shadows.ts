@@ -6,7 +6,7 @@
 import { packTable, unpackTable } from '../codec/index.js'
 import { headNames, type CycleColumns, type HeadColumns } from '../contract/index.js'
 import type { Model } from '../model/index.js'
-import type { CyclePlan } from '../pool/index.js'
+import type { CyclePlan, PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
 import type { Embeddings } from './embeddings/index.js'
 import { placedFailure } from './model-failure.js'
@@ -14,8 +14,10 @@ import { placedFailure } from './model-failure.js'
 export interface ShadowsParts {
   readonly store: Store
   readonly embeddings: Embeddings
-  /** Encodes the texts of pending posts that a shadow lacks vectors of. Stops when `ended`. */
-  readonly completeTexts: (model: Model, ended: () => boolean) => Promise<void>
+  /** The pool after the newest cycle. */
+  readonly state: () => PoolState
+  /** True once the service is closing. */
+  readonly ended: () => boolean
   readonly log: { warn(fields: object, message: string): void }
 }
 
@@ -32,7 +34,6 @@ export interface ShadowedCycle {
 interface Shadow {
   readonly model: Model
   busy: boolean
-  isCompleting: boolean
   skippedCount: number
 }
 
@@ -55,7 +56,7 @@ export class Shadows {
   }
 
   add(model: Model): void {
-    this.#shadows.set(model.version, { model, busy: false, isCompleting: false, skippedCount: 0 })
+    this.#shadows.set(model.version, { model, busy: false, skippedCount: 0 })
   }
 
   remove(version: string): void {
@@ -92,25 +93,9 @@ export class Shadows {
       this.#skip(shadow, position, reason instanceof Error ? reason.message : String(reason))
     } finally {
       shadow.busy = false
-      this.#completeTexts(shadow)
+      // Texts that were not ready, and those of skipped cycles.
+      this.#parts.embeddings.completeLater(model, this.#parts)
     }
-  }
-
-  /** Encodes, in the background, texts that were not ready and those of skipped cycles. */
-  #completeTexts(shadow: Shadow): void {
-    const { model } = shadow
-    if (model.text === null || shadow.isCompleting) return
-    shadow.isCompleting = true
-    const ended = (): boolean => this.#parts.store.closed || this.#shadows.get(model.version) !== shadow
-    const work = this.#parts
-      .completeTexts(model, ended)
-      .catch((error: unknown) => {
-        if (ended()) return
-        const fields = { model_version: model.version, err: error }
-        this.#parts.log.warn(fields, 'shadow texts could not be encoded; the next cycle retries')
-      })
-      .finally(() => (shadow.isCompleting = false))
-    this.#work = Promise.all([this.#work, work]).then(() => undefined)
   }
 
   async #predict(model: Model, { plan, records, imagesStored }: ShadowedCycle): Promise<HeadColumns> {

@@ -5,7 +5,6 @@
 import type { HeadName } from '../contract/index.js'
 import { postName, readCandidates } from '../cycle/index.js'
 import type { Store, StoredCycle } from '../store/index.js'
-import type { LeftOut } from './careful-replay.js'
 import {
   compareScores,
   largestMovers,
@@ -15,6 +14,7 @@ import {
   type Distribution,
 } from './comparison.js'
 import { findEntries } from './records.js'
+import type { LeftOut } from './replayed-inputs.js'
 import { scoreSources, type ScorePair, type ScoreSource } from './score-pairs.js'
 
 type Both<T> = Readonly<Record<'first' | 'second', T>>

@@ -9,8 +9,7 @@ export {
   type Comparison,
   type MoverFigures,
 } from './comparison-figures.js'
-export { CarefulReplay, type LeftOut } from './careful-replay.js'
 export { replayCycles, type ReplayedCycle, type ReplayRange } from './replay.js'
-export { replayedInputs, type ReplayedInputs } from './replayed-inputs.js'
+export { replayedInputs, type LeftOut, type ReplayedInputs } from './replayed-inputs.js'
 export { scorePairs, scoreSources } from './score-pairs.js'
 export { verifyCycles, type VerifyCyclesOptions } from './verify-cycles.js'

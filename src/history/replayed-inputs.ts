@@ -2,6 +2,7 @@
  * The inputs of a model for a replayed cycle: its rows, with vectors of texts and images that are cached or computed for
  * the purpose. Nothing is stored.
  */
+import { imageBatchEncoder, textBatchEncoder, type Quarantine } from '../cycle/index.js'
 import {
   poolVectors,
   type EmbeddingColumn,
@@ -11,7 +12,6 @@ import {
 } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { ImageKey, Store } from '../store/index.js'
-import type { CarefulReplay, Picture } from './careful-replay.js'
 import type { VectorCache } from './vector-cache.js'
 import type { ReplayedCycle } from './replay.js'
 
@@ -24,10 +24,22 @@ export interface ReplayedInputs {
   readonly pictures: readonly (readonly Uint8Array[])[]
 }
 
-interface ReplayEncoding {
+/** A text, or an image of a post, that ends the process of its encoder. */
+export interface LeftOut {
+  readonly what: 'text' | 'image'
+  readonly gallId: string
+  readonly postNo: number
+  /** The error of the encoder's process. */
+  readonly problem: string
+}
+
+export interface ReplayEncoding {
   /** For all texts of the rows. */
   readonly encodeMsMax: number
-  readonly careful: CarefulReplay
+  /** One for all cycles that are replayed with a model. */
+  readonly quarantine: Quarantine
+  /** Called once for each text and image that is quarantined. */
+  readonly onLeftOut: (left: LeftOut) => void
   /** Vectors are read from here and added here. */
   readonly cache: VectorCache | null
 }
@@ -75,7 +87,7 @@ async function encodeTexts(
   { text }: Pick<Model, 'text'>,
   again: ReplayedCycle,
   slots: Uint32Array,
-  { encodeMsMax, careful, cache }: ReplayEncoding,
+  { encodeMsMax, quarantine, onLeftOut, cache }: ReplayEncoding,
 ): Promise<EncodedTexts> {
   const { next } = again.plan
   const encoded = new Uint8Array(next.count)
@@ -98,7 +110,14 @@ async function encodeTexts(
   }
   if (unknown.length > 0) {
     const asked = unknown.map((index) => again.recordOf(slots[index] as number))
-    const made = await careful.texts(text, asked, encodeMsMax)
+    const untilMs = performance.now() + encodeMsMax
+    const made = await quarantine.encodeAll(textBatchEncoder(text), asked, {
+      ended: () => performance.now() > untilMs,
+      onQuarantined: (place, { message }) => {
+        const slot = slots[unknown[place] as number] as number
+        onLeftOut({ what: 'text', ...nameOf(next, slot), problem: message })
+      },
+    })
     for (const [place, index] of unknown.entries()) {
       if (made.encoded[place] !== 1) continue
       const vector = made.vectors.slice(place * dim, (place + 1) * dim)
@@ -144,21 +163,27 @@ async function encodePost(
   image: ImageEncoder,
   store: Store,
   keys: readonly ImageKey[],
-  { careful, cache }: ReplayEncoding,
+  { quarantine, onLeftOut, cache }: ReplayEncoding,
   read: Uint8Array[],
 ): Promise<Float32Array[]> {
   const found: (Float32Array | undefined)[] = []
-  const unknown: (Picture & { readonly place: number })[] = []
+  const unknown: { readonly place: number; readonly sha256: Uint8Array; readonly bytes: Uint8Array }[] = []
   for (const [place, key] of keys.entries()) {
     const sha256 = store.readImageHash(key)
     const vector = sha256 && cache?.image(sha256)
     found.push(vector)
     const stored = vector === undefined ? store.findImage(key) : undefined
-    if (stored !== undefined) unknown.push({ ...key, place, sha256: stored.sha256, bytes: stored.normalised })
+    if (stored !== undefined) unknown.push({ place, sha256: stored.sha256, bytes: stored.normalised })
   }
   if (unknown.length > 0) {
     const { dim } = image
-    const made = await careful.pictures(image, unknown)
+    const pictures = unknown.map(({ bytes }) => bytes)
+    const made = await quarantine.encodeAll(imageBatchEncoder(image), pictures, {
+      onQuarantined: (index, { message }) => {
+        const { gallId, postNo } = keys[(unknown[index] as { place: number }).place] as ImageKey
+        onLeftOut({ what: 'image', gallId, postNo, problem: message })
+      },
+    })
     for (const [index, { place, sha256, bytes }] of unknown.entries()) {
       if (made.encoded[index] !== 1) continue
       const vector = made.vectors.slice(index * dim, (index + 1) * dim)
@@ -172,7 +197,13 @@ async function encodePost(
 
 /** Keys of the images of a post, in position order. */
 function imagesOf(store: Store, state: PoolState, slot: number): ImageKey[] {
-  const gallId = state.galleries[state.gallery[slot] as number] as string
-  const postNo = state.postNo[slot] as number
+  const { gallId, postNo } = nameOf(state, slot)
   return store.imagePositions(gallId, postNo).map((position) => ({ gallId, postNo, position }))
+}
+
+function nameOf(state: PoolState, slot: number): { readonly gallId: string; readonly postNo: number } {
+  return {
+    gallId: state.galleries[state.gallery[slot] as number] as string,
+    postNo: state.postNo[slot] as number,
+  }
 }

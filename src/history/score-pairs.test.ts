@@ -12,8 +12,8 @@ import type { CycleRequest } from '../contract/index.js'
 import { CycleService, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
-import type { LeftOut } from './careful-replay.js'
 import { findEntries } from './records.js'
+import type { LeftOut } from './replayed-inputs.js'
 import { scorePairs, type ScorePair } from './score-pairs.js'
 
 const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
@@ -37,7 +37,7 @@ beforeEach(async () => {
     initialWeights: { version: 'initial', weights: { views: 2, comments: 1, up: 1, downvote_share: 0 } },
     log: { warn: () => undefined, error: () => undefined },
   })
-  await service.adopt(model, null, () => undefined)
+  await service.models.adopt(model, null, () => undefined)
 })
 
 async function submit(body: CycleRequest): Promise<void> {
@@ -87,7 +87,7 @@ const posts = (scored: ScorePair | undefined): number[] | undefined =>
 
 describe('scores of two models', () => {
   test('come from the response and from the shadow where these exist', async () => {
-    await service.addShadow(new EncodingModel('s1', new FakeTextEncoder(otherHash)))
+    await service.models.addShadow(new EncodingModel('s1', new FakeTextEncoder(otherHash)))
     await submit(cycle(0, [2, 1], [1, 2]))
     await vi.waitUntil(() => contents.shadowScores.size === 1, { timeout: 20_000, interval: 5 })
     const [first] = await compared('s1', noModel)
@@ -199,10 +199,10 @@ describe('scores of two models', () => {
 describe('heads that a model lacks', () => {
   test('are found in a response, a shadow and a replay, where they have a weight', async () => {
     const shadow = new EncodingModel('s1', new FakeTextEncoder(otherHash))
-    await service.addShadow(shadow)
+    await service.models.addShadow(shadow)
     await submit(cycle(0, [1]))
     await vi.waitUntil(() => contents.shadowScores.size === 1, { timeout: 20_000, interval: 5 })
-    await service.removeShadow(shadow)
+    await service.models.removeShadow(shadow)
     await submit(cycle(1, [2]))
     const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     const all = await compared('s1', () => Promise.resolve(fresh))

@@ -4,15 +4,14 @@
  */
 import type { Codec } from '../codec/index.js'
 import { headNames, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
-import { placedFailure, unpackHeads } from '../cycle/index.js'
+import { placedFailure, Quarantine, unpackHeads } from '../cycle/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import { missingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
-import { CarefulReplay, type LeftOut } from './careful-replay.js'
 import { VectorCache } from './vector-cache.js'
 import { replayCycles, type ReplayedCycle } from './replay.js'
 import { readResponse } from './records.js'
-import { replayedInputs } from './replayed-inputs.js'
+import { replayedInputs, type LeftOut, type ReplayEncoding } from './replayed-inputs.js'
 
 /** Where scores come from, in order of preference. */
 export const scoreSources = ['response', 'shadow', 'replay'] as const
@@ -127,32 +126,26 @@ function weightedScores(
   return Float64Array.from(scoreRows(heads, weights, posts.length))
 }
 
-interface Opened {
-  readonly model: Model
-  readonly cache: VectorCache
-}
-
 /** One model that scores replayed cycles. */
 class Replayer {
   readonly version: string
   readonly #store: Store
   readonly #load: (version: string) => Promise<Model>
-  readonly #careful: CarefulReplay
-  #opened: Opened | null = null
+  readonly #onLeftOut: (left: LeftOut) => void
+  #opened: { readonly model: Model; readonly encoding: ReplayEncoding } | null = null
 
   constructor(store: Store, version: string, { load, leftOut }: ScorePairsOptions) {
     this.#store = store
     this.version = version
     this.#load = load
-    this.#careful = new CarefulReplay((left) => leftOut(version, left))
+    this.#onLeftOut = (left) => leftOut(version, left)
   }
 
   /** Rejects with a `ModelError` that names the version, the cycle and the post. */
   async heads(again: ReplayedCycle, { posts }: ScoredRows): Promise<HeadColumns> {
     checkSamePosts(again, posts)
-    const { model, cache } = await this.#open()
+    const { model, encoding } = await this.#open()
     const rows = Array.from(posts.keys())
-    const encoding = { encodeMsMax, careful: this.#careful, cache }
     try {
       const { inputs } = await replayedInputs(this.#store, model, again, rows, encoding)
       return await model.predict(inputs)
@@ -161,13 +154,15 @@ class Replayer {
     }
   }
 
-  async #open(): Promise<Opened> {
+  async #open(): Promise<{ readonly model: Model; readonly encoding: ReplayEncoding }> {
     if (this.#opened !== null) return this.#opened
     const model = await this.#load(this.version).catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error
       throw new ModelError(`${this.version}: ${error.message}`, { cause: error })
     })
-    return (this.#opened = { model, cache: new VectorCache(this.#store, model) })
+    const cache = new VectorCache(this.#store, model)
+    const encoding = { encodeMsMax, quarantine: new Quarantine(), onLeftOut: this.#onLeftOut, cache }
+    return (this.#opened = { model, encoding })
   }
 }
 

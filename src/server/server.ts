@@ -112,7 +112,7 @@ async function startOn(
   })
   const connections = new ConnectionLimit(settings.connectionsMax, log)
   try {
-    await models.open(cycles)
+    await models.open(cycles.models)
     const listener = await listen(settings, {
       connections,
       onRequest: (response, request) => handler.handle(response, request),

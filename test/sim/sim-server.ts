@@ -170,7 +170,7 @@ export class SimServer {
     const end = (): void => {
       this.swapping = false
     }
-    service
+    service.models
       .adopt(model, before, () => {
         this.#parts.scheduler.note(`${version} takes over`)
         this.serving = model
@@ -186,7 +186,8 @@ export class SimServer {
     const existing = this.#shadows.get(version)
     const model = existing ?? this.#model(version)
     this.#shadowsChanging = true
-    const changed = existing === undefined ? service.addShadow(model) : service.removeShadow(model)
+    const changed =
+      existing === undefined ? service.models.addShadow(model) : service.models.removeShadow(model)
     changed
       .then(
         () => {

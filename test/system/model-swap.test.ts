@@ -9,7 +9,8 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { makePackage } from '../../models/make-transport-test.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
-import { CarefulReplay, replayCycles, replayedInputs } from '../../src/history/index.js'
+import { Quarantine } from '../../src/cycle/index.js'
+import { replayCycles, replayedInputs } from '../../src/history/index.js'
 import { loadModel, type LoadedModel } from '../../src/model/index.js'
 import { scoreRows } from '../../src/pool/index.js'
 import { databasePath, openSnapshot, type Store } from '../../src/store/index.js'
@@ -126,7 +127,7 @@ async function expectTrueLabels(versions: readonly string[]): Promise<void> {
       const stored = storedScores(store, again.cycle.cycleId)
       const rows = [...stored.scores.keys()]
       for (const [version, model] of models) {
-        const encoding = { encodeMsMax: 60_000, careful: new CarefulReplay(never), cache: null }
+        const encoding = { encodeMsMax: 60_000, quarantine: new Quarantine(), onLeftOut: never, cache: null }
         const { inputs } = await replayedInputs(store, model, again, rows, encoding)
         const scores = scoreRows(await model.predict(inputs), weights?.weights ?? never(), rows.length)
         const largest = scores.reduce(

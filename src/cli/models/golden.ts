@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadCodec } from '../../codec/index.js'
+import { Quarantine } from '../../cycle/index.js'
 import {
-  CarefulReplay,
   replayCycles,
   replayedInputs,
   type LeftOut,
@@ -85,8 +85,10 @@ async function record({ store, model, modelPackage, cycle, count, remark }: Reco
   const taken = Math.min(count, scored)
   // Evenly spread over the scored posts.
   const rows = Array.from({ length: taken }, (_, index) => Math.floor((index * scored) / taken))
-  const careful = new CarefulReplay((left) => remark(leftOutText(left)))
-  const replayed = await replayedInputs(store, model, cycle, rows, { encodeMsMax, careful, cache: null })
+  const replayed = await replayedInputs(store, model, cycle, rows, {
+    ...{ encodeMsMax, quarantine: new Quarantine(), cache: null },
+    onLeftOut: (left) => remark(leftOutText(left)),
+  })
   const heads = await model.predict(replayed.inputs)
   const cases = rows.map((row, index) => caseOf(row, index, modelPackage.directory, cycle, replayed))
   return recordGolden(modelPackage, replayed.inputs, heads, cases)

@@ -52,7 +52,7 @@ async function open(first: EncodingModel, on: Store = memoryStore()): Promise<Cy
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: { warn: () => undefined, error: () => undefined },
   })
-  await opened.adopt(first, null, () => (model = first))
+  await opened.models.adopt(first, null, () => (model = first))
   return opened
 }
 
@@ -64,7 +64,7 @@ function memoryStore(): Store {
 }
 
 async function adopt(next: EncodingModel): Promise<void> {
-  await service.adopt(next, model, () => (model = next))
+  await service.models.adopt(next, model, () => (model = next))
 }
 
 async function answer(body: CycleRequest): Promise<CycleResponse> {

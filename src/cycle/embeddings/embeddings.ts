@@ -13,7 +13,10 @@ export interface EmbeddingsParts {
   readonly store: Store
   /** Within one cycle, for the texts of the posts that enter. */
   readonly textEncodeMsMax: number
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: {
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
 }
 
 /** The inputs of a model that come from texts and images, by slot. */
@@ -28,6 +31,8 @@ export class Embeddings {
   readonly #images = new SharedCaches<ImageCache, ImageEncoder>()
   /** Of all encoders, past and present. */
   readonly #quarantine = new Quarantine()
+  /** Caches that the background completes. */
+  readonly #completing = new Set<TextCache>()
 
   constructor(parts: EmbeddingsParts) {
     this.#parts = parts
@@ -55,6 +60,23 @@ export class Embeddings {
   /** As `complete`, without images: nothing waits for those. */
   async completeTexts(model: Model, state: () => PoolState, ended: () => boolean): Promise<void> {
     await this.#texts.get(model.text)?.complete(state, ended)
+  }
+
+  /** Encodes, in the background, the texts that a model lacks: those that a cycle had no time for, or that it skipped. */
+  completeLater(model: Model, { state, ended }: { state: () => PoolState; ended: () => boolean }): void {
+    const cache = this.#texts.get(model.text)
+    if (cache === undefined || this.#completing.has(cache)) return
+    this.#completing.add(cache)
+    const { store, log } = this.#parts
+    const isOver = (): boolean => ended() || store.closed || this.#texts.get(model.text) !== cache
+    void cache
+      .complete(state, isOver)
+      .catch((error: unknown) => {
+        if (isOver()) return
+        const fields = { err: error, model_version: model.version }
+        log.warn(fields, 'texts could not be encoded; the next cycle tries again')
+      })
+      .finally(() => this.#completing.delete(cache))
   }
 
   /** Encodes the texts of the posts that enter with a plan, from their raw JSON; null when none needs it. */

@@ -2,33 +2,16 @@
  * Encodes stored images for one encoder, in the background: a batch at a time, each picture once. Vectors are stored by
  * the hash of the picture. After a failure the queue waits, with back-off, and tries again.
  */
-import { ModelDownError, type ImageEncoder, type ModelError } from '../../model/index.js'
+import type { ImageEncoder } from '../../model/index.js'
 import { StoreError, type Embedding, type ImageKey, type Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
 import { imageBatchEncoder } from './quarantine.js'
 import type { CacheParts } from './text-cache.js'
 
 /** Images per call of the encoder. */
-export const batchSize = 8
-/** How often an image is tried that the store cannot read. */
-const readTriesMax = 6
+const batchSize = 8
 const retryMsMin = 1000
 const retryMsMax = 30_000
-/** How long a process that restarts is waited for before the batch goes back to the queue. */
-const restartMsMax = 60_000
-
-export interface QueuedImage {
-  readonly key: ImageKey
-  /** True for an image that was just uploaded; false for one that is missing for another reason. */
-  readonly isUpload: boolean
-  readonly readFailureCount: number
-}
-
-/** An image that the store cannot read. */
-export interface UnreadableImage {
-  readonly key: ImageKey
-  readonly error: StoreError
-}
 
 interface Picture {
   readonly key: ImageKey
@@ -41,12 +24,11 @@ export class ImageQueue {
   encoder: ImageEncoder
   readonly #store: Store
   readonly #parts: CacheParts
-  readonly #onEncoded: (image: QueuedImage) => void
+  readonly #onEncoded: (key: ImageKey) => void
   /** By image name, in order of arrival. */
-  readonly #queue = new Map<string, QueuedImage>()
+  readonly #queue = new Map<string, ImageKey>()
   #working: Promise<void> | null = null
-  /** The last use of the encoder. Uses are serial, so that none encodes what the previous one has encoded. */
-  #lastEncoding: Promise<unknown> = Promise.resolve()
+  #batch: Promise<unknown> = Promise.resolve()
   /** Vectors that the store has not taken yet, by the hash of the picture: they are not computed again. */
   readonly #unstored = new Map<string, Embedding>()
   #retryMs = 0
@@ -54,12 +36,7 @@ export class ImageQueue {
   #closed = false
 
   /** `onEncoded` is called for each image of the queue that has been tried, with or without a vector. */
-  constructor(
-    encoder: ImageEncoder,
-    store: Store,
-    parts: CacheParts,
-    onEncoded: (image: QueuedImage) => void,
-  ) {
+  constructor(encoder: ImageEncoder, store: Store, parts: CacheParts, onEncoded: (key: ImageKey) => void) {
     this.encoder = encoder
     this.#store = store
     this.#parts = parts
@@ -70,23 +47,21 @@ export class ImageQueue {
     return this.#closed || this.#store.closed
   }
 
-  addUpload(key: ImageKey): void {
-    this.#enqueue({ key, isUpload: true, readFailureCount: 0 })
+  add(key: ImageKey): void {
+    if (this.#closed) return
+    const name = imageName(key)
+    if (!this.#queue.has(name)) this.#queue.set(name, key)
+    this.#working ??= this.#work().finally(() => (this.#working = null))
   }
 
-  /** Adds an image without a vector, unless it is in the queue. */
-  addMissing(key: ImageKey): void {
-    if (!this.#queue.has(imageName(key))) this.#enqueue({ key, isUpload: false, readFailureCount: 0 })
-  }
-
-  /**
-   * Encodes and stores the vectors that these images lack. Returns the images that could not be read. Rejects when the
-   * encoder fails, and when the store does not take the vectors.
-   */
-  encode(keys: readonly ImageKey[]): Promise<UnreadableImage[]> {
-    const encoding = this.#lastEncoding.then(() => this.#encodeMissing(keys))
-    this.#lastEncoding = encoding.catch(() => undefined)
-    return encoding
+  /** Resolves when each image that is queued now has been tried, after a failure, or when `ended` returns true. */
+  async settled(ended: () => boolean): Promise<void> {
+    const last = [...this.#queue.keys()].at(-1)
+    while (last !== undefined && this.#queue.has(last) && this.#retryMs === 0 && !ended()) {
+      await this.#batch
+      await nextTurn()
+    }
+    if (!ended()) await this.#batch
   }
 
   async close(): Promise<void> {
@@ -96,23 +71,23 @@ export class ImageQueue {
     await this.#working
   }
 
-  #enqueue(image: QueuedImage): void {
-    if (this.#closed) return
-    this.#queue.set(imageName(image.key), image)
-    this.#working ??= this.#work().finally(() => (this.#working = null))
-  }
-
   async #work(): Promise<void> {
-    while (this.#queue.size > 0 && !this.#closed) {
-      const batch = [...this.#queue.values()].slice(0, batchSize)
-      for (const { key } of batch) this.#queue.delete(imageName(key))
-      const error = await this.#encodeBatch(batch)
-      if (this.isClosed()) return
-      if (error === null) this.#retryMs = 0
-      else {
+    while (this.#queue.size > 0 && !this.isClosed()) {
+      const batch = [...this.#queue].slice(0, batchSize)
+      for (const [name] of batch) this.#queue.delete(name)
+      const keys = batch.map(([, key]) => key)
+      const encoding = this.#encode(keys)
+      this.#batch = encoding.catch(() => undefined)
+      try {
+        await encoding
+        this.#retryMs = 0
+        if (!this.isClosed()) keys.forEach(this.#onEncoded)
+      } catch (error) {
+        if (this.isClosed()) return
+        for (const [name, key] of batch) this.#queue.set(name, key)
         this.#retryMs = Math.min(Math.max(2 * this.#retryMs, retryMsMin), retryMsMax)
         this.#parts.log.error(
-          { err: error, image_count: batch.length, retry_ms: this.#retryMs },
+          { err: error, image_count: keys.length, retry_ms: this.#retryMs },
           'images could not be encoded',
         )
         await this.#pause(this.#retryMs)
@@ -121,94 +96,49 @@ export class ImageQueue {
     }
   }
 
-  /** Returns what failed; images to be tried again are back in the queue then. */
-  async #encodeBatch(batch: readonly QueuedImage[]): Promise<unknown> {
-    let unreadable: readonly UnreadableImage[]
-    try {
-      unreadable = await this.encode(batch.map(({ key }) => key))
-    } catch (error) {
-      if (!this.isClosed()) for (const image of batch) this.#queue.set(imageName(image.key), image)
-      return error
-    }
-    if (this.isClosed()) return null
-    for (const image of batch) {
-      const failed = unreadable.find(({ key }) => key === image.key)
-      if (failed === undefined) this.#onEncoded(image)
-      else this.#retryRead(image, failed.error)
-    }
-    const [failed] = unreadable
-    return failed === undefined ? null : failed.error
-  }
-
-  #retryRead(image: QueuedImage, { message }: StoreError): void {
-    const readFailureCount = image.readFailureCount + 1
-    if (readFailureCount < readTriesMax) {
-      this.#queue.set(imageName(image.key), { ...image, readFailureCount })
-      return
-    }
-    const { gallId, postNo, position } = image.key
-    this.#parts.log.error(
-      { gall_id: gallId, post_no: postNo, position, problem: message },
-      'an image cannot be read; its post is scored without it',
-    )
-  }
-
-  async #encodeMissing(keys: readonly ImageKey[]): Promise<UnreadableImage[]> {
-    if (this.isClosed()) return []
-    const { pictures, unreadable } = this.#readMissing(keys)
-    const wanted = [...pictures].filter(([name]) => !this.#unstored.has(name)).map(([, picture]) => picture)
-    const isProcessDown = wanted.length > 0 && (await this.#encodePictures(wanted))
-    const made = [...pictures.keys()].flatMap((name) => this.#unstored.get(name) ?? [])
-    if (made.length > 0 && !this.#store.closed) {
-      await this.#store.models.putEmbeddings(this.encoder.hash, made)
-      for (const { key } of made) this.#unstored.delete(hex(key))
-    }
-    if (isProcessDown && !this.isClosed()) throw new ModelDownError('the image encoder does not come back')
-    return unreadable
-  }
-
-  /** Pictures without a vector, by their hash in hex. */
-  #readMissing(keys: readonly ImageKey[]): { pictures: Map<string, Picture>; unreadable: UnreadableImage[] } {
-    const pictures = new Map<string, Picture>()
-    const unreadable: UnreadableImage[] = []
-    for (const key of keys) {
-      try {
-        const hash = this.#store.readImageHash(key)
-        if (hash === undefined) continue
-        if (this.#store.models.readEmbedding(this.encoder.hash, hash) !== undefined) continue
-        const image = this.#store.findImage(key)
-        if (image !== undefined) pictures.set(hex(hash), { key, hash, bytes: image.normalised })
-      } catch (error) {
-        if (!(error instanceof StoreError)) throw error
-        unreadable.push({ key, error })
-      }
-    }
-    return { pictures, unreadable }
-  }
-
-  /** Puts the vectors into `#unstored`. Returns true when the process is down and some pictures were not tried. */
-  async #encodePictures(pictures: readonly Picture[]): Promise<boolean> {
+  /** Encodes and stores the vectors that these images lack. Rejects when the encoder fails or the store refuses them. */
+  async #encode(keys: readonly ImageKey[]): Promise<void> {
+    const pictures = new Map(keys.flatMap((key) => this.#pictureWithoutVector(key)))
     const { dim } = this.encoder
-    const { vectors, encoded, isProcessDown } = await this.#parts.quarantine.encode(
-      imageBatchEncoder(this.encoder),
-      pictures.map(({ bytes }) => bytes),
-      {
-        budgetMs: Infinity,
-        background: { restartMsMax, ended: () => this.isClosed() },
-        onQuarantined: (row, error) => this.#logQuarantined((pictures[row] as Picture).key, error),
-      },
-    )
-    for (const [row, { hash }] of pictures.entries())
-      if (encoded[row] === 1)
-        this.#unstored.set(hex(hash), { key: hash, vector: vectors.slice(row * dim, (row + 1) * dim) })
-    return isProcessDown
+    const wanted = [...pictures].filter(([name]) => !this.#unstored.has(name))
+    if (wanted.length > 0) {
+      const { vectors, encoded } = await this.#parts.quarantine.encodeAll(
+        imageBatchEncoder(this.encoder),
+        wanted.map(([, { bytes }]) => bytes),
+        {
+          ended: () => this.isClosed(),
+          onQuarantined: (row, error) =>
+            this.#logLeftOut((wanted[row] as [string, Picture])[1].key, error, quarantinedMessage),
+        },
+      )
+      for (const [row, [name, { hash }]] of wanted.entries())
+        if (encoded[row] === 1)
+          this.#unstored.set(name, { key: hash, vector: vectors.slice(row * dim, (row + 1) * dim) })
+    }
+    const names = [...pictures.keys()]
+    const made = names.flatMap((name) => this.#unstored.get(name) ?? [])
+    if (made.length === 0 || this.#store.closed) return
+    await this.#store.models.putEmbeddings(this.encoder.hash, made)
+    for (const name of names) this.#unstored.delete(name)
   }
 
-  #logQuarantined({ gallId, postNo, position }: ImageKey, { message }: ModelError): void {
-    this.#parts.log.error(
-      { gall_id: gallId, post_no: postNo, position, problem: message },
-      'image quarantined: it ends the image encoder; its post is scored without it until the service restarts',
-    )
+  /** The picture and its hash in hex, as an entry of a map; empty when it has a vector or cannot be read. */
+  #pictureWithoutVector(key: ImageKey): [string, Picture][] {
+    try {
+      const hash = this.#store.readImageHash(key)
+      if (hash === undefined || this.#store.models.readEmbedding(this.encoder.hash, hash) !== undefined)
+        return []
+      const image = this.#store.findImage(key)
+      return image === undefined ? [] : [[hex(hash), { key, hash, bytes: image.normalised }]]
+    } catch (error) {
+      if (!(error instanceof StoreError) || this.#store.closed) throw error
+      this.#logLeftOut(key, error, 'an image cannot be read; its post is scored without it')
+      return []
+    }
+  }
+
+  #logLeftOut({ gallId, postNo, position }: ImageKey, { message }: Error, what: string): void {
+    this.#parts.log.error({ gall_id: gallId, post_no: postNo, position, problem: message }, what)
   }
 
   /** Waits `ms`, or until the queue is closed. */
@@ -223,6 +153,9 @@ export class ImageQueue {
     })
   }
 }
+
+const quarantinedMessage =
+  'image quarantined: it ends the image encoder; its post is scored without it until the service restarts'
 
 function imageName({ gallId, postNo, position }: ImageKey): string {
   return JSON.stringify([gallId, postNo, position])

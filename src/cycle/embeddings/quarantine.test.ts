@@ -11,7 +11,7 @@ import { createMemoryContents, createMemoryStore, type MemoryContents } from '..
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 import { ImageCache } from './image-cache.js'
-import { Quarantine, textBatchEncoder } from './quarantine.js'
+import { imageBatchEncoder, Quarantine, textBatchEncoder } from './quarantine.js'
 
 const patience = { timeout: 60_000, interval: 20 }
 const notEncoded = 'text not encoded in time, scored without it'
@@ -58,7 +58,7 @@ describe.runIf(isDeadlyHere)('a text that ends the process of its encoder each t
   async function adopted(by: CycleService): Promise<void> {
     for (adoptCount = 1; ; adoptCount++) {
       try {
-        await by.adopt(model, null, () => undefined)
+        await by.models.adopt(model, null, () => undefined)
         return
       } catch (error) {
         if (!(error instanceof ModelError)) throw error
@@ -122,20 +122,21 @@ describe('a quarantine', () => {
   const records = (from: readonly string[]): Uint8Array[] =>
     from.map((title) => Buffer.from(JSON.stringify({ title })))
 
-  /** Encodes with as much time as needed, unless `budgetMs` says otherwise. */
+  /** Encodes as a cycle does, with as much time as needed unless `budgetMs` says otherwise; or as the background does. */
   async function encode(
     quarantine: Quarantine,
     encoder: FakeTextEncoder,
     from: readonly string[],
-    options: { budgetMs?: number; background?: { restartMsMax: number } } = {},
+    how: 'background' | { readonly budgetMs: number } = { budgetMs: 60_000 },
   ) {
     const quarantined: string[] = []
-    const result = await quarantine.encode(textBatchEncoder(encoder), records(from), {
-      budgetMs: 60_000,
-      ...options,
-      onQuarantined: (row) => quarantined.push(from[row] as string),
-    })
-    return { quarantined, encoded: [...result.encoded], isProcessDown: result.isProcessDown }
+    const onQuarantined = (row: number): void => void quarantined.push(from[row] as string)
+    const batch = textBatchEncoder(encoder)
+    const { encoded } =
+      how === 'background'
+        ? await quarantine.encodeAll(batch, records(from), { onQuarantined })
+        : await quarantine.encode(batch, records(from), { ...how, onQuarantined })
+    return { quarantined, encoded: [...encoded] }
   }
 
   test('finds each bad item of a batch by bisection, and encodes all others', async () => {
@@ -165,38 +166,31 @@ describe('a quarantine', () => {
     const encoder = new FakeTextEncoder('e')
     encoder.failing = true
     for (let i = 0; i < 4; i++)
-      await expect(
-        encode(quarantine, encoder, titles(3), { background: { restartMsMax: 1000 } }),
-      ).rejects.toThrow('told to fail')
+      await expect(encode(quarantine, encoder, titles(3), 'background')).rejects.toThrow('told to fail')
     encoder.failing = false
     expect((await encode(quarantine, encoder, titles(3))).encoded).toEqual([1, 1, 1])
     expect(quarantine.isEmpty).toBe(true)
   })
 
   test('suspects no item when the process is down', async () => {
-    const quarantine = new Quarantine()
+    const quarantine = new Quarantine(0)
     const down = Object.assign(new FakeTextEncoder('e'), {
       encode: (): Promise<Vectors> => Promise.reject(new ModelDownError('starting again')),
     })
     for (let i = 0; i < 4; i++)
       await expect(encode(quarantine, down, titles(3))).rejects.toBeInstanceOf(ModelDownError)
-    expect(await encode(quarantine, down, titles(3), { background: { restartMsMax: 0 } })).toMatchObject({
-      encoded: [0, 0, 0],
-      isProcessDown: true,
-    })
+    await expect(encode(quarantine, down, titles(3), 'background')).rejects.toBeInstanceOf(ModelDownError)
     expect(quarantine.isEmpty).toBe(true)
   })
 
-  test('goes on with smaller batches in the next call when the process does not come back in time', async () => {
+  test('leaves a batch to the background when the process does not come back in the time of the cycle', async () => {
     const quarantine = new Quarantine()
     const encoder = new FakeTextEncoder('e')
     encoder.poison.add('bad')
     const run = encoder.encode.bind(encoder)
     let isDown = false
-    const sizes: number[] = []
     encoder.encode = async (batch) => {
       if (isDown) throw new ModelDownError('starting again')
-      sizes.push(batch.length)
       return run(batch).catch((error: unknown) => {
         isDown = true
         throw error
@@ -204,17 +198,18 @@ describe('a quarantine', () => {
     }
     const all = ['a', 'b', 'bad', 'c']
     await expect(encode(quarantine, encoder, all, { budgetMs: 1 })).rejects.toThrow('was ended')
-    expect(sizes).toEqual([4])
     isDown = false
-    encoder.encode = (batch) => {
-      sizes.push(batch.length)
-      return run(batch)
-    }
+    encoder.encode = run
     // The process of the fake is down for one call.
     await run([]).catch(() => undefined)
-    const { quarantined, encoded } = await encode(quarantine, encoder, [...all, 'new'])
-    expect([quarantined, encoded]).toEqual([['bad'], [1, 1, 0, 1, 1]])
-    expect(Math.max(...sizes.slice(1))).toBe(2)
+    // The next cycle does not end the process again.
+    const { encoded } = await encode(quarantine, encoder, [...all, 'new'])
+    expect(encoded).toEqual([0, 0, 0, 0, 1])
+    expect(await encode(quarantine, encoder, all, 'background')).toEqual({
+      quarantined: ['bad'],
+      encoded: [1, 1, 0, 1],
+    })
+    expect((await encode(quarantine, encoder, all)).encoded).toEqual([1, 1, 0, 1])
   })
 
   test('does not quarantine an item that fails once', async () => {
@@ -227,8 +222,36 @@ describe('a quarantine', () => {
         encoder.poison.clear()
         throw error
       })
-    expect(await encode(quarantine, encoder, ['unlucky'])).toMatchObject({ quarantined: [], encoded: [1] })
+    expect(await encode(quarantine, encoder, ['unlucky'])).toEqual({ quarantined: [], encoded: [1] })
     expect(quarantine.isEmpty).toBe(true)
+  })
+
+  test('encodes images in calls of eight in the background, except those that end the encoder', async () => {
+    const quarantine = new Quarantine()
+    const encoder = new FakeImageEncoder('e')
+    encoder.poison.add(4).add(6)
+    const encode = vi.spyOn(encoder, 'encode')
+    const greys = [...Array.from({ length: 20 }, (_, grey) => grey), 4]
+    const quarantined: number[] = []
+    const { encoded } = await quarantine.encodeAll(
+      imageBatchEncoder(encoder),
+      greys.map((grey) => Uint8Array.of(grey)),
+      { onQuarantined: (row) => quarantined.push(greys[row] as number) },
+    )
+    expect([...encoded]).toEqual(greys.map((grey) => (grey === 4 || grey === 6 ? 0 : 1)))
+    expect(quarantined).toEqual([4, 6])
+    expect(Math.max(...encode.mock.calls.map(([images]) => images.length))).toBe(8)
+  })
+
+  test('blames no image when the encoder ends on the control image too', async () => {
+    const encoder = new FakeImageEncoder('e')
+    // A JPEG begins with 255.
+    for (const grey of [1, 2, 3, 255]) encoder.poison.add(grey)
+    const images = [1, 2, 3].map((grey) => Uint8Array.of(grey))
+    const onQuarantined = vi.fn()
+    const encoding = new Quarantine().encodeAll(imageBatchEncoder(encoder), images, { onQuarantined })
+    await expect(encoding).rejects.toThrow('told to fail')
+    expect(onQuarantined).not.toHaveBeenCalled()
   })
 })
 

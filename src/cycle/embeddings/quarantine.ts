@@ -1,8 +1,8 @@
 /**
- * Quarantine of texts and images that end the process of their encoder. A batch that ends the process is bisected, over
- * several cycles if need be, until the single item is found. That item is quarantined: it counts as missing and is not
- * tried again in the life of the service. A control item that no working encoder fails on tells a broken encoder from a
- * bad item. Items are known by the hash of their bytes. Read `encode` first.
+ * Quarantine of texts and images that end the process of their encoder. A batch that ends the process is bisected until the
+ * single item is found, in the background if the cycle has no time for it. That item is quarantined: it counts as missing
+ * and is not tried again in the life of the service. A control item that no working encoder fails on tells a broken encoder
+ * from a bad item. Items are known by the hash of their bytes. Read `encode` and `encodeAll` first.
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,56 +21,54 @@ export interface BatchEncoder {
   readonly dim: number
   /** An item that every working encoder survives. */
   readonly control: Uint8Array
+  /** Time limit of one call in the background: other calls wait no longer. Infinity: a call encodes all its items. */
+  readonly callMsMax: number
+  /** Items of one call in the background. */
+  readonly callCountMax: number
   readonly encode: (items: readonly Uint8Array[], budgetMs: number) => Promise<Vectors>
 }
 
 export interface QuarantineOptions {
-  /** For the encoding of all items; at least one batch is tried in any case. In the background: for each batch. */
-  readonly budgetMs: number
-  /** In the background, the call waits for restarts of the process and goes on until each suspect is cleared or found. */
-  readonly background?: {
-    /** For one restart. */
-    readonly restartMsMax: number
-    /** Stops waiting for a restart. */
-    readonly ended?: () => boolean
-  }
   /** Called once for each item that is quarantined. `error`: what the encoder reported. */
   readonly onQuarantined: (row: number, error: ModelError) => void
+  /** Stops the work when it returns true. */
+  readonly ended?: () => boolean
 }
 
-export interface QuarantineResult extends Vectors {
-  /** True when the process did not come back in time: the items left were not tried. */
-  readonly isProcessDown: boolean
-}
-
+/** How long the background waits for a process that restarts. */
+const restartMsMaxDefault = 60_000
 /** Time for the control item: a bound, not an expectation. */
 const controlMsMax = 10_000
 /** How often the control item may end the process before the encoder counts as broken. */
 const controlEndsMax = 2
 /** How often an item must end the process alone, while the control item does not: a single failure may have another cause. */
 const endsAloneMax = 3
-/** How often a batch is tried whose process is down because of another call. */
+/** How often a process is waited for that is down because of another call. */
 const downCountMax = 3
 const pauseMsMin = 50
 const pauseMsMax = 2000
 /** Far more than a pool holds. The oldest entries are forgotten. */
 const itemCountMax = 20_000
 
-interface Suspect {
-  /** The largest batch in which the item may be tried. Halved whenever its batch ends the process. */
-  readonly batchSizeMax: number
-  /** How often the item has ended the process alone. */
-  readonly endsAlone: number
-}
-
-interface Batch {
-  readonly rows: readonly number[]
-  readonly isSuspect: boolean
+interface Run {
+  readonly isBackground: boolean
+  /** Time for the next call of the encoder. */
+  readonly callMs: () => number
+  /** Time for a restart of the process. */
+  readonly restartMs: () => number
+  readonly ended: () => boolean
+  readonly onQuarantined: QuarantineOptions['onQuarantined']
 }
 
 export class Quarantine {
-  readonly #suspects = new Map<string, Suspect>()
+  /** Items of batches that have ended the process, until they are encoded or quarantined. */
+  readonly #suspects = new Set<string>()
   readonly #quarantined = new Set<string>()
+  readonly #restartMsMax: number
+
+  constructor(restartMsMax = restartMsMaxDefault) {
+    this.#restartMsMax = restartMsMax
+  }
 
   /** True when no item is suspect or quarantined: then no item needs to be hashed. */
   get isEmpty(): boolean {
@@ -78,126 +76,110 @@ export class Quarantine {
   }
 
   /**
-   * Encodes `items`, except those in quarantine. Rejects with a `ModelError` when the encoder is broken; within a cycle
-   * also when the process is down, or does not come back after a first batch without suspects.
+   * Encodes items within a cycle: with one call of the encoder, or with several if an item ends the process. Leaves suspects
+   * of earlier calls to the background. Rejects with a `ModelError` when the encoder is broken, when its process is down,
+   * and when the process does not come back in time after the first call.
    */
-  async encode(
+  encode(
     encoder: BatchEncoder,
     items: readonly Uint8Array[],
-    options: QuarantineOptions,
-  ): Promise<QuarantineResult> {
-    const { budgetMs, background, onQuarantined } = options
+    { budgetMs, onQuarantined }: { budgetMs: number } & Pick<QuarantineOptions, 'onQuarantined'>,
+  ): Promise<Vectors> {
     const endMs = performance.now() + budgetMs
-    const leftMs = (): number => (background === undefined ? endMs - performance.now() : budgetMs)
-    const { ended = (): boolean => false } = background ?? {}
+    const leftMs = (): number => endMs - performance.now()
+    const callMs = (): number => Math.max(leftMs(), 1)
+    const ended = (): boolean => leftMs() <= 0
+    return this.#run(encoder, items, { isBackground: false, callMs, restartMs: leftMs, ended, onQuarantined })
+  }
+
+  /**
+   * Encodes items in the background, suspects included. An item without a vector is quarantined then, or the encoder makes
+   * none of it, unless `ended` has stopped the work. Rejects with a `ModelError` when the encoder is broken, and when its
+   * process does not come back.
+   */
+  encodeAll(
+    encoder: BatchEncoder,
+    items: readonly Uint8Array[],
+    { onQuarantined, ended = () => false }: QuarantineOptions,
+  ): Promise<Vectors> {
+    const callMs = (): number => encoder.callMsMax
+    const restartMs = (): number => this.#restartMsMax
+    return this.#run(encoder, items, { isBackground: true, callMs, restartMs, ended, onQuarantined })
+  }
+
+  async #run(encoder: BatchEncoder, items: readonly Uint8Array[], run: Run): Promise<Vectors> {
+    const { isBackground, callMs, ended, onQuarantined } = run
     const keyOf = keysOf(encoder, items)
+    const isQuarantined = (row: number): boolean => !this.isEmpty && this.#quarantined.has(keyOf(row))
+    const isSuspect = (row: number): boolean => !this.isEmpty && this.#suspects.has(keyOf(row))
     const all = new GatheredVectors(items.length, encoder.dim)
-    const queue = this.#batches(items.length, keyOf)
-    const restarted = (): Promise<boolean> =>
-      isUp(encoder, performance.now() + (background?.restartMsMax ?? leftMs()), ended)
-    let downCount = 0
-    for (let tried = 0; queue.length > 0; tried++) {
-      if (tried > 0 && leftMs() <= 0) break
-      const { rows: batchRows, isSuspect } = queue[0] as Batch
-      // One item may be there twice.
-      const rows = this.isEmpty ? batchRows : batchRows.filter((row) => !this.#quarantined.has(keyOf(row)))
-      if (rows.length === 0) {
-        queue.shift()
-        continue
-      }
+    const queued = [...items.keys()].filter((row) => isBackground || !isSuspect(row))
+    const batches = isBackground ? slices(queued, encoder.callCountMax) : [queued]
+    let [callCount, downCount, endsAlone] = [0, 0, 0]
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+      // Tested for each batch: one item may be there twice.
+      const rows = batch.filter((row) => !isQuarantined(row))
+      if (rows.length === 0) continue
+      if ((isBackground || callCount > 0) && ended()) break
+      callCount++
       try {
-        const batch = rows.map((row) => items[row] as Uint8Array)
-        const made = await encoder.encode(batch, Math.max(leftMs(), 1))
-        all.take(rows, made)
-        this.#clear(
-          rows.filter((_, i) => made.encoded[i] === 1),
-          keyOf,
-        )
-        queue.shift()
+        const part = rows.map((row) => items[row] as Uint8Array)
+        all.take(rows, await encoder.encode(part, callMs()))
+        endsAlone = 0
+        const missing = all.missing(rows)
+        if (this.#suspects.size > 0)
+          for (const row of rows) if (!missing.includes(row)) this.#suspects.delete(keyOf(row))
+        if (isBackground && encoder.callMsMax < Infinity) batches.unshift(...untried(missing, rows))
       } catch (error) {
         if (!(error instanceof ModelError)) throw error
-        if (error instanceof ModelDownError) {
-          if (tried === 0 && background === undefined) throw error
-          if (++downCount < downCountMax && (await restarted())) continue
-          return { ...all.vectors, isProcessDown: true }
+        const isCause = !(error instanceof ModelDownError)
+        if (isCause) this.#suspect(rows.map(keyOf))
+        const mayWait = isCause || ((isBackground || callCount > 1) && ++downCount < downCountMax)
+        if (!mayWait || !(await this.#isUp(encoder, run, rows.map(keyOf)))) {
+          if (isBackground ? !ended() : callCount === 1) throw error
+          break
         }
-        this.#suspect(rows, keyOf)
-        if (!(await this.#restartedOrBroken(restarted, rows, keyOf))) {
-          if (tried === 0 && !isSuspect && background === undefined) throw error
-          return { ...all.vectors, isProcessDown: true }
-        }
-        if (rows.length > 1) {
-          const half = rows.length >> 1
-          const halves = [rows.slice(0, half), rows.slice(half)]
-          queue.splice(0, 1, ...halves.map((part) => ({ rows: part, isSuspect: true })))
-        } else {
+        if (isCause && rows.length > 1) batches.unshift(...slices(rows, Math.ceil(rows.length / 2)))
+        else if (!isCause || ++endsAlone < endsAloneMax) batches.unshift(rows)
+        else {
+          endsAlone = 0
           const [row] = rows as [number]
-          if ((this.#suspects.get(keyOf(row))?.endsAlone ?? 0) < endsAloneMax) continue
           this.#quarantine(keyOf(row))
           onQuarantined(row, error)
         }
       }
     }
-    return { ...all.vectors, isProcessDown: false }
+    return all.vectors
   }
 
-  /** One batch of items without suspicion, then suspects in batches as small as the last bisection left them. */
-  #batches(itemCount: number, keyOf: (row: number) => string): Batch[] {
-    const all = [...Array(itemCount).keys()]
-    if (this.isEmpty) return itemCount === 0 ? [] : [{ rows: all, isSuspect: false }]
-    const unsuspected: number[] = []
-    const batches: Batch[] = []
-    let suspects: number[] = []
-    let sizeMax = Infinity
-    for (const row of all) {
-      if (this.#quarantined.has(keyOf(row))) continue
-      const rowSizeMax = this.#suspects.get(keyOf(row))?.batchSizeMax
-      if (rowSizeMax === undefined) {
-        unsuspected.push(row)
-        continue
+  /**
+   * Waits until the process encodes the control item; false when it does not in time. Rejects when the control item ends the
+   * process too: then the encoder is broken, and none of the items with these `keys` is to blame.
+   */
+  async #isUp(encoder: BatchEncoder, run: Run, keys: readonly string[]): Promise<boolean> {
+    const { restartMs, ended } = run
+    const untilMs = performance.now() + restartMs()
+    let endCount = 0
+    for (let pauseMs = pauseMsMin; !ended(); pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
+      try {
+        await encoder.encode([encoder.control], controlMsMax)
+        return true
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error
+        if (!(error instanceof ModelDownError) && ++endCount === controlEndsMax) {
+          for (const key of keys) this.#suspects.delete(key)
+          throw error
+        }
       }
-      if (suspects.length >= Math.min(sizeMax, rowSizeMax)) {
-        batches.push({ rows: suspects, isSuspect: true })
-        suspects = []
-        sizeMax = Infinity
-      }
-      suspects.push(row)
-      sizeMax = Math.min(sizeMax, rowSizeMax)
+      if (performance.now() + pauseMs > untilMs) return false
+      await sleep(pauseMs, undefined, { ref: false })
     }
-    if (suspects.length > 0) batches.push({ rows: suspects, isSuspect: true })
-    if (unsuspected.length > 0) batches.unshift({ rows: unsuspected, isSuspect: false })
-    return batches
+    return false
   }
 
-  /** When the control item ends the process too, no item is to blame. */
-  async #restartedOrBroken(
-    restarted: () => Promise<boolean>,
-    rows: readonly number[],
-    keyOf: (row: number) => string,
-  ): Promise<boolean> {
-    try {
-      return await restarted()
-    } catch (error) {
-      this.#clear(rows, keyOf)
-      throw error
-    }
-  }
-
-  #suspect(rows: readonly number[], keyOf: (row: number) => string): void {
-    for (const row of rows) {
-      const endsAlone = this.#suspects.get(keyOf(row))?.endsAlone ?? 0
-      this.#suspects.delete(keyOf(row))
-      this.#suspects.set(keyOf(row), {
-        batchSizeMax: Math.ceil(rows.length / 2),
-        endsAlone: rows.length === 1 ? endsAlone + 1 : endsAlone,
-      })
-    }
+  #suspect(keys: readonly string[]): void {
+    for (const key of keys) this.#suspects.add(key)
     forgetOldest(this.#suspects)
-  }
-
-  #clear(rows: readonly number[], keyOf: (row: number) => string): void {
-    if (this.#suspects.size === 0) return
-    for (const row of rows) this.#suspects.delete(keyOf(row))
   }
 
   #quarantine(key: string): void {
@@ -207,11 +189,26 @@ export class Quarantine {
   }
 }
 
+function slices(rows: readonly number[], countMax: number): number[][] {
+  return Array.from({ length: Math.ceil(rows.length / countMax) }, (_, i) =>
+    rows.slice(i * countMax, (i + 1) * countMax),
+  )
+}
+
+/** The rows that a call had no time for. When it made no vector of several, each is tried alone. */
+function untried(missing: number[], rows: readonly number[]): number[][] {
+  if (missing.length < rows.length) return missing.length === 0 ? [] : [missing]
+  return rows.length === 1 ? [] : slices(missing, 1)
+}
+
 const controlText = Buffer.from(JSON.stringify({ title: '가나다 abc 123.' }))
 
 export function textBatchEncoder(encoder: TextEncoder): BatchEncoder {
   const { hash, dim } = encoder
-  return { hash, dim, control: controlText, encode: (records, ms) => encoder.encode(records, ms) }
+  return {
+    ...{ hash, dim, control: controlText, callMsMax: 250, callCountMax: 200 },
+    encode: (records, ms) => encoder.encode(records, ms),
+  }
 }
 
 /** A grey JPEG of 8 by 8 pixels. */
@@ -225,7 +222,10 @@ const controlImage = Buffer.from(
 
 export function imageBatchEncoder(encoder: ImageEncoder): BatchEncoder {
   const { hash, dim } = encoder
-  return { hash, dim, control: controlImage, encode: (images) => encoder.encode(images) }
+  return {
+    ...{ hash, dim, control: controlImage, callMsMax: Infinity, callCountMax: 8 },
+    encode: (images) => encoder.encode(images),
+  }
 }
 
 /** Keys of items, hashed when they are first asked for. */
@@ -237,27 +237,7 @@ function keysOf({ hash }: BatchEncoder, items: readonly Uint8Array[]): (row: num
       .digest('base64')}`)
 }
 
-/**
- * Waits until the process encodes the control item; false when `untilMs` passes or `ended` is true first. Rejects when
- * the control item ends the process: the encoder is broken.
- */
-async function isUp(encoder: BatchEncoder, untilMs: number, ended: () => boolean): Promise<boolean> {
-  let endCount = 0
-  for (let pauseMs = pauseMsMin; !ended(); pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
-    try {
-      await encoder.encode([encoder.control], controlMsMax)
-      return true
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error
-      if (!(error instanceof ModelDownError) && ++endCount === controlEndsMax) throw error
-    }
-    if (performance.now() + pauseMs > untilMs) return false
-    await sleep(pauseMs, undefined, { ref: false })
-  }
-  return false
-}
-
-function forgetOldest(items: Map<string, unknown> | Set<string>): void {
+function forgetOldest(items: Set<string>): void {
   for (const key of items.keys()) {
     if (items.size <= itemCountMax) return
     items.delete(key)

@@ -2,13 +2,7 @@
  * Vectors of the pending posts' texts for one encoder. Each text is encoded once, when its post enters, and its vector is
  * stored with the cycle that brought the post.
  */
-import {
-  ModelDownError,
-  type EmbeddingColumn,
-  type ModelError,
-  type TextEncoder,
-  type Vectors,
-} from '../../model/index.js'
+import type { EmbeddingColumn, ModelError, TextEncoder, Vectors } from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { Embedding, Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
@@ -18,10 +12,6 @@ import { VectorTable } from './vectors.js'
 
 /** Posts that are looked up, or encoded, between two turns of the event loop. */
 const postsPerTurn = 200
-/** Time of one encoder call in the background: the texts of a cycle wait no longer than this. */
-const backgroundMs = 250
-/** How long the background waits for a process that restarts. */
-const restartMsMax = 60_000
 /** More than the rows of one cycle: a body of 16 MiB has no room for as many. */
 const rowCountMax = 2 ** 21
 
@@ -30,15 +20,11 @@ export interface CacheParts {
   readonly log: { error(fields: object, message: string): void }
 }
 
-/** Vectors of the posts that enter with a cycle. */
-export interface EnteringTexts {
+/** Vectors of posts that enter with one cycle. */
+export interface EnteringTexts extends Vectors {
   readonly position: number
   /** Posts by their place among those that enter. */
   readonly rows: readonly number[]
-  /** [rows, dim]. */
-  readonly vectors: Float32Array
-  /** By row: 0 where there is no vector. */
-  readonly encoded: Uint8Array
 }
 
 export class TextCache {
@@ -78,13 +64,12 @@ export class TextCache {
     const keys = rows.map((row) => postKey(position, row))
     return this.#track(keys, async () => {
       const texts = rows.map((row) => records[row] as Uint8Array)
-      const { vectors, encoded } = await this.#parts.quarantine.encode(textBatchEncoder(encoder), texts, {
+      const made = await this.#parts.quarantine.encode(textBatchEncoder(encoder), texts, {
         budgetMs,
         onQuarantined: (row, error) => this.#logQuarantined(texts[row] as Uint8Array, error),
       })
-      const entering = { position, rows, vectors, encoded }
-      for (const { row, vector } of this.#encodedOf(entering))
-        this.#vectors.set(postKey(position, row), vector)
+      const entering = { position, rows, ...made }
+      this.#keep(entering)
       return entering
     })
   }
@@ -163,54 +148,23 @@ export class TextCache {
     })
   }
 
-  /**
-   * Encodes and stores in calls of `backgroundMs`. When a call makes no vector of several texts, each is tried alone
-   * before it counts as unencodable.
-   */
   async #encodePart(
     position: number,
     rows: readonly number[],
-    records: readonly Uint8Array[],
+    texts: readonly Uint8Array[],
     ended: () => boolean,
   ): Promise<void> {
-    let left = [...rows.keys()]
-    while (left.length > 0 && !ended()) {
-      const texts = left.map((i) => records[i] as Uint8Array)
-      const made = await this.#encodeInBackground(texts, ended)
-      if (ended()) return
-      await this.#storeVectors({ position, rows: left.map((i) => rows[i] as number), ...made })
-      const missing = left.filter((_, place) => made.encoded[place] !== 1)
-      if (missing.length < left.length) {
-        left = missing
-        continue
-      }
-      if (left.length === 1) this.#unencodable.add(postKey(position, rows[left[0] as number] as number))
-      else
-        for (const i of left)
-          await this.#encodePart(position, [rows[i] as number], [records[i] as Uint8Array], ended)
-      return
-    }
-  }
-
-  /** Rejects with a `ModelDownError` when the process does not come back. */
-  async #encodeInBackground(texts: readonly Uint8Array[], ended: () => boolean): Promise<Vectors> {
-    const { isProcessDown, ...made } = await this.#parts.quarantine.encode(
-      textBatchEncoder(this.encoder),
-      texts,
-      {
-        budgetMs: backgroundMs,
-        background: { restartMsMax, ended },
-        onQuarantined: (row, error) => this.#logQuarantined(texts[row] as Uint8Array, error),
-      },
-    )
-    if (isProcessDown && !ended()) throw new ModelDownError('the text encoder does not come back')
-    return made
-  }
-
-  async #storeVectors(texts: EnteringTexts): Promise<void> {
-    await this.#store.models.putEmbeddings(this.encoder.hash, this.records(texts))
-    for (const { row, vector } of this.#encodedOf(texts))
-      this.#vectors.set(postKey(texts.position, row), vector)
+    const made = await this.#parts.quarantine.encodeAll(textBatchEncoder(this.encoder), texts, {
+      ended,
+      onQuarantined: (row, error) => this.#logQuarantined(texts[row] as Uint8Array, error),
+    })
+    if (this.#store.closed) return
+    const entering = { position, rows, ...made }
+    await this.#store.models.putEmbeddings(this.encoder.hash, this.records(entering))
+    this.#keep(entering)
+    if (ended()) return
+    for (const [i, row] of rows.entries())
+      if (made.encoded[i] !== 1) this.#unencodable.add(postKey(position, row))
   }
 
   async #track<Result>(keys: readonly number[], work: () => Promise<Result>): Promise<Result> {
@@ -223,11 +177,12 @@ export class TextCache {
     }
   }
 
-  #encodedOf({
-    rows,
-    vectors,
-    encoded,
-  }: Pick<EnteringTexts, 'rows'> & Vectors): { row: number; vector: Float32Array }[] {
+  #keep(texts: EnteringTexts): void {
+    for (const { row, vector } of this.#encodedOf(texts))
+      this.#vectors.set(postKey(texts.position, row), vector)
+  }
+
+  #encodedOf({ rows, vectors, encoded }: EnteringTexts): { row: number; vector: Float32Array }[] {
     const { dim } = this.encoder
     return rows.flatMap((row, i) =>
       encoded[i] === 1 ? [{ row, vector: vectors.subarray(i * dim, (i + 1) * dim) }] : [],
