@@ -11,7 +11,7 @@ import {
   type CycleColumns,
   type HeadColumns,
 } from '../contract/index.js'
-import { ModelRowError, type Model, type ModelInputs } from '../model/index.js'
+import { ModelRowError, type Model } from '../model/index.js'
 import {
   weightsInForce,
   type CyclePlan,
@@ -27,7 +27,6 @@ import { placedFailure } from './model-failure.js'
 import { nextTurn } from './next-turn.js'
 import { countsOf, resultsOf } from './results.js'
 import { loadPool, saveCycle } from './saved-state.js'
-import type { StageClock } from './stage-clock.js'
 import type { StoredWeights } from './stored-weights.js'
 
 export interface CyclePipelineParts {
@@ -138,11 +137,13 @@ export class CyclePipeline {
     const { next, scoring } = plan
     const imagesStored = images.column(next.galleries, next.gallery, next.postNo)
     const inputs = embeddings.inputs(model, next, imagesStored)
-    const { predicting, sent } = startPrediction(model, { ...scoring, ...inputs, imagesStored }, stages)
-    await sent
-    // Another thread compresses the body while the model computes. Until it is awaited, a failure is not unhandled.
+    const predicting =
+      scoring.count === 0 ? Promise.resolve(noHeads) : model.predict({ ...scoring, ...inputs, imagesStored })
+    stages.lap('features')
+    // Another thread compresses the body while the model computes.
     const packing = call.packRequest()
-    packing.catch(() => undefined)
+    // Until they are awaited, failures are not unhandled.
+    for (const promise of [predicting, packing]) promise.catch(() => undefined)
     await yieldIfLarge(json)
     const saved = saveCycle(cycle, plan)
     const heads = await predicting.catch((error: unknown) => {
@@ -245,24 +246,3 @@ export function enteringRecords(
 }
 
 const noHeads: HeadColumns = { p_views: null, p_comments: null, p_up: null, downvote_share: null }
-
-/** The heads of all rows, and a promise that resolves when the model's process has the whole request or cannot get it. */
-function startPrediction(
-  model: Model,
-  inputs: ModelInputs,
-  stages: StageClock,
-): { readonly predicting: Promise<HeadColumns>; readonly sent: Promise<void> } {
-  if (inputs.count === 0) return { predicting: Promise.resolve(noHeads), sent: Promise.resolve() }
-  let predicting = Promise.resolve(noHeads)
-  const sent = new Promise<void>((resolve) => {
-    predicting = model.predict(inputs, () => {
-      stages.lap('features')
-      resolve()
-    })
-    predicting.then(
-      () => resolve(),
-      () => resolve(),
-    )
-  })
-  return { predicting, sent }
-}

@@ -103,7 +103,7 @@ describe('a cycle', () => {
       nowMs,
       stages,
     )
-    expect(stages.order.join(' ')).toMatch(/^decode call wait plan (call )+infer /)
+    expect(stages.order.join(' ')).toMatch(/^decode call wait plan features (call )+infer /)
   })
 
   test('is answered with its results, counts and labels', async () => {

@@ -1,15 +1,19 @@
 /**
  * Entry point of every child process: opens the program of its plan and runs batch after batch, until it is killed.
  * It keeps nothing that must be saved, so its owner ends it by SIGKILL and by nothing else.
- * It waits for a batch in a blocking read, since it has nothing else to do, and an event loop would only take time.
  */
 import { rmdirSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { ModelLog } from './log.js'
-import type { ChildFormat } from './sessions/batch-format.js'
-import { lifelineDescriptor, messageDescriptor } from './sessions/child-process.js'
+import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './sessions/child-process.js'
 import { encoderChildFormat } from './sessions/encoder-batch.js'
-import { BlockingFrames, withoutPayload, type Frame, type Message } from './sessions/frames.js'
+import {
+  ChildMessages,
+  withoutPayload,
+  type ChildFormat,
+  type Message,
+  type OutgoingMessage,
+} from './sessions/messages.js'
 import { reasonOf } from './sessions/onnx-errors.js'
 import type { Program } from './sessions/program.js'
 import type { ChildHeader, OpenHeader, ProcessPlan } from './sessions/protocol.js'
@@ -17,7 +21,7 @@ import type { ChildHeader, OpenHeader, ProcessPlan } from './sessions/protocol.j
 /** Of 1000: where the system is short of memory, it ends this process and not the service. */
 const oomScoreAdjustment = 500
 
-const frames = new BlockingFrames(messageDescriptor)
+const messages = new ChildMessages(headerDescriptor, payloadDescriptor)
 
 /** Lines for the log of the owner. Errors would arrive without their text, and the message repeats it. */
 const log: ModelLog = {
@@ -31,7 +35,7 @@ interface Opened {
   readonly provider: string
   readonly report?: unknown
   /** null: it serves no batches. */
-  readonly answer: ((request: Frame) => Promise<Message>) | null
+  readonly answer: ((request: Message) => Promise<OutgoingMessage>) | null
 }
 
 endWithOwner()
@@ -42,11 +46,11 @@ end()
 
 async function serve(): Promise<void> {
   try {
-    const { plan } = (frames.next() ?? end()).header as OpenHeader
+    const { plan } = (messages.next() ?? end()).header as OpenHeader
     const { provider, report, answer } = await open(plan)
     send({ kind: 'ready', provider, report })
-    for (let frame = frames.next(); frame !== null && answer !== null; frame = frames.next()) {
-      frames.write(await answer(frame))
+    for (let request = messages.next(); request !== null && answer !== null; request = messages.next()) {
+      messages.write(await answer(request))
     }
   } catch (error) {
     send({ kind: 'failed', reason: reasonOf(error) })
@@ -87,12 +91,12 @@ function serving<Request, Reply>(
 ): Opened {
   return {
     provider: program.provider,
-    answer: async (frame) => format.encodeReply(await program.run(format.decodeRequest(frame))),
+    answer: async (request) => format.encodeReply(await program.run(format.decodeRequest(request))),
   }
 }
 
 function send(header: ChildHeader): void {
-  frames.write(withoutPayload(header))
+  messages.write(withoutPayload(header))
 }
 
 function plain(fields: object): object {

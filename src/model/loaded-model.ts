@@ -115,10 +115,10 @@ interface Parts {
 
 function assemble({ manifest, heads, fillFeatures, hosts, options }: Parts): LoadedModel {
   const timeLimitMs = options.timeLimitMs ?? timeLimitMsDefault
-  const predict = async (rows: HeadRows, onSent?: () => void): Promise<HeadColumns> => {
+  const predict = async (rows: HeadRows): Promise<HeadColumns> => {
     const { count } = rows
     const columns =
-      count === 0 ? heads.map(() => new Float32Array(0)) : await hosts.heads.run(rows, timeLimitMs, onSent)
+      count === 0 ? heads.map(() => new Float32Array(0)) : await hosts.heads.run(rows, timeLimitMs)
     assert(
       columns.every(({ length }) => length === count),
       'a batch is answered with one value a row and head',
@@ -146,9 +146,9 @@ function assemble({ manifest, heads, fillFeatures, hosts, options }: Parts): Loa
     },
     text: textEncoder(manifest, hosts.text, timeLimitMs),
     image: imageEncoder(manifest, hosts.image, timeLimitMs),
-    predict: (inputs, onSent) => {
+    predict: (inputs) => {
       const fill = (matrices: Matrices): void => fillMatrices(matrices, inputs, fillFeatures, missing)
-      return predict({ count: inputs.count, fill }, onSent)
+      return predict({ count: inputs.count, fill })
     },
     predictRows: (rows) => {
       const fill = (matrices: Matrices): void => {

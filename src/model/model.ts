@@ -17,10 +17,10 @@ export interface Model {
   readonly image: ImageEncoder | null
   /**
    * One batch for all rows. Heads come as `inputs.count` float32 values each, finite and in 0..1. Rejects with a
-   * `ModelError` when the model fails or breaks that promise. `onSent` is called when the features are computed and the
-   * process of the model has them: work of the caller before that would delay the batch. It is not called for no rows.
+   * `ModelError` when the model fails or breaks that promise. When this returns its promise, the features are computed and
+   * sent to the process of the model, unless other batches wait.
    */
-  predict(inputs: ModelInputs, onSent?: () => void): Promise<HeadColumns>
+  predict(inputs: ModelInputs): Promise<HeadColumns>
 }
 
 export interface TextEncoder {

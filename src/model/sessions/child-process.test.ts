@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { followChild, startChild, type StartedChild } from './child-process.js'
+import { startChild, type StartedChild } from './child-process.js'
 
 describe.runIf(process.platform === 'linux')('a child process', () => {
   test('has an empty directory of its own, which is gone when it has ended', async () => {
@@ -25,10 +25,7 @@ describe.runIf(process.platform === 'linux')('a child process', () => {
 })
 
 test('a child process that exits ends with its code', async () => {
-  const stdio = ['pipe', 'pipe', 'pipe', 'pipe'] as const
-  const child = started(
-    followChild(spawn(process.execPath, ['-e', 'process.exit(7)'], { stdio: [...stdio] })),
-  )
+  const child = started(startChild((options) => spawn(process.execPath, ['-e', 'process.exit(7)'], options)))
   expect(await child.ended).toBe('exited with code 7')
   await child.gone
   // The number may be that of another process by now.
@@ -38,6 +35,6 @@ test('a child process that exits ends with its code', async () => {
 /** Its streams are read, so that their end is seen. */
 function started(child: StartedChild): StartedChild {
   onTestFinished(() => child.kill())
-  for (const stream of [...child.outputs, child.messages]) stream?.resume()
+  for (const stream of [...child.outputs, child.headers]) stream?.resume()
   return child
 }

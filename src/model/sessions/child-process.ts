@@ -8,11 +8,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { PayloadFile } from './messages.js'
 
 /** Nothing is ever written here: the child's end of it ends when the owner does, however that happens. */
 export const lifelineDescriptor = 0
-/** Frames in both directions. */
-export const messageDescriptor = 3
+/** A socket for the headers of messages, in both directions. */
+export const headerDescriptor = 3
+/** The file of their payloads. */
+export const payloadDescriptor = 4
 
 /**
  * ONNX Runtime sends telemetry unless this is set: it looks up a host of Microsoft's and keeps a database in the home
@@ -30,7 +33,8 @@ export interface StartedChild {
   readonly pid: number | undefined
   /** Standard output and standard error. */
   readonly outputs: readonly Readable[]
-  readonly messages: Duplex | null
+  readonly headers: Duplex | null
+  readonly payloads: PayloadFile
   /** Sends SIGKILL. */
   kill(): void
   /** Resolves when the process is gone. Its last messages may still have to be read. */
@@ -39,53 +43,58 @@ export interface StartedChild {
   readonly ended: Promise<string>
 }
 
+export interface SpawnOptions {
+  readonly cwd: string
+  readonly stdio: ('pipe' | number)[]
+}
+
 /** Throws the error of the system when it cannot, or reports it by the end of the process. */
-export function startChild(): StartedChild {
-  const directory = mkdtempSync(join(tmpdir(), 'understudy-model-'))
+export function startChild(spawnChild = spawnModelProcess): StartedChild {
+  const cwd = mkdtempSync(join(tmpdir(), 'understudy-model-'))
+  let payloads: PayloadFile | undefined
   try {
-    const child = spawn(process.execPath, [childFile], {
-      cwd: directory,
-      env: { ...process.env, ...environment },
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    })
-    const started = followChild(child)
-    void started.gone.then(() => removeDirectory(directory))
-    // Also at once: this process may exit before it sees the end of the child.
-    const kill = (): void => {
-      started.kill()
-      removeDirectory(directory)
-    }
-    return { ...started, kill }
+    payloads = new PayloadFile()
+    const child = spawnChild({ cwd, stdio: ['pipe', 'pipe', 'pipe', 'pipe', payloads.descriptor] })
+    return followChild(child, cwd, payloads)
   } catch (error) {
-    removeDirectory(directory)
+    payloads?.close()
+    removeDirectory(cwd)
     throw error
   }
 }
 
-/** To be called right after the start. The standard streams and `messageDescriptor` must be pipes. */
-export function followChild(child: ChildProcess): StartedChild {
+function spawnModelProcess(options: SpawnOptions): ChildProcess {
+  return spawn(process.execPath, [childFile], { ...options, env: { ...process.env, ...environment } })
+}
+
+function followChild(child: ChildProcess, directory: string, payloads: PayloadFile): StartedChild {
   const { pid, stdio } = child
   const isStarted = pid !== undefined
   // A signal that cannot be sent is an error event too; the process is still there then.
   const refused = new Promise<Error>((resolve) => child.on('error', (error) => isStarted || resolve(error)))
   // Pipes break because the process has ended, and `ended` reports that.
   for (const pipe of isStarted ? [child.stdin, ...stdio] : []) pipe?.on('error', () => undefined)
+  const gone = Promise.race([
+    new Promise<void>((resolve) => child.on('exit', () => resolve())),
+    refused.then(() => undefined),
+  ])
+  void gone.then(() => removeDirectory(directory))
+  const ended = Promise.race([
+    // Not at its exit: its last message may still be in the pipe.
+    new Promise<string>((resolve) => child.on('close', (code, signal) => resolve(describeEnd(code, signal)))),
+    refused.then(({ message }) => `cannot be started: ${message}`),
+  ])
+  void ended.then(() => payloads.close())
+  const kill = (): void => {
+    child.kill('SIGKILL')
+    // Also now: this process may exit before it sees the end of the child.
+    removeDirectory(directory)
+  }
   return {
     pid,
     outputs: isStarted ? [stdio[1] as Readable, stdio[2] as Readable] : [],
-    messages: isStarted ? (stdio[messageDescriptor] as Duplex) : null,
-    kill: () => void child.kill('SIGKILL'),
-    gone: Promise.race([
-      new Promise<void>((resolve) => child.on('exit', () => resolve())),
-      refused.then(() => undefined),
-    ]),
-    ended: Promise.race([
-      // Not at its exit: its last message may still be in the pipe.
-      new Promise<string>((resolve) =>
-        child.on('close', (code, signal) => resolve(describeEnd(code, signal))),
-      ),
-      refused.then(({ message }) => `cannot be started: ${message}`),
-    ]),
+    headers: isStarted ? (stdio[headerDescriptor] as Duplex) : null,
+    ...{ payloads, kill, gone, ended },
   }
 }
 

@@ -1,9 +1,9 @@
 /**
- * A batch of an encoder in frames. The request holds the items, one after the other, and their lengths in its header;
+ * A batch of an encoder in messages. The request holds the items, one after the other, and their lengths in its header;
  * the reply holds the vectors [items, dim], float32 and row-major, followed by one byte an item: 1 if it is encoded.
  */
 import type { Vectors } from '../model.js'
-import type { ChildFormat, OwnerFormat } from './batch-format.js'
+import type { ChildFormat, OwnerFormat } from './messages.js'
 
 export interface EncoderRequest {
   /** Texts: the raw JSON object of a candidate each. Images: a normalised JPEG each. */

@@ -1,12 +1,11 @@
 /**
- * A batch of heads in frames. The request holds the matrices and the reply the heads, each float32 and row-major:
+ * A batch of heads in messages. The request holds the matrices and the reply the heads, each float32 and row-major:
  *
  *   features [count, featureCount] | text [count, textDim] | image [count, imageDim]
  *   head 0 [count] | head 1 [count] | ...                                            in the order of the plan
  */
 import type { HeadsPlan, MatrixName } from '../plans/index.js'
-import type { ChildFormat, OwnerFormat } from './batch-format.js'
-import type { Frame } from './frames.js'
+import type { ChildFormat, OwnerFormat } from './messages.js'
 
 export type Matrices = Readonly<Record<MatrixName, Float32Array>>
 
@@ -46,7 +45,7 @@ export function headsOwnerFormat(
 
 export function headsChildFormat(plan: Widths): ChildFormat<HeadsBatch, readonly Float32Array[]> {
   return {
-    decodeRequest: ({ header, payload }: Frame) => {
+    decodeRequest: ({ header, payload }) => {
       const { count } = header as { count: number }
       return { count, matrices: matricesOf(plan, count, payload) }
     },

@@ -6,8 +6,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ModelError } from '../model.js'
 import type { ServingPlan } from '../plans/index.js'
-import type { OwnerFormat } from './batch-format.js'
-import { followChild } from './child-process.js'
+import { startChild, type SpawnOptions } from './child-process.js'
+import type { OwnerFormat } from './messages.js'
 import { SessionHost, type HostOptions } from './session-host.js'
 
 /** A stand-in answers a request with the request. */
@@ -46,10 +46,21 @@ describe('a session host', () => {
     const { host, children } = await open(standIn())
     await expectModelError(
       host.run('print', 10_000),
-      /process of the stand-in sent bytes that are not a message: "something went wrong.*" does not begin a message/,
+      /process of the stand-in sent what is not a message: "something went wrong.*" is not a message/,
     )
     await vi.waitUntil(() => host.available, { timeout: 30_000 })
     expect(children).toHaveLength(2)
+  })
+
+  test('replaces a process that cuts off the file of payloads, and serves the next batch', async () => {
+    const { host, children } = await open(standIn())
+    await expectModelError(
+      host.run('cut', 10_000),
+      /sent what is not a message: the file of payloads ends after 2 of 5 bytes/,
+    )
+    await vi.waitUntil(() => host.available, { timeout: 30_000 })
+    expect(children).toHaveLength(2)
+    expect(await host.run('next', 10_000)).toBe('next')
   })
 
   test('doubles the delay before a restart while no batch succeeds', async () => {
@@ -66,7 +77,9 @@ describe('a session host', () => {
   })
 
   test('does not accumulate processes that cannot be ended: after two, it starts none until one is gone', async () => {
-    const { host, children, lines } = await open(() => Object.assign(standIn()(), { kill: () => true }))
+    const { host, children, lines } = await open((options) =>
+      Object.assign(standIn()(options), { kill: () => true }),
+    )
     for (let i = 0; i < 2; i++) {
       await vi.waitUntil(() => host.available, { timeout: 30_000 })
       await expectModelError(host.run('hang', 1), /a request took longer than its time limit of 1 ms/)
@@ -80,12 +93,8 @@ describe('a session host', () => {
     for (const child of children) end(child)
   })
 
-  test.each<[string, () => ChildProcess, RegExp]>([
-    [
-      'cannot be started',
-      () => spawn('/nowhere/node', { stdio: stdio() }),
-      /cannot be started: spawn .* ENOENT/,
-    ],
+  test.each<[string, (options: SpawnOptions) => ChildProcess, RegExp]>([
+    ['cannot be started', (options) => spawn('/nowhere/node', options), /cannot be started: spawn .* ENOENT/],
     [
       'finds no memory',
       () => refuse('spawn ENOMEM'),
@@ -104,7 +113,7 @@ describe('a session host', () => {
   test('is not opened when the load is cancelled, and the process is gone then', async () => {
     const cancelling = new AbortController()
     const children: ChildProcess[] = []
-    const start = () => kept(children, standIn()())
+    const start = (options: SpawnOptions) => kept(children, standIn()(options))
     const warmUp: Options['warmUp'] = async (run) => {
       const hanging = run('hang')
       cancelling.abort()
@@ -118,7 +127,7 @@ describe('a session host', () => {
 
   test('is not opened when a batch of the warm-up fails, and the process is gone then', async () => {
     const children: ChildProcess[] = []
-    const start = () => kept(children, standIn()())
+    const start = (options: SpawnOptions) => kept(children, standIn()(options))
     const warmUp: Options['warmUp'] = async (run) => {
       await run('a batch that succeeds')
       throw new ModelError('its vectors are not finite')
@@ -130,7 +139,7 @@ describe('a session host', () => {
 
 type Options = HostOptions<unknown, unknown>
 
-async function open(start: () => ChildProcess, more: Partial<Options> = {}) {
+async function open(start: (options: SpawnOptions) => ChildProcess, more: Partial<Options> = {}) {
   const children: ChildProcess[] = []
   const lines: string[] = []
   const waits: number[] = []
@@ -145,7 +154,7 @@ async function open(start: () => ChildProcess, more: Partial<Options> = {}) {
     describe: () => 'a request',
     bytesMax: Infinity,
     log: { info: at('info'), warn: at('warn'), error: at('error') },
-    startChild: () => followChild(kept(children, start())),
+    startChild: () => startChild((options) => kept(children, start(options))),
     ...more,
   })
   onTestFinished(() => host.close())
@@ -153,34 +162,35 @@ async function open(start: () => ChildProcess, more: Partial<Options> = {}) {
 }
 
 /** A process that answers each request with the request, except for commands such as 'exit', after it has run `first`. */
-function standIn(first = ''): () => ChildProcess {
-  const frames = new URL('../../../dist/model/sessions/frames.js', import.meta.url)
+function standIn(first = ''): (options: SpawnOptions) => ChildProcess {
+  const messages = new URL('../../../dist/model/sessions/messages.js', import.meta.url)
   const code = `
-    const { BlockingFrames, withoutPayload } = await import(${JSON.stringify(frames.href)})
-    const { writeSync } = await import('node:fs')
-    const frames = new BlockingFrames(3)
-    const send = (header) => frames.write(withoutPayload(header))
-    frames.next()
+    const { ChildMessages, withoutPayload } = await import(${JSON.stringify(messages.href)})
+    const { ftruncateSync, writeSync } = await import('node:fs')
+    const messages = new ChildMessages(3, 4)
+    const send = (header) => messages.write(withoutPayload(header))
+    messages.next()
     ${first}
     send({ kind: 'ready', provider: 'stand-in' })
-    for (let frame = frames.next(); frame !== null; frame = frames.next()) {
-      const { payload } = frame
+    for (let message = messages.next(); message !== null; message = messages.next()) {
+      const { payload } = message
       const request = JSON.parse(Buffer.from(payload).toString())
       if (request === 'exit') process.exit(7)
       if (request === 'print') writeSync(3, 'something went wrong')
       if (request === 'hang') continue
+      if (request === 'cut') {
+        ftruncateSync(4, 2)
+        writeSync(3, JSON.stringify({ kind: 'done', payloadBytes: payload.length }) + '\\n')
+        continue
+      }
       const payloadBytes = payload.length
-      frames.write({ header: { kind: 'done' }, payloadBytes, write: (target) => target.set(payload) })
+      messages.write({ header: { kind: 'done' }, payloadBytes, write: (target) => target.set(payload) })
     }`
-  return () => spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: stdio() })
+  return (options) => spawn(process.execPath, ['--input-type=module', '-e', code], options)
 }
 
 function refuse(reason: string): never {
   throw new Error(reason)
-}
-
-function stdio(): 'pipe'[] {
-  return ['pipe', 'pipe', 'pipe', 'pipe']
 }
 
 function kept(children: ChildProcess[], child: ChildProcess): ChildProcess {

@@ -5,9 +5,9 @@
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import type { ModelLog } from '../log.js'
 import type { HeadsPlan, ImagePlan, ServingPlan, TextPlan } from '../plans/index.js'
-import type { OwnerFormat } from './batch-format.js'
 import { encoderOwnerFormat, type EncoderRequest } from './encoder-batch.js'
 import { headsOwnerFormat, type HeadRows } from './heads-batch.js'
+import type { OwnerFormat } from './messages.js'
 import { throwIfCancelled } from './one-off-process.js'
 import { SessionProcess, startMsMax, type ProcessOptions } from './session-process.js'
 
@@ -82,17 +82,17 @@ export class SessionHost<Request, Reply> {
 
   /**
    * Runs one batch; calls wait for those before them. Rejects with a `ModelDownError` while there is no process, and
-   * with a `ModelError` when the batch fails or its time limit has passed. `onSent` is called when the process has been
-   * sent the whole request: work of the caller before that would delay the batch.
+   * with a `ModelError` when the batch fails or its time limit has passed. If no other batch waits, the process has the
+   * whole request when this returns its promise.
    */
-  async run(request: Request, timeLimitMs: number, onSent?: () => void): Promise<Reply> {
+  async run(request: Request, timeLimitMs: number): Promise<Reply> {
     if (this.#batchesWaiting >= batchesWaitingMax) {
       throw new ModelDownError(`too many batches wait for ${this.#options.name}`)
     }
     const batch =
       this.#batchesWaiting === 0
-        ? this.#runNow(request, timeLimitMs, onSent)
-        : this.#lastBatch.then(() => this.#runNow(request, timeLimitMs, onSent))
+        ? this.#runNow(request, timeLimitMs)
+        : this.#lastBatch.then(() => this.#runNow(request, timeLimitMs))
     this.#batchesWaiting++
     this.#lastBatch = batch.catch(() => undefined)
     try {
@@ -111,26 +111,21 @@ export class SessionHost<Request, Reply> {
     await Promise.all([...this.#running].map((process) => process.stop()))
   }
 
-  async #runNow(request: Request, timeLimitMs: number, onSent?: () => void): Promise<Reply> {
+  async #runNow(request: Request, timeLimitMs: number): Promise<Reply> {
     if (this.#process === null) {
       throw new ModelDownError(`${this.#options.name} is down: ${this.#absence.message}`, {
         cause: this.#absence,
       })
     }
-    const reply = await this.#runOn(this.#process, request, timeLimitMs, onSent)
+    const reply = await this.#runOn(this.#process, request, timeLimitMs)
     this.#restartMs = restartMsMin
     return reply
   }
 
-  async #runOn(
-    process: SessionProcess,
-    request: Request,
-    timeLimitMs: number,
-    onSent?: () => void,
-  ): Promise<Reply> {
+  async #runOn(process: SessionProcess, request: Request, timeLimitMs: number): Promise<Reply> {
     const { format, describe } = this.#options
     const message = format.encodeRequest(request)
-    return format.decodeReply(await process.run(message, timeLimitMs, describe(request), onSent))
+    return format.decodeReply(await process.run(message, timeLimitMs, describe(request)))
   }
 
   async #startProcess(signal?: AbortSignal): Promise<void> {

@@ -9,7 +9,7 @@ import { assert } from '../../contract/index.js'
 import type { ModelLog } from '../log.js'
 import { ModelDownError, ModelError } from '../model.js'
 import { startChild, type StartedChild } from './child-process.js'
-import { FrameReader, FrameWriter, withoutPayload, type Frame, type Message } from './frames.js'
+import { LineReader, lineOf, withoutPayload, type Message, type OutgoingMessage } from './messages.js'
 import { watchMemory } from './memory-bound.js'
 import { reasonOf } from './onnx-errors.js'
 import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protocol.js'
@@ -34,9 +34,9 @@ export interface ProcessOptions {
   readonly startChild?: () => StartedChild
 }
 
-/** The caller that waits for the next frame of the child. */
+/** The caller that waits for the next message of the child. */
 interface Waiter {
-  readonly resolve: (frame: Frame) => void
+  readonly resolve: (message: Message) => void
   readonly reject: (error: ModelError) => void
   readonly timer: NodeJS.Timeout
 }
@@ -48,8 +48,7 @@ export class SessionProcess {
   readonly gone: Promise<void>
   readonly #options: ProcessOptions
   readonly #child: StartedChild
-  readonly #reader = new FrameReader()
-  readonly #writer = new FrameWriter()
+  readonly #reader = new LineReader()
   readonly #end: (reason: ModelError) => void
   readonly #stopWatching: () => void
   #endReason: ModelError | null = null
@@ -67,7 +66,7 @@ export class SessionProcess {
       // When there is no memory for another process, for example.
       throw new ModelError(`${this.#name} cannot be started: ${reasonOf(cause)}`, { cause })
     }
-    const { pid, outputs, messages } = this.#child
+    const { pid, outputs, headers } = this.#child
     this.gone = this.#child.gone
     void this.#child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`)))
     if (pid === undefined) {
@@ -82,7 +81,7 @@ export class SessionProcess {
       ),
     )
     for (const output of outputs) this.#logLines(output)
-    messages?.on('data', (chunk: Buffer) => this.#receive(chunk))
+    headers?.on('data', (chunk: Buffer) => this.#receive(chunk))
   }
 
   /** undefined: it could not be started. */
@@ -94,24 +93,22 @@ export class SessionProcess {
   async open(): Promise<ReadyHeader> {
     const { name, plan } = this.#options
     const header: OpenHeader = { kind: 'open', plan }
-    const frame = await this.#exchange(
+    const reply = await this.#exchange(
       withoutPayload(header),
       this.#options.startMsMax ?? startMsMax,
       `the start of ${name}`,
     )
-    return this.#expect(frame, 'ready')
+    return this.#expect(reply, 'ready')
   }
 
   /**
-   * One batch, described by `what`; the next may begin when this one has settled. `onSent` is called when the child has
-   * been sent the whole request, or has ended. Rejects with a `ModelError`, also when the time limit has passed; then
-   * the process has ended.
+   * One batch, described by `what`; the next may begin when this one has settled. The child has the request when this
+   * returns its promise. Rejects with a `ModelError`, also when the time limit has passed; then the process has ended.
    */
-  async run(request: Message, timeLimitMs: number, what: string, onSent?: () => void): Promise<Frame> {
-    if (this.#endReason !== null) throw this.#endReason
-    const frame = await this.#exchange(request, timeLimitMs, what, onSent)
-    this.#expect(frame, 'done')
-    return frame
+  async run(request: OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
+    const reply = await this.#exchange(request, timeLimitMs, what)
+    this.#expect(reply, 'done')
+    return reply
   }
 
   /** Kills the process, and resolves when it is gone or cannot be ended. A batch in progress rejects. */
@@ -127,59 +124,57 @@ export class SessionProcess {
     return `the process of ${this.#options.name}`
   }
 
-  /** Sends a message and waits for the next frame. */
-  #exchange(message: Message, timeLimitMs: number, what: string, onSent?: () => void): Promise<Frame> {
+  /** Sends a message and waits for the next one of the child. */
+  async #exchange(message: OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
+    if (this.#endReason !== null) throw this.#endReason
     assert(this.#waiter === null, 'a process answers one message at a time')
-    const frame = this.#layOut(message)
+    this.#writePayload(message)
     return new Promise((resolve, reject) => {
-      if (this.#endReason !== null) {
-        reject(this.#endReason)
-        return
-      }
       const timer = setTimeout(() => {
         this.#fail(new ModelError(`${what} took longer than its time limit of ${timeLimitMs} ms`))
       }, timeLimitMs)
       this.#waiter = { resolve, reject, timer }
-      // Not copied: the memory is not written again before the child has answered, which it does after reading all.
       // A process that could not be started has no pipes; `ended` reports that.
-      this.#child.messages?.write(frame, () => onSent?.())
+      this.#child.headers?.write(lineOf(message))
     })
   }
 
-  #layOut(message: Message): Buffer {
+  #writePayload(message: OutgoingMessage): void {
     try {
-      return this.#writer.frame(message)
+      this.#child.payloads.write(message)
     } catch (cause) {
-      if (!(cause instanceof RangeError)) throw cause
-      throw new ModelError(`there is no memory for a batch of ${message.payloadBytes} bytes`, { cause })
+      if (cause instanceof ModelError) throw cause
+      throw new ModelError(
+        `a batch of ${message.payloadBytes} bytes cannot be written for ${this.#name}: ${reasonOf(cause)}`,
+        { cause },
+      )
     }
   }
 
-  #expect<Kind extends 'ready' | 'done'>(frame: Frame, kind: Kind): Extract<ChildHeader, { kind: Kind }> {
-    const header = frame.header as ChildHeader
+  #expect<Kind extends 'ready' | 'done'>(message: Message, kind: Kind): Extract<ChildHeader, { kind: Kind }> {
+    const header = message.header as ChildHeader
     if (header.kind === kind) return header as Extract<ChildHeader, { kind: Kind }>
     throw new ModelError(`${this.#name} sent ${header.kind} in place of ${kind}`)
   }
 
   #receive(chunk: Buffer): void {
     try {
-      for (const frame of this.#reader.take(chunk)) this.#handle(frame)
+      for (const header of this.#reader.take(chunk))
+        this.#handle(header as ChildHeader & { payloadBytes: number })
     } catch (cause) {
-      this.#fail(
-        new ModelError(`${this.#name} sent bytes that are not a message: ${reasonOf(cause)}`, { cause }),
-      )
+      this.#fail(new ModelError(`${this.#name} sent what is not a message: ${reasonOf(cause)}`, { cause }))
     }
   }
 
-  #handle(frame: Frame): void {
-    const header = frame.header as ChildHeader
+  #handle(header: ChildHeader & { readonly payloadBytes: number }): void {
     if (header.kind === 'log') {
       const { log, plan } = this.#options
       log[header.level]({ role: plan.role, ...header.fields }, header.message)
     } else if (header.kind === 'failed') {
       this.#fail(new ModelError(header.reason))
-    } else {
-      this.#takeWaiter()?.resolve(frame)
+    } else if (this.#waiter !== null) {
+      const payload = this.#child.payloads.read(header.payloadBytes)
+      this.#takeWaiter()?.resolve({ header, payload })
     }
   }
 

@@ -1,0 +1,143 @@
+/**
+ * Messages between processes: headers arrive wherever the stream cuts them, payloads through a file that either side may
+ * spoil.
+ */
+import fc from 'fast-check'
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { ChildMessages, lineOf, LineReader, PayloadFile, withoutPayload } from './messages.js'
+
+test('headers arrive complete and in their order, wherever the stream is cut', () => {
+  const header = fc.record({ kind: fc.string({ unit: 'binary' }), count: fc.nat() })
+  fc.assert(
+    fc.property(
+      fc.array(header, { maxLength: 6 }),
+      fc.array(fc.nat(), { maxLength: 20 }),
+      (headers, cuts) => {
+        const bytes = Buffer.from(headers.map((each) => lineOf(withoutPayload(each))).join(''))
+        const ends = cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b)
+        const reader = new LineReader()
+        let start = 0
+        const found = [...ends, bytes.length].flatMap((end) => {
+          const chunk = bytes.subarray(start, end)
+          start = end
+          return reader.take(chunk)
+        })
+        expect(found).toEqual(headers.map((each) => ({ ...each, payloadBytes: 0 })))
+      },
+    ),
+  )
+})
+
+test.each(['Segmentation fault\n', 'null\n', '7\n'])('%j is refused, as when a library prints it', (text) => {
+  expect(() => new LineReader().take(Buffer.from(text))).toThrow(
+    `${JSON.stringify(text.trim())} is not a message`,
+  )
+})
+
+test('a line without an end is refused before it fills the memory', () => {
+  expect(() => new LineReader().take(Buffer.alloc(2 ** 24 + 1, 'x'))).toThrow('is not a message')
+})
+
+test('the file of payloads is private and has no name', () => {
+  const { mode, nlink } = fstatSync(payloadFile().descriptor)
+  expect([mode & 0o777, nlink]).toEqual([0o600, 0])
+})
+
+test('a payload is read as it was written, also after a longer one', () => {
+  const file = payloadFile()
+  for (const payload of [new Uint8Array(1_000_000).fill(7), Uint8Array.of(1, 2, 3), new Uint8Array(0)]) {
+    file.write(messageOf(payload))
+    expect(Buffer.compare(file.read(payload.length), payload)).toBe(0)
+    expect(Buffer.compare(file.readReused(payload.length), payload)).toBe(0)
+  }
+})
+
+test('a payload that the other side has cut off is an error, and the next one is whole', () => {
+  const file = payloadFile()
+  const payload = Uint8Array.of(1, 2, 3, 4)
+  file.write(messageOf(payload))
+  ftruncateSync(file.descriptor, 1)
+  expect(() => file.read(4)).toThrow('the file of payloads ends after 1 of 4 bytes')
+  file.write(messageOf(payload))
+  expect([...file.read(4)]).toEqual([1, 2, 3, 4])
+})
+
+test.each([-1, NaN, undefined as never, 'x' as never, 2 ** 30 + 1])(
+  '%s is no length of a payload',
+  (bytes) => {
+    expect(() => payloadFile().read(bytes)).toThrow(RangeError)
+  },
+)
+
+test('a payload that is too large is refused before it is laid out', () => {
+  const tooLarge = { ...withoutPayload({}), payloadBytes: 2 ** 30 + 1 }
+  expect(() => payloadFile().write(tooLarge)).toThrow(RangeError)
+})
+
+test('a child receives one message after the other, and null at the end, also in the middle of one', () => {
+  const file = payloadFile()
+  file.write(messageOf(Uint8Array.of(4, 5)))
+  const line = lineOf(messageOf(Uint8Array.of(4, 5)))
+  const messages = new ChildMessages(fileWith(`${line}{"kind":`), file.descriptor)
+  const message = messages.next()!
+  expect([message.header, [...message.payload]]).toEqual([{ kind: 'batch', payloadBytes: 2 }, [4, 5]])
+  expect(message.payload.byteOffset % 8).toBe(0)
+  expect(messages.next()).toBeNull()
+})
+
+test('a child sends what the owner reads', () => {
+  const path = join(temporaryDirectory(), 'headers')
+  const descriptor = opened(path, 'w')
+  const file = payloadFile()
+  const messages = new ChildMessages(descriptor, file.descriptor)
+  messages.write(withoutPayload({ kind: 'ready' }))
+  messages.write(messageOf(Uint8Array.of(4, 5)))
+  const headers = new LineReader().take(readFileSync(path))
+  expect(headers).toEqual([
+    { kind: 'ready', payloadBytes: 0 },
+    { kind: 'batch', payloadBytes: 2 },
+  ])
+  expect([...file.read(2)]).toEqual([4, 5])
+})
+
+function messageOf(payload: Uint8Array) {
+  const write = (target: Uint8Array): void => target.set(payload)
+  return { header: { kind: 'batch' }, payloadBytes: payload.length, write }
+}
+
+function payloadFile(): PayloadFile {
+  const file = new PayloadFile()
+  onTestFinished(() => file.close())
+  return file
+}
+
+/** A file with this text, open for reading. */
+function fileWith(text: string): number {
+  const path = join(temporaryDirectory(), 'headers')
+  writeFileSync(path, text)
+  return opened(path, 'r')
+}
+
+function opened(path: string, flags: string): number {
+  const descriptor = openSync(path, flags)
+  onTestFinished(() => closeSync(descriptor))
+  return descriptor
+}
+
+function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'understudy-messages-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return directory
+}
