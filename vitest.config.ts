@@ -1,7 +1,11 @@
 // The tests in two projects: `quick` (npm test) and `system` (npm run test:system). Both run on the sources, with the
 // typia transform that the build uses; processes that they start run `dist`, which the global setup keeps up to date.
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import UnpluginTypia from '@typia/unplugin/vite'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type Plugin } from 'vitest/config'
 
 /** Whole servers, kills, faults, load, and what takes many seconds. */
 const system = [
@@ -9,6 +13,27 @@ const system = [
   'test/{crash,faults,hostile,overload,soak}/**/*.test.ts',
   'bench/bench.test.ts',
 ]
+
+/**
+ * Vitest keeps compiled modules by their source. A validator that typia writes depends on types of other files too, so
+ * the key of a module with validators contains a hash of all sources.
+ */
+const validatorsByTypes: Plugin = {
+  name: 'validators-by-types',
+  configureVitest({ defineCacheKeyGenerator }) {
+    defineCacheKeyGenerator(({ sourceCode }) =>
+      sourceCode.includes("from 'typia'") ? sourceHash() : undefined,
+    )
+  },
+}
+
+function sourceHash(): string {
+  const root = fileURLToPath(new URL('.', import.meta.url))
+  const hash = createHash('sha256')
+  for (const file of globSync('src/**/*.ts', { cwd: root }).sort())
+    hash.update(readFileSync(join(root, file)))
+  return hash.digest('hex')
+}
 
 export default defineConfig({
   test: {
@@ -22,7 +47,7 @@ export default defineConfig({
 
 function project(name: string, include: string[], exclude: string[]) {
   return {
-    plugins: [UnpluginTypia()],
+    plugins: [UnpluginTypia(), validatorsByTypes],
     test: {
       name,
       include,

@@ -139,4 +139,11 @@ test('a list has duplicates exactly when the set of its numbers is smaller', () 
       expect(hasDuplicates(items)).toBe(new Set(items).size < items.length)
     }),
   )
+  expect([[], [1], [1, 1], [1, 2, 2, 3], [1, 2, 3, 3]].map(hasDuplicates)).toEqual([
+    false,
+    false,
+    true,
+    true,
+    true,
+  ])
 })

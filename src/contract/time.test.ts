@@ -92,6 +92,8 @@ describe('a date-time', () => {
         )
       })
     })
+    // More digits than a double holds are not rounded up to the next millisecond.
+    expect(at(`2012-01-01T00:00:00.123${'9'.repeat(30)}Z`).fraction).toBeLessThan(1)
   })
 })
 
@@ -118,6 +120,9 @@ test('the next boundary is a multiple of five minutes, at most five minutes late
       expect(next % 300_000).toBe(0)
     }),
   )
+  expect([0, 1, 299_999, 300_000, 300_001].map(nextBoundary)).toEqual([
+    300_000, 300_000, 300_000, 600_000, 600_000,
+  ])
 })
 
 test('the time of day in KST is nine hours ahead of UTC, before 1970 too', () => {

@@ -67,6 +67,13 @@ describe('a cycle body', () => {
     expect(paths(body)).toEqual(['engagement'])
   })
 
+  test('with a list of exactly the maximum length and one invalid row has the problem of this row', () => {
+    const engagement = Array.from({ length: 5000 }, (_, n) => reading('g', n + 1, 0))
+    expect(checkCycle({ ...rich(), engagement })).toBeNull()
+    engagement[4999] = reading('g', 5000, 0, { views: -1 })
+    expect(paths({ ...rich(), engagement })).toEqual(['engagement[4999].views'])
+  })
+
   test('lists 100 problems and counts the others', () => {
     const body = {
       ...rich(),
@@ -111,6 +118,26 @@ describe('a cycle body', () => {
       body.engagement[0]!.views = views
       expect(paths(body), String(views)).toEqual(['engagement[0].views'])
     }
+  })
+
+  const withRow = (list: string, change: object) => {
+    const body = rich() as unknown as Record<string, object[]>
+    return { ...body, [list]: [{ ...body[list]?.[0], ...change }] }
+  }
+  test.each([
+    ['engagement', 'post_no', 1, 0],
+    ['engagement', 'views', 0, -1],
+    ['engagement', 'status', 'nomap', 'gone'],
+    ['candidate_scores', 'upimg_height', 32_767, 32_768],
+    ['candidates', 'image_positions', [1], [0]],
+    ['candidates', 'manual_flag', 1, 2],
+    ['candidates', 'source', 'vote', 'votes'],
+    ['candidates', 'gallery_type', 'mini', 'micro'],
+    ['removals', 'tier', 'app', 'best'],
+    ['removals', 'reason', 'aged_out', 'expired'],
+  ])('accepts in %s.%s the last valid value, %j, and refuses %j', (list, member, valid, invalid) => {
+    expect(checkCycle(withRow(list, { [member]: valid }))).toBeNull()
+    expect(paths(withRow(list, { [member]: invalid }))[0]).toMatch(`${list}[0].${member}`)
   })
 
   test('is checked by own members: a member named __proto__ is an unknown one', () => {

@@ -40,6 +40,19 @@ test('a reading of the same instant in a later cycle replaces the reading, and i
   expect(viewsBefore(plans[3])).toBe(200)
 })
 
+test('a late reading of the same instant as the last but one replaces it, and is not its own predecessor', () => {
+  const at = formatInstant(cycleMs(1) - 1000)
+  const plans = run(
+    enter,
+    withReading(1, at, 100),
+    withReading(2, formatInstant(cycleMs(2)), 200),
+    withReading(3, at, 300),
+  )
+  expect(viewsBefore(plans[3])).toBeNaN()
+  expect(plans[3]?.next.previous.views[0]).toBe(300)
+  expect(plans[3]?.next.latest.views[0]).toBe(200)
+})
+
 test('readings a microsecond apart are two readings, in their order', () => {
   const second = formatInstant(cycleMs(1) - 1000).slice(0, -1)
   const first = withReading(1, `${second}000Z`, 100)

@@ -1,9 +1,7 @@
 /** Hundreds of simulated runs; `npm run test:sim` runs thousands. simulation.ts describes a run. */
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { simulate, type RunFigures } from './simulation.js'
 import { codecs } from '../helpers/codecs.js'
-import { mutants } from './mutants.js'
 
 const seedCount = 120
 
@@ -37,13 +35,5 @@ test('a seed takes the same steps with every codec', async () => {
     const runs: RunFigures[] = []
     for (const codec of codecs) runs.push(await simulate(seed, codec))
     for (const run of runs) expect(run).toEqual(runs[0])
-  }
-})
-
-test.each(mutants)('mutant $name applies to the built sources', ({ patches }) => {
-  for (const { file, from, to } of patches) {
-    const source = readFileSync(new URL(`../../dist/${file}`, import.meta.url), 'utf8')
-    expect(source.split(from), `${file}: ${from}`).toHaveLength(2)
-    expect(from).not.toBe(to)
   }
 })

@@ -1,0 +1,27 @@
+/** The lists of mutants fit the sources: an edit of a mutated line changes its mutant too. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { mutants } from './index.js'
+import { applyEdits, editsByFile } from './mutant.js'
+import { projectDir } from '../helpers/server-process.js'
+
+test('every mutant changes text that occurs exactly once in its file', () => {
+  const problems = mutants.flatMap((mutant) =>
+    [...editsByFile(mutant)].flatMap(([file, edits]) => {
+      try {
+        const source = readFileSync(join(projectDir, file), 'utf8')
+        return applyEdits(source, edits) === source ? [`${mutant.name}: changes nothing`] : []
+      } catch (error) {
+        return [`${mutant.name}: ${(error as Error).message}`]
+      }
+    }),
+  )
+  expect(problems).toEqual([])
+})
+
+test('every mutant has a name of its own and names tests that exist', () => {
+  expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
+  const tests = new Set(mutants.flatMap(({ killedBy }) => (killedBy === 'simulation' ? [] : killedBy)))
+  expect([...tests].filter((file) => !existsSync(join(projectDir, file)))).toEqual([])
+})

@@ -1,0 +1,173 @@
+/** Mutants that the simulation finds: each breaks a promise about failures, restarts or concurrent calls. */
+import type { MutantGroup } from './mutant.js'
+
+export const simulationMutants: readonly MutantGroup[] = [
+  {
+    file: 'src/cycle/pipeline.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'a failed write leaves memory as it was',
+        find: 'const position = await this.#parts.store.appendCycle(record)',
+        replace:
+          'this.#pool.publish(plan)\n      const position = await this.#parts.store.appendCycle(record)',
+        also: [{ find: '    }\n    this.#pool.publish(plan)', replace: '    }' }],
+      },
+      { breaks: 'a 200 is durable', find: 'await this.#commit(plan,', replace: 'void this.#commit(plan,' },
+      {
+        breaks: 'a write that fails late but is stored counts',
+        find: 'this.#resynchronise(record.cycleId)',
+        replace: '',
+      },
+      {
+        breaks: 'a failed cycle leaves no texts behind',
+        find: 'embeddings.forgetEntering(model, texts)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/intake/idempotency.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'a cycle that failed can be sent again',
+        find: 'response.then(end, end)',
+        replace: 'response.then(end, () => undefined)',
+      },
+      {
+        breaks: 'calls with one id are processed once',
+        find: 'this.#flights.set(cycleId, { cycleId, body, response, waiterCount: 0 })',
+        replace: '',
+      },
+      {
+        breaks: 'a stored cycle with another body is 409',
+        find: 'if (fields.length > 0)',
+        replace: 'if (fields.length < 0)',
+      },
+      { breaks: 'of two bodies at once one gets 409', find: 'if (isSame)', replace: 'if (isSame || true)' },
+    ],
+  },
+  {
+    file: 'src/cycle/stored-weights.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'weights whose write fails late but is stored count',
+        find: 'if (!this.#store.closed) this.#history = this.#store.listWeights()',
+        replace: '',
+      },
+    ],
+  },
+  {
+    file: 'src/pool/weights.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'weights apply from their first cycle on',
+        find: 'entry.firstCycleMs <= cycleMs',
+        replace: 'entry.firstCycleMs < cycleMs',
+      },
+      {
+        breaks: 'weights begin after the newest stored cycle',
+        find: 'nextBoundary(Math.max(nowMs, newestCycleMs))',
+        replace: 'nextBoundary(Math.min(nowMs, newestCycleMs))',
+      },
+    ],
+  },
+  {
+    file: 'src/pool/pool.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'engagement of a removed post is not that of a post never seen',
+        find: 'this.#tombstones.add(plan.entries.left, plan.leftAtMs)',
+        replace: '',
+      },
+      {
+        breaks: 'the pool keeps its values while later cycles use memory again',
+        find: 'plan.arena.retain()',
+        replace: '',
+        also: [{ find: 'this.#arena?.release()', replace: '' }],
+      },
+    ],
+  },
+  {
+    file: 'src/pool/kept-readings.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'a late cycle never replaces a newer reading',
+        find: 'if (order < 0) olderSlots.push(slot)\n    else latestSources',
+        replace: 'latestSources',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/saved-state.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'removed posts are known after a restart',
+        find: 'tombstones.add(posts, leftAtMs)',
+        replace: 'void [posts, leftAtMs]',
+      },
+      {
+        breaks: 'the last two readings are known after a restart',
+        find: 'latest: group(readingNames)',
+        replace: 'previous: group(readingNames)',
+        also: [
+          {
+            find: '    previous: group(readingNames),\n    snapshot',
+            replace: '    latest: group(readingNames),\n    snapshot',
+          },
+        ],
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/scoring-models.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'nothing reads a body after its call has ended',
+        find: 'enteringRecords(json, cycle, plan).map((record) => Uint8Array.from(record))',
+        replace: 'enteringRecords(json, cycle, plan)',
+      },
+      {
+        breaks: 'one version scores a whole cycle',
+        find: "await queue.run('model', async () => {",
+        replace: 'await (async () => {',
+        also: [{ find: 'takeOver()\n      })', replace: 'takeOver()\n      })()' }],
+      },
+      {
+        breaks: 'a shadow scores the cycle that it was given',
+        find: 'arena.retain()',
+        replace: '',
+        also: [{ find: '.finally(() => arena.release())', replace: '' }],
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/intake/serial-queue.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'the service is usable after a failure',
+        find: 'done.then(remove, remove)',
+        replace: 'done.then(remove)',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/service.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'an acknowledged image counts in the next cycle',
+        find: 'this.images.add(key)',
+        replace: '',
+      },
+    ],
+  },
+]
