@@ -14,15 +14,14 @@ const decompressZstd = promisify(zstdDecompress)
 const decompressGzip = promisify(gunzip)
 
 /** Bodies repeat themselves at short distances: tables that fit into a core's first cache are a fifth faster. */
-const compression: ZstdOptions = {
-  // A full cycle compresses to less than this, so that it takes one output buffer.
-  chunkSize: 1024 * 1024,
-  params: {
-    [constants.ZSTD_c_compressionLevel]: 1,
-    [constants.ZSTD_c_windowLog]: 17,
-    [constants.ZSTD_c_hashLog]: 13,
-  },
+const compressionParams: ZstdOptions['params'] = {
+  [constants.ZSTD_c_compressionLevel]: 1,
+  [constants.ZSTD_c_windowLog]: 17,
+  [constants.ZSTD_c_hashLog]: 13,
 }
+/** Bodies of cycles compress to less than a sixth, so that each takes one output buffer. */
+const compressionRatioMin = 6
+const outputBytesMin = 64 * 1024
 
 /** A body after decompression, and the gzip in which it arrived, if any. */
 export interface RequestBody {
@@ -33,7 +32,9 @@ export interface RequestBody {
 /** Leave the body unchanged until the promise has settled. */
 export async function packRequest({ json, gzip }: RequestBody): Promise<StoredRequest> {
   if (gzip !== null) return { encoding: 'gzip', bytes: gzip, bodyBytes: json.length }
-  return { encoding: 'zstd', bytes: await compressZstd(json, compression), bodyBytes: json.length }
+  const chunkSize = Math.max(outputBytesMin, Math.ceil(json.length / compressionRatioMin))
+  const bytes = await compressZstd(json, { chunkSize, params: compressionParams })
+  return { encoding: 'zstd', bytes, bodyBytes: json.length }
 }
 
 export async function unpackRequest({ encoding, bytes }: StoredRequest): Promise<Uint8Array> {

@@ -144,7 +144,12 @@ function saveLeft({ removals }: CycleColumns, { entries, leftAtMs }: CyclePlan):
 
 /** The values of `rows`, in each column. */
 function selectRows(columns: readonly NumberColumn[], rows: Uint32Array): Float64Array[] {
-  return columns.map((column) => Float64Array.from(rows, (row) => column[row] as number))
+  return columns.map((column) => {
+    // A loop: `Float64Array.from` allocates an object for each value.
+    const selected = new Float64Array(rows.length)
+    for (let i = 0; i < rows.length; i++) selected[i] = column[rows[i] as number] as number
+    return selected
+  })
 }
 
 /** Columns of the pending posts, each taken from the record of the cycle with which it entered. */

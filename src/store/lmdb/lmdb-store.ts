@@ -2,7 +2,7 @@
  * The store on LMDB: one environment, one transaction per write, one process per data directory. This file holds cycles;
  * images, models, weights, outcomes and expiry have files of their own.
  */
-import { assert } from '../../contract/index.js'
+import { ArenaPool, assert, type Arena } from '../../contract/index.js'
 import { describe, StoreError } from '../store-error.js'
 import type {
   CycleRecord,
@@ -55,6 +55,8 @@ export class LmdbStore implements Store {
   readonly #db: Databases
   readonly #writer: Writer
   readonly #onClosed: () => Promise<void>
+  /** Of the records of a cycle, until its transaction is over. */
+  readonly #arenas = new ArenaPool()
   /** Every position up to this one is taken, by a cycle of this process or one that was there at the start. */
   #lastSeen: Position
   /** Ids by position of cycles that were written and are not known to be stored: under way, or reported as failed. */
@@ -96,10 +98,21 @@ export class LmdbStore implements Store {
   // ---- cycles
 
   async appendCycle(record: CycleRecord): Promise<Position> {
-    const { cycleId } = record
-    const idKey = cycleIdKey(cycleId)
-    if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
-    const { header, request, response, entered, left, pool, texts } = packCycle(record)
+    const idKey = cycleIdKey(record.cycleId)
+    if (idKey === undefined) throw new TypeError(`not a cycle id: ${record.cycleId}`)
+    const arena = this.#arenas.acquire()
+    try {
+      const position = await this.#append(idKey, record.cycleId, packCycle(record, arena))
+      this.#lastSeen = Math.max(this.#lastSeen, position)
+      for (const known of this.#unconfirmed.keys()) if (known <= position) this.#unconfirmed.delete(known)
+      return position
+    } finally {
+      arena.release()
+    }
+  }
+
+  #append(idKey: Uint8Array, cycleId: string, cycle: PackedCycle): Promise<Position> {
+    const { header, request, response, entered, left, pool, texts } = cycle
     const textRecords = texts.map((text) => text.record)
     const bytes = bytesOf(header, request, response, entered, left, pool, ...textRecords)
     const db = this.#db
@@ -117,10 +130,7 @@ export class LmdbStore implements Store {
       db.cycles.putSync(free, header)
       return free
     }
-    const position = await this.#write(bytes, append, true)
-    this.#lastSeen = Math.max(this.#lastSeen, position)
-    for (const known of this.#unconfirmed.keys()) if (known <= position) this.#unconfirmed.delete(known)
-    return position
+    return this.#write(bytes, append, true)
   }
 
   findCycle(cycleId: string): StoredCycle | undefined {
@@ -310,7 +320,7 @@ export class LmdbStore implements Store {
   }
 }
 
-/** The records of one cycle, except that of its id. */
+/** The records of one cycle, except that of its id. They lie in an arena. */
 interface PackedCycle {
   readonly header: Uint8Array
   readonly request: Uint8Array
@@ -321,15 +331,15 @@ interface PackedCycle {
   readonly texts: readonly { readonly key: Uint8Array; readonly record: Uint8Array }[]
 }
 
-function packCycle(record: CycleRecord): PackedCycle {
+function packCycle(record: CycleRecord, arena: Arena): PackedCycle {
   const { request, response, entered, left, pool, texts } = record
   return {
     header: records.packHeader(record),
-    request: records.packRequest(request),
-    response: records.packBytes(response),
-    entered: entered && records.packBytes(entered),
-    left: left && records.packBytes(left),
-    pool: records.packBytes(pool),
+    request: records.packRequest(request, arena),
+    response: records.packBytes(response, arena),
+    entered: entered && records.packBytes(entered, arena),
+    left: left && records.packBytes(left, arena),
+    pool: records.packBytes(pool, arena),
     texts: texts ? packEmbeddings(texts.encoder, texts.entries) : [],
   }
 }

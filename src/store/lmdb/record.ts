@@ -9,6 +9,7 @@
  *         8 …      payload; columns in it can be viewed in place, since a record starts aligned
  */
 import { crc32 } from 'node:zlib'
+import type { Arena } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 
 const recordHeadBytes = 8
@@ -19,16 +20,21 @@ export interface RecordContents {
   readonly payload: Uint8Array
 }
 
-/** A new record that holds copies of the parts, one after the other. */
-export function packRecord(version: number, tag: number, parts: readonly Uint8Array[]): Uint8Array {
-  const record = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes))
+/** A record that holds copies of the parts, one after the other: in `arena`, or in memory of its own. */
+export function packRecord(
+  version: number,
+  tag: number,
+  parts: readonly Uint8Array[],
+  arena?: Arena,
+): Uint8Array {
+  const bytes = parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes)
+  const record = arena?.uint8(bytes) ?? new Uint8Array(bytes)
   let offset = recordHeadBytes
   for (const part of parts) {
     record.set(part, offset)
     offset += part.byteLength
   }
-  record[0] = version
-  record[1] = tag
+  record.set([version, tag, 0, 0])
   viewOf(record).setUint32(checksumOffset, checksum(record), true)
   return record
 }

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { ArenaPool } from '../../contract/index.js'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
 import { openRecord, packRecord } from './record.js'
 import * as records from './records.js'
@@ -91,6 +92,14 @@ describe('a record', () => {
         expect(() => openRecord(record, 1, 'thing')).toThrow('the stored thing is damaged')
       }),
     )
+  })
+
+  test('a record in memory that was used before has the bytes of one in memory of its own', () => {
+    const arenas = new ArenaPool()
+    const first = arenas.acquire()
+    first.uint8(64).fill(255)
+    first.release()
+    expect(hexOf(records.packRequest(request, arenas.acquire()))).toBe(golden.request)
   })
 
   test('of a request in an unknown encoding is refused', () => {

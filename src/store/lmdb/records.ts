@@ -18,6 +18,7 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
+import type { Arena } from '../../contract/index.js'
 import { openRecord, packRecord, viewOf } from './record.js'
 import { StoreError } from '../store-error.js'
 import type {
@@ -76,9 +77,9 @@ export function readPosition(record: Uint8Array): Position {
   return viewOf(openRecord(record, recordVersion, 'cycle id').payload).getUint32(0, true)
 }
 
-export function packRequest(request: StoredRequest): Uint8Array {
+export function packRequest(request: StoredRequest, arena?: Arena): Uint8Array {
   const tag = requestEncodings.indexOf(request.encoding)
-  return packRecord(recordVersion, tag, [numbers(request.bodyBytes, 0), request.bytes])
+  return packRecord(recordVersion, tag, [numbers(request.bodyBytes, 0), request.bytes], arena)
 }
 
 export function readStoredRequest(record: Uint8Array): StoredRequest {
@@ -90,8 +91,8 @@ export function readStoredRequest(record: Uint8Array): StoredRequest {
 }
 
 /** A response, columns or a picture: bytes that the store does not look into. */
-export function packBytes(bytes: Uint8Array): Uint8Array {
-  return packRecord(recordVersion, 0, [bytes])
+export function packBytes(bytes: Uint8Array, arena?: Arena): Uint8Array {
+  return packRecord(recordVersion, 0, [bytes], arena)
 }
 
 export function readBytes(record: Uint8Array, what: string): Uint8Array {

@@ -151,9 +151,9 @@ describe('the write queue', () => {
   test('once a write is refused, the writer is healthy again after a cycle, or a write of that size', async () => {
     const { faults, write, writer } = createEnvironment()
     const refuse = async (bytes: number): Promise<void> => {
-      faults.bytesInUse = 1e9
+      faults.commit = nativeError('No space left on device', 28)
       await expect(write('refused', bytes, true)).rejects.toMatchObject({ code: 'full' })
-      faults.bytesInUse = 0
+      faults.commit = undefined
     }
     await refuse(1000)
     await write('small image', 999)

@@ -59,6 +59,9 @@ export class Writer {
   /** Size of the largest write that was refused since the last one of its size was stored; 0: none was refused. */
   #refusedBytes = 0
 
+  /** The used part of the file is not larger. Asking LMDB takes longer than all else before a commit. */
+  #bytesInUseMax = Infinity
+
   constructor(environment: WriteEnvironment, options: WriterOptions) {
     this.#environment = environment
     this.#options = options
@@ -143,11 +146,14 @@ export class Writer {
 
   #refusal({ bytes }: WaitingWrite): StoreError | null {
     const { bytesMax } = this.#options
+    const bytesAdded = bytes + overheadBytes
     try {
       this.#environment.checkFile()
-      const bytesInUse = this.#environment.bytesInUse()
-      if (bytesInUse + bytes + overheadBytes <= bytesMax) return null
-      return new StoreError('full', `the store is full: ${bytesInUse} of ${bytesMax} bytes in use`)
+      if (this.#bytesInUseMax + bytesAdded > bytesMax) this.#bytesInUseMax = this.#environment.bytesInUse()
+      if (this.#bytesInUseMax + bytesAdded > bytesMax)
+        return new StoreError('full', `the store is full: ${this.#bytesInUseMax} of ${bytesMax} bytes in use`)
+      this.#bytesInUseMax += bytesAdded
+      return null
     } catch (error) {
       this.stop(stoppingError(error))
       return this.#stopped as StoreError
