@@ -107,3 +107,9 @@ test('without the pinned Node, the launcher runs Node 22 from the PATH and no ot
   expect(stderr).toContain('needs Node 22, and the one on the PATH is v20.1.0: run `npm ci`')
   expect(status).toBe(1)
 })
+
+test('a limit of address space under which Node cannot start is an error of one line', () => {
+  const { status, stderr } = launch('/bin/sh', ['-c', `ulimit -v 600000; exec '${launcher}'`])
+  expect(stderr).toMatch(/^understudy: the address space is limited to 600000 KiB, .*\n$/)
+  expect(status).toBe(1)
+})

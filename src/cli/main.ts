@@ -3,6 +3,7 @@
  * runs this file.
  */
 import { Command, CommanderError } from 'commander'
+import { checkAddressSpace } from './address-space.js'
 import { addCommands } from './commands.js'
 import { processContext, type CommandContext } from './context.js'
 import { exitCode, reportFailure } from './failure.js'
@@ -14,6 +15,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
     .description('Scores posts during a rehearsal: cycles of posts in, durable scores from ONNX models out.')
     .version(packageVersion())
     .exitOverride()
+    .hook('preAction', (_, command) => checkAddressSpace(command.name()))
     .configureOutput({
       outputError: (text, write) => {
         // Commander prints a suggestion on its own line; here an error is one line.

@@ -1,6 +1,6 @@
 /** How the server starts and ends, and what becomes of its process where something stands in the way. */
 import { spawn, spawnSync } from 'node:child_process'
-import { readFileSync, statSync, truncateSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -37,6 +37,17 @@ test('a start on a port in use leaves no handle open that keeps the process aliv
   expect(output).toContain('model serves')
   expect(output).toContain('cannot listen on 127.0.0.1:')
   expect({ code, signal }).toEqual({ code: 0, signal: null })
+})
+
+test('a start under a small limit of address space is one line and writes nothing', () => {
+  for (const kibibytes of [600_000, 4_000_000, 16_000_000, 70_000_000]) {
+    const dataDir = join(scratchDir(), 'data')
+    const command = `ulimit -c 0; ulimit -v ${kibibytes}; exec '${executable}' serve --port 0 --data-dir '${dataDir}'`
+    const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command], { encoding: 'utf8' })
+    expect({ status, stdout }, stderr).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toMatch(/^understudy: .* ulimit -v unlimited\n$/)
+    expect(existsSync(dataDir)).toBe(false)
+  }
 })
 
 test('a start that cannot read the stored pool names the file and the remedy', async () => {

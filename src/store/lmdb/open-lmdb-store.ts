@@ -15,7 +15,7 @@ import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
 /** Room for years at a few gigabytes a day. It is address space: the disk holds what is written and no more. */
-const mapBytesDefault = 1024 ** 4
+export const mapBytesDefault = 1024 ** 4
 const waitingBytesDefault = 256 * 1024 * 1024
 /** A database without a record takes 36 KiB, its lock file 12. */
 const newDatabaseBytes = 64 * 1024
