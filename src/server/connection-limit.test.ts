@@ -7,7 +7,7 @@ beforeEach(() => (warnings = []))
 const log = { warn: (fields: object) => void warnings.push(fields) }
 
 test('connections up to the limit are accepted, and a closed one makes room', () => {
-  const connections = new ConnectionLimit(2, log, 100_000)
+  const connections = new ConnectionLimit(2, log, { descriptorsMax: 100_000 })
   expect([connections.count(1), connections.count(1), connections.count(1)]).toEqual([true, true, false])
   // A refused connection is closed, and counted as closed like any other.
   connections.count(-1)
@@ -19,13 +19,13 @@ test('connections up to the limit are accepted, and a closed one makes room', ()
 })
 
 test('refusals are logged once a minute, not each', () => {
-  const connections = new ConnectionLimit(1, log, 100_000)
+  const connections = new ConnectionLimit(1, log, { descriptorsMax: 100_000 })
   for (let index = 0; index < 50; index++) connections.count(1)
-  expect(warnings).toEqual([{ connections_max: 1, refused: 1 }])
+  expect(warnings).toEqual([{ connections_max: 1, count: 1 }])
 })
 
 test('a lower limit closes no connection and refuses new ones', () => {
-  const connections = new ConnectionLimit(10, log, 100_000)
+  const connections = new ConnectionLimit(10, log, { descriptorsMax: 100_000 })
   for (let index = 0; index < 5; index++) connections.count(1)
   connections.limit(3)
   expect(connections.openCount).toBe(5)
@@ -33,9 +33,21 @@ test('a lower limit closes no connection and refuses new ones', () => {
 })
 
 test('descriptors stay reserved for other uses, and a limit lowered for them is logged', () => {
-  const connections = new ConnectionLimit(2048, log, 1024)
+  const connections = new ConnectionLimit(2048, log, { descriptorsMax: 1024 })
   expect(connections.max).toBe(768)
   expect(warnings).toEqual([{ connections_max: 2048, in_force: 768, descriptors_max: 1024 }])
-  expect(new ConnectionLimit(700, log, 1024).max).toBe(700)
+  expect(new ConnectionLimit(700, log, { descriptorsMax: 1024 }).max).toBe(700)
   expect(warnings).toHaveLength(1)
+})
+
+test('on a TLS port, a connection that closes without a request is logged, on a plain port not', () => {
+  for (const isTls of [false, true]) {
+    const connections = new ConnectionLimit(10, log, { isTls, descriptorsMax: 100_000 })
+    connections.count(1)
+    connections.requestArrived()
+    connections.count(-1)
+    expect(warnings).toEqual([])
+    for (const change of [1, -1, 1, -1]) connections.count(change)
+    expect(warnings).toEqual(isTls ? [{ count: 1 }] : [])
+  }
 })

@@ -1,12 +1,12 @@
 /**
- * The limit of open connections. Each takes a file descriptor and up to one request head of memory. Some descriptors stay
- * free: without any, accepting a connection would fail in a busy loop.
+ * Counts open connections and limits them. Each takes a file descriptor and up to one request head of memory. Some
+ * descriptors stay free: without any, accepting a connection would fail in a busy loop.
  */
 import { readFileSync } from 'node:fs'
 
 /** Descriptors reserved for the database, model processes, logs, model files and settings. */
 const otherDescriptorsMax = 256
-/** Between two log lines about refused connections. */
+/** Between two log lines of one kind. */
 const logEveryMs = 60_000
 
 interface Log {
@@ -18,12 +18,23 @@ export class ConnectionLimit {
   readonly #descriptorsMax: number
   #max = 0
   #openCount = 0
-  #refusedCount = 0
-  #loggedAt = -Infinity
+  readonly #refused: OccasionalWarning
+  readonly #silent: OccasionalWarning | null
+  /** No request has arrived since a connection was opened. */
+  #awaitsRequest = false
 
   /** `descriptorsMax`: the file descriptors that the system grants this process. */
-  constructor(max: number, log: Log, descriptorsMax = grantedDescriptors()) {
+  constructor(
+    max: number,
+    log: Log,
+    {
+      isTls = false,
+      descriptorsMax = grantedDescriptors(),
+    }: { isTls?: boolean; descriptorsMax?: number } = {},
+  ) {
     this.#log = log
+    this.#refused = new OccasionalWarning(log, 'connections are refused: the limit is reached')
+    this.#silent = isTls ? new OccasionalWarning(log, silentMessage) : null
     this.#descriptorsMax = descriptorsMax
     this.limit(max)
   }
@@ -51,17 +62,43 @@ export class ConnectionLimit {
   /** Counts a connection that was opened (1) or closed (-1). Returns false for one past the limit. */
   count(change: number): boolean {
     this.#openCount += change
-    if (change < 0 || this.#openCount <= this.#max) return true
-    this.#refusedCount++
-    const now = performance.now()
-    if (now - this.#loggedAt >= logEveryMs) {
-      this.#loggedAt = now
-      this.#log.warn(
-        { connections_max: this.#max, refused: this.#refusedCount },
-        'connections are refused: the limit is reached',
-      )
+    if (change < 0) {
+      if (this.#awaitsRequest) this.#silent?.add({})
+      this.#awaitsRequest = false
+      return true
     }
-    return false
+    this.#awaitsRequest = this.#openCount <= this.#max
+    if (!this.#awaitsRequest) this.#refused.add({ connections_max: this.#max })
+    return this.#awaitsRequest
+  }
+
+  /** To be called for each request. */
+  requestArrived(): void {
+    this.#awaitsRequest = false
+  }
+}
+
+/** uWebSockets.js closes a connection whose TLS handshake fails, and does not say why. */
+const silentMessage =
+  'a connection closed without a request: this port speaks TLS, so plain HTTP and clients that do not trust the ' +
+  'certificate end like this'
+
+/** Logs a repeated event at most once a minute, with its number so far. */
+class OccasionalWarning {
+  #count = 0
+  #loggedAt = -Infinity
+
+  constructor(
+    readonly log: Log,
+    readonly message: string,
+  ) {}
+
+  add(fields: object): void {
+    this.#count++
+    const now = performance.now()
+    if (now - this.#loggedAt < logEveryMs) return
+    this.#loggedAt = now
+    this.log.warn({ ...fields, count: this.#count }, this.message)
   }
 }
 

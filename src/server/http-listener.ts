@@ -185,7 +185,10 @@ function serving(app: TemplatedApp, { connections, onRequest }: ListenerParts): 
   app.filter((response, change) => {
     if (!connections.count(change)) response.close()
   })
-  return app.any('/*', onRequest)
+  return app.any('/*', (response, request) => {
+    connections.requestArrived()
+    onRequest(response, request)
+  })
 }
 
 interface PemFiles {

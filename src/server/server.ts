@@ -110,7 +110,9 @@ async function startOn(
     ...{ apiKeys, requestBodies, responseBodies, log },
     operationParts: { cycles, images, store, model, clock, settings: inForce, log },
   })
-  const connections = new ConnectionLimit(settings.connectionsMax, log)
+  const connections = new ConnectionLimit(settings.connectionsMax, log, {
+    isTls: settings.tlsCertFile !== undefined,
+  })
   try {
     await models.open(cycles.models)
     const listener = await listen(settings, {

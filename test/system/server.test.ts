@@ -234,6 +234,8 @@ test.skipIf(spawnSync('openssl', ['version']).error !== undefined)(
       https.get(request, (response) => resolve(response.resume().statusCode)).on('error', reject)
     })
     expect(status).toBe(200)
+    await expect(server.call({ path: '/v1/health' })).rejects.toThrow()
+    await server.logged('a connection closed without a request: this port speaks TLS, so plain HTTP')
   },
 )
 
