@@ -152,6 +152,13 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     description: 'Time limit of one run of the model.',
     needsRestart: 'change',
   },
+  modelLatencyMsMax: {
+    kind: integer(1, 600_000),
+    fallback: () => 1000,
+    description:
+      'Time that a model may take for a batch of 5000 rows, as a median. A slower version fails verification.',
+    needsRestart: 'change',
+  },
   modelProcessBytesMax: {
     kind: integer(256 * mebibyte, 1024 * 1024 * mebibyte),
     fallback: () => 4096 * mebibyte,

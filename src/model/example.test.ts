@@ -54,7 +54,7 @@ test('its golden cases have a text, a picture, several, and a row with everythin
   expect(cases.some(({ record, images }) => record !== undefined && images?.length === 1)).toBe(true)
   expect(cases.some(({ images }) => images?.length === 2)).toBe(true)
   const bare = cases.filter(({ record, images }) => record === undefined && images === undefined)
-  expect(bare.map(({ features }) => Object.keys(features).filter((name) => features[name] !== 0))).toEqual([
-    ['views_missing'],
-  ])
+  expect(
+    bare.map(({ features }) => Object.keys(features ?? {}).filter((name) => features?.[name] !== 0)),
+  ).toEqual([['views_missing']])
 })

@@ -12,8 +12,15 @@ import { compileFeatures, findFeature, type Feature } from './features/index.js'
 import type { FeatureRows } from './feature-rows.js'
 import { parseGolden, readGolden, runGolden, type GoldenCase, type GoldenSubject } from './golden.js'
 import { recordGolden } from './golden-record.js'
-import type { HeadManifest, ImageManifest, Manifest, ModelPackage, TextManifest } from './package/index.js'
-import { ModelError } from './model.js'
+import {
+  featureNames,
+  type HeadManifest,
+  type ImageManifest,
+  type Manifest,
+  type ModelPackage,
+  type TextManifest,
+} from './package/index.js'
+import { ModelError, ModelRowError } from './model.js'
 import { trialInputs } from './verification/trial-inputs.js'
 
 const head: HeadManifest = {
@@ -110,7 +117,7 @@ describe('golden cases', () => {
       { cases },
       1000,
     )
-    expect(misses).toEqual([{ case: 'the second', head: 'p_up', expected: 0.75, found: 0.5 }])
+    expect(misses).toEqual([{ case: 'golden case 2 (the second)', head: 'p_up', expected: 0.75, found: 0.5 }])
     expect(differenceMax).toBe(0.25)
   })
 
@@ -118,10 +125,32 @@ describe('golden cases', () => {
     const model = subject({ p_views: [NaN, 0.25] })
     const { misses } = await runGolden(model, packageOf(manifest), { cases }, 1000)
     expect(misses.map(({ case: name, head: column }) => `${name} ${column}`)).toEqual([
-      'case 1 p_views',
-      'case 1 p_up',
-      'the second p_up',
+      'golden case 1 p_views',
+      'golden case 1 p_up',
+      'golden case 2 (the second) p_up',
     ])
+  })
+
+  test('whose heads are not shares are named', async () => {
+    const model: GoldenSubject = {
+      ...subject({}),
+      predictRows: () => Promise.reject(new ModelRowError('head p_up: 1 of 2 rows are not finite', 1)),
+    }
+    await expect(runGolden(model, packageOf(manifest), { cases }, 1000)).rejects.toThrow(
+      'golden case 2 (the second): head p_up: 1 of 2 rows are not finite',
+    )
+  })
+
+  test('have missing embeddings as the manifest says for each encoder', async () => {
+    const model = subject({ p_views: [0], p_up: [0] })
+    const zeroText = { ...text, missing_embedding: 'zeros' } as const
+    await runGolden(
+      model,
+      packageOf({ ...manifest, missing: 'nan', text: zeroText, image }),
+      { cases: [valid] },
+      1000,
+    )
+    expect(model.seen).toMatchObject([{ text: Float32Array.of(0, 0), image: Float32Array.of(NaN, NaN) }])
   })
 
   test('have their records and images encoded, and rows of NaN without them', async () => {
@@ -173,7 +202,7 @@ test('recorded cases give the inputs of the model as exactly the same float32 va
   compileFeatures(found.features, { codec: referenceCodec, missing: 'nan' })(inputs, matrix)
   expect(
     Float32Array.from(
-      again.cases.flatMap(({ features }) => Object.values(features).map((value) => value ?? NaN)),
+      again.cases.flatMap(({ features }) => Object.values(features ?? {}).map((value) => value ?? NaN)),
     ),
   ).toEqual(matrix)
   expect(Float32Array.from(again.cases, (one) => one.heads.p_views ?? NaN)).toEqual(heads.p_views)
@@ -182,7 +211,7 @@ test('recorded cases give the inputs of the model as exactly the same float32 va
 })
 
 function packageOf(changed: Manifest, directory = '/nowhere'): ModelPackage {
-  const features = changed.features.map((name) => findFeature(name) as Feature)
+  const features = featureNames(changed).map((name) => findFeature(name) as Feature)
   return { directory, manifest: changed, features, files: [] }
 }
 

@@ -7,14 +7,16 @@ import typia, { type IValidation } from 'typia'
 import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
 import type { FeatureRows } from './feature-rows.js'
 import {
+  featureNames,
   headsOf,
+  missingEmbedding,
   readHashed,
   type Manifest,
   type ModelPackage,
   type PackageFile,
   type Sha256,
 } from './package/index.js'
-import { ModelError, type Model } from './model.js'
+import { ModelError, ModelRowError, type Model } from './model.js'
 import { poolVectors } from './pool-vectors.js'
 
 /** Largest difference of a head from its golden value, unless the manifest gives another. */
@@ -27,8 +29,8 @@ export interface GoldenFile {
 export interface GoldenCase {
   /** Shown in messages. */
   name?: string
-  /** Every feature of the manifest by name; null: missing, for a model that takes NaN. */
-  features: { [name: string]: number | null }
+  /** Every feature of the manifest by name; null: missing, for a model that takes NaN. Default: none. */
+  features?: { [name: string]: number | null }
   /** The input of the text encoder; without it the text is missing. */
   record?: { title: string; body_html?: string | null }
   /** The inputs of the image encoder, in position order; without them the images are missing. */
@@ -90,22 +92,33 @@ export async function runGolden(
   { cases }: GoldenFile,
   encodeMsMax: number,
 ): Promise<GoldenResult> {
-  const missing = manifest.missing === 'nan' ? NaN : 0
-  const features = Float32Array.from(
-    cases.flatMap((one) => manifest.features.map((name) => one.features[name] ?? NaN)),
-  )
+  const names = featureNames(manifest)
+  const embeddings = (encoder: 'text' | 'image'): Float32Array | null => {
+    const { dim } = manifest[encoder] ?? {}
+    return dim === undefined
+      ? null
+      : new Float32Array(cases.length * dim).fill(missingEmbedding(manifest, encoder))
+  }
   const rows = {
     count: cases.length,
-    features,
-    text:
-      manifest.text === undefined ? null : new Float32Array(cases.length * manifest.text.dim).fill(missing),
-    image:
-      manifest.image === undefined ? null : new Float32Array(cases.length * manifest.image.dim).fill(missing),
+    features: Float32Array.from(cases.flatMap((one) => names.map((name) => one.features?.[name] ?? NaN))),
+    text: embeddings('text'),
+    image: embeddings('image'),
   }
   if (model.text !== null && rows.text !== null) await encodeTexts(model.text, cases, rows.text, encodeMsMax)
   if (model.image !== null && rows.image !== null)
     await encodeImages(model.image, cases, rows.image, directory)
-  return compare(cases, await model.predictRows(rows), manifest.golden?.tolerance ?? goldenToleranceDefault)
+  const heads = await model.predictRows(rows).catch((error: unknown) => {
+    if (!(error instanceof ModelRowError)) throw error
+    throw new ModelError(`${nameOf(cases, error.row)}: ${error.message}`, { cause: error })
+  })
+  return compare(cases, heads, manifest.golden?.tolerance ?? goldenToleranceDefault)
+}
+
+/** `golden case 3 (an active post)`. */
+function nameOf(cases: readonly GoldenCase[], index: number): string {
+  const name = cases[index]?.name
+  return `golden case ${index + 1}${name === undefined ? '' : ` (${name})`}`
 }
 
 function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: number): GoldenResult {
@@ -119,8 +132,7 @@ function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: nu
       const difference = Math.abs(found - expected)
       differenceMax = Math.max(differenceMax, difference)
       // NaN is a miss.
-      if (!(difference <= tolerance))
-        misses.push({ case: one.name ?? `case ${row + 1}`, head, expected, found })
+      if (!(difference <= tolerance)) misses.push({ case: nameOf(cases, row), head, expected, found })
     }
   })
   return { differenceMax, misses }
@@ -138,7 +150,7 @@ async function encodeTexts(
   if (records.length === 0) return
   const { vectors, encoded } = await encoder.encode(records, encodeMsMax)
   withText.forEach((row, index) => {
-    if (encoded[index] !== 1) throw new ModelError(`the text of golden case ${row + 1} was not encoded`)
+    if (encoded[index] !== 1) throw new ModelError(`the text of ${nameOf(cases, row)} was not encoded`)
     out.set(vectors.subarray(index * dim, (index + 1) * dim), row * dim)
   })
 }
@@ -156,7 +168,7 @@ async function encodeImages(
       images.map(({ file, sha256 }) => readHashed(join(directory, file), sha256)),
     )
     const { vectors, encoded } = await encoder.encode(pictures)
-    if (encoded.includes(0)) throw new ModelError(`an image of golden case ${row + 1} was not encoded`)
+    if (encoded.includes(0)) throw new ModelError(`an image of ${nameOf(cases, row)} was not encoded`)
     const list = pictures.map((_, index) => vectors.subarray(index * dim, (index + 1) * dim))
     out.set(poolVectors(list, encoder.pooling), row * dim)
   }
@@ -165,12 +177,13 @@ async function encodeImages(
 /** The problem that the type of the file cannot express, or null. */
 function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
   if (cases.length === 0) return 'cases must not be empty'
-  const heads = headsOf(manifest)
+  const [heads, names] = [headsOf(manifest), featureNames(manifest)]
   for (const [index, one] of cases.entries()) {
     const place = `cases[${index}]`
-    const lacking = manifest.features.filter((name) => one.features[name] === undefined)
-    const unknown = Object.keys(one.features).filter((name) => !manifest.features.includes(name))
-    const missing = manifest.features.filter((name) => one.features[name] === null)
+    const { features = {} } = one
+    const lacking = names.filter((name) => features[name] === undefined)
+    const unknown = Object.keys(features).filter((name) => !names.includes(name))
+    const missing = names.filter((name) => features[name] === null)
     const wrongHeads = headNames.filter((name) => (one.heads[name] !== undefined) !== heads.includes(name))
     // Together, since a misspelt name is both.
     const differences = [

@@ -1,11 +1,25 @@
 /**
  * Models: packages on disk, features, ONNX sessions in separate processes, and the lifecycle of versions.
  */
-export { catalogue, compileFeatures, featureGroups, findFeature, type Feature } from './features/index.js'
+export {
+  catalogue,
+  compileFeatures,
+  featureGroups,
+  findFeature,
+  nearestFeature,
+  type Feature,
+} from './features/index.js'
 export type { GoldenFile } from './golden.js'
 export { recordGolden, type RecordedRow } from './golden-record.js'
 export { portText, type Port, type Ports } from './graph-ports/index.js'
-export { ModelLifecycle, versionLoader, type ModelUsers, type VersionStatus } from './lifecycle/index.js'
+export {
+  ModelLifecycle,
+  readStatus,
+  StatusFile,
+  versionLoader,
+  type LifecycleStatus,
+  type ModelUsers,
+} from './lifecycle/index.js'
 export type { LoadOptions } from './load-options.js'
 export { loadModel, type LoadedModel } from './loaded-model.js'
 export type { ModelLog } from './log.js'
@@ -22,6 +36,7 @@ export {
 } from './model.js'
 export {
   activeVersion,
+  featureNames,
   headsOf,
   imageEncoderHash,
   listModels,
@@ -41,6 +56,7 @@ export { sizeText } from './size-text.js'
 export {
   readPorts,
   verifyPackage,
+  type CheckLine,
   type VerificationReport,
   type VerifyOptions,
 } from './verification/index.js'

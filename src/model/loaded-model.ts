@@ -7,17 +7,20 @@ import { fillEmbeddings } from './embedding-rows.js'
 import type { FeatureRows } from './feature-rows.js'
 import { compileFeatures, type FillFeatures } from './features/index.js'
 import { byName, settleShares } from './head-shares.js'
-import type { LoadOptions } from './load-options.js'
-import type { ImageEncoder, Model, ModelInputs, TextEncoder } from './model.js'
+import { timeLimitMsDefault, type LoadOptions } from './load-options.js'
+import { ModelRowError, type ImageEncoder, type Model, type ModelInputs, type TextEncoder } from './model.js'
 import {
   activeVersion,
+  featureNames,
   imageEncoderHash,
+  missingEmbedding,
   modelIdentity,
   readPackage,
   textEncoderHash,
   type Manifest,
 } from './package/index.js'
-import { planModel, type ModelPlans, type Role } from './plans/index.js'
+import { planModel, type HeadsPlan, type ModelPlans, type Role } from './plans/index.js'
+import { withCause } from './row-failure.js'
 import {
   openEncoderHost,
   openHeadsHost,
@@ -28,8 +31,6 @@ import {
   type ServingOptions,
 } from './sessions/index.js'
 
-/** For one batch. */
-const timeLimitMsDefault = 30_000
 const processBytesMaxDefault = 4 * 2 ** 30
 /** Rows of the batches that new heads run before they serve: the fewest, and enough for all threads. */
 const warmUpCounts = [1, 256]
@@ -67,13 +68,13 @@ export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
   const fillFeatures = compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' })
   const plans = planModel(modelPackage, options)
   const hosts = await openHosts(plans, options)
-  return assemble({ manifest, heads: plans.heads.heads, fillFeatures, hosts, options })
+  return assemble({ manifest, plan: plans.heads, fillFeatures, hosts, options })
 }
 
 /** One after the other: each start blocks the event loop for milliseconds. One that fails closes the others. */
 async function openHosts(
   { heads, text, image }: ModelPlans,
-  { log, processBytesMax, signal }: LoadOptions,
+  { log, processBytesMax, signal, timeLimitMs = timeLimitMsDefault }: LoadOptions,
 ): Promise<Hosts> {
   const options: ServingOptions = { log, bytesMax: processBytesMax ?? processBytesMaxDefault, signal }
   const opened: (HeadsHost | EncoderHost)[] = []
@@ -83,7 +84,13 @@ async function openHosts(
   }
   try {
     return {
-      heads: keep(await openHeadsHost(heads, { ...options, warmUp: (run) => warmUp(run, heads.heads) })),
+      heads: keep(
+        await openHeadsHost(heads, {
+          ...options,
+          warmUp: (run) => warmUp(run, heads.heads),
+          warmUpMsMax: timeLimitMs,
+        }),
+      ),
       text: text === null ? null : keep(await openEncoderHost(text, options)),
       image: image === null ? null : keep(await openEncoderHost(image, options)),
     }
@@ -106,14 +113,15 @@ async function warmUp(
 
 interface Parts {
   readonly manifest: Manifest
-  /** In the order of the replies. */
-  readonly heads: readonly HeadName[]
+  readonly plan: HeadsPlan
   readonly fillFeatures: FillFeatures
   readonly hosts: Hosts
   readonly options: LoadOptions
 }
 
-function assemble({ manifest, heads, fillFeatures, hosts, options }: Parts): LoadedModel {
+function assemble({ manifest, plan, fillFeatures, hosts, options }: Parts): LoadedModel {
+  // In the order of the replies.
+  const { heads } = plan
   const timeLimitMs = options.timeLimitMs ?? timeLimitMsDefault
   const predict = async (rows: HeadRows): Promise<HeadColumns> => {
     const { count } = rows
@@ -123,11 +131,16 @@ function assemble({ manifest, heads, fillFeatures, hosts, options }: Parts): Loa
       columns.every(({ length }) => length === count),
       'a batch is answered with one value a row and head',
     )
-    settleShares(heads, columns)
+    try {
+      settleShares(heads, columns)
+    } catch (error) {
+      if (!(error instanceof ModelRowError)) throw error
+      const run = (some: HeadRows): Promise<Float32Array[]> => hosts.heads.run(some, timeLimitMs)
+      throw await withCause(error, { plan, featureNames: featureNames(manifest), rows, columns, run })
+    }
     return byName(heads, columns)
   }
-  // Missing embeddings are given as missing features are.
-  const missing = manifest.missing === 'nan' ? NaN : 0
+  const missing = { text: missingEmbedding(manifest, 'text'), image: missingEmbedding(manifest, 'image') }
   return {
     version: manifest.model_version,
     identity: modelIdentity(manifest),
@@ -152,9 +165,10 @@ function assemble({ manifest, heads, fillFeatures, hosts, options }: Parts): Loa
     },
     predictRows: (rows) => {
       const fill = (matrices: Matrices): void => {
-        for (const name of ['features', 'text', 'image'] as const) {
+        if (matrices.features.length > 0) matrices.features.set(rows.features)
+        for (const name of ['text', 'image'] as const) {
           const values = rows[name]
-          if (values === null || matrices[name].length === 0) matrices[name].fill(missing)
+          if (values === null || matrices[name].length === 0) matrices[name].fill(missing[name])
           else matrices[name].set(values)
         }
       }
@@ -171,12 +185,12 @@ function fillMatrices(
   { features, text, image }: Matrices,
   inputs: ModelInputs,
   fillFeatures: FillFeatures,
-  missing: number,
+  missing: Readonly<Record<'text' | 'image', number>>,
 ): void {
   if (features.length > 0) fillFeatures(inputs, features)
   const slots = inputs.slots.subarray(0, inputs.count)
-  fillEmbeddings(inputs.text, slots, text, missing)
-  fillEmbeddings(inputs.image, slots, image, missing)
+  fillEmbeddings(inputs.text, slots, text, missing.text)
+  fillEmbeddings(inputs.image, slots, image, missing.image)
 }
 
 function textEncoder({ text }: Manifest, host: EncoderHost | null, timeLimitMs: number): TextEncoder | null {

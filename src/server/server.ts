@@ -7,7 +7,7 @@ import { pino, type Logger } from 'pino'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageGate } from '../images/index.js'
-import { ModelLifecycle, versionLoader, type Model } from '../model/index.js'
+import { ModelLifecycle, StatusFile, versionLoader, type Model } from '../model/index.js'
 import { databasePath, openLmdbStore, StoreError, type DirectoryLock, type Store } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
@@ -147,10 +147,11 @@ function openModels(
     ...{ modelsDir, executionProviders, codec, log },
     ...(intraOpThreads === undefined ? {} : { intraOpThreads }),
     timeLimitMs: settings.predictMsMax,
+    latencyMsMax: settings.modelLatencyMsMax,
     processBytesMax: settings.modelProcessBytesMax,
     claimVersion: (version, identity) => store.models.claimVersion(version, identity),
   })
-  return new ModelLifecycle({ modelsDir, load, log, clock })
+  return new ModelLifecycle({ modelsDir, load, log, clock, statusFile: new StatusFile(settings.dataDir) })
 }
 
 function running(parts: Parts): RunningServer {

@@ -37,6 +37,8 @@ export interface Settings {
   readonly intraOpThreads?: number
   /** Time limit of one run of the model. */
   readonly predictMsMax: number
+  /** Largest median time of a batch of 5000 rows. A slower version fails verification. */
+  readonly modelLatencyMsMax: number
   /** Resident memory of one model process. A process that exceeds it is replaced. */
   readonly modelProcessBytesMax: number
   /** Time for encoding the texts of the posts that enter with one cycle. After it they are scored without embeddings. */

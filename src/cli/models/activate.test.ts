@@ -21,6 +21,7 @@ import {
   understudy,
 } from '../../../test/helpers/models-command.js'
 import { scratchDir } from '../../../test/helpers/servers.js'
+import { StatusFile } from '../../model/index.js'
 import { databasePath, openLmdbStore } from '../../store/index.js'
 
 describe('activate', () => {
@@ -41,6 +42,28 @@ describe('activate', () => {
     })
     expect(status).toBe(0)
     expect(statSync(join(modelsDir, 'ACTIVE')).mode & 0o777).toBe(0o644)
+  })
+
+  test('with --wait returns when the server serves with the version, or says why it does not', async () => {
+    const dataDir = scratchDir()
+    const wait = (version: string) => models('activate', version, '--wait', '--data-dir', dataDir)
+    expect(wait('v1')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('v1 is active, and no server uses the data directory') as string,
+    })
+    const file = new StatusFile(dataDir)
+    await file.write({ versions: [{ version: 'v1', role: 'active', state: 'serving' }], failures: [] })
+    expect(wait('v1')).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/\nv1 serves\.\n$/) as string,
+    })
+    const failure = { version: 'v1', role: 'active', problem: 'it is broken' } as const
+    const versions = [{ version: 'v1', role: 'active', state: 'failed' }] as const
+    await file.write({ versions, failures: [{ ...failure, atMs: Date.now() + 3_600_000 }] })
+    expect(wait('v1')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('v1 does not serve: it is broken') as string,
+    })
   })
 
   test('does not change ACTIVE where verification fails', () => {

@@ -4,10 +4,12 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import {
   activeVersion,
   modelIdentity,
   readManifest,
+  readStatus,
   shadowCountMax,
   shadowVersions,
   type LoadedModel,
@@ -17,21 +19,49 @@ import { databasePath, type Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { writeFileDurably } from '../data-directory.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
-import { modelSettings, withStore, type Flags } from './common.js'
+import { loadOptions, modelSettings, withStore, type Flags } from './common.js'
 import { requireVerified } from './verify.js'
+
+const pollMs = 200
+/** More than a server takes to load a version or to give up. */
+const waitMsMax = 30 * 60_000
 
 export async function activate(version: string, flags: Flags, context: CommandContext): Promise<void> {
   const settings = modelSettings(flags, context)
   const { modelsDir } = settings
-  await requireVerified(version, settings, context)
+  await requireVerified(loadOptions(version, settings, context), context)
   await checkIdentities([version], settings, context)
   const before = await activeVersion(modelsDir).catch(() => null)
+  const sinceMs = Date.now()
   replaceFile(join(modelsDir, 'ACTIVE'), `${version}\n`)
   const previous = before === null || before === version ? '' : ` The previous version was ${before}.`
   context.print(
     `${version} is active. A running server loads it and switches to it between two cycles; /v1/health names the ` +
       `version in use.${previous}\n`,
   )
+  if (flags['wait'] !== true) return
+  await serves(version, settings, sinceMs)
+  context.print(`${version} serves.\n`)
+}
+
+/** Resolves when the server serves with `version`. Throws a `CommandError` that says why it does not. */
+async function serves(version: string, { dataDir, modelsDir }: Settings, sinceMs: number): Promise<void> {
+  while (Date.now() < sinceMs + waitMsMax) {
+    const status = await readStatus(dataDir).catch((cause: unknown) => {
+      throw new CommandError(`the state of the server cannot be read: ${messageOf(cause)}`, { cause })
+    })
+    if (status === null)
+      throw new CommandError(`${version} is active, and no server uses the data directory ${dataDir}`)
+    const isOfVersion = (one: { version: string; role: string }): boolean =>
+      one.version === version && one.role === 'active'
+    if (status.versions.some((one) => isOfVersion(one) && one.state === 'serving')) return
+    const failure = status.failures.find((one) => isOfVersion(one) && one.atMs >= sinceMs)
+    if (failure !== undefined) throw new CommandError(`${version} does not serve: ${failure.problem}`)
+    const active = await activeVersion(modelsDir).catch(() => null)
+    if (active !== version) throw new CommandError(`${version} does not serve: ACTIVE names another version`)
+    await setTimeout(pollMs)
+  }
+  throw new CommandError(`${version} does not serve after ${waitMsMax / 60_000} minutes`)
 }
 
 export async function shadow(
@@ -54,7 +84,7 @@ export async function shadow(
     return
   }
   await checkShadows(versions, modelsDir)
-  for (const version of versions) await requireVerified(version, settings, context)
+  for (const version of versions) await requireVerified(loadOptions(version, settings, context), context)
   await checkIdentities(versions, settings, context)
   replaceFile(file, versions.map((version) => `${version}\n`).join(''))
   context.print(

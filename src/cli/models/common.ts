@@ -17,6 +17,7 @@ export const sessionSettingNames: readonly SettingName[] = [
   'executionProviders',
   'intraOpThreads',
   'predictMsMax',
+  'modelLatencyMsMax',
 ]
 
 /** Values of flags as commander passes them. */
@@ -34,13 +35,14 @@ export function chosenVersion(version: string | undefined, { modelsDir }: Settin
 /** Options for loading a version. Warnings and errors go to stderr; the report of the command shows the rest. */
 export function loadOptions(
   version: string,
-  { modelsDir, executionProviders, intraOpThreads, predictMsMax }: Settings,
+  { modelsDir, executionProviders, intraOpThreads, predictMsMax, modelLatencyMsMax }: Settings,
   { remark }: CommandContext,
 ): LoadOptions & { readonly version: string } {
   const write = (_: object, message: string): void => remark(`understudy: ${message}\n`)
   const log: ModelLog = { info: () => undefined, warn: write, error: write }
   const threads = intraOpThreads === undefined ? {} : { intraOpThreads }
-  return { modelsDir, version, executionProviders, timeLimitMs: predictMsMax, log, ...threads }
+  const limits = { timeLimitMs: predictMsMax, latencyMsMax: modelLatencyMsMax }
+  return { modelsDir, version, executionProviders, log, ...limits, ...threads }
 }
 
 /** Calls `use` with a read-only snapshot of the store. Throws a `UsageError` where the directory does not exist. */

@@ -6,7 +6,13 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadCodec } from '../../codec/index.js'
 import { replayCycles, type ReplayedCycle } from '../../history/index.js'
-import { compileFeatures, featureGroups, findFeature, type Feature } from '../../model/index.js'
+import {
+  compileFeatures,
+  featureGroups,
+  findFeature,
+  nearestFeature,
+  type Feature,
+} from '../../model/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import { formatTable } from '../text-table.js'
@@ -67,7 +73,9 @@ function chosenFeatures(names: unknown): readonly Feature[] {
   return names.split(',').map((name) => {
     const feature = findFeature(name.trim())
     if (feature === undefined)
-      throw new UsageError(`the catalogue has no feature ${JSON.stringify(name.trim())}`)
+      throw new UsageError(
+        `the catalogue has no feature ${JSON.stringify(name.trim())}${nearestFeature(name.trim())}`,
+      )
     return feature
   })
 }

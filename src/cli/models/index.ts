@@ -36,8 +36,11 @@ export function addModelsCommand(program: Command, context: CommandContext): voi
 type Add = (usage: string, settings: readonly SettingName[], isDefault?: boolean) => Command
 
 function addPackageCommands(add: Add, context: CommandContext): void {
-  add('list', modelSettingNames, true)
-    .description('list the packages and the versions in ACTIVE and SHADOW; reads only the manifests')
+  add('list', [...modelSettingNames, 'dataDir'], true)
+    .description(
+      'list the packages, the versions in ACTIVE and SHADOW, and what a running server does with them; reads only the ' +
+        'manifests',
+    )
     .option('--json', 'print JSON')
     .action((flags: Flags) => list(flags, context))
   add('verify [version]', sessionSettingNames)
@@ -64,6 +67,7 @@ function addRoleCommands(add: Add, context: CommandContext): void {
     .description(
       'verify a package and make it the active one; a running server switches to it between two cycles',
     )
+    .option('--wait', 'return when the server of --data-dir serves with this version, or fails to load it')
     .action((version: string, flags: Flags) => activate(version, flags, context))
   add('shadow [versions...]', [...sessionSettingNames, 'dataDir'])
     .description('verify packages and make them the shadow models, which score each cycle after its response')

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import {
+  featureNames,
   headsOf,
   imageEncoderHash,
   modelIdentity,
@@ -120,7 +121,8 @@ function encoderHashes({ text, image }: Manifest): { text: string | null; image:
 type Row = readonly [label: string, value: string | undefined]
 
 function packageRows({ manifest, files }: ModelPackage): Row[] {
-  const { provenance, note, features, missing, text, image } = manifest
+  const { provenance, note, missing, text, image } = manifest
+  const features = featureNames(manifest)
   const hashes = encoderHashes(manifest)
   return [
     ['version', manifest.model_version],
@@ -135,7 +137,7 @@ function packageRows({ manifest, files }: ModelPackage): Row[] {
     [
       'text',
       text &&
-        `${text.dim} values, ${text.pooling}, up to ${text.tokens_max} tokens, encoder ${hashes.text ?? ''}`,
+        `${text.dim} values, ${text.pooling ?? 'pooled by the graph'}, up to ${text.tokens_max} tokens, encoder ${hashes.text ?? ''}`,
     ],
     ['template', text && JSON.stringify(text.template)],
     [

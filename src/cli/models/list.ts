@@ -3,11 +3,14 @@
  */
 import {
   activeVersion,
+  featureNames,
   headsOf,
   listModels,
   readPackage,
+  readStatus,
   shadowVersions,
   sizeText,
+  type LifecycleStatus,
   type ModelPackage,
 } from '../../model/index.js'
 import type { CommandContext } from '../context.js'
@@ -15,17 +18,23 @@ import { CommandError, messageOf } from '../failure.js'
 import { formatTable } from '../text-table.js'
 import { modelSettings, type Flags } from './common.js'
 
-/** The JSON form. Without a valid manifest it has `version`, `role` and `problem` only. */
+/** The JSON form. Without a valid manifest it has no facts of the package. */
 interface Entry {
   readonly version: string
-  readonly role: 'active' | 'shadow' | null
+  readonly role: Role | null
+  /** What the server does with the version: `wanted`, `loading`, `serving`, …; null: nothing, or none runs. */
+  readonly state: string | null
+  /** The last one since the server has started. */
+  readonly failure: { readonly at: string; readonly problem: string } | null
   readonly problem: string | null
   readonly package?: ReturnType<typeof packageFacts>
 }
 
+type Role = 'active' | 'shadow'
+
 export async function list(flags: Flags, context: CommandContext): Promise<void> {
   const { print, remark, columns } = context
-  const { modelsDir } = modelSettings(flags, context)
+  const { modelsDir, dataDir } = modelSettings(flags, context)
   const versions = await listModels(modelsDir)
   const orElse = <T>(what: string, reading: Promise<T>, otherwise: T): Promise<T> =>
     reading.catch((error: unknown) => {
@@ -34,6 +43,7 @@ export async function list(flags: Flags, context: CommandContext): Promise<void>
     })
   const active = await orElse('no model is active', activeVersion(modelsDir), null)
   const shadows = await orElse('there are no shadow models', shadowVersions(modelsDir), [])
+  const status = await orElse('the state of the server is not known', readStatus(dataDir), null)
   for (const [file, named] of [
     ['ACTIVE', active === null ? [] : [active]] as const,
     ['SHADOW', shadows] as const,
@@ -44,37 +54,48 @@ export async function list(flags: Flags, context: CommandContext): Promise<void>
   }
   const roleOf = (version: string): Entry['role'] =>
     version === active ? 'active' : shadows.includes(version) ? 'shadow' : null
-  const entries = await Promise.all(versions.map((version) => entryOf(modelsDir, version, roleOf(version))))
+  const entries = await Promise.all(
+    versions.map((version) => entryOf(modelsDir, version, roleOf(version), status)),
+  )
   if (flags['json'] === true) {
-    const objects = entries.map(({ version, role, problem, package: facts }) =>
-      facts === undefined ? { version, role, problem } : { version, role, ...facts, problem },
-    )
+    const objects = entries.map(({ package: facts, problem, ...entry }) => ({ ...entry, ...facts, problem }))
     print(`${JSON.stringify(objects, null, 2)}\n`)
     return
   }
   if (entries.length === 0) throw new CommandError(`there is no model package in ${modelsDir}`)
-  const head = ['', 'version', 'kind', 'features', 'reads', 'size', 'heads']
+  const head = ['', 'version', 'state', 'kind', 'features', 'reads', 'size', 'heads']
   print(formatTable(head, entries.map(cells), { cellsMax: columns(), column: head.length - 1 }))
-  const problems = entries.flatMap(({ version, problem }) =>
-    problem === null ? [] : [`${version} is not valid: ${problem}\n`],
-  )
+  const problems = entries.flatMap(({ version, problem, failure }) => [
+    ...(problem === null ? [] : [`${version} is not valid: ${problem}\n`]),
+    ...(failure === null ? [] : [`${version} failed to load at ${failure.at}: ${failure.problem}\n`]),
+  ])
   if (problems.length > 0) print(`\n${problems.join('')}`)
 }
 
-async function entryOf(modelsDir: string, version: string, role: Entry['role']): Promise<Entry> {
+async function entryOf(
+  modelsDir: string,
+  version: string,
+  role: Entry['role'],
+  status: LifecycleStatus | null,
+): Promise<Entry> {
+  // A version that serves and was then named as a shadow has both roles for a while.
+  const state = status?.versions.find((one) => one.version === version)?.state ?? null
+  const last = status?.failures.find((one) => one.version === version)
+  const failure = last === undefined ? null : { at: new Date(last.atMs).toISOString(), problem: last.problem }
+  const entry = { version, role, state: state === 'candidate' ? 'loading' : state, failure }
   try {
-    return { version, role, problem: null, package: packageFacts(await readPackage(modelsDir, version)) }
+    return { ...entry, problem: null, package: packageFacts(await readPackage(modelsDir, version)) }
   } catch (error) {
-    return { version, role, problem: messageOf(error) }
+    return { ...entry, problem: messageOf(error) }
   }
 }
 
 function packageFacts({ manifest, files }: ModelPackage) {
-  const { kind, provenance, features, text, image } = manifest
+  const { kind, provenance, text, image } = manifest
   return {
     kind,
     provenance: provenance ?? null,
-    feature_count: features.length,
+    feature_count: featureNames(manifest).length,
     reads: [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])],
     heads: headsOf(manifest),
     /** Of all files. */
@@ -82,16 +103,9 @@ function packageFacts({ manifest, files }: ModelPackage) {
   }
 }
 
-function cells({ version, role, package: facts }: Entry): string[] {
-  if (facts === undefined) return [role ?? '', version, 'not valid', '', '', '', '']
+function cells({ version, role, state, package: facts }: Entry): string[] {
+  const start = [role ?? '', version, state ?? '']
+  if (facts === undefined) return [...start, 'not valid', '', '', '', '']
   const { kind, feature_count, reads, heads, bytes } = facts
-  return [
-    role ?? '',
-    version,
-    kind,
-    String(feature_count),
-    reads.join(', '),
-    sizeText(bytes),
-    heads.join(', '),
-  ]
+  return [...start, kind, String(feature_count), reads.join(', '), sizeText(bytes), heads.join(', ')]
 }

@@ -11,7 +11,7 @@ import {
   modelsDir,
   sha256,
 } from '../../../test/helpers/models-command.js'
-import { manifestSchemaText } from '../../model/index.js'
+import { manifestSchemaText, StatusFile } from '../../model/index.js'
 
 describe('list', () => {
   test('prints one line per package with its role', () => {
@@ -40,6 +40,32 @@ describe('list', () => {
     expect(status).toBe(0)
   })
 
+  test('shows what a running server does with each version, and the last failure', async () => {
+    addVersion('v2')
+    writeFileSync(join(modelsDir, 'ACTIVE'), 'v2\n')
+    const failure = {
+      version: 'v2',
+      role: 'active',
+      problem: 'it is broken',
+      atMs: Date.UTC(2026, 5, 1),
+    } as const
+    await new StatusFile(modelsDir).write({
+      versions: [
+        { version: 'v1', role: 'active', state: 'serving' },
+        { version: 'v2', role: 'active', state: 'candidate' },
+      ],
+      failures: [failure],
+    })
+    const { stdout } = models('list', '--data-dir', modelsDir)
+    expect(stdout).toMatch(/\n {2,}v1 +serving +transport-test/)
+    expect(stdout).toMatch(/\nactive {2}v2 +loading +transport-test/)
+    expect(stdout).toContain('\nv2 failed to load at 2026-06-01T00:00:00.000Z: it is broken\n')
+    expect(JSON.parse(models('list', '--json', '--data-dir', modelsDir).stdout)).toMatchObject([
+      { version: 'v1', state: 'serving', failure: null },
+      { version: 'v2', state: 'loading', failure: { problem: 'it is broken' } },
+    ])
+  })
+
   test('names the versions in ACTIVE and SHADOW that have no package', () => {
     writeFileSync(join(modelsDir, 'ACTIVE'), 'v0\n')
     writeFileSync(join(modelsDir, 'SHADOW'), 'v1\nv8\nv9\n')
@@ -58,6 +84,8 @@ describe('list', () => {
       {
         version: 'v1',
         role: null,
+        state: null,
+        failure: null,
         kind: 'transport-test',
         provenance: { trained_on: 'nothing' },
         feature_count: 64,

@@ -3,6 +3,7 @@
  */
 import { clockFeatures } from './clocks.js'
 import { counterFeatures, ratioFeatures } from './counters.js'
+import { log } from './expression.js'
 import type { Feature } from './feature.js'
 import { imageFeatures, postFeatures } from './posts.js'
 import { rateFeatures } from './rates.js'
@@ -31,8 +32,44 @@ export const featureGroups: Readonly<Record<string, readonly Feature[]>> = {
 /** Every feature that a manifest may name. */
 export const catalogue: readonly Feature[] = Object.values(featureGroups).flat()
 
+const transformForm = /^log1p\((\w+)\)$/
 const byName = new Map(catalogue.map((feature) => [feature.name, feature]))
 
+/** A feature of the catalogue, or its transform, such as `log1p(views)`. */
 export function findFeature(name: string): Feature | undefined {
-  return byName.get(name)
+  const inner = transformForm.exec(name)?.[1]
+  const feature = byName.get(inner ?? name)
+  if (inner === undefined || feature === undefined) return feature
+  const { formula, missing, value } = feature
+  return {
+    name,
+    formula: `log with sign of: ${formula}`,
+    missing: missing === null ? null : Math.sign(missing) * Math.log1p(Math.abs(missing)),
+    value: log(value),
+  }
+}
+
+/** ` (did you mean views_log?)`, or nothing where no name of the catalogue is similar. */
+export function nearestFeature(name: string): string {
+  const inner = transformForm.exec(name)?.[1] ?? name
+  let nearest = { known: '', distance: Infinity }
+  for (const known of byName.keys()) {
+    const distance = editDistance(inner, known)
+    if (distance < nearest.distance) nearest = { known, distance }
+  }
+  return nearest.distance > inner.length / 3 ? '' : ` (did you mean ${name.replace(inner, nearest.known)}?)`
+}
+
+/** Insertions, deletions and replacements of a character (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const above = row
+    row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (above[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min(replaced, (above[j] as number) + 1, (row[j - 1] as number) + 1))
+    }
+  }
+  return row[b.length] as number
 }

@@ -10,6 +10,7 @@ import { ratio } from './shared.js'
 const votes = add(counter('up'), counter('down'))
 
 export const counterFeatures: readonly Feature[] = [
+  ...counterNames.map((name) => ({ name, formula: name, missing: 0, value: counter(name) })),
   ...counterNames.map((name) => ({
     name: `${name}_log`,
     formula: `log(${name})`,

@@ -46,6 +46,12 @@ export const rateFeatures: readonly Feature[] = [
     value: log(atMost(atLeast(divide(spanMs, minuteMs), 0), minutesMax)),
   },
   ...counterNames.map((name) => ({
+    name: `${name}_gain`,
+    formula: `${name} - previous ${name}`,
+    missing: 0,
+    value: gain(name),
+  })),
+  ...counterNames.map((name) => ({
     name: `${name}_gain_log`,
     formula: `log with sign of ${name} - previous ${name}`,
     missing: 0,

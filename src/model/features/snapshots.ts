@@ -13,6 +13,10 @@ type PartedName = 'recommend_up_cnt' | 'comment_cnt' | 'hit_cnt' | 'sitebest_cnt
 type Part = '_m' | '_a'
 
 const partedNames: readonly PartedName[] = ['recommend_up_cnt', 'comment_cnt', 'hit_cnt', 'sitebest_cnt']
+const loggedNames = [
+  ...partedNames.flatMap((name) => [name, `${name}_m`, `${name}_a`] as const),
+  ...(['memo_size', 'upimg_cnt'] as const),
+]
 /** Maximum of the wire field (interface.md 2.4). */
 const heightMax = 32767
 
@@ -29,9 +33,13 @@ export const snapshotFeatures: readonly Feature[] = [
     missing: 0,
     value: logHoursBetween(snapshotAt, cycleAt),
   },
-  ...partedNames.flatMap((name) => [logOf(name), logOf(`${name}_m`), logOf(`${name}_a`)]),
-  logOf('memo_size'),
-  logOf('upimg_cnt'),
+  ...loggedNames.map((name) => ({
+    name: `snapshot_${name}`,
+    formula: `${name} of the admin snapshot`,
+    missing: 0,
+    value: snapshotCounter(name),
+  })),
+  ...loggedNames.map(logOf),
   {
     name: 'snapshot_upimg_height',
     formula: `upimg_height / ${heightMax}`,

@@ -31,7 +31,7 @@ export function headPortProblems(ports: Ports, { inputs, heads }: HeadPorts, wid
   const outputs = new Set(heads.map(({ output }) => output))
   return [
     ...matrices.flatMap(({ name, columnCount }) => inputProblems(ports, name, columnCount)),
-    ...unknownInputs(ports, known),
+    ...unnamedInputs(ports, known, inputs.features),
     ...[...outputs].flatMap((output) =>
       outputProblems(
         ports,
@@ -65,7 +65,27 @@ function inputProblems(ports: Ports, name: string, width: number): string[] {
   // A graph may leave its ranks open: then the first batch shows whether it fits.
   const fits = shape === null || (shape.length === 2 && isFree(shape[0]) && allows(shape[1], width))
   if (isFloat(port) && fits) return []
-  return [`input ${name} must be float32 or float64 [N, ${width}], but is ${portText(port)}`]
+  const problem = `input ${name} must be float32 or float64 [N, ${width}], but is ${portText(port)}`
+  if (isFloat(port) && shape?.length === 2 && !isFree(shape[0]) && allows(shape[1], width))
+    return [`${problem}: free its batch size: ${rewrite('free-batch')}`]
+  return [problem]
+}
+
+/** Exporters of data frames make an input of every column. `features`: the name that the manifest gives to their matrix. */
+function unnamedInputs(ports: Ports, known: readonly string[], features = 'features'): string[] {
+  const problems = unknownInputs(ports, known)
+  const names = ports.inputs.map(({ name }) => name).filter((name) => !known.includes(name))
+  if (names.length === 0 || portNamed(ports.inputs, features) !== undefined) return problems
+  const joined = `${features}=${names.join(',')}`
+  return [
+    ...problems,
+    `if these are single features, join them into one input: ${rewrite('join-inputs', joined)}`,
+  ]
+}
+
+/** The command that rewrites a graph. */
+function rewrite(how: string, argument = ''): string {
+  return `\`python3 models/rewrite_graph.py ${how} IN.onnx OUT.onnx ${argument}`.trimEnd() + '`'
 }
 
 /** The problems of an output: one for the output as a whole, or one for each head that it lacks. */

@@ -14,7 +14,7 @@ import {
 } from './ports.js'
 
 /** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */
-export function textPortProblems(ports: Ports, { inputs, output, dim }: TextPorts): string[] {
+export function textPortProblems(ports: Ports, { inputs, output, dim, pooling }: TextPorts): string[] {
   const needed = [inputs.inputIds, inputs.attentionMask]
   const known = [...needed, inputs.tokenTypeIds]
   return [
@@ -23,7 +23,7 @@ export function textPortProblems(ports: Ports, { inputs, output, dim }: TextPort
       .map((name) => missingInput(ports, name)),
     ...known.flatMap((name) => inputProblems(ports, name)),
     ...unknownInputs(ports, known),
-    ...outputProblems(ports, output, dim),
+    ...outputProblems(ports, { output, dim, pooling }),
   ]
 }
 
@@ -41,12 +41,18 @@ function inputProblems(ports: Ports, name: string): string[] {
   ]
 }
 
-function outputProblems(ports: Ports, name: string, dim: number): string[] {
+function outputProblems(
+  ports: Ports,
+  { output: name, dim, pooling }: Pick<TextPorts, 'output' | 'dim' | 'pooling'>,
+): string[] {
   const port = portNamed(ports.outputs, name)
   if (port === undefined) return [missingOutput(ports, name)]
   const { dtype, shape } = port
   // The sizes before the width are not checked: see ports.ts.
   const fits = shape === null || ((shape.length === 2 || shape.length === 3) && allows(shape.at(-1), dim))
-  if (dtype === 'float32' && fits) return []
+  if (dtype === 'float32' && fits)
+    return shape?.length === 3 && pooling === null
+      ? [`output ${name} has token vectors: set text.pooling`]
+      : []
   return [`output ${name} must be float32 [N, tokens, ${dim}] or [N, ${dim}], but is ${portText(port)}`]
 }

@@ -2,7 +2,7 @@
  * What becomes of the machine's commands: cancelled loads, models that are closed, what is logged. Swaps of a whole
  * server are in test/model-swap.test.ts.
  */
-import { rmSync, writeFileSync } from 'node:fs'
+import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sigmoidGraph, temporaryModelsDir, writePackage } from '../../../test/helpers/model-packages.js'
@@ -10,6 +10,7 @@ import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type Model } from '../model.js'
 import { ModelLifecycle, type ModelUsers } from './lifecycle.js'
 import { versionLoader, type LoadVersion } from './load-version.js'
+import { readStatus, StatusFile } from './status-file.js'
 
 const clockMs = Date.UTC(2026, 5, 1)
 
@@ -69,7 +70,8 @@ async function open(modelsDir: string, load: LoadVersion, isAwaited = true): Pro
       errors.push(`${version}: ${message}: ${problem}`)
     },
   }
-  const lifecycle = new ModelLifecycle({ modelsDir, load, log, clock: () => clockMs })
+  const statusFile = new StatusFile(modelsDir)
+  const lifecycle = new ModelLifecycle({ modelsDir, load, log, clock: () => clockMs, statusFile })
   const users = new FakeUsers()
   onTestFinished(() => lifecycle.close())
   const opening = lifecycle.open(users)
@@ -113,14 +115,16 @@ describe('a change of ACTIVE', () => {
     hanging.add('b')
     select(modelsDir, 'b')
     await lifecycle.poll()
-    expect(lifecycle.versions.map(({ version, state }) => `${version} ${state}`)).toEqual([
+    expect(lifecycle.status.versions.map(({ version, state }) => `${version} ${state}`)).toEqual([
       'a serving',
       'b loading',
     ])
     select(modelsDir, 'a')
     await lifecycle.poll()
     expect(signals.get('b')?.aborted).toBe(true)
-    expect(lifecycle.versions.map(({ version, state }) => `${version} ${state}`)).toEqual(['a serving'])
+    expect(lifecycle.status.versions.map(({ version, state }) => `${version} ${state}`)).toEqual([
+      'a serving',
+    ])
     expect(errors.filter((line) => line.startsWith('b'))).toEqual([])
   })
 
@@ -145,7 +149,7 @@ describe('a change of ACTIVE', () => {
     users.preparing = new Promise((resolve) => (goOn = resolve))
     select(modelsDir, 'b')
     await lifecycle.poll()
-    await vi.waitUntil(() => lifecycle.versions.some(({ state }) => state === 'candidate'))
+    await vi.waitUntil(() => lifecycle.status.versions.some(({ state }) => state === 'candidate'))
     select(modelsDir, 'a')
     await lifecycle.poll()
     expect(users.signals.at(-1)?.aborted).toBe(true)
@@ -163,19 +167,42 @@ describe('a change of ACTIVE', () => {
     const { lifecycle, errors } = await open(modelsDir, load)
     select(modelsDir, 'broken')
     await lifecycle.poll()
-    await vi.waitUntil(() => lifecycle.versions.some(({ state }) => state === 'failed'))
-    expect(lifecycle.versions).toEqual([
-      { version: 'a', role: 'active', state: 'serving', failure: null },
-      {
-        version: 'broken',
-        role: 'active',
-        state: 'failed',
-        failure: { problem: 'it is broken', atMs: clockMs },
-      },
-    ])
+    await vi.waitUntil(() => lifecycle.status.versions.some(({ state }) => state === 'failed'))
+    expect(lifecycle.status).toEqual({
+      versions: [
+        { version: 'a', role: 'active', state: 'serving' },
+        { version: 'broken', role: 'active', state: 'failed' },
+      ],
+      failures: [{ version: 'broken', role: 'active', problem: 'it is broken', atMs: clockMs }],
+    })
     expect(lifecycle.current()?.version).toBe('a')
     expect(errors).toContain('broken: model failed to load; the previous version keeps serving: it is broken')
   })
+})
+
+test('other processes read the state of each version, and its last failure, until the server ends', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load, hanging } = fakeLoads()
+  hanging.add('b')
+  select(modelsDir, 'broken')
+  const { lifecycle } = await open(modelsDir, load)
+  select(modelsDir, 'a', 'b')
+  await lifecycle.poll()
+  await vi.waitUntil(async () => (await readStatus(modelsDir))?.versions[1]?.state === 'loading')
+  const status = await readStatus(modelsDir)
+  expect(status?.versions[0]).toEqual({ version: 'a', role: 'active', state: 'serving' })
+  expect(status?.failures).toMatchObject([{ version: 'broken', problem: 'it is broken' }])
+  await lifecycle.close()
+  expect(await readStatus(modelsDir)).toBeNull()
+})
+
+test('a state that nobody has touched for ten seconds is that of a server that has ended', async () => {
+  const modelsDir = temporaryModelsDir()
+  await new StatusFile(modelsDir).write({ versions: [], failures: [] })
+  expect(await readStatus(modelsDir)).toEqual({ versions: [], failures: [] })
+  const before = new Date(Date.now() - 11_000)
+  utimesSync(join(modelsDir, 'models-status.json'), before, before)
+  expect(await readStatus(modelsDir)).toBeNull()
 })
 
 test('a model that is replaced is closed once, after its successor has taken over', async () => {

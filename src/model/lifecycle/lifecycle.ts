@@ -23,8 +23,8 @@ import {
   type Entry,
   type Event,
   type Role,
-  type VersionState,
 } from './machine.js'
+import type { LifecycleStatus, StatusFile, VersionFailure } from './status-file.js'
 
 const pollMs = 1000
 
@@ -47,15 +47,8 @@ export interface LifecycleParts {
   readonly log: ModelLog
   /** Milliseconds since 1970. */
   readonly clock: () => number
-}
-
-/** A version as an operator sees it. */
-export interface VersionStatus {
-  readonly version: string
-  readonly role: Role
-  readonly state: VersionState
-  /** The last failure to load, kept when the version has loaded since. `atMs`: milliseconds since 1970. */
-  readonly failure: { readonly problem: string; readonly atMs: number } | null
+  /** Shows the states of the versions to other processes. Default: they are not shown. */
+  readonly statusFile?: Pick<StatusFile, 'write' | 'remove'>
 }
 
 /** The model of an entry, from its load to its end. */
@@ -70,6 +63,9 @@ export class ModelLifecycle {
   readonly #parts: LifecycleParts
   #machine = initialLifecycle
   readonly #runs = new Map<number, Run>()
+  /** The last one of each version. */
+  readonly #failures = new Map<string, VersionFailure>()
+  #publishing = Promise.resolve()
   /** Work that `close` waits for. */
   readonly #work = new Set<Promise<void>>()
   #users: ModelUsers | null = null
@@ -90,14 +86,9 @@ export class ModelLifecycle {
     return model?.available === true ? model : null
   }
 
-  /** Every version that is named or in use. */
-  get versions(): readonly VersionStatus[] {
-    return this.#machine.entries.map(({ version, role, state, failure }) => ({
-      version,
-      role,
-      state,
-      failure: failure && { problem: failure.problem, atMs: failure.atMs },
-    }))
+  get status(): LifecycleStatus {
+    const versions = this.#machine.entries.map(({ version, role, state }) => ({ version, role, state }))
+    return { versions, failures: [...this.#failures.values()] }
   }
 
   /** Follows `ACTIVE` and `SHADOW` from now on. Resolves when a version serves, has failed, or none is named. */
@@ -122,6 +113,8 @@ export class ModelLifecycle {
     this.#onFirstResult()
     await this.#polling
     while (this.#work.size > 0) await Promise.all(this.#work)
+    await this.#publishing
+    await this.#parts.statusFile?.remove().catch(() => undefined)
   }
 
   async #read(): Promise<void> {
@@ -158,6 +151,14 @@ export class ModelLifecycle {
     const { next, commands } = transition(this.#machine, event, performance.now())
     this.#machine = next
     for (const command of commands) this.#execute(command)
+    this.#publishing = this.#publishing.then(() => this.#publish())
+  }
+
+  /** The state by then. Nothing but a command that waits depends on the file, so a failure is not an error. */
+  async #publish(): Promise<void> {
+    await this.#parts.statusFile?.write(this.status).catch((error: unknown) => {
+      this.#parts.log.warn({ err: error }, 'the states of the model versions cannot be written')
+    })
   }
 
   #execute({ kind, entry }: Command): void {
@@ -239,7 +240,8 @@ export class ModelLifecycle {
 
   #fail({ id, version, role }: Entry, error: unknown): void {
     const problem = error instanceof Error ? error.message : String(error)
-    this.#dispatch({ kind: 'failed', id, problem, atMs: this.#parts.clock() })
+    this.#failures.set(version, { version, role, problem, atMs: this.#parts.clock() })
+    this.#dispatch({ kind: 'failed', id })
     const retryMs = this.#machine.entries.find((entry) => entry.id === id)?.failure?.retryMs
     const fields = {
       model_version: version,

@@ -41,12 +41,7 @@ class Run {
   }
 
   fail(version: string, role: Role = 'active'): this {
-    return this.send({
-      kind: 'failed',
-      id: this.entry(version, role).id,
-      problem: 'broken',
-      atMs: this.nowMs,
-    })
+    return this.send({ kind: 'failed', id: this.entry(version, role).id })
   }
 
   stamp(version: string, stamp: string): this {
@@ -127,7 +122,7 @@ describe('the version that ACTIVE names', () => {
     for (const waitMs of [1, 2, 4, 8, 16, 30, 30].map((s) => s * 1000)) {
       run.fail('b')
       expect(run.states()).toEqual(['a serving', 'b failed'])
-      expect(run.entry('b').failure).toMatchObject({ problem: 'broken', retryMs: waitMs })
+      expect(run.entry('b').failure).toMatchObject({ retryMs: waitMs })
       run.commands()
       run.nowMs += waitMs - 1
       expect(run.select('b').commands()).toEqual([])
@@ -136,11 +131,11 @@ describe('the version that ACTIVE names', () => {
     }
   })
 
-  test('keeps its last failure when it serves', () => {
+  test('keeps the wait after its last failure when it serves', () => {
     const run = new Run().select('a').fail('a')
     run.nowMs = retryMsMin
     run.select('a').loaded('a').adopted('a')
-    expect(run.entry('a')).toMatchObject({ state: 'serving', failure: { problem: 'broken', atMs: 0 } })
+    expect(run.entry('a')).toMatchObject({ state: 'serving', failure: { retryMs: retryMsMin } })
   })
 
   test('that failed and is no longer named is forgotten', () => {
@@ -244,11 +239,7 @@ test('whatever happens, every load ends in one release, cancel or failure, and t
       const result = (entry: Entry, isGood: boolean): void => {
         if (!isGood) open.delete(entry.id)
         const good = entry.state === 'loading' ? ('loaded' as const) : ('adopted' as const)
-        send(
-          isGood
-            ? { kind: good, id: entry.id }
-            : { kind: 'failed', id: entry.id, problem: 'broken', atMs: nowMs },
-        )
+        send(isGood ? { kind: good, id: entry.id } : { kind: 'failed', id: entry.id })
       }
       const inProgress = (): Entry[] =>
         lifecycle.entries.filter(({ state }) => state === 'loading' || state === 'candidate')

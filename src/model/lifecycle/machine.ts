@@ -24,16 +24,13 @@ export interface Entry {
   readonly version: string
   readonly role: Role
   readonly state: VersionState
-  /** The last one, kept while and after the version is tried again. */
+  /** After the last failure, kept while and after the version is tried again. */
   readonly failure: Failure | null
   /** Of the manifest of a serving version. */
   readonly stamps: Stamps
 }
 
 export interface Failure {
-  readonly problem: string
-  /** Milliseconds since 1970. */
-  readonly atMs: number
   /** By the clock of `Event`s. */
   readonly retryAtMs: number
   readonly retryMs: number
@@ -59,8 +56,7 @@ export interface Lifecycle {
 /** What happened. `nowMs` of `transition` is the time of a monotonic clock. */
 export type Event =
   | { readonly kind: 'selected'; readonly active: string | null; readonly shadows: readonly string[] | null }
-  | { readonly kind: 'loaded' | 'adopted'; readonly id: number }
-  | { readonly kind: 'failed'; readonly id: number; readonly problem: string; readonly atMs: number }
+  | { readonly kind: 'loaded' | 'adopted' | 'failed'; readonly id: number }
   | { readonly kind: 'stamped'; readonly id: number; readonly stamp: string }
   | { readonly kind: 'closed' }
 
@@ -107,7 +103,7 @@ export function transition(before: Lifecycle, event: Event, nowMs: number): Step
       work.change(event.id, 'candidate', (entry) => work.adopted(entry))
       break
     case 'failed':
-      work.fail(event.id, event.problem, event.atMs, nowMs)
+      work.fail(event.id, nowMs)
       break
     case 'stamped':
       work.change(event.id, 'serving', (entry) => work.stamped(entry, event.stamp))
@@ -181,12 +177,12 @@ class Work {
     return { ...entry, state: 'serving' }
   }
 
-  fail(id: number, problem: string, atMs: number, nowMs: number): void {
+  fail(id: number, nowMs: number): void {
     const entry = this.#entries.find((candidate) => candidate.id === id)
     if (entry === undefined) return
     assert(isInProgress(entry), `an entry in the state ${entry.state} cannot fail to load`)
     const retryMs = entry.failure === null ? retryMsMin : Math.min(2 * entry.failure.retryMs, retryMsMax)
-    const failure: Failure = { problem, atMs, retryMs, retryAtMs: nowMs + retryMs }
+    const failure: Failure = { retryMs, retryAtMs: nowMs + retryMs }
     this.#replace(entry, { ...entry, state: 'failed', failure })
   }
 

@@ -106,6 +106,9 @@ describe('the identity of a model', () => {
     ['activation', { head: { ...head, outputs: { p_views: { name: 'probs', activation: 'clip' } } } }],
     ['text encoder', { text: { ...text, tokens_max: 64 } }],
     ['pooling of images', { image: { ...image, pooling: 'max' } }],
+    ['transform of a feature', { features: [{ name: 'views_log', transform: 'log1p' }] }],
+    ['missing texts', { text: { ...text, missing_embedding: 'nan' } }],
+    ['missing images', { image: { ...image, missing_embedding: 'nan' } }],
   ])('changes with its %s', (_, change) => {
     expect(modelIdentity({ ...manifest, ...change })).not.toBe(modelIdentity(manifest))
   })
@@ -114,7 +117,7 @@ describe('the identity of a model', () => {
     ['notes', { note: 'n', provenance: { note: 'p' } }],
     ['golden cases', { golden: { file: 'golden.json', sha256: 'e'.repeat(64) } }],
     ['one graph in a list', { head: [head] }],
-    ['a default stated explicitly', { missing: 'imputed' }],
+    ['a default stated explicitly', { missing: 'imputed', text: { ...text, missing_embedding: 'zeros' } }],
   ])('does not change with %s', (_, change) => {
     expect(modelIdentity({ ...manifest, ...change })).toBe(modelIdentity(manifest))
   })

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { headNames } from '../../contract/index.js'
-import { headGraphs } from './parse-manifest.js'
+import { featureNames, headGraphs, missingEmbedding } from './parse-manifest.js'
 import type { ImageManifest, Manifest, TextManifest } from './manifest.js'
 
 /**
@@ -23,7 +23,7 @@ export function textEncoderHash(text: TextManifest): string {
     tokenizer: text.tokenizer.sha256,
     template: text.template,
     tokens_max: text.tokens_max,
-    pooling: text.pooling,
+    pooling: text.pooling ?? null,
     normalize: text.normalize ?? false,
     dim: text.dim,
     inputs: {
@@ -67,9 +67,14 @@ export function imageEncoderHash(image: ImageManifest): string {
  * different models. Notes, provenance, golden cases, providers and threads are not included.
  */
 export function modelIdentity(manifest: Manifest): string {
-  const { features, missing, text, image } = manifest
+  const { missing, text, image } = manifest
+  const isNaNMissing = missing === 'nan'
+  // Included only where it is not the default: identities that servers have stored must not change.
+  const embeddings = (['text', 'image'] as const).filter(
+    (encoder) => Number.isNaN(missingEmbedding(manifest, encoder)) !== isNaNMissing,
+  )
   return hash({
-    features,
+    features: featureNames(manifest),
     missing: missing ?? 'imputed',
     heads: headGraphs(manifest).map(({ sha256, inputs, outputs }) => ({
       graph: sha256,
@@ -81,6 +86,7 @@ export function modelIdentity(manifest: Manifest): string {
     })),
     text: text === undefined ? null : textEncoderHash(text),
     image: image === undefined ? null : [imageEncoderHash(image), image.pooling],
+    ...(embeddings.length === 0 ? {} : { embeddings_not_missing_as_features: embeddings }),
   })
 }
 

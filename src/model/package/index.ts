@@ -14,7 +14,7 @@ export type {
   Sha256,
   TextManifest,
 } from './manifest.js'
-export { headGraphs, headsOf, namedGraphs } from './parse-manifest.js'
+export { featureNames, headGraphs, headsOf, missingEmbedding, namedGraphs } from './parse-manifest.js'
 export {
   hashProblem,
   manifestStamp,

@@ -54,8 +54,8 @@ class Walk {
       if (!values.includes(value)) this.#mustBe(place, value, `one of ${values.join(', ')}`)
       return
     }
-    const kind = Array.isArray(value) ? 'array' : isObject(value) ? 'object' : null
-    const [first, ...others] = branches.filter(({ type }) => type === kind)
+    const kind = Array.isArray(value) ? 'array' : isObject(value) ? 'object' : typeof value
+    const [first, ...others] = value === null ? [] : branches.filter(({ type }) => type === kind)
     if (first === undefined) this.#mustBe(place, value, branches.map(describe).join(' or '))
     else if (others.length === 0) this.check(first, value, place)
     else this.#checkForms([first, ...others], value as object, place)

@@ -21,6 +21,7 @@ type Size = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>
 type Pixels = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>
 type Threads = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<256>
 type Providers = ExecutionProvider[] & tags.MinItems<1> & tags.UniqueItems
+type MissingEmbedding = 'zeros' | 'nan'
 type PerChannel = [number, number, number]
 type Divisor = number & tags.ExclusiveMinimum<0>
 type DivisorPerChannel = [Divisor, Divisor, Divisor]
@@ -35,11 +36,14 @@ export interface Manifest {
   provenance?: Provenance
   /** Free text for readers; `models inspect` prints it. */
   note?: string
-  /** Catalogue names in the order of the columns of the feature input. */
-  features: (Name[] & tags.MinItems<1>) & tags.UniqueItems
+  /**
+   * Features of the catalogue in the order of the columns of the feature input, each a name, or a name with a transform.
+   * Required when a head has an input for features.
+   */
+  features?: (Name | FeatureColumn)[] & tags.MinItems<1>
   /**
    * `imputed` (the default): a missing value becomes the feature's value for missing inputs, often 0 with an indicator
-   * feature. `nan`: it is NaN in the matrix, as tree models expect; a missing embedding is then a row of NaN.
+   * feature. `nan`: it is NaN in the matrix, as tree models expect.
    */
   missing?: 'imputed' | 'nan'
   /** One graph for all heads, or up to four; each head comes from one graph, and at least one of the first three exists. */
@@ -51,6 +55,12 @@ export interface Manifest {
   /** Threads of one run, unless the service is configured with a number. */
   intra_op_threads?: Threads
   golden?: GoldenManifest
+}
+
+export interface FeatureColumn {
+  name: Name
+  /** `raw`: the feature as it is. `log1p`: log(1 + |x|) with the sign of x. */
+  transform: 'raw' | 'log1p'
 }
 
 /** Where the model comes from. It does not affect scores. */
@@ -108,8 +118,8 @@ export interface TextManifest extends GraphManifest {
   template: string & tags.Pattern<'[{]title[}]'>
   /** Maximum length in tokens, special tokens included; a longer text is truncated. */
   tokens_max: number & tags.Type<'uint32'> & tags.Minimum<2> & tags.Maximum<8192>
-  /** Pooling of token vectors: their mean over the attention mask, or the first one. */
-  pooling: 'mean' | 'cls'
+  /** Pooling of token vectors: their mean over the attention mask, or the first one. Required unless the output is [N, dim]. */
+  pooling?: 'mean' | 'cls'
   /** Whether the vector is normalised to length 1 (L2). Default false. */
   normalize?: boolean
   /** Length of the vector. */
@@ -122,6 +132,8 @@ export interface TextManifest extends GraphManifest {
   }
   /** Name of the output: [N, tokens, dim], or [N, dim] without pooling. Default `last_hidden_state`. */
   output?: Name
+  /** A missing embedding: a row of zeros or of NaN. Default: NaN if `missing` is `nan`, else zeros. */
+  missing_embedding?: MissingEmbedding
   /** Default: the value in `tokenizer.json`, else 0. */
   pad_token_id?: Index
   /**
@@ -165,6 +177,8 @@ export interface ImageManifest extends GraphManifest {
   pool?: 'cls' | 'mean'
   /** Pooling of the vectors of a post's images, in position order. */
   pooling: 'mean' | 'max'
+  /** The embedding of a post without encoded images: a row of zeros or of NaN. Default: NaN if `missing` is `nan`, else zeros. */
+  missing_embedding?: MissingEmbedding
   /** Whether a warning counts the posts whose expected images are not all encoded. Default false. */
   required?: boolean
 }

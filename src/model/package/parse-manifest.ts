@@ -34,6 +34,20 @@ export function headGraphs({ head }: Manifest): readonly HeadManifest[] {
   return Array.isArray(head) ? head : [head]
 }
 
+/** The columns of the feature input, by the names that `findFeature` knows, such as `views` or `log1p(views)`. */
+export function featureNames({ features = [] }: Manifest): string[] {
+  return features.map((feature) => {
+    if (typeof feature === 'string') return feature
+    return feature.transform === 'raw' ? feature.name : `${feature.transform}(${feature.name})`
+  })
+}
+
+/** The values of a missing embedding: NaN or 0. */
+export function missingEmbedding(manifest: Manifest, encoder: 'text' | 'image'): number {
+  const { missing_embedding = manifest.missing === 'nan' ? 'nan' : 'zeros' } = manifest[encoder] ?? {}
+  return missing_embedding === 'nan' ? NaN : 0
+}
+
 /** The heads that the model has, in the order of the contract. */
 export function headsOf(manifest: Manifest): HeadName[] {
   return headNames.filter((name) => headGraphs(manifest).some(({ outputs }) => outputs[name] !== undefined))
@@ -76,6 +90,7 @@ function parse(text: string, file: string): unknown {
 function contradictions(manifest: Manifest): string[] {
   return [
     ...dateProblems(manifest.provenance?.date),
+    ...featureProblems(manifest),
     ...headProblems(manifest),
     ...encoderProblems(manifest),
     ...imageProblems(manifest.image),
@@ -86,6 +101,15 @@ function contradictions(manifest: Manifest): string[] {
 function dateProblems(date: string | undefined): string[] {
   if (date === undefined || new Date(date).getUTCDate() === Number(date.slice('YYYY-MM-'.length))) return []
   return [`provenance.date must be a day of the calendar, and is "${date}"`]
+}
+
+function featureProblems(manifest: Manifest): string[] {
+  const names = featureNames(manifest)
+  const isRead = headGraphs(manifest).some(({ inputs }) => inputs.features !== undefined)
+  return [
+    ...(isRead && names.length === 0 ? ['features is required, since a head has an input for features'] : []),
+    ...(new Set(names).size === names.length ? [] : ['features must not name an item twice']),
+  ]
 }
 
 function headProblems(manifest: Manifest): string[] {

@@ -113,6 +113,43 @@ describe('a package', () => {
     await expectRefusal(directory, 'v1', /features that the catalogue lacks: mood, luck/)
   })
 
+  test('with a mistyped feature is refused with the nearest name', async () => {
+    const directory = temporaryModelsDir()
+    const features = ['view_log', { name: 'comment_cnts', transform: 'log1p' }, 'luck']
+    writePackage(directory, 'v1', sigmoidGraph, { features })
+    await expectRefusal(
+      directory,
+      'v1',
+      /lacks: view_log \(did you mean views_log\?\), log1p\(comment_cnts\) \(did you mean log1p\(comment_cnt\)\?\), luck$/,
+    )
+  })
+
+  test('may ask for a transform of a feature, and needs no features where no head reads them', async () => {
+    const directory = temporaryModelsDir()
+    const features = ['up', { name: 'views', transform: 'log1p' }, { name: 'down', transform: 'raw' }]
+    const manifest = writePackage(directory, 'v1', sigmoidGraph, { features })
+    const found = await readPackage(directory, 'v1')
+    expect(found.features.map(({ name }) => name)).toEqual(['up', 'log1p(views)', 'down'])
+    const head = { ...(manifest.head as HeadManifest), inputs: { text: 'features' } }
+    writePackage(directory, 'v1', sigmoidGraph, { features: undefined, head, text })
+    mkdirSync(join(directory, 'v1', 'text'))
+    for (const name of ['model.onnx', 'tokenizer.json'])
+      writeFileSync(join(directory, 'v1', 'text', name), '')
+    expect((await readPackage(directory, 'v1')).features).toEqual([])
+  })
+
+  test.each([
+    ['an HTML page', '<!doctype html><title>Sign in</title>', /: it is an HTML page/],
+    ['empty', '', /: it is empty/],
+    ['a Git LFS pointer', 'version https://git-lfs.github.com/spec/v1\n', /: it is a Git LFS pointer/],
+  ])('whose file is %s in place of the graph is told so', async (_, content, message) => {
+    const directory = temporaryModelsDir()
+    writePackage(directory, 'v1', sigmoidGraph)
+    writeFileSync(join(directory, 'v1', 'head.onnx'), content)
+    const [file] = (await readPackage(directory, 'v1')).files
+    expect(await hashProblem(file!)).toMatch(message)
+  })
+
   test('that does not exist is refused', async () => {
     await expectRefusal(temporaryModelsDir(), 'v1', /v1.manifest\.json does not exist/)
   })
@@ -158,7 +195,11 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       () => ({ features: ['up_log', 'up_log'] }),
       /features must not name an item twice/,
     ],
-    ['a feature is not a string', () => ({ features: [7] }), /features\[0\] must be a string, and is 7/],
+    [
+      'a feature is not a string',
+      () => ({ features: [7] }),
+      /features\[0\] must be an object or a string, and is 7/,
+    ],
     ['a member is unknown', () => ({ featuers: [] }), /manifest\.json: featuers is not known/],
     [
       'a hash is malformed',

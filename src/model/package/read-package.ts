@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
-import { findFeature, type Feature } from '../features/index.js'
+import { findFeature, nearestFeature, type Feature } from '../features/index.js'
+import { foreignKind } from '../file-kind.js'
 import { ModelError } from '../model.js'
 import type { Manifest } from './manifest.js'
-import { namedFiles, parseManifest } from './parse-manifest.js'
+import { featureNames, namedFiles, parseManifest } from './parse-manifest.js'
 import { accessFile, readBytes } from './read-file.js'
 
 export const manifestName = 'manifest.json'
@@ -79,19 +79,26 @@ export async function manifestStamp(modelsDir: string, version: string): Promise
   return `${ino} ${size} ${ctimeMs}`
 }
 
-/** Compares a file with the hash in its manifest: what differs, or null. */
+/** Compares a file with the hash in its manifest: what differs, or null. Large files are not held in memory. */
 export async function hashProblem({ path, sha256 }: PackageFileEntry): Promise<string | null> {
   const hash = createHash('sha256')
-  await accessFile(path, () => pipeline(createReadStream(path), hash))
+  const beginning = await accessFile(path, async () => {
+    let first = Buffer.alloc(0)
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      hash.update(chunk)
+      if (first.length === 0) first = Buffer.from(chunk)
+    }
+    return first
+  })
   const found = hash.digest('hex')
-  return found === sha256 ? null : hashMismatch(path, found, sha256)
+  return found === sha256 ? null : hashMismatch(path, beginning, found, sha256)
 }
 
 /** The bytes of a file whose SHA-256 must be `sha256`: the caller uses exactly the bytes that were checked. */
 export async function readHashed(path: string, sha256: string): Promise<Buffer> {
   const bytes = await readBytes(path)
   const found = createHash('sha256').update(bytes).digest('hex')
-  if (found !== sha256) throw new ModelError(hashMismatch(path, found, sha256))
+  if (found !== sha256) throw new ModelError(hashMismatch(path, bytes, found, sha256))
   return bytes
 }
 
@@ -100,8 +107,10 @@ export function isVersion(name: string): boolean {
   return versionForm.test(name)
 }
 
-function hashMismatch(path: string, found: string, stated: string): string {
-  return `${path} has SHA-256 ${found}, and its manifest says ${stated}`
+/** `beginning`: of the file. */
+function hashMismatch(path: string, beginning: Uint8Array, found: string, stated: string): string {
+  const kind = path.endsWith('.json') ? null : foreignKind(beginning)
+  return `${path} has SHA-256 ${found}, and its manifest says ${stated}${kind === null ? '' : `: ${kind}`}`
 }
 
 function checkVersion(version: string): void {
@@ -113,10 +122,11 @@ function checkVersion(version: string): void {
 }
 
 function findFeatures(manifest: Manifest, manifestFile: string): Feature[] {
-  const features = manifest.features.map(findFeature)
-  const unknown = manifest.features.filter((_, index) => features[index] === undefined)
+  const names = featureNames(manifest)
+  const unknown = names.filter((name) => findFeature(name) === undefined)
   if (unknown.length > 0) {
-    throw new ModelError(`${manifestFile}: features that the catalogue lacks: ${unknown.join(', ')}`)
+    const list = unknown.map((name) => `${name}${nearestFeature(name)}`).join(', ')
+    throw new ModelError(`${manifestFile}: features that the catalogue lacks: ${list}`)
   }
-  return features.filter((feature) => feature !== undefined)
+  return names.map((name) => findFeature(name)).filter((feature) => feature !== undefined)
 }

@@ -7,6 +7,7 @@ import { headNames } from '../../contract/index.js'
 import type { ModelLog } from '../log.js'
 import { ModelError } from '../model.js'
 import {
+  featureNames,
   headGraphs,
   headsOf,
   namedGraphs,
@@ -82,7 +83,7 @@ export function planHeadWidths(manifest: Manifest): HeadWidths {
   const graphs = headGraphs(manifest)
   const uses = (matrix: MatrixName): boolean => graphs.some(({ inputs }) => inputs[matrix] !== undefined)
   return {
-    featureCount: uses('features') ? manifest.features.length : 0,
+    featureCount: uses('features') ? featureNames(manifest).length : 0,
     textDim: uses('text') ? (manifest.text?.dim ?? 0) : 0,
     imageDim: uses('image') ? (manifest.image?.dim ?? 0) : 0,
   }
@@ -102,14 +103,13 @@ export function planHeadPorts({ inputs, outputs }: HeadManifest): HeadPorts {
 }
 
 function planText(text: TextManifest, directory: string, graph: GraphPlan): TextPlan {
-  const { tokenizer, template, pooling, normalize = false } = text
+  const { tokenizer, template, normalize = false } = text
   return {
     role: 'text',
     ...graph,
     tokenizer: { file: join(directory, tokenizer.file), sha256: tokenizer.sha256 },
     template,
     tokensMax: text.tokens_max,
-    pooling,
     normalize,
     ...planTextPorts(text),
     padTokenId: text.pad_token_id ?? null,
@@ -118,9 +118,10 @@ function planText(text: TextManifest, directory: string, graph: GraphPlan): Text
 }
 
 /** The ports that the graph of a text encoder must have. */
-export function planTextPorts({ inputs, output, dim }: TextManifest): TextPorts {
+export function planTextPorts({ inputs, output, dim, pooling }: TextManifest): TextPorts {
   return {
     dim,
+    pooling: pooling ?? null,
     inputs: {
       inputIds: inputs?.input_ids ?? 'input_ids',
       attentionMask: inputs?.attention_mask ?? 'attention_mask',

@@ -64,7 +64,8 @@ export interface TextPlan extends GraphPlan {
   readonly template: string
   /** Special tokens included; longer texts are cut. */
   readonly tokensMax: number
-  readonly pooling: 'mean' | 'cls'
+  /** null: the output is a vector a text. */
+  readonly pooling: 'mean' | 'cls' | null
   /** To L2 length 1. */
   readonly normalize: boolean
   readonly dim: number
@@ -82,7 +83,7 @@ export interface TextPlan extends GraphPlan {
 }
 
 /** The ports that the graph of a text encoder must have. */
-export type TextPorts = Pick<TextPlan, 'inputs' | 'output' | 'dim'>
+export type TextPorts = Pick<TextPlan, 'inputs' | 'output' | 'dim' | 'pooling'>
 
 /** The image encoder of a model. */
 export interface ImagePlan extends GraphPlan {

@@ -1,6 +1,7 @@
 /**
  * Errors of ONNX Runtime in words that a model engineer can act on.
  */
+import { foreignKind } from '../file-kind.js'
 
 /** Such as `/onnxruntime_src/core/graph/model.cc:202 onnxruntime::Model::Model(onnx::ModelProto&&, …) `. */
 const sourceLocation =
@@ -25,22 +26,11 @@ export function graphProblem(error: unknown, graph: Uint8Array): string | null {
   return null
 }
 
-/** Beginnings of files that are delivered in place of a model. */
-const knownBeginnings: readonly (readonly [beginning: RegExp, what: string])[] = [
-  [/^\s*<(!doctype html|html)/i, 'it is an HTML page, perhaps the login or error page of a download'],
-  [/^version https:\/\/git-lfs/, 'it is a Git LFS pointer: run `git lfs pull`'],
-  [/^\s*[{[]/, 'it looks like JSON'],
-  [/^PK/, 'it is a ZIP archive, as PyTorch writes: export the model to ONNX'],
-  [/^\x80/, 'it is a Python pickle: export the model to ONNX'],
-  [/^\x89HDF/, 'it is an HDF5 file: export the model to ONNX'],
-]
-
 /** What a file is that is not an ONNX model. */
 function describeBytes(bytes: Uint8Array): string {
-  if (bytes.length === 0) return 'it is empty'
-  const beginning = Buffer.from(bytes.subarray(0, 64)).toString('latin1')
-  const known = knownBeginnings.find(([pattern]) => pattern.test(beginning))
-  if (known !== undefined) return known[1]
-  const quoted = JSON.stringify(beginning.slice(0, 16))
-  return `its ${bytes.length} bytes are cut off or have another format, and begin with ${quoted}`
+  const quoted = JSON.stringify(Buffer.from(bytes.subarray(0, 16)).toString('latin1'))
+  return (
+    foreignKind(bytes) ??
+    `its ${bytes.length} bytes are cut off or have another format, and begin with ${quoted}`
+  )
 }

@@ -23,6 +23,8 @@ export interface ServingOptions {
   readonly log: ModelLog
   /** Cancels the start of the first process: `open` rejects, and the process ends. It has no effect later. */
   readonly signal?: AbortSignal | undefined
+  /** For one batch of the warm-up. Default: that of a start. */
+  readonly warmUpMsMax?: number
 }
 
 export interface HostOptions<Request, Reply> extends ProcessOptions, ServingOptions {
@@ -130,7 +132,7 @@ export class SessionHost<Request, Reply> {
 
   async #startProcess(signal?: AbortSignal): Promise<void> {
     throwIfCancelled(signal)
-    const { name, plan, warmUp, log } = this.#options
+    const { name, plan, warmUp, warmUpMsMax = startMsMax, log } = this.#options
     const strayCount = this.#running.size
     if (strayCount >= strayCountMax) {
       throw new ModelError(`${strayCount} processes of ${name} were killed and are not gone`)
@@ -142,7 +144,7 @@ export class SessionHost<Request, Reply> {
     signal?.addEventListener('abort', cancel)
     try {
       const { provider } = await process.open()
-      await warmUp?.((request) => this.#runOn(process, request, startMsMax))
+      await warmUp?.((request) => this.#runOn(process, request, warmUpMsMax))
       throwIfCancelled(signal)
       if (this.#closed) throw this.#absence
       this.#provider = provider

@@ -137,7 +137,7 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
 
   async #runBatch(rows: readonly TextRow[]): Promise<TokenOutput> {
     const length = rows.reduce((longest, { tokens }) => Math.max(longest, tokens.ids.length), 0)
-    const { inputs, output, dim } = this.#plan
+    const { inputs, output, dim, pooling } = this.#plan
     const shape = [rows.length, length]
     const ids = new BigInt64Array(rows.length * length).fill(BigInt(this.#tokenizer.padTokenId))
     const mask = new BigInt64Array(rows.length * length)
@@ -154,7 +154,7 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
       ...(this.#hasTypeIds ? { [inputs.tokenTypeIds]: new ort.Tensor('int64', typeIds, shape) } : {}),
     }
     const outputs = await this.#session.run(feeds, [output])
-    return readOutput(outputs[output], { name: output, rowCount: rows.length, length, dim })
+    return readOutput(outputs[output], { name: output, rowCount: rows.length, length, dim, pooling })
   }
 }
 
@@ -163,11 +163,12 @@ interface Expected {
   readonly rowCount: number
   readonly length: number
   readonly dim: number
+  readonly pooling: TextPlan['pooling']
 }
 
 function readOutput(
   found: ort.OnnxValue | undefined,
-  { name, rowCount, length, dim }: Expected,
+  { name, rowCount, length, dim, pooling }: Expected,
 ): TokenOutput {
   const [rows, ...rest] = found?.dims ?? []
   const isPooled = rest.length === 1 && rest[0] === dim
@@ -180,5 +181,7 @@ function readOutput(
         `but is ${came}`,
     )
   }
+  if (isTokens && !isPooled && pooling === null)
+    throw new PortError(`output ${name} has token vectors: set text.pooling`)
   return { values, length: isPooled ? null : length, dim }
 }

@@ -12,7 +12,8 @@ export interface TokenOutput {
 }
 
 export interface PoolingOptions {
-  readonly pooling: 'mean' | 'cls'
+  /** null: the graph pools. */
+  readonly pooling: 'mean' | 'cls' | null
   readonly normalize: boolean
 }
 

@@ -59,6 +59,15 @@ const textFile = {
 const imageFile = { inputs: [port('pixels', ['N', 3, 24, 32])], outputs: [port('vectors', ['N', 4])] }
 
 describe('the graph of heads', () => {
+  test('that has an input for every feature gets the command that joins them', () => {
+    const inputs = ['views', 'up', 'down'].map((name) => port(name, ['N', 1]))
+    const ports = { ...headFile, inputs: [...inputs, ...headFile.inputs.slice(1)] }
+    expect(portProblems(manifest, 'head', ports).at(-1)).toBe(
+      'if these are single features, join them into one input: ' +
+        '`python3 models/rewrite_graph.py join-inputs IN.onnx OUT.onnx features=views,up,down`',
+    )
+  })
+
   test.each<[string, Ports]>([
     ['as in the manifest', headFile],
     [
@@ -101,7 +110,8 @@ describe('the graph of heads', () => {
     [
       'takes one row only',
       withInput(port('text', [1, 8])),
-      'input text must be float32 or float64 [N, 8], but is float32 [1, 8]',
+      'input text must be float32 or float64 [N, 8], but is float32 [1, 8]: free its batch size: ' +
+        '`python3 models/rewrite_graph.py free-batch IN.onnx OUT.onnx`',
     ],
     [
       'takes integers',

@@ -42,25 +42,21 @@ export async function readPorts(
 }
 
 /** One line for each graph. */
-export async function checkGraphs(
+export async function* checkGraphs(
   { manifest, files }: ModelPackage,
   options: PortOptions,
-): Promise<CheckLine[]> {
+): AsyncGenerator<CheckLine> {
   const graphs = files.filter(({ place }) => /^(head(\[\d\])?|text|image)$/.test(place))
-  const lines: CheckLine[] = []
   for (const { place, file: name, path, sha256 } of graphs) {
     const check = `graph ${place}`
-    lines.push(
-      await attempt(check, async () => {
-        const ports = await readPorts({ file: path, sha256 }, options)
-        const problems = portProblems(manifest, place, ports)
-        return problems.length === 0
-          ? pass(check, `From ${describe(ports.inputs)} to ${describe(ports.outputs)}.`)
-          : fail(check, `${name}: ${problems.join('; ')}.`)
-      }),
-    )
+    yield await attempt(check, async () => {
+      const ports = await readPorts({ file: path, sha256 }, options)
+      const problems = portProblems(manifest, place, ports)
+      return problems.length === 0
+        ? pass(check, `From ${describe(ports.inputs)} to ${describe(ports.outputs)}.`)
+        : fail(check, `${name}: ${problems.join('; ')}.`)
+    })
   }
-  return lines
 }
 
 /** The problems of a graph's ports; `place`: the graph in the manifest, such as `head[1]`. */

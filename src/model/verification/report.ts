@@ -1,29 +1,18 @@
 /**
- * The report of a verification: one line a check, and the figures that were measured on the way.
+ * The report of a verification: one line a check.
  */
 import type { Manifest } from '../package/index.js'
 
-/** skip: there is nothing to check, or a check that it needs has failed. */
-export type CheckState = 'pass' | 'fail' | 'skip'
+/** warn: nothing is wrong, and something is not shown. skip: there is nothing to check, or a needed check has failed. */
+export type CheckState = 'pass' | 'warn' | 'fail' | 'skip'
 
 export interface CheckLine {
   readonly check: string
   readonly state: CheckState
   /** A whole sentence for the model's author. */
   readonly sentence: string
-}
-
-export interface LatencyFigure {
-  readonly rows: number
-  /** Of several runs of `predict`, with features and transport. */
-  readonly medianMs: number
-  readonly slowestMs: number
-}
-
-export interface VerificationFigures {
-  readonly latency: readonly LatencyFigure[]
-  /** Largest memory of each process of the model; empty where it cannot be read. */
-  readonly memory: readonly { readonly role: string; readonly bytes: number }[]
+  /** What was measured, for programs. */
+  readonly figures?: readonly object[]
 }
 
 export interface VerificationReport {
@@ -35,7 +24,6 @@ export interface VerificationReport {
   /** No check has failed. */
   readonly passed: boolean
   readonly checks: readonly CheckLine[]
-  readonly figures: VerificationFigures
 }
 
 export function pass(check: string, sentence: string): CheckLine {
@@ -55,7 +43,7 @@ export async function attempt(check: string, run: () => Promise<CheckLine>): Pro
   try {
     return await run()
   } catch (error) {
-    return fail(check, sentenceOf(error))
+    return fail(check, `${sentenceOf(error)}.`)
   }
 }
 

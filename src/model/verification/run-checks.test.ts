@@ -8,8 +8,9 @@ import { ModelError, type ModelInputs } from '../model.js'
 import type { ModelPackage } from '../package/index.js'
 import { compareWithCpu } from './provider-check.js'
 import type { CheckLine } from './report.js'
-import { assertChecksPass, checkRuns, type TrialModel } from './run-checks.js'
+import { assertChecksPass, runChecks, type CheckLimits } from './run-checks.js'
 import { manyKinds, reordered, shuffled, trialInputs } from './trial-inputs.js'
+import type { TrialModel } from './trial-model.js'
 
 const modelPackage: ModelPackage = {
   directory: '/nowhere',
@@ -47,14 +48,26 @@ function heads(column: Float32Array): HeadColumns {
   return { p_views: null, p_comments: null, p_up: column, downvote_share: null }
 }
 
+async function linesOf(
+  model: TrialModel,
+  limits?: CheckLimits,
+  kind: 'trained' | 'transport-test' = 'trained',
+) {
+  const lines: CheckLine[] = []
+  const manifest = { ...modelPackage.manifest, kind }
+  for await (const line of runChecks(model, { ...modelPackage, manifest }, limits)) lines.push(line)
+  return lines
+}
+
 async function lineOf(check: string, model: TrialModel): Promise<CheckLine | undefined> {
-  return (await checkRuns(model, modelPackage)).find((line) => line.check === check)
+  return (await linesOf(model)).find((line) => line.check === check)
 }
 
 describe('a model', () => {
   test('that is right passes, and checks of parts that it lacks are skipped', async () => {
-    const lines = await checkRuns(scoring(), modelPackage)
+    const lines = await linesOf(scoring(), {}, 'transport-test')
     expect(lines.map(({ check, state }) => `${check} ${state}`)).toEqual([
+      'latency pass',
       'golden skip',
       'extremes pass',
       'batches pass',
@@ -83,12 +96,64 @@ describe('a model', () => {
     expect(line?.sentence).toMatch(/among 600 rows in another order/)
   })
 
-  test('passes within the tolerance of its golden cases', async () => {
+  test('whose rows depend on their number fails, whatever the tolerance of its golden cases', async () => {
     const model = scoring((share, rowCount) => share * 0.9 + (rowCount === 1 ? 5e-5 : 0))
-    expect(await lineOf('batches', model)).toMatchObject({ state: 'fail' })
-    const golden = { file: 'golden.json', sha256: '', tolerance: 1e-4 }
+    const golden = { file: 'golden.json', sha256: '', tolerance: 1e-2 }
     const tolerant = { ...modelPackage, manifest: { ...modelPackage.manifest, golden } }
-    expect((await checkRuns(model, tolerant))[2]).toMatchObject({ check: 'batches', state: 'pass' })
+    await expect(assertChecksPass(model, tolerant)).rejects.toThrow(/batches: .* alone .*may by 0\.00001/)
+  })
+
+  test('that is trained and has no golden cases gets a warning that names the risk, and passes', async () => {
+    const line = await lineOf('golden', scoring())
+    expect(line).toMatchObject({ state: 'warn' })
+    expect(line?.sentence).toMatch(/features in another order, for example, it passes every other check/)
+    await assertChecksPass(scoring(), modelPackage)
+  })
+
+  test('that gives other heads for the same batch is called random', async () => {
+    let calls = 0
+    const random: TrialModel = {
+      ...scoring(),
+      predict: (inputs) => {
+        const shift = (calls++ % 2) * 1e-3
+        return scoring((share) => share / 2 + shift).predict(inputs)
+      },
+    }
+    const line = await lineOf('batches', random)
+    expect(line).toMatchObject({ state: 'fail' })
+    expect(line?.sentence).toMatch(
+      /^The graph is random: between two equal batches, p_up of row \d+ differs by 0\.001/,
+    )
+  })
+
+  test('that is slow but finite fails on its latency, and is not run any more', async () => {
+    let calls = 0
+    const slow: TrialModel = {
+      ...scoring(),
+      predict: (inputs) => {
+        calls++
+        const endAt = performance.now() + 3
+        while (performance.now() < endAt);
+        return scoring().predict(inputs)
+      },
+    }
+    const lines = await linesOf(slow, { latencyMsMax: 1 })
+    expect(lines[0]?.sentence).toMatch(/^A batch of 5000 rows takes \d+ ms \(median\), and may take 1 ms/)
+    expect(lines.map(({ state }) => state)).toEqual(['fail', 'skip', 'skip', 'skip', 'skip', 'skip'])
+    expect(calls).toBeLessThan(7)
+  })
+
+  test('that fails on its first batch is not run any more', async () => {
+    let calls = 0
+    const hanging: TrialModel = {
+      ...scoring(),
+      predict: () => (calls++, Promise.reject(new ModelError('a batch took longer than its time limit'))),
+    }
+    expect((await linesOf(hanging)).map(({ state }) => state)).toEqual([
+      'fail',
+      ...Array<string>(5).fill('skip'),
+    ])
+    expect(calls).toBe(1)
   })
 
   test.each([
@@ -107,15 +172,17 @@ describe('a model', () => {
     const model: TrialModel = {
       ...scoring(),
       predict: (inputs) =>
-        ++calls === 2 ? Promise.reject(new ModelError('the process ended')) : scoring().predict(inputs),
+        inputs.count === 16 && ++calls === 2
+          ? Promise.reject(new ModelError('the process ended'))
+          : scoring().predict(inputs),
     }
-    const lines = await checkRuns(model, modelPackage)
-    expect(lines[1]).toEqual({
+    const lines = await linesOf(model)
+    expect(lines[2]).toEqual({
       check: 'extremes',
       state: 'fail',
       sentence: 'Rows of kind "zeros" (all values are zero): the process ended.',
     })
-    expect(lines[2]?.state).toBe('pass')
+    expect(lines[3]?.state).toBe('pass')
   })
 
   test('that fails is refused by name, with every check that failed', async () => {
@@ -152,8 +219,14 @@ describe('an encoder', () => {
       'fail',
       /differs by .* alone and together/,
     ],
+    [
+      'that is random is called so',
+      () => [Math.random() / 2, 1],
+      'fail',
+      /^The graph is random: .* two equal runs/,
+    ],
   ])('%s', async (_, vector, state, sentence) => {
-    const lines = (await checkRuns(encoding(vector), modelPackage)).slice(3)
+    const lines = (await linesOf(encoding(vector))).slice(4)
     for (const line of lines) {
       expect(line.state).toBe(state)
       expect(line.sentence).toMatch(sentence)
@@ -162,12 +235,13 @@ describe('an encoder', () => {
 })
 
 describe('a provider', () => {
+  const options = { provider: 'cuda', tolerance: 1e-3, encodeMsMax: 1000 }
+
   test('passes when its heads are close to those of the CPU', async () => {
     const line = await compareWithCpu(
       scoring((share) => share * 0.9999),
       scoring(),
-      'cuda',
-      1e-3,
+      options,
     )
     expect(line).toMatchObject({ check: 'provider', state: 'pass' })
     expect(line.sentence).toMatch(/between cuda and cpu over 5000 rows: heads 0\.0000\d+; 0\.001 is allowed/)
@@ -177,7 +251,7 @@ describe('a provider', () => {
     ['are far from', (share: number) => share * 0.9],
     ['are NaN on the CPU', () => NaN],
   ])('fails where its heads %s those of the CPU', async (_, change) => {
-    expect(await compareWithCpu(scoring(change), scoring(), 'cuda', 1e-3)).toMatchObject({ state: 'fail' })
+    expect(await compareWithCpu(scoring(change), scoring(), options)).toMatchObject({ state: 'fail' })
   })
 })
 

@@ -27,7 +27,7 @@ export async function loadVerifiedModel(options: VersionOptions): Promise<Loaded
   const cancel = (): void => void model.close()
   options.signal?.addEventListener('abort', cancel)
   try {
-    await assertChecksPass(model, await readPackage(options.modelsDir, options.version))
+    await assertChecksPass(model, await readPackage(options.modelsDir, options.version), options)
     return model
   } catch (error) {
     await model.close()

@@ -1,15 +1,15 @@
 /**
- * Verifies a package, from its manifest to its latency. Each check is a line of the report. Checks that need one that
+ * Verifies a package, from its manifest to its memory. Each check is a line of the report. Checks that need one that
  * failed are skipped, and all others run, so that one report names every problem.
  */
 import { availableParallelism } from 'node:os'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
-import type { LoadOptions } from '../load-options.js'
+import { timeLimitMsDefault, type LoadOptions } from '../load-options.js'
 import { hashProblem, headsOf, readPackage, type Manifest, type ModelPackage } from '../package/index.js'
 import { sizeText } from '../size-text.js'
-import { latencyLine, measureLatency, memoryLine, peakBytes } from './measure.js'
+import { memoryLine } from './measure.js'
 import { checkGraphs } from './port-checks.js'
-import { compareWithCpu, providerToleranceDefault } from './provider-check.js'
+import { compareWithCpu } from './provider-check.js'
 import {
   attempt,
   counted,
@@ -18,150 +18,126 @@ import {
   sentenceOf,
   skip,
   type CheckLine,
-  type VerificationFigures,
   type VerificationReport,
 } from './report.js'
-import { checkRuns } from './run-checks.js'
+import { runChecks } from './run-checks.js'
 import { checkTokenizer } from './tokenizer-check.js'
 
-export interface VerifyOptions extends Pick<
-  LoadOptions,
-  'executionProviders' | 'intraOpThreads' | 'timeLimitMs' | 'log'
-> {
-  readonly modelsDir: string
+const providerToleranceDefault = 1e-3
+
+export interface VerifyOptions extends Omit<LoadOptions, 'version'> {
   readonly version: string
   /** Compare the outputs of this execution provider with those of the CPU, and let no other one serve. */
   readonly provider?: string
   /** For that comparison. */
   readonly providerTolerance?: number
+  /** Called with each line when its check has finished. */
+  readonly onCheck?: (line: CheckLine) => void
+}
+
+/** What the checks find out for the head of the report. */
+interface Facts {
+  kind: Manifest['kind'] | null
+  provider: string | null
 }
 
 /** Problems of a package are lines of the report; it does not reject for them. */
-export async function verifyPackage(options: VerifyOptions): Promise<VerificationReport> {
-  const { modelsDir, version } = options
+export async function verifyPackage({ onCheck, ...options }: VerifyOptions): Promise<VerificationReport> {
+  const facts: Facts = { kind: null, provider: null }
+  const checks: CheckLine[] = []
+  for await (const line of checksOf(options, facts)) {
+    checks.push(line)
+    onCheck?.(line)
+  }
+  const passed = checks.every(({ state }) => state !== 'fail')
+  return { version: options.version, ...facts, passed, checks }
+}
+
+async function* checksOf(options: VerifyOptions, facts: Facts): AsyncGenerator<CheckLine> {
   let modelPackage: ModelPackage
   try {
-    modelPackage = await readPackage(modelsDir, version)
+    modelPackage = await readPackage(options.modelsDir, options.version)
   } catch (error) {
-    return reportOf(version, null, null, [fail('manifest', `${sentenceOf(error)}.`)], noFigures)
+    yield fail('manifest', `${sentenceOf(error)}.`)
+    return
   }
-  const files = await checkFiles(modelPackage)
-  const before = [
-    manifestLine(modelPackage.manifest),
-    files,
-    // Other files than those of the manifest are not opened.
-    ...(files.state === 'pass' ? await checkGraphs(modelPackage, options) : []),
-    await checkTokenizer(modelPackage),
-  ]
-  if (before.some(({ state }) => state === 'fail')) {
-    const line = skip('load', 'The model was not loaded: correct the problems of its files first.')
-    return reportOf(version, modelPackage, null, [...before, line], noFigures)
+  facts.kind = modelPackage.manifest.kind
+  let isSound = true
+  for await (const line of fileChecks(modelPackage, options)) {
+    isSound &&= line.state !== 'fail'
+    yield line
   }
-  const run = await runModel(options, modelPackage)
-  return reportOf(version, modelPackage, run.provider, [...before, ...run.checks], run.figures)
+  if (isSound) yield* loadedChecks(options, modelPackage, facts)
+  else yield skip('load', 'The model was not loaded: correct the problems of its files first.')
 }
 
-const noFigures: VerificationFigures = { latency: [], memory: [] }
-
-interface ModelRun {
-  readonly provider: string | null
-  readonly checks: readonly CheckLine[]
-  readonly figures: VerificationFigures
+async function* fileChecks(modelPackage: ModelPackage, options: VerifyOptions): AsyncGenerator<CheckLine> {
+  yield manifestLine(modelPackage)
+  const files = await attempt('files', () => checkFiles(modelPackage))
+  yield files
+  // Other files than those of the manifest are not opened.
+  if (files.state === 'pass') yield* checkGraphs(modelPackage, options)
+  yield await checkTokenizer(modelPackage)
 }
 
-async function runModel(options: VerifyOptions, modelPackage: ModelPackage): Promise<ModelRun> {
-  const { provider, log } = options
+async function* loadedChecks(
+  options: VerifyOptions,
+  modelPackage: ModelPackage,
+  facts: Facts,
+): AsyncGenerator<CheckLine> {
+  const { provider, log, executionProviders } = options
   const unavailable: string[] = []
   const startedAt = performance.now()
   let model: LoadedModel
   try {
-    model = await open(options, provider === undefined ? options.executionProviders : [provider], {
-      ...log,
-      warn: (fields, message) => {
-        if ('provider' in fields) unavailable.push(message)
-        log.warn(fields, message)
+    model = await loadModel({
+      ...options,
+      executionProviders: provider === undefined ? executionProviders : [provider],
+      log: {
+        ...log,
+        warn: (fields, message) => {
+          if ('provider' in fields) unavailable.push(message)
+          log.warn(fields, message)
+        },
       },
     })
   } catch (error) {
     const why = `${[sentenceOf(error), ...unavailable].join('; ')}.`
-    const line =
-      provider === undefined || provider === 'cpu'
-        ? fail('load', why)
-        : fail(
-            'provider',
-            `${provider} cannot serve this model on this machine, and nothing was compared: ${why}`,
-          )
-    return { provider: null, checks: [line], figures: noFigures }
+    yield provider === undefined || provider === 'cpu'
+      ? fail('load', why)
+      : fail(
+          'provider',
+          `${provider} cannot serve this model on this machine, and nothing was compared: ${why}`,
+        )
+    return
   }
   try {
-    const readyMs = performance.now() - startedAt
-    const loaded = pass(
-      'load',
-      `Ready after ${(readyMs / 1000).toFixed(1)} s, served by ${model.provider}, on ${availableParallelism()} cores.`,
-    )
-    const checks = await checkRuns(model, modelPackage)
-    const comparison = provider === undefined ? [] : [await compare(options, model, provider)]
-    const measured = await measure(model)
-    return {
-      provider: model.provider,
-      checks: [loaded, ...checks, ...comparison, ...measured.checks],
-      figures: measured.figures,
-    }
+    facts.provider = model.provider
+    const readyS = ((performance.now() - startedAt) / 1000).toFixed(1)
+    const cores = availableParallelism()
+    yield pass('load', `Ready after ${readyS} s, served by ${model.provider}, on ${cores} cores.`)
+    yield* runChecks(model, modelPackage, options)
+    if (provider !== undefined) yield await attempt('provider', () => compare(options, model, provider))
+    yield await memoryLine(model.processes)
   } finally {
     await model.close()
   }
 }
 
-function open(
-  options: VerifyOptions,
-  executionProviders: readonly string[],
-  log = options.log,
-): Promise<LoadedModel> {
-  const { modelsDir, version, intraOpThreads, timeLimitMs } = options
-  return loadModel({
-    modelsDir,
-    version,
-    executionProviders,
-    log,
-    ...(intraOpThreads === undefined ? {} : { intraOpThreads }),
-    ...(timeLimitMs === undefined ? {} : { timeLimitMs }),
-  })
-}
-
 async function compare(options: VerifyOptions, model: LoadedModel, provider: string): Promise<CheckLine> {
   if (provider === 'cpu') return skip('provider', 'The CPU is not compared with itself.')
-  return attempt('provider', async () => {
-    const onCpu = await open(options, ['cpu'])
-    try {
-      return await compareWithCpu(
-        model,
-        onCpu,
-        provider,
-        options.providerTolerance ?? providerToleranceDefault,
-      )
-    } finally {
-      await onCpu.close()
-    }
-  })
-}
-
-async function measure(
-  model: LoadedModel,
-): Promise<{ checks: readonly CheckLine[]; figures: VerificationFigures }> {
+  const onCpu = await loadModel({ ...options, executionProviders: ['cpu'] })
   try {
-    const latency = await measureLatency(model)
-    const processes = await Promise.all(
-      model.processes.map(async ({ role, pid }) => ({ role, bytes: await peakBytes(pid) })),
-    )
-    const memory = processes.flatMap(({ role, bytes }) => (bytes === null ? [] : [{ role, bytes }]))
-    return { checks: [latencyLine(latency), memoryLine(memory)], figures: { latency, memory } }
-  } catch (error) {
-    return { checks: [fail('latency', `${sentenceOf(error)}.`)], figures: noFigures }
+    const tolerance = options.providerTolerance ?? providerToleranceDefault
+    const encodeMsMax = options.timeLimitMs ?? timeLimitMsDefault
+    return await compareWithCpu(model, onCpu, { provider, tolerance, encodeMsMax })
+  } finally {
+    await onCpu.close()
   }
 }
 
-function manifestLine(manifest: Manifest): CheckLine {
-  const { kind, features, text, image } = manifest
+function manifestLine({ manifest, features }: ModelPackage): CheckLine {
+  const { kind, text, image } = manifest
   const encoders = [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])]
   const reads = encoders.length === 0 ? '' : `, reads ${encoders.join(' and ')}`
   return pass(
@@ -171,36 +147,17 @@ function manifestLine(manifest: Manifest): CheckLine {
   )
 }
 
-async function checkFiles(modelPackage: ModelPackage): Promise<CheckLine> {
-  return attempt('files', async () => {
-    const problems: string[] = []
-    for (const entry of modelPackage.files) {
-      const problem = await hashProblem(entry)
-      if (problem !== null) problems.push(problem)
-    }
-    if (problems.length > 0) return fail('files', `${problems.join('; ')}.`)
-    const bytes = modelPackage.files.reduce((sum, file) => sum + file.bytes, 0)
-    const are = modelPackage.files.length === 1 ? 'has' : 'have'
-    return pass(
-      'files',
-      `${counted(modelPackage.files.length, 'file')} of ${sizeText(bytes)} ${are} the SHA-256 of the manifest.`,
-    )
-  })
-}
-
-function reportOf(
-  version: string,
-  modelPackage: ModelPackage | null,
-  provider: string | null,
-  checks: readonly CheckLine[],
-  figures: VerificationFigures,
-): VerificationReport {
-  return {
-    version,
-    kind: modelPackage?.manifest.kind ?? null,
-    provider,
-    passed: checks.every(({ state }) => state !== 'fail'),
-    checks,
-    figures,
+async function checkFiles({ files }: ModelPackage): Promise<CheckLine> {
+  const problems: string[] = []
+  for (const entry of files) {
+    const problem = await hashProblem(entry)
+    if (problem !== null) problems.push(problem)
   }
+  if (problems.length > 0) return fail('files', `${problems.join('; ')}.`)
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  const have = files.length === 1 ? 'has' : 'have'
+  return pass(
+    'files',
+    `${counted(files.length, 'file')} of ${sizeText(bytes)} ${have} the SHA-256 of the manifest.`,
+  )
 }

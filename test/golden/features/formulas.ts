@@ -9,6 +9,11 @@ type Formula = (row: Row, cycleAtMs: number) => number
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 const counters = ['views', 'up', 'down', 'comment_cnt', 'rtb_vote']
 const partedCounters = ['recommend_up_cnt', 'comment_cnt', 'hit_cnt', 'sitebest_cnt']
+const snapshotCounters = [
+  ...partedCounters.flatMap((name) => [name, `${name}_m`, `${name}_a`]),
+  'memo_size',
+  'upimg_cnt',
+]
 
 /** The natural logarithm of 1 + x, with the sign of x. */
 const log = (x: number): number => Math.sign(x) * Math.log1p(Math.abs(x))
@@ -108,6 +113,7 @@ const texts = (
 
 /** The formulas of catalogue version 1, by name. */
 export const formulas: Readonly<Record<string, Formula>> = {
+  ...each(counters, '#', (name) => (row) => now(row, name)),
   ...each(counters, '#_log', (name) => (row) => log(now(row, name))),
   ...each(counters, '#_missing', (name) => (row) => 1 - isThere(now(row, name))),
   up_per_view: (row) => Math.min(now(row, 'up') / Math.max(now(row, 'views'), 1), 1),
@@ -123,6 +129,7 @@ export const formulas: Readonly<Record<string, Formula>> = {
   previous_present: (row) => (hasPrevious(row) ? 1 : 0),
   previous_minutes_log: (row) =>
     log(clamp((readAt(row) - get(row, 'previous.observedAtMs')) / minute, 0, 1440)),
+  ...each(counters, '#_gain', (name) => (row) => gain(row, name)),
   ...each(counters, '#_gain_log', (name) => (row) => log(gain(row, name))),
   ...each(counters, '#_per_hour', (name) => (row) => perHour(row, name)),
   ...each(counters, '#_per_hour_of_life', (name) => (row) => perHourOfLife(row, name)),
@@ -185,13 +192,8 @@ export const formulas: Readonly<Record<string, Formula>> = {
 
   snapshot_present: (row) => (hasSnapshot(row) ? 1 : 0),
   snapshot_age_log: (row, cycleAtMs) => hoursLog(get(row, 'snapshot.snapshotAtMs'), cycleAtMs),
-  ...each(
-    partedCounters.flatMap((name) => [name, `${name}_m`, `${name}_a`]),
-    'snapshot_#_log',
-    (name) => (row) => log(snapshot(row, name)),
-  ),
-  snapshot_memo_size_log: (row) => log(snapshot(row, 'memo_size')),
-  snapshot_upimg_cnt_log: (row) => log(snapshot(row, 'upimg_cnt')),
+  ...each(snapshotCounters, 'snapshot_#', (name) => (row) => snapshot(row, name)),
+  ...each(snapshotCounters, 'snapshot_#_log', (name) => (row) => log(snapshot(row, name))),
   snapshot_upimg_height: (row) => snapshot(row, 'upimg_height') / 32_767,
   ...each(partedCounters, 'snapshot_#_total_log', (name) => (row) => log(snapshotTotal(row, name))),
   snapshot_hit_cnt_mobile_share: (row) => snapshotShare(row, 'hit_cnt', '_m'),

@@ -1,0 +1,73 @@
+/**
+ * The states of a server's model versions in a file of its data directory, for commands, which are other processes. The
+ * server touches the file once a second, so a file that is older belongs to a server that has ended.
+ */
+import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Role, VersionState } from './machine.js'
+
+const statusName = 'models-status.json'
+/** Several times the interval at which the server touches the file. */
+const ageMsMax = 10_000
+
+export interface LifecycleStatus {
+  /** Every version that is named or in use. */
+  readonly versions: readonly VersionStatus[]
+  /** The last failure of each version to load, kept when it has loaded since or is no longer named. */
+  readonly failures: readonly VersionFailure[]
+}
+
+export interface VersionStatus {
+  readonly version: string
+  readonly role: Role
+  readonly state: VersionState
+}
+
+export interface VersionFailure {
+  readonly version: string
+  readonly role: Role
+  readonly problem: string
+  /** Milliseconds since 1970. */
+  readonly atMs: number
+}
+
+/** The file as its server writes it. */
+export class StatusFile {
+  readonly #file: string
+  #written = ''
+
+  constructor(dataDir: string) {
+    this.#file = join(dataDir, statusName)
+  }
+
+  /** Replaces the file atomically, or touches it where nothing has changed. One call at a time. */
+  async write(status: LifecycleStatus): Promise<void> {
+    const text = `${JSON.stringify(status)}\n`
+    if (text === this.#written) {
+      const now = new Date()
+      await utimes(this.#file, now, now)
+      return
+    }
+    const partial = `${this.#file}.partial`
+    await writeFile(partial, text, { mode: 0o600 })
+    await rename(partial, this.#file)
+    this.#written = text
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#file, { force: true })
+  }
+}
+
+/** null: no server uses the data directory. Rejects where the file cannot be read. */
+export async function readStatus(dataDir: string): Promise<LifecycleStatus | null> {
+  const file = join(dataDir, statusName)
+  try {
+    const { mtimeMs } = await stat(file)
+    if (Date.now() - mtimeMs > ageMsMax) return null
+    return JSON.parse(await readFile(file, 'utf8')) as LifecycleStatus
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    throw error
+  }
+}

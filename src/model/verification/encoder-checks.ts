@@ -1,0 +1,83 @@
+/**
+ * Checks of the encoders: unusual texts and images get finite vectors, the same in each run, alone and in a batch.
+ */
+import type { Vectors } from '../model.js'
+import { counted, fail, pass, skip, type CheckLine } from './report.js'
+import { figure, vectorDifference, type TrialModel } from './trial-model.js'
+
+export type EncoderName = 'text' | 'image'
+
+/** Vectors of one text alone and among others: padding changes the order of sums. */
+const vectorTolerance = 1e-4
+
+const trialTexts: readonly { title: string; body_html?: string | null }[] = [
+  { title: '안녕하세요 ㅋㅋㅋㅋ', body_html: '<p>오늘 있었던 일<br>사진 <img src="a.jpg"> 봐라</p>' },
+  { title: 'plain ASCII title 1234', body_html: null },
+  { title: '' },
+  { title: '🙂', body_html: '&amp;&lt;b&gt; &#x1F642;' },
+  { title: '漢字とかな', body_html: '<div><script>nothing()</script>글</div>' },
+  { title: '긴 글', body_html: `<p>${'가나다라 마바사 '.repeat(3000)}</p>` },
+]
+
+/** `encodeMsMax`: time for the texts. */
+export async function checkEncoder(
+  model: TrialModel,
+  name: EncoderName,
+  encodeMsMax: number,
+): Promise<CheckLine> {
+  const encoder = model[name]
+  if (encoder === null) return skip(name, `The model reads no ${name}s.`)
+  const items = await trialItems(name)
+  const problem = await vectorProblem(items, name, encoder.dim, (some) => encoder.encode(some, encodeMsMax))
+  return problem === null
+    ? pass(name, `${counted(items.length, name)} give the same finite vectors alone and together.`)
+    : fail(name, problem)
+}
+
+/** Vectors of the trial texts or images; null: the model has no such encoder. */
+export async function trialVectors(
+  model: TrialModel,
+  name: EncoderName,
+  encodeMsMax: number,
+): Promise<Float32Array | null> {
+  const encoder = model[name]
+  return encoder === null ? null : (await encoder.encode(await trialItems(name), encodeMsMax)).vectors
+}
+
+async function trialItems(name: EncoderName): Promise<Uint8Array[]> {
+  if (name === 'text') return trialTexts.map((record) => Buffer.from(JSON.stringify(record)))
+  return Promise.all([trialPicture(1024, 700), trialPicture(120, 900), trialPicture(1, 1)])
+}
+
+async function trialPicture(width: number, height: number): Promise<Buffer> {
+  // Loading the library is slow, and most models read no images.
+  const { default: sharp } = await import('sharp')
+  const background = { r: width % 256, g: height % 256, b: 90 }
+  return sharp({ create: { width, height, channels: 3, background } })
+    .jpeg()
+    .toBuffer()
+}
+
+async function vectorProblem(
+  items: readonly Uint8Array[],
+  noun: string,
+  dim: number,
+  encode: (items: readonly Uint8Array[]) => Promise<Vectors>,
+): Promise<string | null> {
+  const together = await encode(items)
+  const again = await encode(items)
+  for (const [index, item] of items.entries()) {
+    const place = `${noun} ${index + 1} of the check`
+    if (together.encoded[index] !== 1) return `The ${place} was not encoded.`
+    const vector = together.vectors.subarray(index * dim, (index + 1) * dim)
+    if (!vector.every(Number.isFinite)) return `The vector of ${place} is not finite.`
+    const allowed = vectorTolerance * vector.reduce((max, value) => Math.max(max, Math.abs(value)), 1)
+    const repeated = vectorDifference(vector, again.vectors.subarray(index * dim, (index + 1) * dim))
+    if (!(repeated <= allowed))
+      return `The graph is random: the vector of ${place} differs by ${figure(repeated)} between two equal runs.`
+    const difference = vectorDifference(vector, (await encode([item])).vectors)
+    if (!(difference <= allowed))
+      return `The vector of ${place} differs by ${figure(difference)} alone and together.`
+  }
+  return null
+}

@@ -1,0 +1,52 @@
+/**
+ * What the checks need of a model, and how they compare its outputs.
+ */
+import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
+import type { GoldenSubject } from '../golden.js'
+import type { Model, ModelInputs } from '../model.js'
+import { trialInputs, type TrialKind } from './trial-inputs.js'
+
+/** The part of a model that the checks use. */
+export type TrialModel = GoldenSubject & Pick<Model, 'text' | 'image' | 'predict'>
+
+/** Rows of a full pool. */
+export const trialRowCount = 5000
+export const trialSeed = 20_260_601
+
+/** Inputs for a model with these encoders. */
+export function trialRows(
+  model: Pick<TrialModel, 'text' | 'image'>,
+  kinds: readonly TrialKind[],
+): ModelInputs {
+  const { text, image } = model
+  return trialInputs(kinds, { textDim: text?.dim ?? null, imageDim: image?.dim ?? null, seed: trialSeed })
+}
+
+/** Largest absolute difference between heads of the same rows, and where. `rows`: row i of `b` is `rows[i]` of `a`. */
+export function differenceOf(
+  a: HeadColumns,
+  b: HeadColumns,
+  rows: readonly number[],
+): { readonly value: number; readonly head: HeadName; readonly row: number } {
+  let worst = { value: 0, head: headNames[0] as HeadName, row: 0 }
+  for (const head of headNames) {
+    const [columnA, columnB] = [a[head], b[head]]
+    if (columnA === null || columnB === null) continue
+    rows.forEach((row, index) => {
+      const value = Math.abs((columnA[row] as number) - (columnB[index] as number))
+      // NaN is the worst.
+      if (!(value <= worst.value)) worst = { value, head, row }
+    })
+  }
+  return worst
+}
+
+/** Of vectors of one length; NaN where one of them has a NaN. */
+export function vectorDifference(a: Float32Array, b: Float32Array): number {
+  return a.reduce((max, value, i) => Math.max(max, Math.abs(value - (b[i] as number))), 0)
+}
+
+/** A number in a report, with three digits. */
+export function figure(value: number): string {
+  return value === 0 ? '0' : value.toPrecision(3)
+}
