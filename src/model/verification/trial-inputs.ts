@@ -131,74 +131,45 @@ function postColumns(
 }
 
 function valueOf(kind: ColumnKind, row: TrialKind, random: () => number): number {
-  switch (row) {
-    case 'ordinary':
-      return ordinaryValue(kind, random)
-    case 'missing':
-      return missingValue(kind)
-    case 'zeros':
-      return kind === 'past' || kind === 'time' ? cycleAtMs : 0
-    case 'huge':
-      return hugeValue(kind)
-    case 'mixed': {
-      const other = trialKinds[Math.floor(random() * (trialKinds.length - 1))] as TrialKind
-      return valueOf(kind, other, random)
-    }
-  }
+  if (row === 'mixed')
+    return valueOf(kind, plainKinds[Math.floor(random() * plainKinds.length)] as TrialKind, random)
+  const value = columnValues[kind][row]
+  return typeof value === 'number' ? value : value(random)
 }
 
-function ordinaryValue(kind: ColumnKind, random: () => number): number {
-  switch (kind) {
-    case 'counter':
-      return random() < 0.05 ? NaN : Math.floor(Math.exp(9 * random()))
-    case 'count':
-      return Math.floor(4 * random())
-    case 'time':
-      return random() < 0.1 ? NaN : cycleAtMs - Math.floor(random() * 600_000)
-    case 'past':
-      return cycleAtMs - Math.floor(random() ** 2 * dayMs)
-    case 'measure':
-      return Math.floor(40 * random())
-    case 'flag':
-      return random() < 0.5 ? 0 : 1
-    case 'source':
-      return Math.floor(random() * sourceCodes.length)
-    case 'galleryType':
-      return Math.floor(random() * galleryTypeCodes.length)
-  }
+const plainKinds = trialKinds.filter((kind) => kind !== 'mixed')
+
+/** The values of each kind of column in rows of each kind. */
+const columnValues: Readonly<
+  Record<
+    ColumnKind,
+    Readonly<Record<Exclude<TrialKind, 'mixed'>, number | ((random: () => number) => number)>>
+  >
+> = {
+  counter: {
+    ordinary: (random) => (random() < 0.05 ? NaN : Math.floor(Math.exp(9 * random()))),
+    ...{ missing: NaN, zeros: 0, huge: Number.MAX_SAFE_INTEGER },
+  },
+  count: { ordinary: upTo(4), missing: 0, zeros: 0, huge: Number.MAX_SAFE_INTEGER },
+  time: {
+    ordinary: (random) => (random() < 0.1 ? NaN : cycleAtMs - Math.floor(random() * 600_000)),
+    ...{ missing: NaN, zeros: cycleAtMs, huge: yearOneMs },
+  },
+  past: {
+    ordinary: (random) => cycleAtMs - Math.floor(random() ** 2 * dayMs),
+    ...{ missing: cycleAtMs, zeros: cycleAtMs, huge: yearOneMs },
+  },
+  measure: { ordinary: upTo(40), missing: 0, zeros: 0, huge: 2 ** 32 - 1 },
+  flag: { ordinary: (random) => (random() < 0.5 ? 0 : 1), missing: 0, zeros: 0, huge: 1 },
+  source: { ordinary: upTo(sourceCodes.length), missing: 0, zeros: 0, huge: sourceCodes.length - 1 },
+  galleryType: {
+    ordinary: upTo(galleryTypeCodes.length),
+    ...{ missing: absentCode, zeros: 0, huge: galleryTypeCodes.length - 1 },
+  },
 }
 
-function missingValue(kind: ColumnKind): number {
-  switch (kind) {
-    case 'counter':
-    case 'time':
-      return NaN
-    case 'past':
-      return cycleAtMs
-    case 'galleryType':
-      return absentCode
-    default:
-      return 0
-  }
-}
-
-function hugeValue(kind: ColumnKind): number {
-  switch (kind) {
-    case 'counter':
-    case 'count':
-      return Number.MAX_SAFE_INTEGER
-    case 'time':
-    case 'past':
-      return yearOneMs
-    case 'measure':
-      return 2 ** 32 - 1
-    case 'source':
-      return sourceCodes.length - 1
-    case 'galleryType':
-      return galleryTypeCodes.length - 1
-    case 'flag':
-      return 1
-  }
+function upTo(count: number): (random: () => number) => number {
+  return (random) => Math.floor(count * random())
 }
 
 /** Vectors of length 1 for ordinary and huge rows, none for missing ones, zeros for zeros. */
