@@ -2,23 +2,26 @@
  * Describes a model failure by cycle and post: the row of a batch means nothing to the authors of a model.
  */
 import { ModelError, ModelRowError } from '../model/index.js'
-import { shortPostName, type CyclePlan } from '../pool/index.js'
+import { shortPostName, type PoolState } from '../pool/index.js'
 
-/** The cycle that was scored, and the version that scored it. */
+/** What was scored, such as `cycle 20260302T1205`, and the version that scored it. */
 export interface ScoringAttempt {
   readonly version: string
-  readonly cycleId: string
-  readonly plan: CyclePlan
+  readonly what: string
+  readonly plan: {
+    readonly scoring: { readonly slots: Uint32Array }
+    readonly next: Pick<PoolState, 'galleries' | 'gallery' | 'postNo'>
+  }
 }
 
 /** Adds version, cycle and, for an error of one row, the post to a `ModelError`. Returns other errors unchanged. */
-export function placedFailure(error: unknown, { version, cycleId, plan }: ScoringAttempt): unknown {
+export function placedFailure(error: unknown, { version, what, plan }: ScoringAttempt): unknown {
   if (!(error instanceof ModelError)) return error
   const post = error instanceof ModelRowError ? `, post ${postOfRow(plan, error.row)}` : ''
-  return new ModelError(`${version}, cycle ${cycleId}${post}: ${error.message}`, { cause: error })
+  return new ModelError(`${version}, ${what}${post}: ${error.message}`, { cause: error })
 }
 
-function postOfRow({ scoring, next }: CyclePlan, row: number): string {
+function postOfRow({ scoring, next }: ScoringAttempt['plan'], row: number): string {
   const slot = scoring.slots[row] as number
   const gallId = next.galleries[next.gallery[slot] as number] as string
   // A terminal may print the id, so control characters are removed.

@@ -148,7 +148,7 @@ export class CyclePipeline {
     const saved = saveCycle(cycle, plan)
     const heads = await predicting.catch((error: unknown) => {
       if (error instanceof ModelRowError) this.#modelWithInvalidRow = model
-      throw placedFailure(error, { version: model.version, cycleId: cycle.cycleId, plan })
+      throw placedFailure(error, { version: model.version, what: `cycle ${cycle.cycleId}`, plan })
     })
     if (scoring.count > 0) this.#modelWithInvalidRow = null
     stages.lap('infer')

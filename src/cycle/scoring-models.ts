@@ -6,13 +6,16 @@ import type { Model, ModelUsers } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { Store } from '../store/index.js'
 import type { Embeddings } from './embeddings/index.js'
+import type { ImageCounts } from './image-counts.js'
 import type { SerialQueue } from './intake/index.js'
+import { tryOnPending } from './pending-trial.js'
 import { enteringRecords, type CycleStored } from './pipeline.js'
 import { Shadows } from './shadows.js'
 
 export interface ScoringModelsParts {
   readonly store: Store
   readonly embeddings: Embeddings
+  readonly images: ImageCounts
   readonly queue: SerialQueue
   /** The pool after the newest cycle. */
   readonly state: () => PoolState
@@ -32,7 +35,7 @@ export class ScoringModels implements ModelUsers {
   }
 
   /**
-   * Encodes the pending posts for `model`, then calls `takeOver` between two cycles. When it rejects, nothing has changed.
+   * Encodes the pending posts for `model` and tries it on them, then calls `takeOver` between two cycles. When it rejects, nothing has changed.
    * An aborted `signal` ends the encoding.
    */
   async adopt(model: Model, before: Model | null, takeOver: () => void, signal?: AbortSignal): Promise<void> {
@@ -41,6 +44,8 @@ export class ScoringModels implements ModelUsers {
     embeddings.addModel(model)
     try {
       await embeddings.complete(model, state, ended)
+      // Without another model, cycles would wait for posts that only a cycle can remove.
+      if (before !== null) await tryOnPending(model, state(), this.#parts)
       await queue.run('model', async () => {
         // Posts that have entered meanwhile are encoded while cycles wait, so the time is bounded; the rest is encoded in
         // the background.

@@ -63,7 +63,7 @@ export class CycleService {
     const pipeline = new CyclePipeline({ codec, store, clock, weights, images, embeddings, log })
     const state = (): CyclePipeline['state'] => pipeline.state
     const ended = (): boolean => this.#closing
-    const models = new ScoringModels({ store, embeddings, queue, state, ended, textEncodeMsMax, log })
+    const models = new ScoringModels({ store, embeddings, images, queue, state, ended, textEncodeMsMax, log })
     const retention = new Retention({
       store,
       limits: parts.retention ?? (() => nothingExpires),

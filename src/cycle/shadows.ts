@@ -88,8 +88,8 @@ export class Shadows {
       if (!this.#parts.store.closed)
         await this.#parts.store.models.putShadowScores(position, model.version, packHeads(heads))
     } catch (error) {
-      const { cycleId } = stored.cycle
-      const reason = placedFailure(error, { version: model.version, cycleId, plan: stored.plan })
+      const what = `cycle ${stored.cycle.cycleId}`
+      const reason = placedFailure(error, { version: model.version, what, plan: stored.plan })
       this.#skip(shadow, position, reason instanceof Error ? reason.message : String(reason))
     } finally {
       shadow.busy = false

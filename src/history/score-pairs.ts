@@ -150,7 +150,11 @@ class Replayer {
       const { inputs } = await replayedInputs(this.#store, model, again, rows, encoding)
       return await model.predict(inputs)
     } catch (error) {
-      throw placedFailure(error, { version: this.version, cycleId: again.cycle.cycleId, plan: again.plan })
+      throw placedFailure(error, {
+        version: this.version,
+        what: `cycle ${again.cycle.cycleId}`,
+        plan: again.plan,
+      })
     }
   }
 

@@ -11,7 +11,7 @@ export {
 export type { CyclePlan } from './plan.js'
 export { Pool } from './pool.js'
 export { PostMap, type PostKeys } from './post-map.js'
-export type { ScoringInputs } from './scoring-inputs.js'
+export type { PoolInputs, ScoringInputs } from './scoring-inputs.js'
 export { emptyPool, SlotIndex, stateProblem, type PoolState } from './state.js'
 export { Tombstones, tombstoneAgeMsMax } from './tombstones.js'
 export { PostWarning, shortPostName } from './warnings.js'

@@ -1,0 +1,70 @@
+/**
+ * A model that is to replace another one is tried on the pending posts first.
+ */
+import { beforeEach, expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import { referenceCodec } from '../codec/index.js'
+import { cycleBoundaryMs } from '../contract/index.js'
+import { createMemoryStore } from '../store/index.js'
+import { CycleService } from './service.js'
+import { StageClock } from './stage-clock.js'
+
+let model: FakeModel
+let service: CycleService
+
+beforeEach(async () => {
+  model = new FakeModel()
+  service = await CycleService.open({
+    codec: referenceCodec,
+    store: createMemoryStore(),
+    model: () => model,
+    clock: () => cycleMs(1000),
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+  const [unread, ...read] = [1, 2, 3]
+  await service.submit(
+    {
+      json: bytesOf(
+        cycleBody(0, {
+          candidates: [unread, ...read].map((post) => candidate('g', post)),
+          engagement: read.map((post) => reading('g', post, cycleMs(0), { views: 10 * post })),
+        }),
+      ),
+      gzip: null,
+    },
+    cycleMs(1000),
+    new StageClock(0),
+  )
+})
+
+test('it scores their latest readings, as of the last cycle and of the next one', async () => {
+  const next = new FakeModel()
+  await service.models.adopt(next, model, () => undefined)
+  expect(next.seen.map(({ cycleAtMs }) => cycleAtMs)).toEqual([cycleMs(0), cycleMs(0) + cycleBoundaryMs])
+  for (const { count, slots, readings, engagement } of next.seen) {
+    expect([...slots.subarray(0, count)]).toEqual([1, 2])
+    expect([...readings].map((row) => engagement.views[row])).toEqual([20, 30])
+  }
+})
+
+test('it does not take over when it fails on a post, and the error names version, post and problem', async () => {
+  const next = new FakeModel()
+  next.wrongRow = 1
+  let hasTakenOver = false
+  await expect(service.models.adopt(next, model, () => (hasTakenOver = true))).rejects.toThrow(
+    'fake-1, the pending posts, post g/3: head p_up: row',
+  )
+  expect(hasTakenOver).toBe(false)
+})
+
+test('the first model takes over without it: only a cycle can remove a post that it fails on', async () => {
+  const first = new FakeModel()
+  first.wrongRow = 1
+  let hasTakenOver = false
+  await service.models.adopt(first, null, () => (hasTakenOver = true))
+  expect(hasTakenOver).toBe(true)
+})
