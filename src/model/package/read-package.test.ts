@@ -138,18 +138,6 @@ describe('a package', () => {
     expect((await readPackage(directory, 'v1')).features).toEqual([])
   })
 
-  test.each([
-    ['an HTML page', '<!doctype html><title>Sign in</title>', /: it is an HTML page/],
-    ['empty', '', /: it is empty/],
-    ['a Git LFS pointer', 'version https://git-lfs.github.com/spec/v1\n', /: it is a Git LFS pointer/],
-  ])('whose file is %s in place of the graph is told so', async (_, content, message) => {
-    const directory = temporaryModelsDir()
-    writePackage(directory, 'v1', sigmoidGraph)
-    writeFileSync(join(directory, 'v1', 'head.onnx'), content)
-    const [file] = (await readPackage(directory, 'v1')).files
-    expect(await hashProblem(file!)).toMatch(message)
-  })
-
   test('that does not exist is refused', async () => {
     await expectRefusal(temporaryModelsDir(), 'v1', /v1.manifest\.json does not exist/)
   })
