@@ -2,6 +2,7 @@
  * One cycle from bytes to bytes, and the weights that it is scored with: the only folder that knows codec, pool, model
  * and store.
  */
+export { packAvailability, readAvailability, type Availability } from './availability.js'
 export {
   imageBatchEncoder,
   Quarantine,

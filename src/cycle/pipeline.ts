@@ -20,6 +20,7 @@ import {
   type WeightsSetting,
 } from '../pool/index.js'
 import { StoreError, type CycleRecord, type Store, type StoredRequest } from '../store/index.js'
+import { availabilityOf, packAvailability } from './availability.js'
 import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
 import type { NewCycle } from './intake/index.js'
@@ -140,12 +141,14 @@ export class CyclePipeline {
     const predicting =
       scoring.count === 0 ? Promise.resolve(noHeads) : model.predict({ ...scoring, ...inputs, imagesStored })
     stages.lap('features')
+    const available = availabilityOf(model, plan, { ...inputs, imagesStored }, { images, embeddings })
     // Another thread compresses the body while the model computes.
     const packing = call.packRequest()
     // Until they are awaited, failures are not unhandled.
     for (const promise of [predicting, packing]) promise.catch(() => undefined)
     await yieldIfLarge(json)
-    const saved = saveCycle(cycle, plan)
+    const availability = scoring.count === 0 ? null : packAvailability(available)
+    const saved = { ...saveCycle(cycle, plan), availability }
     const heads = await predicting.catch((error: unknown) => {
       if (error instanceof ModelRowError) this.#modelWithInvalidRow = model
       throw placedFailure(error, { version: model.version, what: `cycle ${cycle.cycleId}`, plan })
@@ -221,7 +224,7 @@ interface PlannedCycle {
 
 interface PredictedCycle {
   readonly columns: Parameters<Codec['encodeResponse']>[0]
-  readonly saved: ReturnType<typeof saveCycle>
+  readonly saved: Pick<CycleRecord, 'entered' | 'left' | 'pool' | 'availability'>
   readonly imagesStored: Uint32Array
   readonly packing: Promise<StoredRequest>
 }

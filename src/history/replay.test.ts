@@ -72,20 +72,6 @@ describe('a replayed cycle', () => {
       { numRuns: 30 },
     ))
 
-  test('counts the images that are stored', async () => {
-    const { store } = await served([first()])
-    const image = {
-      sha256: new Uint8Array(32),
-      uploadedBytes: 1,
-      width: 1,
-      height: 1,
-      normalised: Uint8Array.of(1),
-    }
-    await store.putImage({ gallId: 'g', postNo: 1, position: 2 }, image)
-    for await (const { imagesStored } of replayCycles(store, { from: 1, to: 1, codec }))
-      expect([...imagesStored]).toEqual([1])
-  })
-
   test('that the store does not have is an error', async () => {
     const { store } = await served([first()])
     const reads = replayCycles(store, { from: 1, to: 2, codec })
@@ -150,16 +136,9 @@ async function served(cycles: readonly CycleRequest[]): Promise<{ store: Store; 
   return { store, model }
 }
 
-async function scoresOf({ plan, imagesStored }: ReplayedCycle): Promise<number[]> {
+async function scoresOf({ plan, inputState }: ReplayedCycle): Promise<number[]> {
   if (plan.scoring.count === 0) return []
-  const inputs: ModelInputs = {
-    ...plan.scoring,
-    imagesStored,
-    imagesEncoded: imagesStored,
-    textEncoded: new Uint8Array(plan.next.count),
-    text: null,
-    image: null,
-  }
+  const inputs: ModelInputs = { ...plan.scoring, ...inputState, text: null, image: null }
   const heads = await new FakeModel().predict(inputs)
   return [...scoreRows(heads, weights, plan.scoring.count)]
 }

@@ -1,13 +1,11 @@
 /**
  * The reader of the past: stored cycles, decoded and planned again from their recorded requests. Each comes with the rows
  * that were scored and the columns that the model received. Nothing is written.
- *
- * Limitation: images that arrived after a cycle count as stored in it, because the store has no image state per cycle.
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns } from '../contract/index.js'
-import { loadPool, savedNames } from '../cycle/index.js'
-import { Pool, type CyclePlan, type PoolState } from '../pool/index.js'
+import { loadPool, readAvailability, savedNames, type Availability } from '../cycle/index.js'
+import { Pool, type CyclePlan, type PoolState, type ScoringInputs } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
 import { readBody } from './records.js'
 
@@ -17,8 +15,13 @@ export interface ReplayedCycle {
   readonly cycle: CycleColumns
   /** The plan of the cycle, apart from warnings and unknown posts: see `firstNeeded`. */
   readonly plan: CyclePlan
-  /** By slot of `plan.next`: number of images of the post that are stored now. */
-  readonly imagesStored: Uint32Array
+  /** What the model that scored had; null where it is unknown: in cycles of earlier versions, and without scored posts. */
+  readonly availability: Availability | null
+  /**
+   * By slot of `plan.next`, for the scored posts: what the model that scored had. Where it is unknown: the images that are
+   * stored now, and all images and texts as encoded.
+   */
+  readonly inputState: Pick<ScoringInputs, 'imagesStored' | 'imagesEncoded' | 'textEncoded'>
   /** The JSON object of the candidate of the post in a slot, as received. */
   readonly recordOf: (slot: number) => Uint8Array
 }
@@ -86,25 +89,46 @@ function replayed(
   plan: CyclePlan,
   records: ReadonlyMap<Position, readonly Uint8Array[]>,
 ): ReplayedCycle {
-  const { next } = plan
+  const { next, position } = plan
+  const availability = readAvailability(store, position)
   return {
-    position: plan.position,
-    cycle,
-    plan,
-    imagesStored: Uint32Array.from(
-      { length: next.count },
-      (_, slot) =>
-        store.imagePositions(
-          next.galleries[next.gallery[slot] as number] as string,
-          next.postNo[slot] as number,
-        ).length,
-    ),
+    ...{ position, cycle, plan, availability },
+    inputState: inputState(store, plan, availability),
     recordOf(slot) {
       const record = records.get(next.enteredPosition[slot] as number)?.[next.enteredRow[slot] as number]
       if (record === undefined) throw new Error(`there is no post in slot ${slot}`)
       return record
     },
   }
+}
+
+function inputState(
+  store: Store,
+  { scoring, next, position }: CyclePlan,
+  availability: Availability | null,
+): Pick<ScoringInputs, 'imagesStored' | 'imagesEncoded' | 'textEncoded'> {
+  const imagesStored = new Uint32Array(next.count)
+  if (availability === null) {
+    for (const slot of scoring.slots.subarray(0, scoring.count)) {
+      const gallId = next.galleries[next.gallery[slot] as number] as string
+      imagesStored[slot] = store.imagePositions(gallId, next.postNo[slot] as number).length
+    }
+    return { imagesStored, imagesEncoded: imagesStored, textEncoded: new Uint8Array(next.count).fill(1) }
+  }
+  const { textEncoded: textsOfRows, images } = availability
+  if (textsOfRows.length !== scoring.count)
+    throw new Error(
+      `position ${position}: ${textsOfRows.length} rows of availability and ${scoring.count} scored posts`,
+    )
+  const imagesEncoded = new Uint32Array(next.count)
+  const textEncoded = new Uint8Array(next.count)
+  textsOfRows.forEach((encoded, row) => (textEncoded[scoring.slots[row] as number] = encoded))
+  for (const { row, isEncoded } of images) {
+    const slot = scoring.slots[row] as number
+    imagesStored[slot] = (imagesStored[slot] as number) + 1
+    if (isEncoded) imagesEncoded[slot] = (imagesEncoded[slot] as number) + 1
+  }
+  return { imagesStored, imagesEncoded, textEncoded }
 }
 
 /** Copies of the JSON objects of the posts that entered. */

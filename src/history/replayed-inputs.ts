@@ -2,13 +2,14 @@
  * The inputs of a model for a replayed cycle: its rows, with vectors of texts and images that are cached or computed for
  * the purpose. Nothing is stored.
  */
-import { imageBatchEncoder, textBatchEncoder, type Quarantine } from '../cycle/index.js'
+import { imageBatchEncoder, textBatchEncoder, type Availability, type Quarantine } from '../cycle/index.js'
 import {
   poolVectors,
   type EmbeddingColumn,
   type ImageEncoder,
   type Model,
   type ModelInputs,
+  type TextEncoder,
 } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { ImageKey, Store } from '../store/index.js'
@@ -58,15 +59,15 @@ export async function replayedInputs(
   const { scoring } = again.plan
   const slots = Uint32Array.from(rows, (row) => scoring.slots[row] as number)
   const readings = Uint32Array.from(rows, (row) => scoring.readings[row] as number)
-  const texts = await encodeTexts(model, again, slots, encoding)
-  const images = await encodeImages(model, store, again.plan.next, slots, encoding)
+  const texts = await encodeTexts(model, again, { rows, slots }, encoding)
+  const images = await encodeImages(model, store, again, { rows, slots }, encoding)
   return {
     inputs: {
       ...scoring,
       count: rows.length,
       slots,
       readings,
-      imagesStored: again.imagesStored,
+      imagesStored: again.inputState.imagesStored,
       imagesEncoded: images.encoded,
       textEncoded: texts.encoded,
       text: texts.column,
@@ -75,6 +76,13 @@ export async function replayedInputs(
     records: texts.records,
     pictures: images.pictures,
   }
+}
+
+interface ChosenRows {
+  /** Of the scored rows of the cycle. */
+  readonly rows: readonly number[]
+  /** Their slots. */
+  readonly slots: Uint32Array
 }
 
 interface EncodedTexts {
@@ -86,7 +94,7 @@ interface EncodedTexts {
 async function encodeTexts(
   { text }: Pick<Model, 'text'>,
   again: ReplayedCycle,
-  slots: Uint32Array,
+  { rows, slots }: ChosenRows,
   { encodeMsMax, quarantine, onLeftOut, cache }: ReplayEncoding,
 ): Promise<EncodedTexts> {
   const { next } = again.plan
@@ -102,8 +110,10 @@ async function encodeTexts(
     row[slot] = index
     encoded[slot] = 1
   }
+  const hadText = textsHad(text, again.availability)
   const unknown: number[] = []
   for (const [index, slot] of slots.entries()) {
+    if (!hadText(rows[index] as number)) continue
     const vector = cache?.text(next, slot)
     if (vector === undefined) unknown.push(index)
     else put(index, vector)
@@ -138,18 +148,23 @@ interface EncodedImages {
 async function encodeImages(
   { image }: Pick<Model, 'image'>,
   store: Store,
-  state: PoolState,
-  slots: Uint32Array,
+  { plan, availability }: ReplayedCycle,
+  { rows, slots }: ChosenRows,
   encoding: ReplayEncoding,
 ): Promise<EncodedImages> {
+  const state = plan.next
   const encoded = new Uint32Array(state.count)
   const pictures: Uint8Array[][] = Array.from(slots, () => [])
   if (image === null) return { column: null, encoded, pictures }
   const { dim, pooling } = image
   const vectors = new Float32Array(slots.length * dim)
   const row = new Int32Array(state.count).fill(-1)
+  const positionsHad = imagesHad(image, availability)
   for (const [index, slot] of slots.entries()) {
-    const each = await encodePost(image, store, imagesOf(store, state, slot), encoding, pictures[index] ?? [])
+    const { gallId, postNo } = nameOf(state, slot)
+    const positions = positionsHad?.(rows[index] as number) ?? store.imagePositions(gallId, postNo)
+    const keys = positions.map((position) => ({ gallId, postNo, position }))
+    const each = await encodePost(image, store, keys, encoding, pictures[index] ?? [])
     if (each.length === 0) continue
     vectors.set(poolVectors(each, pooling), index * dim)
     row[slot] = index
@@ -195,10 +210,29 @@ async function encodePost(
   return found.filter((vector) => vector !== undefined)
 }
 
-/** Keys of the images of a post, in position order. */
-function imagesOf(store: Store, state: PoolState, slot: number): ImageKey[] {
-  const { gallId, postNo } = nameOf(state, slot)
-  return store.imagePositions(gallId, postNo).map((position) => ({ gallId, postNo, position }))
+/**
+ * Whether the text of a scored row had a vector in the cycle. That is only known for the encoder of the model that scored;
+ * any other encoder gets all texts.
+ */
+function textsHad(text: TextEncoder, availability: Availability | null): (row: number) => boolean {
+  if (availability?.textEncoder !== text.hash) return () => true
+  return (row) => availability.textEncoded[row] === 1
+}
+
+/**
+ * The positions of the images of a scored row that had a vector in the cycle; for another encoder than that of the model that
+ * scored, of those that were stored. Null where neither is known.
+ */
+function imagesHad(
+  image: ImageEncoder,
+  availability: Availability | null,
+): ((row: number) => readonly number[]) | null {
+  if (availability === null) return null
+  const isSame = availability.imageEncoder === image.hash
+  const positions = new Map<number, number[]>()
+  for (const { row, position, isEncoded } of availability.images)
+    if (isEncoded || !isSame) positions.set(row, [...(positions.get(row) ?? []), position])
+  return (row) => positions.get(row) ?? []
 }
 
 function nameOf(state: PoolState, slot: number): { readonly gallId: string; readonly postNo: number } {

@@ -78,6 +78,7 @@ async function putImage(postNo: number, grey: number): Promise<void> {
   const sha256 = new Uint8Array(32).fill(grey)
   const normalised = Uint8Array.of(grey)
   await store.putImage(key, { sha256, uploadedBytes: 1, width: 1, height: 1, normalised })
+  service.imageStored(key)
 }
 
 const noModel = (): Promise<Model> => Promise.reject(new Error('nothing need be loaded'))
@@ -124,16 +125,9 @@ describe('scores of two models', () => {
     // A post that was pending before the replay begins, is named again and has left: rows of the replay shift by it.
     await submit(cycle(0, [9]))
     await submit(cycle(1, [9, 1, 2], [1, 2]))
+    await putImage(2, 51)
     await submit({ ...cycle(2, [3], [1, 2, 3]), removals: [removal('g', 9)] })
-    const key = { gallId: 'g', postNo: 2, position: 1 }
     const sha256 = new Uint8Array(32).fill(51)
-    await store.putImage(key, {
-      sha256,
-      uploadedBytes: 1,
-      width: 1,
-      height: 1,
-      normalised: Uint8Array.of(51),
-    })
     await store.models.putEmbeddings(hash, [{ key: sha256, vector: Float32Array.of(0.5, 1) }])
     const twin = new EncodingModel('s1', new FakeTextEncoder(hash), served.image)
     const [last] = await compared('s1', () => Promise.resolve(twin), 3)
@@ -146,14 +140,14 @@ describe('scores of two models', () => {
   })
 
   test('of a replay leave out a text and an image that end their encoders, and report each once', async () => {
-    await submit(cycle(0, [1, 2, 3]))
-    await submit(cycle(1, [4], [1, 2, 3, 4]))
     for (const [postNo, grey] of [
       [1, 51],
       [3, 9],
       [4, 102],
     ] as const)
       await putImage(postNo, grey)
+    await submit(cycle(0, [1, 2, 3]))
+    await submit(cycle(1, [4], [1, 2, 3, 4]))
     const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash), new FakeImageEncoder(otherHash))
     fresh.text?.poison.add('post 2')
     fresh.image?.poison.add(9)

@@ -6,7 +6,7 @@ import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
-import { CycleService, StageClock } from '../cycle/index.js'
+import { CycleService, packAvailability, StageClock } from '../cycle/index.js'
 import {
   createMemoryContents,
   createMemoryStore,
@@ -47,6 +47,8 @@ test('the records of any sequence of cycles have no problems', () =>
     }),
     { numRuns: 60 },
   ))
+
+const fiveRows = { textEncoder: null, imageEncoder: null, textEncoded: new Uint8Array(5), images: [] }
 
 describe('verification reports', () => {
   let contents: MemoryContents
@@ -122,6 +124,11 @@ describe('verification reports', () => {
       'weights that were not in force',
       () => change(1, () => ({ weightsVersion: 'w9' })),
       /the weights in force were initial/,
+    ],
+    [
+      'texts and images of another cycle',
+      () => change(0, () => ({ availability: packAvailability(fiveRows) })),
+      /the record of texts and images has other rows/,
     ],
     [
       'a request that does not unpack',

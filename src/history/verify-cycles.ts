@@ -5,7 +5,7 @@
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
-import { loadPool, postName, saveCycle, savedNames } from '../cycle/index.js'
+import { loadPool, postName, readAvailability, saveCycle, savedNames } from '../cycle/index.js'
 import { Pool, weightsInForce, type CyclePlan, type PoolState, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { readBody, readResponse } from './records.js'
@@ -132,6 +132,9 @@ class CycleVerifier {
     const counted = [counts.candidates, counts.engagement, counts.candidate_scores, counts.removals]
     if (received.some(({ count }, list) => count !== counted[list]))
       report('the counts of the response differ from the rows of the request')
+    const availability = readAvailability(this.#store, plan.position)
+    if (availability !== null && availability.textEncoded.length !== counts.scored_now)
+      report('the record of texts and images has other rows than the response')
     if (!this.#isComplete) return
     const { next } = plan
     const expected = next.count + plan.unknownRows.length

@@ -70,7 +70,7 @@ describe.each(Object.entries(implementations))('%s', (_, openStore) => {
 
     test('everything of a cycle comes back as it was given', async () => {
       const store = await newStore()
-      const cycle = cycleSample(1, { entered: bytesOf(1, 2, 3), left: bytesOf(4) })
+      const cycle = cycleSample(1, { entered: bytesOf(1, 2, 3), left: bytesOf(4), availability: bytesOf(5) })
       expect(await store.appendCycle(cycle)).toBe(1)
       const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycle
       const header = { position: 1, cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }
@@ -80,6 +80,7 @@ describe.each(Object.entries(implementations))('%s', (_, openStore) => {
       expect(store.readResponse(cycleId)).toEqual(cycle.response)
       expect(store.readEntered(1)).toEqual(cycle.entered)
       expect(store.readLeft(1)).toEqual(cycle.left)
+      expect(store.readAvailability(1)).toEqual(cycle.availability)
       expect(store.readPool()).toEqual(cycle.pool)
     })
 
@@ -87,6 +88,7 @@ describe.each(Object.entries(implementations))('%s', (_, openStore) => {
       const store = await newStore()
       await store.appendCycle(cycleSample(1, { entered: null, left: bytesOf(), pool: bytesOf() }))
       expect(store.readEntered(1)).toBeUndefined()
+      expect(store.readAvailability(1)).toBeUndefined()
       expect(store.readLeft(1)).toEqual(bytesOf())
       expect(store.readPool()).toEqual(bytesOf())
     })

@@ -48,6 +48,8 @@ export interface CycleRecord extends CycleHeader {
   readonly left: Uint8Array | null
   /** Columns of the whole pending pool after this cycle; replaces those of the previous cycle. */
   readonly pool: Uint8Array
+  /** Which texts and images the model had of the scored posts, packed; null or absent: nothing was scored. */
+  readonly availability?: Uint8Array | null
   /** Vectors of the texts that entered with this cycle. */
   readonly texts?: EncodedTexts | null
 }
@@ -176,6 +178,8 @@ export interface Store {
   /** Packed columns of the posts that entered, or left, with one cycle. */
   readEntered(position: Position): Uint8Array | undefined
   readLeft(position: Position): Uint8Array | undefined
+  /** Undefined where nothing was scored, and for cycles of earlier versions. */
+  readAvailability(position: Position): Uint8Array | undefined
   /** Packed columns of the pending pool after the last cycle. */
   readPool(): Uint8Array | undefined
 

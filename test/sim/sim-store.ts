@@ -164,6 +164,8 @@ export class SimStore implements Store {
   readResponse = (cycleId: string): ReturnType<Store['readResponse']> => this.#memory.readResponse(cycleId)
   tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
   readEntered = (position: Position): ReturnType<Store['readEntered']> => this.#memory.readEntered(position)
+  readAvailability = (position: Position): ReturnType<Store['readAvailability']> =>
+    this.#memory.readAvailability(position)
   readLeft = (position: Position): ReturnType<Store['readLeft']> => this.#memory.readLeft(position)
   readPool = (): ReturnType<Store['readPool']> => this.#memory.readPool()
   findImage = (key: ImageKey): ReturnType<Store['findImage']> => this.#memory.findImage(key)

@@ -126,6 +126,7 @@ describe('over weeks', () => {
     const kept = limits.retainCyclesDays * perDay
     expect(late.cycles).toBe(kept + 1)
     expect(late.responses).toBe(kept + 1)
+    expect(late.availability).toBe(kept + 1)
     expect(late.shadowScores).toBe(kept + 1)
     // The request that brought post 1.
     expect(late.requests).toBe(kept + 2)

@@ -88,16 +88,14 @@ function openFile(file: string): number {
   }
 }
 
-/** All texts and all stored images count as encoded. */
 function linesOf(
-  { cycle, plan, imagesStored }: ReplayedCycle,
+  { cycle, plan, inputState }: ReplayedCycle,
   width: number,
   fill: ReturnType<typeof compileFeatures>,
 ): string[] {
   const { scoring, next } = plan
   const matrix = new Float32Array(scoring.count * width)
-  const textEncoded = new Uint8Array(next.count).fill(1)
-  fill({ ...scoring, imagesStored, imagesEncoded: imagesStored, textEncoded }, matrix)
+  fill({ ...scoring, ...inputState }, matrix)
   return Array.from({ length: scoring.count }, (_, row) => {
     const slot = scoring.slots[row] as number
     const gallId = next.galleries[next.gallery[slot] as number] as string
@@ -106,9 +104,12 @@ function linesOf(
   })
 }
 
-/** Nine digits identify a float32; a missing value is an empty cell. */
+/**
+ * The float32 as a double, exactly: nine digits would identify it too, but only for a reader that rounds to float32. A
+ * missing value is an empty cell.
+ */
 function cell(value: number): string {
-  return Number.isNaN(value) ? '' : String(Number(value.toPrecision(9)))
+  return Number.isNaN(value) ? '' : String(value)
 }
 
 function quoted(text: string): string {

@@ -115,6 +115,11 @@ export class Embeddings {
     }
   }
 
+  /** Positions of the images of a post that `inputs` counts as encoded. */
+  encodedImages({ image }: Model, gallId: string, postNo: number): readonly number[] {
+    return this.#images.get(image)?.encodedPositions(gallId, postNo) ?? []
+  }
+
   /** Listener of the event "cycle stored". `state`: the pool after the cycle. */
   cycleStored(state: PoolState): void {
     for (const cache of this.#texts.all()) cache.sweep(state)

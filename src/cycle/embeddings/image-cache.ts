@@ -67,6 +67,11 @@ export class ImageCache {
     return { column: { dim: this.encoder.dim, vectors: this.#vectors.vectors, row }, encoded }
   }
 
+  /** Positions of the images of a post whose vectors `columns` has pooled. */
+  encodedPositions(gallId: string, postNo: number): readonly number[] {
+    return this.#posts.get(gallId, postNo)?.positions ?? []
+  }
+
   /** To be called when an uploaded image is durable. Queues it, and the other images that its post lacks. */
   add({ gallId, postNo }: ImageKey): void {
     this.#poolAndQueue(gallId, postNo)

@@ -3,7 +3,8 @@
  *
  *   understudy.mdb        everything; understudy.mdb-lock beside it is LMDB's own table of readers
  *     meta                text → record: `schema_version` (u32), `created_at` (RFC 3339)
- *     cycles              position → labels of a cycle          requests, responses, entered, left: the same key
+ *     cycles              position → labels of a cycle
+ *     requests, responses, entered, left, availability: the same key
  *     cycle_ids           cycle id → position
  *     pool                0 → columns of the pending pool after the last cycle
  *     images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
@@ -35,6 +36,7 @@ export interface Databases {
   readonly responses: NumberedDatabase
   readonly entered: NumberedDatabase
   readonly left: NumberedDatabase
+  readonly availability: NumberedDatabase
   readonly pool: NumberedDatabase
   readonly images: KeyedDatabase
   readonly imageBytes: KeyedDatabase
@@ -54,6 +56,7 @@ export const numberedNames = {
   responses: 'responses',
   entered: 'entered',
   left: 'left',
+  availability: 'availability',
   pool: 'pool',
   weights: 'weights',
 } as const
@@ -156,6 +159,7 @@ function openNamed(root: RootDatabase<Uint8Array, Uint8Array>): Omit<Databases, 
     responses: openNumbered(root, numberedNames.responses),
     entered: openNumbered(root, numberedNames.entered),
     left: openNumbered(root, numberedNames.left),
+    availability: openNumbered(root, numberedNames.availability),
     pool: openNumbered(root, numberedNames.pool),
     images: openKeyed(root, keyedNames.images),
     imageBytes: openKeyed(root, keyedNames.imageBytes),

@@ -69,6 +69,7 @@ export class LmdbExpiry implements ExpiryRecords {
         this.#db.cycles.removeSync(position)
         this.#db.responses.removeSync(position)
         this.#db.left.removeSync(position)
+        this.#db.availability.removeSync(position)
         this.#removeShadowScores(position)
         if (!keepEntry) this.#removeEntry(position, encoders)
       }

@@ -18,6 +18,7 @@ const countedNames = [
   'cycleIds',
   'entered',
   'left',
+  'availability',
   'pool',
   'images',
   'imageBytes',
@@ -73,6 +74,7 @@ function inspectCycles(databases: Databases, tell: Tell): void {
     ['responses', (record: Uint8Array) => records.readBytes(record, 'response'), true],
     ['entered', (record: Uint8Array) => records.readBytes(record, 'columns of entered posts'), false],
     ['left', (record: Uint8Array) => records.readBytes(record, 'columns of posts that left'), false],
+    ['availability', (record: Uint8Array) => records.readBytes(record, 'availability'), false],
   ] as const
   for (const [name, read, always] of parts) {
     const seen = new Set<number>()

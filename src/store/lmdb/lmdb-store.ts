@@ -112,9 +112,9 @@ export class LmdbStore implements Store {
   }
 
   #append(idKey: Uint8Array, cycleId: string, cycle: PackedCycle): Promise<Position> {
-    const { header, request, response, entered, left, pool, texts } = cycle
+    const { header, request, response, entered, left, availability, pool, texts } = cycle
     const textRecords = texts.map((text) => text.record)
-    const bytes = bytesOf(header, request, response, entered, left, pool, ...textRecords)
+    const bytes = bytesOf(header, request, response, entered, left, availability, pool, ...textRecords)
     const db = this.#db
     const append = (free: Position): Position => {
       if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is stored already`)
@@ -124,6 +124,7 @@ export class LmdbStore implements Store {
       db.responses.putSync(free, response)
       if (entered !== null) db.entered.putSync(free, entered)
       if (left !== null) db.left.putSync(free, left)
+      if (availability !== null) db.availability.putSync(free, availability)
       db.pool.putSync(poolKey, pool)
       for (const { key, record: text } of texts) db.embeddings.putSync(key, text)
       db.cycleIds.putSync(idKey, records.packPosition(free))
@@ -174,6 +175,11 @@ export class LmdbStore implements Store {
   readLeft(position: Position): Uint8Array | undefined {
     const record = this.#get(this.#db.left, position)
     return record && records.readBytes(record, 'columns of posts that left')
+  }
+
+  readAvailability(position: Position): Uint8Array | undefined {
+    const record = this.#get(this.#db.availability, position)
+    return record && records.readBytes(record, 'availability')
   }
 
   readPool(): Uint8Array | undefined {
@@ -327,18 +333,20 @@ interface PackedCycle {
   readonly response: Uint8Array
   readonly entered: Uint8Array | null
   readonly left: Uint8Array | null
+  readonly availability: Uint8Array | null
   readonly pool: Uint8Array
   readonly texts: readonly { readonly key: Uint8Array; readonly record: Uint8Array }[]
 }
 
 function packCycle(record: CycleRecord, arena: Arena): PackedCycle {
-  const { request, response, entered, left, pool, texts } = record
+  const { request, response, entered, left, availability = null, pool, texts } = record
   return {
     header: records.packHeader(record),
     request: records.packRequest(request, arena),
     response: records.packBytes(response, arena),
     entered: entered && records.packBytes(entered, arena),
     left: left && records.packBytes(left, arena),
+    availability: availability && records.packBytes(availability, arena),
     pool: records.packBytes(pool, arena),
     texts: texts ? packEmbeddings(texts.encoder, texts.entries) : [],
   }

@@ -8,7 +8,7 @@
  *   embedding    the vector, 32-bit floats, little endian
  *   shadow score packed columns, which the store does not look into
  *   version      identity of a model's files as JSON
- *   columns      entered, left, pool: packed columns, which the store does not look into
+ *   columns      entered, left, availability, pool: packed columns, which the store does not look into
  *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 arrival, s · 16-47 SHA-256 of the upload ·
  *                48 … gall_id as JSON
  *   image bytes  the normalised JPEG

@@ -129,6 +129,10 @@ class MemoryStore implements Store {
     return this.#recordAt(position)?.left?.slice()
   }
 
+  readAvailability(position: Position): Uint8Array | undefined {
+    return this.#recordAt(position)?.availability?.slice()
+  }
+
   readPool(): Uint8Array | undefined {
     return this.#recordAt(this.#contents.cycles.length)?.pool.slice()
   }
@@ -310,13 +314,14 @@ function imageName(key: ImageKey): string {
 
 /** A copy that shares no memory with `record`. */
 export function copyCycle(record: CycleRecord): CycleRecord {
-  const { request, response, entered, left, pool, texts } = record
+  const { request, response, entered, left, availability, pool, texts } = record
   return {
     ...record,
     request: { ...request, bytes: new Uint8Array(request.bytes) },
     response: new Uint8Array(response),
     entered: entered && new Uint8Array(entered),
     left: left && new Uint8Array(left),
+    availability: availability ? new Uint8Array(availability) : null,
     pool: new Uint8Array(pool),
     texts: texts ? { encoder: texts.encoder, entries: copyEmbeddings(texts.entries) } : null,
   }

@@ -1,0 +1,98 @@
+/**
+ * What the model saw of each scored post that the recorded cycle does not tell: whether its text was encoded, and which of its
+ * images were stored and encoded. A record is stored with each cycle, so that a replay gives a model the same inputs.
+ *
+ *   zstd of: u32 length of the first table · two packed tables (codec/pack.ts)
+ *   rows     one per scored post: 1 if its text was encoded. Header: layout, hashes of the encoders
+ *   images   one per stored image of a scored post: row of the post, position of the image, 1 if it was encoded
+ */
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { packTable, unpackTable } from '../codec/index.js'
+import { assert } from '../contract/index.js'
+import type { Model } from '../model/index.js'
+import type { CyclePlan, ScoringInputs } from '../pool/index.js'
+import { StoreError, type Position, type Store } from '../store/index.js'
+import type { Embeddings } from './embeddings/index.js'
+import type { ImageCounts } from './image-counts.js'
+
+export interface Availability {
+  /** Hashes of the encoders of the model that scored; null where it had none. */
+  readonly textEncoder: string | null
+  readonly imageEncoder: string | null
+  /** By scored row: 1 if the text was encoded. */
+  readonly textEncoded: Uint8Array
+  /** The stored images of the scored posts, by row and position. */
+  readonly images: readonly StoredImageState[]
+}
+
+interface StoredImageState {
+  /** Of the scored post. */
+  readonly row: number
+  readonly position: number
+  readonly isEncoded: boolean
+}
+
+const layout = 1
+const lengthBytes = 4
+
+/** Call it in the turn of the event loop in which the inputs were made. */
+export function availabilityOf(
+  model: Model,
+  { scoring, next }: CyclePlan,
+  { textEncoded, imagesStored }: Pick<ScoringInputs, 'textEncoded' | 'imagesStored'>,
+  sources: { readonly images: ImageCounts; readonly embeddings: Embeddings },
+): Availability {
+  const images: StoredImageState[] = []
+  const slots = scoring.slots.subarray(0, scoring.count)
+  slots.forEach((slot, row) => {
+    if (imagesStored[slot] === 0) return
+    const gallId = next.galleries[next.gallery[slot] as number] as string
+    const postNo = next.postNo[slot] as number
+    const stored = sources.images.positions(gallId, postNo).toSorted((a, b) => a - b)
+    const encoded = sources.embeddings.encodedImages(model, gallId, postNo)
+    assert(stored.length === imagesStored[slot], 'the images of a post do not change in one turn')
+    for (const position of stored) images.push({ row, position, isEncoded: encoded.includes(position) })
+  })
+  return {
+    textEncoder: model.text?.hash ?? null,
+    imageEncoder: model.image?.hash ?? null,
+    textEncoded: Uint8Array.from(slots, (slot) => textEncoded[slot] as number),
+    images,
+  }
+}
+
+export function packAvailability({
+  textEncoder,
+  imageEncoder,
+  textEncoded,
+  images,
+}: Availability): Uint8Array {
+  const header = { layout, textEncoder, imageEncoder }
+  const rows = packTable(header, textEncoded.length, [textEncoded])
+  const imageTable = packTable({}, images.length, [
+    Uint32Array.from(images, ({ row }) => row),
+    Float64Array.from(images, ({ position }) => position),
+    Uint8Array.from(images, ({ isEncoded }) => (isEncoded ? 1 : 0)),
+  ])
+  const length = Buffer.alloc(lengthBytes)
+  length.writeUInt32LE(rows.length)
+  return zstdCompressSync(Buffer.concat([length, rows, imageTable]))
+}
+
+/** What the model saw in the cycle at `position`; null when the cycle has no record: one of an earlier version. */
+export function readAvailability(store: Store, position: Position): Availability | null {
+  const packed = store.readAvailability(position)
+  if (packed === undefined) return null
+  const bytes = zstdDecompressSync(packed)
+  const imagesStart = lengthBytes + bytes.readUInt32LE()
+  const { header, columns } = unpackTable(bytes.subarray(lengthBytes, imagesStart))
+  const { layout: found, textEncoder, imageEncoder } = header as Availability & { readonly layout: number }
+  if (found !== layout)
+    throw new StoreError('unusable', `the availability record has layout ${found}, not ${layout}`)
+  const [rows, positions, encoded] = unpackTable(bytes.subarray(imagesStart)).columns
+  const images = Array.from(rows ?? [], (row, i) => ({
+    ...{ row, position: positions?.[i] as number },
+    isEncoded: encoded?.[i] === 1,
+  }))
+  return { textEncoder, imageEncoder, textEncoded: Uint8Array.from(columns[0] ?? []), images }
+}
