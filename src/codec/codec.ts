@@ -3,7 +3,7 @@
  * The reference examines every body that native code refuses, so errors are the same by construction.
  */
 import { Arena, type CycleColumns } from '../contract/index.js'
-import { columnOperations, runReference, type ColumnProgram, type RunProgram } from './column-program.js'
+import { columnOperations, runColumns, type RunColumns } from './column-program.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse, type ResponseColumns } from './encode-response.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
@@ -26,8 +26,8 @@ export interface Codec {
   readCycle(body: Uint8Array, arena?: Arena): CycleColumns | Promise<CycleColumns>
   /** A response as JSON in UTF-8. */
   encodeResponse(response: ResponseColumns): Uint8Array
-  /** The evaluator of a column program. */
-  columnProgram(program: ColumnProgram): RunProgram
+  /** Evaluates a column program. */
+  readonly runColumns: RunColumns
 }
 
 export type CodecChoice = Codec['name'] | 'auto'
@@ -38,7 +38,7 @@ export const referenceCodec: Codec = {
   // Every body takes the reference decoder here; a thread for each cycle would only slow it down.
   readCycle: (body) => decodeCycle(body),
   encodeResponse,
-  columnProgram: runReference,
+  runColumns,
 }
 
 /**
@@ -78,10 +78,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
       return typeof columns === 'number' ? readBody('cycle', body) : columns
     },
     encodeResponse: (response) => encode(response) ?? encodeResponse(response),
-    columnProgram(program) {
-      const native = new addon.ColumnProgram(program)
-      return (inputs, matrix) => native.run(inputs, matrix)
-    },
+    runColumns: (program, inputs, matrix) => addon.runColumns(program, inputs, matrix),
   }
 }
 

@@ -1,66 +1,46 @@
 /**
- * Column programs: formulas over columns, as instructions over registers that hold a number a row, and the matrix of
- * their outputs. `runReference` defines the result of each operation; native/column_program.cc gives the same bits five
- * times as fast or faster.
+ * Column programs: formulas over columns, and the matrix of their results. `runColumns` here defines the results;
+ * native/column_program.cc gives the same bits several times as fast.
  */
 
 /** A column that a program reads; its numbers become doubles. */
 export type ProgramColumn = Float64Array | Uint32Array | Uint8Array
 
 /**
- * The operations, in the order and spelling of native/column_program.h: an instruction holds a position in this list.
- * x and y are the values of the registers `a` and `b` in a row.
+ * The operations, in the order and spelling of native/column_program.h: an instruction begins with a position in this
+ * list. `load` reads a column; `compute` defines the others.
  */
 export const columnOperations = [
-  /** The entry of column `a`, in the row that the column's index names. */
   'load',
-  /** Writes the outputs from `a` on, `b` of them, to the matrix; `to` means nothing. */
-  'store',
   'add',
   'subtract',
   'multiply',
   'divide',
-  /** y if it is greater than x, else x: NaN where x is NaN. */
   'atLeast',
-  /** y if it is less than x, else x: NaN where x is NaN. */
   'atMost',
-  /** 1 where x > y, else 0. */
   'greater',
-  /** 1 where x = y, else 0; so 0 where one is NaN. */
   'equal',
-  /** x, or y where x is NaN. */
   'orElse',
-  /** x where y is above 0, else NaN. */
   'where',
-  /** x to the nearest whole number, of two the even one; |x| below 2^51. */
   'round',
-  /** log(1 + |x|) with the sign of x, to float32; any x. */
   'log',
-  /** sin(2πx), to float32; |x| below 2^51. */
   'sine',
 ] as const
-export type ColumnOperation = (typeof columnOperations)[number]
+export type ColumnOperation = Exclude<(typeof columnOperations)[number], 'load'>
 
-/** Words of an instruction in `code`: operation, register `to`, `a`, `b`. Where `b` has no meaning it repeats `a`. */
-const instructionWords = 4
+/** Words of an instruction in `code`: operation, a, b. */
+const instructionWords = 3
 
 /**
- * Register 0 and those that follow hold the constants, then the parameters. Instructions write all others, each before
- * it is read.
+ * A program computes values, each with a number a row: first the constants of its inputs, then one for each instruction.
+ * `a` and `b` are positions of earlier values, of `load` the position of a column. An operation on one number ignores b.
  */
 export interface ColumnProgram {
   readonly code: Uint32Array
-  readonly constants: Float64Array
-  /** Numbers that are given anew for each run. */
-  readonly parameterCount: number
-  readonly registerCount: number
   /** By column: which of the indexes leads from a row into it. */
   readonly columnIndexes: Uint32Array
-  readonly indexCount: number
-  /** By column of the matrix: the register that it shows. */
+  /** By column of the matrix: the value that it shows. */
   readonly outputs: Uint32Array
-  /** By column of the matrix: what it shows where that register holds NaN. */
-  readonly missing: Float64Array
 }
 
 /** The inputs of a program; the program defines the lengths of the lists. */
@@ -69,152 +49,118 @@ export interface ColumnInputs {
   readonly columns: readonly ProgramColumn[]
   /** Each with an entry a row at least. */
   readonly indexes: readonly Uint32Array[]
-  readonly parameters: Float64Array
+  /** Numbers that are the same in all rows. */
+  readonly constants: Float64Array
 }
 
 /**
  * Fills a row-major matrix [rowCount, outputs]; what lies behind it is left alone. Throws a RangeError, and writes
- * nothing, when the inputs do not fit together or the matrix is too small.
+ * nothing, when program, inputs and matrix do not fit together.
  */
-export type RunProgram = (inputs: ColumnInputs, matrix: Float32Array) => void
+export type RunColumns = (program: ColumnProgram, inputs: ColumnInputs, matrix: Float32Array) => void
 
-/** Rows that are computed at a time: all registers then stay in a near cache. */
-const blockRows = 256
+/** Rows that are computed at a time: all values then stay in a near cache. */
+const blockRows = 64
 
-type Registers = readonly Float64Array[]
-
-/** The reference evaluator of a program. */
-export function runReference(program: ColumnProgram): RunProgram {
-  const registers = Array.from({ length: program.registerCount }, () => new Float64Array(blockRows))
-  program.constants.forEach((value, index) => registers[index]?.fill(value))
-  return (inputs, matrix) => {
-    checkInputs(program, inputs, matrix)
-    inputs.parameters.forEach((value, index) => registers[program.constants.length + index]?.fill(value))
-    for (let first = 0; first < inputs.rowCount; first += blockRows) {
-      runBlock(program, inputs, registers, matrix, first)
-    }
-  }
+/** The reference evaluator. */
+export const runColumns: RunColumns = (program, inputs, matrix) => {
+  check(program, inputs, matrix)
+  const { constants, rowCount } = inputs
+  // A block for each value.
+  const values = new Float64Array((constants.length + program.code.length / instructionWords) * blockRows)
+  constants.forEach((constant, value) => values.fill(constant, value * blockRows, (value + 1) * blockRows))
+  for (let first = 0; first < rowCount; first += blockRows) runBlock(program, inputs, values, matrix, first)
 }
 
-function checkInputs(program: ColumnProgram, inputs: ColumnInputs, matrix: Float32Array): void {
-  const { rowCount, columns, indexes, parameters } = inputs
+function check(
+  { code, columnIndexes, outputs }: ColumnProgram,
+  inputs: ColumnInputs,
+  matrix: Float32Array,
+): void {
+  const { rowCount, columns, indexes, constants } = inputs
   const ends = indexes.map((index) => {
     let last = -1
     for (let row = 0; row < rowCount; row++) last = Math.max(last, index[row] ?? Infinity)
     return last + 1
   })
+  const isSound = code.every((word, at) => {
+    if (at % instructionWords === 0) return word < columnOperations.length
+    const instruction = Math.floor(at / instructionWords)
+    const isLoad = code[instruction * instructionWords] === 0
+    return word < (isLoad ? columns.length : constants.length + instruction)
+  })
   const fits =
-    columns.length === program.columnIndexes.length &&
-    indexes.length === program.indexCount &&
-    parameters.length === program.parameterCount &&
-    ends.every((end) => end < Infinity) &&
-    columns.every((column, at) => column.length >= (ends[program.columnIndexes[at] as number] as number))
-  if (!fits) throw new RangeError('the columns do not hold the rows of the program')
-  if (program.outputs.length * rowCount > matrix.length) {
-    throw new RangeError('the matrix is too small for the rows')
-  }
+    code.length % instructionWords === 0 &&
+    isSound &&
+    outputs.every((value) => value < constants.length + code.length / instructionWords) &&
+    columns.length === columnIndexes.length &&
+    columns.every(({ length }, column) => length >= (ends[columnIndexes[column] as number] ?? Infinity))
+  if (!fits) throw new RangeError('the column program and its inputs do not fit together')
+  if (outputs.length * rowCount > matrix.length) throw new RangeError('the matrix is too small for the rows')
 }
 
 function runBlock(
-  program: ColumnProgram,
-  inputs: ColumnInputs,
-  registers: Registers,
+  { code, columnIndexes, outputs }: ColumnProgram,
+  { rowCount, columns, indexes, constants }: ColumnInputs,
+  values: Float64Array,
   matrix: Float32Array,
   first: number,
 ): void {
-  const { code, columnIndexes } = program
-  const count = Math.min(blockRows, inputs.rowCount - first)
-  for (let at = 0; at < code.length; at += instructionWords) {
-    const operation = columnOperations[code[at] as number] as ColumnOperation
-    const a = code[at + 2] as number
-    const b = code[at + 3] as number
-    if (operation === 'store') {
-      storeOutputs(program, registers, matrix, { first, count, output: a, outputEnd: a + b })
-      continue
-    }
-    const to = registers[code[at + 1] as number] as Float64Array
+  const count = Math.min(blockRows, rowCount - first)
+  let to = constants.length * blockRows
+  for (let at = 0; at < code.length; at += instructionWords, to += blockRows) {
+    const [word, a, b] = code.subarray(at, at + instructionWords) as unknown as [number, number, number]
+    const operation = columnOperations[word]
     if (operation === 'load') {
-      const index = inputs.indexes[columnIndexes[a] as number] as Uint32Array
-      const column = inputs.columns[a] as ProgramColumn
-      for (let i = 0; i < count; i++) to[i] = column[index[first + i] as number] as number
-      continue
-    }
-    compute(operation, to, registers[a] as Float64Array, registers[b] as Float64Array, count)
-  }
-}
-
-function storeOutputs(
-  { outputs, missing }: ColumnProgram,
-  registers: Registers,
-  matrix: Float32Array,
-  part: { first: number; count: number; output: number; outputEnd: number },
-): void {
-  const stride = outputs.length
-  for (let output = part.output; output < part.outputEnd; output++) {
-    const values = registers[outputs[output] as number] as Float64Array
-    const instead = missing[output] as number
-    for (let i = 0, at = part.first * stride + output; i < part.count; i++, at += stride) {
-      const value = values[i] as number
-      matrix[at] = Number.isNaN(value) ? instead : value
+      const column = columns[a] as ProgramColumn
+      const index = indexes[columnIndexes[a] as number] as Uint32Array
+      for (let i = 0; i < count; i++) values[to + i] = column[index[first + i] as number] as number
+    } else if (operation !== undefined) {
+      const [xs, ys] = [a * blockRows, b * blockRows]
+      for (let i = 0; i < count; i++)
+        values[to + i] = compute(operation, values[xs + i] as number, values[ys + i] as number)
     }
   }
+  outputs.forEach((value, output) => {
+    const from = value * blockRows
+    for (let i = 0, at = first * outputs.length + output; i < count; i++, at += outputs.length)
+      matrix[at] = values[from + i] as number
+  })
 }
 
-function compute(
-  operation: Exclude<ColumnOperation, 'load' | 'store'>,
-  to: Float64Array,
-  xs: Float64Array,
-  ys: Float64Array,
-  count: number,
-): void {
+/** Steps that every machine rounds alike. */
+function compute(operation: ColumnOperation, x: number, y: number): number {
   switch (operation) {
     case 'add':
-      for (let i = 0; i < count; i++) to[i] = at(xs, i) + at(ys, i)
-      return
+      return x + y
     case 'subtract':
-      for (let i = 0; i < count; i++) to[i] = at(xs, i) - at(ys, i)
-      return
+      return x - y
     case 'multiply':
-      for (let i = 0; i < count; i++) to[i] = at(xs, i) * at(ys, i)
-      return
+      return x * y
     case 'divide':
-      for (let i = 0; i < count; i++) to[i] = at(xs, i) / at(ys, i)
-      return
+      return x / y
+    // NaN where x is NaN.
     case 'atLeast':
-      for (let i = 0; i < count; i++) to[i] = at(ys, i) > at(xs, i) ? at(ys, i) : at(xs, i)
-      return
+      return y > x ? y : x
     case 'atMost':
-      for (let i = 0; i < count; i++) to[i] = at(ys, i) < at(xs, i) ? at(ys, i) : at(xs, i)
-      return
+      return y < x ? y : x
+    // 0 where one is NaN.
     case 'greater':
-      for (let i = 0; i < count; i++) to[i] = at(xs, i) > at(ys, i) ? 1 : 0
-      return
+      return x > y ? 1 : 0
     case 'equal':
-      for (let i = 0; i < count; i++) to[i] = at(xs, i) === at(ys, i) ? 1 : 0
-      return
+      return x === y ? 1 : 0
     case 'orElse':
-      for (let i = 0; i < count; i++) to[i] = Number.isNaN(at(xs, i)) ? at(ys, i) : at(xs, i)
-      return
+      return Number.isNaN(x) ? y : x
     case 'where':
-      for (let i = 0; i < count; i++) to[i] = at(ys, i) > 0 ? at(xs, i) : NaN
-      return
+      return y > 0 ? x : NaN
     case 'round':
-      for (let i = 0; i < count; i++) to[i] = round(at(xs, i))
-      return
+      return round(x)
     case 'log':
-      for (let i = 0; i < count; i++) to[i] = log(at(xs, i))
-      return
+      return log(x)
     case 'sine':
-      for (let i = 0; i < count; i++) to[i] = sine(at(xs, i))
-      return
+      return sine(x)
   }
 }
-
-function at(values: Float64Array, index: number): number {
-  return values[index] as number
-}
-
-// ---- functions, by operations that every machine rounds alike
 
 /** Where 2^52 + 2^51 is added, no digits are left behind the point. */
 const roundShift = 6755399441055744

@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import type { ColumnProgram, RunProgram } from './column-program.js'
+import type { RunColumns } from './column-program.js'
 
 /** The results of a decode besides its columns. */
 export interface NativeFindings {
@@ -51,13 +51,12 @@ export interface NativeRows {
 }
 
 /** Changes with every change of `NativeAddon`, in native/addon.cc as well: an older addon is not used. */
-const interfaceVersion = 2
+const interfaceVersion = 3
 
 export interface NativeAddon {
   readonly interfaceVersion: number
   readonly Decoder: new (plan: string) => NativeDecoder
-  /** Runs as `RunProgram` says. Throws a TypeError for a program whose parts do not fit together. */
-  readonly ColumnProgram: new (program: ColumnProgram) => { readonly run: RunProgram }
+  readonly runColumns: RunColumns
   /** An upper bound of the bytes of the rows; 0 for numbers that only the reference encoder writes. */
   rowsBytesMax(rows: NativeRows): number
   /** Writes the rows at `start` of `out` and returns where they end. */

@@ -1,6 +1,7 @@
 // The addon: everything that the native codec exports to JavaScript; native-addon.ts has the types.
 #include <iterator>
 
+#include "column_program.h"
 #include "error.h"
 #include "js_column_program.h"
 #include "js_decoder.h"
@@ -21,9 +22,9 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 
 Napi::Object start(Napi::Env env, Napi::Object exports) {
   // Changes with every change of this list, in native-addon.ts as well.
-  exports.Set("interfaceVersion", Napi::Number::New(env, 2));
+  exports.Set("interfaceVersion", Napi::Number::New(env, 3));
   exports.Set("Decoder", js_decoder::define(env));
-  exports.Set("ColumnProgram", js_column_program::define(env));
+  exports.Set("runColumns", Napi::Function::New<run_js_columns>(env));
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
   exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));

@@ -1,17 +1,16 @@
-// See column_program.h. The evaluator takes rows in blocks, so that all registers stay in a near cache: an instruction
-// is one plain loop over a block, which the compiler turns into vector instructions.
+// See column_program.h. A program runs on blocks of rows, whose values stay in a near cache. An instruction is one plain
+// loop over a block, which the compiler turns into vector instructions.
 #include "column_program.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 namespace understudy {
 
 namespace {
 
-constexpr size_t block_rows = 512;
+constexpr size_t block_rows = 64;
 constexpr double not_a_number = __builtin_nan("");
 constexpr double infinity = __builtin_inf();
 
@@ -77,7 +76,7 @@ constexpr double infinity = __builtin_inf();
 
 // ---- blocks
 
-/// The registers of an instruction.
+/// The values of an instruction's operands, and where its own go.
 struct operands {
   double* to;
   const double* a;
@@ -86,9 +85,8 @@ struct operands {
 };
 
 template <typename Operation>
-[[gnu::always_inline]] inline void for_rows(const operands& registers, Operation operation) noexcept {
-  const auto [to, a, b, row_count] = registers;
-  // A row depends on no other one, even where `to` is one of the operands.
+[[gnu::always_inline]] inline void for_rows(const operands& rows, Operation operation) noexcept {
+  const auto [to, a, b, row_count] = rows;
 #pragma GCC ivdep
   for (size_t row = 0; row < row_count; row++) to[row] = operation(a[row], b[row]);
 }
@@ -102,31 +100,17 @@ void load_values(double* to, const void* values, const uint32_t* rows, size_t co
 void load_column(double* to, const column_view& column, const uint32_t* rows, size_t count) noexcept {
   switch (column.type) {
     case column_type::float64:
-      return load_values<double>(to, column.values, rows, count);
+      return load_values<double>(to, column.data, rows, count);
     case column_type::uint32:
-      return load_values<uint32_t>(to, column.values, rows, count);
+      return load_values<uint32_t>(to, column.data, rows, count);
     case column_type::uint8:
-      return load_values<uint8_t>(to, column.values, rows, count);
-  }
-}
-
-/// Writes the outputs [first, first + output_count) of `count` rows; `matrix` is where the rows of the block start.
-void store_outputs(const column_program& program, const double* registers, size_t first, size_t output_count,
-                   size_t count, float* matrix) noexcept {
-  const size_t stride = program.outputs.size();
-  for (size_t output = first; output < first + output_count; output++) {
-    const double* const values = registers + program.outputs[output] * block_rows;
-    const double missing = program.missing[output];
-    for (size_t row = 0; row < count; row++) {
-      matrix[row * stride + output] = static_cast<float>(values[row] == values[row] ? values[row] : missing);
-    }
+      return load_values<uint8_t>(to, column.data, rows, count);
   }
 }
 
 [[gnu::always_inline]] inline void compute_inline(column_operation operation, const operands& rows) noexcept {
   switch (operation) {
     case column_operation::load:
-    case column_operation::store:
       return;
     case column_operation::add:
       return for_rows(rows, [](double x, double y) { return x + y; });
@@ -177,76 +161,56 @@ void compute(column_operation operation, const operands& rows) noexcept {
   }
 }
 
-/// Runs the program for the rows [first, first + count), at most one block.
-void run_block(const column_program& program, const column_inputs& inputs, size_t first, size_t count,
-               double* registers, float* matrix) noexcept {
-  for (const column_instruction& step : program.code) {
-    double* const to = registers + step.to * block_rows;
-    if (step.operation == column_operation::store) {
-      store_outputs(program, registers, step.a, step.b, count, matrix + first * program.outputs.size());
-    } else if (step.operation == column_operation::load) {
-      const index_view& index = inputs.indexes[program.column_indexes[step.a]];
-      load_column(to, inputs.columns[step.a], index.rows + first, count);
+/// Computes the rows [first, first + count), at most one block. `values` holds a block for each value.
+void run_block(const column_program& program, size_t first, size_t count, double* values, float* matrix) noexcept {
+  double* to = values + program.constants.length * block_rows;
+  for (size_t i = 0; i < program.code.length; i++, to += block_rows) {
+    const auto [operation, a, b] = program.code.data[i];
+    if (operation == column_operation::load) {
+      const column_view& column = program.columns[a];
+      load_column(to, column, program.indexes[column.index].data + first, count);
     } else {
-      compute(step.operation, {to, registers + step.a * block_rows, registers + step.b * block_rows, count});
+      compute(operation, {to, values + a * block_rows, values + b * block_rows, count});
     }
+  }
+  const size_t width = program.outputs.length;
+  for (size_t output = 0; output < width; output++) {
+    const double* const from = values + program.outputs.data[output] * block_rows;
+    float* const column = matrix + first * width + output;
+    for (size_t row = 0; row < count; row++) column[row * width] = static_cast<float>(from[row]);
   }
 }
 
 }  // namespace
 
-column_evaluator::column_evaluator(column_program program) : program_(std::move(program)) {
-  registers_.resize(program_.register_count * block_rows);
-  for (size_t i = 0; i < program_.constants.size(); i++)
-    std::fill_n(registers_.data() + i * block_rows, block_rows, program_.constants[i]);
-}
-
-bool column_evaluator::fits(const column_inputs& inputs) const noexcept {
-  std::vector<size_t> ends(program_.index_count);
-  for (size_t i = 0; i < ends.size(); i++) {
-    const index_view& index = inputs.indexes[i];
-    if (index.length < inputs.row_count) return false;
-    uint32_t last = 0;
-    for (size_t row = 0; row < inputs.row_count; row++) last = std::max(last, index.rows[row]);
-    ends[i] = inputs.row_count == 0 ? 0 : size_t{last} + 1;
-  }
-  for (size_t column = 0; column < inputs.columns.size(); column++)
-    if (inputs.columns[column].length < ends[program_.column_indexes[column]]) return false;
-  return true;
-}
-
-void column_evaluator::run(const column_inputs& inputs, float* matrix) noexcept {
-  for (size_t i = 0; i < program_.parameter_count; i++)
-    std::fill_n(registers_.data() + (program_.constants.size() + i) * block_rows, block_rows, inputs.parameters[i]);
-  for (size_t first = 0; first < inputs.row_count; first += block_rows) {
-    run_block(program_, inputs, first, std::min(block_rows, inputs.row_count - first), registers_.data(), matrix);
-  }
-}
-
 bool is_sound(const column_program& program) {
-  const size_t given = program.constants.size() + program.parameter_count;
-  const size_t output_count = program.outputs.size();
-  if (given > program.register_count || program.missing.size() != output_count) return false;
-  for (const uint32_t index : program.column_indexes)
-    if (index >= program.index_count) return false;
-  std::vector<bool> written(program.register_count);
-  std::fill_n(written.begin(), given, true);
-  const auto is_written = [&](uint32_t at) { return at < written.size() && written[at]; };
-  for (const auto& [operation, to, a, b] : program.code) {
-    if (static_cast<uint32_t>(operation) >= column_operation_count) return false;
-    if (operation == column_operation::store) {
-      if (a > output_count || b > output_count - a) return false;
-      const auto first = program.outputs.begin() + a;
-      if (!std::all_of(first, first + b, is_written)) return false;
-      continue;
-    }
-    if (to < given || to >= program.register_count) return false;
-    const bool reads = operation == column_operation::load ? a < program.column_indexes.size()
-                                                           : is_written(a) && is_written(b);
-    if (!reads) return false;
-    written[to] = true;
+  std::vector<size_t> ends;
+  for (const auto& index : program.indexes) {
+    if (index.length < program.row_count) return false;
+    const uint32_t* const last = std::max_element(index.data, index.data + program.row_count);
+    ends.push_back(program.row_count == 0 ? 0 : size_t{*last} + 1);
   }
-  return true;
+  for (const column_view& column : program.columns)
+    if (column.index >= ends.size() || column.length < ends[column.index]) return false;
+  size_t known = program.constants.length;
+  for (size_t i = 0; i < program.code.length; i++, known++) {
+    const auto [operation, a, b] = program.code.data[i];
+    if (static_cast<uint32_t>(operation) >= column_operation_count) return false;
+    const size_t end = operation == column_operation::load ? program.columns.size() : known;
+    if (a >= end || b >= end) return false;
+  }
+  return std::all_of(program.outputs.data, program.outputs.data + program.outputs.length,
+                     [&](uint32_t value) { return value < known; });
+}
+
+void run_columns(const column_program& program, float* matrix) {
+  // Kept from call to call, as new memory of this size costs page faults.
+  thread_local std::vector<double> values;
+  values.resize((program.constants.length + program.code.length) * block_rows);
+  for (size_t i = 0; i < program.constants.length; i++)
+    std::fill_n(values.data() + i * block_rows, block_rows, program.constants.data[i]);
+  for (size_t first = 0; first < program.row_count; first += block_rows)
+    run_block(program, first, std::min(block_rows, program.row_count - first), values.data(), matrix);
 }
 
 }  // namespace understudy

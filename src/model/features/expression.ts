@@ -30,7 +30,7 @@ export interface ConstantExpression {
 
 export interface OperationExpression {
   readonly kind: 'operation'
-  readonly operation: Exclude<ColumnOperation, 'load' | 'store'>
+  readonly operation: ColumnOperation
   readonly a: Expression
   /** Null for an operation on one number. */
   readonly b: Expression | null

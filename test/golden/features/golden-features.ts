@@ -51,7 +51,7 @@ export function valuesOf(name: string): (number | null)[] {
 /** The column of a feature on all rows, by a codec. */
 export function columnOf(
   feature: Feature,
-  codec: Pick<Codec, 'columnProgram'>,
+  codec: Pick<Codec, 'runColumns'>,
   missing: MissingValues,
 ): Float32Array {
   const fill = compileFeatures([feature], { codec, missing })
@@ -63,7 +63,7 @@ export function columnOf(
   return Float32Array.from(columns.flatMap((column) => [...column]))
 }
 
-export function bitsOf(feature: Feature, codec: Pick<Codec, 'columnProgram'>): string {
+export function bitsOf(feature: Feature, codec: Pick<Codec, 'runColumns'>): string {
   const hash = createHash('sha256')
   for (const missing of ['imputed', 'nan'] as const)
     // One NaN is as good as another.
