@@ -61,7 +61,7 @@ export function cyclePlan(): NativePlan {
 }
 
 function listCountMax(list: ListName): number {
-  const value = cycleShape.members.find((member) => member.name === list)?.value
+  const value = cycleShape.membersByName.get(list)?.value
   if (value?.kind !== 'array') throw new Error(`${list} is no list`)
   return value.countMax
 }
@@ -106,7 +106,7 @@ function valueRules(
       return {
         ...rules,
         html: html ?? false,
-        ...(kind === 'fixed_text' ? { pattern: fixedForm(value.pattern) } : {}),
+        ...(kind === 'fixed_text' ? { pattern: fixedForm(value.pattern?.source) } : {}),
       }
     case 'integer':
       return { ...rules, minimum: value.minimum, maximum: value.maximum }

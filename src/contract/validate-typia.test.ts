@@ -1,15 +1,43 @@
-/** Type guards and `findProblems` agree on every body. */
+/** The validators agree with those that typia generates from the wire types, on every body. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import typia from 'typia'
 import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
-import { findProblems } from './find-problems.js'
-import { hasDuplicates, isCycle, isOutcomes, isWeights } from './guards.js'
-import { Problems } from './problems.js'
-import { cycleShape, outcomesShape, weightsShape, type ObjectShape } from './shape.js'
+import type { Problems } from './problems.js'
+import { isDateTime } from './time.js'
+import { checkCycle, checkOutcomes, checkWeights, hasDuplicates } from './validate.js'
+import type { CycleRequest, OutcomesRequest, WeightsRequest } from './wire.js'
 
-const bodies: readonly { shape: ObjectShape; is: (body: unknown) => boolean; body: object }[] = [
+// The validators that typia generates here call it by name (see `DateTime` in wire.ts).
+export { isDateTime }
+
+const hasCycleType = typia.createIs<CycleRequest>()
+const hasOutcomesType = typia.createIs<OutcomesRequest>()
+
+/** typia, and the rule that it lacks: members that the value of another member requires. */
+function isCycle(body: unknown): boolean {
+  return (
+    hasCycleType(body) && body.removals.every(({ reason, tier }) => reason !== 'saved' || tier !== undefined)
+  )
+}
+
+function isOutcomes(body: unknown): boolean {
+  return (
+    hasOutcomesType(body) &&
+    body.outcomes.every(
+      ({ picked_by: { type, model_version, weights_version, cycle_id } }) =>
+        type !== 'model' || ![model_version, weights_version, cycle_id].includes(undefined),
+    )
+  )
+}
+
+const bodies: readonly {
+  check: (body: unknown) => Problems | null
+  is: (body: unknown) => boolean
+  body: object
+}[] = [
   {
-    shape: cycleShape,
+    check: checkCycle,
     is: isCycle,
     body: cycleBody(0, {
       candidates: [
@@ -27,7 +55,7 @@ const bodies: readonly { shape: ObjectShape; is: (body: unknown) => boolean; bod
     }),
   },
   {
-    shape: outcomesShape,
+    check: checkOutcomes,
     is: isOutcomes,
     body: {
       outcomes: [
@@ -49,8 +77,8 @@ const bodies: readonly { shape: ObjectShape; is: (body: unknown) => boolean; bod
     },
   },
   {
-    shape: weightsShape,
-    is: isWeights,
+    check: checkWeights,
+    is: typia.createIs<WeightsRequest>(),
     body: { version: 'v', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 }, note: '' },
   },
 ]
@@ -105,7 +133,7 @@ function mutate(
   else parent[name] = change
 }
 
-test('a body has problems exactly when its type guard refuses it, at most one for each path', () => {
+test('a body has problems exactly when typia refuses it, at most one for each path', () => {
   const mutation = fc.record({
     turns: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
     change: value,
@@ -116,14 +144,13 @@ test('a body has problems exactly when its type guard refuses it, at most one fo
     fc.property(
       fc.constantFrom(...bodies),
       fc.array(mutation, { maxLength: 3 }),
-      ({ shape, is, body }, mutations) => {
+      ({ check, is, body }, mutations) => {
         const mutated = structuredClone(body)
         for (const { turns, change, kind } of mutations) mutate(mutated, turns, structuredClone(change), kind)
-        const problems = new Problems()
-        findProblems(problems, shape, mutated)
+        const problems = check(mutated)
         const accepted = is(mutated)
-        expect(problems.count === 0, JSON.stringify(problems.fields)).toBe(accepted)
-        expect(new Set(problems.fields.map((field) => field.path)).size).toBe(problems.count)
+        expect(problems === null, JSON.stringify(problems?.fields)).toBe(accepted)
+        expect(new Set(problems?.fields.map((field) => field.path)).size).toBe(problems?.count ?? 0)
         counts[accepted ? 'accepted' : 'refused']++
       },
     ),
