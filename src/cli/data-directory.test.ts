@@ -55,7 +55,7 @@ test('a file in its place or above it is a usage error with the source of the pa
   expect(() => createDataDirectory(join(file, 'a', 'b'))).toThrow(
     expect.objectContaining({
       name: 'UsageError',
-      message: `the data directory ${join(file, 'a', 'b')} cannot be made: ${file} is not a directory`,
+      message: `the data directory ${join(file, 'a', 'b')} cannot be created: ${file} is not a directory`,
     }),
   )
 })
@@ -64,7 +64,7 @@ test('a dangling link is a usage error, and a link to a directory is followed', 
   const link = join(base, 'link')
   symlinkSync(join(base, 'there'), link)
   expect(() => createDataDirectory(join(link, 'data'))).toThrow(
-    `the data directory ${join(link, 'data')} cannot be made: ${link} is a link to nothing`,
+    `the data directory ${join(link, 'data')} cannot be created: ${link} is a link to nothing`,
   )
   mkdirSync(join(base, 'there'))
   createDataDirectory(join(link, 'data'))

@@ -253,10 +253,10 @@ test.skipIf(!mountable())(
     const ballast = join(dataDir, 'ballast')
     expect(() => writeFileSync(ballast, new Uint8Array(1024 * 1024))).toThrow('ENOSPC')
     await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
-      `${lockPath} cannot be made or written: ENOSPC: no space left on device`,
+      `${lockPath} cannot be created or written: ENOSPC: no space left on device`,
     )
     const verify = () => spawnSync(executable, ['verify', '--data-dir', dataDir], { encoding: 'utf8' })
-    expect(verify().stdout).toContain(`${lockPath} cannot be made or written: ENOSPC`)
+    expect(verify().stdout).toContain(`${lockPath} cannot be created or written: ENOSPC`)
     expect(readdirSync(dataDir).sort()).toEqual(['ballast', 'understudy.lock', 'understudy.mdb'])
     rmSync(ballast)
     expect(verify().stdout).toContain('no problems found')

@@ -266,7 +266,7 @@ describe('a backup that fails', () => {
     expect(refused.status).toBe(1)
     const below = understudy('backup', join(target, 'made', 'copy'), '--data-dir', server.dataDir)
     expect(below.stderr).toBe(
-      `understudy: ${join(target, 'made', 'copy')} cannot be made: ${target} is not a directory\n`,
+      `understudy: ${join(target, 'made', 'copy')} cannot be created: ${target} is not a directory\n`,
     )
     const link = join(scratchDir(), 'link')
     symlinkSync(join(scratchDir(), 'nothing'), link)
@@ -276,7 +276,7 @@ describe('a backup that fails', () => {
 
   test.runIf(process.platform === 'linux')('ends where the file system takes no directories', () => {
     const refused = understudy('backup', '/proc/nope/copy', '--data-dir', server.dataDir)
-    expect(refused.stderr).toMatch(/^understudy: \/proc\/nope\/copy cannot be made: ENOENT: .*\n$/)
+    expect(refused.stderr).toMatch(/^understudy: \/proc\/nope\/copy cannot be created: ENOENT: .*\n$/)
     expect(refused.status).toBe(1)
   })
 

@@ -108,7 +108,7 @@ describe('wrong usage', () => {
     [
       ['serve', '--port', '0', '--data-dir', '/dev/null/x'],
       2,
-      ' cannot be made: /dev/null is not a directory\n',
+      ' cannot be created: /dev/null is not a directory\n',
     ],
   ])('%j ends with %i and says why on stderr', (args, code, message) => {
     const { status, stdout, stderr } = call(args)

@@ -105,10 +105,7 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
     flushFile(partial)
     await rename(partial, databasePath(path))
     isPlaced = true
-    for (let level = path; ; level = dirname(level)) {
-      flushDirectory(level)
-      if (created === undefined || level === dirname(created)) break
-    }
+    flushDirectory(path)
     return result
   } finally {
     await removePartial(partial)
@@ -155,7 +152,7 @@ function makeDirectory(path: string): string | undefined {
     return makeDirectories(path)
   } catch (error) {
     if (error instanceof StoreError) throw error
-    throw new StoreError('unusable', `${path} cannot be made: ${describe(error)}`, { cause: error })
+    throw new StoreError('unusable', `${path} cannot be created: ${describe(error)}`, { cause: error })
   }
 }
 

@@ -17,38 +17,17 @@
  */
 import { open, type Database, type RootDatabase } from 'lmdb'
 import { join } from 'node:path'
-import { openRecord, packRecord, viewOf } from './record.js'
-import { recordVersion } from './records.js'
+import { viewOf } from './record.js'
+import { packBytes, readBytes } from './records.js'
 import { describe, StoreError } from '../store-error.js'
 
 /** Raised with every change that an older program cannot read; what it cannot read, it must not open. */
 export const schemaVersion = 1
 
+export type Root = RootDatabase<Uint8Array, Uint8Array>
 export type NumberedDatabase = Database<Uint8Array, number>
 export type KeyedDatabase = Database<Uint8Array, Uint8Array>
 
-export interface Databases {
-  readonly root: RootDatabase<Uint8Array, Uint8Array>
-  readonly meta: KeyedDatabase
-  readonly cycles: NumberedDatabase
-  readonly cycleIds: KeyedDatabase
-  readonly requests: NumberedDatabase
-  readonly responses: NumberedDatabase
-  readonly entered: NumberedDatabase
-  readonly left: NumberedDatabase
-  readonly availability: NumberedDatabase
-  readonly pool: NumberedDatabase
-  readonly images: KeyedDatabase
-  readonly imageBytes: KeyedDatabase
-  readonly imageUses: KeyedDatabase
-  readonly embeddings: KeyedDatabase
-  readonly shadowScores: KeyedDatabase
-  readonly modelVersions: KeyedDatabase
-  readonly weights: NumberedDatabase
-  readonly outcomes: KeyedDatabase
-}
-
-export const databaseCountMax = 24
 /** Of the databases within a file: position or number as the key, or bytes. */
 export const numberedNames = {
   cycles: 'cycles',
@@ -71,6 +50,17 @@ export const keyedNames = {
   modelVersions: 'model_versions',
   outcomes: 'outcomes',
 } as const
+
+type NamedDatabases = Readonly<Record<keyof typeof numberedNames, NumberedDatabase>> &
+  Readonly<Record<keyof typeof keyedNames, KeyedDatabase>>
+
+export interface Databases extends NamedDatabases {
+  readonly root: Root
+}
+
+/** Key of the one record in `pool`. */
+export const poolKey = 0
+const databaseCountMax = 24
 export const schemaKey = Buffer.from('schema_version')
 export const createdKey = Buffer.from('created_at')
 
@@ -83,11 +73,13 @@ export function databasePath(dataDir: string): string {
 /** Opens or creates the databases. Throws a StoreError `unusable` that says what is wrong with the file. */
 export async function openDatabases(dataDir: string, mapBytesMax: number): Promise<Databases> {
   const path = databasePath(dataDir)
-  let root: RootDatabase<Uint8Array, Uint8Array> | undefined
+  let root: Root | undefined
   try {
     root = openEnvironment(path, mapBytesMax)
-    const meta = openMeta(root, path)
-    return { root, meta, ...openNamed(root) }
+    prepareMeta(root, path)
+    const databases = { root, ...openNamed(root) }
+    checkSchema(databases, path)
+    return databases
   } catch (error) {
     await root?.close()
     if (error instanceof StoreError) throw error
@@ -101,12 +93,21 @@ export function bytesInUse({ root }: Databases): number {
   return (stats.lastPageNumber + 1) * stats.pageSize
 }
 
-function openEnvironment(path: string, mapBytesMax: number): RootDatabase<Uint8Array, Uint8Array> {
+/** How every environment is opened, for writing or for reading. */
+export const environmentOptions = {
+  noSubdir: true,
+  // Known to lmdb-js 3.5.6 (src/env.cpp) but not to its types. Requests are personal data: for the owner alone.
+  permissionsMode: 0o600,
+  maxDbs: databaseCountMax,
+  encoding: 'binary',
+  keyEncoding: 'binary',
+  cache: false,
+} as const
+
+function openEnvironment(path: string, mapBytesMax: number): Root {
   return open<Uint8Array, Uint8Array>({
     path,
-    noSubdir: true,
-    ...permissions,
-    maxDbs: databaseCountMax,
+    ...environmentOptions,
     // Address space, not memory and not disk. At its full size from the start, the map never moves under a reader.
     mapSize: mapBytesMax,
     // A commit flushes before it becomes visible: no read shows what a power cut could take back (decisions.md 23).
@@ -114,72 +115,72 @@ function openEnvironment(path: string, mapBytesMax: number): RootDatabase<Uint8A
     // Writer batches by itself. With lmdb-js's own batching, a commit that fails also rejects a promise that nobody
     // can reach, and Node ends the process for it.
     eventTurnBatching: false,
-    encoding: 'binary',
-    keyEncoding: 'binary',
-    cache: false,
   })
 }
 
-// Known to lmdb-js 3.5.6 (src/env.cpp) but not to its types. Requests are personal data: for the owner alone.
-export const permissions = { permissionsMode: 0o600 }
-
-/** The meta database, with a schema version that this program reads; written first when the file is new. */
-function openMeta(root: RootDatabase<Uint8Array, Uint8Array>, path: string): KeyedDatabase {
+/** Checks the schema version; writes it first when the file is new. */
+function prepareMeta(root: Root, path: string): void {
   const names = [...root.getKeys({})].map((name) => Buffer.from(name).toString('utf8').replace(/\0$/, ''))
-  if (names.length > 0 && !names.includes('meta'))
+  if (names.length > 0 && !names.includes(keyedNames.meta))
     throw new StoreError('unusable', `${path} is a database of another program`)
-  const meta = openKeyed(root, 'meta')
+  const meta = openOne(root, keyedNames.meta, 'binary') as KeyedDatabase
+  if (meta.doesExist(schemaKey)) return
+  if (names.some((name) => name !== keyedNames.meta))
+    throw new StoreError('unusable', `${path} has no schema version`)
+  root.transactionSync(() => {
+    const value = new Uint8Array(4)
+    viewOf(value).setUint32(0, schemaVersion, true)
+    meta.putSync(schemaKey, packBytes(value))
+    meta.putSync(createdKey, packBytes(Buffer.from(new Date().toISOString())))
+  })
+}
+
+/** Throws a StoreError `unusable` for a file of another program or schema version. */
+export function checkSchema({ meta }: Pick<NamedDatabases, 'meta'>, path: string): void {
   const version = meta.getBinary(schemaKey)
-  if (version === undefined) {
-    if (names.some((name) => name !== 'meta'))
-      throw new StoreError('unusable', `${path} has no schema version`)
-    root.transactionSync(() => {
-      const value = new Uint8Array(4)
-      viewOf(value).setUint32(0, schemaVersion, true)
-      meta.putSync(schemaKey, packRecord(recordVersion, 0, [value]))
-      meta.putSync(createdKey, packRecord(recordVersion, 0, [Buffer.from(new Date().toISOString())]))
-    })
-    return meta
-  }
-  const found = viewOf(openRecord(version, recordVersion, 'schema version').payload).getUint32(0, true)
+  if (version === undefined) throw new StoreError('unusable', `${path} is a database of another program`)
+  const found = viewOf(readBytes(version, 'schema version')).getUint32(0, true)
   if (found !== schemaVersion)
     throw new StoreError(
       'unusable',
       `${path} has schema version ${found}; this program reads ${schemaVersion}`,
     )
-  return meta
 }
 
-/** Creates what is missing: a process may have ended between two of these. */
-function openNamed(root: RootDatabase<Uint8Array, Uint8Array>): Omit<Databases, 'root' | 'meta'> {
-  return {
-    cycles: openNumbered(root, numberedNames.cycles),
-    cycleIds: openKeyed(root, keyedNames.cycleIds),
-    requests: openNumbered(root, numberedNames.requests),
-    responses: openNumbered(root, numberedNames.responses),
-    entered: openNumbered(root, numberedNames.entered),
-    left: openNumbered(root, numberedNames.left),
-    availability: openNumbered(root, numberedNames.availability),
-    pool: openNumbered(root, numberedNames.pool),
-    images: openKeyed(root, keyedNames.images),
-    imageBytes: openKeyed(root, keyedNames.imageBytes),
-    imageUses: openKeyed(root, keyedNames.imageUses),
-    embeddings: openKeyed(root, keyedNames.embeddings),
-    shadowScores: openKeyed(root, keyedNames.shadowScores),
-    modelVersions: openKeyed(root, keyedNames.modelVersions),
-    weights: openNumbered(root, numberedNames.weights),
-    outcomes: openKeyed(root, keyedNames.outcomes),
-  }
+/**
+ * Opens the databases and creates missing ones, as a process may have ended between two of these. In an environment that
+ * is open for reading, a missing one is undefined.
+ */
+export function openNamed(root: Root): NamedDatabases {
+  return Object.fromEntries([
+    ...Object.entries(numberedNames).map(([key, name]) => [key, openOne(root, name, 'uint32')]),
+    ...Object.entries(keyedNames).map(([key, name]) => [key, openOne(root, name, 'binary')]),
+  ]) as NamedDatabases
 }
 
-function openNumbered(root: RootDatabase<Uint8Array, Uint8Array>, name: string): NumberedDatabase {
-  return root.openDB<Uint8Array, number>(name, { encoding: 'binary', keyEncoding: 'uint32', cache: false })
+function openOne(root: Root, name: string, keyEncoding: 'uint32' | 'binary'): unknown {
+  return root.openDB(name, { encoding: 'binary', keyEncoding, cache: false })
 }
 
-function openKeyed(root: RootDatabase<Uint8Array, Uint8Array>, name: string): KeyedDatabase {
-  return root.openDB<Uint8Array, Uint8Array>(name, {
-    encoding: 'binary',
-    keyEncoding: 'binary',
-    cache: false,
-  })
+// ---- reading in steps
+
+interface KeyedRow {
+  readonly key: Uint8Array
+  readonly value: Uint8Array
+}
+
+/** Up to `count` rows after the key `cursor`, and the next cursor; null before the first row and after the last one. */
+export function rowsAfter(
+  database: KeyedDatabase,
+  cursor: Uint8Array | null,
+  count: number,
+): { readonly rows: readonly KeyedRow[]; readonly cursor: Uint8Array | null } {
+  const rows = [...database.getRange({ start: keyAfter(cursor), limit: count })]
+  const last = rows.at(-1)
+  return { rows, cursor: last === undefined || rows.length < count ? null : new Uint8Array(last.key) }
+}
+
+/** The first key after `key` in byte order; null is before all keys. */
+export function keyAfter(key: Uint8Array | null): Uint8Array {
+  return Uint8Array.of(...(key ?? []), 0)
 }

@@ -1,50 +1,48 @@
 /**
- * Records that have served their time, taken out a few at a time: what may go, others decide (src/cycle/retention.ts).
- * An id stays when its cycle goes, so that no cycle is ever processed twice.
+ * Removes expired records, a few in one transaction. src/cycle/retention.ts decides which ones. The id of a removed cycle
+ * stays, so that no cycle is processed twice.
  */
-import type { Databases } from './databases.js'
-import { imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf, usedImageOf } from './keys.js'
+import { firstPosition } from './cycles.js'
+import { keyAfter, rowsAfter, type Databases } from './databases.js'
+import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf, usedImageOf } from './keys.js'
 import type { RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import { viewOf } from './record.js'
 import type { ExpiryRecords, ImageArrival, ImageKey, OutcomeEntry, Position, StoredCycle } from '../store.js'
 
-/** About what a removal writes: tree pages and the list of free pages. */
+/** Estimate of what a removal writes: tree pages and the list of free pages. */
 const removalBytes = 64 * 1024
 const encoderKeyBytes = 16
 /** Encoder, position, row: the key of a text's vector. */
 const textKeyBytes = encoderKeyBytes + 8
 const afterAll = 0xff
-/** Images that get what they lack in one transaction, of a few milliseconds. */
+/** Images to complete in one transaction, which takes a few milliseconds. */
 const completedPerStep = 200
-
-/** Where a cycle of this id is, or was before it expired. */
-type PositionOf = (cycleId: string) => Position | undefined
 
 export class LmdbExpiry implements ExpiryRecords {
   readonly #db: Databases
   readonly #write: RecordAccess['write']
-  readonly #positionOf: PositionOf
+  readonly #read: RecordAccess['read']
   /**
-   * Images up to this key lack nothing; null: none does. All are looked at once in each process: a program of an earlier
-   * version may have had the file since the last look, and no count would tell.
+   * Images up to this key are complete; 'all' after the last one. Each process checks all of them once, since an earlier
+   * version may have written to the file.
    */
-  #completeUpTo: Uint8Array | null = new Uint8Array([0])
+  #completeUpTo: Uint8Array | 'all' | null = null
 
-  constructor(databases: Databases, access: RecordAccess, positionOf: PositionOf) {
+  constructor(databases: Databases, access: RecordAccess) {
     this.#db = databases
     this.#write = access.write
-    this.#positionOf = positionOf
+    this.#read = access.read
   }
 
   isExpired(cycleId: string): boolean {
-    const position = this.#positionOf(cycleId)
-    if (position === undefined) return false
-    return position < this.firstPosition() && this.#db.cycles.getBinary(position) === undefined
+    const key = cycleIdKey(cycleId)
+    const record = key && this.#read(this.#db.cycleIds, key)
+    return record !== undefined && records.readPosition(record) < this.firstPosition()
   }
 
   firstPosition(): Position {
-    return [...this.#db.cycles.getKeys({ limit: 1 })][0] ?? 1
+    return firstPosition(this.#db)
   }
 
   oldestCycles(count: number): StoredCycle[] {
@@ -61,7 +59,7 @@ export class LmdbExpiry implements ExpiryRecords {
   removeCycles(
     cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[],
   ): Promise<void> {
-    // A reader that was killed, a backup say, would keep every page that goes from now on.
+    // The entry of a killed reader, such as a backup, would keep all pages that are freed from now on.
     this.#db.root.readerCheck()
     return this.#write(removalBytes, () => {
       const encoders = this.#encoders()
@@ -87,27 +85,24 @@ export class LmdbExpiry implements ExpiryRecords {
     cursor: Uint8Array | null,
     count: number,
   ): { images: ImageArrival[]; cursor: Uint8Array | null } {
-    // The first key after the last one in byte order.
-    const start = cursor === null ? new Uint8Array([0]) : Uint8Array.of(...cursor, 0)
-    const rows = [...this.#db.images.getRange({ start, limit: count })]
-    const images = rows.map(({ key, value }) => {
+    const read = rowsAfter(this.#db.images, cursor, count)
+    const images = read.rows.map(({ key, value }) => {
       const { gallId, arrivedAtMs = null } = records.readImageIdentity(value)
       return { key: { gallId, ...imageNumbersOf(key) }, arrivedAtMs }
     })
-    const last = rows.at(-1)
-    return { images, cursor: last === undefined || rows.length < count ? null : new Uint8Array(last.key) }
+    return { images, cursor: read.cursor }
   }
 
   async completeImages(nowMs: number): Promise<boolean> {
-    if (this.#completeUpTo === null) return true
-    const start = Uint8Array.of(...this.#completeUpTo, 0)
-    const keys = [...this.#db.images.getKeys({ start, limit: completedPerStep })]
-    if (keys.some((key) => this.#lacks(key)))
+    if (this.#completeUpTo === 'all') return true
+    const { rows, cursor } = rowsAfter(this.#db.images, this.#completeUpTo, completedPerStep)
+    const keys = rows.map(({ key }) => key).filter((key) => this.#lacks(key))
+    if (keys.length > 0)
       await this.#write(removalBytes, () => {
         for (const key of keys) if (this.#lacks(key)) this.#complete(key, nowMs)
       })
-    this.#completeUpTo = keys.length < completedPerStep ? null : new Uint8Array(keys.at(-1) ?? [])
-    return this.#completeUpTo === null
+    this.#completeUpTo = cursor ?? 'all'
+    return cursor === null
   }
 
   #lacks(key: Uint8Array): boolean {
@@ -132,7 +127,7 @@ export class LmdbExpiry implements ExpiryRecords {
     })
   }
 
-  /** False where it has gone or arrived anew. */
+  /** False when the image is gone or has arrived anew. */
   #removeImage({ key, arrivedAtMs }: ImageArrival, encoders: readonly Buffer[]): boolean {
     const imageKey = imageKeyOf(key)
     const record = this.#db.images.getBinary(imageKey)
@@ -142,16 +137,17 @@ export class LmdbExpiry implements ExpiryRecords {
     this.#db.images.removeSync(imageKey)
     this.#db.imageBytes.removeSync(imageKey)
     this.#db.imageUses.removeSync(imageUseKeyOf(sha256, imageKey))
-    if (!this.#isUsed(sha256)) this.#removeImageVectors(sha256, encoders)
+    if (!this.#isUsed(sha256))
+      for (const encoder of encoders) this.#db.embeddings.removeSync(Buffer.concat([encoder, sha256]))
     return true
   }
 
-  /** Whether any image has this picture. */
+  /** True when an image has this picture. */
   #isUsed(sha256: Uint8Array): boolean {
     const end = Buffer.concat([sha256, new Uint8Array(64).fill(afterAll)])
     for (const key of this.#db.imageUses.getKeys({ start: sha256, end })) {
       const image = this.#db.images.getBinary(usedImageOf(key).imageKey)
-      // A program of an earlier version may have removed or replaced the image, and not this.
+      // An earlier version may have removed or replaced the image and left this entry.
       if (image !== undefined && Buffer.compare(records.readImageIdentity(image).sha256, sha256) === 0)
         return true
     }
@@ -161,15 +157,11 @@ export class LmdbExpiry implements ExpiryRecords {
   outcomesAfter(
     cursor: Uint8Array | null,
     count: number,
-  ): { outcomes: { placementId: string; record: Uint8Array }[]; cursor: Uint8Array | null } {
-    const start = cursor === null ? new Uint8Array([0]) : Uint8Array.of(...cursor, 0)
-    const rows = [...this.#db.outcomes.getRange({ start, limit: count })]
-    const last = rows.at(-1)
-    return {
-      // Copies: they are judged in this turn, and removed in a later one.
-      outcomes: rows.map(({ value }) => records.readStoredOutcome(Uint8Array.from(value))),
-      cursor: last === undefined || rows.length < count ? null : new Uint8Array(last.key),
-    }
+  ): { outcomes: OutcomeEntry[]; cursor: Uint8Array | null } {
+    const read = rowsAfter(this.#db.outcomes, cursor, count)
+    // Copies: the caller keeps them beyond this turn of the event loop.
+    const outcomes = read.rows.map(({ value }) => records.readStoredOutcome(Uint8Array.from(value)))
+    return { outcomes, cursor: read.cursor }
   }
 
   removeOutcomes(outcomes: readonly OutcomeEntry[]): Promise<void> {
@@ -178,14 +170,14 @@ export class LmdbExpiry implements ExpiryRecords {
         const key = placementKeyOf(placementId)
         const stored = this.#db.outcomes.getBinary(key)
         if (stored === undefined) continue
-        const standing = records.readStoredOutcome(stored)
-        if (standing.arrivedAtMs === arrivedAtMs && Buffer.compare(standing.record, record) === 0)
+        const found = records.readStoredOutcome(stored)
+        if (found.arrivedAtMs === arrivedAtMs && Buffer.compare(found.record, record) === 0)
           this.#db.outcomes.removeSync(key)
       }
     })
   }
 
-  /** What a pending post needs of the cycle with which it entered. */
+  /** Removes what a pending post needs of the cycle with which it entered. */
   #removeEntry(position: Position, encoders: readonly Buffer[]): void {
     this.#db.requests.removeSync(position)
     this.#db.entered.removeSync(position)
@@ -196,7 +188,7 @@ export class LmdbExpiry implements ExpiryRecords {
       const end = Buffer.from(start)
       end.writeUInt32BE(position + 1, encoderKeyBytes)
       for (const key of [...this.#db.embeddings.getKeys({ start, end })])
-        // Vectors of images stand among them, under longer keys.
+        // Vectors of images, under longer keys, lie between them.
         if (key.length === textKeyBytes) this.#db.embeddings.removeSync(key)
     }
   }
@@ -209,14 +201,10 @@ export class LmdbExpiry implements ExpiryRecords {
       this.#db.shadowScores.removeSync(key)
   }
 
-  #removeImageVectors(sha256: Uint8Array, encoders: readonly Buffer[]): void {
-    for (const encoder of encoders) this.#db.embeddings.removeSync(Buffer.concat([encoder, sha256]))
-  }
-
-  /** Encoders that have vectors: one look for each. */
+  /** Encoders that have vectors. One read for each. */
   #encoders(): Buffer[] {
     const encoders: Buffer[] = []
-    let start: Uint8Array = new Uint8Array([0])
+    let start = keyAfter(null)
     for (;;) {
       const [key] = this.#db.embeddings.getKeys({ start, limit: 1 })
       if (key === undefined) return encoders

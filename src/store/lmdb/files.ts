@@ -13,7 +13,7 @@ import {
   openSync,
   statSync,
 } from 'node:fs'
-import { lstat, open, type FileHandle } from 'node:fs/promises'
+import { lstat, open, statfs, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StoreError } from '../store-error.js'
 
@@ -111,6 +111,12 @@ function canEnter(directory: string): boolean {
     if (codeOf(error) === 'EACCES') return false
     throw error
   }
+}
+
+/** Bytes that are free for this user on the disk of `path`; Infinity when its file system does not report them. */
+export async function diskBytesFree(path: string): Promise<number> {
+  const { bavail, blocks, bsize } = await statfs(path)
+  return blocks > 0 ? bavail * bsize : Infinity
 }
 
 /** Flushes a directory: a new name in it survives a power cut after this. */

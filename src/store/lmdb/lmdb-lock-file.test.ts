@@ -61,7 +61,7 @@ test('a lock file that this user may not write prevents writing, not reading', a
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   expect(status).toBe(0)
   const [refusal, position] = stdout.split('\n')
-  expect(refusal).toMatch(/understudy\.mdb-lock cannot be made or written: EACCES: /)
+  expect(refusal).toMatch(/understudy\.mdb-lock cannot be created or written: EACCES: /)
   expect(position).toBe('1')
 })
 

@@ -9,8 +9,7 @@
 import { randomUUID } from 'node:crypto'
 import { access, constants, link, lstat, open, readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { diskBytesFree } from './free-space.js'
-import { giveFile } from './files.js'
+import { diskBytesFree, giveFile } from './files.js'
 import { describe, StoreError } from '../store-error.js'
 
 export interface LockFileOptions {
@@ -43,7 +42,7 @@ export async function prepareLockFile(path: string, { readOnly }: LockFileOption
   } catch (error) {
     if (error instanceof StoreError) throw error
     if (readOnly && forbiddenCodes.includes(codeOf(error))) return
-    throw new StoreError('unusable', `${lockPath} cannot be made or written: ${describe(error)}`, {
+    throw new StoreError('unusable', `${lockPath} cannot be created or written: ${describe(error)}`, {
       cause: error,
     })
   }

@@ -1,70 +1,60 @@
 /**
- * What models leave behind, on LMDB: vectors of texts and images, scores of shadows, identities of versions.
+ * Records of models on LMDB: vectors of texts and images, scores of shadows, identities of versions.
  */
 import type { Databases } from './databases.js'
 import { embeddingKeyOf, shadowKeyOf, versionKeyOf } from './keys.js'
-import type { RecordAccess } from './record-access.js'
+import { bytesOf, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
-import type { Embedding, ModelRecords, Position } from '../store.js'
+import type { Embedding, ModelRecords } from '../store.js'
 
-export class LmdbModelRecords implements ModelRecords {
-  readonly #db: Databases
-  readonly #access: RecordAccess
-
-  constructor(databases: Databases, access: RecordAccess) {
-    this.#db = databases
-    this.#access = access
-  }
-
-  async putEmbeddings(encoder: string, entries: readonly Embedding[]): Promise<void> {
-    const rows = packEmbeddings(encoder, entries)
-    if (rows.length === 0) return
-    const bytes = rows.reduce((sum, { record }) => sum + record.byteLength, 0)
-    return this.#access.write(bytes, () => {
-      for (const { key, record } of rows) this.#db.embeddings.putSync(key, record)
-    })
-  }
-
-  readEmbedding(encoder: string, key: Uint8Array): Float32Array | undefined {
-    const record = this.#access.read(this.#db.embeddings, embeddingKeyOf(encoder, key))
-    return record && records.readVector(record)
-  }
-
-  async putShadowScores(position: Position, modelVersion: string, scores: Uint8Array): Promise<void> {
-    const record = records.packBytes(scores)
-    return this.#access.write(record.byteLength, () => {
-      this.#db.shadowScores.putSync(shadowKeyOf(position, modelVersion), record)
-    })
-  }
-
-  readShadowScores(position: Position, modelVersion: string): Uint8Array | undefined {
-    const record = this.#access.read(this.#db.shadowScores, shadowKeyOf(position, modelVersion))
-    return record && records.readBytes(record, 'shadow scores')
-  }
-
-  async claimVersion(modelVersion: string, identity: string): Promise<string> {
-    const key = versionKeyOf(modelVersion)
-    const record = records.packText(identity)
-    return this.#access.write(record.byteLength, () => {
-      const known = this.#db.modelVersions.getBinary(key)
-      if (known !== undefined) return records.readText(known, 'identity of a model')
-      this.#db.modelVersions.putSync(key, record)
-      return identity
-    })
-  }
-
-  readIdentity(modelVersion: string): string | undefined {
-    const record = this.#access.read(this.#db.modelVersions, versionKeyOf(modelVersion))
-    return record && records.readText(record, 'identity of a model')
-  }
+export interface PackedEmbedding {
+  readonly key: Uint8Array
+  readonly record: Uint8Array
 }
 
-export function packEmbeddings(
-  encoder: string,
-  entries: readonly Embedding[],
-): { readonly key: Uint8Array; readonly record: Uint8Array }[] {
+export function packEmbeddings(encoder: string, entries: readonly Embedding[]): PackedEmbedding[] {
   return entries.map(({ key, vector }) => ({
     key: embeddingKeyOf(encoder, key),
     record: records.packVector(vector),
   }))
+}
+
+export function modelRecords(db: Databases, access: RecordAccess): ModelRecords {
+  return {
+    async putEmbeddings(encoder, entries) {
+      const rows = packEmbeddings(encoder, entries)
+      if (rows.length === 0) return
+      await access.write(bytesOf(...rows.map(({ record }) => record)), () => {
+        for (const { key, record } of rows) db.embeddings.putSync(key, record)
+      })
+    },
+    readEmbedding(encoder, key) {
+      const record = access.read(db.embeddings, embeddingKeyOf(encoder, key))
+      return record && records.readVector(record)
+    },
+    async putShadowScores(position, modelVersion, scores) {
+      const record = records.packBytes(scores)
+      await access.write(record.byteLength, () => {
+        db.shadowScores.putSync(shadowKeyOf(position, modelVersion), record)
+      })
+    },
+    readShadowScores(position, modelVersion) {
+      const record = access.read(db.shadowScores, shadowKeyOf(position, modelVersion))
+      return record && records.readBytes(record, 'shadow scores')
+    },
+    async claimVersion(modelVersion, identity) {
+      const key = versionKeyOf(modelVersion)
+      const record = records.packText(identity)
+      return access.write(record.byteLength, () => {
+        const known = db.modelVersions.getBinary(key)
+        if (known !== undefined) return records.readText(known, 'identity of a model')
+        db.modelVersions.putSync(key, record)
+        return identity
+      })
+    },
+    readIdentity(modelVersion) {
+      const record = access.read(db.modelVersions, versionKeyOf(modelVersion))
+      return record && records.readText(record, 'identity of a model')
+    },
+  }
 }

@@ -1,37 +1,36 @@
 /**
- * Opens the store of a data directory: makes the directory, locks it, looks at what lies there, opens it.
+ * Opens the store of a data directory: creates the directory, locks it, checks its files, opens the database.
  */
 import { statSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { databasePath, openDatabases, type Databases } from './databases.js'
+import { makeDirectories } from './directories.js'
 import { lockDirectory, type DirectoryLock } from './directory-lock.js'
-import { diskBytesFree } from './free-space.js'
 import { checkDatabaseFile } from './file-check.js'
-import { flushDirectory } from './files.js'
-import { LmdbStore } from './lmdb-store.js'
+import { diskBytesFree, flushDirectory } from './files.js'
+import { createLmdbStore } from './lmdb-store.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
-/** Room for years at a few gigabytes a day. It is address space: the disk holds what is written and no more. */
+/** Enough for years at a few gigabytes a day. This is address space: the disk holds only what is written. */
 export const mapBytesDefault = 1024 ** 4
 const waitingBytesDefault = 256 * 1024 * 1024
 /** A database without a record takes 36 KiB, its lock file 12. */
 const newDatabaseBytes = 64 * 1024
 
 export interface LmdbStoreOptions {
-  /** Created, for the owner alone, if it is not there. */
+  /** Created, for the owner alone, when it is missing. */
   readonly dataDir: string
   /** The store refuses writes with `full` before its file passes this. */
   readonly mapBytesMax?: number
   /** Bytes of writes that may wait for a commit; past that they are refused with `busy`. */
   readonly waitingBytesMax?: number
-  /** Hears of a database that was made: where there was no file, or one of 0 bytes. */
+  /** Called when a database was created: there was no file, or one of 0 bytes. */
   readonly onMade?: (path: string, from: 'missing' | 'empty') => void
   /** Called once when the store refuses all further writes until a restart, with the reason. */
   readonly onStopped?: (reason: StoreError) => void
-  /** The lock of `dataDir` where the caller holds it already; the store releases it. */
+  /** The lock of `dataDir` when the caller holds it already; the store releases it. */
   readonly lock?: DirectoryLock
 }
 
@@ -46,20 +45,19 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   let { lock } = options
   let databases: Databases | undefined
   try {
-    const createdDir = await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    makeDirectories(dataDir)
     lock ??= await lockDirectory(dataDir)
     const found = await checkDatabaseFile(databasePath(dataDir))
     if (found !== 'whole') await checkRoom(dataDir)
     await prepareLockFile(databasePath(dataDir), { readOnly: false })
     await removeUnfinishedLockFiles(databasePath(dataDir))
     databases = await openDatabases(dataDir, mapBytesMax)
-    flushDirectories(dataDir, createdDir)
+    flushDirectory(dataDir)
     if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
-    const { release } = lock
-    const onClosed = (): Promise<void> => release()
+    const { release: onClosed } = lock
     const { onStopped = () => undefined } = options
     const checkFile = fileCheck(databasePath(dataDir))
-    return new LmdbStore({
+    return createLmdbStore({
       ...{ dataDir, databases, mapBytesMax, waitingBytesMax },
       ...{ checkFile, onStopped, onClosed },
     })
@@ -87,18 +85,9 @@ function fileCheck(path: string): () => void {
   }
 }
 
-/** A file whose first pages find no room ends lmdb-js 3.5.6 by a segmentation fault, and stays as half a file. */
+/** lmdb-js 3.5.6 ends in a segmentation fault, and leaves half a file, when the disk has no space for the first pages. */
 async function checkRoom(dataDir: string): Promise<void> {
   const bytesFree = await diskBytesFree(dataDir)
   if (bytesFree < newDatabaseBytes)
     throw new StoreError('full', `${dataDir} has no room for a new database: ${bytesFree} bytes are free`)
-}
-
-/** A file survives a power cut only once its name does: in its directory, and that directory's in the one above. */
-function flushDirectories(dataDir: string, createdDir: string | undefined): void {
-  const last = createdDir === undefined ? dataDir : dirname(createdDir)
-  for (let path = dataDir; ; path = dirname(path)) {
-    flushDirectory(path)
-    if (path === last || path === dirname(path)) return
-  }
 }

@@ -1,43 +1,36 @@
 /**
- * A database file as it is at one moment, for reading only: of a directory that a server writes to, of a backup, of a
- * copy under any name. Takes no lock and changes no byte of the file. LMDB alone notes, in its table of readers, that
- * pages of this moment are still read: they are not used again meanwhile, so a snapshot is for minutes, not for days.
+ * A database file at one moment, for reading only: in a directory that a server writes to, in a backup, or a copy under
+ * any name. It takes no lock and changes no byte of the file. LMDB's table of readers keeps the pages of this moment from
+ * reuse while the snapshot is open, so close it within minutes.
  */
-import { open, type Database, type RootDatabase, type Transaction } from 'lmdb'
+import { open, type Database, type Transaction } from 'lmdb'
 import {
   bytesInUse,
-  createdKey,
-  databaseCountMax,
-  keyedNames,
-  numberedNames,
-  permissions,
-  schemaKey,
-  schemaVersion,
+  checkSchema,
+  environmentOptions,
+  openNamed,
   type Databases,
+  type Root,
 } from './databases.js'
 import { checkReadableFile } from './file-check.js'
 import { asOwnerOf } from './files.js'
-import { LmdbStore } from './lmdb-store.js'
+import { createLmdbStore } from './lmdb-store.js'
 import { prepareLockFile } from './lmdb-lock-file.js'
-import { openRecord, viewOf } from './record.js'
-import { recordVersion } from './records.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
-type Root = RootDatabase<Uint8Array, Uint8Array>
-
 export interface StoreSnapshot {
-  /** Reads as ever; writes are refused. Closing it closes the snapshot. */
+  /** Refuses writes. Closing it closes the snapshot. */
   readonly store: Store
   readonly databases: Databases
-  /** Of the file that are in use. */
+  /** The used part of the file. */
   readonly bytes: number
   /** Writes the database, as of now and without its free space, to a new file. Does not flush it. */
   copyTo(path: string): Promise<void>
 }
 
 export interface SnapshotOptions {
-  /** The file must be as long as its last page says: so are backups. */
+  /** The file must be as long as its last page requires, as backups are. */
   readonly whole?: boolean
 }
 
@@ -48,16 +41,7 @@ export async function openSnapshot(path: string, options: SnapshotOptions = {}):
   let root: Root | undefined
   try {
     root = asOwnerOf(path, () =>
-      open<Uint8Array, Uint8Array>({
-        path,
-        noSubdir: true,
-        readOnly: true,
-        ...permissions,
-        maxDbs: databaseCountMax,
-        encoding: 'binary',
-        keyEncoding: 'binary',
-        cache: false,
-      }),
+      open<Uint8Array, Uint8Array>({ path, readOnly: true, ...environmentOptions }),
     )
     return snapshotOf(root, path)
   } catch (error) {
@@ -68,12 +52,12 @@ export async function openSnapshot(path: string, options: SnapshotOptions = {}):
 }
 
 function snapshotOf(root: Root, path: string): StoreSnapshot {
-  const named = openNamed(root)
-  // Begun after the databases are open: opening one ends the transaction of the moment.
+  const named = openNamed(root) as unknown as Named
+  // After the databases are open: opening one ends the current read transaction.
   const transaction = root.useReadTransaction()
   const databases = frozenDatabases(root, named, transaction)
-  checkMeta(databases, path)
-  const store = new LmdbStore({
+  checkSchema(databases, path)
+  const store = createLmdbStore({
     dataDir: path,
     databases,
     mapBytesMax: Infinity,
@@ -85,37 +69,13 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
   return { store, databases, bytes: bytesInUse(databases), copyTo: (to) => root.backup(to, true) }
 }
 
-/** That the file is ours, of this version, and says when it was made. */
-function checkMeta({ meta }: Databases, path: string): void {
-  const version = meta.getBinary(schemaKey)
-  if (version === undefined) throw new StoreError('unusable', `${path} is a database of another program`)
-  const found = viewOf(openRecord(version, recordVersion, 'schema version').payload).getUint32(0, true)
-  if (found !== schemaVersion)
-    throw new StoreError(
-      'unusable',
-      `${path} has schema version ${found}; this program reads ${schemaVersion}`,
-    )
-  const created = meta.getBinary(createdKey)
-  if (created === undefined) throw new StoreError('unusable', `${path} does not say when it was made`)
-  openRecord(created, recordVersion, 'time of creation')
-}
-
 /** Known to lmdb-js (read.js), of whose types `getBinary` lacks its options. */
 interface Readable extends Omit<Database<Uint8Array, Uint8Array>, 'getBinary'> {
   getBinary(key: unknown, options: { readonly transaction: Transaction }): Uint8Array | undefined
 }
 
-/** Undefined for one that the file lacks: a program before this one may have made it. */
+/** Undefined for a database that the file of an earlier version lacks. */
 type Named = Record<Exclude<keyof Databases, 'root'>, Readable | undefined>
-
-function openNamed(root: Root): Named {
-  const openOne = (name: string, keyEncoding: 'uint32' | 'binary'): unknown =>
-    root.openDB(name, { encoding: 'binary', keyEncoding, cache: false })
-  return Object.fromEntries([
-    ...Object.entries(numberedNames).map(([key, name]) => [key, openOne(name, 'uint32')]),
-    ...Object.entries(keyedNames).map(([key, name]) => [key, openOne(name, 'binary')]),
-  ]) as Named
-}
 
 /** Databases that read in one transaction and write nothing. */
 function frozenDatabases(root: Root, named: Named, transaction: Transaction): Databases {
@@ -137,7 +97,7 @@ function frozenDatabases(root: Root, named: Named, transaction: Transaction): Da
   }
 }
 
-/** What LmdbStore and the inspection read with, bound to a transaction. */
+/** The methods that the store and the inspection read with, bound to a transaction. */
 function frozenDatabase(database: Readable | undefined, transaction: Transaction): object {
   return {
     getBinary: (key: unknown) => database?.getBinary(key, { transaction }),

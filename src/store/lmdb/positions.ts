@@ -1,0 +1,54 @@
+/**
+ * The position of the next cycle, and whether a cycle of another process is there. Such a cycle stops all writes: its
+ * candidates are missing from the pool in memory, and from every later pool record.
+ */
+import { StoreError } from '../store-error.js'
+import type { Position } from '../store.js'
+import type { Databases } from './databases.js'
+import { readRecord } from './record-access.js'
+import { readHeader } from './records.js'
+
+export class Positions {
+  readonly #cycles: Databases['cycles']
+  readonly #onForeignCycle: (reason: StoreError) => void
+  /** Every position up to this one is taken, by a cycle of this process or one that was there at the start. */
+  #lastSeen: Position
+  /** Ids by position of cycles that were written and are not known to be stored: under way, or reported as failed. */
+  readonly #unconfirmed = new Map<Position, string>()
+
+  constructor({ cycles }: Databases, onForeignCycle: (reason: StoreError) => void) {
+    this.#cycles = cycles
+    this.#onForeignCycle = onForeignCycle
+    this.#lastSeen = [...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
+  }
+
+  /** The first position that neither a commit nor the current transaction has taken. */
+  next(): Position {
+    for (let position = this.#lastSeen + 1; ; position++) {
+      const record = readRecord(this.#cycles, position)
+      if (record === undefined) return position
+      const { cycleId } = readHeader(record)
+      // A write that was reported as failed may have reached the disk.
+      if (this.#unconfirmed.get(position) === cycleId) continue
+      this.#onForeignCycle(
+        new StoreError(
+          'failed',
+          `another process has stored the cycle ${cycleId} at position ${position}; ` +
+            'stop the other process, then restart this one',
+        ),
+      )
+      return position
+    }
+  }
+
+  /** A transaction writes the cycle here. */
+  begin(position: Position, cycleId: string): void {
+    this.#unconfirmed.set(position, cycleId)
+  }
+
+  /** The cycle at this position is stored. */
+  confirm(position: Position): void {
+    this.#lastSeen = Math.max(this.#lastSeen, position)
+    for (const known of this.#unconfirmed.keys()) if (known <= position) this.#unconfirmed.delete(known)
+  }
+}
