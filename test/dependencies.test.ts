@@ -109,3 +109,8 @@ test('what builds is installed, whatever NODE_ENV says', () => {
   })
   expect((JSON.parse(stdout) as { include: unknown }).include).toContain('dev')
 })
+
+test('npm does not warn of the settings of this project', () => {
+  const { stderr } = spawnSync('npm', ['run'], { cwd: projectDir, encoding: 'utf8' })
+  expect(stderr).not.toContain('Unknown project config')
+})
