@@ -10,6 +10,7 @@ import type { ImageKey, Store, StoredCycle } from '../store/index.js'
 import { Embeddings } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
 import { Intake, SerialQueue, type CycleLimits, type NewCycle } from './intake/index.js'
+import { findContradictions, type Contradictions } from './outcome-check.js'
 import { CyclePipeline } from './pipeline.js'
 import type { RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
@@ -134,6 +135,15 @@ export class CycleService {
   get ready(): boolean {
     const { store, model } = this.#parts
     return store.healthy && !this.#closing && !this.#pipeline.returnedInvalidRow(model())
+  }
+
+  /** What outcomes, as JSON, contradict: see `findContradictions`. A `placed_at` after `nowMs` is in the future. */
+  contradictions(outcomes: readonly Uint8Array[], nowMs: number): Promise<Contradictions | null> {
+    return findContradictions(outcomes, {
+      isRecent: (gallId, postNo) => this.#pipeline.isRecent(gallId, postNo),
+      isVersion: (version) => this.#parts.store.models.readIdentity(version) !== undefined,
+      nowMs,
+    })
   }
 
   async #score(call: NewCycle): Promise<Uint8Array> {

@@ -37,7 +37,10 @@ export interface OperationParts {
   readonly clock: () => number
   /** The settings in force. */
   readonly settings: () => Settings
-  readonly log: { debug(fields: object, message: string): void }
+  readonly log: {
+    debug(fields: object, message: string): void
+    warn(fields: object, message: string): void
+  }
 }
 
 /** Must not wait before it reads the body. `parameters`: the raw path segments of the names in braces, in order. */
@@ -153,13 +156,22 @@ function getHealth(
 async function postOutcomes(
   exchange: Exchange,
   _parameters: readonly string[],
-  { store, clock, settings }: OperationParts,
+  { cycles, store, clock, settings, log }: OperationParts,
 ): Promise<OutgoingResponse> {
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const outcomes = await readBody('outcomes', body.json)
   const arrivedAtMs = clock()
   const entries = outcomes.map((outcome) => ({ ...outcome, arrivedAtMs }))
   const { created, updated } = await store.putOutcomes(entries).catch(refuseWrites)
+  const records = outcomes.map(({ record }) => record)
+  cycles
+    .contradictions(records, arrivedAtMs + settings().clockSkewMs)
+    .then((found) => {
+      if (found !== null)
+        log.warn({ outcomes: records.length, ...found }, 'outcomes contradict what is known')
+    })
+    // The store closes: the outcomes are stored all the same.
+    .catch((error: unknown) => log.debug({ err: error }, 'outcomes were not checked'))
   return json(200, { received: entries.length, created, updated })
 }
 
