@@ -12,6 +12,6 @@ export {
 export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
 export type { NativeAddon } from './native-addon.js'
-export { packTable, unpackTable, type NumberColumn, type PackedTable } from './pack.js'
+export { packTable, unpackTable, type PackedTable } from './pack.js'
 export { readBody } from './read-body.js'
 export { compareBodies } from './compare-bodies.js'

@@ -63,7 +63,7 @@ export function columnsOf(
   plan.columns.forEach((column, index) => {
     if (column.object !== object) return
     const array = arrayOf(column.type, memory.buffer, memory.starts[index] as number, count)
-    const [first = '', second] = column.path.split('.')
+    const [first = '', second] = column.names
     if (second === undefined) columns[first] = array
     else ((columns[first] ??= {}) as ColumnGroup)[second] = array
   })

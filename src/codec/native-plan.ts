@@ -23,6 +23,8 @@ import {
 export interface PlanColumn extends ColumnPlace {
   /** Position of the object in the plan: 0 is the body, then the lists. */
   readonly object: number
+  /** The parts of `path`: a name, or a group and a name in it. */
+  readonly names: readonly string[]
 }
 
 export interface NativePlan {
@@ -74,7 +76,7 @@ function planObject(
   lists: readonly ListName[],
 ): object {
   const place = (places: readonly ColumnPlace[]): number[] =>
-    places.map((column) => columns.push({ ...column, object }) - 1)
+    places.map((column) => columns.push({ ...column, object, names: column.path.split('.') }) - 1)
   return {
     slice: place(layout.slice),
     members: shape.members.map((member) => {

@@ -10,8 +10,6 @@
 
 import { assert } from '../contract/index.js'
 
-export type NumberColumn = Float64Array | Uint32Array | Uint8Array
-
 export interface PackedTable {
   /** Anything that JSON holds: names, string tables. */
   readonly header: unknown
@@ -36,7 +34,7 @@ interface Plan {
 export function packTable(
   header: unknown,
   rowCount: number,
-  columns: readonly NumberColumn[],
+  columns: readonly Float64Array[],
 ): Uint8Array<ArrayBuffer> {
   const headerText = Buffer.from(JSON.stringify(header))
   const plans = columns.map((column) => planColumn(column, rowCount))
@@ -88,7 +86,7 @@ export function unpackTable(packed: Uint8Array): PackedTable {
   return { header, rowCount, columns }
 }
 
-function planColumn(column: NumberColumn, rowCount: number): Plan {
+function planColumn(column: Float64Array, rowCount: number): Plan {
   if (column.length < rowCount) throw new Error(`a column of ${column.length} rows in a table of ${rowCount}`)
   let min = Infinity
   let max = -Infinity
@@ -118,7 +116,7 @@ function planColumn(column: NumberColumn, rowCount: number): Plan {
 function writeData(
   buffer: ArrayBuffer,
   at: number,
-  column: NumberColumn,
+  column: Float64Array,
   plan: Plan,
   rowCount: number,
 ): void {
@@ -132,21 +130,21 @@ function writeData(
 }
 
 // One function for each type: a loop over one type of array runs several times as fast as one over all types.
-function writeOffsets8(data: Uint8Array, column: NumberColumn, base: number): void {
+function writeOffsets8(data: Uint8Array, column: Float64Array, base: number): void {
   for (let row = 0; row < data.length; row++) {
     const value = column[row] as number
     data[row] = value !== value ? 0xff : value - base
   }
 }
 
-function writeOffsets16(data: Uint16Array, column: NumberColumn, base: number): void {
+function writeOffsets16(data: Uint16Array, column: Float64Array, base: number): void {
   for (let row = 0; row < data.length; row++) {
     const value = column[row] as number
     data[row] = value !== value ? 0xffff : value - base
   }
 }
 
-function writeOffsets32(data: Uint32Array, column: NumberColumn, base: number): void {
+function writeOffsets32(data: Uint32Array, column: Float64Array, base: number): void {
   for (let row = 0; row < data.length; row++) {
     const value = column[row] as number
     data[row] = value !== value ? 0xffffffff : value - base

@@ -68,11 +68,11 @@ export function packAvailability({
   images,
 }: Availability): Uint8Array {
   const header = { layout, textEncoder, imageEncoder }
-  const rows = packTable(header, textEncoded.length, [textEncoded])
+  const rows = packTable(header, textEncoded.length, [new Float64Array(textEncoded)])
   const imageTable = packTable({}, images.length, [
-    Uint32Array.from(images, ({ row }) => row),
+    Float64Array.from(images, ({ row }) => row),
     Float64Array.from(images, ({ position }) => position),
-    Uint8Array.from(images, ({ isEncoded }) => (isEncoded ? 1 : 0)),
+    Float64Array.from(images, ({ isEncoded }) => (isEncoded ? 1 : 0)),
   ])
   const length = Buffer.alloc(lengthBytes)
   length.writeUInt32LE(rows.length)

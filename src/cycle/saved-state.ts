@@ -5,7 +5,7 @@
  *   left     keys of the posts that left with one cycle, with reason, tier and times
  *   pool     of every pending post: where it entered (position, row), its readings and its snapshot
  */
-import { packTable, unpackTable, type NumberColumn, type PackedTable } from '../codec/index.js'
+import { packTable, unpackTable, type PackedTable } from '../codec/index.js'
 import { GalleryTable, type CycleColumns } from '../contract/index.js'
 import {
   emptyPool,
@@ -111,7 +111,7 @@ function fail(message: string): never {
 }
 
 function savePool(state: PoolState): Uint8Array {
-  const columns: NumberColumn[] = [
+  const columns = [
     state.enteredPosition,
     state.enteredRow,
     ...readingNames.map((name) => state.latest[name]),
@@ -125,25 +125,22 @@ function saveEntered({ candidates }: CycleColumns, { entries }: CyclePlan): Uint
   const rows = entries.enteredRows
   if (rows.length === 0) return null
   const { galleries, gallery } = entries.entered
-  const columns: NumberColumn[] = [
-    candidates.postNo,
-    candidates.rowStart,
-    candidates.rowEnd,
-    ...listPostColumns(candidates),
-  ]
-  return packTable({ layout, galleries }, rows.length, [gallery, ...selectRows(columns, rows)])
+  const { postNo, rowStart, rowEnd } = candidates
+  const columns = selectRows([postNo, rowStart, rowEnd, ...listPostColumns(candidates)], rows)
+  return packTable({ layout, galleries }, rows.length, [new Float64Array(gallery), ...columns])
 }
 
 function saveLeft({ removals }: CycleColumns, { entries, leftAtMs }: CyclePlan): Uint8Array | null {
   const rows = entries.leftRows
   if (rows.length === 0) return null
   const { galleries, gallery } = entries.left
-  const columns: NumberColumn[] = [removals.postNo, removals.reason, removals.tier, removals.decidedAtMs]
-  return packTable({ layout, galleries, leftAtMs }, rows.length, [gallery, ...selectRows(columns, rows)])
+  const { postNo, reason, tier, decidedAtMs } = removals
+  const columns = selectRows([postNo, reason, tier, decidedAtMs], rows)
+  return packTable({ layout, galleries, leftAtMs }, rows.length, [new Float64Array(gallery), ...columns])
 }
 
 /** The values of `rows`, in each column. */
-function selectRows(columns: readonly NumberColumn[], rows: Uint32Array): Float64Array[] {
+function selectRows(columns: readonly Column[], rows: Uint32Array): Float64Array[] {
   return columns.map((column) => {
     // A loop: `Float64Array.from` allocates an object for each value.
     const selected = new Float64Array(rows.length)

@@ -26,13 +26,14 @@ export class Sources {
 
   constructor(rows: Int32Array) {
     this.rows = rows
-    const runs: number[] = []
-    for (let slot = 0; slot < rows.length; slot++) {
+    const runs = rows.length > 0 ? [0] : []
+    const runCountMax = rows.length / runRowsMin
+    for (let slot = 1; slot < rows.length && runs.length <= runCountMax; slot++) {
       const before = rows[slot - 1] as number
       const step = before >= 0 ? 1 : before === noSource ? 0 : -1
-      if (slot === 0 || rows[slot] !== before + step) runs.push(slot)
+      if (rows[slot] !== before + step) runs.push(slot)
     }
-    this.runs = runs.length * runRowsMin <= rows.length ? runs : null
+    this.runs = runs.length <= runCountMax ? runs : null
   }
 }
 

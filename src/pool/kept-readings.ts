@@ -29,13 +29,17 @@ export function keepReadings(
   const latestSources = new Int32Array(sources.length)
   const previousSources = new Int32Array(sources.length)
   const olderSlots: number[] = []
+  const { status, observedAtMs } = engagement
+  const latestAtMs = pool.latest.observedAtMs
   for (let slot = 0; slot < sources.length; slot++) {
     const kept = Math.max(sources[slot] as number, noSource)
     const row = rowOfSlot[slot] as number
     latestSources[slot] = kept
     previousSources[slot] = kept
-    if (row < 0 || engagement.status[row] !== statusOk) continue
-    const order = kept < 0 ? 1 : compareReadings(engagement, row, pool.latest, kept)
+    if (row < 0 || status[row] !== statusOk) continue
+    // Mostly the times differ by more than a fraction of a millisecond.
+    const isLater = kept < 0 || (observedAtMs[row] as number) > (latestAtMs[kept] as number)
+    const order = isLater ? 1 : compareReadings(engagement, row, pool.latest, kept)
     if (order < 0) olderSlots.push(slot)
     else latestSources[slot] = secondRow(row)
     if (order > 0 && kept >= 0) previousSources[slot] = secondRow(kept)

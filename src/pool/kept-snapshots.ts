@@ -31,10 +31,12 @@ export function keepSnapshots(
     const row = rowOfSlot[slot] as number
     // Comparisons with a snapshot that is not there are with NaN, and false.
     const keptMs = kept < 0 ? NaN : (poolAtMs[kept] as number)
+    latestSources[slot] = kept
+    if (row < 0 && isNaN(keptMs)) continue
     const keptFraction = kept < 0 ? NaN : (poolAtFraction[kept] as number)
     const isOlder =
       row >= 0 && ((atMs[row] as number) - keptMs || (atFraction[row] as number) - keptFraction) < 0
-    latestSources[slot] = row >= 0 && !isOlder ? secondRow(row) : kept
+    if (row >= 0 && !isOlder) latestSources[slot] = secondRow(row)
     if ((row < 0 || isOlder) && (keptMs - cycleAt.ms || keptFraction - cycleAt.fraction) > 0)
       tooNewSlots.push(slot)
   }

