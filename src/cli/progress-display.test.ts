@@ -14,7 +14,7 @@ const progress: SimulationProgress = {
   cycleCount: 288,
   pending: 1234,
   scored: 1200,
-  postMs: { last: 12.34, p50: 11, p99: 123.4 },
+  postMs: { p50: 11, p99: 123.4 },
   imagesUploaded: 56,
   retries: 0,
   wallMs: 72_000,

@@ -9,9 +9,10 @@ import {
   compareScores,
   largestMovers,
   overlapDepths,
-  quantileShares,
-  type Agreement,
-  type Distribution,
+  rankDistance,
+  type AgreementFigures,
+  type Mover,
+  type ScoreFigures,
 } from './comparison.js'
 import { findEntries } from './records.js'
 import type { LeftOut } from './replayed-inputs.js'
@@ -61,31 +62,14 @@ interface LeftOutFigures {
   readonly images: number
 }
 
-export interface AgreementFigures {
-  readonly rank_correlation: number | null
-  readonly overlap: Readonly<Record<string, number | null>>
-  /** Second version minus first. */
-  readonly mean_signed_difference: number | null
-  readonly mean_absolute_difference: number | null
-}
-
-interface ScoreFigures {
-  readonly distinct_scores: number
-  readonly mean: number
-  readonly quantiles: Readonly<Record<string, number>>
-}
-
 /** A post, in the cycle in which its two ranks differ most. */
-export interface MoverFigures {
+export interface MoverFigures extends Omit<Mover, 'row'> {
   readonly gall_id: string
   readonly post_no: number
   /** Null where the record of its entry has expired. */
   readonly title: string | null
   readonly cycle_id: string
   readonly posts: number
-  /** Equal scores share the mean of their ranks. */
-  readonly first_rank: number
-  readonly second_rank: number
   readonly first_score: number
   readonly second_score: number
 }
@@ -119,37 +103,37 @@ export class ComparisonFigures {
       for (const head of pair[side].lacking) this.#lacking[side].add(head)
     }
     for (const { gallId, postNo } of posts) this.#posts.add(postName(gallId, postNo))
-    const agreement = compareScores(first.scores, second.scores)
+    const compared = compareScores(first.scores, second.scores)
     this.#cycles.push({
       cycle_id: cycle.cycleId,
       posts: posts.length,
-      first_distinct_scores: agreement.first.distinctCount,
-      second_distinct_scores: agreement.second.distinctCount,
+      first_distinct_scores: compared.first.distinct_scores,
+      second_distinct_scores: compared.second.distinct_scores,
       weights_version: cycle.weightsVersion,
       first_source: first.source,
       second_source: second.source,
-      ...agreementFigures(agreement),
+      ...compared.agreement,
     })
     this.#addMovers(pair)
   }
 
   #addMovers({ cycle, posts, first, second }: ScorePair): void {
-    for (const { row, firstRank, secondRank } of largestMovers(first.scores, second.scores, moversMax)) {
+    for (const { row, ...ranks } of largestMovers(first.scores, second.scores, moversMax)) {
       const { gallId, postNo } = posts[row] as ScorePair['posts'][number]
       const figures = {
         gall_id: gallId,
         post_no: postNo,
         cycle_id: cycle.cycleId,
         posts: posts.length,
-        first_rank: firstRank,
-        second_rank: secondRank,
+        ...ranks,
         first_score: first.scores[row] as number,
         second_score: second.scores[row] as number,
       }
       const mover = { position: cycle.position, figures }
       const name = postName(gallId, postNo)
       const known = this.#movers.get(name)
-      if (known === undefined || distance(mover) > distance(known)) this.#movers.set(name, mover)
+      if (known === undefined || rankDistance(figures) > rankDistance(known.figures))
+        this.#movers.set(name, mover)
     }
   }
 
@@ -162,7 +146,9 @@ export class ComparisonFigures {
     const [first, second] = this.#versions
     const [firstScores, secondScores] = [joined(this.#scores.first), joined(this.#scores.second)]
     const pooled = firstScores.length === 0 ? null : compareScores(firstScores, secondScores)
-    const movers = [...this.#movers.values()].sort((a, b) => distance(b) - distance(a)).slice(0, moversMax)
+    const movers = [...this.#movers.values()]
+      .sort((a, b) => rankDistance(b.figures) - rankDistance(a.figures))
+      .slice(0, moversMax)
     return {
       first,
       second,
@@ -181,9 +167,10 @@ export class ComparisonFigures {
       lacking_heads: { first: [...this.#lacking.first], second: [...this.#lacking.second] },
       left_out: this.#leftOut,
       pooled: pooled && {
-        ...agreementFigures({ ...pooled, overlap: [] }),
-        first: scoreFigures(pooled.first),
-        second: scoreFigures(pooled.second),
+        ...pooled.agreement,
+        overlap: Object.fromEntries(overlapDepths.map((depth) => [depth, null])),
+        first: pooled.first,
+        second: pooled.second,
       },
       median: this.#cycles.length === 0 ? null : medians(this.#cycles),
       per_cycle: this.#cycles,
@@ -196,27 +183,6 @@ function countSources(sources: readonly ScoreSource[]): Record<ScoreSource, numb
   const counts = Object.fromEntries(scoreSources.map((source) => [source, 0])) as Record<ScoreSource, number>
   for (const source of sources) counts[source]++
   return counts
-}
-
-function distance({ figures }: FoundMover): number {
-  return Math.abs(figures.first_rank - figures.second_rank)
-}
-
-function agreementFigures(agreement: Agreement): AgreementFigures {
-  return {
-    rank_correlation: agreement.rankCorrelation,
-    overlap: Object.fromEntries(overlapDepths.map((depth, i) => [depth, agreement.overlap[i] ?? null])),
-    mean_signed_difference: agreement.meanSignedDifference,
-    mean_absolute_difference: agreement.meanAbsoluteDifference,
-  }
-}
-
-function scoreFigures({ distinctCount, mean, quantiles }: Distribution): ScoreFigures {
-  return {
-    distinct_scores: distinctCount,
-    mean,
-    quantiles: Object.fromEntries(quantileShares.map((share, i) => [share, quantiles[i] as number])),
-  }
 }
 
 function medians(cycles: readonly AgreementFigures[]): AgreementFigures {

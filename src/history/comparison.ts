@@ -9,48 +9,55 @@ export const overlapDepths = [10, 50, 100] as const
 /** Shares of the scores that lie below each quantile. */
 export const quantileShares = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1] as const
 
-export interface Distribution {
-  readonly distinctCount: number
-  readonly mean: number
-  /** One for each of `quantileShares`. */
-  readonly quantiles: readonly number[]
+/** How much two models agree, as `models compare --json` prints it. */
+export interface AgreementFigures {
+  /** Spearman's rank correlation, ties sharing their mean rank; null where one side ranks all posts the same. */
+  readonly rank_correlation: number | null
+  /**
+   * By depth: share of the first model's best that are among the second's; null for fewer posts, and where one side ranks
+   * all posts the same.
+   */
+  readonly overlap: Readonly<Record<string, number | null>>
+  /** Second minus first: distinguishes a shift of all scores from a change of order. */
+  readonly mean_signed_difference: number | null
+  readonly mean_absolute_difference: number | null
 }
 
-export interface Agreement {
-  readonly count: number
-  /** Spearman's rank correlation, ties sharing their mean rank; null where one side ranks all posts the same. */
-  readonly rankCorrelation: number | null
-  /**
-   * For each of `overlapDepths`: share of the first model's best that are among the second's; null for fewer posts, and
-   * where one side ranks all posts the same.
-   */
-  readonly overlap: readonly (number | null)[]
-  readonly first: Distribution
-  readonly second: Distribution
-  /** Second minus first: distinguishes a shift of all scores from a change of order. */
-  readonly meanSignedDifference: number
-  readonly meanAbsoluteDifference: number
+export interface ScoreFigures {
+  readonly distinct_scores: number
+  readonly mean: number
+  /** By share. */
+  readonly quantiles: Readonly<Record<string, number>>
+}
+
+export interface ComparedScores {
+  readonly agreement: AgreementFigures
+  readonly first: ScoreFigures
+  readonly second: ScoreFigures
 }
 
 /** A post that two models rank differently. Ranks count from 1, the best; ties share their mean rank. */
 export interface Mover {
   readonly row: number
-  readonly firstRank: number
-  readonly secondRank: number
+  readonly first_rank: number
+  readonly second_rank: number
 }
 
-export function compareScores(first: Float64Array, second: Float64Array): Agreement {
+export function compareScores(first: Float64Array, second: Float64Array): ComparedScores {
   if (first.length !== second.length) throw new Error('the two models scored different posts')
   const differences = first.map((value, row) => (second[row] as number) - value)
   const ordered = varies(first) && varies(second)
   return {
-    count: first.length,
-    rankCorrelation: correlation(meanRanks(first), meanRanks(second)),
-    overlap: overlapDepths.map((depth) => (ordered ? overlapAt(first, second, depth) : null)),
-    first: distribution(first),
-    second: distribution(second),
-    meanSignedDifference: mean(differences),
-    meanAbsoluteDifference: mean(differences.map(Math.abs)),
+    agreement: {
+      rank_correlation: correlation(meanRanks(first), meanRanks(second)),
+      overlap: Object.fromEntries(
+        overlapDepths.map((depth) => [depth, ordered ? overlapAt(first, second, depth) : null]),
+      ),
+      mean_signed_difference: mean(differences),
+      mean_absolute_difference: mean(differences.map(Math.abs)),
+    },
+    first: scoreFigures(first),
+    second: scoreFigures(second),
   }
 }
 
@@ -60,16 +67,16 @@ export function largestMovers(first: Float64Array, second: Float64Array, countMa
   const [firstRanks, secondRanks] = [meanRanks(first), meanRanks(second)]
   return Array.from(first.keys(), (row) => ({
     row,
-    firstRank: firstRanks[row] as number,
-    secondRank: secondRanks[row] as number,
+    first_rank: firstRanks[row] as number,
+    second_rank: secondRanks[row] as number,
   }))
-    .filter(({ firstRank, secondRank }) => firstRank !== secondRank)
-    .sort((a, b) => distance(b) - distance(a) || a.row - b.row)
+    .filter((mover) => rankDistance(mover) > 0)
+    .sort((a, b) => rankDistance(b) - rankDistance(a) || a.row - b.row)
     .slice(0, countMax)
 }
 
-function distance({ firstRank, secondRank }: Mover): number {
-  return Math.abs(firstRank - secondRank)
+export function rankDistance({ first_rank, second_rank }: Omit<Mover, 'row'>): number {
+  return Math.abs(first_rank - second_rank)
 }
 
 function varies(scores: Float64Array): boolean {
@@ -116,12 +123,12 @@ function overlapAt(first: Float64Array, second: Float64Array, depth: number): nu
   )
 }
 
-function distribution(scores: Float64Array): Distribution {
+function scoreFigures(scores: Float64Array): ScoreFigures {
   const sorted = Float64Array.from(scores).sort()
   return {
-    distinctCount: new Set(scores).size,
+    distinct_scores: new Set(scores).size,
     mean: mean(scores),
-    quantiles: quantileShares.map((share) => quantile(sorted, share)),
+    quantiles: Object.fromEntries(quantileShares.map((share) => [share, quantile(sorted, share)])),
   }
 }
 

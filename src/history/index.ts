@@ -2,13 +2,8 @@
  * The recorded past: cycles read again from the store, replayed through models, compared and verified. Nothing here
  * writes, and nothing here knows the service that runs.
  */
-export { overlapDepths, quantileShares } from './comparison.js'
-export {
-  ComparisonFigures,
-  type AgreementFigures,
-  type Comparison,
-  type MoverFigures,
-} from './comparison-figures.js'
+export { overlapDepths, quantileShares, type AgreementFigures } from './comparison.js'
+export { ComparisonFigures, type Comparison, type MoverFigures } from './comparison-figures.js'
 export { replayCycles, type ReplayedCycle, type ReplayRange } from './replay.js'
 export { replayedInputs, type LeftOut, type ReplayedInputs } from './replayed-inputs.js'
 export { scorePairs, scoreSources } from './score-pairs.js'

@@ -6,7 +6,7 @@ import type { Codec } from '../codec/index.js'
 import { headNames, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
 import { placedFailure, Quarantine, unpackHeads } from '../cycle/index.js'
 import { ModelError, type Model } from '../model/index.js'
-import { missingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
+import { gallIdAt, missingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { VectorCache } from './vector-cache.js'
 import { replayCycles, type ReplayedCycle } from './replay.js'
@@ -176,7 +176,7 @@ function checkSamePosts({ cycle, plan }: ReplayedCycle, posts: ScoredRows['posts
     scoring.count === posts.length &&
     posts.every(({ gallId, postNo }, row) => {
       const slot = scoring.slots[row] as number
-      return next.postNo[slot] === postNo && next.galleries[next.gallery[slot] as number] === gallId
+      return next.postNo[slot] === postNo && gallIdAt(next, slot) === gallId
     })
   if (!same) throw new Error(`the replay of cycle ${cycle.cycleId} has other scored posts than its response`)
 }

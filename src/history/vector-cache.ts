@@ -4,7 +4,7 @@
  */
 import { postName, textKey } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
-import type { PoolState } from '../pool/index.js'
+import { gallIdAt, type PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
 import { enteredRows } from './records.js'
 
@@ -57,10 +57,7 @@ export class VectorCache {
     const position = state.enteredPosition[slot] as number
     const rows = this.#rows.get(position) ?? enteredRows(this.#store, position)
     this.#rows.set(position, rows)
-    const post = postName(
-      state.galleries[state.gallery[slot] as number] as string,
-      state.postNo[slot] as number,
-    )
+    const post = postName(gallIdAt(state, slot), state.postNo[slot] as number)
     return { name: `${position} ${post}`, position, row: rows.get(post) }
   }
 }

@@ -6,7 +6,14 @@
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import { loadPool, postName, readAvailability, saveCycle, savedNames } from '../cycle/index.js'
-import { Pool, weightsInForce, type CyclePlan, type PoolState, type WeightsHistory } from '../pool/index.js'
+import {
+  gallIdAt,
+  Pool,
+  weightsInForce,
+  type CyclePlan,
+  type PoolState,
+  type WeightsHistory,
+} from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { readBody, readResponse } from './records.js'
 
@@ -228,8 +235,8 @@ function firstPosition(store: Store): Position {
   return 1
 }
 
-function nameOf({ galleries, gallery, postNo }: PoolState, slot: number): string {
-  return postName(galleries[gallery[slot] as number] as string, postNo[slot] as number)
+function nameOf(state: PoolState, slot: number): string {
+  return postName(gallIdAt(state, slot), state.postNo[slot] as number)
 }
 
 function isSubset(part: readonly string[], whole: readonly string[]): boolean {

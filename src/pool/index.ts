@@ -10,7 +10,7 @@ export {
 } from './post-columns.js'
 export type { CyclePlan } from './plan.js'
 export { Pool } from './pool.js'
-export { PostMap, type PostKeys } from './post-map.js'
+export { gallIdAt, PostMap, type PostKeys } from './post-map.js'
 export type { PoolInputs, ScoringInputs } from './scoring-inputs.js'
 export { emptyPool, SlotIndex, stateProblem, type PoolState } from './state.js'
 export { Tombstones, tombstoneAgeMsMax } from './tombstones.js'

@@ -9,6 +9,14 @@ export interface PostKeys {
   readonly postNo: Float64Array
 }
 
+/** The gallery id of a row. */
+export function gallIdAt(
+  { galleries, gallery }: Pick<PostKeys, 'galleries' | 'gallery'>,
+  row: number,
+): string {
+  return galleries[gallery[row] as number] as string
+}
+
 /** `Gallery` is a gall_id, or a code that stands for one. */
 export class PostMap<Gallery, Value> {
   /** Values by post number, for each gallery that has any. */

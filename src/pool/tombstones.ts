@@ -6,7 +6,7 @@
  *   newest       g/9 → 12:00, h/2 → 12:05, g/7 → 12:05                   a post that left twice has one tombstone
  */
 import { assert } from '../contract/index.js'
-import { PostMap, type PostKeys } from './post-map.js'
+import { gallIdAt, PostMap, type PostKeys } from './post-map.js'
 
 /** Age at which a tombstone expires, by cycle time. */
 export const tombstoneAgeMsMax = 7 * 24 * 3_600_000
@@ -35,20 +35,20 @@ export class Tombstones {
   /** Adds posts that left at `leftAtMs`, which is never earlier than in a call before. Expires what is too old by then. */
   add(posts: PostKeys, leftAtMs: number): void {
     assert(!((this.#departures.at(-1)?.leftAtMs ?? -Infinity) > leftAtMs), 'times of departure never fall')
-    const { galleries, gallery, postNo } = posts
+    const { postNo } = posts
     if (postNo.length > 0) {
       const departure = { posts, leftAtMs }
       this.#departures.push(departure)
       for (let i = 0; i < postNo.length; i++)
-        this.#newest.set(galleries[gallery[i] as number] as string, postNo[i] as number, departure)
+        this.#newest.set(gallIdAt(posts, i), postNo[i] as number, departure)
     }
     this.#expire(leftAtMs - tombstoneAgeMsMax)
   }
 
   /** Deletes the tombstones of posts that entered again. */
-  delete({ galleries, gallery, postNo }: PostKeys): void {
-    for (let i = 0; i < postNo.length; i++)
-      this.#newest.delete(galleries[gallery[i] as number] as string, postNo[i] as number)
+  delete(posts: PostKeys): void {
+    for (let i = 0; i < posts.postNo.length; i++)
+      this.#newest.delete(gallIdAt(posts, i), posts.postNo[i] as number)
   }
 
   /** A post that left again after its oldest departure keeps its tombstone. */
@@ -57,9 +57,9 @@ export class Tombstones {
     for (const departure of this.#departures) {
       if (departure.leftAtMs >= beforeMs) break
       expired++
-      const { galleries, gallery, postNo } = departure.posts
+      const { postNo } = departure.posts
       for (let i = 0; i < postNo.length; i++) {
-        const gallId = galleries[gallery[i] as number] as string
+        const gallId = gallIdAt(departure.posts, i)
         if (this.#newest.get(gallId, postNo[i] as number) === departure)
           this.#newest.delete(gallId, postNo[i] as number)
       }

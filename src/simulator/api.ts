@@ -32,12 +32,6 @@ const isErrorRecord = typia.createIs<ErrorRecord>()
 const gzipBytesMin = 16 * 1024
 const gzipShare = 0.5
 
-/** The cycle time and the galleries of a stored response. */
-export interface StoredResult {
-  readonly cycleAtMs: number
-  readonly galleries: readonly string[]
-}
-
 type ImageKey = Pick<Upload, 'gallId' | 'postNo' | 'position'>
 
 export class Api {
@@ -75,7 +69,7 @@ export class Api {
   }
 
   /** Time and galleries of a stored cycle, or null if it is not stored. */
-  async storedResult(cycleId: string): Promise<StoredResult | null> {
+  async storedResult(cycleId: string): Promise<{ cycleAtMs: number; galleries: string[] } | null> {
     const body = await this.storedResponse(cycleId)
     if (body === null) return null
     const call: Call = { method: 'GET', path: `/v1/scores/${cycleId}` }
@@ -90,11 +84,10 @@ export class Api {
     return reply.status !== 404 && this.allowed(call, reply, [200]).status === 200
   }
 
-  /** created: 201. same: 200. */
-  async putImage(image: ImageKey, jpeg: Buffer): Promise<{ result: 'created' | 'same'; retryCount: number }> {
+  /** 201 for a new image, 200 for one that the service has stored. */
+  async putImage(image: ImageKey, jpeg: Buffer): Promise<Reply> {
     const call = this.imageCall(image, jpeg)
-    const reply = this.allowed(call, await this.client.send(call), [200, 201])
-    return { result: reply.status === 201 ? 'created' : 'same', retryCount: reply.retryCount }
+    return this.allowed(call, await this.client.send(call), [200, 201])
   }
 
   imageCall({ gallId, postNo, position }: ImageKey, jpeg: Buffer): Call {

@@ -37,31 +37,25 @@ const lists: Readonly<Record<string, readonly string[]>> = {
 }
 
 const titles = [
-  ...[
-    '{time} {thing} {did}다',
-    '{actor} {happened}음',
-    '{thing} {very} {good}',
-    '{thing} vs {thing} 뭐가 나음?',
-  ],
-  ...[
-    '{thing} 다들 뭐 쓰냐?',
-    '[질문] {thing} 추천 좀 해주세요 (예산 {number}만 원)',
-    '속보) {actor} {happened}다',
-  ],
-  ...[
-    '{thing} {number}일 차가 알려주는 꿀팁',
-    '{very} {good} {thing} {did}는데 질문 있음',
-    '아니 이거 나만 {good}?',
-  ],
+  '{time} {thing} {did}다',
+  '{actor} {happened}음',
+  '{thing} {very} {good}',
+  '{thing} vs {thing} 뭐가 나음?',
+  '{thing} 다들 뭐 쓰냐?',
+  '[질문] {thing} 추천 좀 해주세요 (예산 {number}만 원)',
+  '속보) {actor} {happened}다',
+  '{thing} {number}일 차가 알려주는 꿀팁',
+  '{very} {good} {thing} {did}는데 질문 있음',
+  '아니 이거 나만 {good}?',
 ]
 const titleTails = ['', '', '', '', '{laugh}', '{laugh}', ' {emoji}', '{tag}']
 const sentences = [
-  ...['{opener}{time} {thing} {did}음{close}', '{opener}{thing} {very} {good}{close}'],
-  ...['{opener}{actor} {time} {happened}음{close}', '{opener}{place} {thing} {did}는데 {very} {good}{close}'],
-  ...[
-    '{opener}{thing} 말고 {thing} 사면 {very} {good}?',
-    '{actor} 덕분에 {number}일 동안 {thing} 얘기했음{close}',
-  ],
+  '{opener}{time} {thing} {did}음{close}',
+  '{opener}{thing} {very} {good}{close}',
+  '{opener}{actor} {time} {happened}음{close}',
+  '{opener}{place} {thing} {did}는데 {very} {good}{close}',
+  '{opener}{thing} 말고 {thing} 사면 {very} {good}?',
+  '{actor} 덕분에 {number}일 동안 {thing} 얘기했음{close}',
 ]
 
 /** The topic of a gallery: the one that its name starts with, otherwise one that depends on the name alone. */

@@ -150,22 +150,19 @@ export function snapshotOf(rng: Rng, post: LivePost, snapshotAtMs: number): Cand
   const counters = countersAt(post.life, snapshotAtMs)
   const part = (total: number, share: number): number | null =>
     rng.chance(0.03) ? null : Math.floor(total * share)
+  const parts = (name: string, total: number): Record<string, number | null> => ({
+    [name]: part(total, 0.3),
+    [`${name}_m`]: part(total, 0.5),
+    [`${name}_a`]: part(total, 0.2),
+  })
   return {
     gall_id: post.gallId,
     post_no: post.postNo,
     snapshot_at: kst(snapshotAtMs),
-    recommend_up_cnt: part(counters.up, 0.3),
-    recommend_up_cnt_m: part(counters.up, 0.5),
-    recommend_up_cnt_a: part(counters.up, 0.2),
-    comment_cnt: part(counters.comment_cnt, 0.3),
-    comment_cnt_m: part(counters.comment_cnt, 0.5),
-    comment_cnt_a: part(counters.comment_cnt, 0.2),
-    hit_cnt: part(counters.views, 0.3),
-    hit_cnt_m: part(counters.views, 0.5),
-    hit_cnt_a: part(counters.views, 0.2),
-    sitebest_cnt: part(counters.rtb_vote, 0.3),
-    sitebest_cnt_m: part(counters.rtb_vote, 0.5),
-    sitebest_cnt_a: part(counters.rtb_vote, 0.2),
+    ...parts('recommend_up_cnt', counters.up),
+    ...parts('comment_cnt', counters.comment_cnt),
+    ...parts('hit_cnt', counters.views),
+    ...parts('sitebest_cnt', counters.rtb_vote),
     memo_size: rng.int(20, 9000),
     upimg_cnt: rng.int(0, 12),
     upimg_height: rng.chance(0.1) ? null : rng.int(0, 32767),

@@ -15,7 +15,7 @@ export interface SimulationProgress {
   /** Posts scored in the last cycle. */
   readonly scored: number
   /** Duration of `POST /v1/cycles`, from the first byte sent to the last received. */
-  readonly postMs: Readonly<Record<'last' | 'p50' | 'p99', number>>
+  readonly postMs: Readonly<Record<'p50' | 'p99', number>>
   /** Image uploads, including those of images that were stored already. */
   readonly imagesUploaded: number
   readonly retries: number

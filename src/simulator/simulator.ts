@@ -79,7 +79,6 @@ class Simulator {
   private readonly outcomes: OutcomeReports
   /** Durations of `POST /v1/cycles` in microseconds. */
   private readonly postUs = createHistogram()
-  private lastPostMs = 0
   private readonly totals: SimulationTotals = { ...zeroTotals }
   private readonly tools: DeliveryTools
   /** The service's clock minus the local clock. */
@@ -128,10 +127,7 @@ class Simulator {
     api.cycleId = request.cycle_id
     await this.uploads.sendAll(plan.uploadsBefore, faults.uploadLost)
     const { response, tookMs } = await deliver(this.tools, request, faults)
-    if (tookMs !== null) {
-      this.lastPostMs = tookMs
-      this.postUs.record(Math.max(1, Math.round(tookMs * 1000)))
-    }
+    if (tookMs !== null) this.postUs.record(Math.max(1, Math.round(tookMs * 1000)))
     const checked = await this.check(response, this.ledger.expect(request))
     await this.uploads.sendAll(plan.uploadsAfter, false)
     await this.uploads.sendAll(plan.uploadsAgain, false)
@@ -230,7 +226,7 @@ class Simulator {
       cycleCount: this.settings.cycleCount,
       pending: this.ledger.pendingCount,
       scored: this.lastResponse?.counts.scored_now ?? 0,
-      postMs: { last: this.lastPostMs, ...this.postMs() },
+      postMs: this.postMs(),
       imagesUploaded: this.uploads.createdCount + this.uploads.repeatedCount,
       retries: this.api.client.retryCount,
       wallMs: performance.now() - this.startedAtMs,

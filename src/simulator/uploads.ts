@@ -34,15 +34,15 @@ export class Uploads {
   }
 
   private async send(upload: Upload, mayBeStored: boolean): Promise<void> {
-    const { result, retryCount } = await this.api.putImage(upload, this.pictures.jpeg(upload))
+    const { status, retryCount } = await this.api.putImage(upload, this.pictures.jpeg(upload))
     const key = upload.comment
     const known = this.stored.has(key)
     const uncertain = mayBeStored || retryCount > 0 || !this.exclusive
-    if (known ? result !== 'same' : result !== 'created' && !uncertain) {
-      this.api.violation(`PUT of image ${key}: status`, known ? 200 : 201, known ? 201 : 200)
-    }
+    const expected = known ? 200 : 201
+    if (status !== expected && (known || !uncertain))
+      this.api.violation(`PUT of image ${key}: status`, expected, status)
     this.stored.add(key)
-    if (result === 'created') this.createdCount++
+    if (status === 201) this.createdCount++
     else this.repeatedCount++
   }
 }
