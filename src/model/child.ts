@@ -67,11 +67,11 @@ async function open(plan: ProcessPlan): Promise<Opened> {
     }
     case 'text': {
       const { openTextProgram } = await import('./sessions/text-program.js')
-      return serving(await openTextProgram(plan, log), encoderChildFormat)
+      return serving(await openTextProgram(plan, log, opened), encoderChildFormat)
     }
     case 'image': {
       const { openImageProgram } = await import('./sessions/image-program.js')
-      return serving(await openImageProgram(plan, log), encoderChildFormat)
+      return serving(await openImageProgram(plan, log, opened), encoderChildFormat)
     }
     case 'ports': {
       const { openGraph } = await import('./sessions/graph-session.js')
@@ -79,7 +79,7 @@ async function open(plan: ProcessPlan): Promise<Opened> {
       return { provider, report: ports, answer: null }
     }
     case 'verification': {
-      const { verifyVersion } = await import('./verification/verify-version.js')
+      const { verifyVersion } = await import('./verification/verified-model.js')
       return { ...(await verifyVersion(plan, log)), answer: null }
     }
   }
@@ -97,6 +97,10 @@ function serving<Request, Reply>(
 
 function send(header: ChildHeader): void {
   messages.write(withoutPayload(header))
+}
+
+function opened(): void {
+  send({ kind: 'opened' })
 }
 
 function plain(fields: object): object {

@@ -74,9 +74,10 @@ export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
 /** One after the other: each start blocks the event loop for milliseconds. One that fails closes the others. */
 async function openHosts(
   { heads, text, image }: ModelPlans,
-  { log, processBytesMax, signal, timeLimitMs = timeLimitMsDefault }: LoadOptions,
+  { log, processBytesMax, signal, timeLimitMs: warmUpMsMax = timeLimitMsDefault }: LoadOptions,
 ): Promise<Hosts> {
-  const options: ServingOptions = { log, bytesMax: processBytesMax ?? processBytesMaxDefault, signal }
+  const bytesMax = processBytesMax ?? processBytesMaxDefault
+  const options: ServingOptions = { log, bytesMax, signal, warmUpMsMax }
   const opened: (HeadsHost | EncoderHost)[] = []
   const keep = <Host extends HeadsHost | EncoderHost>(host: Host): Host => {
     opened.push(host)
@@ -88,7 +89,6 @@ async function openHosts(
         await openHeadsHost(heads, {
           ...options,
           warmUp: (run) => warmUp(run, heads.heads),
-          warmUpMsMax: timeLimitMs,
         }),
       ),
       text: text === null ? null : keep(await openEncoderHost(text, options)),

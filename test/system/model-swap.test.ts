@@ -243,6 +243,28 @@ describe('a change of ACTIVE', () => {
     },
   )
 
+  test('by `activate --wait` returns when the version serves, or with the reason why it does not', async () => {
+    await startServer()
+    await post(0)
+    const activate = (version: string) => {
+      const flags = ['--models-dir', modelsDir, '--data-dir', server.dataDir, '--wait']
+      return spawnSync(executable, ['models', 'activate', version, ...flags], { encoding: 'utf8' })
+    }
+    const { status, stdout, stderr } = activate('b')
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toMatch(/\nb serves\.\n$/)
+    expect(await servingVersion()).toBe('b')
+    const listed = spawnSync(executable, [
+      'models',
+      'list',
+      '--models-dir',
+      modelsDir,
+      '--data-dir',
+      server.dataDir,
+    ])
+    expect(String(listed.stdout)).toMatch(/\nactive {2}b +serving /)
+  })
+
   test('to a version with a text encoder encodes the texts of all pending posts first', async () => {
     cpSync(join(projectDir, 'models', 'example-1'), join(modelsDir, 'example-1'), { recursive: true })
     await startServer()

@@ -7,13 +7,7 @@ import { assert } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
 import type { ModelLog } from '../log.js'
 import { ModelError, type Model } from '../model.js'
-import {
-  activeVersion,
-  manifestStamp,
-  modelIdentity,
-  readManifest,
-  shadowVersions,
-} from '../package/index.js'
+import { activeVersion, shadowVersions } from '../package/index.js'
 import type { LoadVersion } from './load-version.js'
 import {
   initialLifecycle,
@@ -24,6 +18,7 @@ import {
   type Event,
   type Role,
 } from './machine.js'
+import { problemOf, ServedFiles } from './served-files.js'
 import type { LifecycleStatus, StatusFile, VersionFailure } from './status-file.js'
 
 const pollMs = 1000
@@ -71,13 +66,14 @@ export class ModelLifecycle {
   #users: ModelUsers | null = null
   /** Logged problems of `ACTIVE` and `SHADOW`, by file: each is logged once. */
   readonly #problems = new Map<string, string>()
-  #comparing = Promise.resolve()
+  readonly #servedFiles: ServedFiles
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | null = null
   #onFirstResult = (): void => undefined
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts
+    this.#servedFiles = new ServedFiles(parts.modelsDir, parts.log)
   }
 
   /** The model that scores, or null while there is none. */
@@ -125,11 +121,8 @@ export class ModelLifecycle {
     ])
     this.#dispatch({ kind: 'selected', active, shadows })
     if (active === null) this.#onFirstResult()
-    const entry = servingEntry(this.#machine)
-    if (entry === undefined) return
-    const stamp = await manifestStamp(modelsDir, entry.version).catch(problemOf)
-    this.#dispatch({ kind: 'stamped', id: entry.id, stamp })
-    await this.#comparing
+    const model = this.#serving()
+    if (model !== null) await this.#servedFiles.check(model)
   }
 
   /** null, and logged when the problem is new: the file cannot be read. */
@@ -177,10 +170,7 @@ export class ModelLifecycle {
       }
       case 'close': {
         this.#track(this.#end(entry))
-        return
       }
-      case 'compare':
-        this.#comparing = this.#compare(entry)
     }
   }
 
@@ -292,22 +282,6 @@ export class ModelLifecycle {
     await run.model?.close()
   }
 
-  /**
-   * Logs that the files under the version that serves have changed or are gone: neither a restart of the server nor of a
-   * process of the model would find what it needs.
-   */
-  async #compare(entry: Entry): Promise<void> {
-    const { modelsDir, log } = this.#parts
-    const { version } = entry
-    const identity = this.#runOf(entry).model?.identity
-    try {
-      const { manifest } = await readManifest(modelsDir, version)
-      if (modelIdentity(manifest) !== identity) log.error({ model_version: version }, filesChanged)
-    } catch (error) {
-      log.error({ model_version: version, problem: problemOf(error) }, filesUnreadable)
-    }
-  }
-
   #serving(): LoadedModel | null {
     const entry = servingEntry(this.#machine)
     return entry === undefined ? null : this.#runOf(entry).model
@@ -335,15 +309,4 @@ export class ModelLifecycle {
   }
 }
 
-/** Of a `ModelError`; throws any other error. */
-function problemOf(error: unknown): string {
-  if (error instanceof ModelError) return error.message
-  throw error
-}
-
-const filesChanged =
-  'the files of the serving model have changed; it serves from the old ones until one of its processes or the server ' +
-  'restarts, which refuses the new ones: deliver them under another version'
-const filesUnreadable =
-  'the files of the serving model can no longer be read; it serves until one of its processes or the server restarts'
 const transportTest = 'model serves; it is a transport test, not a trained model'

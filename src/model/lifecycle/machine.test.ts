@@ -44,10 +44,6 @@ class Run {
     return this.send({ kind: 'failed', id: this.entry(version, role).id })
   }
 
-  stamp(version: string, stamp: string): this {
-    return this.send({ kind: 'stamped', id: this.entry(version, 'active').id, stamp })
-  }
-
   entry(version: string, role: Role = 'active'): Entry {
     const found = this.lifecycle.entries.find((entry) => entry.version === version && entry.role === role)
     if (found === undefined) throw new Error(`there is no entry of ${version} as ${role}`)
@@ -186,15 +182,6 @@ describe('the versions that SHADOW names', () => {
   })
 })
 
-test('the manifest of the serving version is compared once for each content that two polls have found', () => {
-  const run = serving()
-  expect(run.stamp('a', '1').commands()).toEqual([])
-  expect(run.stamp('a', '1').commands()).toEqual(['compare a'])
-  expect(run.stamp('a', '1').stamp('a', '2').commands()).toEqual([])
-  expect(run.stamp('a', '1').stamp('a', '1').commands()).toEqual([])
-  expect(run.stamp('a', '3').stamp('a', '3').commands()).toEqual(['compare a'])
-})
-
 test('the end cancels what is loading, closes what is in use, and ignores what comes later', () => {
   const run = serving('s').loaded('s', 'shadow').adopted('s', 'shadow').select('b', 's')
   run.commands()
@@ -226,7 +213,6 @@ test('whatever happens, every load ends in one release, cancel or failure, and t
         const { next, commands } = transition(lifecycle, event, nowMs)
         lifecycle = next
         for (const { kind, entry } of commands) {
-          if (kind === 'compare') continue
           expect(open.has(entry.id), `${kind} ${entry.version}`).toBe(kind !== 'load')
           if (kind === 'load') open.set(entry.id, entry.version)
           else open.delete(entry.id)

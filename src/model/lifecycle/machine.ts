@@ -26,21 +26,12 @@ export interface Entry {
   readonly state: VersionState
   /** After the last failure, kept while and after the version is tried again. */
   readonly failure: Failure | null
-  /** Of the manifest of a serving version. */
-  readonly stamps: Stamps
 }
 
 export interface Failure {
   /** By the clock of `Event`s. */
   readonly retryAtMs: number
   readonly retryMs: number
-}
-
-interface Stamps {
-  /** At the last poll. */
-  readonly seen: string
-  /** Of the files that were last compared with the model that serves. */
-  readonly compared: string
 }
 
 export interface Lifecycle {
@@ -57,15 +48,14 @@ export interface Lifecycle {
 export type Event =
   | { readonly kind: 'selected'; readonly active: string | null; readonly shadows: readonly string[] | null }
   | { readonly kind: 'loaded' | 'adopted' | 'failed'; readonly id: number }
-  | { readonly kind: 'stamped'; readonly id: number; readonly stamp: string }
   | { readonly kind: 'closed' }
 
 /**
  * What is to be done: `load` a version and adopt it, `cancel` that, `release` a model after its last use, `close` it at
- * once, `compare` the files of the serving version with its model.
+ * once.
  */
 export interface Command {
-  readonly kind: 'load' | 'cancel' | 'release' | 'close' | 'compare'
+  readonly kind: 'load' | 'cancel' | 'release' | 'close'
   readonly entry: Entry
 }
 
@@ -104,9 +94,6 @@ export function transition(before: Lifecycle, event: Event, nowMs: number): Step
       break
     case 'failed':
       work.fail(event.id, nowMs)
-      break
-    case 'stamped':
-      work.change(event.id, 'serving', (entry) => work.stamped(entry, event.stamp))
   }
   work.reconcile(nowMs)
   return work.step()
@@ -186,15 +173,6 @@ class Work {
     this.#replace(entry, { ...entry, state: 'failed', failure })
   }
 
-  /** A manifest is compared once for each content, when two polls in a row find it unchanged: it is written by then. */
-  stamped(entry: Entry, stamp: string): Entry {
-    const { seen, compared } = entry.stamps
-    const isNew = stamp === seen && stamp !== compared
-    const stamps = { seen: stamp, compared: isNew ? stamp : compared }
-    const next = { ...entry, stamps }
-    return isNew ? this.command('compare', next) : next
-  }
-
   /** Makes the entries those that are named, and starts what may start. */
   reconcile(nowMs: number): void {
     this.#reconcileActive()
@@ -232,8 +210,7 @@ class Work {
   }
 
   #want(version: string, role: Role): void {
-    const stamps = { seen: '', compared: '' }
-    const entry: Entry = { id: this.#nextId++, version, role, state: 'wanted', failure: null, stamps }
+    const entry: Entry = { id: this.#nextId++, version, role, state: 'wanted', failure: null }
     this.#entries = [...this.#entries, entry]
   }
 

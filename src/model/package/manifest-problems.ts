@@ -55,24 +55,14 @@ class Walk {
       return
     }
     const kind = Array.isArray(value) ? 'array' : isObject(value) ? 'object' : typeof value
-    const [first, ...others] = value === null ? [] : branches.filter(({ type }) => type === kind)
-    if (first === undefined) this.#mustBe(place, value, branches.map(describe).join(' or '))
-    else if (others.length === 0) this.check(first, value, place)
-    else this.#checkForms([first, ...others], value as object, place)
-  }
-
-  /** Objects of several forms: chooses the first form of which the value has a member. */
-  #checkForms(forms: readonly Schema[], value: object, place: string): void {
-    const meant = forms.find(({ properties = {} }) =>
-      Object.keys(value).some((name) => Object.hasOwn(properties, name)),
-    )
-    if (meant !== undefined) this.check(meant, value, place)
-    else
-      this.#mustBe(
-        place,
-        value,
-        `an object with ${forms.map(({ required = [] }) => required.join(' and ')).join(', or with ')}`,
-      )
+    const fitting = value === null ? [] : branches.filter(({ type }) => type === kind)
+    if (fitting.length === 0) this.#mustBe(place, value, branches.map(describe).join(' or '))
+    const attempts = fitting.map((branch) => {
+      const walk = new Walk(this.root)
+      walk.check(branch, value, place)
+      return walk.problems
+    })
+    this.problems.push(...(attempts.sort((a, b) => a.length - b.length)[0] ?? []))
   }
 
   #checkMembers({ properties = {}, required = [] }: Schema, value: object, place: string): void {

@@ -15,9 +15,13 @@ const runImagesMax = 8
 const runValuesMax = 16 * 1024 * 1024
 
 /** Opens the encoder and runs it on pictures of zeros, so that an output that differs from the plan fails here. */
-export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> = async (plan, log) => {
+export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> = async (
+  plan,
+  log,
+  onOpened,
+) => {
   const { session, provider } = await openGraph(plan, (ports) => imagePortProblems(ports, plan), log)
-  return probed(new ImageProgram(plan, session, provider))
+  return probed(new ImageProgram(plan, session, provider), onOpened)
 }
 
 class ImageProgram implements Program<EncoderRequest, Vectors> {

@@ -18,17 +18,21 @@ export interface Program<Request, Reply> {
 /**
  * Opens a program: reads and hashes its files, creates the sessions, compares the graphs with the plan. Rejects with an
  * error whose message a model engineer can act on; then nothing is left open. Logs each provider that cannot serve.
+ * `onOpened` is called before a first run of the graphs, which has a time limit of its own.
  */
 export type OpenProgram<Plan, Request, Reply> = (
   plan: Plan,
   log: ModelLog,
+  onOpened?: () => void,
 ) => Promise<Program<Request, Reply>>
 
 /** Runs the probe of a program. When the probe fails, closes the program and rejects with the probe's error. */
 export async function probed<P extends { probe(): Promise<void>; close(): Promise<void> }>(
   program: P,
+  onOpened: (() => void) | undefined,
 ): Promise<P> {
   try {
+    onOpened?.()
     await program.probe()
     return program
   } catch (error) {

@@ -125,6 +125,19 @@ describe('a session host', () => {
     expect(children).toHaveLength(1)
   })
 
+  test('is not opened when the first run of a graph takes longer than its time limit', async () => {
+    const hanging = standIn(`send({ kind: 'opened' }); await new Promise(() => setInterval(() => 0, 1000))`)
+    await expectModelError(
+      open(hanging, { warmUpMsMax: 200 }),
+      /the first run of the stand-in took longer than its time limit of 200 ms/,
+    )
+    const warmUp: Options['warmUp'] = async (run) => void (await run('hang'))
+    await expectModelError(
+      open(standIn(), { warmUpMsMax: 200, warmUp }),
+      /a request took longer than its time limit of 200 ms/,
+    )
+  })
+
   test('is not opened when a batch of the warm-up fails, and the process is gone then', async () => {
     const children: ChildProcess[] = []
     const start = (options: SpawnOptions) => kept(children, standIn()(options))

@@ -23,7 +23,7 @@ export interface ServingOptions {
   readonly log: ModelLog
   /** Cancels the start of the first process: `open` rejects, and the process ends. It has no effect later. */
   readonly signal?: AbortSignal | undefined
-  /** For one batch of the warm-up. Default: that of a start. */
+  /** For each of the first runs. Default: that of a start. */
   readonly warmUpMsMax?: number
 }
 

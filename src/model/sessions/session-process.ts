@@ -30,6 +30,8 @@ export interface ProcessOptions {
   readonly log: ModelLog
   /** Default 10 minutes. */
   readonly startMsMax?: number
+  /** For each of the first runs of its graphs. Default: that of a start. */
+  readonly warmUpMsMax?: number
   /** For tests that need access to the process. */
   readonly startChild?: () => StartedChild
 }
@@ -38,7 +40,7 @@ export interface ProcessOptions {
 interface Waiter {
   readonly resolve: (message: Message) => void
   readonly reject: (error: ModelError) => void
-  readonly timer: NodeJS.Timeout
+  timer?: NodeJS.Timeout
 }
 
 export class SessionProcess {
@@ -130,13 +132,20 @@ export class SessionProcess {
     assert(this.#waiter === null, 'a process answers one message at a time')
     this.#writePayload(message)
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#fail(new ModelError(`${what} took longer than its time limit of ${timeLimitMs} ms`))
-      }, timeLimitMs)
-      this.#waiter = { resolve, reject, timer }
+      this.#waiter = { resolve, reject }
+      this.#limit(timeLimitMs, what)
       // A process that could not be started has no pipes; `ended` reports that.
       this.#child.headers?.write(lineOf(message))
     })
+  }
+
+  /** The time until the next message, from now on. */
+  #limit(timeLimitMs: number, what: string): void {
+    if (this.#waiter === null) return
+    clearTimeout(this.#waiter.timer)
+    this.#waiter.timer = setTimeout(() => {
+      this.#fail(new ModelError(`${what} took longer than its time limit of ${timeLimitMs} ms`))
+    }, timeLimitMs)
   }
 
   #writePayload(message: OutgoingMessage): void {
@@ -172,6 +181,8 @@ export class SessionProcess {
       log[header.level]({ role: plan.role, ...header.fields }, header.message)
     } else if (header.kind === 'failed') {
       this.#fail(new ModelError(header.reason))
+    } else if (header.kind === 'opened') {
+      this.#limit(this.#options.warmUpMsMax ?? startMsMax, `the first run of ${this.#options.name}`)
     } else if (this.#waiter !== null) {
       const payload = this.#child.payloads.read(header.payloadBytes)
       this.#takeWaiter()?.resolve({ header, payload })

@@ -29,10 +29,14 @@ interface TextRow {
 }
 
 /** Opens the encoder and runs one row of tokens_max tokens: a graph that cannot take it fails here, not on a post. */
-export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = async (plan, log) => {
+export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = async (
+  plan,
+  log,
+  onOpened,
+) => {
   const tokenizer = openTokenizer(await readChecked(plan.tokenizer), plan)
   const { session, provider } = await openGraph(plan, (ports) => textPortProblems(ports, plan), log)
-  return probed(new TextProgram(plan, tokenizer, session, provider))
+  return probed(new TextProgram(plan, tokenizer, session, provider), onOpened)
 }
 
 class TextProgram implements Program<EncoderRequest, Vectors> {

@@ -3,12 +3,15 @@
  * own process, since nothing serves yet. For a candidate model another process runs them first: trial rows, features and
  * comparisons would block the event loop for tens of milliseconds at a time.
  */
+import { constants, getPriority, setPriority } from 'node:os'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
+import { loadCodec } from '../../codec/index.js'
 import type { LoadOptions } from '../load-options.js'
 import type { ModelLog } from '../log.js'
 import { ModelError } from '../model.js'
 import { readPackage } from '../package/index.js'
 import { askProcess, startMsMax } from '../sessions/index.js'
+import type { VerificationPlan } from '../sessions/protocol.js'
 import { assertChecksPass } from './run-checks.js'
 
 /** Start and checks together. A bound, not an expectation. */
@@ -70,4 +73,16 @@ async function verifyInProcess({ codec, log, signal, ...options }: VersionOption
     for (const write of lines) write()
     throw error
   }
+}
+
+/** The program of a process that verifies a version. */
+export async function verifyVersion(
+  { options, codec }: VerificationPlan,
+  log: ModelLog,
+): Promise<{ readonly provider: string; readonly report: { readonly identity: string } }> {
+  // The sessions of the checks inherit it, and yield the cores to the service.
+  setPriority(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL))
+  const model = await loadVerifiedModel({ ...options, codec: loadCodec(codec).codec, log })
+  await model.close()
+  return { provider: model.provider, report: { identity: model.identity } }
 }
