@@ -75,7 +75,7 @@ function inputProblems(ports: Ports, name: string, width: number): string[] {
 function unnamedInputs(ports: Ports, known: readonly string[], features = 'features'): string[] {
   const problems = unknownInputs(ports, known)
   const names = ports.inputs.map(({ name }) => name).filter((name) => !known.includes(name))
-  if (names.length === 0 || portNamed(ports.inputs, features) !== undefined) return problems
+  if (names.length < 2 || portNamed(ports.inputs, features) !== undefined) return problems
   const joined = `${features}=${names.join(',')}`
   return [
     ...problems,

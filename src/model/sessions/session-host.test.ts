@@ -131,7 +131,9 @@ describe('a session host', () => {
       open(hanging, { warmUpMsMax: 200 }),
       /the first run of the stand-in took longer than its time limit of 200 ms/,
     )
-    const warmUp: Options['warmUp'] = async (run) => void (await run('hang'))
+    const warmUp: Options['warmUp'] = async (run) => {
+      await run('hang')
+    }
     await expectModelError(
       open(standIn(), { warmUpMsMax: 200, warmUp }),
       /a request took longer than its time limit of 200 ms/,
