@@ -1,0 +1,98 @@
+/** What expires, on a real LMDB file: the exact age, both clocks, and all records of what goes. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import { referenceCodec } from '../codec/index.js'
+import type { CycleRequest } from '../contract/index.js'
+import { databasePath, inspectRecords, openLmdbStore, openSnapshot, type Store } from '../store/index.js'
+import { CycleService } from './service.js'
+import { StageClock } from './stage-clock.js'
+
+const minuteMs = 60_000
+const perDay = 288
+const dayMs = perDay * 5 * minuteMs
+const retainCyclesDays = 10
+const key = { gallId: 'g', postNo: 1, position: 1 }
+const image = { sha256: new Uint8Array(32).fill(7), uploadedBytes: 9, width: 9, height: 9 }
+
+let dataDir: string
+let store: Store
+let service: CycleService
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'understudy-retention-'))
+  store = await openLmdbStore({ dataDir })
+  service = await CycleService.open({
+    ...{ codec: referenceCodec, store, model: () => new FakeModel(), textEncodeMsMax: 1000 },
+    clock: () => cycleMs(100 * perDay),
+    limits: () => ({ clockSkewMs: 365 * dayMs, cyclesWaitingMax: 4 }),
+    retention: () => ({ retainCyclesDays, retainImagesDays: 1, retainOutcomesDays: 0 }),
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: { warn: () => undefined, error: (fields) => expect.fail(JSON.stringify(fields)) },
+  })
+  onTestFinished(async () => {
+    await service.close()
+    await store.close()
+    rmSync(dataDir, { recursive: true })
+  })
+})
+
+/** Submits a cycle, received at `receivedAtMs`, and waits until what expires with it has been removed. */
+async function submit(body: CycleRequest, receivedAtMs = Date.parse(body.cycle_time)): Promise<void> {
+  await service.submit({ json: bytesOf(body), gzip: null }, receivedAtMs, new StageClock(0))
+  await service.retention.done()
+}
+
+const isStored = (index: number): boolean => store.findCycle(cycleBody(index).cycle_id) !== undefined
+
+describe('a cycle', () => {
+  test('is kept when it is exactly as old as the limit, and removed with the next cycle', async () => {
+    await submit(cycleBody(0))
+    await submit(cycleBody(retainCyclesDays * perDay))
+    expect(isStored(0)).toBe(true)
+    await submit(cycleBody(retainCyclesDays * perDay + 1))
+    expect(isStored(0)).toBe(false)
+  })
+
+  test('that only its cycle_time calls old is kept', async () => {
+    const lateMs = cycleMs(5 * perDay)
+    await submit(cycleBody(0), lateMs)
+    await submit(cycleBody((retainCyclesDays + 1) * perDay))
+    expect(isStored(0)).toBe(true)
+    await submit(cycleBody((retainCyclesDays + 6) * perDay))
+    expect(isStored(0)).toBe(false)
+  })
+
+  test('that only its arrival calls old is kept', async () => {
+    await submit(cycleBody(5 * perDay), cycleMs(0))
+    await submit(cycleBody((retainCyclesDays + 1) * perDay))
+    expect(isStored(5 * perDay)).toBe(true)
+    await submit(cycleBody((retainCyclesDays + 6) * perDay))
+    expect(isStored(5 * perDay)).toBe(false)
+  })
+})
+
+test('after expiry nothing is left of a cycle but its id, and nothing of an image', async () => {
+  await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
+  service.imageStored(key)
+  const scored = [reading('g', 1, cycleMs(0))]
+  await submit(cycleBody(0, { candidates: [candidate('g', 1)], engagement: scored }))
+  await submit(cycleBody(1, { removals: [removal('g', 1)] }))
+  expect(store.readLeft(2)).toBeDefined()
+  // The post left seven days ago: its image is kept until then.
+  await submit(cycleBody(1 + 7 * perDay))
+  expect(store.findImage(key)).toBeDefined()
+  await submit(cycleBody(2 + 7 * perDay))
+  expect(store.findImage(key)).toBeUndefined()
+  await submit(cycleBody(3 + retainCyclesDays * perDay))
+  const snapshot = await openSnapshot(databasePath(dataDir))
+  const counts = inspectRecords(snapshot, (problem) => expect.fail(problem))
+  await snapshot.store.close()
+  expect(counts).toMatchObject({
+    ...{ cycles: 3, requests: 3, responses: 3, cycleIds: 5 },
+    ...{ entered: 0, left: 0, availability: 0, images: 0, imageBytes: 0, imageUses: 0 },
+  })
+})
