@@ -28,7 +28,7 @@ const signature = [0xff, 0xd8, 0xff]
  */
 const harmlessWarning = /extraneous bytes before marker|unknown JFIF revision|Unknown Adobe color transform/
 
-// One thread per image: `ImageGate` limits how many are decoded at a time. Uploads do not repeat, so a cache of decoded
+// One thread per image: `ImageSemaphore` limits how many are decoded at a time. Uploads do not repeat, so a cache of decoded
 // images would only use memory.
 sharp.concurrency(1)
 sharp.cache(false)

@@ -1,7 +1,7 @@
 /** Image uploads where storage fails. */
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { hashUpload, ImageGate, normaliseImage } from '../images/index.js'
+import { hashUpload, ImageSemaphore, normaliseImage } from '../images/index.js'
 import { createMemoryStore, StoreError, type ImageKey, type Store } from '../store/index.js'
 import { ImageUploads } from './image-uploads.js'
 
@@ -22,7 +22,7 @@ function failingUploads(stored: boolean): { uploads: ImageUploads; created: Imag
     throw new StoreError('failed', 'failing write')
   }
   const created: ImageKey[] = []
-  return { uploads: new ImageUploads(store, new ImageGate(), (image) => created.push(image)), created, store }
+  return { uploads: new ImageUploads(store, new ImageSemaphore(), (image) => created.push(image)), created, store }
 }
 
 test('an image that is stored although its write reported an error counts as created', async () => {
@@ -51,7 +51,7 @@ test('a stored image that is uploaded again on a full disk is confirmed', async 
   const image = await normaliseImage(bytes, await hashUpload(bytes))
   await store.putImage(key, { ...image, arrivedAtMs: 1000 })
   const created: ImageKey[] = []
-  const uploads = new ImageUploads(store, new ImageGate(), (image) => created.push(image))
+  const uploads = new ImageUploads(store, new ImageSemaphore(), (image) => created.push(image))
   isFull = true
   expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
   await expect(uploads.put({ ...key, position: 2 }, bytes, undefined)).rejects.toMatchObject({ status: 503 })

@@ -7,7 +7,7 @@ import {
   checkSignature,
   hashUpload,
   normaliseImage,
-  type ImageGate,
+  type ImageSemaphore,
   type NormalisedImage,
 } from '../images/index.js'
 import { StoreError, type ImageKey, type Store } from '../store/index.js'
@@ -21,25 +21,25 @@ export interface StoredUpload {
 
 export class ImageUploads {
   readonly #store: Store
-  readonly #gate: ImageGate
+  readonly #semaphore: ImageSemaphore
   readonly #onCreated: (key: ImageKey) => void
 
   /** `onCreated` is called for every image that has become durable. */
-  constructor(store: Store, gate: ImageGate, onCreated: (key: ImageKey) => void) {
+  constructor(store: Store, semaphore: ImageSemaphore, onCreated: (key: ImageKey) => void) {
     this.#store = store
-    this.#gate = gate
+    this.#semaphore = semaphore
     this.#onCreated = onCreated
   }
 
   /** Throws `unavailable` when the queue has no room for an upload of this size: called before its body is received. */
   refuseIfFull(bytes: number): void {
-    this.#gate.refuseIfFull(bytes)
+    this.#semaphore.refuseIfFull(bytes)
   }
 
   /** `claimedSha256`: the well-formed value of `X-Content-SHA256`, if sent. Throws 400, 409, 413, 415, 503. */
   async put(key: ImageKey, bytes: Uint8Array, claimedSha256: string | undefined): Promise<StoredUpload> {
     checkSignature(bytes)
-    const { sha256, image, isConfirmed } = await this.#gate.run(bytes.length, () =>
+    const { sha256, image, isConfirmed } = await this.#semaphore.run(bytes.length, () =>
       this.#examine(key, bytes, claimedSha256),
     )
     const result = await this.#store.putImage(key, image).catch((error: unknown) => {

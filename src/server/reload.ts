@@ -2,7 +2,7 @@
  * Reads the settings again while the server runs (SIGHUP). All changes that need no restart are applied together, or none
  * where the new settings are not valid. The caller decides which changes need a restart.
  */
-import type { ImageGate } from '../images/index.js'
+import type { ImageSemaphore } from '../images/index.js'
 import type { ModelLog } from '../model/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
@@ -53,7 +53,7 @@ export interface ReloadParts {
   readonly apiKeys: ApiKeys
   readonly requestBodies: BodyAdmission
   readonly responseBodies: BodyAdmission
-  readonly imageGate: ImageGate
+  readonly imageSemaphore: ImageSemaphore
   readonly connections: ConnectionLimit
   readonly listener: HttpListener
   /** Milliseconds since 1970. */
@@ -99,6 +99,6 @@ function apply(parts: ReloadParts, { next, applied }: SettingsChange): void {
   parts.apiKeys.replace(next.apiKeys)
   parts.requestBodies.bytesMax = next.bodiesBytesMax
   parts.responseBodies.bytesMax = next.bodiesBytesMax
-  parts.imageGate.limit(imageLimits(next))
+  parts.imageSemaphore.limit(imageLimits(next))
   if (applied.includes('connectionsMax')) parts.connections.limit(next.connectionsMax)
 }

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
-import { ImageGate } from '../images/index.js'
+import { ImageSemaphore } from '../images/index.js'
 import { ModelLifecycle, StatusFile, versionLoader, type Model } from '../model/index.js'
 import { databasePath, openLmdbStore, StoreError, type DirectoryLock, type Store } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
@@ -101,8 +101,8 @@ async function startOn(
   }
   const cycles = await CycleService.open(cycleParts)
 
-  const imageGate = new ImageGate(imageLimits(settings))
-  const images = new ImageUploads(store, imageGate, (key) => cycles.imageStored(key))
+  const imageSemaphore = new ImageSemaphore(imageLimits(settings))
+  const images = new ImageUploads(store, imageSemaphore, (key) => cycles.imageStored(key))
   const apiKeys = new ApiKeys(settings.apiKeys)
   const requestBodies = new BodyAdmission(settings.bodiesBytesMax)
   const responseBodies = new BodyAdmission(settings.bodiesBytesMax)
@@ -125,7 +125,17 @@ async function startOn(
     const fields = { url, pid: process.pid, data_dir: settings.dataDir, pending: cycles.pendingCount }
     log.info(fields, 'listening')
     return running({
-      ...{ current, apiKeys, requestBodies, responseBodies, imageGate, connections, listener, clock, log },
+      ...{
+        current,
+        apiKeys,
+        requestBodies,
+        responseBodies,
+        imageSemaphore,
+        connections,
+        listener,
+        clock,
+        log,
+      },
       ...{ url, store, models, cycles, cycleParts, handler, drainLog },
     })
   } catch (error) {

@@ -1,10 +1,10 @@
 /**
- * A bounded queue for image work: a fixed number of images is processed at a time, further uploads wait in order, and an
+ * The semaphore of image work: a fixed number of images is processed at a time, further uploads wait in order, and an
  * upload that would wait too long is refused with Retry-After. The memory of bodies is limited where they are received.
  */
 import { RetrySchedule, ServiceError } from '../contract/index.js'
 
-export interface ImageGateOptions {
+export interface ImageSemaphoreOptions {
   /** Images processed at a time. */
   readonly activeCountMax?: number | undefined
   /** Bytes of uploads that may wait. */
@@ -23,7 +23,7 @@ interface Waiting {
   readonly start: () => void
 }
 
-export class ImageGate {
+export class ImageSemaphore {
   #activeCountMax = 2
   #waitingBytesMax = 256 * 1024 * 1024
   #activeCount = 0
@@ -33,12 +33,12 @@ export class ImageGate {
   #leftAtMs = 0
 
   // The default of two leaves libuv threads for commits and hashing.
-  constructor(options: ImageGateOptions = {}) {
+  constructor(options: ImageSemaphoreOptions = {}) {
     this.limit(options)
   }
 
   /** Changes limits; absent ones stay. Work in progress and waiting uploads continue. */
-  limit({ activeCountMax, waitingBytesMax }: ImageGateOptions): void {
+  limit({ activeCountMax, waitingBytesMax }: ImageSemaphoreOptions): void {
     this.#activeCountMax = activeCountMax ?? this.#activeCountMax
     this.#waitingBytesMax = waitingBytesMax ?? this.#waitingBytesMax
     this.#startNext()

@@ -2,7 +2,7 @@
  * The limits of image work, and what happens past them.
  */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { ImageGate } from './index.js'
+import { ImageSemaphore } from './index.js'
 
 interface Job {
   readonly name: string
@@ -11,12 +11,12 @@ interface Job {
 }
 
 /** Starts jobs that the test finishes; `started` lists those that run. */
-function createJobs(gate: ImageGate) {
+function createJobs(semaphore: ImageSemaphore) {
   const started: string[] = []
   const begin = (name: string, bytes = 1): Job => {
     const job: { name: string; finish: () => void } = { name, finish: () => undefined }
     const end = new Promise<void>((resolve) => (job.finish = resolve))
-    const done = gate.run(bytes, async () => {
+    const done = semaphore.run(bytes, async () => {
       started.push(name)
       await end
       return name
@@ -29,7 +29,7 @@ function createJobs(gate: ImageGate) {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('at most the limit is processed at a time, and the others follow in order', async () => {
-  const { started, begin } = createJobs(new ImageGate({ activeCountMax: 2 }))
+  const { started, begin } = createJobs(new ImageSemaphore({ activeCountMax: 2 }))
   const jobs = ['a', 'b', 'c', 'd'].map((name) => begin(name))
   await turn()
   expect(started).toEqual(['a', 'b'])
@@ -41,11 +41,11 @@ test('at most the limit is processed at a time, and the others follow in order',
 })
 
 test('past the bytes that may wait, an upload is refused, and later ones are accepted again', async () => {
-  const gate = new ImageGate({ activeCountMax: 1, waitingBytesMax: 2_000_000 })
-  const { started, begin } = createJobs(gate)
+  const semaphore = new ImageSemaphore({ activeCountMax: 1, waitingBytesMax: 2_000_000 })
+  const { started, begin } = createJobs(semaphore)
   const [active, waiting] = [begin('a', 5_000_000), begin('b', 1_900_000)]
   await expect(begin('c', 1_000_000).done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 1 })
-  expect(gate.load).toMatchObject({ activeCount: 1, waitingCount: 1 })
+  expect(semaphore.load).toMatchObject({ activeCount: 1, waitingCount: 1 })
   active.finish()
   waiting.finish()
   await Promise.all([active.done, waiting.done])
@@ -53,50 +53,50 @@ test('past the bytes that may wait, an upload is refused, and later ones are acc
   later.finish()
   await later.done
   expect(started).toEqual(['a', 'b', 'd'])
-  expect(gate.load).toEqual({ activeCount: 0, waitingCount: 0, waitingBytes: 0 })
+  expect(semaphore.load).toEqual({ activeCount: 0, waitingCount: 0, waitingBytes: 0 })
 })
 
 test('an upload that would wait too long is refused with Retry-After, but 16 may always wait', async () => {
-  const gate = new ImageGate({ activeCountMax: 1 })
+  const semaphore = new ImageSemaphore({ activeCountMax: 1 })
   // An image that takes 300 milliseconds of the mocked clock.
   let nowMs = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
   onTestFinished(() => clock.mockRestore())
-  await gate.run(1, () => {
+  await semaphore.run(1, () => {
     nowMs = 300
     return Promise.resolve()
   })
-  const { begin } = createJobs(gate)
+  const { begin } = createJobs(semaphore)
   const jobs = Array.from({ length: 17 }, () => begin('slow'))
   await expect(begin('one too many').done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 5 })
-  expect(() => gate.refuseIfFull(1)).toThrow('too many images are waiting')
-  expect(gate.load).toMatchObject({ activeCount: 1, waitingCount: 16 })
+  expect(() => semaphore.refuseIfFull(1)).toThrow('too many images are waiting')
+  expect(semaphore.load).toMatchObject({ activeCount: 1, waitingCount: 16 })
   for (const job of jobs) job.finish()
   await Promise.all(jobs.map((job) => job.done))
-  expect(() => gate.refuseIfFull(1)).not.toThrow()
+  expect(() => semaphore.refuseIfFull(1)).not.toThrow()
 })
 
 test('work that fails frees its slot', async () => {
-  const gate = new ImageGate({ activeCountMax: 1 })
-  const failing = gate.run(1, () => Promise.reject(new RangeError('mine')))
-  const next = gate.run(1, () => Promise.resolve('next'))
+  const semaphore = new ImageSemaphore({ activeCountMax: 1 })
+  const failing = semaphore.run(1, () => Promise.reject(new RangeError('mine')))
+  const next = semaphore.run(1, () => Promise.resolve('next'))
   await expect(failing).rejects.toThrow(RangeError)
   expect(await next).toBe('next')
 })
 
 test('a higher limit starts waiting work, and a lower one lets work in progress finish', async () => {
-  const gate = new ImageGate({ activeCountMax: 1 })
-  const { started, begin } = createJobs(gate)
+  const semaphore = new ImageSemaphore({ activeCountMax: 1 })
+  const { started, begin } = createJobs(semaphore)
   const jobs = ['a', 'b', 'c', 'd'].map((name) => begin(name))
-  gate.limit({ activeCountMax: 3 })
+  semaphore.limit({ activeCountMax: 3 })
   await turn()
   expect(started).toEqual(['a', 'b', 'c'])
-  gate.limit({ activeCountMax: 1 })
+  semaphore.limit({ activeCountMax: 1 })
   jobs[0]?.finish()
   jobs[1]?.finish()
   await turn()
   expect(started).toEqual(['a', 'b', 'c'])
-  expect(gate.load).toMatchObject({ activeCount: 1, waitingCount: 1 })
+  expect(semaphore.load).toMatchObject({ activeCount: 1, waitingCount: 1 })
   jobs[2]?.finish()
   await turn()
   expect(started).toEqual(['a', 'b', 'c', 'd'])
