@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
 import { jsonDepthMax, textMeasureNames } from '../contract/index.js'
+import { loadCodec } from './codec.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse } from './encode-response.js'
 import { float32Text } from './float32-text.js'
@@ -67,6 +68,28 @@ describe('decoding a cycle', () => {
   test('takes a lone surrogate in a title and counts it', () => {
     const cycle = decodeCycle(Buffer.from(JSON.stringify(body).replace('제목 7', 'a\\ud800b')))
     expect(cycle.candidates.title.chars[0]).toBe('a?b ㅋㅋ'.length)
+    const { codec } = loadCodec('auto')
+    for (const after of ['\\ue000', '\ue000', '\\udbff']) {
+      const json = Buffer.from(JSON.stringify(body).replace('제목 7', `a\\ud800${after}b`))
+      expect(codec.decodeCycle(json).candidates.title.chars[0]).toBe('a??b ㅋㅋ'.length)
+    }
+  })
+
+  test('names unknown members of the body first, then list by list, each once, whatever their order', () => {
+    const [row] = body.engagement
+    const [removed] = body.removals
+    const { cycle_id, cycle_time, candidates, candidate_scores } = body
+    const json = bytesOf({
+      removals: [{ ...removed, zz: 1 }],
+      engagement: [
+        { ...row, zz: 1, b: [{ a: null }] },
+        { ...row, a: 1, zz: 2 },
+      ],
+      ...{ last: {}, cycle_id, cycle_time, candidates, candidate_scores, zz: true },
+    })
+    const names = ['last', 'zz', 'engagement[].zz', 'engagement[].b', 'engagement[].a', 'removals[].zz']
+    expect(decodeCycle(json).unknownFields).toEqual(names)
+    expect(loadCodec('auto').codec.decodeCycle(json)).toEqual(decodeCycle(json))
   })
 })
 

@@ -9,10 +9,10 @@ const gallId = fc.constantFrom('g', 'h')
 const postNo = fc.integer({ min: 1, max: 5 })
 const count = fc.option(fc.integer({ min: 0, max: 9 }), { freq: 6 })
 
-/** A moment a little before a cycle, sometimes within a millisecond of another. */
+/** A moment a little before a cycle, sometimes within a millisecond of another, or the time of the cycle before. */
 const observedText = (index: number): fc.Arbitrary<string> =>
   fc
-    .tuple(fc.constantFrom(0, 1, 60_000, 400_000), fc.constantFrom('', '0001', '0002'), fc.boolean())
+    .tuple(fc.constantFrom(0, 1, 60_000, 300_000, 400_000), fc.constantFrom('', '0001', '0002'), fc.boolean())
     .map(([agoMs, digits, korean]) => {
       const at = new Date(cycleMs(index) - agoMs - (digits === '' ? 0 : 1) + (korean ? 9 * 3_600_000 : 0))
       return at.toISOString().replace('Z', `${digits}${korean ? '+09:00' : 'Z'}`)
