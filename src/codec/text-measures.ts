@@ -12,7 +12,7 @@ export function allocateTextColumns(count: number): TextColumns {
   ) as unknown as TextColumns
 }
 
-/** Writes the measures of `text` into row `row` of `columns`. `html`: what stands between `<` and `>` is markup. */
+/** Writes the measures of `text` into row `row` of `columns`. `html`: text between `<` and `>` is markup. */
 export function measureText(text: string, html: boolean, columns: TextColumns, row: number): void {
   const m = emptyMeasures()
   let inWord = false
@@ -105,7 +105,7 @@ function countMarkup(m: TextMeasures, text: string, from: number): void {
   else if (first === 0x61 && (second === 0x3e || isSpace(second))) m.links++
 }
 
-/** White space as `String.prototype.trim` knows it. */
+/** White space as defined by `String.prototype.trim`. */
 function isSpace(point: number): boolean {
   return (
     point === 0x20 ||

@@ -1,5 +1,5 @@
-// Result rows as JSON: texts that were made once, integers and float32 numbers between them. It knows columns
-// and texts, not what they mean; `native-encode.ts` makes the texts.
+// Result rows as JSON: prepared texts with integers and float32 numbers between them. `native-encode.ts` prepares the
+// texts and defines the members.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace understudy {
 /// Texts are copied in steps of this many bytes, and so need as many readable bytes behind the last of them.
 inline constexpr size_t text_step_bytes = 16;
 
-/// Texts laid end to end; text i ends at `ends[i]`.
+/// Concatenated texts; text i ends at `ends[i]`.
 struct text_table {
   const char* bytes;
   const uint32_t* ends;
@@ -24,8 +24,8 @@ struct text_table {
   }
 };
 
-/// What rows are made of: `keys[key] number outcomes[outcome]`, and for outcome 0 then `value 0`, and for
-/// each further value its label and itself, then `tail`.
+/// A row is `keys[key] number outcomes[outcome]`; with outcome 0 its values follow, with a label between two of them, and
+/// the last label at the end.
 struct response_rows {
   uint32_t count;
   const uint32_t* key;
@@ -33,9 +33,9 @@ struct response_rows {
   const uint8_t* outcome;
   text_table keys;
   text_table outcomes;
-  /// One label a column of `values` but the first, then the tail.
+  /// The text behind each column of `values`.
   text_table labels;
-  /// Columns with one entry a row of outcome 0.
+  /// Columns with an entry for each row of outcome 0.
   std::vector<const float*> values;
   uint32_t value_count;
 };

@@ -94,7 +94,7 @@ inline constexpr size_t unescape_margin_bytes = 64;
 /// bad escape, or half of a surrogate pair, which has no UTF-8.
 [[nodiscard]] decode_error unescape(const uint8_t* from, const uint8_t* to, std::vector<uint8_t>& text);
 
-/// Whether every escape between two quotes is one that JSON knows.
+/// Whether every escape between two quotes is one of JSON.
 [[nodiscard]] bool escapes_are_valid(const uint8_t* from, const uint8_t* to) noexcept;
 
 /// Deepest nesting of a value that is skipped; deeper ones are left to the reference decoder.

@@ -1,5 +1,6 @@
-// See text_measures.h. Outside markup, counting needs no order: a vector of bytes, the two vectors one and
-// two bytes further on and the one a byte before tell the kind of every code point by its lead byte.
+// See text_measures.h. Outside markup, 32 bytes are classified at a time. The kind of a code point follows from its lead
+// byte and the next two bytes, which come from two more vectors at an offset of one and two bytes; a word starts where
+// the byte before is white space.
 #include "text_measures.h"
 
 #include <cstring>
@@ -14,13 +15,13 @@ constexpr size_t lane_count = 32;
 typedef uint8_t byte_vector __attribute__((vector_size(lane_count)));
 typedef int8_t mask_vector __attribute__((vector_size(lane_count)));
 
-/// What the fast way counts; `any_wide_space` is no count: such texts are measured again, slowly.
+/// Counts, one in each lane. Texts with white space beyond ASCII are measured again by `measure_text_slowly`.
 struct vector_counts {
   byte_vector chars, hangul, jamo, laughs, latin, digits, han, spaces, words, graphic, questions,
       exclamations, emoji;
 };
 
-/// Lanes hold up to this many before they are added up.
+/// The largest count that a lane holds. Lanes are added up before that.
 constexpr uint32_t lane_value_max = 255;
 
 [[gnu::always_inline]] inline byte_vector load(const uint8_t* at) noexcept {
@@ -29,7 +30,7 @@ constexpr uint32_t lane_value_max = 255;
   return bytes;
 }
 
-/// Lanes in lowest ≤ byte ≤ highest. Comparing the wrapped difference once saves one of two comparisons.
+/// Lanes with lowest ≤ byte ≤ highest, by one comparison of the difference, which wraps around below `lowest`.
 [[gnu::always_inline]] inline mask_vector between(byte_vector bytes, uint8_t lowest,
                                                   uint8_t highest) noexcept {
   return (mask_vector)(bytes - lowest <=
@@ -57,14 +58,14 @@ constexpr uint32_t lane_value_max = 255;
   return (words[0] | words[1] | words[2] | words[3]) != 0;
 }
 
-/// A mask lane is -1, so subtracting it counts. `all`: the vector lies in the text as a whole.
+/// Adds 1 in each lane of `hit`, whose value is -1. `all`: the whole vector belongs to the text.
 template <bool all>
 [[gnu::always_inline]] inline void count(byte_vector& sum, mask_vector hit, mask_vector taken) noexcept {
   sum -= (byte_vector)(all ? hit : hit & taken);
 }
 
-/// Counts what starts with a byte that is neither ASCII nor the lead of a Hangul syllable: a few in a hundred
-/// vectors have any. Returns the lanes where white space beyond ASCII starts.
+/// Counts the code points that are neither ASCII nor Hangul syllables: a few in a hundred vectors have any. Returns the
+/// lanes where white space beyond ASCII starts.
 template <bool all>
 [[gnu::always_inline]] inline mask_vector count_rare(const uint8_t* at, byte_vector b, byte_vector second,
                                                      mask_vector taken, vector_counts& sums) noexcept {
@@ -149,7 +150,7 @@ template <bool all>
   return byte == ' ' || byte - 9u <= 4;
 }
 
-/// White space as `String.prototype.trim` knows it.
+/// White space as defined by `String.prototype.trim`.
 [[nodiscard]] bool is_space(uint32_t point) noexcept {
   if (point < 0x80) return is_ascii_space(static_cast<uint8_t>(point));
   return point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 ||
@@ -166,7 +167,7 @@ template <bool all>
   return point;
 }
 
-/// Counts the markup that starts with the `<` at `open` and is known to be closed.
+/// Counts the markup that starts with the `<` at `open`. It must be closed.
 void count_markup(const uint8_t* open, text_measures& m) noexcept {
   m[text_measure::tags]++;
   const uint8_t first = open[1] | 0x20;
@@ -184,7 +185,7 @@ void count_markup(const uint8_t* open, text_measures& m) noexcept {
   return found == nullptr ? to : static_cast<const uint8_t*>(found);
 }
 
-/// Counts what is no markup; returns whether white space beyond ASCII was met.
+/// Measures the text and its markup. Returns true for a text with white space beyond ASCII, whose counts are not valid.
 [[gnu::always_inline]] inline bool measure_vectors(const uint8_t* text, const uint8_t* end, bool html,
                                                    text_measures& m) noexcept {
   vector_counts sums = vector_counts{};
@@ -210,13 +211,13 @@ void count_markup(const uint8_t* open, text_measures& m) noexcept {
       }
     }
     const uint8_t* close = find(open, end, '>');
-    // Markup that never ends swallows the rest without being counted.
+    // Markup without an end extends to the end of the text and is not counted.
     if (close == end) break;
     count_markup(open, m);
     text = close + 1;
   }
   flush(sums, m);
-  // The vectors count graphic characters, of which letters and digits are no punctuation.
+  // Graphic characters without letters and digits.
   m[text_measure::punctuation] -= m[text_measure::latin] + m[text_measure::digits];
   return any_of(wide_space);
 }

@@ -1,6 +1,5 @@
 // Measures of a title or a body, as codec/text-measures.ts defines them: how many code points of which kind,
-// words, markup, and a fingerprint. Bodies are half of the bytes of a large cycle, so whole vectors are
-// counted at a time.
+// words, markup, and a fingerprint. Bodies are half of the bytes of a large cycle, so counting uses vectors.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +27,7 @@ inline constexpr const char* text_measure_names[] = {
 
 inline constexpr uint32_t text_measure_count = sizeof(text_measure_names) / sizeof(char*);
 
-/// One entry a measure.
+/// A count for each measure.
 struct text_measures {
   uint32_t counts[text_measure_count] = {};
 
@@ -40,10 +39,10 @@ struct text_measures {
 /// Readable bytes that a text needs behind its end; one is read before its start as well.
 inline constexpr size_t text_padding_bytes = 40;
 
-/// Measures valid UTF-8. `html`: what stands between `<` and `>` is markup.
+/// Measures valid UTF-8. `html`: text between `<` and `>` is markup.
 [[nodiscard]] text_measures measure_text(const uint8_t* text, size_t bytes, bool html) noexcept;
 
-/// The same, code point by code point: for texts with white space beyond ASCII, and to check the fast way.
+/// The same, code point by code point: for texts with white space beyond ASCII, and for tests.
 [[nodiscard]] text_measures measure_text_slowly(const uint8_t* text, size_t bytes, bool html) noexcept;
 
 }  // namespace understudy
