@@ -15,7 +15,14 @@ import {
   type MemoryContents,
   type Store,
 } from './index.js'
-import { bytesOf, cycleIdAt, cycleSample, imageSample, largeCycleSample, weightsSample } from './samples.js'
+import {
+  bytesOf,
+  cycleIdAt,
+  cycleSample,
+  imageSample,
+  largeCycleSample,
+  weightsSample,
+} from '../../test/helpers/store-samples.js'
 
 const directories: string[] = []
 const stores: Store[] = []

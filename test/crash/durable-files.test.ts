@@ -22,8 +22,8 @@ interface Event {
 /** Runs a script with modules of `dist`, and returns what it did to files below `directory`. */
 function record(directory: string, script: string, ...args: readonly string[]): Event[] {
   const log = join(scratchDir(), 'strace.log')
-  const modules = ['store/index.js', 'store/samples.js', 'cli/api-keys.js'].map(
-    (name) => new URL(`../../dist/${name}`, import.meta.url).href,
+  const modules = ['dist/store/index.js', 'test/helpers/store-samples.ts', 'dist/cli/api-keys.js'].map(
+    (name) => new URL(`../../${name}`, import.meta.url).href,
   )
   const source = `
     const [store, samples, keys] = await Promise.all(${JSON.stringify(modules)}.map((name) => import(name)))

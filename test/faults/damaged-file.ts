@@ -4,7 +4,7 @@
  */
 import { createInterface } from 'node:readline'
 import { inspectRecords, openLmdbStore, openSnapshot, StoreError, type Store } from '../../src/store/index.js'
-import { cycleSample, imageSample } from '../../src/store/samples.js'
+import { cycleSample, imageSample } from '../helpers/store-samples.js'
 import { readThrough, type Contents } from './page-records.js'
 
 export interface Case {

@@ -1,7 +1,7 @@
 /** A data file with records of every kind, large and small, free pages among them; and what it must give when it is read. */
 import { createHash } from 'node:crypto'
 import { StoreError, type Store } from '../../src/store/index.js'
-import { cycleSample, weightsSample } from '../../src/store/samples.js'
+import { cycleSample, weightsSample } from '../helpers/store-samples.js'
 import { Random } from '../fuzz/random.js'
 
 const cycleCount = 60

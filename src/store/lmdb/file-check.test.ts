@@ -9,7 +9,7 @@ import { databasePath } from './databases.js'
 import { agreedProblem, checkReadableFile } from './file-check.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 import { readMeta } from './page-layout.js'
-import { cycleSample } from '../samples.js'
+import { cycleSample } from '../../../test/helpers/store-samples.js'
 
 /** `findings`: one for each look. The first pages change during the first `commits` looks. */
 function agreed(findings: readonly (string | null)[], commits: number): string | null {

@@ -16,7 +16,7 @@ const impossible = process.platform !== 'linux' || spawnSync(compiler, ['--versi
 /** Reads in every turn of the event loop while a cycle is written; prints what was seen before the promise resolved. */
 const program = `
   const { openLmdbStore } = await import(process.argv[1] + '/store/index.js')
-  const { cycleSample } = await import(process.argv[1] + '/store/samples.js')
+  const { cycleSample } = await import(process.argv[1] + '/../test/helpers/store-samples.ts')
   const store = await openLmdbStore({ dataDir: process.argv[2] })
   await store.appendCycle(cycleSample(1))
   let resolved = false, reads = 0, early = 0

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openLmdbStore, type StoreError } from '../index.js'
-import { cycleIdAt, cycleSample, imageSample, weightsSample } from '../samples.js'
+import { cycleIdAt, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 import { databasePath } from './databases.js'
+
+const samples = new URL('../../../test/helpers/store-samples.ts', import.meta.url).href
 
 const imageKey = { gallId: 'g', postNo: 12, position: 3 }
 /** For child processes, which run what `npm run build` made. */
@@ -49,7 +51,7 @@ describe('a store whose file is not its own any more takes no writes until a res
       const store = await openLmdbStore({ dataDir: process.argv[3], lock: { release: async () => {} } })
       await store.appendCycle(cycleSample(2))
       await store.close()`
-    const args = ['--input-type=module', '-e', child, built('index.js'), built('samples.js'), dataDir]
+    const args = ['--input-type=module', '-e', child, built('index.js'), samples, dataDir]
     await expectStop(
       () => Promise.resolve(void execFileSync(process.execPath, args)),
       /another process has stored the cycle 20260101T0002 at position 2/,

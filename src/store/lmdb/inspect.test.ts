@@ -1,4 +1,4 @@
-/** Damage to any record of a real LMDB file is told of, with its place. */
+/** The inspection reports damage to any record of a real LMDB file, with its place. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { databasePath, openDatabases, type Databases } from './databases.js'
 import { inspectRecords } from './inspect.js'
 import { imageUseKeyOf } from './keys.js'
 import { openLmdbStore } from './open-lmdb-store.js'
-import { bytesOf, cycleSample, imageSample, weightsSample } from '../samples.js'
+import { bytesOf, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 import { openSnapshot } from './snapshot.js'
 
 let dataDir: string
@@ -61,7 +61,7 @@ test('a sound file has no problems, and all its records are counted', async () =
   await snapshot.store.close()
 })
 
-test('a flipped bit in any record is told of', async () => {
+test('a flipped bit in any record is reported', async () => {
   const path = databasePath(dataDir)
   const whole = readFileSync(path)
   const snapshot = await openSnapshot(path)
@@ -95,7 +95,7 @@ test('a flipped bit in any record is told of', async () => {
   expect(await problems()).toEqual([])
 })
 
-test('records that are missing, or stand where none belong, are told of by their place', async () => {
+test('missing records, and records in a place of none, are reported with their place', async () => {
   await tamper((db) => void db.requests.removeSync(2))
   expect(await problems()).toEqual(['requests, position 2: the record is missing'])
   await tamper((db) => {
@@ -117,7 +117,24 @@ test('an image use that an earlier version left behind is no problem', async () 
   expect(await problems()).toEqual([])
 })
 
-test('ids, images and outcomes under a wrong key are told of', async () => {
+test('the last of 250 pictures is read: damage to it is reported, alone', async () => {
+  const store = await openLmdbStore({ dataDir })
+  const keyAt = (postNo: number) => ({ gallId: 'many', postNo, position: 1 })
+  const puts = Array.from({ length: 250 }, (_, index) => store.putImage(keyAt(index + 1), imageSample(7)))
+  await Promise.all(puts)
+  await store.close()
+  let last = ''
+  await tamper((db) => {
+    const key = [...db.imageBytes.getKeys({})].at(-1) as Uint8Array
+    const picture = Uint8Array.from(db.imageBytes.getBinary(key) as Uint8Array)
+    picture[picture.length - 1] = 0
+    db.imageBytes.putSync(key, picture)
+    last = Buffer.from(key).toString('hex')
+  })
+  expect(await problems()).toEqual([`pictures, ${last}: the stored picture is damaged`])
+})
+
+test('ids, images and outcomes under a wrong key are reported', async () => {
   await tamper((db) => {
     const [id] = db.cycleIds.getKeys({})
     db.cycleIds.putSync(Buffer.from('20990101T0000'), db.cycleIds.getBinary(id as Uint8Array) as Uint8Array)

@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { databasePath } from './databases.js'
 import { openLmdbStore } from './open-lmdb-store.js'
-import { cycleSample } from '../samples.js'
+import { cycleSample } from '../../../test/helpers/store-samples.js'
 import { openSnapshot } from './snapshot.js'
 
 const isRoot = process.getuid?.() === 0

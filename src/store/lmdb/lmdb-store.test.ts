@@ -12,7 +12,16 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { databasePath } from './databases.js'
 import { openLmdbStore, type Store, type StoreError } from '../index.js'
 import { packRecord } from './record.js'
-import { bytesOf, cycleIdAt, cycleSample, imageSample, largeCycleSample, weightsSample } from '../samples.js'
+import {
+  bytesOf,
+  cycleIdAt,
+  cycleSample,
+  imageSample,
+  largeCycleSample,
+  weightsSample,
+} from '../../../test/helpers/store-samples.js'
+
+const samples = new URL('../../../test/helpers/store-samples.ts', import.meta.url).href
 
 const imageKey = { gallId: '야구', postNo: 12, position: 3 }
 /** For child processes, which run what `npm run build` made. */
@@ -127,7 +136,7 @@ describe('a killed process', () => {
 
   /** Runs the child until it has acknowledged `count` cycles, kills it and returns the last it acknowledged. */
   async function writeAndKill(count: number): Promise<number> {
-    const args = ['--input-type=module', '-e', child, built('index.js'), built('samples.js'), dataDir]
+    const args = ['--input-type=module', '-e', child, built('index.js'), samples, dataDir]
     const writer = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     let acknowledged = 0
     let seen = 0
@@ -315,7 +324,7 @@ describe('a store without room', () => {
         outcomes.push(store.lastCycle().position, store.readPool()[0])
         await store.close()
         console.log(JSON.stringify(outcomes))`
-      const args = ['--input-type=module', '-e', child, built('index.js'), built('samples.js'), dataDir]
+      const args = ['--input-type=module', '-e', child, built('index.js'), samples, dataDir]
       const output = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: 'pipe' })
       expect(JSON.parse(output)).toEqual(['failed', 'failed', 'failed', 1, 5, true, 2, 3, 3, 7])
     },

@@ -8,7 +8,7 @@ import { ArenaPool } from '../../contract/index.js'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
 import { openRecord, packRecord } from './record.js'
 import * as records from './records.js'
-import { bytesOf, cycleSample, imageSample, weightsSample } from '../samples.js'
+import { bytesOf, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 
 const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycleSample(7)
 const header = { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { databasePath } from './databases.js'
 import { openLmdbStore } from './open-lmdb-store.js'
-import { cycleIdAt, cycleSample, imageSample } from '../samples.js'
+import { cycleIdAt, cycleSample, imageSample } from '../../../test/helpers/store-samples.js'
 import { openSnapshot } from './snapshot.js'
 import type { Store } from '../store.js'
 

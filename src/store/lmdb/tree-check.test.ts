@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { backUp } from './backup.js'
 import { databasePath } from './databases.js'
 import { openLmdbStore } from './open-lmdb-store.js'
-import { cycleSample, largeCycleSample } from '../samples.js'
+import { cycleSample, largeCycleSample } from '../../../test/helpers/store-samples.js'
 import { openSnapshot } from './snapshot.js'
 import type { Store } from '../store.js'
 

@@ -1,8 +1,7 @@
 /**
- * Records to store in tests. Compiled with the sources, since a test also writes them from a child process that it
- * kills.
+ * Records to store in tests. Child processes of tests import this file as it is, so its only imports are types.
  */
-import type { CycleRecord, StoredImage, WeightsEntry } from './store.js'
+import type { CycleRecord, StoredImage, WeightsEntry } from '../../src/store/index.js'
 
 export function bytesOf(...values: readonly number[]): Uint8Array {
   return Uint8Array.from(values)
