@@ -12,18 +12,14 @@ const newestWeight = 0.1
 export class RetrySchedule {
   readonly #secondsMax: number
   readonly #now: () => number
-  /** A ring: milliseconds of work reserved in each interval, and the number of the interval that an entry is for. */
-  readonly #reservedMs: Float64Array
-  readonly #interval: Float64Array
+  /** Milliseconds of work reserved, by the number of the interval. */
+  readonly #reservedMs = new Map<number, number>()
   #meanWorkMs = 0
 
   /** `now`: milliseconds of any monotonic clock. */
   constructor(secondsMax = secondsMaxDefault, now = (): number => performance.now()) {
     this.#secondsMax = secondsMax
     this.#now = now
-    const length = ((secondsMax + 1) * 1000) / intervalMs
-    this.#reservedMs = new Float64Array(length)
-    this.#interval = new Float64Array(length).fill(-1)
   }
 
   /** Moving average of the time between two completed pieces of work; 0 before the first. */
@@ -43,6 +39,8 @@ export class RetrySchedule {
    */
   reserve(waitingCount: number, slotCount: number): number {
     const nowMs = this.#now()
+    for (const interval of this.#reservedMs.keys())
+      if ((interval + 1) * intervalMs <= nowMs) this.#reservedMs.delete(interval)
     const earliest = Math.max(1, Math.ceil((waitingCount * this.#meanWorkMs) / 1000))
     for (let seconds = earliest; seconds < this.#secondsMax; seconds++)
       if (this.#reserveFrom(Math.floor((nowMs + seconds * 1000) / intervalMs), slotCount)) return seconds
@@ -54,25 +52,18 @@ export class RetrySchedule {
    * little of that time is free.
    */
   #reserveFrom(first: number, slotCount: number): boolean {
-    const count = Math.min(Math.ceil((slotCount * this.#meanWorkMs) / intervalMs), this.#interval.length)
-    const end = first + Math.max(1, count)
+    const spanMs = Math.min(slotCount * this.#meanWorkMs, this.#secondsMax * 1000)
+    const end = first + Math.max(1, Math.ceil(spanMs / intervalMs))
+    const reservedIn = (interval: number): number => this.#reservedMs.get(interval) ?? 0
     let freeMs = 0
-    for (let interval = first; interval < end; interval++) freeMs += intervalMs - this.#reservedIn(interval)
+    for (let interval = first; interval < end; interval++) freeMs += intervalMs - reservedIn(interval)
     if (freeMs < this.#meanWorkMs) return false
     let leftMs = this.#meanWorkMs
     for (let interval = first; interval < end && leftMs > 0; interval++) {
-      const reservedMs = this.#reservedIn(interval)
-      const addedMs = Math.min(leftMs, intervalMs - reservedMs)
-      const entry = interval % this.#interval.length
-      this.#reservedMs[entry] = reservedMs + addedMs
-      this.#interval[entry] = interval
+      const addedMs = Math.min(leftMs, intervalMs - reservedIn(interval))
+      this.#reservedMs.set(interval, reservedIn(interval) + addedMs)
       leftMs -= addedMs
     }
     return true
-  }
-
-  #reservedIn(interval: number): number {
-    const entry = interval % this.#interval.length
-    return this.#interval[entry] === interval ? (this.#reservedMs[entry] as number) : 0
   }
 }

@@ -53,15 +53,16 @@ export async function* scorePairs(store: Store, options: ScorePairsOptions): Asy
   const history = store.listWeights()
   const [first, second] = versions.map((version) => new Replayer(store, version, options))
   if (first === undefined || second === undefined) return
-  const replayed = cycles.filter((cycle) =>
-    versions.some((version) => sourceOf(store, cycle, version) === 'replay'),
-  )
-  const replays = new Replays(store, codec, replayed)
+  const replayed = cycles
+    .filter((cycle) => versions.some((version) => sourceOf(store, cycle, version) === 'replay'))
+    .map(({ position }) => position)
+  const replays = replayCycles(store, { from: replayed[0] ?? 1, to: replayed.at(-1) ?? 0, codec })
   try {
     for (const cycle of cycles) {
       const response = readScoredRows(store, cycle)
       if (response.posts.length === 0) continue
       const weights = weightsOf(history, cycle)
+      let again: Promise<ReplayedCycle> | null = null
       const scoresOf = async (replayer: Replayer): Promise<SourcedScores> => {
         const source = sourceOf(store, cycle, replayer.version)
         if (source === 'response')
@@ -69,14 +70,14 @@ export async function* scorePairs(store: Store, options: ScorePairsOptions): Asy
         const heads =
           source === 'shadow'
             ? unpackHeads(store.models.readShadowScores(cycle.position, replayer.version) as Uint8Array)
-            : await replayer.heads(await replays.at(cycle.position), response)
+            : await replayer.heads(await (again ??= replayAt(replays, cycle.position)), response)
         const scores = weightedScores(heads, weights, response, `${replayer.version} at ${cycle.cycleId}`)
         return { source, scores, lacking: missingHeads(heads, weights) }
       }
       yield { cycle, posts: response.posts, first: await scoresOf(first), second: await scoresOf(second) }
     }
   } finally {
-    await replays.end()
+    await replays.return(undefined)
   }
 }
 
@@ -181,28 +182,11 @@ function checkSamePosts({ cycle, plan }: ReplayedCycle, posts: ScoredRows['posts
   if (!same) throw new Error(`the replay of cycle ${cycle.cycleId} has other scored posts than its response`)
 }
 
-/** Replayed cycles, requested in order of arrival. */
-class Replays {
-  readonly #cycles: AsyncGenerator<ReplayedCycle> | null
-  #last: ReplayedCycle | null = null
-
-  constructor(store: Store, codec: Codec, cycles: readonly StoredCycle[]) {
-    const [from, to] = [cycles[0]?.position, cycles.at(-1)?.position]
-    this.#cycles = from === undefined || to === undefined ? null : replayCycles(store, { from, to, codec })
-  }
-
-  /** The cycle at a position; valid until another position is requested. */
-  async at(position: Position): Promise<ReplayedCycle> {
-    while (this.#cycles !== null && (this.#last?.position ?? 0) < position) {
-      const next = await this.#cycles.next()
-      if (next.done === true) break
-      this.#last = next.value
-    }
-    if (this.#last?.position !== position) throw new Error(`there is no replay of position ${position}`)
-    return this.#last
-  }
-
-  async end(): Promise<void> {
-    await this.#cycles?.return(undefined)
+/** The cycle at a position of a replay that has not reached it; valid until another one is requested. */
+async function replayAt(replays: AsyncGenerator<ReplayedCycle>, position: Position): Promise<ReplayedCycle> {
+  for (;;) {
+    const next = await replays.next()
+    if (next.done === true) throw new Error(`there is no replay of position ${position}`)
+    if (next.value.position === position) return next.value
   }
 }
