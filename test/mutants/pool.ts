@@ -41,7 +41,7 @@ export const poolMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'only ok readings are kept',
-        find: 'if (row < 0 || engagement.status[row] !== statusOk) continue',
+        find: 'if (row < 0 || status[row] !== statusOk) continue',
         replace: 'if (row < 0) continue',
       },
       {
