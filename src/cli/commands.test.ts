@@ -7,13 +7,12 @@ import { processContext } from './context.js'
 const program = new Command('understudy')
 addCommands(program, processContext())
 
-test('every command has examples, apart from the schema of the manifest', () => {
-  const names = program.commands.flatMap((command) =>
-    command.commands.length === 0
-      ? [command.name()]
-      : command.commands.map((child) => `${command.name()} ${child.name()}`),
-  )
-  expect(names.filter((name) => !(name in examples))).toEqual(['models schema'])
+test('every help page has examples', () => {
+  const names = program.commands.flatMap((command) => [
+    command.name(),
+    ...command.commands.map((child) => `${command.name()} ${child.name()}`),
+  ])
+  expect(['', ...names].filter((name) => !(name in examples))).toEqual([])
 })
 
 describe.each(Object.entries(examples))('the examples of %s', (name, lines) => {
@@ -24,4 +23,12 @@ describe.each(Object.entries(examples))('the examples of %s', (name, lines) => {
     expect(flags.filter((flag) => !known.includes(flag))).toEqual([])
     expect(command).toBeDefined()
   })
+})
+
+test('the flags of serve are in groups', () => {
+  const help = findCommand(program, 'serve')?.helpInformation() ?? ''
+  const headings = [...help.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading)
+  expect(headings).toEqual([
+    ...['Options', 'Directories', 'Address, keys and TLS', 'Limits', 'Models', 'Retention', 'Log and codec'],
+  ])
 })

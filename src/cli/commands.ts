@@ -26,11 +26,13 @@ const commandTable: readonly AddCommand[] = [
   addVerifyCommand,
 ]
 
-/** Arguments of example calls, by command. A test checks their flags. */
+/** Arguments of example calls, by command; '' is the program. A test checks their flags. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
+  '': ['demo', 'serve', 'simulate', 'models list'],
   serve: ['', '--port 9000 --data-dir /var/lib/understudy --log-level warn'],
   demo: ['', '--hours 3 --port 0'],
   simulate: ['--hours 1', '--url http://127.0.0.1:9000 --speed 300 --seed 7 --json'],
+  models: ['list', 'verify head-2026-03'],
   'models list': ['', '--models-dir /srv/models --json'],
   'models verify': ['', 'head-2026-03'],
   'models inspect': ['head-2026-03', 'model.onnx --json'],
@@ -40,6 +42,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'models compare': ['head-2026-03 head-2026-04 --cycles 288'],
   'models features': ['', '--json'],
   'models matrix': ['--from 20260301T0005 --to 20260302T0000 --out features.csv'],
+  'models schema': ['', '> manifest.schema.json'],
   config: ['', '--config understudy.json --json'],
   backup: ['/backups/understudy-2026-03-02', '--data-dir /var/lib/understudy /backups/today'],
   restore: ['/backups/understudy-2026-03-02 --data-dir /var/lib/understudy'],
@@ -60,6 +63,7 @@ export function addCommands(program: Command, context: CommandContext): void {
 export function findCommand(program: Command, name: string): Command | undefined {
   return name
     .split(' ')
+    .filter((word) => word !== '')
     .reduce<Command | undefined>(
       (parent, word) => parent?.commands.find((command) => command.name() === word),
       program,

@@ -1,7 +1,7 @@
 /**
  * The process environment of a command: variables, working directory, output streams, signals, flags of settings.
  */
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { DisplayTarget } from './progress-display.js'
 import {
   flagOf,
@@ -46,11 +46,13 @@ export function processContext(): CommandContext {
 /** Adds `--config` and the flags of some settings to a command. Without names: all settings, as a server has them. */
 export function addSettingFlags(command: Command, names?: readonly SettingName[]): Command {
   command.option('--config <file>', 'JSON file with settings (or UNDERSTUDY_CONFIG)')
+  let group = 'Options'
   for (const name of names ?? settingNames) {
     const flag = flagOf(name)
     const description = names === undefined ? serverWordsOf(name) : settingsTable[name].description
     const words = `${description.replace(/\.$/, '')} (default: ${fallbackWordsOf(name)})`.replaceAll('`', '')
-    if (flag !== null) command.option(`${flag} <value>`, words)
+    if (names === undefined) group = settingsTable[name].group ?? group
+    if (flag !== null) command.addOption(new Option(`${flag} <value>`, words).helpGroup(`${group}:`))
   }
   return command
 }

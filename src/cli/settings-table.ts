@@ -17,6 +17,8 @@ export type SettingName = keyof Inputs
 export interface SettingRow<Value> {
   /** The key in the JSON file, where it differs from the name. Flag and variable derive from it. */
   readonly key?: string
+  /** On the first row of a group: its heading on the help page. */
+  readonly group?: string
   readonly kind: SettingKind<Value>
   /** The default, if any; `directory` is the working directory. */
   readonly fallback?: (directory: string) => Value
@@ -59,19 +61,8 @@ const mebibyte = 1024 * 1024
 // One cycle must fit: 17 MiB of gzip and its 16 MiB decompressed.
 const bodiesBytesMin = 40 * mebibyte
 export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Inputs[Name]> } = {
-  host: {
-    kind: text('a host name or an IP address', /^[A-Za-z0-9._:-]{1,255}$/),
-    fallback: () => '127.0.0.1',
-    description: 'Address to listen on; `0.0.0.0` listens on all IPv4 addresses.',
-    needsRestart: 'change',
-  },
-  port: {
-    kind: integer(0, 65_535),
-    fallback: () => 8080,
-    description: 'Port to listen on; 0 selects a free port.',
-    needsRestart: 'change',
-  },
   dataDir: {
+    group: 'Directories',
     kind: path,
     fallback: (directory) => resolve(directory, 'data'),
     fallbackWords: './data',
@@ -83,6 +74,19 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallback: () => resolve(packageDirectory, 'models'),
     fallbackWords: '`models` in the directory of the program',
     description: 'Directory of the model packages.',
+    needsRestart: 'change',
+  },
+  host: {
+    group: 'Address, keys and TLS',
+    kind: text('a host name or an IP address', /^[A-Za-z0-9._:-]{1,255}$/),
+    fallback: () => '127.0.0.1',
+    description: 'Address to listen on; `0.0.0.0` listens on all IPv4 addresses.',
+    needsRestart: 'change',
+  },
+  port: {
+    kind: integer(0, 65_535),
+    fallback: () => 8080,
+    description: 'Port to listen on; 0 selects a free port.',
     needsRestart: 'change',
   },
   apiKeys: {
@@ -109,6 +113,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     needsRestart: 'set or unset',
   },
   clockSkewMs: {
+    group: 'Limits',
     kind: integer(0, 300_000),
     fallback: () => 2000,
     description: 'How far in the future a `cycle_time` may be.',
@@ -128,12 +133,24 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     fallback: () => 60_000,
     description: 'Time for the whole body of a request to arrive; after it the connection is closed.',
   },
+  bodiesBytesMax: {
+    kind: integer(bodiesBytesMin, 64 * 1024 * mebibyte),
+    fallback: () => 256 * mebibyte,
+    description:
+      'Memory for request bodies, compressed and decompressed, and the same again for responses. A request that exceeds it gets 503. Images that wait to be decoded may take half of it.',
+  },
+  imageConcurrency: {
+    kind: integer(1, 64),
+    fallback: () => 2,
+    description: 'Images that are decoded at the same time.',
+  },
   shutdownMsMax: {
     kind: integer(100, 600_000),
     fallback: () => 4500,
     description: 'Time from SIGTERM to the end of the process.',
   },
   executionProviders: {
+    group: 'Models',
     kind: listOf(`words out of ${providers.join(', ')}`, new RegExp(`^(${providers.join('|')})$`)),
     fallback: () => ['cpu'],
     description:
@@ -172,18 +189,18 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
       'Time for encoding the texts that enter with one cycle. After it, posts are scored without embeddings.',
     needsRestart: 'change',
   },
-  bodiesBytesMax: {
-    kind: integer(bodiesBytesMin, 64 * 1024 * mebibyte),
-    fallback: () => 256 * mebibyte,
-    description:
-      'Memory for request bodies, compressed and decompressed, and the same again for responses. A request that exceeds it gets 503. Images that wait to be decoded may take half of it.',
-  },
-  imageConcurrency: {
-    kind: integer(1, 64),
-    fallback: () => 2,
-    description: 'Images that are decoded at the same time.',
+  initialWeights: {
+    kind: weights,
+    fallback: () => ({
+      version: 'initial',
+      weights: { views: 0.4, comments: 0.3, up: 0.3, downvote_share: 0 },
+    }),
+    fallbackWords: 'views 0.4, comments 0.3, up 0.3, downvote_share 0',
+    description: 'Weights until the first `PUT /v1/weights`, in the same JSON.',
+    needsRestart: 'change',
   },
   retainCyclesDays: {
+    group: 'Retention',
     kind: integer(0, 36_500),
     fallback: () => 14,
     description:
@@ -202,6 +219,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
       'Days that an outcome is kept after its placement, or after it was last received if that is later; 0 keeps it forever.',
   },
   logLevel: {
+    group: 'Log and codec',
     kind: oneOf(logLevels),
     fallback: () => 'info',
     description: 'Lowest level that is logged.',
@@ -210,16 +228,6 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
     kind: oneOf(['auto', 'native', 'reference'] as const),
     fallback: () => 'auto',
     description: 'Decoder and encoder of cycles. `auto` selects the native codec where it loads.',
-    needsRestart: 'change',
-  },
-  initialWeights: {
-    kind: weights,
-    fallback: () => ({
-      version: 'initial',
-      weights: { views: 0.4, comments: 0.3, up: 0.3, downvote_share: 0 },
-    }),
-    fallbackWords: 'views 0.4, comments 0.3, up 0.3, downvote_share 0',
-    description: 'Weights until the first `PUT /v1/weights`, in the same JSON.',
     needsRestart: 'change',
   },
 }
