@@ -91,6 +91,20 @@ export default defineConfig(
   { linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: 'error' } },
   ...Object.keys(levels).map(importRules),
   {
+    // Comparisons that end at the first difference tell a client how much of a key it has guessed.
+    files: ['src/server/**/*.ts'],
+    ignores: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...[
+          'BinaryExpression[operator=/^[=!]==?$/] > :matches(Identifier, MemberExpression > Identifier)[name=/^(authorization|apiKeys?)$/i]',
+          'CallExpression[callee.property.name=/^(includes|indexOf|equals|compare|has)$/] > Identifier[name=/^(authorization|apiKeys?)$/i].arguments',
+        ].map((selector) => ({ selector, message: 'Keys are compared by timingSafeEqual (api-keys.ts).' })),
+      ],
+    },
+  },
+  {
     files: ['**/*.js', '**/*.mjs'],
     languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
   },

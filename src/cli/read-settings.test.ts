@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { UsageError } from './failure.js'
 import { readSettings, type EffectiveSettings } from './read-settings.js'
-import { flagOf, settingNames, variableOf } from './settings-table.js'
+import { flagOf, settingNames, settingsTable, variableOf } from './settings-table.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'understudy-settings-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -260,4 +260,24 @@ test('plain HTTP on an address that is not loopback is a warning', () => {
 test('settings are frozen', () => {
   const { settings } = read({}, { UNDERSTUDY_API_KEYS: 'key-number-1-0123456789' })
   expect(Object.isFrozen(settings) && Object.isFrozen(settings.apiKeys)).toBe(true)
+})
+
+test('a number may be its minimum and its maximum, and no more', () => {
+  let count = 0
+  for (const name of settingNames) {
+    const { kind } = settingsTable[name]
+    const [, minimum = NaN, maximum = NaN] =
+      /^a whole number from (\d+) to (\d+)$/.exec(kind.rule)?.map(Number) ?? []
+    if (Number.isNaN(maximum)) continue
+    count++
+    for (const value of [minimum, maximum]) {
+      expect(kind.fromText(String(value), ''), name).toBe(value)
+      expect(kind.fromJson(value, ''), name).toBe(value)
+    }
+    for (const value of [minimum - 1, maximum + 1]) {
+      expect(kind.fromText(String(value), ''), name).toBeUndefined()
+      expect(kind.fromJson(value, ''), name).toBeUndefined()
+    }
+  }
+  expect(count).toBeGreaterThan(10)
 })

@@ -191,6 +191,12 @@ describe('size', () => {
     expect(await refusal(declare(small, width, height))).toBe('too_large')
   })
 
+  test('exactly 50,000,000 pixels are not too large, and one row more is', async () => {
+    // The header is as declared, so the picture then does not decode.
+    expect(await refusal(declare(small, 10_000, 5000))).toBe('bad_request')
+    expect(await refusal(declare(small, 10_000, 5001))).toBe('too_large')
+  })
+
   test('49 megapixels are accepted', async () => {
     const upload = await sharp({ create: { width: 7000, height: 7000, channels: 3, background: '#346' } })
       .jpeg()

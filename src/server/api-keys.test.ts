@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ApiKeys, keyCharsMax } from './api-keys.js'
@@ -79,4 +80,10 @@ describe('keys', () => {
       }),
     )
   })
+})
+
+test('nothing but timingSafeEqual compares keys', () => {
+  const source = readFileSync(new URL('api-keys.ts', import.meta.url), 'utf8')
+  expect(source).toContain('if (timingSafeEqual(known, this.#given)) accepted = true')
+  expect(source).not.toMatch(/[=!]==|\.(includes|indexOf|equals|compare|has|startsWith|find|some|every)\(/)
 })

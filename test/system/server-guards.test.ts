@@ -295,6 +295,22 @@ test('a client that sends its body byte by byte is disconnected at the time limi
   expect((await server.call({ path: '/v1/weights' })).status).toBe(200)
 })
 
+test('a client that sends its body steadily is disconnected at the time limit too', async () => {
+  const server = await started({ UNDERSTUDY_BODY_READ_MS_MAX: '500' })
+  const body = Buffer.alloc(8 * 1024 * 1024, ' ')
+  const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+  let answer = ''
+  socket.on('data', (data: Buffer) => (answer += data.toString()))
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  socket.write(head(server, 'POST /v1/cycles', `Content-Length: ${body.length}`, 'Connection: close'))
+  let sent = 0
+  // Each piece comes in time, and all of them take four seconds.
+  const drip = setInterval(() => socket.write(body.subarray(sent, (sent += 64 * 1024))), 30)
+  await closed
+  clearInterval(drip)
+  expect(answer).toBe('')
+})
+
 test('bodies past the memory limit get 503 with Retry-After, until others are released', async () => {
   const mebibyte = 1024 * 1024
   const server = await started({
@@ -316,6 +332,8 @@ test('bodies past the memory limit get 503 with Retry-After, until others are re
     // Two fit and wait for their last byte; the third is the one that is answered.
     const refused = await Promise.race(sockets.map(firstBytes))
     expect(refused).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/s)
+    // A small body of gzip takes what it unpacks to.
+    expect((await post(gzipSync(body), { 'Content-Encoding': 'gzip' })).status).toBe(503)
     for (const socket of sockets) socket.destroy()
     while ((await post(body)).status === 503);
     // Refused for their content, plain and unpacked: each gives back what it took, or the third would not fit.
@@ -324,7 +342,7 @@ test('bodies past the memory limit get 503 with Retry-After, until others are re
       expect((await post(gzipSync(body), { 'Content-Encoding': 'gzip' })).status).toBe(400)
     expect((await server.postCycle(cycleBody(round))).status).toBe(200)
   }
-  await server.logged('"code":"server_error","reason":"too many bytes of bodies are held"')
+  await server.logged('"code":"server_error","problem":"too many bytes of bodies are held"')
 })
 
 test('a stored image changes the score of its post, and of no other', async () => {

@@ -6,7 +6,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { CycleResponse, ErrorRecord } from '../../src/contract/index.js'
+import type { CycleResponse, ErrorRecord, Health } from '../../src/contract/index.js'
 import { stageNames } from '../../src/cycle/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, projectDir } from '../helpers/server-process.js'
@@ -167,6 +167,15 @@ test('a model that does not load leaves the server degraded until its files are 
   do health = (await server.call({ path: '/v1/health' })).json
   while ((health as { status: string }).status !== 'ok')
   expect((await server.postCycle(cycleBody(0))).status).toBe(200)
+})
+
+test('health names the weights in force, and not those that begin later', async () => {
+  const server = await started()
+  const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
+  const put = { method: 'PUT', path: '/v1/weights', body: JSON.stringify({ version: 'later', weights }) }
+  const { first_cycle_time } = (await server.call(put)).json as { first_cycle_time: string }
+  const { time, weights_version } = (await server.call({ path: '/v1/health' })).json as Health
+  expect(weights_version).toBe(time < first_cycle_time ? 'initial' : 'later')
 })
 
 test('Server-Timing gives the time of each stage of a cycle, where the client asks for it', async () => {
