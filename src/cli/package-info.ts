@@ -9,9 +9,6 @@ export const packageDirectory = fileURLToPath(new URL('../..', import.meta.url))
 
 /** `version` of package.json. */
 export function packageVersion(): string {
-  const description: unknown = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  )
-  const hasVersion = typeof description === 'object' && description !== null && 'version' in description
-  return hasVersion && typeof description.version === 'string' ? description.version : 'unknown'
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
 }

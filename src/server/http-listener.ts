@@ -65,19 +65,15 @@ export async function listen(options: ListenOptions, parts: ListenerParts): Prom
   // uWebSockets.js reads the limit from the environment when its library is loaded, hence the late import.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(headBytesMax)
   const uws = await import('uWebSockets.js')
-  const secured = pemFiles(options)
-  const apps = secured === null ? new PlainApps(uws, parts) : new TlsApps(uws, secured, parts)
-  const socket = await openPort(apps.listening, options, exclusivePort)
+  const apps = new Apps(uws, pemFiles(options), parts)
+  const socket = await openPort(apps.listening, options)
   let listening = true
   return {
     port: uws.us_socket_local_port(socket),
     get certificateDates() {
       return apps.dates
     },
-    renewCertificate: (certificate, now) => {
-      const files = pemFiles(certificate)
-      return files !== null && apps.renew(files, now)
-    },
+    renewCertificate: (certificate, now) => apps.renew(pemFiles(certificate), now),
     stopListening: () => {
       if (listening) uws.us_listen_socket_close(socket)
       listening = false
@@ -96,62 +92,40 @@ export function authorityOf(host: string, port: number): string {
 
 type Library = typeof library
 
-/** The uWebSockets.js apps behind the port: one listens, and others may own the connections. */
-interface Apps {
-  readonly listening: TemplatedApp
-  readonly dates: CertificateDates | null
-  renew(files: PemFiles, now: number): boolean
-  close(): void
-}
-
-class PlainApps implements Apps {
-  readonly listening: TemplatedApp
-  readonly dates = null
-
-  constructor(uws: Library, parts: ListenerParts) {
-    this.listening = serving(uws.App(), parts)
-  }
-
-  renew(): boolean {
-    return false
-  }
-
-  close(): void {
-    this.listening.close()
-  }
-}
-
 /**
+ * The uWebSockets.js apps behind the port: one listens, and with TLS others own the connections.
+ *
  * An app cannot change its certificate. So the listening app passes every connection, before its first byte, to another
  * app, which can be replaced. uWebSockets.js has this feature to spread connections over threads; here both apps are in one
  * thread. `addServerName` is no alternative: a client that connects to an IP address sends no name.
  */
-class TlsApps implements Apps {
+class Apps {
   readonly listening: ForwardingApp
   readonly #uws: Library
   readonly #parts: ListenerParts
-  #files: PemFiles
+  #files: PemFiles | null
   /** The last one gets new connections. Older ones are kept: the library does not report when their last one closes. */
-  readonly #serving: ForwardingApp[]
+  readonly #serving: ForwardingApp[] = []
 
-  constructor(uws: Library, files: PemFiles, parts: ListenerParts) {
+  constructor(uws: Library, files: PemFiles | null, parts: ListenerParts) {
     this.#uws = uws
     this.#parts = parts
     this.#files = files
-    this.listening = secureApp(uws, files)
-    this.#serving = [this.#open(files)]
+    this.listening = (files === null ? serving(uws.App(), parts) : secureApp(uws, files)) as ForwardingApp
+    if (files !== null) this.#open(files)
   }
 
-  get dates(): CertificateDates {
-    return this.#files.dates
+  get dates(): CertificateDates | null {
+    return this.#files?.dates ?? null
   }
 
-  renew(files: PemFiles, now: number): boolean {
-    if (files.digest === this.#files.digest) return false
+  /** Does nothing without TLS, and for the files in use. */
+  renew(files: PemFiles | null, now: number): boolean {
+    if (files === null || this.#files === null || files.digest === this.#files.digest) return false
     const problem = dateProblem(files.dates, now)
     if (problem !== null) throw new Error(`the certificate in ${files.certFile} ${problem}`)
     const before = this.#serving.at(-1)
-    this.#serving.push(this.#open(files))
+    this.#open(files)
     if (before !== undefined) this.listening.removeChildAppDescriptor(before.getDescriptor())
     this.#files = files
     return true
@@ -161,11 +135,11 @@ class TlsApps implements Apps {
     for (const app of [this.listening, ...this.#serving]) app.close()
   }
 
-  #open(files: PemFiles): ForwardingApp {
+  #open(files: PemFiles): void {
     const app = secureApp(this.#uws, files)
     serving(app, this.#parts)
     this.listening.addChildAppDescriptor(app.getDescriptor())
-    return app
+    this.#serving.push(app)
   }
 }
 
@@ -216,13 +190,9 @@ interface ExclusiveListen {
   ): void
 }
 
-function openPort(
-  app: TemplatedApp,
-  { host, port }: ListenOptions,
-  exclusive: number,
-): Promise<us_listen_socket> {
+function openPort(app: TemplatedApp, { host, port }: ListenOptions): Promise<us_listen_socket> {
   return new Promise((resolve, reject) => {
-    ;(app as unknown as ExclusiveListen).listen(host, port, exclusive, (socket) => {
+    ;(app as unknown as ExclusiveListen).listen(host, port, exclusivePort, (socket) => {
       if (socket === false)
         reject(
           new Error(
