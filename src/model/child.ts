@@ -6,14 +6,8 @@ import { rmdirSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { ModelLog } from './log.js'
 import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './sessions/child-process.js'
-import { encoderChildFormat } from './sessions/encoder-batch.js'
-import {
-  ChildMessages,
-  withoutPayload,
-  type ChildFormat,
-  type Message,
-  type OutgoingMessage,
-} from './sessions/messages.js'
+import { encoderChildFormat, headsChildFormat } from './sessions/batches.js'
+import { ChildMessages, type ChildFormat, type Message, type OutgoingMessage } from './sessions/messages.js'
 import { reasonOf } from './sessions/onnx-errors.js'
 import type { Program } from './sessions/program.js'
 import type { ChildHeader, OpenHeader, ProcessPlan } from './sessions/protocol.js'
@@ -62,8 +56,7 @@ async function open(plan: ProcessPlan): Promise<Opened> {
   switch (plan.role) {
     case 'heads': {
       const { openHeadsProgram } = await import('./sessions/heads-program.js')
-      const { headsChildFormat } = await import('./sessions/heads-batch.js')
-      return serving(await openHeadsProgram(plan, log), headsChildFormat(plan))
+      return serving(await openHeadsProgram(plan, log), headsChildFormat)
     }
     case 'text': {
       const { openTextProgram } = await import('./sessions/text-program.js')
@@ -96,7 +89,7 @@ function serving<Request, Reply>(
 }
 
 function send(header: ChildHeader): void {
-  messages.write(withoutPayload(header))
+  messages.write({ header, parts: [] })
 }
 
 function opened(): void {

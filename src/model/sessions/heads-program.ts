@@ -6,7 +6,7 @@ import * as ort from 'onnxruntime-node'
 import { headInputs, headPortProblems, type HeadInput } from '../graph-ports/index.js'
 import type { HeadColumn, HeadGraphPlan, HeadsPlan } from '../plans/index.js'
 import { openGraph, type GraphSession } from './graph-session.js'
-import type { HeadsBatch, Matrices } from './heads-batch.js'
+import type { HeadsBatch, Matrices } from './batches.js'
 import type { OpenProgram } from './program.js'
 
 interface OpenGraph extends GraphSession {

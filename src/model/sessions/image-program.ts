@@ -6,7 +6,7 @@ import { imagePortProblems, inputShape, isPoolable } from '../graph-ports/index.
 import { poolImage, Preprocessor } from '../image/index.js'
 import type { Vectors } from '../model.js'
 import type { ImagePlan } from '../plans/index.js'
-import type { EncoderRequest } from './encoder-batch.js'
+import type { EncoderRequest } from './batches.js'
 import { openGraph, PortError, type Session } from './graph-session.js'
 import { probed, type OpenProgram, type Program } from './program.js'
 

@@ -1,7 +1,7 @@
 /**
  * ONNX sessions in child processes: a crash, a hang or unbounded memory ends one of them and never the service.
  */
-export type { HeadRows, Matrices } from './heads-batch.js'
+export type { HeadRows, Matrices } from './batches.js'
 export { askProcess } from './one-off-process.js'
 export { startMsMax } from './session-process.js'
 export {

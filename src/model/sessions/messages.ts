@@ -4,28 +4,26 @@
  * take turns, so each payload is read before the next one is written.
  */
 import { randomUUID } from 'node:crypto'
-import { closeSync, openSync, readSync, statfsSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, statfsSync, unlinkSync, writeSync, writevSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** Far beyond any batch: a larger number is not a length. */
-const payloadBytesMax = 2 ** 30
+const bytesMax = 2 ** 30
 /** Headers are small, except for a report and the lengths of a batch of texts. */
 const lineBytesMax = 2 ** 24
 
 /** A message that was received. */
 export interface Message {
   readonly header: object
-  /** Begins at a multiple of 8 bytes of its buffer. */
-  readonly payload: Uint8Array
+  /** Parts of the payload; the first begins at a multiple of 8 bytes of its buffer. */
+  readonly parts: readonly Uint8Array[]
 }
 
 /** A message to be sent. */
 export interface OutgoingMessage {
   readonly header: object
-  readonly payloadBytes: number
-  /** Must write every byte of `payload`: the memory is reused. */
-  readonly write: (payload: Uint8Array) => void
+  readonly parts: readonly NodeJS.ArrayBufferView[]
 }
 
 /** The owner's side of the batches of a role. */
@@ -41,10 +39,6 @@ export interface ChildFormat<Request, Reply> {
   encodeReply(reply: Reply): OutgoingMessage
 }
 
-export function withoutPayload(header: object): OutgoingMessage {
-  return { header, payloadBytes: 0, write: () => undefined }
-}
-
 /** The file of payloads. It has no name, so it is gone when both processes have closed it. */
 export class PayloadFile {
   readonly descriptor: number
@@ -55,47 +49,62 @@ export class PayloadFile {
     this.descriptor = descriptor
   }
 
-  /** Throws a RangeError when there is no memory for it, and the error of the system when the disk is full. */
-  write({ payloadBytes, write }: OutgoingMessage): void {
-    if (payloadBytes > payloadBytesMax) throw new RangeError(`${payloadBytes} bytes are too many`)
-    const payload = this.#reuse(payloadBytes)
-    write(payload)
-    for (let at = 0; at < payloadBytes;) at += writeSync(this.descriptor, payload, at, payloadBytes - at, at)
+  /** Throws when the disk is full. */
+  write(parts: readonly NodeJS.ArrayBufferView[]): void {
+    const bytes = sum(lengthsOf(parts))
+    if (bytes > 0 && writevSync(this.descriptor, parts, 0) < bytes)
+      throw new Error(`there is no space for ${bytes} bytes`)
   }
 
-  /** The first bytes of the file, in memory that the next call overwrites. Throws when there are fewer. */
-  readReused(bytes: number): Uint8Array {
-    return this.#fill(this.#reuse(bytes))
+  /** The parts at the start of the file. Throws when it ends before them, or when these are not lengths. */
+  read(lengths: readonly number[]): Uint8Array[] {
+    return this.#read(lengths, (bytes) => Buffer.allocUnsafeSlow(bytes))
   }
 
-  /** The first bytes of the file. Throws when there are fewer, or when `bytes` is not a length. */
-  read(bytes: number): Uint8Array {
-    if (!(bytes >= 0 && bytes <= payloadBytesMax)) throw new RangeError(`${bytes} is not a length`)
-    return this.#fill(Buffer.allocUnsafeSlow(bytes))
+  /** The same in memory that the next call overwrites. */
+  readReused(lengths: readonly number[]): Uint8Array[] {
+    return this.#read(lengths, (bytes) => {
+      if (this.#memory.length < bytes) this.#memory = Buffer.allocUnsafeSlow(bytes)
+      return this.#memory.subarray(0, bytes)
+    })
   }
 
   close(): void {
     closeSync(this.descriptor)
   }
 
-  #reuse(bytes: number): Buffer {
-    if (this.#memory.length < bytes) this.#memory = Buffer.allocUnsafeSlow(bytes)
-    return this.#memory.subarray(0, bytes)
-  }
-
-  #fill(target: Buffer): Buffer {
-    for (let at = 0; at < target.length;) {
-      const count = readSync(this.descriptor, target, at, target.length - at, at)
-      if (count === 0) throw new Error(`the file of payloads ends after ${at} of ${target.length} bytes`)
+  #read(lengths: readonly number[], allocate: (bytes: number) => Buffer): Uint8Array[] {
+    const isList: boolean = Array.isArray(lengths)
+    const isValid =
+      isList && lengths.every((length) => Number.isInteger(length) && length >= 0) && sum(lengths) <= bytesMax
+    if (!isValid) throw new RangeError(`${JSON.stringify(lengths)} are not lengths`)
+    const payload = allocate(sum(lengths))
+    for (let at = 0; at < payload.length;) {
+      const count = readSync(this.descriptor, payload, at, payload.length - at, at)
+      if (count === 0) throw new Error(`the file of payloads ends after ${at} of ${payload.length} bytes`)
       at += count
     }
-    return target
+    let at = 0
+    return lengths.map((length) => payload.subarray(at, (at += length)))
   }
 }
 
-/** The line of a header, and the bytes of its payload. */
-export function lineOf({ header, payloadBytes }: OutgoingMessage): string {
-  return `${JSON.stringify({ ...header, payloadBytes })}\n`
+/** A header, and the bytes of each part of the payload. */
+export interface Header {
+  readonly lengths: readonly number[]
+}
+
+/** The line of a header. */
+export function lineOf({ header, parts }: OutgoingMessage): string {
+  return `${JSON.stringify({ ...header, lengths: lengthsOf(parts) })}\n`
+}
+
+function lengthsOf(parts: readonly NodeJS.ArrayBufferView[]): number[] {
+  return parts.map(({ byteLength }) => byteLength)
+}
+
+function sum(lengths: readonly number[]): number {
+  return lengths.reduce((total, length) => total + length, 0)
 }
 
 /** Reads headers from the chunks of a stream. */
@@ -103,7 +112,7 @@ export class LineReader {
   #partial = Buffer.alloc(0)
 
   /** The headers that `chunk` completes. Throws when the bytes are not lines of JSON objects. */
-  take(chunk: Buffer): (object & { readonly payloadBytes: number })[] {
+  take(chunk: Buffer): Header[] {
     const bytes = Buffer.concat([this.#partial, chunk])
     const end = bytes.lastIndexOf('\n') + 1
     this.#partial = bytes.subarray(end)
@@ -124,26 +133,26 @@ export class ChildMessages {
     this.#payloads = new PayloadFile(payloadDescriptor)
   }
 
-  /** Waits for the next message; its payload is valid until the one after it. null: the owner has closed its end. */
+  /** Waits for the next message; its parts are valid until the one after it. null: the owner has closed its end. */
   next(): Message | null {
     for (;;) {
       const count = readSync(this.#socket, this.#chunk)
       if (count === 0) return null
       const [header] = this.#reader.take(this.#chunk.subarray(0, count))
-      if (header !== undefined) return { header, payload: this.#payloads.readReused(header.payloadBytes) }
+      if (header !== undefined) return { header, parts: this.#payloads.readReused(header.lengths) }
     }
   }
 
   write(message: OutgoingMessage): void {
-    this.#payloads.write(message)
+    this.#payloads.write(message.parts)
     const line = Buffer.from(lineOf(message))
     for (let at = 0; at < line.length;) at += writeSync(this.#socket, line, at)
   }
 }
 
-function parseHeader(line: string): object & { payloadBytes: number } {
+function parseHeader(line: string): Header {
   try {
-    const header = JSON.parse(line) as { payloadBytes: number } | null
+    const header = JSON.parse(line) as Header | null
     if (typeof header === 'object' && header !== null) return header
   } catch {
     // Reported below.

@@ -12,11 +12,11 @@ import { SessionHost, type HostOptions } from './session-host.js'
 
 /** A stand-in answers a request with the request. */
 const format: OwnerFormat<unknown, unknown> = {
-  encodeRequest: (request) => {
-    const json = Buffer.from(JSON.stringify(request))
-    return { header: { kind: 'batch' }, payloadBytes: json.length, write: (payload) => payload.set(json) }
-  },
-  decodeReply: ({ payload }) => JSON.parse(Buffer.from(payload).toString()) as unknown,
+  encodeRequest: (request) => ({
+    header: { kind: 'batch' },
+    parts: [Buffer.from(JSON.stringify(request))],
+  }),
+  decodeReply: ({ parts }) => JSON.parse(Buffer.concat(parts).toString()) as unknown,
 }
 
 /** A stand-in does not read it. */
@@ -180,26 +180,25 @@ async function open(start: (options: SpawnOptions) => ChildProcess, more: Partia
 function standIn(first = ''): (options: SpawnOptions) => ChildProcess {
   const messages = new URL('../../../dist/model/sessions/messages.js', import.meta.url)
   const code = `
-    const { ChildMessages, withoutPayload } = await import(${JSON.stringify(messages.href)})
+    const { ChildMessages } = await import(${JSON.stringify(messages.href)})
     const { ftruncateSync, writeSync } = await import('node:fs')
     const messages = new ChildMessages(3, 4)
-    const send = (header) => messages.write(withoutPayload(header))
+    const send = (header) => messages.write({ header, parts: [] })
     messages.next()
     ${first}
     send({ kind: 'ready', provider: 'stand-in' })
     for (let message = messages.next(); message !== null; message = messages.next()) {
-      const { payload } = message
-      const request = JSON.parse(Buffer.from(payload).toString())
+      const [part] = message.parts
+      const request = JSON.parse(Buffer.from(part).toString())
       if (request === 'exit') process.exit(7)
       if (request === 'print') writeSync(3, 'something went wrong')
       if (request === 'hang') continue
       if (request === 'cut') {
         ftruncateSync(4, 2)
-        writeSync(3, JSON.stringify({ kind: 'done', payloadBytes: payload.length }) + '\\n')
+        writeSync(3, JSON.stringify({ kind: 'done', lengths: [part.length] }) + '\\n')
         continue
       }
-      const payloadBytes = payload.length
-      messages.write({ header: { kind: 'done' }, payloadBytes, write: (target) => target.set(payload) })
+      messages.write({ header: { kind: 'done' }, parts: [part] })
     }`
   return (options) => spawn(process.execPath, ['--input-type=module', '-e', code], options)
 }

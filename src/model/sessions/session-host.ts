@@ -5,9 +5,8 @@
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import type { ModelLog } from '../log.js'
 import type { HeadsPlan, ImagePlan, ServingPlan, TextPlan } from '../plans/index.js'
-import { encoderOwnerFormat, type EncoderRequest } from './encoder-batch.js'
-import { headsOwnerFormat, type HeadRows } from './heads-batch.js'
-import type { OwnerFormat } from './messages.js'
+import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
+import type { OutgoingMessage, OwnerFormat } from './messages.js'
 import { throwIfCancelled } from './one-off-process.js'
 import { SessionProcess, startMsMax, type ProcessOptions } from './session-process.js'
 
@@ -126,7 +125,7 @@ export class SessionHost<Request, Reply> {
 
   async #runOn(process: SessionProcess, request: Request, timeLimitMs: number): Promise<Reply> {
     const { format, describe } = this.#options
-    const message = format.encodeRequest(request)
+    const message = (): OutgoingMessage => format.encodeRequest(request)
     return format.decodeReply(await process.run(message, timeLimitMs, describe(request)))
   }
 

@@ -9,7 +9,7 @@ import { assert } from '../../contract/index.js'
 import type { ModelLog } from '../log.js'
 import { ModelDownError, ModelError } from '../model.js'
 import { startChild, type StartedChild } from './child-process.js'
-import { LineReader, lineOf, withoutPayload, type Message, type OutgoingMessage } from './messages.js'
+import { LineReader, lineOf, type Header, type Message, type OutgoingMessage } from './messages.js'
 import { watchMemory } from './memory-bound.js'
 import { reasonOf } from './onnx-errors.js'
 import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protocol.js'
@@ -96,7 +96,7 @@ export class SessionProcess {
     const { name, plan } = this.#options
     const header: OpenHeader = { kind: 'open', plan }
     const reply = await this.#exchange(
-      withoutPayload(header),
+      () => ({ header, parts: [] }),
       this.#options.startMsMax ?? startMsMax,
       `the start of ${name}`,
     )
@@ -104,10 +104,11 @@ export class SessionProcess {
   }
 
   /**
-   * One batch, described by `what`; the next may begin when this one has settled. The child has the request when this
-   * returns its promise. Rejects with a `ModelError`, also when the time limit has passed; then the process has ended.
+   * One batch, described by `what`; the next may begin when this one has settled. The child has the message, which
+   * `request` makes, when this returns its promise. Rejects with a `ModelError`, also when the time limit has passed;
+   * then the process has ended.
    */
-  async run(request: OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
+  async run(request: () => OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
     const reply = await this.#exchange(request, timeLimitMs, what)
     this.#expect(reply, 'done')
     return reply
@@ -127,15 +128,15 @@ export class SessionProcess {
   }
 
   /** Sends a message and waits for the next one of the child. */
-  async #exchange(message: OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
+  async #exchange(request: () => OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
     if (this.#endReason !== null) throw this.#endReason
     assert(this.#waiter === null, 'a process answers one message at a time')
-    this.#writePayload(message)
+    const line = lineOf(this.#writePayload(request))
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject }
       this.#limit(timeLimitMs, what)
       // A process that could not be started has no pipes; `ended` reports that.
-      this.#child.headers?.write(lineOf(message))
+      this.#child.headers?.write(line)
     })
   }
 
@@ -148,15 +149,14 @@ export class SessionProcess {
     }, timeLimitMs)
   }
 
-  #writePayload(message: OutgoingMessage): void {
+  #writePayload(request: () => OutgoingMessage): OutgoingMessage {
     try {
-      this.#child.payloads.write(message)
+      const message = request()
+      this.#child.payloads.write(message.parts)
+      return message
     } catch (cause) {
       if (cause instanceof ModelError) throw cause
-      throw new ModelError(
-        `a batch of ${message.payloadBytes} bytes cannot be written for ${this.#name}: ${reasonOf(cause)}`,
-        { cause },
-      )
+      throw new ModelError(`a batch cannot be sent to ${this.#name}: ${reasonOf(cause)}`, { cause })
     }
   }
 
@@ -168,14 +168,13 @@ export class SessionProcess {
 
   #receive(chunk: Buffer): void {
     try {
-      for (const header of this.#reader.take(chunk))
-        this.#handle(header as ChildHeader & { payloadBytes: number })
+      for (const header of this.#reader.take(chunk)) this.#handle(header as ChildHeader & Header)
     } catch (cause) {
       this.#fail(new ModelError(`${this.#name} sent what is not a message: ${reasonOf(cause)}`, { cause }))
     }
   }
 
-  #handle(header: ChildHeader & { readonly payloadBytes: number }): void {
+  #handle(header: ChildHeader & Header): void {
     if (header.kind === 'log') {
       const { log, plan } = this.#options
       log[header.level]({ role: plan.role, ...header.fields }, header.message)
@@ -184,8 +183,8 @@ export class SessionProcess {
     } else if (header.kind === 'opened') {
       this.#limit(this.#options.warmUpMsMax ?? startMsMax, `the first run of ${this.#options.name}`)
     } else if (this.#waiter !== null) {
-      const payload = this.#child.payloads.read(header.payloadBytes)
-      this.#takeWaiter()?.resolve({ header, payload })
+      const parts = this.#child.payloads.read(header.lengths)
+      this.#takeWaiter()?.resolve({ header, parts })
     }
   }
 

@@ -1,0 +1,79 @@
+/**
+ * Batches of heads and of encoders, and the parts of their messages:
+ *
+ *   heads     features, text, image: float32 [count, width] each  →  float32 [count] for each head of the plan
+ *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, a byte an item: 1 if it is encoded
+ */
+import type { Vectors } from '../model.js'
+import type { HeadsPlan, MatrixName } from '../plans/index.js'
+import type { ChildFormat, OwnerFormat } from './messages.js'
+
+/** Row-major; without values where no graph reads one. */
+export type Matrices = Readonly<Record<MatrixName, Float32Array>>
+
+/** The owner's request: a number of rows, and a function that writes their matrices. */
+export interface HeadRows {
+  readonly count: number
+  /** Must write every value: the memory is reused. */
+  readonly fill: (matrices: Matrices) => void
+}
+
+/** The same in the child. */
+export interface HeadsBatch {
+  readonly count: number
+  readonly matrices: Matrices
+}
+
+export interface EncoderRequest {
+  /** Texts: the raw JSON object of a candidate each. Images: a normalised JPEG each. */
+  readonly items: readonly Uint8Array[]
+  /** Texts that are not encoded by then are left out; null: there is no such bound. */
+  readonly budgetMs: number | null
+}
+
+export function headsOwnerFormat(plan: HeadsPlan): OwnerFormat<HeadRows, Float32Array[]> {
+  const widths = [plan.featureCount, plan.textDim, plan.imageDim]
+  let memory = new Float32Array(0)
+  return {
+    encodeRequest({ count, fill }) {
+      const length = count * widths.reduce((sum, width) => sum + width, 0)
+      if (memory.length < length) memory = new Float32Array(length)
+      let at = 0
+      const parts = widths.map((width) => memory.subarray(at, (at += count * width)))
+      const [features, text, image] = parts as [Float32Array, Float32Array, Float32Array]
+      fill({ features, text, image })
+      return { header: { kind: 'batch', count }, parts }
+    },
+    decodeReply: ({ parts }) => parts.map(floats),
+  }
+}
+
+export const headsChildFormat: ChildFormat<HeadsBatch, readonly Float32Array[]> = {
+  decodeRequest({ header, parts }) {
+    const [features, text, image] = parts.map(floats) as [Float32Array, Float32Array, Float32Array]
+    return { count: (header as { count: number }).count, matrices: { features, text, image } }
+  },
+  encodeReply: (heads) => ({ header: { kind: 'done' }, parts: heads }),
+}
+
+export const encoderOwnerFormat: OwnerFormat<EncoderRequest, Vectors> = {
+  encodeRequest: ({ items, budgetMs }) => ({ header: { kind: 'batch', budgetMs }, parts: items }),
+  decodeReply({ parts }) {
+    const [vectors, encoded] = parts as [Uint8Array, Uint8Array]
+    return { vectors: floats(vectors), encoded }
+  },
+}
+
+export const encoderChildFormat: ChildFormat<EncoderRequest, Vectors> = {
+  decodeRequest: ({ header, parts }) => ({
+    items: parts,
+    budgetMs: (header as { budgetMs: number | null }).budgetMs,
+  }),
+  encodeReply: ({ vectors, encoded }) => ({ header: { kind: 'done' }, parts: [vectors, encoded] }),
+}
+
+/** Throws a RangeError when it does not hold whole numbers. */
+function floats({ buffer, byteOffset, length }: Uint8Array): Float32Array {
+  if (length % Float32Array.BYTES_PER_ELEMENT !== 0) throw new RangeError(`${length} bytes are not float32`)
+  return new Float32Array(buffer, byteOffset, length / Float32Array.BYTES_PER_ELEMENT)
+}
