@@ -92,7 +92,7 @@ test('a key file that cannot be read is a usage error with the name that the cal
 
 test('the error for an invalid key in a file does not contain the key', () => {
   const file = join(root, 'bad-key')
-  writeFileSync(file, 'a key with spaces')
+  writeFileSync(file, 'a-valid-key-0123456789\na key with spaces')
   expect(() => readKeysFile(file)).toThrow(
     expect.objectContaining({ message: expect.not.stringContaining('spaces') as string }),
   )

@@ -172,9 +172,9 @@ test('float32 text is the shortest that reads back, and never longer than nine d
 
 test('a response is the JSON of its parts, in the order of the contract', () => {
   const heads = {
-    p_views: Float32Array.of(0.5),
+    p_views: Float32Array.of(0.5, 1),
     p_comments: null,
-    p_up: Float32Array.of(0.25),
+    p_up: Float32Array.of(0.25, 0),
     downvote_share: null,
   }
   const bytes = encodeResponse({
@@ -189,20 +189,20 @@ test('a response is the JSON of its parts, in the order of the contract', () => 
       engagement: 0,
       candidate_scores: 0,
       removals: 0,
-      scored_now: 1,
+      scored_now: 2,
       waiting: 1,
       not_scored: 1,
-      results: 3,
+      results: 4,
     },
     missingFeatureShare: 1 / 3,
     warnings: ['x "y"'],
     results: {
-      count: 3,
+      count: 4,
       galleries: ['"\\가\ud800', 'h'],
-      gallery: Uint32Array.of(0, 1, 1),
-      postNo: Float64Array.of(2 ** 53 - 1, 2, 3),
-      outcome: Uint8Array.of(0, 1, 5),
-      score: Float32Array.of(0.3),
+      gallery: Uint32Array.of(0, 1, 1, 1),
+      postNo: Float64Array.of(2 ** 53 - 1, 2, 3, 4),
+      outcome: Uint8Array.of(0, 1, 5, 0),
+      score: Float32Array.of(0.3, 0.6),
       heads,
     },
   })
@@ -222,6 +222,7 @@ test('a response is the JSON of its parts, in the order of the contract', () => 
       },
       { gall_id: 'h', post_no: 2, status: 'waiting', score: null },
       { gall_id: 'h', post_no: 3, status: 'not_scored', score: null, reason: 'unknown_post' },
+      { gall_id: 'h', post_no: 4, status: 'scored', score: 0.6, p_views: 1, p_up: 0 },
     ],
   })
   expect(text.startsWith('{"cycle_id":"20240301T0000","cycle_time":')).toBe(true)

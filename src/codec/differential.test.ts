@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { cycleBody } from '../../test/helpers/bodies.js'
+import { candidate, cycleBody } from '../../test/helpers/bodies.js'
 import { mutatedBody, validBody } from '../../test/fuzz/cycle-bodies.js'
 import { Random } from '../../test/fuzz/random.js'
 import { randomResponse } from '../../test/fuzz/responses.js'
@@ -150,6 +150,39 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     for (const body of ['', '{', '[]', '{"cycle_id":1}', '\ufeff{}', '{}{}']) {
       const bytes = Buffer.from(body)
       expect(answer(() => codec.decodeCycle(bytes))).toEqual(answer(() => decodeCycle(bytes)))
+    }
+  })
+
+  test('values at the edges of their rules are read as the reference reads them, or left to it', () => {
+    const decode = createArenaDecode(addon)
+    const text = JSON.stringify(cycleBody(0, { candidates: [candidate('g', 1)] }))
+    const withMember = (member: string, json: string): Buffer =>
+      Buffer.from(text.replace(new RegExp(`"${member}":("[^"]*"|\\d+)`), `"${member}":${json}`))
+    const times = [
+      '2000-02-29T00:00:00Z',
+      '1900-02-28T00:00:00Z',
+      '2016-12-31T23:59:60Z',
+      '2016-12-31T18:59:60-05:00',
+    ]
+    const noTimes = ['1900-02-29T00:00:00Z', '2016-12-31T23:30:60Z', '2016-12-31T22:59:60Z']
+    const cases: [member: string, json: string, isNative: boolean][] = [
+      ...times.map((time): [string, string, boolean] => ['created_at', `"${time}"`, true]),
+      ...noTimes.map((time): [string, string, boolean] => ['created_at', `"${time}"`, false]),
+      ['post_no', '9007199254740991', true],
+      ['post_no', '9007199254740992', false],
+      ['post_no', '01', false],
+      ['title', '"\\ud83d\\ude00"', true],
+      ['title', '"\\ude00"', false],
+      ['title', '"\\ud83d"', false],
+      ['title', '"a","x":1.5e-3', true],
+      ['title', '"a","x":01', false],
+    ]
+    for (const [member, json, isNative] of cases) {
+      const body = withMember(member, json)
+      expect(body.toString()).not.toBe(text)
+      const columns = decode(body, new Arena())
+      expect(typeof columns === 'object', `${member}: ${json}`).toBe(isNative)
+      if (typeof columns === 'object') expect(columns).toEqual(decodeCycle(body))
     }
   })
 

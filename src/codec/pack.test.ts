@@ -32,6 +32,18 @@ test('unpacked columns have the values that were packed', () => {
   )
 })
 
+test('a fraction between two whole numbers is kept', () => {
+  const { columns } = unpackTable(packTable(null, 3, [Float64Array.of(1, 3, 2.5)]))
+  expect([...(columns[0] ?? [])]).toEqual([1, 3, 2.5])
+})
+
+test('bytes of another format are refused', () => {
+  const packed = packTable(null, 1, [Float64Array.of(1)])
+  packed[0] = 0
+  expect(() => unpackTable(packed)).toThrow('not a packed table')
+  expect(() => unpackTable(packed.subarray(0, 15))).toThrow('not a packed table')
+})
+
 test('a column takes the narrowest form that holds its values', () => {
   const bytesOf = (values: number[]): number =>
     packTable(null, values.length, [Float64Array.from(values)]).length

@@ -188,6 +188,19 @@ describe('a cycle', () => {
     })
   })
 
+  test('has the id of its time, and a time on a five-minute boundary', async () => {
+    for (const [change, path] of [
+      [{ cycle_id: '20240229T2355' }, 'cycle_id'],
+      [{ cycle_id: '20240301T0005' }, 'cycle_id'],
+      [{ cycle_id: '20240301T0001', cycle_time: '2024-03-01T00:01:00+09:00' }, 'cycle_time'],
+      [{ cycle_time: '2024-03-01T00:00:00.0001+09:00' }, 'cycle_time'],
+    ] as const)
+      expect(await refusal(submit({ ...cycleBody(0), ...change }))).toMatchObject({
+        status: 422,
+        paths: [path],
+      })
+  })
+
   test('in the future is refused beyond the tolerated skew only', async () => {
     const body = cycleBody(0)
     expect(await refusal(submit(body, cycleMs(0) - 2001))).toMatchObject({

@@ -52,19 +52,23 @@ const fiveRows = { textEncoder: null, imageEncoder: null, textEncoded: new Uint8
 
 describe('verification reports', () => {
   let contents: MemoryContents
+  /** The same cycles, apart from the last reading. */
+  let variant: MemoryContents
+  const cycles = (views: number): CycleRequest[] => [
+    cycleBody(0, {
+      candidates: [candidate('g', 1), candidate('g', 2)],
+      engagement: [reading('g', 1, cycleMs(0)), reading('g', 2, cycleMs(0))],
+    }),
+    cycleBody(1, {
+      candidates: [candidate('g', 3)],
+      engagement: [reading('g', 2, cycleMs(1)), reading('g', 3, cycleMs(1))],
+      removals: [removal('g', 1)],
+    }),
+    cycleBody(2, { engagement: [reading('g', 2, cycleMs(2)), reading('g', 3, cycleMs(2), { views })] }),
+  ]
   beforeEach(async () => {
-    contents = await served([
-      cycleBody(0, {
-        candidates: [candidate('g', 1), candidate('g', 2)],
-        engagement: [reading('g', 1, cycleMs(0)), reading('g', 2, cycleMs(0))],
-      }),
-      cycleBody(1, {
-        candidates: [candidate('g', 3)],
-        engagement: [reading('g', 2, cycleMs(1)), reading('g', 3, cycleMs(1))],
-        removals: [removal('g', 1)],
-      }),
-      cycleBody(2, { engagement: [reading('g', 2, cycleMs(2)), reading('g', 3, cycleMs(2))] }),
-    ])
+    contents = await served(cycles(7))
+    variant = await served(cycles(8))
   })
 
   const change = (index: number, over: (cycle: CycleRecord) => Partial<CycleRecord>): void => {
@@ -83,6 +87,26 @@ describe('verification reports', () => {
       'a pool of an earlier cycle',
       () => change(2, () => ({ pool: other(1).pool })),
       /^pool: post g\/2 differs/,
+    ],
+    [
+      'a pool with another latest reading',
+      () => change(2, () => ({ pool: (variant.cycles[2] as CycleRecord).pool })),
+      /^pool: post g\/3 differs/,
+    ],
+    [
+      'a response that names another model',
+      () => change(1, () => ({ modelVersion: 'm9' })),
+      /names another model/,
+    ],
+    [
+      'a cycle of another time',
+      () => change(1, ({ cycleAtMs }) => ({ cycleAtMs: cycleAtMs + 1 })),
+      /has another cycle_time/,
+    ],
+    [
+      'a count of more results than there are',
+      () => response(2, ({ counts }) => ({ counts: { ...counts, results: counts.results + 1 } })),
+      /counts 3 results and has 2/,
     ],
     [
       'posts that never entered',

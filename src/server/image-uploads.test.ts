@@ -34,10 +34,18 @@ test('an image that is stored although its write reported an error counts as cre
   expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
 })
 
-test('an image whose write fails does not count as created', async () => {
-  const { uploads, created } = failingUploads(false)
+test('an image whose write fails does not count as created, also where another one is stored', async () => {
+  const { uploads, created, store } = failingUploads(false)
   await expect(uploads.put(key, await jpeg(), undefined)).rejects.toMatchObject({ status: 503 })
   expect(created).toEqual([])
+  await uploads.put(key, await jpeg(), undefined)
+  store.putImage = () => Promise.reject(new StoreError('failed', 'failing write'))
+  const other = await sharp(await jpeg())
+    .negate()
+    .jpeg()
+    .toBuffer()
+  await expect(uploads.put(key, other, undefined)).rejects.toMatchObject({ status: 503 })
+  expect(created).toEqual([key])
 })
 
 test('a stored image that is uploaded again on a full disk is confirmed', async () => {

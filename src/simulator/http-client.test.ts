@@ -52,7 +52,7 @@ test('a call carries its key, its length and its body, below the path of the bas
   expect([reply.status, reply.body.toString(), reply.retryCount]).toEqual([200, 'done', 0])
 })
 
-test('broken connections, incomplete responses and 503 are retried until a response arrives', async () => {
+test('broken connections, incomplete responses, 502, 503 and 504 are retried until a response arrives', async () => {
   let attempts = 0
   const port = await listen((request, response) => {
     request.resume()
@@ -62,11 +62,12 @@ test('broken connections, incomplete responses and 503 are retried until a respo
     else if (attempts === 3) {
       response.writeHead(200, { 'content-length': 100 })
       response.write('half', () => request.socket.destroy())
-    } else response.end('whole')
+    } else if (attempts < 6) response.writeHead(attempts === 4 ? 502 : 504, { 'retry-after': '0' }).end()
+    else response.end('whole')
   })
   const client = newClient(port)
   const reply = await client.send(call)
-  expect([reply.body.toString(), reply.retryCount, client.retryCount]).toEqual(['whole', 3, 3])
+  expect([reply.body.toString(), reply.retryCount, client.retryCount]).toEqual(['whole', 5, 5])
 })
 
 test('the client waits for a service that does not listen yet', async () => {

@@ -18,7 +18,8 @@ import { verifyOnDisk, verifyOverHttp } from '../crash/verify.js'
 import { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, ServerProcess, type Reply } from '../helpers/server-process.js'
-import { picture, scratchDir } from '../helpers/servers.js'
+import { picture } from '../helpers/pictures.js'
+import { scratchDir } from '../helpers/servers.js'
 
 const roundCount = Number(process.env['FAULT_ROUNDS'] ?? 20)
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)

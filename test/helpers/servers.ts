@@ -4,7 +4,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import sharp from 'sharp'
 import { afterEach } from 'vitest'
 import { ServerProcess } from './server-process.js'
 
@@ -26,11 +25,4 @@ export function scratchDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'understudy-scratch-'))
   scratch.push(dir)
   return dir
-}
-
-/** A small JPEG; each grey value has different bytes. */
-export function picture(grey: number): Promise<Buffer> {
-  return sharp({ create: { width: 64, height: 48, channels: 3, background: { r: grey, g: grey, b: 9 } } })
-    .jpeg()
-    .toBuffer()
 }

@@ -1,11 +1,35 @@
 /** All mutants. */
+import { cliMutants } from './cli.js'
+import { codecMutants } from './codec.js'
 import { contractMutants } from './contract.js'
-import { listMutants, type Mutant } from './mutant.js'
+import { cycleMutants } from './cycle.js'
+import { featuresMutants } from './features.js'
+import { historyMutants } from './history.js'
+import { imagesMutants } from './images.js'
+import { modelMutants } from './model.js'
+import { nativeMutants } from './native.js'
 import { poolMutants } from './pool.js'
+import { scriptsMutants } from './scripts.js'
+import { serverMutants } from './server.js'
 import { simulationMutants } from './simulation.js'
+import { simulatorMutants } from './simulator.js'
+import { storeMutants } from './store.js'
+import { listMutants, type Mutant } from './mutant.js'
 
 export const mutants: readonly Mutant[] = listMutants([
+  ...cliMutants,
+  ...codecMutants,
   ...contractMutants,
+  ...cycleMutants,
+  ...featuresMutants,
+  ...historyMutants,
+  ...imagesMutants,
+  ...modelMutants,
+  ...nativeMutants,
   ...poolMutants,
+  ...scriptsMutants,
+  ...serverMutants,
   ...simulationMutants,
+  ...simulatorMutants,
+  ...storeMutants,
 ])

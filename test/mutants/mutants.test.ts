@@ -1,5 +1,5 @@
 /** The lists of mutants fit the sources: an edit of a mutated line changes its mutant too. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { mutants } from './index.js'
@@ -18,6 +18,21 @@ test('every mutant changes text that occurs exactly once in its file', () => {
     }),
   )
   expect(problems).toEqual([])
+})
+
+test('every folder has mutants in proportion to its lines, and there are at least 200', () => {
+  const linesPerMutantMax = 250
+  const folders = readdirSync(join(projectDir, 'src')).filter((name) => name !== 'native')
+  const rare = folders.filter((folder) => {
+    const files = readdirSync(join(projectDir, 'src', folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /(?<!\.test)\.(ts|cc)$/.test(name))
+      .map((name) => readFileSync(join(projectDir, 'src', folder, name), 'utf8'))
+    const lineCount = files.reduce((sum, text) => sum + text.split('\n').length - 1, 0)
+    const count = mutants.filter(({ edits }) => edits[0]?.file.startsWith(`src/${folder}/`)).length
+    return count * linesPerMutantMax < lineCount
+  })
+  expect(rare).toEqual([])
+  expect(mutants.length).toBeGreaterThanOrEqual(200)
 })
 
 test('every mutant has a name of its own and names tests that exist', () => {

@@ -1,6 +1,4 @@
-/**
- * Backup, restore and verification as an operator meets them: real processes on real directories.
- */
+/** Backup, restore and verification as an operator meets them: real processes on real directories. */
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import {
   chmodSync,
@@ -25,7 +23,8 @@ import { databasePath, openLmdbStore } from '../../src/store/index.js'
 import { cycleSample } from '../helpers/store-samples.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, ServerProcess } from '../helpers/server-process.js'
-import { picture, scratchDir } from '../helpers/servers.js'
+import { picture } from '../helpers/pictures.js'
+import { scratchDir } from '../helpers/servers.js'
 
 const cycleCount = 40
 const bodyOf = (index: number): CycleRequest =>

@@ -19,7 +19,8 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
-import { picture, scratchDir, started } from '../helpers/servers.js'
+import { picture } from '../helpers/pictures.js'
+import { scratchDir, started } from '../helpers/servers.js'
 import { makeTlsFiles, opensslMissing, shakeHands } from '../helpers/tls-files.js'
 
 describe('connections', () => {

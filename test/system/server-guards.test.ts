@@ -9,7 +9,8 @@ import { imageBytesMax, jsonBodyBytesMax, type CycleResponse } from '../../src/c
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import type { ServerProcess } from '../helpers/server-process.js'
 import { firstBytes, head } from '../helpers/raw-http.js'
-import { picture, started } from '../helpers/servers.js'
+import { picture } from '../helpers/pictures.js'
+import { started } from '../helpers/servers.js'
 
 const jpeg = { 'Content-Type': 'image/jpeg' }
 

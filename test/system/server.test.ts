@@ -10,7 +10,8 @@ import type { CycleResponse, ErrorRecord, Health } from '../../src/contract/inde
 import { stageNames } from '../../src/cycle/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, projectDir } from '../helpers/server-process.js'
-import { picture, scratchDir, started } from '../helpers/servers.js'
+import { picture } from '../helpers/pictures.js'
+import { scratchDir, started } from '../helpers/servers.js'
 
 const outcome = {
   placement_id: 'p1',

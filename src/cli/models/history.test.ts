@@ -13,7 +13,8 @@ import {
   modelsDir,
   sha256,
 } from '../../../test/helpers/models-command.js'
-import { picture, scratchDir } from '../../../test/helpers/servers.js'
+import { picture } from '../../../test/helpers/pictures.js'
+import { scratchDir } from '../../../test/helpers/servers.js'
 import { referenceCodec } from '../../codec/index.js'
 import { CycleService, StageClock } from '../../cycle/index.js'
 import { catalogue, type GoldenFile, type Manifest } from '../../model/index.js'

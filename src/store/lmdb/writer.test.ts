@@ -143,6 +143,8 @@ describe('the write queue', () => {
     const { faults, write, committed } = createEnvironment()
     faults.bytesInUse = 1e9 - 10
     await expect(write('a')).rejects.toMatchObject({ code: 'full' })
+    faults.bytesInUse = 5e8
+    await expect(write('a', 5e8)).rejects.toMatchObject({ code: 'full' })
     faults.bytesInUse = 0
     await write('b')
     expect(committed).toEqual(['b'])

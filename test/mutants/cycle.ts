@@ -1,0 +1,176 @@
+/** Mutants of src/cycle, apart from those that only the simulation finds. */
+import type { MutantGroup } from './mutant.js'
+
+export const cycleMutants: readonly MutantGroup[] = [
+  {
+    file: 'src/cycle/intake/check-times.ts',
+    killedBy: ['src/cycle/service.test.ts'],
+    mutants: [
+      {
+        breaks: 'a cycle_time is on a five-minute boundary',
+        find: 'at.ms % cycleBoundaryMs !== 0 || at.fraction !== 0',
+        replace: 'at.ms % 60_000 !== 0 || at.fraction !== 0',
+      },
+      {
+        breaks: 'a cycle_time within the tolerated skew is accepted',
+        find: 'if (at.ms > nowMs + skewMs) problems',
+        replace: 'if (at.ms > nowMs) problems',
+      },
+      {
+        breaks: 'the cycle_id is that of the cycle_time',
+        find: 'if (cycleId !== expected) problems',
+        replace: 'if (cycleId > expected) problems',
+      },
+      {
+        breaks: 'an observation of exactly the cycle_time is accepted',
+        find: 'if (compareInstants(at, cycleAt) > 0)',
+        replace: 'if (compareInstants(at, cycleAt) >= 0)',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/intake/intake.ts',
+    killedBy: ['src/cycle/intake/intake.test.ts'],
+    mutants: [
+      {
+        breaks: 'a repeat of a stored cycle needs no slot',
+        find: "this.#slots.canAcquire(peekedId) || this.#idempotency.lookup(peekedId).kind !== 'unknown'",
+        replace: 'this.#slots.canAcquire(peekedId)',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/pipeline.ts',
+    killedBy: ['src/cycle/pipeline.test.ts'],
+    mutants: [
+      {
+        breaks: 'a model that returned an invalid row is not ready',
+        find: 'if (error instanceof ModelRowError) this.#modelWithInvalidRow = model',
+        replace: '',
+      },
+      {
+        breaks: 'a model that succeeds again is ready',
+        find: 'if (scoring.count > 0) this.#modelWithInvalidRow = null',
+        replace: '',
+      },
+      {
+        breaks: 'a pool that could not be loaded is loaded before the next cycle',
+        find: 'this.#isPoolStale = true',
+        replace: 'this.#isPoolStale = false',
+      },
+      {
+        breaks: 'a refused write is 503, not a bug',
+        find: 'if (!(error instanceof StoreError)) throw error\n      throw new ServiceError(',
+        replace: 'if (error instanceof StoreError) throw error\n      throw new ServiceError(',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/service.ts',
+    killedBy: ['src/cycle/service.test.ts'],
+    mutants: [
+      {
+        breaks: 'settings of weights that wait have a bound',
+        find: "this.#queue.count('weights') > weightsWaitingMax",
+        replace: "this.#queue.count('weights') > 1e6",
+      },
+      {
+        breaks: 'weights in the queue become current before a request for the current ones',
+        find: "this.#queue.count('weights') > 0 ? null :",
+        replace: "this.#queue.count('weights') < 0 ? null :",
+      },
+      {
+        breaks: 'no model is 503',
+        find: "if (model === null) throw new ServiceError('unavailable', 'no model is loaded')",
+        replace: "if (model === null) throw new ServiceError('server_error', 'no model is loaded')",
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/embeddings/text-cache.ts',
+    killedBy: ['src/cycle/embeddings/embeddings.test.ts'],
+    mutants: [
+      {
+        breaks: 'a cycle that was not stored leaves no vectors',
+        find: 'for (const row of rows) this.#vectors.delete(postKey(position, row))',
+        replace: '',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/embeddings/quarantine.ts',
+    killedBy: ['src/cycle/embeddings/quarantine.test.ts'],
+    mutants: [
+      {
+        breaks: 'an item that fails once is not quarantined',
+        find: 'const endsAloneMax = 3',
+        replace: 'const endsAloneMax = 1',
+      },
+      {
+        breaks: 'an encoder that fails on the control item is broken, and no item to blame',
+        find: 'for (const key of keys) this.#suspects.delete(key)\n          throw error',
+        replace: 'return true',
+      },
+      {
+        breaks: 'a quarantined item is not tried again',
+        find: 'const rows = batch.filter((row) => !isQuarantined(row))',
+        replace: 'const rows = batch',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/shadows.ts',
+    killedBy: ['src/cycle/shadows.test.ts'],
+    mutants: [
+      {
+        breaks: 'a shadow that is slow skips cycles',
+        find: 'if (shadow.busy) {',
+        replace: 'if (shadow.busy && shadow.skippedCount < 0) {',
+      },
+      {
+        breaks: 'a shadow that failed scores the next cycle',
+        find: 'shadow.busy = false\n      // Texts',
+        replace: '// Texts',
+      },
+      {
+        breaks: 'heads that a model lacks stay absent',
+        find: 'return values === undefined ? null : Float32Array.from(values)',
+        replace: 'return Float32Array.from(values ?? [])',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/intake/admission-semaphore.ts',
+    killedBy: ['src/cycle/intake/admission-semaphore.test.ts'],
+    mutants: [
+      {
+        breaks: 'one cycle is in progress besides those that wait',
+        find: 'this.#holderCounts.size <= this.#waitingMax()',
+        replace: 'this.#holderCounts.size < this.#waitingMax()',
+      },
+      { breaks: 'a slot is released once', find: 'isHeld = false\n    }', replace: 'void isHeld\n    }' },
+    ],
+  },
+  {
+    file: 'src/cycle/results.ts',
+    killedBy: ['src/cycle/service.test.ts'],
+    mutants: [
+      {
+        breaks: 'an unknown post has the gallery of its row',
+        find: 'next.galleries.length + (cycle.engagement.gallery[row] as number)',
+        replace: '(cycle.engagement.gallery[row] as number)',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/request-body.ts',
+    killedBy: ['src/cycle/request-body.test.ts'],
+    mutants: [
+      {
+        breaks: 'a body that arrives as gzip is stored in that gzip',
+        find: 'if (gzip !== null) return',
+        replace: 'if (gzip !== null && gzip.length > json.length) return',
+      },
+    ],
+  },
+]

@@ -1,0 +1,121 @@
+/** Mutants of the feature catalogue in src/model/features. */
+import type { MutantGroup } from './mutant.js'
+
+export const featuresMutants: readonly MutantGroup[] = [
+  {
+    file: 'src/model/features/rates.ts',
+    killedBy: ['src/model/features/golden.test.ts'],
+    mutants: [
+      {
+        breaks: 'the least time between readings is a minute',
+        find: 'const hoursBetweenMin = 1 / 60',
+        replace: 'const hoursBetweenMin = 1 / 12',
+      },
+      {
+        breaks: 'a rate of a life starts at five minutes',
+        find: 'const hoursOfLifeMin = 1 / 12',
+        replace: 'const hoursOfLifeMin = 1 / 60',
+      },
+      {
+        breaks: 'a gain per view is 0 unless the views grew',
+        find: 'value: multiply(share, greater(views, 0)),',
+        replace: 'value: share,',
+      },
+      {
+        breaks: 'the time since the previous reading is at most a day',
+        find: 'log(atMost(atLeast(divide(spanMs, minuteMs), 0), minutesMax))',
+        replace: 'log(atLeast(divide(spanMs, minuteMs), 0))',
+      },
+      {
+        breaks: 'gains have a sign',
+        find: 'value: log(gain(name)),',
+        replace: 'value: log(atLeast(gain(name), 0)),',
+      },
+    ],
+  },
+  {
+    file: 'src/model/features/counters.ts',
+    killedBy: ['src/model/features/golden.test.ts'],
+    mutants: [
+      {
+        breaks: 'the smoothed share of upvotes is a half without votes',
+        find: "value: divide(add(counter('up'), 1), add(votes, 2))",
+        replace: "value: divide(add(counter('up'), 1), add(votes, 1))",
+      },
+      {
+        breaks: 'comments per upvote are at most 10',
+        find: "perCount('comments_per_up', 'comment_cnt', 'up', 10)",
+        replace: "perCount('comments_per_up', 'comment_cnt', 'up', 1)",
+      },
+    ],
+  },
+  {
+    file: 'src/model/features/snapshots.ts',
+    killedBy: ['src/model/features/golden.test.ts'],
+    mutants: [
+      {
+        breaks: 'a total counts the part of the app',
+        find: 'add(add(orZero(name), orZero(`${name}_m`)), orZero(`${name}_a`))',
+        replace: 'add(add(orZero(name), orZero(`${name}_m`)), orZero(`${name}_m`))',
+      },
+      {
+        breaks: 'a total is missing without a snapshot',
+        find: 'return where(sum, present(snapshotAt))',
+        replace: 'return sum',
+      },
+    ],
+  },
+  {
+    file: 'src/model/features/posts.ts',
+    killedBy: ['src/model/features/golden.test.ts'],
+    mutants: [
+      {
+        breaks: 'images_in_post stands in for absent positions',
+        find: "orElse(post('imagesExpected'), post('imagesInPost'))",
+        replace: "post('imagesExpected')",
+      },
+      {
+        breaks: 'the share of stored images is 1 when none is due',
+        find: 'orElse(atMost(divide(imagesStored, where(imagesDue, imagesDue)), 1), 1)',
+        replace: 'orElse(atMost(divide(imagesStored, where(imagesDue, imagesDue)), 1), 0)',
+      },
+    ],
+  },
+  {
+    file: 'src/model/features/shared.ts',
+    killedBy: ['src/model/features/golden.test.ts'],
+    mutants: [
+      {
+        breaks: 'the denominator of a ratio is at least 1',
+        find: 'divide(part, atLeast(whole, 1))',
+        replace: 'divide(part, whole)',
+      },
+      {
+        breaks: 'an age is not negative',
+        find: 'log(atLeast(divide(subtract(until, from), hourMs), 0))',
+        replace: 'log(divide(subtract(until, from), hourMs))',
+      },
+      {
+        breaks: 'hours have sixty minutes',
+        find: 'export const hourMs = 60 * minuteMs',
+        replace: 'export const hourMs = 100 * minuteMs',
+      },
+    ],
+  },
+  {
+    file: 'src/model/features/texts.ts',
+    killedBy: ['src/model/features/golden.test.ts'],
+    mutants: [
+      {
+        breaks: 'the share of a measure is of all characters',
+        find: "measureOf(text, 'chars'), 1),",
+        replace: "measureOf(text, 'words'), 1),",
+      },
+      {
+        breaks: 'an absent body counts as an empty one',
+        find: "return text === 'title' ? null : 0",
+        replace: "return text === 'title' ? null : 1",
+      },
+    ],
+  },
+]

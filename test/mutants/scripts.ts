@@ -1,0 +1,64 @@
+/** Mutants of the scripts and of the launcher. */
+import type { MutantGroup } from './mutant.js'
+
+export const scriptsMutants: readonly MutantGroup[] = [
+  {
+    file: 'scripts/build.mjs',
+    killedBy: ['test/build.test.ts'],
+    mutants: [
+      {
+        breaks: 'sources in all folders count',
+        find: '{ recursive: true })\n    .filter',
+        replace: '{})\n    .filter',
+      },
+      {
+        breaks: 'a change of the dependencies is a change of the build',
+        find: "'package-lock.json',",
+        replace: '',
+      },
+      { breaks: 'a build that fails leaves the last one', find: 'process.exit(1)', replace: 'return' },
+      {
+        breaks: 'a build is stamped with its sources',
+        find: 'writeFileSync(stampFile, hash)',
+        replace: "writeFileSync(stampFile, '')",
+      },
+    ],
+  },
+  {
+    file: 'scripts/dependencies.mjs',
+    killedBy: ['test/dependencies.test.ts'],
+    mutants: [
+      {
+        breaks: 'an entry without a strong hash is found',
+        find: "if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(entry.integrity ?? ''))",
+        replace: "if (!/^sha/.test(entry.integrity ?? 'sha'))",
+      },
+      {
+        breaks: 'an entry from elsewhere is found',
+        find: '!entry.resolved.startsWith(registry)',
+        replace: "entry.resolved.startsWith('http:')",
+      },
+    ],
+  },
+  {
+    file: 'bin/understudy',
+    killedBy: ['src/cli/launcher.test.ts'],
+    mutants: [
+      {
+        breaks: 'the program replaces the script, so that a signal reaches it',
+        find: 'exec "$node"',
+        replace: '"$node"',
+      },
+      {
+        breaks: 'relative links are followed',
+        find: '*) self=$(dirname "$self")/$target ;;',
+        replace: '*) self=$target ;;',
+      },
+      {
+        breaks: 'arguments with spaces stay whole',
+        find: '"$root/dist/cli/main.js" "$@"',
+        replace: '"$root/dist/cli/main.js" $@',
+      },
+    ],
+  },
+]

@@ -1,0 +1,181 @@
+/** Mutants of src/store. */
+import type { MutantGroup } from './mutant.js'
+
+export const storeMutants: readonly MutantGroup[] = [
+  {
+    file: 'src/store/lmdb/writer.ts',
+    killedBy: ['src/store/lmdb/writer.test.ts'],
+    mutants: [
+      {
+        breaks: 'a write that would pass the size limit is refused',
+        find: 'const bytesAdded = bytes + overheadBytes',
+        replace: 'const bytesAdded = overheadBytes',
+      },
+      {
+        breaks: 'after a refused cycle a small write does not make the writer healthy',
+        find: 'write.isCycle || write.bytes >= this.#refusedBytes',
+        replace: 'write.isCycle || write.bytes > 0',
+      },
+      {
+        breaks: 'a stopped writer refuses writes',
+        find: 'const refusal = this.#stopped ?? this.#refusal(write)',
+        replace: 'const refusal = this.#refusal(write)',
+      },
+      {
+        breaks: 'a file that is replaced stops the writer',
+        find: 'this.#environment.checkFile()',
+        replace: '',
+      },
+      {
+        breaks: 'a write that throws is rolled back alone',
+        find: "if ('error' in outcome) write.reject(outcome.error)\n      else {",
+        replace: "if ('error' in outcome) batch.forEach((each) => each.reject(outcome.error))\n      else {",
+      },
+      {
+        breaks: 'large writes do not share a commit',
+        find: 'if (count > 0 && bytes > batchBytesMax) break',
+        replace: 'if (count > batchBytesMax && bytes > batchBytesMax) break',
+      },
+      {
+        breaks: 'an I/O error on a full disk is full',
+        find: 'bytesFree < bytesNeeded',
+        replace: 'bytesFree > bytesNeeded',
+      },
+      {
+        breaks: 'the specific error of a commit is its cause',
+        find: 'return cause\n  }',
+        replace: 'return error\n  }',
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/lmdb-store.ts',
+    killedBy: ['src/store/lmdb/lmdb-store.test.ts', 'src/store/store-suite.test.ts'],
+    mutants: [{ breaks: 'close waits for writes under way', find: 'await writer.idle()', replace: '' }],
+  },
+  {
+    file: 'src/store/lmdb/cycles.ts',
+    killedBy: ['src/store/lmdb/lmdb-store.test.ts', 'src/store/store-suite.test.ts'],
+    mutants: [
+      {
+        breaks: 'a stored cycle id is refused',
+        find: 'if (db.cycleIds.doesExist(idKey)) throw',
+        replace: 'if (db.cycleIds.doesExist(idKey) && response.length === 0) throw',
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/positions.ts',
+    killedBy: ['src/store/lmdb/lmdb-store.test.ts', 'src/store/store-suite.test.ts'],
+    mutants: [
+      {
+        breaks: 'positions count from the last cycle on',
+        find: 'for (let position = this.#lastSeen + 1; ; position++) {',
+        replace: 'for (let position = this.#lastSeen + 2; ; position++) {',
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/positions.ts',
+    killedBy: ['src/store/lmdb/foreign-changes.test.ts'],
+    mutants: [
+      {
+        breaks: 'a foreign cycle stops all writes',
+        find: 'if (this.#unconfirmed.get(position) === cycleId) continue',
+        replace: "if (cycleId !== '') continue",
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/record.ts',
+    killedBy: ['src/store/lmdb/records.test.ts'],
+    mutants: [
+      {
+        breaks: 'the checksum covers the payload',
+        find: 'crc32(record.subarray(recordHeadBytes), crc32(record.subarray(0, checksumOffset)))',
+        replace: 'crc32(record.subarray(0, checksumOffset))',
+      },
+      {
+        breaks: 'a record of a later version is refused',
+        find: 'if (record[0] !== version)',
+        replace: 'if ((record[0] as number) < version)',
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/records.ts',
+    killedBy: ['src/store/lmdb/records.test.ts'],
+    mutants: [
+      {
+        breaks: 'an outcome keeps the second of its arrival',
+        find: 'view.getUint32(4, true) * 1000 }',
+        replace: 'view.getUint32(4, true) }',
+      },
+      {
+        breaks: 'an unknown encoding of a request is refused',
+        find: 'if (encoding === undefined) throw',
+        replace: "if (encoding === 'gzip' && tag > 2) throw",
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/keys.ts',
+    killedBy: ['src/store/lmdb/records.test.ts'],
+    mutants: [
+      {
+        breaks: 'a text that is no cycle id has no key',
+        find: 'return cycleIdForm.test(cycleId) ? Buffer',
+        replace: 'return cycleId.length > 0 ? Buffer',
+      },
+      {
+        breaks: 'image keys are in the order of their positions',
+        find: 'view.setBigUint64(nameHashBytes + 8, BigInt(key.position))',
+        replace: 'view.setBigUint64(nameHashBytes + 8, BigInt(key.position), true)',
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/directory-lock.ts',
+    killedBy: ['src/store/lmdb/directory-lock.test.ts'],
+    mutants: [
+      { breaks: 'the lock is exclusive', find: "['-x', '-n', '3']", replace: "['-s', '-n', '3']" },
+      {
+        breaks: 'a lock file that is a link is refused',
+        find: 'O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | lock, 0o600)',
+        replace: 'O_RDWR | O_CREAT | O_NONBLOCK | lock, 0o600)',
+      },
+      {
+        breaks: 'only the owner can open the lock file',
+        find: 'O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | lock, 0o600)',
+        replace: 'O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | lock, 0o644)',
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/weights-and-outcomes.ts',
+    killedBy: ['src/store/store-suite.test.ts'],
+    mutants: [
+      {
+        breaks: 'an outcome that exists is not created',
+        find: 'if (!db.outcomes.doesExist(key)) created++',
+        replace: 'created++',
+      },
+      {
+        breaks: 'weights of one version are kept twice if they are set twice',
+        find: 'while (db.weights.doesExist(key)) key++',
+        replace: 'if (db.weights.doesExist(key)) key++',
+      },
+    ],
+  },
+  {
+    file: 'src/store/image-age.ts',
+    killedBy: ['src/store/store-suite.test.ts'],
+    mutants: [
+      {
+        breaks: 'an image that comes again after an hour has arrived anew',
+        find: 'const freshMs = 3_600_000',
+        replace: 'const freshMs = 36_000_000',
+      },
+    ],
+  },
+]
