@@ -63,7 +63,7 @@ export function cyclePlan(): NativePlan {
 }
 
 function listCountMax(list: ListName): number {
-  const value = cycleShape.membersByName.get(list)?.value
+  const value = cycleShape.members.find((member) => member.name === list)?.value
   if (value?.kind !== 'array') throw new Error(`${list} is no list`)
   return value.countMax
 }
@@ -108,7 +108,7 @@ function valueRules(
       return {
         ...rules,
         html: html ?? false,
-        ...(kind === 'fixed_text' ? { pattern: fixedForm(value.pattern?.source) } : {}),
+        ...(kind === 'fixed_text' ? { pattern: fixedForm(value.pattern) } : {}),
       }
     case 'integer':
       return { ...rules, minimum: value.minimum, maximum: value.maximum }

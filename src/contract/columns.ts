@@ -3,7 +3,7 @@
  * Conventions: a null or absent number is NaN, an absent enum is `absentCode`, a time is whole milliseconds since
  * 1970 plus a fraction of a millisecond in a second column.
  */
-import { cycleShape, rowShape } from './shape.js'
+import { cycleShape, rowShape, type ValueShape } from './shape.js'
 import type { Instant } from './time.js'
 import type { EngagementRow, CandidateScoreRow } from './wire.js'
 
@@ -207,7 +207,7 @@ export interface ResultColumns extends KeyColumns {
 }
 
 function enumCodes(list: string, member: string): readonly string[] {
-  const value = rowShape(cycleShape, list).membersByName.get(member)?.value
-  if (value?.kind !== 'enum') throw new Error(`${list}[].${member} is no enum`)
+  const value = rowShape(cycleShape, list).members.find((m) => m.name === member)?.value as ValueShape
+  if (value.kind !== 'enum') throw new Error(`${list}[].${member} is no enum`)
   return value.values.map(String)
 }

@@ -3,12 +3,14 @@
  * of `wire.ts`, so that error messages and the native decoder's plan have the types as their source.
  */
 import typia from 'typia'
+import { isDateTime } from './time.js'
 import type { CycleRequest, OutcomesRequest, WeightsRequest } from './wire.js'
 
 export type ValueShape = { readonly nullable: boolean } & (
-  | { readonly kind: 'string'; readonly charsMin: number; readonly pattern?: RegExp }
+  | { readonly kind: 'string'; readonly charsMin: number; readonly pattern?: string }
   | { readonly kind: 'date-time' }
-  | { readonly kind: 'integer' | 'number'; readonly minimum: number; readonly maximum: number }
+  | { readonly kind: 'integer'; readonly minimum: number; readonly maximum: number }
+  | { readonly kind: 'number'; readonly minimum: number; readonly maximum: number }
   | { readonly kind: 'enum'; readonly values: readonly (string | number)[] }
   | {
       readonly kind: 'array'
@@ -23,7 +25,6 @@ export interface ObjectShape {
   readonly kind: 'object'
   readonly nullable: boolean
   readonly members: readonly MemberShape[]
-  readonly membersByName: ReadonlyMap<string, MemberShape>
 }
 
 export interface MemberShape {
@@ -33,6 +34,9 @@ export interface MemberShape {
   readonly requiredWhen?: { readonly member: string; readonly value: string }
   readonly value: ValueShape
 }
+
+// typia's transform inserts `isDateTime` into the validators that it generates; schemas only name the format.
+export { isDateTime }
 
 /** The doc comment that makes a member conditional (see wire.ts). */
 const conditionForm = /Required when `(\w+)` is `(\w+)`\./
@@ -53,7 +57,7 @@ export const memberNames: ReadonlySet<string> = new Set(
 
 /** The shape of the rows of a list member, such as `engagement`. */
 export function rowShape(parent: ObjectShape, member: string): ObjectShape {
-  const value = parent.membersByName.get(member)?.value
+  const value = parent.members.find((m) => m.name === member)?.value
   if (value?.kind !== 'array' || value.items.kind !== 'object')
     throw new Error(`${member} is no list of objects`)
   return value.items
@@ -110,11 +114,8 @@ function valueShape(reference: Schema, nullable = false): ValueShape {
     return { kind: 'enum', nullable: orNull, values: values.map((option) => constant(option)).sort(inOrder) }
   }
   switch (schema.type) {
-    case 'object': {
-      const members = memberShapes(schema)
-      const membersByName = new Map(members.map((member) => [member.name, member]))
-      return { kind: 'object', nullable, members, membersByName }
-    }
+    case 'object':
+      return { kind: 'object', nullable, members: memberShapes(schema) }
     case 'array':
       return {
         kind: 'array',
@@ -124,9 +125,15 @@ function valueShape(reference: Schema, nullable = false): ValueShape {
         unique: schema.uniqueItems ?? false,
       }
     case 'integer':
+      return {
+        kind: 'integer',
+        nullable,
+        minimum: schema.minimum ?? -Infinity,
+        maximum: schema.maximum ?? Infinity,
+      }
     case 'number':
       return {
-        kind: schema.type,
+        kind: 'number',
         nullable,
         minimum: schema.minimum ?? -Infinity,
         maximum: schema.maximum ?? Infinity,
@@ -137,7 +144,7 @@ function valueShape(reference: Schema, nullable = false): ValueShape {
         kind: 'string',
         nullable,
         charsMin: schema.minLength ?? 0,
-        ...(schema.pattern === undefined ? {} : { pattern: new RegExp(schema.pattern) }),
+        ...(schema.pattern === undefined ? {} : { pattern: schema.pattern }),
       }
     default:
       throw new Error(`no shape for the schema ${JSON.stringify(schema)}`)

@@ -39,8 +39,8 @@ export const contractMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/contract/validate.ts',
-    killedBy: ['src/contract/validate-typia.test.ts', 'src/contract/validate.test.ts'],
+    file: 'src/contract/guards.ts',
+    killedBy: ['src/contract/guards.test.ts', 'src/contract/validate.test.ts'],
     mutants: [
       {
         breaks: 'a number that occurs twice is a duplicate in any place',
@@ -49,9 +49,15 @@ export const contractMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a saved removal needs a tier',
-        find: 'value[requiredWhen.member] === requiredWhen.value',
-        replace: 'value[requiredWhen.member] !== requiredWhen.value',
+        find: 'members[requiredWhen.member] !== requiredWhen.value ||',
+        replace: 'members[requiredWhen.member] === requiredWhen.value ||',
       },
+    ],
+  },
+  {
+    file: 'src/contract/find-problems.ts',
+    killedBy: ['src/contract/guards.test.ts', 'src/contract/validate.test.ts'],
+    mutants: [
       {
         breaks: 'a list of exactly the maximum length is valid',
         find: 'if (items.length > shape.countMax)',
@@ -59,13 +65,13 @@ export const contractMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the path of a nested member contains its parents',
-        find: '      this.check(member.value, value[name])\n      this.#path.pop()',
-        replace: '      this.check(member.value, value[name])\n      this.#path.shift()',
+        find: '    this.#path.pop()',
+        replace: '    this.#path.shift()',
       },
       {
         breaks: 'members of a body are its own, not those of its prototype',
-        find: 'const member = shape.membersByName.get(name)',
-        replace: 'const member = shape.membersByName.get(name) ?? shape.members[0]',
+        find: 'const member = known.get(name)',
+        replace: 'const member = known.get(name) ?? shape.members[0]',
       },
     ],
   },
@@ -82,7 +88,7 @@ export const contractMutants: readonly MutantGroup[] = [
   },
   {
     file: 'src/contract/wire.ts',
-    killedBy: ['src/contract/validate.test.ts', 'src/contract/validate-typia.test.ts'],
+    killedBy: ['src/contract/validate.test.ts', 'src/contract/guards.test.ts'],
     mutants: [
       {
         breaks: 'the height of images is at most 32,767',

@@ -1,43 +1,15 @@
-/** The validators agree with those that typia generates from the wire types, on every body. */
+/** Type guards and `findProblems` agree on every body. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import typia from 'typia'
 import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
-import type { Problems } from './problems.js'
-import { isDateTime } from './time.js'
-import { checkCycle, checkOutcomes, checkWeights, hasDuplicates } from './validate.js'
-import type { CycleRequest, OutcomesRequest, WeightsRequest } from './wire.js'
+import { findProblems } from './find-problems.js'
+import { hasDuplicates, isCycle, isOutcomes, isWeights } from './guards.js'
+import { Problems } from './problems.js'
+import { cycleShape, outcomesShape, weightsShape, type ObjectShape } from './shape.js'
 
-// The validators that typia generates here call it by name (see `DateTime` in wire.ts).
-export { isDateTime }
-
-const hasCycleType = typia.createIs<CycleRequest>()
-const hasOutcomesType = typia.createIs<OutcomesRequest>()
-
-/** typia, and the rule that it lacks: members that the value of another member requires. */
-function isCycle(body: unknown): boolean {
-  return (
-    hasCycleType(body) && body.removals.every(({ reason, tier }) => reason !== 'saved' || tier !== undefined)
-  )
-}
-
-function isOutcomes(body: unknown): boolean {
-  return (
-    hasOutcomesType(body) &&
-    body.outcomes.every(
-      ({ picked_by: { type, model_version, weights_version, cycle_id } }) =>
-        type !== 'model' || ![model_version, weights_version, cycle_id].includes(undefined),
-    )
-  )
-}
-
-const bodies: readonly {
-  check: (body: unknown) => Problems | null
-  is: (body: unknown) => boolean
-  body: object
-}[] = [
+const bodies: readonly { shape: ObjectShape; is: (body: unknown) => boolean; body: object }[] = [
   {
-    check: checkCycle,
+    shape: cycleShape,
     is: isCycle,
     body: cycleBody(0, {
       candidates: [
@@ -55,7 +27,7 @@ const bodies: readonly {
     }),
   },
   {
-    check: checkOutcomes,
+    shape: outcomesShape,
     is: isOutcomes,
     body: {
       outcomes: [
@@ -77,8 +49,8 @@ const bodies: readonly {
     },
   },
   {
-    check: checkWeights,
-    is: typia.createIs<WeightsRequest>(),
+    shape: weightsShape,
+    is: isWeights,
     body: { version: 'v', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 }, note: '' },
   },
 ]
@@ -133,7 +105,7 @@ function mutate(
   else parent[name] = change
 }
 
-test('a body has problems exactly when typia refuses it, at most one for each path', () => {
+test('a body has problems exactly when its type guard refuses it, at most one for each path', () => {
   const mutation = fc.record({
     turns: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
     change: value,
@@ -144,13 +116,14 @@ test('a body has problems exactly when typia refuses it, at most one for each pa
     fc.property(
       fc.constantFrom(...bodies),
       fc.array(mutation, { maxLength: 3 }),
-      ({ check, is, body }, mutations) => {
+      ({ shape, is, body }, mutations) => {
         const mutated = structuredClone(body)
         for (const { turns, change, kind } of mutations) mutate(mutated, turns, structuredClone(change), kind)
-        const problems = check(mutated)
+        const problems = new Problems()
+        findProblems(problems, shape, mutated)
         const accepted = is(mutated)
-        expect(problems === null, JSON.stringify(problems?.fields)).toBe(accepted)
-        expect(new Set(problems?.fields.map((field) => field.path)).size).toBe(problems?.count ?? 0)
+        expect(problems.count === 0, JSON.stringify(problems.fields)).toBe(accepted)
+        expect(new Set(problems.fields.map((field) => field.path)).size).toBe(problems.count)
         counts[accepted ? 'accepted' : 'refused']++
       },
     ),
