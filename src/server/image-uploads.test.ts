@@ -22,7 +22,11 @@ function failingUploads(stored: boolean): { uploads: ImageUploads; created: Imag
     throw new StoreError('failed', 'failing write')
   }
   const created: ImageKey[] = []
-  return { uploads: new ImageUploads(store, new ImageSemaphore(), (image) => created.push(image)), created, store }
+  return {
+    uploads: new ImageUploads(store, new ImageSemaphore(), (image) => created.push(image)),
+    created,
+    store,
+  }
 }
 
 test('an image that is stored although its write reported an error counts as created', async () => {
