@@ -62,6 +62,17 @@ function insert(bytes: Buffer, offset: number, added: readonly number[]): Buffer
 /** A JFIF segment of revision 2.1, which libjpeg does not know. */
 const laterJfif = [0xff, 0xe0, 0, 16, ...Buffer.from('JFIF\0'), 2, 1, 0, 0, 1, 0, 1, 0, 0]
 
+/** An Adobe segment with a colour transform: 0 for none, 1 for YCbCr, 2 for YCCK. */
+function adobe(transform: number): number[] {
+  return [0xff, 0xee, 0, 14, ...Buffer.from('Adobe'), 0, 100, 0, 0, 0, 0, transform]
+}
+
+/** The small image without the second half of its scan, but with its end marker. */
+function truncated(): Buffer {
+  const scan = segment(small, 0xda)
+  return Buffer.concat([small.subarray(0, (scan + small.length) >> 1), Buffer.from([0xff, 0xd9])])
+}
+
 describe('an accepted image', () => {
   test('is identified by the SHA-256 and the length of the uploaded bytes', async () => {
     const { sha256, uploadedBytes } = await normaliseImage(small)
@@ -127,11 +138,32 @@ describe('an accepted image', () => {
     ['zeros between segments', () => insert(small, segment(small, 0xc0), [0, 0, 0])],
     ['a later JFIF revision', () => insert(small, 2, laterJfif)],
     ['EXIF that cannot be read', () => insert(small, 2, [0xff, 0xe1, 0, 12, ...Buffer.from('Exif\0\0huh?')])],
+    ['an unknown Adobe transform', () => insert(small, 2, adobe(3))],
     ['zeros before its end', () => insert(small, small.length - 2, [0, 0, 0])],
     ['bytes after its end', () => Buffer.concat([small, Buffer.alloc(100, 7)])],
   ])('may have %s', async (_, mutate) => {
     await expect(normaliseImage(mutate())).resolves.toMatchObject({ width: 64, height: 48 })
   })
+})
+
+test.each([
+  ['zeros between segments', () => insert(small, segment(small, 0xc0), [0, 0, 0])],
+  ['a later JFIF revision', () => insert(small, 2, laterJfif)],
+  ['an unknown Adobe transform', () => insert(small, 2, adobe(3))],
+])('%s does not change the copy', async (_, mutate) => {
+  const [plain, mutated] = await Promise.all([small, mutate()].map((bytes) => normaliseImage(bytes)))
+  expect(mutated?.normalised).toEqual(plain?.normalised)
+})
+
+test('harmless warnings are told from others where several images are decoded at a time', async () => {
+  const padded = insert(small, small.length - 2, [0, 0, 0])
+  const cut = insert(truncated(), 2, laterJfif)
+  const results = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, i) => normaliseImage(i % 2 === 0 ? padded : cut)),
+  )
+  expect(results.map(({ status }) => status)).toEqual(
+    results.map((_, i) => (i % 2 === 0 ? 'fulfilled' : 'rejected')),
+  )
 })
 
 describe('a body that is not a JPEG is an unsupported media type', () => {
@@ -165,6 +197,12 @@ describe('a body that starts like a JPEG but does not decode completely is a bad
       () => Buffer.concat([large.subarray(0, large.length >> 1), endOfImage]),
     ],
     ['one with an end marker in the middle', () => insert(large, large.length >> 1, [0xff, 0xd9])],
+    [
+      'a truncated one behind zeros between segments',
+      () => insert(truncated(), segment(small, 0xc0), [0, 0]),
+    ],
+    ['a truncated one of a later JFIF revision', () => insert(truncated(), 2, laterJfif)],
+    ['a truncated one with an unknown Adobe transform', () => insert(truncated(), 2, adobe(3))],
     ['one that declares more rows than it has', () => declare(small, 64, 4000)],
     ['one that declares no size', () => declare(small, 0, 0)],
     ['one that declares no height', () => declare(small, 64, 0)],

@@ -72,7 +72,7 @@ export function checkMediaType(bytes: Uint8Array): void {
 /** Width and height from the header, with the orientation applied. The header may be wrong: nothing is decoded yet. */
 async function readSize(bytes: Uint8Array): Promise<{ width: number; height: number }> {
   const { width, height, autoOrient } = await decodable(() =>
-    sharp(bytes, { limitInputPixels: false, failOn: 'none' }).metadata(),
+    besideOthers(() => sharp(bytes, { limitInputPixels: false, failOn: 'none' }).metadata()),
   )
   if (width * height > imagePixelsMax)
     throw new ServiceError(
@@ -85,12 +85,45 @@ async function readSize(bytes: Uint8Array): Promise<{ width: number; height: num
 async function normalise(bytes: Uint8Array): Promise<Uint8Array> {
   return decodable(async () => {
     try {
-      return await encode(bytes, 'warning')
+      return await besideOthers(() => encode(bytes, 'warning'))
     } catch (error) {
-      if (!isHarmless(error)) throw error
-      return encode(bytes, 'error')
+      if (refusalOf(error).kind === 'unavailable') throw error
+      return await alone(() => normaliseDespiteWarnings(bytes))
     }
   })
+}
+
+/** To be run alone: it reads the messages of libvips. */
+async function normaliseDespiteWarnings(bytes: Uint8Array): Promise<Uint8Array> {
+  // libjpeg reports its first warning only. A harmless one must not hide another: its cause is removed.
+  let cleaned = bytes
+  for (const next of [withoutHarmlessCauses, null]) {
+    try {
+      return await encode(cleaned, 'warning')
+    } catch (error) {
+      if (!isHarmless(error)) throw error
+      cleaned = next?.(bytes) ?? cleaned
+    }
+  }
+  // Padding behind the first scan, which only a decoder finds. Warnings of that scan would have come before it.
+  return encode(cleaned, 'error')
+}
+
+// libvips has one list of messages for all images, so an image whose message matters is decoded alone.
+const decoding = new Set<Promise<unknown>>()
+let lastAlone: Promise<unknown> = Promise.resolve()
+
+async function besideOthers<T>(decode: () => Promise<T>): Promise<T> {
+  for (let seen; seen !== lastAlone;) await (seen = lastAlone)
+  const work = decode()
+  decoding.add(work)
+  return work.finally(() => decoding.delete(work))
+}
+
+function alone<T>(decode: () => Promise<T>): Promise<T> {
+  const work = lastAlone.then(() => Promise.allSettled(decoding)).then(decode)
+  lastAlone = work.catch(() => undefined)
+  return work
 }
 
 /** Decodes the whole image and encodes the copy. `failOn` is the lowest severity that counts as a failure. */
@@ -111,6 +144,42 @@ async function encode(bytes: Uint8Array, failOn: 'warning' | 'error'): Promise<U
 
 function isHarmless(error: unknown): boolean {
   return error instanceof Error && error.message.split('\n').every((line) => harmlessWarning.test(line))
+}
+
+/**
+ * The JPEG without the causes of harmless warnings up to its first scan: bytes between segments are left out, the JFIF
+ * revision and an unknown Adobe colour transform are replaced by the values that libjpeg assumes. ISO 10918-1, annex B.
+ */
+function withoutHarmlessCauses(bytes: Uint8Array): Uint8Array {
+  const segments: Uint8Array[] = [bytes.subarray(0, 2)]
+  let adobe: Uint8Array | null = null
+  let componentCount = 3
+  let end = 2
+  for (;;) {
+    const at = bytes.findIndex((byte, i) => i >= end && byte === 0xff && (bytes[i + 1] ?? 0xff) % 0xff !== 0)
+    const marker = bytes[at + 1] as number
+    if (at < 0 || marker === markers.startOfScan) {
+      if (adobe !== null && adobe[15] !== 0) adobe[15] = componentCount === 4 ? 2 : 1
+      return Buffer.concat([...segments, at < 0 ? bytes.subarray(end) : bytes.subarray(at)])
+    }
+    end = at + 2 + 256 * (bytes[at + 2] ?? 0) + (bytes[at + 3] ?? 0)
+    const segment = bytes.slice(at, end)
+    if (marker === markers.app0 && nameOf(segment) === 'JFIF\0') segment[9] = 1
+    if (marker === markers.app14 && nameOf(segment) === 'Adobe') adobe = segment
+    if (markers.startsOfFrame.includes(marker)) componentCount = segment[9] ?? 3
+    segments.push(segment)
+  }
+}
+
+const markers = {
+  app0: 0xe0,
+  app14: 0xee,
+  startOfScan: 0xda,
+  startsOfFrame: [0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf],
+}
+
+function nameOf(segment: Uint8Array): string {
+  return Buffer.from(segment.subarray(4, 9)).toString('latin1')
 }
 
 /** Runs `decode`, and converts an error of sharp into a `ServiceError`. */
