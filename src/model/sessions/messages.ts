@@ -168,9 +168,19 @@ const memoryDirectory = '/dev/shm'
 /** Containers have 64 MiB by default, and a batch with long embeddings has more than 10. */
 const memoryBytesMin = 256 * 2 ** 20
 
-/** In memory where there is enough of it, and readable for this user only. */
+/** In memory where there is enough of it and this user may write there. Readable for this user only. */
 function openUnnamedFile(): number {
-  const directory = hasFreeMemory() ? memoryDirectory : tmpdir()
+  if (hasFreeMemory()) {
+    try {
+      return openUnnamedFileIn(memoryDirectory)
+    } catch {
+      // A sandbox may make it read-only.
+    }
+  }
+  return openUnnamedFileIn(tmpdir())
+}
+
+function openUnnamedFileIn(directory: string): number {
   const path = join(directory, `understudy-${randomUUID()}`)
   const descriptor = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
