@@ -11,7 +11,9 @@ import { defineConfig, type Plugin } from 'vitest/config'
 const system = [
   'test/system/**/*.test.ts',
   'test/{crash,faults,hostile,overload,soak}/**/*.test.ts',
-  'bench/bench.test.ts',
+  'bench/{bench,difference}.test.ts',
+  'src/cli/models/{history,packages}.test.ts',
+  'src/store/lmdb/flush-order.test.ts',
 ]
 
 /**

@@ -176,15 +176,4 @@ export const cliMutants: readonly MutantGroup[] = [
       },
     ],
   },
-  {
-    file: 'src/cli/models/golden.ts',
-    killedBy: ['src/cli/models/history.test.ts'],
-    mutants: [
-      {
-        breaks: 'golden cases are spread over the cycle',
-        find: 'Math.floor((index * scored) / taken)',
-        replace: 'index',
-      },
-    ],
-  },
 ]
