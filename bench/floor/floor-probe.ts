@@ -1,6 +1,6 @@
 /**
  * The floor of a cycle: the time that any server must spend on the same bytes, measured with primitives. It is sampled after
- * each cycle, so that other load of the machine affects both.
+ * each cycle, so that other load on the machine affects both.
  */
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ export class FloorProbe {
     return new FloorProbe(scratchDir, echo, port, session)
   }
 
-  /** Takes a sample that does not count. */
+  /** Takes a sample and discards it. */
   async warmUp(cycle: WorldCycle, response: Buffer): Promise<void> {
     await this.#take(cycle, response)
   }

@@ -1,10 +1,10 @@
-/** Limits of address space: a server needs more than other commands, and each says how much. */
+/** Address-space limits: a server needs more than other commands, and the error states both sizes. */
 import { expect, test } from 'vitest'
 import { checkAddressSpace } from './address-space.js'
 
 const gibibyte = 1024 ** 3
 
-test('a server refuses a limit below the map of its data file, other commands one below 32 GiB', () => {
+test('serve and demo refuse a limit below the map size of the data file, other commands one below 32 GiB', () => {
   for (const command of ['serve', 'demo'])
     expect(() => checkAddressSpace(command, 1024 * gibibyte)).toThrow(
       `${command} reserves up to 1088 GiB of address space, and this process is limited to 1024.0 GiB`,

@@ -1,6 +1,6 @@
 /**
  * `understudy demo`: starts a server with an empty data directory, simulates a day against it and prints the best
- * posts. The server keeps running until Ctrl-C. It is a child process, so its times exclude the work of the client.
+ * posts. The server keeps running until Ctrl-C. It is a child process, so its timings exclude the client's work.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -131,7 +131,7 @@ function closingText(
   key: string,
   columns: number | undefined,
 ): string {
-  // A response has hundreds of kilobytes on one line.
+  // A response is one line of hundreds of kilobytes.
   return `
 ${describeReport(report, columns)}
 The server at ${url} with the API key ${key} runs until Ctrl-C. To try it:

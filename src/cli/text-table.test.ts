@@ -1,5 +1,5 @@
 /**
- * Widths in cells, with Korean text.
+ * Display widths in terminal cells, with Korean text.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -19,7 +19,7 @@ test.each([
 
 const words = fc.string({ unit: fc.constantFrom('a', '1', ' ', '한', 'ㅠ', '漢', '🎉', '\n', '\u0301') })
 
-test('a fitted text has at most the given width, and is unchanged where it fits', () => {
+test('a text is cut to the given width, and is unchanged if it fits', () => {
   fc.assert(
     fc.property(words, fc.integer({ min: 1, max: 20 }), (text, cells) => {
       const fitted = fitCells(text, cells)
@@ -43,7 +43,7 @@ test('columns are aligned in cells, and numbers to the right', () => {
   )
 })
 
-test('a wrapped text loses only spaces, and no line is too wide', () => {
+test('wrapping removes only spaces, and no line exceeds the width', () => {
   fc.assert(
     fc.property(words, fc.integer({ min: 2, max: 20 }), (text, cells) => {
       const lines = wrapCells(text, cells)

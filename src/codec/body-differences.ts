@@ -6,7 +6,7 @@ import { pathText, type FieldProblem } from '../contract/index.js'
 
 /** The first differences are enough to find the cause. */
 const differenceCountMax = 20
-/** Of a path, whose unknown names have any length, and of a text. */
+/** Limits for a path in a message, whose unknown names can have any length, and for a text. */
 const pathCharsMax = 200
 const textCharsMax = 40
 
@@ -22,7 +22,7 @@ export function bodyDifferences(was: Uint8Array, is: Uint8Array): FieldProblem[]
   return a.equals(b) ? [] : differencesOf(exactParse(a), exactParse(b))
 }
 
-/** A number that a double does not hold exactly, by its digits: `12.50e3` is `125e2`. */
+/** A number that a double cannot represent exactly, by its digits: `12.50e3` is `125e2`. */
 class Decimal {
   readonly text: string
 
@@ -32,7 +32,7 @@ class Decimal {
 }
 
 /**
- * A number with an exponent, or of 15 characters and more. Text in a string may look like one: that costs time only.
+ * A number with an exponent, or of 15 characters and more. A match inside a string costs only time.
  * Without any, every number is exact (see `isExact`), and plain parsing takes a tenth of the time and memory.
  */
 const inexactForm = /(?:^|[\s:,[])-?[\d.]{1,15}[eE]|\d[\d.]{14}/
@@ -47,10 +47,10 @@ function exactParse(body: Buffer): unknown {
   return JSON.parse(text, revive) as unknown
 }
 
-/** Doubles below it have fewer digits. */
+/** Doubles below it are subnormal and have fewer digits. */
 const leastNormal = 2 ** -1022
 
-/** Up to 15 digits, different decimals are different doubles, unless they overflow, vanish or nearly do. */
+/** With up to 15 digits, different decimals are different doubles, unless they overflow or are below `leastNormal`. */
 function isExact(value: number, source: string): boolean {
   if (value === 0) return !/[1-9]/.test(source.split(/[eE]/, 1)[0] as string)
   return source.length <= 15 && Number.isFinite(value) && Math.abs(value) >= leastNormal
@@ -67,12 +67,12 @@ function canonicalDecimal(source: string): string {
   return `${sign}${significant}e${shifted(exponent, shift)}`
 }
 
-/** Digits of an exponent up to which it is exact as a double, with any shift that a body has room for. */
+/** An exponent with this many digits is exact as a double, even after adding any shift that fits into a body. */
 const exponentDigitsMax = 15
 
 /**
- * `exponent` + `shift` as text. Beyond 15 digits the two stay apart: such numbers count as equal only with equal
- * shifts. Adding up an exponent of megabytes would take seconds, for numbers that no field accepts.
+ * `exponent` + `shift` as text. Beyond 15 digits the two are kept separate: such numbers count as equal only with
+ * equal shifts. Adding to an exponent of millions of digits would take seconds, for numbers that no field accepts.
  */
 function shifted(exponent: string, shift: number): string {
   const sign = exponent.startsWith('-') ? '-' : ''
@@ -89,7 +89,7 @@ function withoutLeadingZeros(digits: string): string {
   return digits.slice(start)
 }
 
-/** By a loop: `/0+$/` tries every run of zeros in the text, and each as often as it is long. */
+/** A loop, because `/0+$/` takes quadratic time on a long run of zeros. */
 function withoutTrailingZeros(digits: string): string {
   let end = digits.length
   while (end > 0 && digits.charCodeAt(end - 1) === zero) end--
@@ -101,8 +101,8 @@ function canonicalOf(value: number | Decimal): string {
 }
 
 /**
- * The differences, in the order of the new body, without recursion: a body may nest a thousand levels deep. Only the
- * places that are open take memory.
+ * The differences, in the order of the new body, without recursion: a body may nest a thousand levels deep. Memory
+ * is proportional to the depth.
  */
 function differencesOf(was: unknown, is: unknown): FieldProblem[] {
   const found: FieldProblem[] = []

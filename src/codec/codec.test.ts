@@ -1,4 +1,4 @@
-/** Decoder and encoder: what goes in comes out. */
+/** The decoder and the encoder: the columns of a body, the bytes of a response, and the comparison of bodies. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
@@ -45,7 +45,7 @@ describe('decoding a cycle', () => {
     expect(cycle.memberOrder[0]).toBe('cycle_id')
   })
 
-  test('gives candidates as slices of the body, of the last list where there are two', () => {
+  test('gives candidates as slices of the body; if there are two lists, those of the last', () => {
     const text = JSON.stringify(body)
     const twice = Buffer.from(`{"candidates":[{}],"c\\u0061ndidates":[{"x":[{}]}],${text.slice(1)}`)
     for (const bytes of [Buffer.from(text), twice]) {
@@ -57,7 +57,7 @@ describe('decoding a cycle', () => {
     }
   })
 
-  test('refuses nesting beyond the limit and takes nesting at it', () => {
+  test('accepts nesting at the limit and refuses deeper nesting', () => {
     const nested = (depth: number) =>
       Buffer.from(`{"zz":${'['.repeat(depth)}${']'.repeat(depth)},${JSON.stringify(body).slice(1)}`)
     expect(() => decodeCycle(nested(jsonDepthMax - 1))).not.toThrow()
@@ -65,7 +65,7 @@ describe('decoding a cycle', () => {
     expect(() => decodeCycle(nested(100_000))).toThrow('nests deeper')
   })
 
-  test('takes a lone surrogate in a title and counts it', () => {
+  test('accepts a lone surrogate in a title and counts it', () => {
     const cycle = decodeCycle(Buffer.from(JSON.stringify(body).replace('제목 7', 'a\\ud800b')))
     expect(cycle.candidates.title.chars[0]).toBe('a?b ㅋㅋ'.length)
     const { codec } = loadCodec('auto')
@@ -119,7 +119,7 @@ describe('measures of a text', () => {
     })
   })
 
-  test('leave markup out of a body and count it apart', () => {
+  test('exclude the markup of a body and count it separately', () => {
     expect(measure('<p>가 <img src="나"><a href=x>다</a></p>', true)).toMatchObject({
       chars: 3,
       hangul: 2,
@@ -151,7 +151,7 @@ describe('measures of a text', () => {
   })
 })
 
-test('float32 text is the shortest that reads back, and never longer than nine digits', () => {
+test('float32 text is the shortest that parses to the same value', () => {
   fc.assert(
     fc.property(fc.float({ noNaN: true, noDefaultInfinity: true }), (value) => {
       const text = float32Text(value)
@@ -277,7 +277,7 @@ describe('two bodies are the same', () => {
     expect(isSame(Buffer.from('[-0]'), Buffer.from('[0.000000000000000000]'))).toBe(true)
   })
 
-  test('with numbers of millions of digits, in the time that reading them takes', () => {
+  test('with numbers of millions of digits, in linear time', () => {
     const same = (a: string, b: string): boolean => isSame(Buffer.from(`[${a}]`), Buffer.from(`[ ${b}]`))
     const zeros = '0'.repeat(2_000_000)
     expect(same(`1${zeros}1`, `1${zeros}1.0`)).toBe(true)

@@ -25,7 +25,7 @@ const entryBytes: Readonly<Record<ColumnType, number>> = { f64: 8, u32: 4, u8: 1
 
 /** Capacity of a list without a maximum. A cycle with more rows is decoded a second time, with more memory. */
 const uncappedRowCount = 1024
-/** Columns whose starts differ by a multiple of 4 kB would share few cache lines, so each gets one line more. */
+/** Columns whose starts differ by a multiple of 4 KiB would map to the same cache sets, so each gets one extra line. */
 const lineBytes = 64
 
 /** Memory for all rows that each list may have, and at least `rowCounts`. */

@@ -1,6 +1,6 @@
 /**
  * The native decoder: bytes to `CycleColumns` in one call of the addon. It decodes only bodies that it accepts; the
- * reference decoder examines all others and words the errors.
+ * reference decoder examines all others and produces the error messages.
  */
 import type {
   Arena,

@@ -1,4 +1,4 @@
-/** Bodies that are read in a worker thread: the values and errors of the event loop, whatever happens to the thread. */
+/** Bodies that a worker thread parses: the same values and errors as on the event loop, even if the thread fails. */
 import { isDeepStrictEqual } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
@@ -48,11 +48,11 @@ const evaluated =
     new Worker(code, { eval: true, execArgv: [] })
 
 describe('a large body', () => {
-  test('that is nearly a cycle gives the columns or the problems of the event loop', async () => {
+  test('that is a mutated cycle gives the same columns or problems as on the event loop', async () => {
     for (let seed = 1; seed <= 20; seed++) await expectSame('cycle', mutatedBody(new Random(seed)))
   })
 
-  test('that is no JSON, no UTF-8 or too deep is refused with the same message', async () => {
+  test('that is not JSON, not UTF-8 or nested too deeply is refused with the same message', async () => {
     const valid = bytesOf(cycleBody(0, {}))
     for (const body of [
       valid.subarray(0, -1),
@@ -69,7 +69,7 @@ describe('a large body', () => {
     await expectSame('cycle', bytesOf({ ...cycleBody(0, {}), candidates: wrong }))
   })
 
-  test('of outcomes or weights gives the values of the event loop', async () => {
+  test('of outcomes or weights gives the same values as on the event loop', async () => {
     const outcome = {
       placement_id: '배치-1',
       gall_id: 'g',
@@ -118,7 +118,7 @@ describe('a large body', () => {
     runner.end()
   })
 
-  test('may have the maximum size, and a smaller one after it is read alone', async () => {
+  test('may have the maximum size, and does not affect a smaller one after it', async () => {
     const valid = bytesOf(cycleBody(0, { candidates: [candidate('g', 1)] }))
     const largest = large(valid, jsonBodyBytesMax - valid.length)
     for (const body of [largest, large(valid), largest]) {
@@ -134,7 +134,7 @@ describe('a large body', () => {
     expect(isDeepStrictEqual(columns, readers.cycle(a!))).toBe(true)
   })
 
-  test('is refused when too many bytes wait already', async () => {
+  test('is refused when too many bytes are already waiting', async () => {
     const body = Buffer.alloc(jsonBodyBytesMax, ' ')
     const runner = new WorkerRunner(noThread)
     const failing = Array.from({ length: 5 }, () => readBody('cycle', body, runner))
@@ -145,7 +145,7 @@ describe('a large body', () => {
       retryAfterS: 1,
       message: 'too many large bodies wait to be examined',
     })
-    // Bodies that have failed wait no longer.
+    // Failed bodies no longer count as waiting.
     await expect(readBody('cycle', body, runner)).rejects.toMatchObject({
       message: 'the body could not be examined',
     })
@@ -160,7 +160,7 @@ test('a small body needs no thread', async () => {
 })
 
 test.skipIf(nativeCodecOrNull === null)(
-  'the native codec gives the errors of the reference, also for bodies that are larger than any cycle',
+  'the native codec gives the errors of the reference codec, even for bodies larger than any cycle',
   async () => {
     for (const spaces of [0, inlineBodyBytesMax, 9 * 1024 * 1024]) {
       const body = bytesOf({ ...cycleBody(0, {}), candidates: [{}] })

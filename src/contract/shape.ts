@@ -97,8 +97,8 @@ function resolve(schema: Schema): Schema {
 }
 
 /**
- * typia gives the members of a union in the order in which the compiler met them, and that depends on other files.
- * Their places are codes that stand on the disk.
+ * typia lists the members of a union in the order in which the compiler encountered them, which depends on other files.
+ * Their indexes are stored on disk as codes, so this order must not change.
  */
 function inOrder(a: string | number, b: string | number): number {
   return a < b ? -1 : 1

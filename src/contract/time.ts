@@ -4,8 +4,8 @@
  */
 
 /**
- * A point in time. `ms` is whole milliseconds since 1970 in UTC, `fraction` is what lies beyond them, in
- * 0 ≤ fraction < 1 ms, so that two readings a microsecond apart still have an order (decisions.md 4).
+ * A point in time. `ms` is whole milliseconds since 1970 in UTC, `fraction` is the rest in milliseconds,
+ * 0 ≤ fraction < 1, so that two readings a microsecond apart still have an order (decisions.md 4).
  */
 export interface Instant {
   readonly ms: number
@@ -32,7 +32,7 @@ const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /**
  * The instant of an RFC 3339 date-time with an explicit offset, or null if `text` is not one. Refuses impossible dates,
- * hour 24 and offsets past 23:59. Second 60 is valid only where a leap second can be: at 23:59:60 UTC.
+ * hour 24 and offsets past 23:59. Second 60 is valid only where a leap second can occur: at 23:59:60 UTC.
  */
 export function parseInstant(text: string): Instant | null {
   if (text.length > dateTimeCharsMax) return null
@@ -90,7 +90,7 @@ export function kstTimeOfDay(ms: number): number {
   return modulo(ms + KST_OFFSET_MS, DAY_MS)
 }
 
-/** A time of the service's own on the wire: UTC with milliseconds. */
+/** The wire form of a time that the service sets itself: UTC with milliseconds. */
 export function formatInstant(ms: number): string {
   return new Date(ms).toISOString()
 }

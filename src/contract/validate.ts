@@ -1,6 +1,6 @@
 /**
- * Checks request bodies against the wire types. The type guards of guards.ts decide; find-problems.ts walks a body that
- * they refuse a second time, for the failing paths.
+ * Checks request bodies against the wire types. The type guards of guards.ts decide. If they refuse a body,
+ * find-problems.ts walks it again to find the failing paths.
  */
 import { assert } from './assert.js'
 import { findProblems } from './find-problems.js'

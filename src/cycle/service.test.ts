@@ -80,7 +80,7 @@ const refusal = async (
 const first = (): CycleRequest =>
   cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
 
-/** Records the stages of a cycle as they end, and calls that arrive with the end of each and are served in a later turn. */
+/** Records each stage as it ends, and a call that arrives at that moment and is served in a later turn of the event loop. */
 class StagesAndCalls extends StageClock {
   readonly order: string[] = []
 
@@ -92,7 +92,7 @@ class StagesAndCalls extends StageClock {
 }
 
 describe('a cycle', () => {
-  test('of a mebibyte yields to other requests before it is planned, and before it is packed', async () => {
+  test('of 1 MiB yields to other requests before it is planned and before it is packed', async () => {
     const candidates = Array.from({ length: 12 }, (_, index) =>
       candidate('g', index + 1, { body_html: 'x'.repeat(100_000) }),
     )
@@ -151,7 +151,7 @@ describe('a cycle', () => {
     })
   })
 
-  test('scored by a transport test has a warning, and one scored by a trained model has none', async () => {
+  test('scored by a transport-test model has a warning, and one scored by a trained model has none', async () => {
     const lines = (response: unknown): string[] => (response as { warnings: string[] }).warnings
     expect(lines(await answer(cycleBody(1)))).toEqual([])
     model.kind = 'transport-test'
@@ -175,7 +175,7 @@ describe('a cycle', () => {
     ])
   })
 
-  test('with wrong times is refused with 422 in document order', async () => {
+  test('with invalid times is refused with 422, with the fields in document order', async () => {
     const late = cycleMs(1)
     const body = cycleBody(0, {
       engagement: [reading('g', 1, cycleMs(0)), reading('g', 1, late)],
@@ -188,7 +188,7 @@ describe('a cycle', () => {
     })
   })
 
-  test('has the id of its time, and a time on a five-minute boundary', async () => {
+  test('must have the id of its time, and a time on a five-minute boundary', async () => {
     for (const [change, path] of [
       [{ cycle_id: '20240229T2355' }, 'cycle_id'],
       [{ cycle_id: '20240301T0005' }, 'cycle_id'],
@@ -201,7 +201,7 @@ describe('a cycle', () => {
       })
   })
 
-  test('in the future is refused beyond the tolerated skew only', async () => {
+  test('in the future is refused only beyond the tolerated clock skew', async () => {
     const body = cycleBody(0)
     expect(await refusal(submit(body, cycleMs(0) - 2001))).toMatchObject({
       status: 422,
@@ -212,7 +212,7 @@ describe('a cycle', () => {
 })
 
 describe('a cycle sent again', () => {
-  test('gets the stored bytes with any spelling or compression, and at any later time', async () => {
+  test('gets the stored bytes with any formatting or compression, and at any later time', async () => {
     const response = await submit(first())
     await submit(cycleBody(1, { removals: [removal('g', 1)] }))
     const turned = Object.fromEntries(Object.entries(first()).reverse())
@@ -256,7 +256,7 @@ describe('a cycle sent again', () => {
 })
 
 describe('the queue', () => {
-  test('of weights has a bound of its own and does not keep cycles out', async () => {
+  test('of weights has a limit of its own and does not block cycles', async () => {
     const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
     const calls = Array.from({ length: 200 }, (_, i) =>
       service.setWeights({ version: `v${i}`, weights, note: '' }),
@@ -339,7 +339,7 @@ test('a service that is opened on the same store continues exactly like the prev
           answers.push(await submit(cycle))
           answers.push(
             JSON.stringify(model.seen.at(-1), (name, value: unknown) =>
-              // Codes of galleries are names of the moment.
+              // Gallery codes may differ after a restart.
               name === 'gallery' ? undefined : value,
             ),
           )

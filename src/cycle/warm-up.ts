@@ -1,5 +1,5 @@
 /**
- * Warm-up: the first cycles after a start would run code that V8 has not compiled yet, several times as slowly. So
+ * Warm-up: the first cycles after a start would take several times as long, because V8 has not compiled the code yet. So
  * generated cycles run through the whole path on a temporary store in memory.
  */
 import { bodyBufferBytes } from '../codec/index.js'

@@ -132,7 +132,7 @@ function scoreFigures(scores: Float64Array): ScoreFigures {
   }
 }
 
-/** Between two values in proportion, as most libraries do it. */
+/** Linear interpolation between the two nearest values, as in most libraries. */
 function quantile(sorted: Float64Array, share: number): number {
   const place = share * (sorted.length - 1)
   const below = sorted[Math.floor(place)] ?? NaN

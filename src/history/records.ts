@@ -1,11 +1,11 @@
 /**
- * The recorded request and response of a cycle, and the places of posts in the records of entries.
+ * The recorded request and response of a cycle, and where the entry records contain a post.
  */
 import type { CycleResponse } from '../contract/index.js'
 import { postName, savedNames, unpackRequest } from '../cycle/index.js'
 import type { Position, Store } from '../store/index.js'
 
-/** The body of the request at a position: JSON. Throws when the store does not have it whole. */
+/** The body of the request at a position: JSON. Throws when it is missing or incomplete. */
 export async function readBody(store: Store, position: Position): Promise<Uint8Array> {
   const request = store.readRequest(position)
   if (request === undefined) throw new Error(`the store has no request at position ${position}`)

@@ -81,7 +81,7 @@ async function putImage(postNo: number, grey: number): Promise<void> {
   service.imageStored(key)
 }
 
-const noModel = (): Promise<Model> => Promise.reject(new Error('nothing need be loaded'))
+const noModel = (): Promise<Model> => Promise.reject(new Error('no model needs to be loaded'))
 const twice = (post: number): number => Math.fround(2 * titleShare(`post ${post}`))
 const posts = (scored: ScorePair | undefined): number[] | undefined =>
   scored?.posts.map(({ postNo }) => postNo)
@@ -139,7 +139,7 @@ describe('scores of two models', () => {
     expect(image.pictures).toEqual([])
   })
 
-  test('of a replay leave out a text and an image that end their encoders, and report each once', async () => {
+  test('of a replay leave out a text and an image that crash their encoders, and report each once', async () => {
     for (const [postNo, grey] of [
       [1, 51],
       [3, 9],

@@ -113,7 +113,7 @@ describe('verification reports', () => {
       () => change(0, () => ({ entered: other(1).entered })),
       /recorded as entered/,
     ],
-    ['lost departures', () => change(1, () => ({ left: null })), /recorded as left/],
+    ['missing departures', () => change(1, () => ({ left: null })), /recorded as left/],
     [
       'the request of another cycle',
       () => change(2, () => ({ request: other(1).request })),
@@ -130,7 +130,7 @@ describe('verification reports', () => {
       /cannot be read/,
     ],
     [
-      'a lost result',
+      'a missing result',
       () => response(1, ({ results }) => ({ results: results.slice(1) })),
       /has 1 results instead of 2/,
     ],

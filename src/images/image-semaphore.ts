@@ -80,7 +80,7 @@ export class ImageSemaphore {
   }
 
   async #enter(bytes: number): Promise<void> {
-    // While an upload waits, the limit is reached.
+    // While an upload is waiting, all slots are taken: a new one cannot overtake it.
     if (this.#activeCount < this.#activeCountMax) {
       this.#activeCount++
       return
@@ -93,7 +93,7 @@ export class ImageSemaphore {
 
   #leave(startedAtMs: number): void {
     this.#activeCount--
-    // Images that are processed in parallel end soon after each other: what counts is the time between two ends.
+    // Images that are processed in parallel end soon after each other: what counts is the time between two completions.
     const nowMs = performance.now()
     this.#retrySchedule.recordWork(nowMs - Math.max(startedAtMs, this.#leftAtMs))
     this.#leftAtMs = nowMs

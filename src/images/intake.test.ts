@@ -155,7 +155,7 @@ test.each([
   expect(mutated?.normalised).toEqual(plain?.normalised)
 })
 
-test('harmless warnings are told from others where several images are decoded at a time', async () => {
+test('harmless warnings are distinguished from others while several images are decoded', async () => {
   const padded = insert(small, small.length - 2, [0, 0, 0])
   const cut = insert(truncated(), 2, laterJfif)
   const results = await Promise.allSettled(
@@ -225,7 +225,7 @@ describe('size', () => {
     [8500, 6000],
     [65_000, 65_000],
     [65_500, 764],
-  ])('%i x %i is too large by its header alone', async (width, height) => {
+  ])('%i x %i is refused as too large from its header alone', async (width, height) => {
     expect(await refusal(declare(small, width, height))).toBe('too_large')
   })
 
@@ -243,7 +243,7 @@ describe('size', () => {
   })
 })
 
-test('a decode that times out is not an error of the image', () => {
+test('a decode that times out is not reported as an error of the image', () => {
   expect(refusalOf(new Error('timeout: 42% complete'))).toMatchObject({ kind: 'unavailable', status: 503 })
   expect(refusalOf(new Error('VipsJpeg: timeout: of another kind'))).toMatchObject({ kind: 'bad_request' })
 })

@@ -35,7 +35,7 @@ sharp.cache(false)
 
 /**
  * Checks and normalises an upload. `bytes` must not change until the promise settles; `sha256` is `hashUpload` of them
- * where it is known already. Rejects with a ServiceError: `unsupported_media_type` for what is no JPEG, `bad_request`
+ * if it is already known. Rejects with a ServiceError: `unsupported_media_type` for a body that is no JPEG, `bad_request`
  * for a JPEG that does not decode completely or is empty, `too_large` for one of more than 50 megapixels, `unavailable`
  * for one that took too long.
  */
@@ -93,7 +93,7 @@ async function normalise(bytes: Uint8Array): Promise<Uint8Array> {
   })
 }
 
-/** To be run alone: it reads the messages of libvips. */
+/** Must run inside `alone`, because it reads the messages of libvips. */
 async function normaliseDespiteWarnings(bytes: Uint8Array): Promise<Uint8Array> {
   // libjpeg reports its first warning only. A harmless one must not hide another: its cause is removed.
   let cleaned = bytes

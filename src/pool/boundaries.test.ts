@@ -40,7 +40,7 @@ test('a reading of the same instant in a later cycle replaces the reading, and i
   expect(viewsBefore(plans[3])).toBe(200)
 })
 
-test('a late reading of the same instant as the last but one replaces it, and is not its own predecessor', () => {
+test('a late reading of the same instant as the second-latest replaces it, and is not its own predecessor', () => {
   const at = formatInstant(cycleMs(1) - 1000)
   const plans = run(
     enter,

@@ -9,7 +9,7 @@ import type { PoolState } from './state.js'
 export interface KeptSnapshots {
   /** By slot of the next state: the latest snapshot. */
   readonly latest: SnapshotColumns
-  /** The one to score with: for a late cycle, never one of another cycle from after its time (decisions.md 39). */
+  /** The snapshot to score with. A late cycle never uses one from after its time that another cycle sent (decisions.md 39). */
   readonly used: SnapshotColumns
 }
 
@@ -29,7 +29,7 @@ export function keepSnapshots(
   for (let slot = 0; slot < sources.length; slot++) {
     const kept = Math.max(sources[slot] as number, noSource)
     const row = rowOfSlot[slot] as number
-    // Comparisons with a snapshot that is not there are with NaN, and false.
+    // The times of a missing snapshot are NaN, and comparisons with NaN are false.
     const keptMs = kept < 0 ? NaN : (poolAtMs[kept] as number)
     latestSources[slot] = kept
     if (row < 0 && isNaN(keptMs)) continue

@@ -15,7 +15,7 @@ export interface PoolKeys {
 }
 
 export interface PoolState extends PoolKeys {
-  /** Gallery ids of the pending posts by code. Codes belong to one state. */
+  /** Gallery ids of the pending posts by code. Codes are valid within one state only. */
   readonly galleries: readonly string[]
   /** Store position of the cycle with which the post entered, and its row among the candidates that entered then. */
   readonly enteredPosition: Float64Array
@@ -31,13 +31,13 @@ export interface PoolState extends PoolKeys {
 }
 
 /**
- * The slots of a state by post: an open hash table, built for the first look-up. A cycle may not need it (see `findSlot`).
- * A `Map` takes eight times as long to build: 0.35 ms for 5,000 posts.
+ * The slots of a state by post: an open-addressing hash table, built at the first look-up. A cycle may not need it (see
+ * `findSlot`). A `Map` takes eight times as long to build: 0.35 ms for 5,000 posts.
  */
 export class SlotIndex {
   readonly #gallery: Uint32Array
   readonly #postNo: Float64Array
-  /** In each bucket a slot + 1, or 0. The buckets are a power of two, and at most half of them are used. */
+  /** Each bucket holds a slot + 1, or 0 if empty. The number of buckets is a power of two; at most half are used. */
   #buckets: Uint32Array | null = null
 
   constructor(gallery: Uint32Array, postNo: Float64Array) {
@@ -103,13 +103,13 @@ export const emptyPool: PoolState = {
   newestCycleMs: -Infinity,
 }
 
-/** The slot of a post, or -1. `guess`, the slot after that of the row before, is compared first: rows are mostly in order. */
+/** The slot of a post, or -1. `guess`, the slot after that of the previous row, is tried first: rows are mostly in order. */
 export function findSlot(keys: PoolKeys, gallery: number, postNo: number, guess: number): number {
   if (guess < keys.count && keys.postNo[guess] === postNo && keys.gallery[guess] === gallery) return guess
   return keys.index.find(gallery, postNo)
 }
 
-/** The invariant that a state breaks, or null. */
+/** The invariant that a state violates, or null. */
 export function stateProblem(state: PoolState): string | null {
   const { count, gallery, galleries, enteredPosition, enteredRow } = state
   const columns = [

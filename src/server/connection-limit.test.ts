@@ -6,7 +6,7 @@ let warnings: object[]
 beforeEach(() => (warnings = []))
 const log = { warn: (fields: object) => void warnings.push(fields) }
 
-test('connections up to the limit are accepted, and a closed one makes room', () => {
+test('connections up to the limit are accepted, and closing one frees a slot', () => {
   const connections = new ConnectionLimit(2, log, { descriptorsMax: 100_000 })
   expect([connections.count(1), connections.count(1), connections.count(1)]).toEqual([true, true, false])
   // A refused connection is closed, and counted as closed like any other.
@@ -18,7 +18,7 @@ test('connections up to the limit are accepted, and a closed one makes room', ()
   expect(connections.count(1)).toBe(true)
 })
 
-test('refusals are logged once a minute, not each', () => {
+test('refusals are logged once a minute, not individually', () => {
   const connections = new ConnectionLimit(1, log, { descriptorsMax: 100_000 })
   for (let index = 0; index < 50; index++) connections.count(1)
   expect(warnings).toEqual([{ connections_max: 1, count: 1 }])
@@ -40,7 +40,7 @@ test('descriptors stay reserved for other uses, and a limit lowered for them is 
   expect(warnings).toHaveLength(1)
 })
 
-test('on a TLS port, a connection that closes without a request is logged, on a plain port not', () => {
+test('a connection that closes without a request is logged on a TLS port, not on a plain one', () => {
   for (const isTls of [false, true]) {
     const connections = new ConnectionLimit(10, log, { isTls, descriptorsMax: 100_000 })
     connections.count(1)

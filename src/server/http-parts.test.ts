@@ -1,4 +1,4 @@
-/** Routing, media types, image paths and response encoding: what needs no socket. */
+/** Routing, media types, image paths and response encoding: the parts that need no socket. */
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../contract/index.js'
@@ -40,7 +40,7 @@ describe('a route', () => {
     }
   })
 
-  test('with another method lists the allowed ones, HEAD wherever GET is', () => {
+  test('with another method lists the allowed ones, with HEAD wherever GET is allowed', () => {
     for (const [path, allow] of [
       ['/v1/cycles', 'POST'],
       ['/v1/scores/x', 'GET, HEAD'],
@@ -49,7 +49,7 @@ describe('a route', () => {
     ] as const) {
       expect(router.find('DELETE', path)).toEqual({ kind: 'method_not_allowed', allow })
     }
-    // A property of every object is not a method.
+    // `constructor`, which every object inherits, is not a method.
     expect(router.find('constructor', '/v1/cycles').kind).toBe('method_not_allowed')
   })
 })
@@ -79,7 +79,7 @@ test('a JSON route accepts JSON or no media type, plain or as gzip', () => {
   }
 })
 
-test('an image needs the media type of JPEG and no content encoding', () => {
+test('an image needs the media type image/jpeg and no content encoding', () => {
   expect(statusOf(() => checkImageHeaders('IMAGE/JPEG', ''))).toBe(200)
   for (const type of ['', 'image/jpg', 'image/png'])
     expect(

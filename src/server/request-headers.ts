@@ -1,6 +1,6 @@
 /**
  * The request headers that the server uses. uWebSockets.js invalidates a request at the end of its first turn of the event
- * loop, so they are read at once.
+ * loop, so they are read immediately.
  */
 import type { HttpRequest } from 'uWebSockets.js'
 
@@ -18,7 +18,7 @@ export interface RequestHeaders {
   readonly acceptEncoding: string
   /** An empty value is present and malformed. */
   readonly contentSha256: string | undefined
-  /** Two readers may disagree about the end of the request, so nothing after it on the connection may be served. */
+  /** A proxy may find another end of the request than the server, so nothing after it on the connection may be served. */
   readonly isEndAmbiguous: boolean
 }
 

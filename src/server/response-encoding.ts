@@ -7,9 +7,9 @@ import type { OutgoingResponse } from './exchange.js'
 
 const compress = promisify(gzip)
 
-/** A response below this size fits one packet with or without compression. */
+/** A response below this size fits into one packet with or without compression. */
 const bytesMin = 1400
-/** Each response is sent once: a higher level costs more time than the network saves. */
+/** Each response is sent once: a higher level costs more time than it saves on the network. */
 const level = 1
 
 /** Whether to compress the response for a client with this `Accept-Encoding`. */

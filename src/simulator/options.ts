@@ -129,7 +129,7 @@ function boundaryOf(startAt: string): number {
   return Math.floor(atMs / cycleBoundaryMs) * cycleBoundaryMs
 }
 
-/** Not for the key, because the message repeats the value. */
+/** Must not be used for the key, because the message repeats the value. */
 function reject(option: keyof SimulationOptions, rule: string, value: number | string): never {
   const shown = typeof value === 'number' ? String(value) : JSON.stringify(value)
   throw new OptionError(option, `${rule}, not ${shown}`)

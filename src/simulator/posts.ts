@@ -49,7 +49,7 @@ export interface LivePost {
   readonly postNo: number
   readonly life: PostLife
   readonly fate: Fate
-  /** The client has no mapping for the post before the first time, and does not find it from the second on. */
+  /** The client has no mapping for the post before `mappedFromMs`, and does not find it from `missingFromMs` on. */
   readonly mappedFromMs: number
   readonly missingFromMs: number
 }
@@ -70,7 +70,7 @@ export function drawLife(rng: Rng, bornAtMs: number): PostLife {
   }
 }
 
-/** The counters at a moment; zero at and before birth. */
+/** The counters at a moment; zero until the post is created. */
 export function countersAt(life: PostLife, atMs: number): CounterValues {
   const age = Math.max(0, atMs - life.bornAtMs) / life.growthMs
   const seen = 1 - Math.exp(-age)

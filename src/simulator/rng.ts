@@ -49,12 +49,12 @@ export class Rng {
     return index === -1 ? weights.length - 1 : index
   }
 
-  /** Standard normal, by Box and Muller. */
+  /** Standard normal, by the Box-Muller transform. */
   normal(): number {
     return Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next())
   }
 
-  /** A Poisson count, by Knuth's method: `mean` should stay below a few hundred. */
+  /** A Poisson count, by Knuth's method: `mean` should be below a few hundred. */
   poisson(mean: number): number {
     const floor = Math.exp(-mean)
     let count = 0

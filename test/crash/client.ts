@@ -1,5 +1,5 @@
 /**
- * A client that keeps its connections and takes the end of one for what it is: a call without an answer.
+ * A client with keep-alive connections. A call whose connection ends early has no response.
  */
 import http from 'node:http'
 import type { ServerProcess } from '../helpers/server-process.js'
@@ -23,7 +23,7 @@ export class Client {
     this.#server = server
   }
 
-  /** Null when the connection ended before the whole answer was there. */
+  /** Null when the connection ended before the response was complete. */
   send({ method, path, body }: Call): Promise<Answer | null> {
     const type = path.startsWith('/v1/images/') ? 'image/jpeg' : 'application/json'
     return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * Flipped bits in the pages of the data file itself: first pages, branches, leaves, heads of large records, the list of
- * free pages. `PAGE_FLIPS` files (`npm run test:faults`), `PAGE_SEED` repeats them. Nothing ends the process, hangs it, or
- * makes it give what was not stored; where a record cannot be found, `verify` says so.
+ * Flipped bits in the pages of the data file itself: first pages, branches, leaves, headers of large records, the list of
+ * free pages. `PAGE_FLIPS` is the number of files (`npm run test:faults`), `PAGE_SEED` repeats a run. No flip ends or hangs
+ * the process or makes it return data that was not stored; where a record cannot be found, `verify` reports it.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const seed = Number(process.env['PAGE_SEED'] ?? Date.now() % 1_000_000)
 const pageBytes = 4096
 const answerMsMax = 30_000
 
-/** The process that looks at damaged files, one after the other. */
+/** The process that reads damaged files, one after the other. */
 class Examiner {
   readonly #child: ChildProcess
   readonly #lines: AsyncIterator<string>
@@ -63,7 +63,7 @@ function pagesOf(file: Buffer): Record<Kind, number[]> {
   return pages
 }
 
-/** Where in a page of a kind: what LMDB goes by more often than the rest. */
+/** An offset in a page of a kind: the fields that LMDB follows are more frequent than the rest. */
 function placeIn(kind: Kind, page: Buffer, random: Random): number {
   if (kind === 'meta') return headBytes + random.below(metaBytes - headBytes)
   if (kind === 'overflow') return random.below(headBytes)
@@ -91,7 +91,7 @@ function damaged(
 }
 
 test(
-  `${flipCount} files with flipped bits in their pages end nothing without a word, and give nothing that was not stored`,
+  `${flipCount} files with flipped bits in their pages: no crash, no unreported loss, no data that was not stored`,
   async () => {
     const dir = scratchDir()
     const sound = join(dir, 'sound')

@@ -1,6 +1,6 @@
 /**
- * Resources other than the disk: descriptors, memory of the model's process, model files, the data file. Each lack ends
- * in a clear line and 503 or a refused start, and work goes on when the resource is back.
+ * Resources other than the disk: descriptors, memory of the model's process, model files, the data file. Without one, the
+ * server logs a clear line and responds 503 or refuses to start; work continues when the resource is available again.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -36,7 +36,7 @@ const cycle = (index: number, count = 3) =>
     engagement: Array.from({ length: count }, (_, i) => reading('g', i + 1, cycleMs(index) - 1000)),
   })
 
-/** Posts a cycle until it gets 200; every other answer must be 503. Gives how many those were. */
+/** Posts a cycle until it gets 200; every other response must be 503. Returns the number of those. */
 async function postUntilTaken(server: ServerProcess, index: number, count = 3): Promise<number> {
   for (let refusedCount = 0; ; refusedCount++) {
     const { status } = await server.postCycle(cycle(index, count))
@@ -55,7 +55,7 @@ function limit(pid: number, resource: string): void {
 }
 
 describe.skipIf(!limitable)('the process of the model', () => {
-  test('when it is killed, is told in the log and replaced; cycles get 503 at most until then', async () => {
+  test('is logged and replaced when it is killed; until then cycles get 200 or 503', async () => {
     const server = await started()
     await postUntilTaken(server, 0)
     for (const index of [1, 2, 3]) {
@@ -67,14 +67,14 @@ describe.skipIf(!limitable)('the process of the model', () => {
     expect((await healthOf(server)).status).toBe('ok')
   })
 
-  test('when it is out of memory, costs 503 at most; another one takes its place', async () => {
+  test('is replaced when it is out of memory; until then cycles get 200 or 503', async () => {
     const server = await started()
     await postUntilTaken(server, 0)
     const [child] = childrenOf(server.pid as number)
     limit(child!.pid, 'as=1')
     await postUntilTaken(server, 1, 5000)
     const isThere = childrenOf(server.pid as number).some(({ pid }) => pid === child!.pid)
-    // It may have ended for want of memory before.
+    // It may already have ended for lack of memory.
     if (isThere) process.kill(child!.pid, 'SIGKILL')
     await postUntilTaken(server, 2, 5000)
     expect((await healthOf(server)).status).toBe('ok')
@@ -82,7 +82,7 @@ describe.skipIf(!limitable)('the process of the model', () => {
 })
 
 test.skipIf(!limitable)(
-  'out of descriptors, connections that stand are served; with more of them others are too, without a restart',
+  'without free descriptors, open connections are served; with more, new ones are served without a restart',
   async () => {
     const server = await started()
     const pid = server.pid as number
@@ -113,14 +113,14 @@ describe('a model that cannot be loaded', () => {
   }
 
   test.each([
-    ['is cut short', (head: Buffer) => head.subarray(0, 1000)],
+    ['is truncated', (head: Buffer) => head.subarray(0, 1000)],
     [
       'has one other byte',
       (head: Buffer) => Buffer.concat([head.subarray(0, -1), Buffer.of(head.at(-1)! ^ 1)]),
     ],
-    ['is gone', () => null],
+    ['is missing', () => null],
   ])(
-    'because its graph %s, gives 503 from the start; the right file is taken by itself',
+    'because its graph %s, causes 503 from the start; the correct file is loaded without a restart',
     async (_, damage) => {
       const dir = ownModels()
       const file = join(dir, version, 'head.onnx')
@@ -139,7 +139,7 @@ describe('a model that cannot be loaded', () => {
     },
   )
 
-  test('does not take over from one that serves', async () => {
+  test('does not replace one that serves', async () => {
     const dir = ownModels()
     const server = await started({ UNDERSTUDY_MODELS_DIR: dir })
     mkdirSync(join(dir, 'broken-1'))
@@ -151,7 +151,7 @@ describe('a model that cannot be loaded', () => {
   })
 })
 
-describe('a start is refused with a sentence, and the file stays as it is,', () => {
+describe('a start is refused with a clear error, and the file stays unchanged,', () => {
   async function database(): Promise<Buffer> {
     const dataDir = join(scratchDir(), 'sound')
     const store = await openLmdbStore({ dataDir })
@@ -190,7 +190,7 @@ describe('a start is refused with a sentence, and the file stays as it is,', () 
     expect(readFileSync(path).equals(damaged)).toBe(true)
   })
 
-  // Root may write everywhere, and nobody else may reach a checkout that is root's alone.
+  // Root may write everywhere, and other users cannot read a checkout that only root may read.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   const unreachable = user.uid !== undefined && spawnSync(executable, ['--version'], user).status !== 0
 

@@ -1,6 +1,6 @@
 /**
- * Requests that are nearly right: structure-aware mutations of every operation, by fast-check. Whatever comes, the answer
- * is one of the contract's, and never 500. A failure is shrunk and prints its seed.
+ * Requests that are nearly right: structure-aware mutations of every operation, by fast-check. Every response
+ * has a status of the contract, and never 500. A failure is shrunk and prints its seed.
  */
 import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
@@ -10,17 +10,17 @@ import { oneAnswer, statuses, type Target } from './target.js'
 
 const allowed = new Set([200, 201, 400, 401, 404, 405, 409, 413, 414, 415, 422, 431, 501, 503, 505])
 
-/** Requests side by side. */
+/** Requests that are sent concurrently. */
 const batchMax = 24
 
-/** What is done to a JSON value: at the place that `path` leads to, counted modulo what is there. */
+/** A change of a JSON value at the place that `path` leads to. Each step is an index modulo the number of members. */
 interface Mutation {
   readonly path: readonly number[]
   readonly kind: 'replace' | 'remove' | 'twice' | 'rename'
   readonly value: unknown
 }
 
-/** Texts put in as they are, since no value becomes them. */
+/** Texts that are inserted verbatim, because `JSON.stringify` produces none of them. */
 const rawTexts = [
   '1e999',
   '-0',
@@ -124,7 +124,7 @@ const weights = { version: 'fuzz', weights: { views: 1, comments: 1, up: 1, down
 const textFrom = (value: unknown): fc.Arbitrary<string> =>
   fc.array(mutation, { maxLength: 3 }).map((mutations) => textOf(mutations.reduce(mutate, value)))
 
-/** Bytes after damage: some changed, cut out, or said twice. */
+/** Changes of bytes: some are replaced, removed or inserted. */
 const damage = fc.array(
   fc.record({ at: fc.nat(), length: fc.nat({ max: 64 }), bytes: fc.uint8Array({ maxLength: 8 }) }),
   { maxLength: 6 },
@@ -230,7 +230,7 @@ function attempts(target: Target, pictures: readonly Buffer[]): fc.Arbitrary<Att
     })
 }
 
-/** Tries requests for so long or so many; throws, with seed and counterexample, at the first wrong answer. */
+/** Sends requests up to a time or number of runs; throws, with seed and counterexample, at the first wrong response. */
 export async function fuzzHttp(
   target: Target,
   limits: { seconds: number; runs: number; seed?: number },
@@ -248,7 +248,7 @@ export async function fuzzHttp(
       }),
     )
     const { status } = await target.server.call({ path: '/v1/health' })
-    if (status !== 200) throw new Error(`health says ${status}`)
+    if (status !== 200) throw new Error(`health responded ${status}`)
   })
   await fc.assert(property, {
     numRuns: limits.runs,

@@ -22,7 +22,7 @@ test('requests that are nearly right get an answer of the contract, and never 50
   expect(target.server.log).not.toMatch(/"status":500|"level":50/)
 })
 
-test('bent JPEGs are taken or refused by the contract, and never 500', async () => {
+test('mutated JPEGs are accepted or refused as in the contract, never with 500', async () => {
   const target = await new Target().start()
   onTestFinished(() => target.dispose())
   const { breaches, statuses } = await fuzzPictures(target, 120, 1)

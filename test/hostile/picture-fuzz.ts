@@ -1,5 +1,5 @@
 /**
- * Thousands of bent JPEGs into the intake: each is taken or refused by the contract, and the server is as before.
+ * Sends thousands of mutated JPEGs: each is accepted or refused as in the contract, and the server is as before.
  */
 import { imageBytesMax } from '../../src/contract/limits.js'
 import { Random } from '../fuzz/random.js'

@@ -1,16 +1,16 @@
 /**
- * `npm run test:hostile`: the siege in full, then the fuzz of requests and of pictures. Prints figures; ends with 1 where
- * a promise is broken.
+ * `npm run test:hostile`: all attacks, then fuzzing of requests and of pictures. Prints figures; exits with 1 if a
+ * guarantee is violated.
  */
 import { fuzzHttp } from './fuzz.js'
 import { fuzzPictures } from './picture-fuzz.js'
 import { besiege, rssGrowthMibMax } from './siege.js'
 import { Target } from './target.js'
 
-/** What health may take for others, while the siege goes on. */
+/** Limit of the latency of health for other clients during the attacks. */
 const healthP99MsMax = 50
 
-/** Names of attacks, separated by commas: these alone, and no fuzz. */
+/** Names of attacks, separated by commas: runs only these, and no fuzzing. */
 const only = process.env.HOSTILE_ATTACKS?.split(',')
 
 const print = (line: string): void => console.log(line)
@@ -26,7 +26,7 @@ const fuzzSeconds = Number(process.env.HOSTILE_FUZZ_SECONDS ?? 60)
 const pictureCount = Number(process.env.HOSTILE_PICTURES ?? 5000)
 const pictureSeed = Number(process.env.HOSTILE_PICTURE_SEED ?? 1)
 
-/** Fuzzes a server of its own: breaches, and figures with what it held before and after. */
+/** Fuzzes a server of its own. Returns the violations; prints the descriptors and memory it held before and after. */
 async function fuzz(name: string, run: (target: Target) => Promise<string>): Promise<string[]> {
   const breaches: string[] = []
   const target = await new Target().start()
@@ -35,7 +35,7 @@ async function fuzz(name: string, run: (target: Target) => Promise<string>): Pro
     const startedAt = performance.now()
     const figure = await run(target).catch((error: unknown) => {
       breaches.push(`${name}: ${String(error)}`)
-      return 'broken off'
+      return 'aborted'
     })
     const seconds = (performance.now() - startedAt) / 1000
     if (!(await target.descriptorsFallTo(before.descriptors + 3))) breaches.push(`${name}: descriptors leak`)
@@ -73,7 +73,7 @@ const fuzzBreaches =
           const answers = [...statuses]
             .sort(([a], [b]) => a - b)
             .map(([status, count]) => `${count} × ${status || 'cut'}`)
-          return `${tried} bent JPEGs, ${answers.join(', ')}, the slowest after ${slowestMs.toFixed(0)} ms`
+          return `${tried} mutated JPEGs, ${answers.join(', ')}, the slowest after ${slowestMs.toFixed(0)} ms`
         })),
       ]
 const late = [...siege.health].filter(([, { p99Ms }]) => p99Ms > healthP99MsMax)

@@ -51,7 +51,7 @@ function addPackageCommands(add: Add, context: CommandContext): void {
       '--provider <name>',
       'run on this execution provider and compare its outputs with those of the CPU',
     )
-    .option('--tolerance <difference>', 'largest difference to the CPU (default: 0.001)', numberArgument)
+    .option('--tolerance <difference>', 'largest difference from the CPU (default: 0.001)', numberArgument)
     .option('--json', 'print JSON')
     .action((version: string | undefined, flags: Flags) => verify(version, flags, context))
   add('inspect [subject]', modelSettingNames)
@@ -67,7 +67,7 @@ function addRoleCommands(add: Add, context: CommandContext): void {
     .description(
       'verify a package and make it the active one; a running server switches to it between two cycles',
     )
-    .option('--wait', 'return when the server of --data-dir serves with this version, or fails to load it')
+    .option('--wait', 'wait until the server of --data-dir serves this version or fails to load it')
     .action((version: string, flags: Flags) => activate(version, flags, context))
   add('shadow [versions...]', [...sessionSettingNames, 'dataDir'])
     .description('verify packages and make them the shadow models, which score each cycle after its response')

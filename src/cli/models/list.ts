@@ -1,5 +1,5 @@
 /**
- * `understudy models list`: one line per package. Reads manifests and file sizes; hashes and runs nothing.
+ * `understudy models list`: one line per package. Reads only manifests and file sizes; does not hash or run anything.
  */
 import {
   activeVersion,
@@ -18,13 +18,13 @@ import { CommandError, messageOf } from '../failure.js'
 import { formatTable } from '../text-table.js'
 import { modelSettings, type Flags } from './common.js'
 
-/** The JSON form. Without a valid manifest it has no facts of the package. */
+/** The JSON form. `package` is absent if the manifest is not valid. */
 interface Entry {
   readonly version: string
   readonly role: Role | null
-  /** What the server does with the version: `wanted`, `loading`, `serving`, …; null: nothing, or none runs. */
+  /** The state of the version in the server: `wanted`, `loading`, `serving`, …; null if it has none or no server runs. */
   readonly state: string | null
-  /** The last one since the server has started. */
+  /** The last failure since the server started. */
   readonly failure: { readonly at: string; readonly problem: string } | null
   readonly problem: string | null
   readonly package?: ReturnType<typeof packageFacts>
@@ -98,7 +98,7 @@ function packageFacts({ manifest, files }: ModelPackage) {
     feature_count: featureNames(manifest).length,
     reads: [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])],
     heads: headsOf(manifest),
-    /** Of all files. */
+    /** Total size of all files. */
     bytes: files.reduce((sum, file) => sum + file.bytes, 0),
   }
 }

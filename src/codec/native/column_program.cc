@@ -1,5 +1,5 @@
-// See column_program.h. A program runs on blocks of rows, whose values stay in a near cache. An instruction is one plain
-// loop over a block, which the compiler turns into vector instructions.
+// See column_program.h. A program runs on blocks of rows, whose values stay in cache. An instruction is one plain loop
+// over a block, which the compiler vectorises.
 #include "column_program.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr double infinity = __builtin_inf();
 
 // ---- operations; codec/column-program.ts has each of them too
 
-/// Adding 2^52 + 2^51 leaves no digits behind the point.
+/// The nearest integer, ties to even: adding 2^52 + 2^51 leaves no digits after the point.
 [[gnu::always_inline]] inline double round_even(double x) noexcept {
   constexpr double shift = 6755399441055744.0;
   return (x + shift) - shift;

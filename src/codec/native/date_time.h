@@ -6,16 +6,16 @@
 
 namespace understudy {
 
-/// Whole milliseconds since 1970, and what lies beyond them in 0 ≤ fraction < 1.
+/// Whole milliseconds since 1970, and the rest as a fraction of a millisecond, 0 ≤ fraction < 1.
 struct instant {
   double ms;
   double fraction;
 };
 
-/// Longest date-time taken, as in contract/time.ts.
+/// Longest date-time accepted, as in contract/time.ts.
 inline constexpr size_t date_time_bytes_max = 128;
 
-/// The instant of the text at `text`. False when it is no date-time, or has more digits of a second than a
+/// The instant of the text at `text`. False when it is not a date-time, or has more digits of a second than a
 /// division of two doubles turns into the fraction that JavaScript's `Number` gives.
 [[nodiscard]] bool read_date_time(const uint8_t* text, size_t bytes, instant& at) noexcept;
 

@@ -1,6 +1,6 @@
 // The 64-bit fingerprint of a text, over its UTF-8 bytes as codec/text-measures.ts defines it: four lanes of
-// 32 bits, each taking every fourth word of four bytes. Four independent chains keep a multiplier busy where
-// one would wait.
+// 32 bits, each taking every fourth word of four bytes. Four independent chains keep the multiplier busy;
+// one chain would wait for each result.
 #pragma once
 
 #include <cstddef>

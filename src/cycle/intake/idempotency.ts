@@ -52,7 +52,7 @@ export class Idempotency {
     return { kind: this.#store.expiry?.isExpired(cycleId) === true ? 'expired' : 'unknown' }
   }
 
-  /** The cycle in progress with this id and these very bytes. */
+  /** The cycle in progress with this id and exactly these bytes. */
   flightOf(cycleId: string, body: Uint8Array): Flight | null {
     const flight = this.#flights.get(cycleId)
     return flight !== undefined && Buffer.compare(flight.body, body) === 0 ? flight : null
@@ -115,7 +115,7 @@ export class Idempotency {
   }
 }
 
-/** The response is not known any more: it can be neither repeated nor compared, and the cycle is not scored again. */
+/** The record is gone: the response cannot be repeated, the body cannot be compared, and the cycle is not scored again. */
 export function expiredCycle(cycleId: string): ServiceError {
   return new ServiceError('conflict', `cycle ${cycleId} was answered, and its record has expired`)
 }

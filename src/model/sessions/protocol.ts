@@ -1,7 +1,7 @@
 /**
  * The headers of the messages between a child process and its owner. Types only.
  * The owner sends `open`. The child sends `log` lines, `opened` before a first run of its graphs, and then `ready` or
- * `failed`. After that each `batch` is answered by one `done`, or by `failed`, after which the child is of no further use.
+ * `failed`. After that each `batch` is answered by one `done`, or by `failed`, after which the child cannot be used.
  */
 import type { CodecChoice } from '../../codec/index.js'
 import type { LoadOptions } from '../load-options.js'

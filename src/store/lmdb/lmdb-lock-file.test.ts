@@ -115,7 +115,7 @@ test('a lock file that is removed while it is created is created again', async (
   const opening = openSnapshot(path)
   let taken: string | undefined
   while (taken === undefined) {
-    // Creation takes at least three turns of the event loop until the last name.
+    // Creation takes at least three turns of the event loop until the file has its final name.
     await new Promise((resolve) => setImmediate(resolve))
     taken = readdirSync(dataDir).find((name) => name.startsWith('understudy.mdb-lock'))
   }

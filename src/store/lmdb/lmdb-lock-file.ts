@@ -1,10 +1,11 @@
 /**
- * The lock file beside a database, LMDB's table of readers, before LMDB opens it: one that it may not open, or that is
- * no file, ends lmdb-js 3.5.6 by a segmentation fault. One that LMDB makes is a hole, and where the disk is full, to touch
- * it ends the process with SIGBUS: so it is made here, of written zeros, which LMDB takes for a new one.
+ * Prepares the lock file of a database, which is LMDB's table of readers, before LMDB opens it. lmdb-js 3.5.6 crashes with
+ * a segmentation fault if it may not open the lock file or if that is not a file. LMDB creates a sparse file, and on a
+ * full disk the first write to it ends the process with SIGBUS. So this module creates the file with written zeros, which
+ * LMDB treats as a new lock file.
  *
- * One that is there is never opened here: another process may use it, and to close it would take from this process the
- * locks that LMDB has on it. Nor is it replaced, since readers in other containers cannot be told of.
+ * An existing lock file is never opened here: another process may use it, and closing it would release the locks that LMDB
+ * holds on it in this process. Nor is it replaced, because readers in other containers cannot be detected.
  */
 import { randomUUID } from 'node:crypto'
 import { access, constants, link, lstat, open, readdir, rm } from 'node:fs/promises'
@@ -13,21 +14,21 @@ import { diskBytesFree, giveFile } from './files.js'
 import { describe, StoreError } from '../store-error.js'
 
 export interface LockFileOptions {
-  /** Who only reads does without one that this user may neither write nor make: LMDB leaves it out then. */
+  /** A reader works without a lock file that this user may neither write nor create: LMDB then uses none. */
   readonly readOnly: boolean
 }
 
-/** What LMDB makes for 126 readers, the default of lmdb-js. It lengthens a file that is shorter. */
+/** The size that LMDB creates for 126 readers, the default of lmdb-js. It extends a shorter file. */
 const lockFileBytes = 8272
 const forbiddenCodes = ['EACCES', 'EROFS']
-/** Of a file system that gives a file no second name: LMDB makes its file there. */
+/** Errors of a file system without hard links: LMDB creates the file itself there. */
 const unableCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
-/** What `randomUUID` gives. */
+/** The form of `randomUUID`. */
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Resolves when LMDB can open the lock file of the database `path`, which is made where it is missing. Rejects with a
- * StoreError that names it: `full` where the disk has no room for what it lacks, else `unusable`.
+ * Resolves when LMDB can open the lock file of the database `path`, which is created if it is missing. Rejects with
+ * a StoreError that names it: `full` if the disk has no space for it, else `unusable`.
  */
 export async function prepareLockFile(path: string, { readOnly }: LockFileOptions): Promise<void> {
   const lockPath = `${path}-lock`
@@ -48,7 +49,7 @@ export async function prepareLockFile(path: string, { readOnly }: LockFileOption
   }
 }
 
-/** For a file without a block of the disk: empty, or a hole that a process before this one made and could not touch. */
+/** For a file without disk blocks: empty, or a sparse file that an earlier process created and could not write. */
 async function checkRoom(lockPath: string): Promise<void> {
   const bytesFree = await diskBytesFree(lockPath)
   if (bytesFree < lockFileBytes)
@@ -58,15 +59,15 @@ async function checkRoom(lockPath: string): Promise<void> {
     )
 }
 
-/** Whether `name` is that of a lock file, of the database `databaseName`, whose maker was killed or is at work. */
+/** Whether `name` is an unfinished lock file of the database `databaseName`: its creator was killed or is still running. */
 export function isUnfinishedLockFile(name: string, databaseName: string): boolean {
   const prefix = `${databaseName}-lock.`
   return name.startsWith(prefix) && uuidForm.test(name.slice(prefix.length))
 }
 
 /**
- * Removes those of the database `path`. One whose maker is at work he makes again. What this user may not remove stays:
- * it harms nobody.
+ * Removes the unfinished lock files of the database `path`. A creator that is still running creates its file again. A file
+ * that this user may not remove stays, and is harmless.
  */
 export async function removeUnfinishedLockFiles(path: string): Promise<void> {
   try {
@@ -74,11 +75,11 @@ export async function removeUnfinishedLockFiles(path: string): Promise<void> {
     for (const name of names.filter((name) => isUnfinishedLockFile(name, basename(path))))
       await rm(join(dirname(path), name), { force: true })
   } catch {
-    // Nothing of it matters.
+    // Unfinished lock files are harmless.
   }
 }
 
-/** Under another name first: whoever opens the lock file finds it whole, and one that came meanwhile stays. */
+/** Writes the file under another name and links it: nobody opens an incomplete one, and one created meanwhile stays. */
 async function make(lockPath: string, path: string): Promise<void> {
   for (;;) {
     const freshPath = `${lockPath}.${randomUUID()}`
@@ -90,7 +91,7 @@ async function make(lockPath: string, path: string): Promise<void> {
       if (['EEXIST', ...unableCodes].includes(codeOf(error))) return
       const { syscall } = error as NodeJS.ErrnoException
       if (syscall !== 'link' || codeOf(error) !== 'ENOENT') throw error
-      // Another process took it for one that was left behind.
+      // Another process removed it as an unfinished one.
     } finally {
       await rm(freshPath, { force: true })
     }
@@ -103,7 +104,8 @@ async function writeZeros(freshPath: string, path: string): Promise<void> {
     await file.writeFile(new Uint8Array(lockFileBytes))
     await file.sync()
     const database = await unlessMissing(lstat(path))
-    // What root only looks at is for its owner to open afterwards. Where it cannot be his, it is of use to this process.
+    // If root only reads a database, its owner must be able to open the lock file later. If the owner of the file cannot
+    // be changed, this process can still use it.
     if (database !== undefined) giveFile(file.fd, database)
   } finally {
     await file.close()

@@ -21,7 +21,7 @@ export interface LmdbStoreParts {
   readonly databases: Databases
   readonly mapBytesMax: number
   readonly waitingBytesMax: number
-  /** Throws a StoreError when the open file is not at its path any more. */
+  /** Throws a StoreError when the open file is no longer at its path. */
   readonly checkFile: () => void
   /** Called once, when the store refuses all further writes. */
   readonly onStopped: (reason: StoreError) => void

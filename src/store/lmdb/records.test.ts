@@ -1,6 +1,6 @@
 /**
- * Bytes on disk. The hexadecimal texts are records that were written once and must be read for ever: when a layout
- * changes, its version is raised and a text is added; none of these is touched.
+ * Bytes on disk. The hexadecimal texts are records of released layouts, which must stay readable. To change a layout,
+ * raise its version and add a text; do not change existing ones.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -52,7 +52,7 @@ function checkGolden<T>(
   expect(read(Uint8Array.from(Buffer.from(golden[name], 'hex')))).toEqual(value)
 }
 
-describe('records of version 1 are written and read as ever', () => {
+describe('the bytes of records of version 1 do not change', () => {
   test('cycle', () => checkGolden('cycle', records.packHeader(header), records.readHeader, header))
   test('position', () => checkGolden('position', records.packPosition(70_000), records.readPosition, 70_000))
   test('request', () =>
@@ -68,7 +68,7 @@ describe('records of version 1 are written and read as ever', () => {
   test('weights', () => checkGolden('weights', records.packWeights(weights), records.readWeights, weights))
   test('outcome', () =>
     checkGolden('outcome', records.packOutcome(outcome), records.readStoredOutcome, outcome))
-  test('outcome with its arrival', () => {
+  test('outcome with its time of arrival', () => {
     const arrived = { ...outcome, arrivedAtMs: 1_767_200_123_000 }
     checkGolden('arrivedOutcome', records.packOutcome(arrived), records.readStoredOutcome, arrived)
   })
@@ -81,7 +81,7 @@ describe('a record', () => {
     )
   })
 
-  test('gives back its tag and payload, and refuses every change of a bit and every cut', () => {
+  test('returns its tag and payload, and refuses every flipped bit and every truncation', () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.nat(255), fc.nat(), fc.nat(7), (payload, tag, position, bit) => {
         const record = packRecord(1, tag, [payload])
@@ -94,7 +94,7 @@ describe('a record', () => {
     )
   })
 
-  test('a record in memory that was used before has the bytes of one in memory of its own', () => {
+  test('in reused memory has the same bytes as in fresh memory', () => {
     const arenas = new ArenaPool()
     const first = arenas.acquire()
     first.uint8(64).fill(255)
@@ -119,7 +119,7 @@ describe('keys', () => {
     expect(hexOf(placementKeyOf('p-\ud800'))).toBe('dffde19debe78d161cfb4abd7637e798')
   })
 
-  test('the numbers of an image key come back, up to the largest', () => {
+  test('the numbers of an image key are read back, up to the largest', () => {
     const number = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), number, number, (gallId, postNo, position) => {
@@ -128,7 +128,7 @@ describe('keys', () => {
     )
   })
 
-  test('a text that is no cycle id has no key', () => {
+  test('a text that is not a cycle id has no key', () => {
     expect(cycleIdKey('20260101T0005')).toHaveLength(13)
     for (const text of ['', '20260101T00055', '20260101T000', '20260101t0005', '２0260101T0005'])
       expect(cycleIdKey(text)).toBeUndefined()

@@ -1,5 +1,5 @@
-// What the preloaded shims share: which descriptors are of the watched file, and the calls of the C library behind ours.
-// A descriptor is of the watched file when device and inode are those of the path in WATCHED_FILE.
+// Shared by the preloaded shims: which descriptors refer to the watched file, and the C library functions that they wrap.
+// A descriptor refers to the watched file when its device and inode are those of the path in WATCHED_FILE.
 #pragma once
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@ inline bool is_watched(int descriptor) {
          file.st_dev == watched.st_dev && file.st_ino == watched.st_ino;
 }
 
-// The definition that comes after this library.
+// The next definition of a function after this library: that of the C library.
 template <typename Function>
 Function *next_of(Function *, const char *name) {
   return reinterpret_cast<Function *>(dlsym(RTLD_NEXT, name));
