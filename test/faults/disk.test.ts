@@ -19,7 +19,7 @@ import { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, ServerProcess, type Reply } from '../helpers/server-process.js'
 import { picture } from '../helpers/pictures.js'
-import { scratchDir } from '../helpers/servers.js'
+import { ended, scratchDir } from '../helpers/servers.js'
 
 const roundCount = Number(process.env['FAULT_ROUNDS'] ?? 20)
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
@@ -55,7 +55,7 @@ async function startFaulty(): Promise<FaultyServer> {
     },
     dataDir,
   )
-  onTestFinished(() => server.dispose())
+  ended(server)
   onTestFailed(() => console.log(`the end of the server's log:\n${server.log.slice(-8000)}`))
   await server.start()
   return { server, set: (word) => writeFileSync(faultFile, word) }

@@ -17,9 +17,13 @@ afterEach(async () => {
 })
 
 export async function started(env: Record<string, string> = {}): Promise<ServerProcess> {
-  const server = new ServerProcess(env)
+  return ended(new ServerProcess(env)).start()
+}
+
+/** Ends the server after the test, before its directories are removed. */
+export function ended(server: ServerProcess): ServerProcess {
   servers.push(server)
-  return server.start()
+  return server
 }
 
 export function scratchDir(): string {

@@ -3,12 +3,12 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { CycleResponse } from '../../src/contract/index.js'
 import { databasePath, openDatabases, type Databases } from '../../src/store/lmdb/databases.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
-import { scratchDir, started } from '../helpers/servers.js'
+import { ended, scratchDir, started } from '../helpers/servers.js'
 
 test('a start on a port in use leaves no handle open that keeps the process alive', async () => {
   // Other than `understudy serve`, which tries the port before, and ends whatever is left.
@@ -53,7 +53,7 @@ test('a start under a small limit of address space is one line and writes nothin
 test('a start that cannot read the stored pool names the file and the remedy', async () => {
   const dataDir = scratchDir()
   const server = new ServerProcess({}, dataDir)
-  onTestFinished(() => server.dispose())
+  ended(server)
   await server.start()
   expect((await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1)] }))).status).toBe(200)
   expect(await server.kill('SIGTERM')).toBe(0)
@@ -72,7 +72,7 @@ test('a start that cannot read the stored pool names the file and the remedy', a
 test('the log states that a database is new, and warns of an empty file in its place', async () => {
   const dataDir = scratchDir()
   const server = new ServerProcess({}, dataDir)
-  onTestFinished(() => server.dispose())
+  ended(server)
   const start = async (): Promise<string[]> => {
     await server.start()
     await server.kill('SIGTERM')
