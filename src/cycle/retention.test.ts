@@ -2,12 +2,20 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
-import { databasePath, inspectRecords, openLmdbStore, openSnapshot, type Store } from '../store/index.js'
+import {
+  databasePath,
+  inspectRecords,
+  openLmdbStore,
+  openSnapshot,
+  StoreError,
+  type ExpiryRecords,
+  type Store,
+} from '../store/index.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
 
@@ -73,6 +81,21 @@ describe('a cycle', () => {
     await submit(cycleBody((retainCyclesDays + 6) * perDay))
     expect(isStored(5 * perDay)).toBe(false)
   })
+})
+
+test('an image whose removal fails after it is stored is not counted', async () => {
+  await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
+  service.imageStored(key)
+  const expiry = store.expiry as ExpiryRecords
+  const removeImages = expiry.removeImages.bind(expiry)
+  vi.spyOn(expiry, 'removeImages').mockImplementation(async (images) => {
+    await removeImages(images)
+    throw new StoreError('failed', 'failed after it was stored')
+  })
+  // The log of this service fails the test's call.
+  await expect(submit(cycleBody(3 * perDay))).rejects.toThrow('"code":"failed"')
+  expect(store.findImage(key)).toBeUndefined()
+  expect(service.images.positions('g', 1)).toEqual([])
 })
 
 test('after expiry nothing is left of a cycle but its id, and nothing of an image', async () => {

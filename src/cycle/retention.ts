@@ -150,10 +150,13 @@ export class Retention {
         .slice(from, from + removalsPerStep)
         .filter(({ key }) => !isRecent(key.gallId, key.postNo))
       if (part.length === 0) continue
-      const removed = await expiry.removeImages(part)
-      if (store.closed) return
-      // An image that was uploaded again meanwhile is there.
-      onImagesRemoved(removed.filter((key) => store.readImageHash(key) === undefined))
+      try {
+        await expiry.removeImages(part)
+      } finally {
+        // A write that failed late may be stored. An image that was uploaded again meanwhile is there.
+        if (!store.closed)
+          onImagesRemoved(part.map(({ key }) => key).filter((key) => store.readImageHash(key) === undefined))
+      }
       if (!(await this.#mayGoOn())) return
     }
   }
