@@ -46,6 +46,11 @@ export const simulationMutants: readonly MutantGroup[] = [
         replace: 'if (fields.length < 0)',
       },
       { breaks: 'of two bodies at once one gets 409', find: 'if (isSame)', replace: 'if (isSame || true)' },
+      {
+        breaks: 'an expired cycle gets 409',
+        find: "kind: this.#store.expiry?.isExpired(cycleId) === true ? 'expired' : 'unknown'",
+        replace: "kind: 'unknown'",
+      },
     ],
   },
   {
@@ -166,6 +171,67 @@ export const simulationMutants: readonly MutantGroup[] = [
       {
         breaks: 'an acknowledged image counts in the next cycle',
         find: 'this.images.add(key)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/retention.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'one clock that jumps ahead expires nothing',
+        find: 'Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)',
+        replace: 'Math.max(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)',
+      },
+      {
+        breaks: 'a cycle that one of its times calls young is kept',
+        find: 'Math.max(Date.parse(cycle.receivedAt), cycle.cycleAtMs) < beforeMs',
+        replace: 'cycle.cycleAtMs < beforeMs',
+      },
+      {
+        breaks: 'cycles are kept for as long as departures are remembered',
+        find: 'Math.max(days, cycleDaysMin) * dayMs',
+        replace: 'days * dayMs',
+      },
+      {
+        breaks: 'the entry of a pending post is kept when its cycle expires',
+        find: 'keepEntry: needed.has(position)',
+        replace: 'keepEntry: false',
+      },
+      {
+        breaks: 'the entry of a pending post is kept after its cycle has expired',
+        find: 'kept.filter((position) => !needed.has(position))',
+        replace: 'kept',
+      },
+      {
+        breaks: 'an entry is removed when its posts have left',
+        find: 'await this.#entries(expiry)',
+        replace: '',
+      },
+      {
+        breaks: 'images of pending posts and of recent departures are kept',
+        find: '.filter(({ key }) => !isRecent(key.gallId, key.postNo))',
+        replace: '',
+      },
+      {
+        breaks: 'images whose removal fails late but is stored are not counted',
+        find: '} finally {',
+        replace: '} catch (error) {\n        throw error\n      }\n      {',
+      },
+      {
+        breaks: 'a search of images begins anew after the last one',
+        find: 'this.#imageCursor = cursor\n',
+        replace: 'this.#imageCursor = cursor ?? this.#imageCursor\n',
+      },
+      {
+        breaks: 'an outcome is as old as its last report',
+        find: 'Math.max(placedAtMs(record), arrivedAtMs ?? -Infinity)',
+        replace: 'placedAtMs(record)',
+      },
+      {
+        breaks: 'the next cycle removes more',
+        find: '.finally(() => (this.#working = null))',
         replace: '',
       },
     ],

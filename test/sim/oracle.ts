@@ -5,9 +5,12 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { CycleRequest, CycleResponse, ResultRow } from '../../src/contract/index.js'
 import { unpackHeads } from '../../src/cycle/shadows.js'
+import type { RetentionLimits } from '../../src/cycle/retention.js'
 import type { CycleRecord, MemoryContents, StoredRequest, WeightsEntry } from '../../src/store/index.js'
 import type { NaiveResult } from '../helpers/naive-pool.js'
 import { boundaryAfter, NaiveService, weightsFor, type ExpectedResponse } from './naive-service.js'
+import { RetentionOracle } from './retention-oracle.js'
+import type { SimDisk } from './sim-expiry.js'
 import { imagesShare, titleShare, viewsShare } from './sim-model.js'
 import type { SentBody } from './workload.js'
 
@@ -33,14 +36,20 @@ const textLine = /^text not encoded in time, scored without it \((\d+)\)$/
 export class Oracle {
   readonly #contents: MemoryContents
   readonly #naive = new NaiveService()
+  readonly retention: RetentionOracle
   /** Every body ever sent, by cycle. */
   readonly #sent = new Map<string, SentBody[]>()
   /** Canonical request and response of each stored cycle, as of the moment when they reached the disk. */
   readonly #stored = new Map<string, { readonly canonical: string; readonly response: Buffer }>()
   readonly #scored = new Map<number, readonly ScoredRow[]>()
 
-  constructor(contents: MemoryContents) {
-    this.#contents = contents
+  constructor(disk: SimDisk, limits: RetentionLimits) {
+    this.#contents = disk.contents
+    this.retention = new RetentionOracle(disk, this.#naive.pool, limits)
+  }
+
+  get newestMs(): number {
+    return this.#naive.pool.newestMs
   }
 
   get pendingCount(): number {
@@ -81,6 +90,7 @@ export class Oracle {
     this.#stored.set(record.cycleId, { canonical: sent.canonical, response })
     const cycle = JSON.parse(json.toString()) as CycleRequest
     const expected = this.#naive.apply(cycle)
+    this.retention.cycleStored(position, record, cycle)
     const parsed = JSON.parse(response.toString()) as CycleResponse
     this.#checkLabels(record, cycle, parsed, context)
     checkCounts(parsed, expected)
@@ -130,6 +140,7 @@ export class Oracle {
   /** A 409 to a cycle. */
   conflicted(cycleId: string, canonical: string): void {
     const stored = this.#stored.get(cycleId) ?? fail(`${cycleId} gets 409 and is not stored`)
+    if (this.retention.isExpired(cycleId)) return
     if (stored.canonical === canonical) fail(`${cycleId} gets 409 for the stored body`)
   }
 
@@ -137,6 +148,7 @@ export class Oracle {
   checkDisk(): void {
     same(this.#contents.cycles.length, this.#stored.size, 'stored cycles')
     for (const { cycleId, response } of this.#contents.cycles) this.responded(cycleId, null, response)
+    this.retention.checkKept()
   }
 
   // ---- the parts of a response

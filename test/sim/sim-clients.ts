@@ -6,24 +6,28 @@ import { CompressionFailed } from './virtual-node.js'
 import type { CycleService } from '../../src/cycle/index.js'
 import { StageClock } from '../../src/cycle/index.js'
 import { cycleIdOf, ServiceError, type CycleRequest } from '../../src/contract/index.js'
-import { StoreError, type ImageKey, type MemoryContents, type StoredImage } from '../../src/store/index.js'
+import { StoreError, type ImageKey, type MemoryContents } from '../../src/store/index.js'
 import type { Random } from '../fuzz/random.js'
-import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { fail, same, type Oracle } from './oracle.js'
 import type { Scheduler } from './scheduler.js'
 import { clockSkewMs, cyclesWaitingMax, type SimServer } from './sim-server.js'
 import {
   bodyOf,
   galleries,
+  imageOf,
+  imagePostNoMax,
   otherCycle,
   postNoMax,
   randomCycle,
+  randomOutcome,
   weightsSets,
   type SentBody,
 } from './workload.js'
 
-/** In cycles: a cycle that is so much later expires all tombstones. */
-const eightDays = 8 * 24 * 12
+const cyclesPerDay = 24 * 12
+/** How far cycles jump ahead now and then. After eight days no departure is remembered. */
+const jumpDays = [1, 2, 8, 8, 9, 12] as const
 
 export interface SimClientsParts {
   readonly scheduler: Scheduler
@@ -48,8 +52,9 @@ export interface Call {
   readonly what: string
   readonly cycleId: string | null
   readonly arrivedMs: number
-  /** Number of images acknowledged before the call. */
+  /** Number of images acknowledged before the call, and of removed ones. */
   readonly imagesBefore: number
+  readonly removedBefore: number
   readonly faultsBefore: number
   readonly hadModel: boolean
   /** Number of cycles without a response when the call began. */
@@ -64,12 +69,16 @@ export class SimClients {
   /** Calls in progress. */
   readonly calls = new Set<Call>()
   /** Images that the server acknowledged. */
-  readonly images: { readonly post: string; readonly name: string }[] = []
+  readonly images: { readonly post: string; readonly name: string; isRemoved: boolean }[] = []
+  /** The post of each image that has expired. */
+  readonly removedImages: string[] = []
+  readonly #jumpRate: number
   readonly #cycles = new Map<number, CycleRequest>()
   readonly #acknowledged = new Set<string>()
 
   constructor(parts: SimClientsParts) {
     this.#parts = parts
+    this.#jumpRate = parts.random.pick([0.02, 0.05, 0.2])
   }
 
   /** The next cycle, a late one, or one in the future. */
@@ -79,7 +88,8 @@ export class SimClients {
     const index =
       late >= 0 && !this.#cycles.has(late)
         ? late
-        : newest + (this.#parts.random.chance(0.02) ? eightDays : 1 + this.#parts.random.below(2))
+        : newest +
+          (this.#parts.random.chance(this.#jumpRate) ? this.#jump() : 1 + this.#parts.random.below(2))
     const isFuture = this.#parts.random.chance(0.05)
     if (!isFuture)
       this.#parts.clock.nowMs = Math.max(
@@ -89,6 +99,10 @@ export class SimClients {
     const cycle = this.#cycles.get(index) ?? randomCycle(this.#parts.random, index)
     this.#cycles.set(index, cycle)
     return bodyOf(cycle, index, this.#parts.random.pick(['plain', 'plain', 'gzip']))
+  }
+
+  #jump(): number {
+    return this.#parts.random.pick(jumpDays) * cyclesPerDay
   }
 
   /** A cycle that was sent before, the same or with a change. */
@@ -112,6 +126,7 @@ export class SimClients {
     }
     this.#parts.oracle.sent(sent)
     const call = this.#begin(`cycle ${sent.cycleId}`, sent.cycleId)
+    const wasExpired = this.#parts.oracle.retention.isExpired(sent.cycleId)
     const buffer = Buffer.concat([sent.json, Buffer.alloc(64)])
     const json = buffer.subarray(0, sent.json.length)
     const gzip = sent.gzip && Buffer.from(sent.gzip)
@@ -126,6 +141,7 @@ export class SimClients {
       response,
       (bytes) => {
         if (this.#isFuture(sent, call)) fail('a cycle in the future is accepted')
+        if (wasExpired) fail(`${sent.cycleId} has expired, and is accepted`)
         this.#parts.oracle.responded(sent.cycleId, sent.canonical, bytes)
         this.#acknowledged.add(sent.cycleId)
         this.#parts.figures.acknowledged++
@@ -181,10 +197,10 @@ export class SimClients {
     if (service === null || store === null) return
     const key: ImageKey = {
       gallId: this.#parts.random.pick(galleries),
-      postNo: 1 + this.#parts.random.below(postNoMax),
+      postNo: 1 + this.#parts.random.below(imagePostNoMax),
       position: 1 + this.#parts.random.below(3),
     }
-    const image = imageOf(1 + (this.#parts.random.below(5) % 2))
+    const image = imageOf(1 + (this.#parts.random.below(5) % 2), this.#parts.clock.nowMs)
     const name = `${key.gallId}/${key.postNo}/${key.position}`
     const isStored = (): boolean => {
       const hash = store.closed ? undefined : store.readImageHash(key)
@@ -201,7 +217,7 @@ export class SimClients {
         same(result === 'different', !isStored(), `image ${name} on the disk`)
         if (result !== 'created') return
         service.imageStored(key)
-        this.images.push({ post: `${key.gallId}/${key.postNo}`, name })
+        this.images.push({ post: `${key.gallId}/${key.postNo}`, name, isRemoved: false })
       },
       (error) => {
         if (!(error instanceof StoreError)) throw error
@@ -209,10 +225,38 @@ export class SimClients {
     )
   }
 
-  /** Sends a cycle with engagement of every post. It must be answered, and the oracle checks the response. */
-  probe(): void {
+  /** To be called when images have left the disk. */
+  imagesRemoved(keys: readonly ImageKey[]): void {
+    for (const { gallId, postNo, position } of keys) {
+      const name = `${gallId}/${postNo}/${position}`
+      for (const image of this.images) if (image.name === name) image.isRemoved = true
+      this.removedImages.push(`${gallId}/${postNo}`)
+    }
+  }
+
+  /** Reports an outcome, placed now or days ago. */
+  putOutcome(): void {
+    const { store } = this.#parts.server
+    if (store === null) return
+    const { random, clock } = this.#parts
+    const outcome = randomOutcome(random, clock.nowMs)
+    this.#settle(
+      this.#begin(`outcome ${outcome.placementId}`, null),
+      store.putOutcomes([outcome]),
+      () => undefined,
+      (error) => {
+        if (!(error instanceof StoreError)) throw error
+      },
+    )
+  }
+
+  /**
+   * Sends a cycle with engagement of every post, `days` after the newest, with which some posts leave. It must be answered,
+   * and the oracle checks the response.
+   */
+  probe(days = 0, leavingShare = 0): void {
     const service = this.#parts.server.service ?? fail('there is no service')
-    const index = Math.max(-1, ...this.#cycles.keys()) + 1
+    const index = Math.max(-1, ...this.#cycles.keys()) + 1 + days * cyclesPerDay
     this.#parts.clock.nowMs = Math.max(this.#parts.clock.nowMs, cycleMs(index))
     const posts = galleries.flatMap((gallId) =>
       Array.from({ length: postNoMax }, (_, i) => [gallId, i + 1] as const),
@@ -220,28 +264,34 @@ export class SimClients {
     const cycle = cycleBody(index, {
       candidates: [candidate('g', 1)],
       engagement: posts.map((post) => reading(...post, cycleMs(index))),
+      removals: posts.filter(() => this.#parts.random.chance(leavingShare)).map((post) => removal(...post)),
     })
     this.#cycles.set(index, cycle)
     this.#mustAnswer(service, bodyOf(cycle, index, 'plain'))
   }
 
-  /** After a crash: every response ever sent is still there, for GET and for a retry. */
+  /** After a crash: every response ever sent that has not expired is still there, for GET and for a retry. */
   requestAgain(): void {
     const service = this.#parts.server.service ?? fail('there is no service')
     for (const cycleId of this.#acknowledged) this.#read(service, cycleId)
-    for (const cycleId of this.#parts.oracle.storedIds.slice(-4))
+    const ids = this.#parts.oracle.storedIds
+    for (const cycleId of new Set([...ids.slice(0, 2), ...ids.slice(-4)]))
       this.#mustAnswer(service, this.#parts.oracle.bodyOf(cycleId))
   }
 
   #mustAnswer(service: CycleService, sent: SentBody): void {
     this.#parts.oracle.sent(sent)
+    const wasExpired = this.#parts.oracle.retention.isExpired(sent.cycleId)
     const call = this.#begin(`cycle ${sent.cycleId}`, sent.cycleId)
     this.#settle(
       call,
       service.submit({ json: Buffer.from(sent.json), gzip: null }, call.arrivedMs, new StageClock(0)),
-      (bytes) => this.#parts.oracle.responded(sent.cycleId, sent.canonical, bytes),
+      (bytes) => {
+        if (wasExpired) fail(`${sent.cycleId} has expired, and is accepted`)
+        this.#parts.oracle.responded(sent.cycleId, sent.canonical, bytes)
+      },
       (error) => {
-        throw error
+        if (!wasExpired || !(error instanceof ServiceError) || error.status !== 409) throw error
       },
     )
   }
@@ -250,6 +300,7 @@ export class SimClients {
     const call: Call = {
       ...{ what, cycleId, arrivedMs: this.#parts.clock.nowMs, incarnation: this.#parts.server.incarnation },
       imagesBefore: this.images.length,
+      removedBefore: this.removedImages.length,
       faultsBefore: this.#parts.faultCount(),
       hadModel: !this.#parts.server.absent && this.#parts.server.serving !== null,
       cyclesBefore: new Set([...this.calls].flatMap(({ cycleId: id }) => id ?? [])).size,
@@ -330,21 +381,14 @@ export class SimClients {
   }
 
   #read(service: CycleService, cycleId: string): void {
+    const isExpired = this.#parts.oracle.retention.isExpired(cycleId)
     try {
-      this.#parts.oracle.responded(cycleId, null, service.response(cycleId))
+      const response = service.response(cycleId)
+      if (isExpired) fail(`${cycleId} has expired, and is found`)
+      this.#parts.oracle.responded(cycleId, null, response)
     } catch (error) {
       if (!(error instanceof ServiceError) || error.status !== 404) throw error
-      if (this.#parts.oracle.isStored(cycleId)) fail(`${cycleId} is stored and not found`)
+      if (this.#parts.oracle.isStored(cycleId) && !isExpired) fail(`${cycleId} is stored and not found`)
     }
-  }
-}
-
-function imageOf(variant: number): StoredImage {
-  return {
-    sha256: new Uint8Array(32).fill(variant),
-    uploadedBytes: 10,
-    width: 4,
-    height: 3,
-    normalised: Uint8Array.of(0xff, 0xd8, variant),
   }
 }

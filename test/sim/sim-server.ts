@@ -3,11 +3,13 @@
  * outcome of writes and the failures of models.
  */
 import { CycleService } from '../../src/cycle/index.js'
+import type { RetentionLimits } from '../../src/cycle/retention.js'
 import type { Codec } from '../../src/codec/index.js'
-import { StoreError, type MemoryContents } from '../../src/store/index.js'
+import { StoreError } from '../../src/store/index.js'
 import type { Random } from '../fuzz/random.js'
 import { fail } from './oracle.js'
 import { clientIncarnation, type Scheduler } from './scheduler.js'
+import type { SimDisk } from './sim-expiry.js'
 import { SimModel } from './sim-model.js'
 import { SimStore, type StoredWrite, type WriteFate } from './sim-store.js'
 import { weightsSets } from './workload.js'
@@ -18,11 +20,14 @@ export const clockSkewMs = 2000
 export interface SimServerParts {
   readonly scheduler: Scheduler
   readonly codec: Codec
-  /** The disk: it outlives every incarnation. */
-  readonly contents: MemoryContents
+  /** It outlives every incarnation. */
+  readonly disk: SimDisk
+  readonly retention: RetentionLimits
   readonly nowMs: () => number
   /** True once faults have ended. */
   readonly calm: () => boolean
+  /** True while half of the removals of expired records fail. */
+  readonly removalsFail: () => boolean
   /** Calls in progress. */
   readonly callCount: () => number
   readonly onStored: (write: StoredWrite) => void
@@ -77,10 +82,10 @@ export class SimServer {
     const incarnation = ++this.incarnation
     this.closing = false
     const store = new SimStore({
-      contents: this.#parts.contents,
+      disk: this.#parts.disk,
       scheduler: this.#parts.scheduler,
       incarnation,
-      fate: () => this.#fate(),
+      fate: (isRemoval) => this.#fate(isRemoval),
       crash: () => this.crash(),
       onFault: () => this.#parts.onFault(),
       stored: (write) => this.#parts.guard(() => this.#parts.onStored(write)),
@@ -99,6 +104,7 @@ export class SimServer {
       clock: () => this.#parts.nowMs(),
       limits: () => ({ clockSkewMs, cyclesWaitingMax }),
       textEncodeMsMax: 1000,
+      retention: () => this.#parts.retention,
       initialWeights: { version: 'initial', weights: weightsSets[0] },
       log: { warn: log('warn'), error: log('error') },
     }).then(
@@ -199,9 +205,9 @@ export class SimServer {
       .finally(() => (this.#shadowsChanging = false))
   }
 
-  #fate(): WriteFate {
-    if (this.#parts.calm() || !this.#random.chance(this.faultRate))
-      return this.#random.chance(0.1) ? 'slow' : 'done'
+  #fate(isRemoval: boolean): WriteFate {
+    const rate = isRemoval && this.#parts.removalsFail() ? 0.5 : this.#parts.calm() ? 0 : this.faultRate
+    if (!this.#random.chance(rate)) return this.#random.chance(0.1) ? 'slow' : 'done'
     return this.#random.pick(['refused', 'late failure', 'late failure', 'crash before', 'crash after'])
   }
 }
@@ -210,7 +216,8 @@ export class SimServer {
 const expectedReasons = /still scoring an earlier cycle|simulated failure|failed after it was stored/
 
 function checkLogLine(fields: object, message: string): void {
-  const { reason } = fields as { reason?: string }
+  const { reason, err } = fields as { reason?: string; err?: unknown }
+  if (message.startsWith('expired records') && !(err instanceof StoreError)) throw err
   if (reason !== undefined && !expectedReasons.test(reason)) fail(`${message}: ${reason}`)
 }
 

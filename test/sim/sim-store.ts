@@ -3,16 +3,11 @@
  * done at once, done late, refused, done but reported as failed, or a crash before or after it is done. Writes are atomic
  * and ordered, as the store's interface requires.
  */
-import {
-  copyCycle,
-  createMemoryStore,
-  StoreError,
-  type MemoryContents,
-  type Store,
-} from '../../src/store/index.js'
+import { copyCycle, createMemoryStore, StoreError, type Store } from '../../src/store/index.js'
 import type {
   CycleRecord,
   Embedding,
+  ImageArrival,
   ImageKey,
   ModelRecords,
   OutcomeEntry,
@@ -21,15 +16,16 @@ import type {
   WeightsEntry,
 } from '../../src/store/index.js'
 import type { Scheduler } from './scheduler.js'
+import { SimExpiry, type SimDisk } from './sim-expiry.js'
 
 export type WriteFate = 'done' | 'slow' | 'refused' | 'late failure' | 'crash before' | 'crash after'
 
 export interface SimStoreParts {
-  readonly contents: MemoryContents
+  readonly disk: SimDisk
   readonly scheduler: Scheduler
   /** Incarnation of the service that uses the store. */
   readonly incarnation: number
-  readonly fate: () => WriteFate
+  readonly fate: (isRemoval: boolean) => WriteFate
   readonly crash: () => void
   /** Called for a fault that may make a call end with 503. */
   readonly onFault: () => void
@@ -46,18 +42,29 @@ export type StoredWrite =
       readonly modelVersion: string
       readonly scores: Uint8Array
     }
+  | {
+      readonly kind: 'cycles removed'
+      readonly cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]
+    }
+  | { readonly kind: 'entries removed'; readonly positions: readonly Position[] }
+  | { readonly kind: 'images removed'; readonly images: readonly ImageArrival[] }
+  | { readonly kind: 'outcomes removed'; readonly outcomes: readonly OutcomeEntry[] }
   | { readonly kind: 'other' }
 
 export class SimStore implements Store {
   readonly #parts: SimStoreParts
   readonly #memory: Store
   readonly models: ModelRecords
+  readonly expiry: SimExpiry
   #healthy = true
   #writing = 0
 
   constructor(parts: SimStoreParts) {
     this.#parts = parts
-    this.#memory = createMemoryStore({ contents: parts.contents })
+    this.#memory = createMemoryStore({ contents: parts.disk.contents })
+    this.expiry = new SimExpiry(parts.disk, this.#memory, (label, apply, stored) =>
+      this.#write(label, apply, stored),
+    )
     const { models } = this.#memory
     this.models = {
       putEmbeddings: (encoder, entries) => {
@@ -111,7 +118,12 @@ export class SimStore implements Store {
   }
 
   putOutcomes(entries: readonly OutcomeEntry[]): ReturnType<Store['putOutcomes']> {
-    return this.#write('outcomes', () => this.#memory.putOutcomes(entries), other)
+    const putAll = (): ReturnType<Store['putOutcomes']> => {
+      for (const { placementId, arrivedAtMs } of entries)
+        this.#parts.disk.outcomeArrivals.set(placementId, arrivedAtMs ?? NaN)
+      return this.#memory.putOutcomes(entries)
+    }
+    return this.#write('outcomes', putAll, other)
   }
 
   #write<Result>(
@@ -147,7 +159,7 @@ export class SimStore implements Store {
         })
       }
       scheduler.add({ label: `write ${label}`, incarnation, queue: 'write' }, () => {
-        const chosen = fate()
+        const chosen = fate(label.startsWith('removal'))
         if (chosen !== 'done') scheduler.note(chosen)
         if (chosen === 'crash before') crash()
         else if (chosen === 'refused') fail('simulated failure')
@@ -158,15 +170,21 @@ export class SimStore implements Store {
 
   // ---- reads
 
-  findCycle = (cycleId: string): ReturnType<Store['findCycle']> => this.#memory.findCycle(cycleId)
+  findCycle = (cycleId: string): ReturnType<Store['findCycle']> =>
+    this.expiry.isExpired(cycleId) ? undefined : this.#memory.findCycle(cycleId)
   lastCycle = (): ReturnType<Store['lastCycle']> => this.#memory.lastCycle()
-  readRequest = (position: Position): ReturnType<Store['readRequest']> => this.#memory.readRequest(position)
-  readResponse = (cycleId: string): ReturnType<Store['readResponse']> => this.#memory.readResponse(cycleId)
-  tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
-  readEntered = (position: Position): ReturnType<Store['readEntered']> => this.#memory.readEntered(position)
+  readRequest = (position: Position): ReturnType<Store['readRequest']> =>
+    this.#hasEntry(position) ? this.#memory.readRequest(position) : undefined
+  readResponse = (cycleId: string): ReturnType<Store['readResponse']> =>
+    this.expiry.isExpired(cycleId) ? undefined : this.#memory.readResponse(cycleId)
+  tail = (position: Position): ReturnType<Store['tail']> =>
+    this.#memory.tail(Math.max(position, this.expiry.firstPosition()))
+  readEntered = (position: Position): ReturnType<Store['readEntered']> =>
+    this.#hasEntry(position) ? this.#memory.readEntered(position) : undefined
   readAvailability = (position: Position): ReturnType<Store['readAvailability']> =>
-    this.#memory.readAvailability(position)
-  readLeft = (position: Position): ReturnType<Store['readLeft']> => this.#memory.readLeft(position)
+    this.#hasCycle(position) ? this.#memory.readAvailability(position) : undefined
+  readLeft = (position: Position): ReturnType<Store['readLeft']> =>
+    this.#hasCycle(position) ? this.#memory.readLeft(position) : undefined
   readPool = (): ReturnType<Store['readPool']> => this.#memory.readPool()
   findImage = (key: ImageKey): ReturnType<Store['findImage']> => this.#memory.findImage(key)
   readImageHash = (key: ImageKey): ReturnType<Store['readImageHash']> => this.#memory.readImageHash(key)
@@ -175,6 +193,14 @@ export class SimStore implements Store {
   listWeights = (): WeightsEntry[] => this.#memory.listWeights()
   readOutcome = (placementId: string): ReturnType<Store['readOutcome']> =>
     this.#memory.readOutcome(placementId)
+
+  #hasCycle(position: Position): boolean {
+    return position >= this.expiry.firstPosition()
+  }
+
+  #hasEntry(position: Position): boolean {
+    return this.#hasCycle(position) || this.#parts.disk.keptEntries.has(position)
+  }
 
   get healthy(): boolean {
     return this.#healthy

@@ -20,6 +20,7 @@ describe.each(codecs)('with the $name codec', (codec) => {
       expect(sum.acknowledged).toBeGreaterThan(10 * seedCount)
       expect(sum.crashes).toBeGreaterThan(seedCount)
       expect(sum.faults).toBeGreaterThan(4 * seedCount)
+      expect(sum.expired).toBeGreaterThan(seedCount)
       expect(sum.shadowScores).toBeGreaterThan(seedCount / 2)
     },
   )

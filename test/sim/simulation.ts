@@ -4,18 +4,24 @@
  */
 import { virtualise } from './virtual-node.js'
 import type { Codec } from '../../src/codec/index.js'
-import { createMemoryContents } from '../../src/store/index.js'
+import type { RetentionLimits } from '../../src/cycle/retention.js'
 import { Random } from '../fuzz/random.js'
 import { cycleMs } from '../helpers/bodies.js'
 import { fail, Oracle, same } from './oracle.js'
 import { clientIncarnation, Scheduler } from './scheduler.js'
 import { SimClients } from './sim-clients.js'
 import { SimServer } from './sim-server.js'
+import { createSimDisk } from './sim-expiry.js'
 import type { StoredWrite } from './sim-store.js'
-import { galleries, postNoMax } from './workload.js'
+import { dayMs, galleries, imagePostNoMax } from './workload.js'
 
+const startMs = cycleMs(0) + 5000
 /** Far more steps than any run takes: a run that exceeds it does not terminate. */
 const stepsMax = 20_000
+/** Cycles after which everything old is gone: one may continue a search of records that another has begun. */
+const idleCycles = 3
+/** Days between probes: records expire with some of them. */
+const probeDays = [0, 1, 3, 9, 15] as const
 
 /** Event counts of a run, which show that it exercised the service. */
 export interface RunFigures {
@@ -26,6 +32,8 @@ export interface RunFigures {
   crashes: number
   faults: number
   shadowScores: number
+  /** Cycles, images and outcomes that expired. */
+  expired: number
   traceSum: number
 }
 
@@ -61,30 +69,41 @@ export async function simulate(seed: number, codec: Codec): Promise<RunFigures> 
 class Simulation {
   readonly scheduler: Scheduler
   readonly #random: Random
-  readonly #contents = createMemoryContents()
-  readonly #oracle = new Oracle(this.#contents)
+  readonly #disk = createSimDisk()
+  readonly #contents = this.#disk.contents
+  readonly #oracle: Oracle
   readonly #figures: RunFigures = {
     ...{ steps: 0, calls: 0, acknowledged: 0, stored: 0, crashes: 0, faults: 0 },
-    ...{ shadowScores: 0, traceSum: 0 },
+    ...{ shadowScores: 0, expired: 0, traceSum: 0 },
   }
 
-  readonly #clock = { nowMs: cycleMs(0) + 5000 }
+  readonly #clock = { nowMs: startMs }
   readonly #server: SimServer
   readonly #clients: SimClients
 
   #opsLeft: number
   #calm = false
+  #removalsFail = false
   #faultCount = 0
   #failure: unknown = null
+  /** True while the clock of the server is days ahead. */
+  #isClockAhead = false
 
   constructor(seed: number, codec: Codec) {
     this.#random = new Random(seed)
     this.scheduler = new Scheduler(this.#random)
     this.#opsLeft = 15 + this.#random.below(30)
+    const retention: RetentionLimits = {
+      retainCyclesDays: this.#random.pick([0, 3, 8, 8, 10]),
+      retainImagesDays: this.#random.pick([0, 1, 2, 7]),
+      retainOutcomesDays: this.#random.pick([0, 1, 3, 9]),
+    }
+    this.#oracle = new Oracle(this.#disk, retention)
     this.#server = new SimServer({
-      ...{ scheduler: this.scheduler, codec, contents: this.#contents },
+      ...{ scheduler: this.scheduler, codec, disk: this.#disk, retention },
       nowMs: () => this.#clock.nowMs,
       calm: () => this.#calm,
+      removalsFail: () => this.#removalsFail,
       callCount: () => this.#clients.calls.size,
       onStored: (write) => this.#stored(write),
       onFault: () => this.#fault(),
@@ -126,17 +145,44 @@ class Simulation {
     await this.#calmDown()
     this.#clients.probe()
     await this.#drain()
+    await this.#expire()
     this.#server.crash()
     this.#server.boot()
     await this.#calmDown()
     this.#oracle.checkDisk()
     this.#clients.requestAgain()
     await this.#drain()
-    this.#clients.probe()
-    await this.#drain()
+    await this.#probeDaysLater()
+    await this.#probeDaysLater()
+    for (let probe = 0; probe < idleCycles; probe++) {
+      this.#clients.probe()
+      await this.#drain()
+    }
     this.#oracle.checkDisk()
+    this.#oracle.retention.checkGone()
     const { step, traceSum } = this.scheduler
     return { ...this.#figures, steps: step, traceSum, stored: this.#contents.cycles.length }
+  }
+
+  /** Days pass, and only removals of what has expired fail. At the end, one is under way. */
+  async #expire(): Promise<void> {
+    this.#removalsFail = true
+    for (let round = 0; round < 2; round++) {
+      this.#clients.putOutcome()
+      this.#clients.putImage()
+      await this.#drain()
+      await this.#probeDaysLater()
+      await this.#calmDown()
+    }
+    this.#clients.probe(this.#random.pick(probeDays))
+    const stepCount = this.#random.below(60)
+    for (let step = 0; step < stepCount; step++) await this.scheduler.next()
+    this.#removalsFail = false
+  }
+
+  async #probeDaysLater(): Promise<void> {
+    this.#clients.probe(this.#random.pick(probeDays), this.#random.pick([0, 0.2, 0.5]))
+    await this.#drain()
   }
 
   async #drain(): Promise<void> {
@@ -194,11 +240,13 @@ class Simulation {
 
   #operate(): void {
     const dice = this.#random.below(100)
-    if (dice < 38) this.#clients.post(this.#clients.newBody())
-    else if (dice < 62) this.#clients.post(this.#clients.knownBody())
-    else if (dice < 68) this.#clients.get()
-    else if (dice < 74) this.#clients.setWeights()
-    else if (dice < 82) this.#clients.putImage()
+    if (dice < 37) this.#clients.post(this.#clients.newBody())
+    else if (dice < 59) this.#clients.post(this.#clients.knownBody())
+    else if (dice < 65) this.#clients.get()
+    else if (dice < 70) this.#clients.setWeights()
+    else if (dice < 78) this.#clients.putImage()
+    else if (dice < 81) this.#clients.putOutcome()
+    else if (dice < 83) this.#moveClock()
     else if (dice < 86) {
       this.#server.activate()
     } else if (dice < 92) this.#server.changeShadow()
@@ -210,6 +258,15 @@ class Simulation {
         void this.#server.shutDown(this.#server.service)
     } else if (dice < 95 + 10 * this.#server.faultRate) this.#server.crash()
     else if (this.#server.serving === null) this.#server.swap()
+  }
+
+  /** The server's clock jumps ahead by days, or back to the right time: then nothing may be under way that has read it. */
+  #moveClock(): void {
+    const { service, store } = this.#server
+    if (!this.#isClockAhead) this.#clock.nowMs += this.#random.pick([9, 20, 400]) * dayMs
+    else if (this.#clients.calls.size > 0 || service === null || store?.writing !== 0) return
+    else this.#clock.nowMs = Math.max(startMs, this.#oracle.newestMs)
+    this.#isClockAhead = !this.#isClockAhead
   }
 
   // ---- checks
@@ -230,6 +287,26 @@ class Simulation {
           this.#oracle.shadowStored(write.position, write.modelVersion, write.scores)
           return
         }
+      case 'cycles removed': {
+        this.#figures.expired += write.cycles.length
+        this.#oracle.retention.cyclesRemoved(write.cycles)
+        return
+      }
+      case 'entries removed': {
+        this.#oracle.retention.entriesRemoved(write.positions)
+        return
+      }
+      case 'images removed': {
+        this.#figures.expired += write.images.length
+        this.#oracle.retention.imagesRemoved(write.images)
+        this.#clients.imagesRemoved(write.images.map(({ key }) => key))
+        return
+      }
+      case 'outcomes removed': {
+        this.#figures.expired += write.outcomes.length
+        this.#oracle.retention.outcomesRemoved(write.outcomes)
+        return
+      }
       case 'other':
     }
   }
@@ -239,6 +316,8 @@ class Simulation {
     const calls = [...this.#clients.calls].filter((call) => call.cycleId === cycleId)
     const acknowledged = this.#clients.images.slice(0, Math.min(...calls.map((call) => call.imagesBefore)))
     const onDisk = [...this.#contents.images.values()]
+    // An image can leave the disk after a cycle has counted it.
+    const removed = this.#clients.removedImages.slice(Math.min(...calls.map((call) => call.removedBefore)))
     this.#oracle.cycleStored(position, {
       model: this.#server.serving && {
         version: this.#server.serving.version,
@@ -246,8 +325,12 @@ class Simulation {
       },
       arrivedMs: calls.map((call) => call.arrivedMs),
       images: (post) => ({
-        min: new Set(acknowledged.filter((image) => image.post === post).map(({ name }) => name)).size,
-        max: onDisk.filter(({ key }) => `${key.gallId}/${key.postNo}` === post).length,
+        min: new Set(
+          acknowledged.filter((image) => image.post === post && !image.isRemoved).map(({ name }) => name),
+        ).size,
+        max:
+          onDisk.filter(({ key }) => `${key.gallId}/${key.postNo}` === post).length +
+          removed.filter((removedPost) => removedPost === post).length,
       }),
     })
   }
@@ -266,7 +349,7 @@ class Simulation {
     same(service.pendingCount, this.#oracle.pendingCount, 'pending posts')
     same(JSON.stringify(service.weights.history), JSON.stringify(this.#contents.weights), 'weights in memory')
     const posts = galleries.flatMap((_, code) =>
-      Array.from({ length: postNoMax }, (_none, i) => ({ code, postNo: i + 1 })),
+      Array.from({ length: imagePostNoMax }, (_none, i) => ({ code, postNo: i + 1 })),
     )
     const counts = service.images.column(
       galleries,

@@ -4,11 +4,15 @@
 import { gzipSync } from 'node:zlib'
 import { formatInstant } from '../../src/contract/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
+import type { OutcomeEntry, StoredImage } from '../../src/store/index.js'
 import type { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../helpers/bodies.js'
 
+export const dayMs = 24 * 3_600_000
 export const galleries = ['g', 'h', '움짤 갤/%'] as const
 export const postNoMax = 5
+/** Two posts of each gallery have images and never enter the pool: their images expire soonest. */
+export const imagePostNoMax = 7
 
 /** Weights by number: of version `initial`, then `w1` and so on. */
 export const weightsSets = [
@@ -97,4 +101,23 @@ export function otherCycle(random: Random, cycle: CycleRequest): CycleRequest {
   if (first === undefined || random.chance(0.3))
     return { ...cycle, removals: [...cycle.removals, removal('g', 1)] }
   return { ...cycle, engagement: [{ ...first, views: (first.views ?? 0) + 1 }, ...rest] }
+}
+
+/** An outcome that is placed now or days ago. */
+export function randomOutcome(random: Random, arrivedAtMs: number): OutcomeEntry {
+  const placementId = `p${random.below(8)}`
+  const placed_at = formatInstant(arrivedAtMs - random.pick([0, 0, 2, 20]) * dayMs)
+  const record = Buffer.from(JSON.stringify({ placement_id: placementId, placed_at }))
+  return { placementId, record, arrivedAtMs }
+}
+
+export function imageOf(variant: number, arrivedAtMs: number): StoredImage {
+  return {
+    sha256: new Uint8Array(32).fill(variant),
+    uploadedBytes: 10,
+    width: 4,
+    height: 3,
+    normalised: Uint8Array.of(0xff, 0xd8, variant),
+    arrivedAtMs,
+  }
 }

@@ -1,0 +1,136 @@
+/**
+ * The rules of retention (docs/data.md) as seen on the disk: what may be removed at the moment of each removal, what must
+ * be there byte for byte, and what must be gone once the service had idle time.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { CycleRequest } from '../../src/contract/index.js'
+import { copyCycle, type CycleRecord, type ImageArrival, type OutcomeEntry } from '../../src/store/index.js'
+import type { RetentionLimits } from '../../src/cycle/retention.js'
+import { keyOf, type NaivePool } from '../helpers/naive-pool.js'
+import { fail } from './oracle.js'
+import { outcomeOn, type SimDisk } from './sim-expiry.js'
+import { dayMs } from './workload.js'
+
+const cycleDaysMin = 8
+
+export class RetentionOracle {
+  readonly #disk: SimDisk
+  readonly #pool: NaivePool
+  readonly #limits: RetentionLimits
+  /** Copies of all cycles, as they reached the disk. */
+  readonly #records: CycleRecord[] = []
+  /** Position of the cycle with which each pending post entered. */
+  readonly #enteredAt = new Map<string, number>()
+  /** The time by which records are old. */
+  #nowMs = -Infinity
+  /** The latest that this time has been: a removal under way goes by the time at which it began. */
+  #latestMs = -Infinity
+
+  constructor(disk: SimDisk, pool: NaivePool, limits: RetentionLimits) {
+    this.#disk = disk
+    this.#pool = pool
+    this.#limits = limits
+  }
+
+  /** To be called when the pool has the cycle. */
+  cycleStored(position: number, record: CycleRecord, cycle: CycleRequest): void {
+    this.#records.push(copyCycle(record))
+    for (const post of cycle.removals.map(keyOf)) if (!this.#isPending(post)) this.#enteredAt.delete(post)
+    for (const post of cycle.candidates.map(keyOf))
+      if (this.#isPending(post) && !this.#enteredAt.has(post)) this.#enteredAt.set(post, position)
+    this.#nowMs = Math.min(Date.parse(record.receivedAt), this.#pool.newestMs)
+    this.#latestMs = Math.max(this.#latestMs, this.#nowMs)
+  }
+
+  isExpired(cycleId: string): boolean {
+    const position = this.#disk.contents.positions.get(cycleId)
+    return position !== undefined && position < this.#disk.firstPosition
+  }
+
+  // ---- removals
+
+  cyclesRemoved(cycles: readonly { readonly position: number; readonly keepEntry: boolean }[]): void {
+    for (const { position, keepEntry } of cycles) {
+      if (!this.#isOldCycle(position, this.#latestMs)) fail(`cycle ${position} is removed, and is not old`)
+      if (!keepEntry) this.#checkNotNeeded(position)
+    }
+  }
+
+  entriesRemoved(positions: readonly number[]): void {
+    for (const position of positions) this.#checkNotNeeded(position)
+  }
+
+  imagesRemoved(images: readonly ImageArrival[]): void {
+    for (const image of images)
+      if (!this.#isOldImage(image, this.#latestMs))
+        fail(`an image of ${image.key.gallId}/${image.key.postNo} is removed, and must be kept`)
+  }
+
+  outcomesRemoved(outcomes: readonly OutcomeEntry[]): void {
+    for (const outcome of outcomes)
+      if (!this.#isOldOutcome(outcome, this.#latestMs))
+        fail(`outcome ${outcome.placementId} is removed, and is not old`)
+  }
+
+  // ---- the whole disk
+
+  /** What must be kept is as it was stored. */
+  checkKept(): void {
+    const { contents, firstPosition, keptEntries } = this.#disk
+    this.#records.forEach((record, index) => {
+      const found = contents.cycles[index]
+      if (index + 1 >= firstPosition && !isDeepStrictEqual(found && copyCycle(found), record))
+        fail(`cycle ${index + 1} has changed`)
+    })
+    for (const [post, position] of this.#enteredAt)
+      if (position < firstPosition && !keptEntries.has(position)) fail(`the entry of ${post} is missing`)
+  }
+
+  /** What is old is gone. To be called when the service has had idle time. */
+  checkGone(): void {
+    const { contents, firstPosition, keptEntries } = this.#disk
+    if (firstPosition < this.#records.length && this.#isOldCycle(firstPosition, this.#nowMs))
+      fail(`cycle ${firstPosition} is old, and is stored`)
+    const needed = new Set(this.#enteredAt.values())
+    for (const position of keptEntries)
+      if (!needed.has(position)) fail(`the entries of cycle ${position} are kept, and no post needs them`)
+    for (const { key, image } of contents.images.values())
+      if (this.#isOldImage({ key, arrivedAtMs: image.arrivedAtMs ?? Infinity }, this.#nowMs))
+        fail(`an image of ${key.gallId}/${key.postNo} is old, and is stored`)
+    for (const placementId of contents.outcomes.keys())
+      if (this.#isOldOutcome(outcomeOn(this.#disk, placementId), this.#nowMs))
+        fail(`outcome ${placementId} is old, and is stored`)
+  }
+
+  // ---- ages
+
+  #isOldCycle(position: number, nowMs: number): boolean {
+    const { receivedAt, cycleAtMs } = this.#records[position - 1] ?? fail(`there is no cycle ${position}`)
+    const days = this.#limits.retainCyclesDays
+    const bothMs = Math.max(Date.parse(receivedAt), cycleAtMs)
+    return days > 0 && bothMs < nowMs - Math.max(days, cycleDaysMin) * dayMs
+  }
+
+  #isOldImage({ key, arrivedAtMs }: ImageArrival, nowMs: number): boolean {
+    const post = `${key.gallId}/${key.postNo}`
+    const days = this.#limits.retainImagesDays
+    if (days === 0 || this.#isPending(post) || this.#pool.isRemoved(post)) return false
+    return (arrivedAtMs ?? Infinity) < nowMs - days * dayMs
+  }
+
+  #isOldOutcome({ record, arrivedAtMs }: OutcomeEntry, nowMs: number): boolean {
+    const { placed_at } = JSON.parse(Buffer.from(record).toString()) as { placed_at: string }
+    const days = this.#limits.retainOutcomesDays
+    return days > 0 && Math.max(Date.parse(placed_at), arrivedAtMs ?? Infinity) < nowMs - days * dayMs
+  }
+
+  #isPending(post: string): boolean {
+    return this.#pool.candidateOf(post) !== undefined
+  }
+
+  #checkNotNeeded(position: number): void {
+    for (const [post, enteredAt] of this.#enteredAt)
+      if (enteredAt === position)
+        fail(`cycle ${position} is removed with the entry of ${post}, which is pending`)
+  }
+}
