@@ -145,12 +145,6 @@ export const simulationMutants: readonly MutantGroup[] = [
         replace: 'await (async () => {',
         also: [{ find: 'takeOver()\n      })', replace: 'takeOver()\n      })()' }],
       },
-      {
-        breaks: 'a shadow scores the cycle that it was given',
-        find: 'arena.retain()',
-        replace: '',
-        also: [{ find: '.finally(() => arena.release())', replace: '' }],
-      },
     ],
   },
   {
