@@ -2,7 +2,7 @@
  * Shadows: their scores are stored with each cycle, and no response depends on them.
  */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../test/helpers/encoding-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
@@ -163,6 +163,18 @@ describe('a shadow', () => {
     await scored(4)
     expect(stored(4)?.p_views).toEqual(Float32Array.of(share(1)))
     expect(encoder.titles).toEqual(['post 1'])
+  })
+
+  test('that is several cycles late scores the posts of its cycle, which have left since', async () => {
+    await service.models.addShadow(shadow)
+    const slow = gate()
+    ;(shadow.text as FakeTextEncoder).gate = slow.closed
+    await answer(cycle(0, [1]))
+    await answer({ ...cycle(1, [2]), removals: [removal('g', 1)] })
+    for (const index of [2, 3, 4]) await answer(cycle(index, [index + 1]))
+    slow.open()
+    await scored(1)
+    expect(stored(1)?.p_views).toEqual(Float32Array.of(share(1)))
   })
 
   test('with the encoder of the serving model shares its vectors', async () => {
