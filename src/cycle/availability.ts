@@ -10,7 +10,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { packTable, unpackTable } from '../codec/index.js'
 import { assert } from '../contract/index.js'
 import type { Model } from '../model/index.js'
-import type { CyclePlan, ScoringInputs } from '../pool/index.js'
+import { gallIdAt, type CyclePlan, type ScoringInputs } from '../pool/index.js'
 import { StoreError, type Position, type Store } from '../store/index.js'
 import type { Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
@@ -21,15 +21,15 @@ export interface Availability {
   readonly imageEncoder: string | null
   /** By scored row: 1 if the text was encoded. */
   readonly textEncoded: Uint8Array
-  /** The stored images of the scored posts, by row and position. */
-  readonly images: readonly StoredImageState[]
+  readonly images: StoredImages
 }
 
-interface StoredImageState {
-  /** Of the scored post. */
-  readonly row: number
-  readonly position: number
-  readonly isEncoded: boolean
+/** The stored images of the scored posts, as columns: by row of the post, then by position. */
+export interface StoredImages {
+  readonly row: Float64Array
+  readonly position: Float64Array
+  /** 1 for an image that was encoded. */
+  readonly encoded: Float64Array
 }
 
 const layout = 1
@@ -42,22 +42,30 @@ export function availabilityOf(
   { textEncoded, imagesStored }: Pick<ScoringInputs, 'textEncoded' | 'imagesStored'>,
   sources: { readonly images: ImageCounts; readonly embeddings: Embeddings },
 ): Availability {
-  const images: StoredImageState[] = []
+  const [row, position, encoded]: [number[], number[], number[]] = [[], [], []]
   const slots = scoring.slots.subarray(0, scoring.count)
-  slots.forEach((slot, row) => {
-    if (imagesStored[slot] === 0) return
-    const gallId = next.galleries[next.gallery[slot] as number] as string
+  for (const [scoredRow, slot] of slots.entries()) {
+    if (imagesStored[slot] === 0) continue
+    const gallId = gallIdAt(next, slot)
     const postNo = next.postNo[slot] as number
     const stored = sources.images.positions(gallId, postNo).toSorted((a, b) => a - b)
-    const encoded = sources.embeddings.encodedImages(model, gallId, postNo)
+    const withVector = sources.embeddings.encodedImages(model, gallId, postNo)
     assert(stored.length === imagesStored[slot], 'the images of a post do not change in one turn')
-    for (const position of stored) images.push({ row, position, isEncoded: encoded.includes(position) })
-  })
+    for (const each of stored) {
+      row.push(scoredRow)
+      position.push(each)
+      encoded.push(withVector.includes(each) ? 1 : 0)
+    }
+  }
   return {
     textEncoder: model.text?.hash ?? null,
     imageEncoder: model.image?.hash ?? null,
     textEncoded: Uint8Array.from(slots, (slot) => textEncoded[slot] as number),
-    images,
+    images: {
+      row: Float64Array.from(row),
+      position: Float64Array.from(position),
+      encoded: Float64Array.from(encoded),
+    },
   }
 }
 
@@ -69,11 +77,8 @@ export function packAvailability({
 }: Availability): Uint8Array {
   const header = { layout, textEncoder, imageEncoder }
   const rows = packTable(header, textEncoded.length, [new Float64Array(textEncoded)])
-  const imageTable = packTable({}, images.length, [
-    Float64Array.from(images, ({ row }) => row),
-    Float64Array.from(images, ({ position }) => position),
-    Float64Array.from(images, ({ isEncoded }) => (isEncoded ? 1 : 0)),
-  ])
+  const { row, position, encoded } = images
+  const imageTable = packTable({}, row.length, [row, position, encoded])
   const length = Buffer.alloc(lengthBytes)
   length.writeUInt32LE(rows.length)
   return zstdCompressSync(Buffer.concat([length, rows, imageTable]))
@@ -89,10 +94,13 @@ export function readAvailability(store: Store, position: Position): Availability
   const { layout: found, textEncoder, imageEncoder } = header as Availability & { readonly layout: number }
   if (found !== layout)
     throw new StoreError('unusable', `the availability record has layout ${found}, not ${layout}`)
-  const [rows, positions, encoded] = unpackTable(bytes.subarray(imagesStart)).columns
-  const images = Array.from(rows ?? [], (row, i) => ({
-    ...{ row, position: positions?.[i] as number },
-    isEncoded: encoded?.[i] === 1,
-  }))
-  return { textEncoder, imageEncoder, textEncoded: Uint8Array.from(columns[0] ?? []), images }
+  const [row, places, encoded] = unpackTable(bytes.subarray(imagesStart)).columns
+  if (columns[0] === undefined || row === undefined || places === undefined || encoded === undefined)
+    throw new StoreError('unusable', 'the availability record lacks columns')
+  return {
+    textEncoder,
+    imageEncoder,
+    textEncoded: Uint8Array.from(columns[0]),
+    images: { row, position: places, encoded },
+  }
 }

@@ -12,6 +12,9 @@ import { nextTurn } from './next-turn.js'
  */
 const keysPerTurn = 1000
 
+/** One list for all posts without images: most posts, asked in every cycle. */
+const none: readonly number[] = []
+
 export class ImageCounts {
   readonly #store: Store
   /** A key that is both loaded and added counts once. */
@@ -54,12 +57,15 @@ export class ImageCounts {
   /** Positions of the stored images of a post. */
   positions(gallId: string, postNo: number): readonly number[] {
     return this.#complete
-      ? (this.#positions.get(gallId, postNo) ?? [])
+      ? (this.#positions.get(gallId, postNo) ?? none)
       : this.#store.imagePositions(gallId, postNo)
   }
 
   /** One count per row of the key columns. */
   column(galleries: readonly string[], gallery: Uint32Array, postNo: Float64Array): Uint32Array {
-    return gallery.map((code, row) => this.positions(galleries[code] as string, postNo[row] as number).length)
+    const counts = new Uint32Array(gallery.length)
+    for (let row = 0; row < counts.length; row++)
+      counts[row] = this.positions(galleries[gallery[row] as number] as string, postNo[row] as number).length
+    return counts
   }
 }

@@ -123,10 +123,10 @@ function inputState(
   const imagesEncoded = new Uint32Array(next.count)
   const textEncoded = new Uint8Array(next.count)
   textsOfRows.forEach((encoded, row) => (textEncoded[scoring.slots[row] as number] = encoded))
-  for (const { row, isEncoded } of images) {
+  for (const [i, row] of images.row.entries()) {
     const slot = scoring.slots[row] as number
     imagesStored[slot] = (imagesStored[slot] as number) + 1
-    if (isEncoded) imagesEncoded[slot] = (imagesEncoded[slot] as number) + 1
+    imagesEncoded[slot] = (imagesEncoded[slot] as number) + (images.encoded[i] as number)
   }
   return { imagesStored, imagesEncoded, textEncoded }
 }

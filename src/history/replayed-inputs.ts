@@ -230,8 +230,10 @@ function imagesHad(
   if (availability === null) return null
   const isSame = availability.imageEncoder === image.hash
   const positions = new Map<number, number[]>()
-  for (const { row, position, isEncoded } of availability.images)
-    if (isEncoded || !isSame) positions.set(row, [...(positions.get(row) ?? []), position])
+  const { images } = availability
+  for (const [i, row] of images.row.entries())
+    if (images.encoded[i] === 1 || !isSame)
+      positions.set(row, [...(positions.get(row) ?? []), images.position[i] as number])
   return (row) => positions.get(row) ?? []
 }
 

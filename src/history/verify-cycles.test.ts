@@ -48,7 +48,11 @@ test('the records of any sequence of cycles have no problems', () =>
     { numRuns: 60 },
   ))
 
-const fiveRows = { textEncoder: null, imageEncoder: null, textEncoded: new Uint8Array(5), images: [] }
+const none = new Float64Array(0)
+const fiveRows = {
+  ...{ textEncoder: null, imageEncoder: null, textEncoded: new Uint8Array(5) },
+  images: { row: none, position: none, encoded: none },
+}
 
 describe('verification reports', () => {
   let contents: MemoryContents
