@@ -129,12 +129,22 @@ export const simulatorMutants: readonly MutantGroup[] = [
   },
   {
     file: 'src/simulator/outcome-reports.ts',
-    killedBy: ['src/simulator/simulator.test.ts'],
+    killedBy: ['src/simulator/outcome-reports.test.ts'],
     mutants: [
       {
         breaks: 'outcomes that are counted wrongly are a violation',
         find: 'if (created + updated !== received) fail(',
         replace: 'if (created + updated > received) fail(',
+      },
+      {
+        breaks: 'outcomes that are counted twice are a violation',
+        find: 'if (created + updated !== received) fail(',
+        replace: 'if (created + updated < received) fail(',
+      },
+      {
+        breaks: 'acknowledged outcomes that are counted as new are a violation',
+        find: "if (updated < known) fail('updated', `${known} or more`, updated)",
+        replace: '',
       },
     ],
   },
