@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ApiKeys, keyCharsMax } from './api-keys.js'
+import { ApiKeys } from './api-keys.js'
 
 const keys = ['first-key', 'second-key']
-const longest = 'k'.repeat(keyCharsMax)
+/** As long as the settings allow. */
+const longest = 'k'.repeat(256)
 
 describe('keys', () => {
   test('are the whole value, one of several, and nothing else', () => {
@@ -21,7 +22,7 @@ describe('keys', () => {
         expect(known.accepts(key.slice(0, count))).toBe(false)
         expect(known.accepts(key.slice(count + 1))).toBe(false)
       }
-      for (const more of [' ', '\0', '\0\0\0\0', '\xff', 'y', '\0'.repeat(keyCharsMax - key.length)]) {
+      for (const more of [' ', '\0', '\0\0\0\0', '\xff', 'y', '\0'.repeat(64)]) {
         expect(known.accepts(key + more)).toBe(false)
         expect(known.accepts(more + key)).toBe(false)
       }
@@ -38,12 +39,10 @@ describe('keys', () => {
     }
   })
 
-  test('may be as long as settings allow, and what is longer is refused', () => {
+  test('may be long, and values of any length are compared', () => {
     const known = new ApiKeys([longest])
     expect(known.accepts(longest)).toBe(true)
-    for (const more of ['k', '\0', 'k'.repeat(65_536 - keyCharsMax), 'k'.repeat(100_000)])
-      expect(known.accepts(longest + more)).toBe(false)
-    expect(() => new ApiKeys([`${longest}k`])).toThrow(RangeError)
+    for (const more of ['k', '\0', 'k'.repeat(100_000)]) expect(known.accepts(longest + more)).toBe(false)
   })
 
   test('have no memory of what came before', () => {
@@ -61,29 +60,26 @@ describe('keys', () => {
     expect(new ApiKeys(keys).accepts('')).toBe(false)
   })
 
-  test('that are replaced are good no more; too long a one replaces nothing', () => {
+  test('that are replaced are no longer accepted', () => {
     const known = new ApiKeys(keys)
     known.replace(['third-key', 'second-key'])
     expect([...keys, 'third-key'].map((key) => known.accepts(key))).toEqual([false, true, true])
-    expect(() => known.replace(['fourth-key', `${longest}k`])).toThrow(RangeError)
-    expect(['third-key', 'fourth-key'].map((key) => known.accepts(key))).toEqual([true, false])
   })
 
   test('accept exactly what equals one of them, whatever the texts are', () => {
-    const text = fc.string({ unit: 'binary', maxLength: keyCharsMax + 8 })
+    const text = fc.string({ unit: 'binary', maxLength: 80 })
     fc.assert(
       fc.property(fc.array(text, { maxLength: 4 }), text, fc.nat(3), (list, other, at) => {
-        const good = list.filter(({ length }) => length <= keyCharsMax)
-        const known = new ApiKeys(good)
-        const same = good[at] ?? other
-        return known.accepts(same) === good.includes(same) && known.accepts(other) === good.includes(other)
+        const known = new ApiKeys(list)
+        const same = list[at] ?? other
+        return known.accepts(same) === list.includes(same) && known.accepts(other) === list.includes(other)
       }),
     )
   })
 })
 
-test('nothing but timingSafeEqual compares keys', () => {
+test('only timingSafeEqual compares keys', () => {
   const source = readFileSync(new URL('api-keys.ts', import.meta.url), 'utf8')
-  expect(source).toContain('if (timingSafeEqual(known, this.#given)) accepted = true')
+  expect(source).toContain('if (timingSafeEqual(known, given)) accepted = true')
   expect(source).not.toMatch(/[=!]==|\.(includes|indexOf|equals|compare|has|startsWith|find|some|every)\(/)
 })

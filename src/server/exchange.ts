@@ -2,12 +2,13 @@
  * One HTTP request and its response on a uWebSockets.js socket. A large response is sent in pieces, as fast as the client
  * reads it and without blocking the event loop for others.
  */
+import { STATUS_CODES } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { assert } from '../contract/index.js'
 import type { BodyShare } from './body-admission.js'
 import type { CycleLog } from './cycle-log.js'
-import { IncomingBody } from './incoming-body.js'
+import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
 import { readHeaders, type RequestHeaders } from './request-headers.js'
 
 export interface OutgoingResponse {
@@ -105,7 +106,7 @@ export class Exchange {
     this.status = status
     const response = this.#response
     response.cork(() => {
-      response.writeStatus(statusLines[status] ?? String(status))
+      response.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`)
       for (const [name, value] of Object.entries(headers)) response.writeHeader(name, value)
       // Announced only. Were uWebSockets.js to close the connection, it would drop what a slow client has not read yet.
       if (close) response.writeHeader('Connection', 'close')
@@ -178,23 +179,8 @@ export class Exchange {
   }
 }
 
-function announcedBody(request: HttpRequest): { isPresent: boolean; bytes: number } {
+function announcedBody(request: HttpRequest): AnnouncedBody {
   const length = request.getHeader('content-length')
   if (request.getHeader('transfer-encoding') !== '') return { isPresent: true, bytes: NaN }
   return { isPresent: Number(length) > 0, bytes: Number(length) }
-}
-
-const statusLines: Readonly<Record<number, string>> = {
-  200: '200 OK',
-  201: '201 Created',
-  400: '400 Bad Request',
-  401: '401 Unauthorized',
-  404: '404 Not Found',
-  405: '405 Method Not Allowed',
-  409: '409 Conflict',
-  413: '413 Content Too Large',
-  415: '415 Unsupported Media Type',
-  422: '422 Unprocessable Content',
-  500: '500 Internal Server Error',
-  503: '503 Service Unavailable',
 }

@@ -193,13 +193,7 @@ interface ExclusiveListen {
 function openPort(app: TemplatedApp, { host, port }: ListenOptions): Promise<us_listen_socket> {
   return new Promise((resolve, reject) => {
     ;(app as unknown as ExclusiveListen).listen(host, port, exclusivePort, (socket) => {
-      if (socket === false)
-        reject(
-          new Error(
-            `cannot listen on ${authorityOf(host, port)}: the port is taken or not allowed, or ${host} is not an address of ` +
-              'this machine; choose another with --port or --host',
-          ),
-        )
+      if (socket === false) reject(new Error(`cannot listen on ${authorityOf(host, port)}`))
       else resolve(socket)
     })
   })

@@ -5,11 +5,8 @@ import { ServiceError } from '../contract/index.js'
 import { authorityOf } from './http-listener.js'
 import { parseImageKey } from './image-path.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
-import { operations, type Operation } from './operations.js'
 import { acceptsGzip, gzipResponse, shouldGzip } from './response-encoding.js'
-import { Router } from './router.js'
-
-const router = new Router<Operation>(operations)
+import { findRoute } from './router.js'
 
 const statusOf = (work: () => unknown): number => {
   try {
@@ -23,8 +20,7 @@ const statusOf = (work: () => unknown): number => {
 
 describe('a route', () => {
   test('is found by method and exact path', () => {
-    expect(router.find('PUT', '/v1/images/%EA%B0%80/1/01')).toMatchObject({
-      kind: 'operation',
+    expect(findRoute('PUT', '/v1/images/%EA%B0%80/1/01')).toMatchObject({
       operation: { method: 'PUT', path: '/v1/images/{gall_id}/{post_no}/{NN}' },
       parameters: ['%EA%B0%80', '1', '01'],
     })
@@ -36,8 +32,13 @@ describe('a route', () => {
       '/v1/images/g/1/01/',
       '/v1/scores/a/b',
     ]) {
-      expect(router.find('GET', path).kind, path).toBe('not_found')
+      expect(findRoute('GET', path), path).toMatchObject({ kind: 'not_found' })
     }
+  })
+
+  test('of GET serves HEAD too', () => {
+    expect(findRoute('HEAD', '/v1/health')).toMatchObject({ operation: { method: 'GET' } })
+    expect(findRoute('HEAD', '/v1/cycles')).toMatchObject({ kind: 'method_not_allowed' })
   })
 
   test('with another method lists the allowed ones, with HEAD wherever GET is allowed', () => {
@@ -47,10 +48,10 @@ describe('a route', () => {
       ['/v1/weights', 'GET, HEAD, PUT'],
       ['/v1/health', 'GET, HEAD'],
     ] as const) {
-      expect(router.find('DELETE', path)).toEqual({ kind: 'method_not_allowed', allow })
+      expect(findRoute('DELETE', path)).toMatchObject({ kind: 'method_not_allowed', allow })
     }
     // `constructor`, which every object inherits, is not a method.
-    expect(router.find('constructor', '/v1/cycles').kind).toBe('method_not_allowed')
+    expect(findRoute('constructor', '/v1/cycles')).toMatchObject({ kind: 'method_not_allowed' })
   })
 })
 
@@ -108,7 +109,7 @@ describe('the path of an image', () => {
     expect(fields('%FF', '0', '00')).toEqual(['gall_id', 'post_no', 'NN'])
     expect(fields('', '01', '1')).toEqual(['gall_id', 'post_no', 'NN'])
     expect(fields('', '', '')).toEqual(['gall_id', 'post_no', 'NN'])
-    expect(router.find('PUT', '/v1/images///').kind).toBe('operation')
+    expect(findRoute('PUT', '/v1/images///')).toMatchObject({ parameters: ['', '', ''] })
     expect(fields('g', '9007199254740992', '01')).toEqual(['post_no'])
     expect(fields('g', '1', '%2001')).toEqual(['NN'])
     // Bytes that are not UTF-8 arrive as this character. Percent-encoded, it is a name like any other.

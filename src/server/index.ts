@@ -1,7 +1,6 @@
 /**
  * The HTTP server: sockets, authentication, operations, shutdown.
  */
-export { keyCharsMax } from './api-keys.js'
 export type { LogLevel, Settings } from './settings.js'
 export type { ReloadRequest, SettingKey } from './reload.js'
 export { startServer, type RunningServer } from './server.js'

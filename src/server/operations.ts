@@ -43,15 +43,18 @@ export interface OperationParts {
   }
 }
 
-/** Must not wait before it reads the body. `parameters`: the raw path segments of the names in braces, in order. */
-type Handle = (
-  exchange: Exchange,
-  parameters: readonly string[],
-  parts: OperationParts,
-) => Promise<OutgoingResponse> | OutgoingResponse
+/** One request for an operation. */
+interface Call extends OperationParts {
+  readonly exchange: Exchange
+  /** The raw path segments of the names in braces, in order. */
+  readonly parameters: readonly string[]
+}
+
+/** Must not wait before it reads the body. */
+type Handle = (call: Call) => Promise<OutgoingResponse> | OutgoingResponse
 
 export interface Operation {
-  /** HEAD is answered wherever GET is. */
+  /** The operations of GET serve HEAD too. */
   readonly method: 'GET' | 'POST' | 'PUT'
   /** A name in braces stands for one path segment, which may be empty. */
   readonly path: string
@@ -80,11 +83,7 @@ function operation(
   return { method, path, needsKey, logLevel, handle }
 }
 
-async function postCycle(
-  exchange: Exchange,
-  _parameters: readonly string[],
-  { cycles, settings, log }: OperationParts,
-): Promise<OutgoingResponse> {
+async function postCycle({ exchange, cycles, settings, log }: Call): Promise<OutgoingResponse> {
   const stages = new CycleLog(exchange.startedAt, log)
   exchange.stages = stages
   const body = await readCycle(exchange, settings().bodyReadMsMax, cycles)
@@ -94,11 +93,8 @@ async function postCycle(
   return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
 }
 
-async function getScores(
-  exchange: Exchange,
-  [segment = '']: readonly string[],
-  { cycles }: OperationParts,
-): Promise<OutgoingResponse> {
+async function getScores({ exchange, parameters, cycles }: Call): Promise<OutgoingResponse> {
+  const [segment = ''] = parameters
   const cycleId = decodeSegment(segment) ?? ''
   if (!cycleIdForm.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
   // `send` would not see the end of a request body that arrives meanwhile.
@@ -115,11 +111,7 @@ async function getScores(
 /** Decompressing a large response takes milliseconds: each has a turn of the event loop of its own. */
 const storedResponses = new Semaphore(1)
 
-async function putImage(
-  exchange: Exchange,
-  parameters: readonly string[],
-  { images, settings }: OperationParts,
-): Promise<OutgoingResponse> {
+async function putImage({ exchange, parameters, images, settings }: Call): Promise<OutgoingResponse> {
   const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
   checkImageHeaders(contentType, contentEncoding)
   images.refuseIfFull(Number(contentLength))
@@ -135,11 +127,7 @@ async function putImage(
   })
 }
 
-function getHealth(
-  _exchange: Exchange,
-  _parameters: readonly string[],
-  { cycles, model, clock }: OperationParts,
-): OutgoingResponse {
+function getHealth({ cycles, model, clock }: Call): OutgoingResponse {
   const last = lastCycleOf(cycles)
   const health: Health = {
     status: model() !== null && cycles.ready ? 'ok' : 'degraded',
@@ -153,11 +141,8 @@ function getHealth(
   return json(200, health)
 }
 
-async function postOutcomes(
-  exchange: Exchange,
-  _parameters: readonly string[],
-  { cycles, store, clock, settings, log }: OperationParts,
-): Promise<OutgoingResponse> {
+async function postOutcomes(call: Call): Promise<OutgoingResponse> {
+  const { exchange, cycles, store, clock, settings, log } = call
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const outcomes = await readBody('outcomes', body.json)
   const arrivedAtMs = clock()
@@ -170,24 +155,16 @@ async function postOutcomes(
       if (found !== null)
         log.warn({ outcomes: records.length, ...found }, 'outcomes contradict what is known')
     })
-    // The store closes: the outcomes are stored all the same.
+    // The store is closing. The outcomes are stored already.
     .catch((error: unknown) => log.debug({ err: error }, 'outcomes were not checked'))
   return json(200, { received: entries.length, created, updated })
 }
 
-function getWeights(
-  _exchange: Exchange,
-  _parameters: readonly string[],
-  { cycles }: OperationParts,
-): OutgoingResponse {
+function getWeights({ cycles }: Call): OutgoingResponse {
   return json(200, cycles.weights.state())
 }
 
-async function putWeights(
-  exchange: Exchange,
-  _parameters: readonly string[],
-  { cycles, settings }: OperationParts,
-): Promise<OutgoingResponse> {
+async function putWeights({ exchange, cycles, settings }: Call): Promise<OutgoingResponse> {
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const { version, weights, note = '' } = await readBody('weights', body.json)
   if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {
@@ -206,7 +183,7 @@ async function putWeights(
 /** Headers of every response with a JSON body. */
 export const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8' } as const
 
-/** Storage that cannot be read makes health degraded, and does not keep it from answering. */
+/** Undefined also where storage cannot be read: health is then `degraded`, and still a response. */
 function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']> {
   try {
     return cycles.lastCycle()
@@ -216,7 +193,7 @@ function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']
   }
 }
 
-/** The body of a cycle. Refused at its first bytes when the cycle would find no slot. */
+/** The body of a cycle. It is refused at its first bytes if the cycle would not be admitted. */
 function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService): Promise<RequestBody> {
   const { contentEncoding, contentLength } = exchange.headers
   const isPlain = contentEncoding === '' || contentEncoding.toLowerCase() === 'identity'

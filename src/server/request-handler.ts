@@ -10,9 +10,9 @@ import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
 import { roundedMs } from './cycle-log.js'
 import { Exchange, type OutgoingResponse } from './exchange.js'
-import { jsonHeaders, operations, type Operation, type OperationParts } from './operations.js'
+import { jsonHeaders, type OperationParts } from './operations.js'
 import { gzipResponse, shouldGzip } from './response-encoding.js'
-import { Router } from './router.js'
+import { findRoute } from './router.js'
 
 /** Of a 401 (RFC 9110, 15.5.2). The scheme has no standard name: the header holds nothing but the key. */
 const challenge = 'ApiKey'
@@ -29,7 +29,6 @@ export interface RequestHandlerParts {
 
 export class RequestHandler {
   readonly #parts: RequestHandlerParts
-  readonly #router = new Router<Operation>(operations)
   readonly #open = new Set<Exchange>()
   #closing = false
   #onIdle: (() => void) | null = null
@@ -80,9 +79,9 @@ export class RequestHandler {
 
   /** Runs in one turn of the event loop up to the point where the operation reads the body. */
   async #respond(exchange: Exchange): Promise<OutgoingResponse> {
-    const match = this.#router.find(exchange.method, exchange.path)
-    const isOpen = match.kind === 'operation' && !match.operation.needsKey
-    if (!isOpen && !this.#parts.apiKeys.accepts(exchange.headers.authorization)) {
+    const route = findRoute(exchange.method, exchange.path)
+    const isPublic = !(route instanceof ServiceError) && !route.operation.needsKey
+    if (!isPublic && !this.#parts.apiKeys.accepts(exchange.headers.authorization)) {
       throw new ServiceError(
         'unauthorized',
         'the API key is missing or unknown: it is the whole Authorization header, without a scheme',
@@ -90,13 +89,11 @@ export class RequestHandler {
     }
     if (exchange.headers.isEndAmbiguous)
       throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
-    if (match.kind === 'not_found') throw new ServiceError('not_found', 'there is nothing at this path')
-    if (match.kind === 'method_not_allowed') {
-      throw new ServiceError('method_not_allowed', `allowed here: ${match.allow}`, { allow: match.allow })
-    }
+    if (route instanceof ServiceError) throw route
     if (this.#closing) throw shuttingDown()
-    exchange.logLevel = match.operation.logLevel
-    const response = await match.operation.handle(exchange, match.parameters, this.#parts.operationParts)
+    const { operation, parameters } = route
+    exchange.logLevel = operation.logLevel
+    const response = await operation.handle({ ...this.#parts.operationParts, exchange, parameters })
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const { acceptEncoding } = exchange.headers
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)
