@@ -8,7 +8,7 @@ import { addSettingFlags, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { CommandError } from './failure.js'
 import { readSettings } from './read-settings.js'
-import { contentsText, verifyInChild, type VerifyReport } from './verify-command.js'
+import { contentsText, verifyFile, type VerifyReport } from './verify-command.js'
 
 export function addRestoreCommand(program: Command, context: CommandContext): void {
   const command = program
@@ -44,7 +44,7 @@ async function verified(
   backupDir: string,
   remark: (text: string) => void,
 ): Promise<VerifyReport> {
-  const report = await verifyInChild(path, { allImages: true, whole: true })
+  const report = await verifyFile(path, { allImages: true, whole: true })
   if (report.sound) return report
   for (const problem of report.problems) remark(`${problem}\n`)
   throw new CommandError(`the backup ${backupDir} is damaged; nothing is restored`)

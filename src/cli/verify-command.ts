@@ -1,11 +1,7 @@
 /**
- * `understudy verify`: reads a whole data directory, with its server running or not, and prints the problems. A child
- * process reads the file, because damaged or missing pages can end the reading process by a signal.
+ * `understudy verify`: reads a whole data directory, with its server running or not, and prints the problems.
  */
-import { spawn } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
-import { text } from 'node:stream/consumers'
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
 import { verifyCycles } from '../history/index.js'
 import { normaliseImage } from '../images/index.js'
@@ -13,9 +9,10 @@ import {
   databasePath,
   inspectRecords,
   openSnapshot,
-  removeUnfinishedLockFiles,
+  StoreError,
   type RecordCounts,
   type Store,
+  type StoreSnapshot,
 } from '../store/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
@@ -25,6 +22,7 @@ import { readSettings } from './read-settings.js'
 export interface VerifyReport {
   readonly file: string
   readonly sound: boolean
+  /** Null, as the next one, if the file cannot be opened. */
   readonly counts: RecordCounts | null
   readonly lastCycleId: string | null
   readonly bytes: number
@@ -37,8 +35,8 @@ export interface VerifyReport {
 
 const problemsMax = 100
 /** Images that are decoded without `--all-images`, evenly spread. */
-const picturesMax = 200
-const pictureEdgeMax = 1024
+const imagesMax = 200
+const imageEdgeMax = 1024
 
 export interface VerifyOptions {
   readonly allImages: boolean
@@ -51,90 +49,65 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
     .command('verify')
     .description('read a whole data directory, with its server running or not, and print the problems')
     .option('--json', 'print JSON')
-    .option('--all-images', `decode every stored image, not only ${picturesMax}`)
-    .addOption(new Option('--file <path>', 'a database file instead of a data directory').hideHelp())
-    .addOption(new Option('--whole').hideHelp())
-    .addOption(new Option('--in-this-process').hideHelp())
+    .option('--all-images', `decode every stored image, not only ${imagesMax}`)
   addSettingFlags(command, ['dataDir']).action((flags: Record<string, unknown>) => verify(flags, context))
 }
 
 async function verify(flags: Record<string, unknown>, context: CommandContext): Promise<void> {
   const { env, directory, print } = context
   keepFilesPrivate()
-  const file =
-    typeof flags['file'] === 'string'
-      ? flags['file']
-      : databasePath(readSettings({ flags, env, directory }).settings.dataDir)
-  const options = { allImages: flags['allImages'] === true, whole: flags['whole'] === true }
-  if (flags['inThisProcess'] === true) {
-    print(JSON.stringify(await verifyFile(file, options)))
-    return
-  }
-  const report = await verifyInChild(file, options)
+  const file = databasePath(readSettings({ flags, env, directory }).settings.dataDir)
+  const report = await verifyFile(file, { allImages: flags['allImages'] === true, whole: false })
   print(flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
   if (!report.sound) throw new CommandError(`${file}: ${report.problemCount} problems`)
 }
 
 /**
- * Verifies a database file in a child process. Rejects with a `CommandError` when this user may not read the file. Damage
- * is part of the report.
+ * Verifies a database file; damage is part of the report. Rejects with a `CommandError` when this user may not read the
+ * file.
  */
-export async function verifyInChild(file: string, options: VerifyOptions): Promise<VerifyReport> {
-  checkPermission(file)
-  const flags = [
-    ...['verify', '--in-this-process', '--file', file],
-    ...(options.allImages ? ['--all-images'] : []),
-    ...(options.whole ? ['--whole'] : []),
-  ]
-  const [script = ''] = process.argv.slice(1)
-  const child = spawn(process.execPath, [...process.execArgv, script, ...flags], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const ended = new Promise<string | number | null>((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', (code, signal) => resolve(signal ?? code))
-  })
-  const [output, remarks, end] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-  if (typeof end === 'string') await removeUnfinishedLockFiles(file)
-  if (end === 0) return JSON.parse(output) as VerifyReport
-  const problem =
-    typeof end === 'string'
-      ? `the pages of the file are damaged or missing: reading it ended the process by ${end}`
-      : remarks.trim().replace(/^understudy: /, '')
-  return { ...nothingRead(file), problems: [problem], problemCount: 1 }
-}
-
-/** A file that this user may not read is not necessarily damaged. */
-function checkPermission(file: string): void {
-  try {
-    accessSync(file, constants.R_OK)
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-    if (code !== 'EACCES' && code !== 'EPERM') return
-    const message = `${file} was not verified: permission denied; run this as the owner of the data directory or as root`
-    throw new CommandError(message, { cause })
-  }
-}
-
-/** Verifies a database file. Rejects when it cannot be opened. */
-async function verifyFile(file: string, { allImages, whole }: VerifyOptions): Promise<VerifyReport> {
+export async function verifyFile(file: string, { allImages, whole }: VerifyOptions): Promise<VerifyReport> {
   const startedAt = performance.now()
-  const snapshot = await openSnapshot(file, { whole })
-  const { store, bytes } = snapshot
   const problems: string[] = []
   let problemCount = 0
   const report = (problem: string): void => {
     if (++problemCount <= problemsMax) problems.push(problem)
   }
+  const snapshot = await open(file, whole, report)
+  let found = { counts: null as RecordCounts | null, lastCycleId: null as string | null, picturesDecoded: 0 }
+  if (snapshot !== null) {
+    const { store } = snapshot
+    try {
+      const counts = inspectRecords(snapshot, report)
+      await verifyCycles(store, { codec: loadCodec('auto').codec, report })
+      const picturesDecoded = await verifyImages(store, allImages ? Infinity : imagesMax, report)
+      found = { counts, lastCycleId: lastCycleId(store), picturesDecoded }
+    } finally {
+      await store.close()
+    }
+  }
+  const seconds = Math.round(performance.now() - startedAt) / 1000
+  const bytes = snapshot?.bytes ?? 0
+  return { file, sound: problemCount === 0, ...found, bytes, seconds, problems, problemCount }
+}
+
+/** Null where the file cannot be opened, which is reported. A file that this user may not read is not damaged. */
+async function open(
+  file: string,
+  whole: boolean,
+  report: (problem: string) => void,
+): Promise<StoreSnapshot | null> {
   try {
-    const counts = inspectRecords(snapshot, report)
-    await verifyCycles(store, { codec: loadCodec('auto').codec, report })
-    const picturesDecoded = await verifyPictures(store, allImages ? Infinity : picturesMax, report)
-    const seconds = Math.round(performance.now() - startedAt) / 1000
-    const read = { counts, lastCycleId: lastCycleId(store), bytes, picturesDecoded, seconds }
-    return { file, sound: problemCount === 0, ...read, problems, problemCount }
-  } finally {
-    await store.close()
+    return await openSnapshot(file, { whole })
+  } catch (cause) {
+    if (cause instanceof StoreError) {
+      report(messageOf(cause))
+      return null
+    }
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    if (code !== 'EACCES' && code !== 'EPERM') throw cause
+    const message = `${file} was not verified: permission denied; run this as the owner of the data directory or as root`
+    throw new CommandError(message, { cause })
   }
 }
 
@@ -148,7 +121,7 @@ function lastCycleId(store: Store): string | null {
 }
 
 /** Decodes up to `countMax` images, evenly spread, and returns their number. */
-async function verifyPictures(
+async function verifyImages(
   store: Store,
   countMax: number,
   report: (problem: string) => void,
@@ -168,7 +141,7 @@ async function verifyPictures(
       const stored = store.findImage(key)
       if (stored === undefined) continue
       const { width, height } = await normaliseImage(stored.normalised)
-      if (Math.max(width, height) > pictureEdgeMax)
+      if (Math.max(width, height) > imageEdgeMax)
         throw new Error(`it is ${width} x ${height}, larger than any stored image`)
       decoded++
     } catch (error) {
@@ -176,11 +149,6 @@ async function verifyPictures(
     }
   }
   return decoded
-}
-
-function nothingRead(file: string): VerifyReport {
-  const read = { counts: null, lastCycleId: null, bytes: 0, picturesDecoded: 0, seconds: 0 }
-  return { file, sound: false, ...read, problems: [], problemCount: 0 }
 }
 
 function reportText(report: VerifyReport): string {

@@ -8,7 +8,6 @@ export { makeDirectories } from './lmdb/directories.js'
 export { lockDirectory, type DirectoryLock } from './lmdb/directory-lock.js'
 export { flushDirectory } from './lmdb/files.js'
 export { inspectRecords, type RecordCounts } from './lmdb/inspect.js'
-export { removeUnfinishedLockFiles } from './lmdb/lmdb-lock-file.js'
 export { mapBytesDefault, openLmdbStore, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
 export { openSnapshot, type SnapshotOptions, type StoreSnapshot } from './lmdb/snapshot.js'
 export {

@@ -102,3 +102,23 @@ test('first pages of commits that do not follow each other are told of, and so i
   expect(store.lastCycle()?.position).toBe(4)
   await store.close()
 })
+
+test('a file that ends within a large record is damaged, although all its trees are whole', async () => {
+  const directory = scratch()
+  // Pages that earlier commits have freed take the later trees, so the last pages are those of a record.
+  await withStore(directory, async (store) => {
+    for (let number = 1; number <= 8; number++) await store.appendCycle(largeCycleSample(number, 300_000))
+  })
+  const path = databasePath(directory)
+  const bytes = readFileSync(path)
+  const cut = join(directory, 'cut.mdb')
+  const problems = new Set<string>()
+  for (let length = bytes.length - 4096; length > bytes.length - 400_000; length -= 4096) {
+    writeFileSync(cut, bytes.subarray(0, length))
+    await openSnapshot(cut).then(
+      ({ store }) => store.close(),
+      (error: unknown) => problems.add(String(error).replace(/^.*: /, '')),
+    )
+  }
+  expect(problems).toContain('a record ends behind the end of the file')
+})

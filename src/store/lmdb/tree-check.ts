@@ -5,6 +5,7 @@
  * is what the page above it says, is reached once and is not in the list of free pages, that its nodes fill it without
  * gaps, that keys rise, and that pages and entries are as many as the tree says.
  */
+import { fstatSync } from 'node:fs'
 import {
   dataBytesOf,
   headBytes,
@@ -108,6 +109,7 @@ interface Part {
 
 class TreeWalk {
   readonly #file: number
+  readonly #fileBytes: number
   readonly #meta: Meta
   /** One bit for each page that was met. */
   readonly #met: Uint8Array
@@ -119,6 +121,7 @@ class TreeWalk {
   constructor(file: number, meta: Meta) {
     this.#file = file
     this.#meta = meta
+    this.#fileBytes = fstatSync(file).size
     this.#met = new Uint8Array(Math.ceil((meta.lastPage + 1) / 8))
     for (let page = 0; page < metaPages; page++) this.#meet(page, 'the first pages')
   }
@@ -241,6 +244,9 @@ class TreeWalk {
     // More than it needs: a longer record stood there before it, in the same transaction.
     if (large.pageCount < pageCountMin)
       throw new Damage(`${name}: a record of ${dataBytesOf(page, node)} bytes on ${large.pageCount} pages`)
+    // Reading behind the end of the file through its map would end the process by SIGBUS.
+    if (large.page * pageBytes + headBytes + dataBytesOf(page, node) > this.#fileBytes)
+      throw new Damage(`${name}: a record ends behind the end of the file`)
     for (let offset = 0; offset < large.pageCount; offset++) this.#meet(large.page + offset, name)
     this.#large.push(large)
     return large.pageCount
