@@ -4,11 +4,10 @@
  * that says how many lines were lost.
  */
 import { write } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 
-/** Bytes of lines that wait to be written. */
-const waitingBytesMax = 1024 * 1024
-/** Bytes of one write. */
-const pieceBytesMax = 64 * 1024
+/** Bytes of lines that wait to be written; as many again are being written. */
+const waitingBytesMax = 512 * 1024
 /** Delay before the next attempt on a busy descriptor. */
 const retryMs = 100
 
@@ -21,11 +20,11 @@ type Write = (
 export class LogOutput {
   readonly #descriptor: number
   readonly #write: Write
-  #waiting: Buffer[] = []
+  #waiting: string[] = []
   #waitingBytes = 0
-  #busy = false
+  #isWriting = false
   #lostCount = 0
-  #onIdle: (() => void)[] = []
+  #onIdle: () => void = () => undefined
 
   /** `write`: for tests. */
   constructor(descriptor: number, writeTo: Write = (target, bytes, done) => write(target, bytes, done)) {
@@ -35,66 +34,52 @@ export class LogOutput {
 
   /** Adds one line, with its line feed. */
   write(line: string): void {
-    const bytes = Buffer.from(line)
-    if (this.#waitingBytes + bytes.length > waitingBytesMax) {
+    const bytes = Buffer.byteLength(line)
+    if (this.#waitingBytes + bytes > waitingBytesMax) {
       this.#lostCount++
       return
     }
-    this.#waiting.push(bytes)
-    this.#waitingBytes += bytes.length
-    if (!this.#busy) this.#writeNext()
+    this.#waiting.push(line)
+    this.#waitingBytes += bytes
+    if (!this.#isWriting) this.#writeNext()
   }
 
   /** Resolves when all lines are written or lost, after `msMax` at the latest. */
   async drain(msMax: number): Promise<void> {
-    if (!this.#busy) return
-    let timer: NodeJS.Timeout | undefined
-    await new Promise<void>((resolve) => {
-      this.#onIdle.push(resolve)
-      timer = setTimeout(resolve, msMax)
-    })
-    clearTimeout(timer)
+    if (!this.#isWriting) return
+    const idle = new Promise<void>((resolve) => (this.#onIdle = resolve))
+    await Promise.race([idle, delay(msMax)])
   }
 
+  /** Writes all lines that wait. */
   #writeNext(): void {
-    const piece = this.#nextPiece()
-    this.#busy = piece.length > 0
-    if (this.#busy) this.#writePiece(Buffer.concat(piece), piece.length, false)
-    else for (const resolve of this.#onIdle.splice(0)) resolve()
+    const lines = this.#waiting.splice(0)
+    this.#waitingBytes = 0
+    this.#isWriting = lines.length > 0
+    if (!this.#isWriting) {
+      this.#onIdle()
+      return
+    }
+    const lostBefore = this.#lostCount
+    if (lostBefore > 0) lines.unshift(lossLine(lostBefore))
+    this.#writeBytes(Buffer.from(lines.join('')), (error) => {
+      if (error === null) this.#lostCount -= lostBefore
+      else this.#lostCount += lines.length - Number(lostBefore > 0)
+      this.#writeNext()
+    })
   }
 
-  /** The lines of the next write: at least one, where any wait. */
-  #nextPiece(): Buffer[] {
-    let bytes = 0
-    const end = this.#waiting.findIndex((line) => (bytes += line.length) > pieceBytesMax)
-    const piece = this.#waiting.splice(0, end === -1 ? this.#waiting.length : Math.max(1, end))
-    this.#waitingBytes -= piece.reduce((sum, line) => sum + line.length, 0)
-    return piece
-  }
-
-  /** `begun`: a part of these lines has been written. */
-  #writePiece(bytes: Buffer, lineCount: number, begun: boolean): void {
-    const lost = begun ? 0 : this.#lostCount
-    const all = lost === 0 ? bytes : Buffer.concat([lossLine(lost), bytes])
-    this.#write(this.#descriptor, all, (error, written) => {
-      if (error?.code === 'EAGAIN') {
-        setTimeout(() => this.#writePiece(bytes, lineCount, begun), retryMs).unref()
-      } else if (error !== null) {
-        this.#lostCount += lineCount
-        this.#writeNext()
-      } else {
-        this.#lostCount -= lost
-        if (written < all.length) this.#writePiece(all.subarray(written), lineCount, true)
-        else this.#writeNext()
-      }
+  #writeBytes(bytes: Uint8Array, done: (error: Error | null) => void): void {
+    this.#write(this.#descriptor, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') setTimeout(() => this.#writeBytes(bytes, done), retryMs).unref()
+      else if (error === null && written < bytes.length) this.#writeBytes(bytes.subarray(written), done)
+      else done(error)
     })
   }
 }
 
 /** In the format of the other lines: a warning with its time. */
-function lossLine(count: number): Buffer {
+function lossLine(count: number): string {
   const time = new Date().toISOString()
-  return Buffer.from(
-    `${JSON.stringify({ level: 40, time, lost: count, msg: 'lines of the log were lost' })}\n`,
-  )
+  return `${JSON.stringify({ level: 40, time, lost: count, msg: 'lines of the log were lost' })}\n`
 }

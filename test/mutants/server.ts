@@ -144,13 +144,13 @@ export const serverMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'lines that were lost are counted',
-        find: 'this.#lostCount += lineCount',
+        find: 'this.#lostCount += lines.length - Number(lostBefore > 0)',
         replace: 'this.#lostCount += 1',
       },
       {
         breaks: 'the rest of a line is written after a short write',
-        find: 'if (written < all.length) this.#writePiece(all.subarray(written), lineCount, true)\n        else this.#writeNext()',
-        replace: 'this.#writeNext()',
+        find: 'else if (error === null && written < bytes.length) this.#writeBytes(bytes.subarray(written), done)\n',
+        replace: '',
       },
     ],
   },
