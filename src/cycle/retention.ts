@@ -67,9 +67,7 @@ export class Retention {
   /** To be called when a cycle is stored. Returns at once; the work runs in later turns of the event loop. */
   wake(): void {
     const { store, log } = this.#parts
-    const { expiry } = store
-    if (expiry === undefined) return
-    this.#working ??= this.#work(expiry)
+    this.#working ??= this.#work(store.expiry)
       .catch((error: unknown) => {
         if (!store.closed)
           log.error({ err: error }, 'expired records could not be removed; the next cycle tries again')

@@ -193,7 +193,7 @@ function lastUsed<Value>(read: (key: number) => Value): (key: number) => Value {
 function loadTombstones(store: Store, state: PoolState): Tombstones {
   const departures: { posts: PostKeys; leftAtMs: number }[] = []
   // Departures of expired cycles are older than any tombstone.
-  const first = store.expiry?.firstPosition() ?? 1
+  const first = store.expiry.firstPosition()
   for (let position = store.lastCycle()?.position ?? 0; position >= first; position--) {
     const packed = store.readLeft(position)
     if (packed === undefined) continue

@@ -8,19 +8,20 @@ import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
 import { CycleService, packAvailability, StageClock } from '../cycle/index.js'
 import {
-  createMemoryContents,
   createMemoryStore,
   type CycleRecord,
-  type MemoryContents,
+  type Store,
+  type StoredRequest,
+  type WeightsEntry,
 } from '../store/index.js'
 import { verifyCycles } from './verify-cycles.js'
 
-async function served(cycles: readonly CycleRequest[]): Promise<MemoryContents> {
-  const contents = createMemoryContents()
+async function served(cycles: readonly CycleRequest[]): Promise<Store> {
+  const store = createMemoryStore()
   const model = new FakeModel()
   const service = await CycleService.open({
     codec: referenceCodec,
-    store: createMemoryStore({ contents }),
+    store,
     model: () => model,
     clock: () => cycleMs(1000),
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
@@ -30,14 +31,34 @@ async function served(cycles: readonly CycleRequest[]): Promise<MemoryContents> 
   })
   for (const cycle of cycles)
     await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
-  return contents
+  return store
 }
 
-async function problemsOf(contents: MemoryContents): Promise<string[]> {
+async function problemsOf(store: Store): Promise<string[]> {
   const problems: string[] = []
   const report = (problem: string): void => void problems.push(problem)
-  await verifyCycles(createMemoryStore({ contents }), { codec: referenceCodec, report })
+  await verifyCycles(store, { codec: referenceCodec, report })
   return problems
+}
+
+/** All of each cycle. The pool is that of the last one. */
+function recordsOf(store: Store): CycleRecord[] {
+  return [...store.tail(1)].map(({ position, ...header }) => ({
+    ...header,
+    request: store.readRequest(position) as StoredRequest,
+    response: store.readResponse(header.cycleId) as Uint8Array,
+    entered: store.readEntered(position) ?? null,
+    left: store.readLeft(position) ?? null,
+    availability: store.readAvailability(position) ?? null,
+    pool: store.readPool() as Uint8Array,
+  }))
+}
+
+async function storeOf(records: readonly CycleRecord[], weights: readonly WeightsEntry[]): Promise<Store> {
+  const store = createMemoryStore()
+  for (const entry of weights) await store.appendWeights(entry)
+  for (const record of records) await store.appendCycle(record)
+  return store
 }
 
 test('the records of any sequence of cycles have no problems', () =>
@@ -55,9 +76,12 @@ const fiveRows = {
 }
 
 describe('verification reports', () => {
-  let contents: MemoryContents
-  /** The same cycles, apart from the last reading. */
-  let variant: MemoryContents
+  let records: CycleRecord[]
+  let weights: WeightsEntry[]
+  /** The pool after the second cycle. */
+  let poolBefore: Uint8Array
+  /** The pool of the same cycles, apart from the last reading. */
+  let variantPool: Uint8Array
   const cycles = (views: number): CycleRequest[] => [
     cycleBody(0, {
       candidates: [candidate('g', 1), candidate('g', 2)],
@@ -71,30 +95,29 @@ describe('verification reports', () => {
     cycleBody(2, { engagement: [reading('g', 2, cycleMs(2)), reading('g', 3, cycleMs(2), { views })] }),
   ]
   beforeEach(async () => {
-    contents = await served(cycles(7))
-    variant = await served(cycles(8))
+    const store = await served(cycles(7))
+    records = recordsOf(store)
+    weights = store.listWeights()
+    poolBefore = (await served(cycles(7).slice(0, 2))).readPool() as Uint8Array
+    variantPool = (await served(cycles(8))).readPool() as Uint8Array
   })
 
   const change = (index: number, over: (cycle: CycleRecord) => Partial<CycleRecord>): void => {
-    const cycle = contents.cycles[index] as CycleRecord
-    contents.cycles[index] = { ...cycle, ...over(cycle) }
+    const cycle = records[index] as CycleRecord
+    records[index] = { ...cycle, ...over(cycle) }
   }
   const response = (index: number, over: (response: CycleResponse) => object): void =>
     change(index, (cycle) => {
       const parsed = JSON.parse(Buffer.from(cycle.response).toString()) as CycleResponse
       return { response: bytesOf({ ...parsed, ...over(parsed) }) }
     })
-  const other = (index: number): CycleRecord => contents.cycles[index] as CycleRecord
+  const other = (index: number): CycleRecord => records[index] as CycleRecord
 
   test.each<[string, () => void, RegExp]>([
-    [
-      'a pool of an earlier cycle',
-      () => change(2, () => ({ pool: other(1).pool })),
-      /^pool: post g\/2 differs/,
-    ],
+    ['a pool of an earlier cycle', () => change(2, () => ({ pool: poolBefore })), /^pool: post g\/2 differs/],
     [
       'a pool with another latest reading',
-      () => change(2, () => ({ pool: (variant.cycles[2] as CycleRecord).pool })),
+      () => change(2, () => ({ pool: variantPool })),
       /^pool: post g\/3 differs/,
     ],
     [
@@ -164,8 +187,8 @@ describe('verification reports', () => {
       /position 2/,
     ],
   ])('%s', async (_, damage, expected) => {
-    expect(await problemsOf(contents)).toEqual([])
+    expect(await problemsOf(await storeOf(records, weights))).toEqual([])
     damage()
-    expect((await problemsOf(contents)).join('\n')).toMatch(expected)
+    expect((await problemsOf(await storeOf(records, weights))).join('\n')).toMatch(expected)
   })
 })

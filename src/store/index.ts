@@ -9,14 +9,13 @@ export { lockDirectory, type DirectoryLock } from './lmdb/directory-lock.js'
 export { flushDirectory } from './lmdb/files.js'
 export { inspectRecords, type RecordCounts } from './lmdb/inspect.js'
 export { mapBytesDefault, openLmdbStore, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
+export type { WriteOperation } from './lmdb/record-access.js'
 export { openSnapshot, type SnapshotOptions, type StoreSnapshot } from './lmdb/snapshot.js'
 export {
-  copyCycle,
   createMemoryContents,
   createMemoryStore,
   type MemoryContents,
   type MemoryStoreOptions,
-  type WriteOperation,
 } from './memory/memory-store.js'
 export { StoreError, type StoreErrorCode } from './store-error.js'
 export type * from './store.js'

@@ -6,15 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  createMemoryContents,
-  createMemoryStore,
-  openLmdbStore,
-  StoreError,
-  type ImageKey,
-  type MemoryContents,
-  type Store,
-} from './index.js'
+import { createMemoryStore, openLmdbStore, StoreError, type ImageKey, type Store } from './index.js'
 import {
   bytesOf,
   cycleIdAt,
@@ -27,23 +19,14 @@ import {
 const directories: string[] = []
 const stores: Store[] = []
 
-/** When an image arrived, as a store of memory has it: nothing leaves it, so that it tells nobody. */
-const memoryContents = new WeakMap<Store, MemoryContents>()
 function arrivalOf(store: Store, key: ImageKey): number | null | undefined {
-  const contents = memoryContents.get(store)
   const isThis = (row: { readonly key: ImageKey }): boolean =>
     JSON.stringify(Object.entries(row.key).sort()) === JSON.stringify(Object.entries(key).sort())
-  if (contents === undefined) return store.expiry?.imagesAfter(null, 1000).images.find(isThis)?.arrivedAtMs
-  return [...contents.images.values()].find(isThis)?.image.arrivedAtMs
+  return store.expiry.imagesAfter(null, 1000).images.find(isThis)?.arrivedAtMs
 }
 
 const implementations = {
-  memory: () => {
-    const contents = createMemoryContents()
-    const store = createMemoryStore({ contents })
-    memoryContents.set(store, contents)
-    return Promise.resolve(store)
-  },
+  memory: () => Promise.resolve(createMemoryStore()),
   lmdb: async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'understudy-store-'))
     directories.push(dataDir)

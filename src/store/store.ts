@@ -160,8 +160,7 @@ export interface ExpiryRecords {
 
 export interface Store {
   readonly models: ModelRecords
-  /** Absent where everything is kept. */
-  readonly expiry?: ExpiryRecords
+  readonly expiry: ExpiryRecords
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
    * stored already or storage refuses writes. The store copies the bytes of `record` before it returns the promise.

@@ -77,10 +77,10 @@ function* smallWrites(
 }
 
 async function expire({ expiry }: Store): Promise<void> {
-  const [oldest] = expiry?.oldestCycles(1) ?? []
-  if (oldest !== undefined) await expiry?.removeCycles([{ position: oldest.position, keepEntry: false }])
-  const { images } = expiry?.imagesAfter(null, 1000) ?? { images: [] }
-  await expiry?.removeImages(images.filter(({ key }) => key.gallId === 'old').slice(0, 2))
+  const [oldest] = expiry.oldestCycles(1)
+  if (oldest !== undefined) await expiry.removeCycles([{ position: oldest.position, keepEntry: false }])
+  const { images } = expiry.imagesAfter(null, 1000)
+  await expiry.removeImages(images.filter(({ key }) => key.gallId === 'old').slice(0, 2))
 }
 
 /** Reads all that `fill` stored, but for what the test itself removes, and notes in `reading` what is not as it was. */

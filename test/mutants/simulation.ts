@@ -48,7 +48,7 @@ export const simulationMutants: readonly MutantGroup[] = [
       { breaks: 'of two bodies at once one gets 409', find: 'if (isSame)', replace: 'if (isSame || true)' },
       {
         breaks: 'an expired cycle gets 409',
-        find: "kind: this.#store.expiry?.isExpired(cycleId) === true ? 'expired' : 'unknown'",
+        find: "kind: this.#store.expiry.isExpired(cycleId) ? 'expired' : 'unknown'",
         replace: "kind: 'unknown'",
       },
     ],

@@ -6,11 +6,11 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { CycleRequest, CycleResponse, ResultRow } from '../../src/contract/index.js'
 import { unpackHeads } from '../../src/cycle/shadows.js'
 import type { RetentionLimits } from '../../src/cycle/retention.js'
-import type { CycleRecord, MemoryContents, StoredRequest, WeightsEntry } from '../../src/store/index.js'
+import type { StoredRequest, WeightsEntry } from '../../src/store/index.js'
 import type { NaiveResult } from '../helpers/naive-pool.js'
 import { boundaryAfter, NaiveService, weightsFor, type ExpectedResponse } from './naive-service.js'
 import { RetentionOracle } from './retention-oracle.js'
-import type { SimDisk } from './sim-expiry.js'
+import type { CycleOnDisk, SimDisk } from './sim-disk.js'
 import { imagesShare, titleShare, viewsShare } from './sim-model.js'
 import type { SentBody } from './workload.js'
 
@@ -34,7 +34,7 @@ interface ScoredRow {
 const textLine = /^text not encoded in time, scored without it \((\d+)\)$/
 
 export class Oracle {
-  readonly #contents: MemoryContents
+  readonly #disk: SimDisk
   readonly #naive = new NaiveService()
   readonly retention: RetentionOracle
   /** Every body ever sent, by cycle. */
@@ -44,7 +44,7 @@ export class Oracle {
   readonly #scored = new Map<number, readonly ScoredRow[]>()
 
   constructor(disk: SimDisk, limits: RetentionLimits) {
-    this.#contents = disk.contents
+    this.#disk = disk
     this.retention = new RetentionOracle(disk, this.#naive.pool, limits)
   }
 
@@ -80,7 +80,7 @@ export class Oracle {
   // ---- writes
 
   cycleStored(position: number, context: StoringContext): void {
-    const record = this.#contents.cycles[position - 1] ?? fail(`nothing is stored at ${position}`)
+    const record = this.#disk.cycleAt(position)
     if (this.#stored.has(record.cycleId)) fail(`${record.cycleId} is stored twice`)
     const json = unpack(record.request)
     const sent =
@@ -98,7 +98,7 @@ export class Oracle {
   }
 
   weightsStored(entry: WeightsEntry, nowMs: number): void {
-    const earlier = this.#contents.weights.slice(0, -1)
+    const earlier = this.#disk.weights().slice(0, -1)
     if (earlier.length === 0) return
     const used = earlier.find(({ version }) => version === entry.version)
     same(JSON.stringify((used ?? entry).weights), JSON.stringify(entry.weights), 'weights of a version')
@@ -146,22 +146,25 @@ export class Oracle {
 
   /** Checks the whole disk: no stored cycle has changed. */
   checkDisk(): void {
-    same(this.#contents.cycles.length, this.#stored.size, 'stored cycles')
-    for (const { cycleId, response } of this.#contents.cycles) this.responded(cycleId, null, response)
+    same(this.#disk.lastPosition, this.#stored.size, 'stored cycles')
+    for (let position = this.#disk.firstPosition; position <= this.#disk.lastPosition; position++) {
+      const { cycleId, response } = this.#disk.cycleAt(position)
+      this.responded(cycleId, null, response)
+    }
     this.retention.checkKept()
   }
 
   // ---- the parts of a response
 
   #checkLabels(
-    record: CycleRecord,
+    record: CycleOnDisk,
     cycle: CycleRequest,
     parsed: CycleResponse,
     { model, arrivedMs }: StoringContext,
   ): void {
     same(parsed.cycle_id, cycle.cycle_id, 'cycle_id')
     same(parsed.cycle_time, cycle.cycle_time, 'cycle_time')
-    const weights = weightsFor(this.#contents.weights, record.cycleAtMs)
+    const weights = weightsFor(this.#disk.weights(), record.cycleAtMs)
     same(parsed.weights_version, weights?.version, 'weights_version')
     same(parsed.model_version, model?.version, 'model_version')
     same(record.modelVersion, parsed.model_version, 'the stored model_version')
@@ -177,7 +180,7 @@ export class Oracle {
     { results, titles }: ExpectedResponse,
     { model, images }: StoringContext,
   ): void {
-    const weights = this.#contents.weights.find(({ version }) => version === parsed.weights_version)?.weights
+    const weights = this.#disk.weights().find(({ version }) => version === parsed.weights_version)?.weights
     const scored: ScoredRow[] = []
     let unread = 0
     parsed.results.forEach((row, i) => {

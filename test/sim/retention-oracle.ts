@@ -4,11 +4,11 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { CycleRequest } from '../../src/contract/index.js'
-import { copyCycle, type CycleRecord, type ImageArrival, type OutcomeEntry } from '../../src/store/index.js'
+import type { ImageArrival, OutcomeEntry } from '../../src/store/index.js'
 import type { RetentionLimits } from '../../src/cycle/retention.js'
 import { keyOf, type NaivePool } from '../helpers/naive-pool.js'
 import { fail } from './oracle.js'
-import { outcomeOn, type SimDisk } from './sim-expiry.js'
+import type { CycleOnDisk, SimDisk } from './sim-disk.js'
 import { dayMs } from './workload.js'
 
 const cycleDaysMin = 8
@@ -18,7 +18,9 @@ export class RetentionOracle {
   readonly #pool: NaivePool
   readonly #limits: RetentionLimits
   /** Copies of all cycles, as they reached the disk. */
-  readonly #records: CycleRecord[] = []
+  readonly #records: CycleOnDisk[] = []
+  /** Cycles that were removed. */
+  #removedCount = 0
   /** Position of the cycle with which each pending post entered. */
   readonly #enteredAt = new Map<string, number>()
   /** The time by which records are old. */
@@ -33,8 +35,8 @@ export class RetentionOracle {
   }
 
   /** To be called when the pool has the cycle. */
-  cycleStored(position: number, record: CycleRecord, cycle: CycleRequest): void {
-    this.#records.push(copyCycle(record))
+  cycleStored(position: number, record: CycleOnDisk, cycle: CycleRequest): void {
+    this.#records.push(record)
     for (const post of cycle.removals.map(keyOf)) if (!this.#isPending(post)) this.#enteredAt.delete(post)
     for (const post of cycle.candidates.map(keyOf))
       if (this.#isPending(post) && !this.#enteredAt.has(post)) this.#enteredAt.set(post, position)
@@ -43,14 +45,15 @@ export class RetentionOracle {
   }
 
   isExpired(cycleId: string): boolean {
-    const position = this.#disk.contents.positions.get(cycleId)
-    return position !== undefined && position < this.#disk.firstPosition
+    return this.#records.slice(0, this.#disk.firstPosition - 1).some((record) => record.cycleId === cycleId)
   }
 
   // ---- removals
 
   cyclesRemoved(cycles: readonly { readonly position: number; readonly keepEntry: boolean }[]): void {
     for (const { position, keepEntry } of cycles) {
+      if (position !== ++this.#removedCount) fail(`cycle ${position} is removed, and is not the oldest`)
+      if (position >= this.#records.length) fail('the newest cycle is removed')
       if (!this.#isOldCycle(position, this.#latestMs)) fail(`cycle ${position} is removed, and is not old`)
       if (!keepEntry) this.#checkNotNeeded(position)
     }
@@ -76,30 +79,30 @@ export class RetentionOracle {
 
   /** What must be kept is as it was stored. */
   checkKept(): void {
-    const { contents, firstPosition, keptEntries } = this.#disk
-    this.#records.forEach((record, index) => {
-      const found = contents.cycles[index]
-      if (index + 1 >= firstPosition && !isDeepStrictEqual(found && copyCycle(found), record))
-        fail(`cycle ${index + 1} has changed`)
+    const { firstPosition } = this.#disk
+    this.#records.slice(firstPosition - 1).forEach((record, index) => {
+      const position = firstPosition + index
+      if (!isDeepStrictEqual(this.#disk.cycleAt(position), record)) fail(`cycle ${position} has changed`)
     })
+    const kept = new Set(this.#disk.keptEntries())
     for (const [post, position] of this.#enteredAt)
-      if (position < firstPosition && !keptEntries.has(position)) fail(`the entry of ${post} is missing`)
+      if (position < firstPosition && !kept.has(position)) fail(`the entry of ${post} is missing`)
   }
 
   /** What is old is gone. To be called when the service has had idle time. */
   checkGone(): void {
-    const { contents, firstPosition, keptEntries } = this.#disk
+    const { firstPosition } = this.#disk
     if (firstPosition < this.#records.length && this.#isOldCycle(firstPosition, this.#nowMs))
       fail(`cycle ${firstPosition} is old, and is stored`)
     const needed = new Set(this.#enteredAt.values())
-    for (const position of keptEntries)
+    for (const position of this.#disk.keptEntries())
       if (!needed.has(position)) fail(`the entries of cycle ${position} are kept, and no post needs them`)
-    for (const { key, image } of contents.images.values())
-      if (this.#isOldImage({ key, arrivedAtMs: image.arrivedAtMs ?? Infinity }, this.#nowMs))
-        fail(`an image of ${key.gallId}/${key.postNo} is old, and is stored`)
-    for (const placementId of contents.outcomes.keys())
-      if (this.#isOldOutcome(outcomeOn(this.#disk, placementId), this.#nowMs))
-        fail(`outcome ${placementId} is old, and is stored`)
+    for (const image of this.#disk.images())
+      if (this.#isOldImage(image, this.#nowMs))
+        fail(`an image of ${image.key.gallId}/${image.key.postNo} is old, and is stored`)
+    for (const outcome of this.#disk.outcomes())
+      if (this.#isOldOutcome(outcome, this.#nowMs))
+        fail(`outcome ${outcome.placementId} is old, and is stored`)
   }
 
   // ---- ages

@@ -6,11 +6,12 @@ import { CompressionFailed } from './virtual-node.js'
 import type { CycleService } from '../../src/cycle/index.js'
 import { StageClock } from '../../src/cycle/index.js'
 import { cycleIdOf, ServiceError, type CycleRequest } from '../../src/contract/index.js'
-import { StoreError, type ImageKey, type MemoryContents } from '../../src/store/index.js'
+import { StoreError, type ImageKey } from '../../src/store/index.js'
 import type { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { fail, same, type Oracle } from './oracle.js'
 import type { Scheduler } from './scheduler.js'
+import type { SimDisk } from './sim-disk.js'
 import { clockSkewMs, cyclesWaitingMax, type SimServer } from './sim-server.js'
 import {
   bodyOf,
@@ -34,8 +35,7 @@ export interface SimClientsParts {
   readonly random: Random
   readonly server: SimServer
   readonly oracle: Oracle
-  /** The disk. */
-  readonly contents: MemoryContents
+  readonly disk: SimDisk
   readonly clock: { nowMs: number }
   readonly figures: { calls: number; acknowledged: number }
   /** True once faults have ended. */
@@ -158,7 +158,7 @@ export class SimClients {
     if (service === null || this.#cycles.size === 0) return
     const cycleId = cycleIdOf(cycleMs(this.#parts.random.pick([...this.#cycles.keys()])))
     this.#read(service, cycleId)
-    same(service.lastCycle()?.cycleId, this.#parts.contents.cycles.at(-1)?.cycleId, 'the last cycle')
+    same(service.lastCycle()?.position ?? 0, this.#parts.disk.lastPosition, 'the last cycle')
   }
 
   /** Sets the weights of a version, sometimes other weights than before. */
@@ -170,7 +170,7 @@ export class SimClients {
     const weights = this.#parts.random.chance(0.15) ? { ...usual, up: 0.125 } : usual
     const call = this.#begin(`weights ${version}`, null)
     const entryOf = (): string | undefined => {
-      const entry = this.#parts.contents.weights.findLast((stored) => stored.version === version)
+      const entry = this.#parts.disk.weights().findLast((stored) => stored.version === version)
       return entry && JSON.stringify(entry.weights)
     }
     this.#settle(
@@ -178,7 +178,7 @@ export class SimClients {
       service.setWeights({ version, weights, note: '' }),
       (setting) => {
         same(entryOf(), JSON.stringify(weights), `weights ${version} on the disk`)
-        if (!this.#parts.contents.weights.some(({ firstCycleMs }) => firstCycleMs === setting.firstCycleMs))
+        if (!this.#parts.disk.weights().some(({ firstCycleMs }) => firstCycleMs === setting.firstCycleMs))
           fail(`weights ${version} are acknowledged for a time that is not stored`)
       },
       (error) => {

@@ -3,10 +3,11 @@
  * done at once, done late, refused, done but reported as failed, or a crash before or after it is done. Writes are atomic
  * and ordered, as the store's interface requires.
  */
-import { copyCycle, createMemoryStore, StoreError, type Store } from '../../src/store/index.js'
+import { createMemoryStore, StoreError, type Store } from '../../src/store/index.js'
 import type {
   CycleRecord,
   Embedding,
+  ExpiryRecords,
   ImageArrival,
   ImageKey,
   ModelRecords,
@@ -16,7 +17,8 @@ import type {
   WeightsEntry,
 } from '../../src/store/index.js'
 import type { Scheduler } from './scheduler.js'
-import { SimExpiry, type SimDisk } from './sim-expiry.js'
+import type { SimDisk } from './sim-disk.js'
+import { simExpiry } from './sim-expiry.js'
 
 export type WriteFate = 'done' | 'slow' | 'refused' | 'late failure' | 'crash before' | 'crash after'
 
@@ -55,16 +57,14 @@ export class SimStore implements Store {
   readonly #parts: SimStoreParts
   readonly #memory: Store
   readonly models: ModelRecords
-  readonly expiry: SimExpiry
+  readonly expiry: ExpiryRecords
   #healthy = true
   #writing = 0
 
   constructor(parts: SimStoreParts) {
     this.#parts = parts
     this.#memory = createMemoryStore({ contents: parts.disk.contents })
-    this.expiry = new SimExpiry(parts.disk, this.#memory, (label, apply, stored) =>
-      this.#write(label, apply, stored),
-    )
+    this.expiry = simExpiry(this.#memory, (label, apply, stored) => this.#write(label, apply, stored))
     const { models } = this.#memory
     this.models = {
       putEmbeddings: (encoder, entries) => {
@@ -96,7 +96,7 @@ export class SimStore implements Store {
   }
 
   appendCycle(record: CycleRecord): Promise<Position> {
-    const copy = copyCycle(record)
+    const copy = copyOf(record)
     return this.#write(
       `cycle ${record.cycleId}`,
       () => this.#memory.appendCycle(copy),
@@ -118,12 +118,7 @@ export class SimStore implements Store {
   }
 
   putOutcomes(entries: readonly OutcomeEntry[]): ReturnType<Store['putOutcomes']> {
-    const putAll = (): ReturnType<Store['putOutcomes']> => {
-      for (const { placementId, arrivedAtMs } of entries)
-        this.#parts.disk.outcomeArrivals.set(placementId, arrivedAtMs ?? NaN)
-      return this.#memory.putOutcomes(entries)
-    }
-    return this.#write('outcomes', putAll, other)
+    return this.#write('outcomes', () => this.#memory.putOutcomes(entries), other)
   }
 
   #write<Result>(
@@ -170,21 +165,15 @@ export class SimStore implements Store {
 
   // ---- reads
 
-  findCycle = (cycleId: string): ReturnType<Store['findCycle']> =>
-    this.expiry.isExpired(cycleId) ? undefined : this.#memory.findCycle(cycleId)
+  findCycle = (cycleId: string): ReturnType<Store['findCycle']> => this.#memory.findCycle(cycleId)
   lastCycle = (): ReturnType<Store['lastCycle']> => this.#memory.lastCycle()
-  readRequest = (position: Position): ReturnType<Store['readRequest']> =>
-    this.#hasEntry(position) ? this.#memory.readRequest(position) : undefined
-  readResponse = (cycleId: string): ReturnType<Store['readResponse']> =>
-    this.expiry.isExpired(cycleId) ? undefined : this.#memory.readResponse(cycleId)
-  tail = (position: Position): ReturnType<Store['tail']> =>
-    this.#memory.tail(Math.max(position, this.expiry.firstPosition()))
-  readEntered = (position: Position): ReturnType<Store['readEntered']> =>
-    this.#hasEntry(position) ? this.#memory.readEntered(position) : undefined
+  readRequest = (position: Position): ReturnType<Store['readRequest']> => this.#memory.readRequest(position)
+  readResponse = (cycleId: string): ReturnType<Store['readResponse']> => this.#memory.readResponse(cycleId)
+  tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
+  readEntered = (position: Position): ReturnType<Store['readEntered']> => this.#memory.readEntered(position)
   readAvailability = (position: Position): ReturnType<Store['readAvailability']> =>
-    this.#hasCycle(position) ? this.#memory.readAvailability(position) : undefined
-  readLeft = (position: Position): ReturnType<Store['readLeft']> =>
-    this.#hasCycle(position) ? this.#memory.readLeft(position) : undefined
+    this.#memory.readAvailability(position)
+  readLeft = (position: Position): ReturnType<Store['readLeft']> => this.#memory.readLeft(position)
   readPool = (): ReturnType<Store['readPool']> => this.#memory.readPool()
   findImage = (key: ImageKey): ReturnType<Store['findImage']> => this.#memory.findImage(key)
   readImageHash = (key: ImageKey): ReturnType<Store['readImageHash']> => this.#memory.readImageHash(key)
@@ -193,14 +182,6 @@ export class SimStore implements Store {
   listWeights = (): WeightsEntry[] => this.#memory.listWeights()
   readOutcome = (placementId: string): ReturnType<Store['readOutcome']> =>
     this.#memory.readOutcome(placementId)
-
-  #hasCycle(position: Position): boolean {
-    return position >= this.expiry.firstPosition()
-  }
-
-  #hasEntry(position: Position): boolean {
-    return this.#hasCycle(position) || this.#parts.disk.keptEntries.has(position)
-  }
 
   get healthy(): boolean {
     return this.#healthy
@@ -217,4 +198,21 @@ export class SimStore implements Store {
 
 function other(): StoredWrite {
   return { kind: 'other' }
+}
+
+/** A copy that shares no memory with `record`. */
+function copyOf(record: CycleRecord): CycleRecord {
+  const copied = (bytes: Uint8Array | null | undefined): Uint8Array | null => bytes?.slice() ?? null
+  const { request, response, entered, left, availability, pool, texts } = record
+  const entries = texts?.entries.map(({ key, vector }) => ({ key: key.slice(), vector: vector.slice() }))
+  return {
+    ...record,
+    request: { ...request, bytes: request.bytes.slice() },
+    response: response.slice(),
+    pool: pool.slice(),
+    entered: copied(entered),
+    left: copied(left),
+    availability: copied(availability),
+    texts: texts ? { encoder: texts.encoder, entries: entries ?? [] } : null,
+  }
 }

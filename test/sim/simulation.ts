@@ -11,7 +11,7 @@ import { fail, Oracle, same } from './oracle.js'
 import { clientIncarnation, Scheduler } from './scheduler.js'
 import { SimClients } from './sim-clients.js'
 import { SimServer } from './sim-server.js'
-import { createSimDisk } from './sim-expiry.js'
+import { SimDisk } from './sim-disk.js'
 import type { StoredWrite } from './sim-store.js'
 import { dayMs, galleries, imagePostNoMax } from './workload.js'
 
@@ -69,8 +69,7 @@ export async function simulate(seed: number, codec: Codec): Promise<RunFigures> 
 class Simulation {
   readonly scheduler: Scheduler
   readonly #random: Random
-  readonly #disk = createSimDisk()
-  readonly #contents = this.#disk.contents
+  readonly #disk = new SimDisk()
   readonly #oracle: Oracle
   readonly #figures: RunFigures = {
     ...{ steps: 0, calls: 0, acknowledged: 0, stored: 0, crashes: 0, faults: 0 },
@@ -115,7 +114,7 @@ class Simulation {
     })
     this.#clients = new SimClients({
       ...{ scheduler: this.scheduler, random: this.#random, server: this.#server, oracle: this.#oracle },
-      ...{ contents: this.#contents, clock: this.#clock, figures: this.#figures },
+      ...{ disk: this.#disk, clock: this.#clock, figures: this.#figures },
       calm: () => this.#calm,
       faultCount: () => this.#faultCount,
       guard: (work) => this.#guard(work),
@@ -161,7 +160,7 @@ class Simulation {
     this.#oracle.checkDisk()
     this.#oracle.retention.checkGone()
     const { step, traceSum } = this.scheduler
-    return { ...this.#figures, steps: step, traceSum, stored: this.#contents.cycles.length }
+    return { ...this.#figures, steps: step, traceSum, stored: this.#disk.lastPosition }
   }
 
   /** Days pass, and only removals of what has expired fail. At the end, one is under way. */
@@ -312,10 +311,10 @@ class Simulation {
   }
 
   #cycleStored(position: number): void {
-    const cycleId = this.#contents.cycles[position - 1]?.cycleId
+    const cycleId = this.#disk.cycleAt(position).cycleId
     const calls = [...this.#clients.calls].filter((call) => call.cycleId === cycleId)
     const acknowledged = this.#clients.images.slice(0, Math.min(...calls.map((call) => call.imagesBefore)))
-    const onDisk = [...this.#contents.images.values()]
+    const onDisk = this.#disk.images()
     // An image can leave the disk after a cycle has counted it.
     const removed = this.#clients.removedImages.slice(Math.min(...calls.map((call) => call.removedBefore)))
     this.#oracle.cycleStored(position, {
@@ -347,7 +346,7 @@ class Simulation {
     )
       return
     same(service.pendingCount, this.#oracle.pendingCount, 'pending posts')
-    same(JSON.stringify(service.weights.history), JSON.stringify(this.#contents.weights), 'weights in memory')
+    same(JSON.stringify(service.weights.history), JSON.stringify(this.#disk.weights()), 'weights in memory')
     const posts = galleries.flatMap((_, code) =>
       Array.from({ length: imagePostNoMax }, (_none, i) => ({ code, postNo: i + 1 })),
     )
@@ -356,11 +355,10 @@ class Simulation {
       Uint32Array.from(posts, ({ code }) => code),
       Float64Array.from(posts, ({ postNo }) => postNo),
     )
+    const images = this.#disk.images()
     posts.forEach(({ code, postNo }, i) => {
       const gallId = galleries[code] as string
-      const stored = [...this.#contents.images.values()].filter(
-        ({ key }) => key.gallId === gallId && key.postNo === postNo,
-      )
+      const stored = images.filter(({ key }) => key.gallId === gallId && key.postNo === postNo)
       same(counts[i], stored.length, `images of ${gallId}/${postNo} in memory`)
     })
   }

@@ -204,9 +204,9 @@ test('an outcome that arrives again unchanged after it was selected for removal 
   const record = Buffer.from('{}')
   await store.putOutcomes([{ placementId: 'p', record, arrivedAtMs: atMs(0) }])
   const { expiry } = store
-  const { outcomes } = expiry?.outcomesAfter(null, 10) ?? expect.fail('nothing expires')
+  const { outcomes } = expiry.outcomesAfter(null, 10)
   await store.putOutcomes([{ placementId: 'p', record, arrivedAtMs: atMs(1) }])
-  await expiry?.removeOutcomes(outcomes)
+  await expiry.removeOutcomes(outcomes)
   expect(store.readOutcome('p')).toBeDefined()
 })
 
@@ -217,9 +217,9 @@ test('an outcome that is rewritten after it was selected for removal is kept, an
   })
   await store.putOutcomes([outcome('a', 'old'), outcome('b', 'old')])
   const { expiry } = store
-  const { outcomes } = expiry?.outcomesAfter(null, 10) ?? expect.fail('nothing expires')
+  const { outcomes } = expiry.outcomesAfter(null, 10)
   await store.putOutcomes([outcome('b', 'new')])
-  await expiry?.removeOutcomes(outcomes)
+  await expiry.removeOutcomes(outcomes)
   expect(store.readOutcome('a')).toBeUndefined()
   expect(Buffer.from(store.readOutcome('b') ?? []).toString()).toBe('"new"')
 })
@@ -232,7 +232,7 @@ describe('an image', () => {
     normalised: new Uint8Array(500).fill(fill),
     ...(arrivedAtMs === undefined ? {} : { arrivedAtMs }),
   })
-  const expiry = (): NonNullable<Store['expiry']> => store.expiry ?? expect.fail('nothing expires')
+  const expiry = (): Store['expiry'] => store.expiry
 
   test('that is confirmed after it was selected for removal is kept, as is one removed and stored in the same commit', async () => {
     const other = { ...key, postNo: 8 }

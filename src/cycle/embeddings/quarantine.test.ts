@@ -106,7 +106,7 @@ describe.runIf(isDeadlyHere)('a text that ends the process of its encoder each t
   test('does not prevent a restart of the service, nor the encoding of the others after it', async () => {
     await answer(cycle(0, { 1: '글', 2: '오늘', 3: '하나' }, [1, 2, 3]))
     await service.close()
-    contents.embeddings.clear()
+    for (const key of contents.embeddings.getKeys({})) contents.embeddings.removeSync(key)
     service = await open()
     expect(adoptCount).toBe(1)
     expect(contents.embeddings.size).toBe(2)

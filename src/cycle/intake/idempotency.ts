@@ -49,7 +49,7 @@ export class Idempotency {
     if (flight !== undefined) return { kind: 'in progress', flight }
     const cycle = this.#store.findCycle(cycleId)
     if (cycle !== undefined) return { kind: 'stored', cycle }
-    return { kind: this.#store.expiry?.isExpired(cycleId) === true ? 'expired' : 'unknown' }
+    return { kind: this.#store.expiry.isExpired(cycleId) ? 'expired' : 'unknown' }
   }
 
   /** The cycle in progress with this id and exactly these bytes. */
@@ -107,10 +107,7 @@ export class Idempotency {
 
   /** A cycle can expire between its lookup and a read. */
   #missing({ cycleId }: StoredCycle): never {
-    assert(
-      this.#store.expiry?.isExpired(cycleId) === true,
-      `cycle ${cycleId} has its request and its response`,
-    )
+    assert(this.#store.expiry.isExpired(cycleId), `cycle ${cycleId} has its request and its response`)
     throw expiredCycle(cycleId)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Cycles on LMDB: labels, request, response, columns of entered and left posts, the pool, and the id of each.
+ * Cycles in the databases: labels, request, response, columns of entered and left posts, the pool, and the id of each.
  */
 import { ArenaPool, assert, type Arena } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
@@ -44,7 +44,7 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
         db.cycleIds.putSync(idKey, records.packPosition(free))
         return free
       }
-      const position = await access.write(packed.bytes, append, true)
+      const position = await access.write('appendCycle', packed.bytes, append)
       positions.confirm(position)
       return position
     } finally {

@@ -15,7 +15,7 @@
  *     weights             1, 2, 3, … → one entry of the history
  *     outcomes            placement key → id and record
  */
-import { open, type Database, type RootDatabase } from 'lmdb'
+import { open, type RootDatabase } from 'lmdb'
 import { join } from 'node:path'
 import { viewOf } from './record.js'
 import { packBytes, readBytes } from './records.js'
@@ -25,8 +25,30 @@ import { describe, StoreError } from '../store-error.js'
 export const schemaVersion = 1
 
 export type Root = RootDatabase<Uint8Array, Uint8Array>
-export type NumberedDatabase = Database<Uint8Array, number>
-export type KeyedDatabase = Database<Uint8Array, Uint8Array>
+
+/** One database: records by key, in the order of the keys. lmdb-js implements it, and memory (src/store/memory). */
+export interface RecordDatabase<Key> {
+  /** A copy of a record. */
+  getBinary(key: Key): Uint8Array | undefined
+  doesExist(key: Key): boolean
+  /** Copies `record`. Within a transaction, as `removeSync`. */
+  putSync(key: Key, record: Uint8Array): unknown
+  removeSync(key: Key): unknown
+  getKeys(range: KeyRange<Key>): Iterable<Key>
+  /** Values are views: they are valid in the current turn of the event loop. */
+  getRange(range: KeyRange<Key>): Iterable<{ readonly key: Key; readonly value: Uint8Array }>
+}
+
+/** From `start` on, before `end`. */
+export interface KeyRange<Key> {
+  readonly start?: Key
+  readonly end?: Key
+  readonly limit?: number
+  readonly reverse?: boolean
+}
+
+export type NumberedDatabase = RecordDatabase<number>
+export type KeyedDatabase = RecordDatabase<Uint8Array>
 
 /** Of the databases within a file: position or number as the key, or bytes. */
 export const numberedNames = {
@@ -51,10 +73,11 @@ export const keyedNames = {
   outcomes: 'outcomes',
 } as const
 
-type NamedDatabases = Readonly<Record<keyof typeof numberedNames, NumberedDatabase>> &
+export type Databases = Readonly<Record<keyof typeof numberedNames, NumberedDatabase>> &
   Readonly<Record<keyof typeof keyedNames, KeyedDatabase>>
 
-export interface Databases extends NamedDatabases {
+/** The databases of an open file. */
+export interface FileDatabases extends Databases {
   readonly root: Root
 }
 
@@ -71,7 +94,7 @@ export function databasePath(dataDir: string): string {
 }
 
 /** Opens or creates the databases. Throws a StoreError `unusable` that says what is wrong with the file. */
-export async function openDatabases(dataDir: string, mapBytesMax: number): Promise<Databases> {
+export async function openDatabases(dataDir: string, mapBytesMax: number): Promise<FileDatabases> {
   const path = databasePath(dataDir)
   let root: Root | undefined
   try {
@@ -88,7 +111,7 @@ export async function openDatabases(dataDir: string, mapBytesMax: number): Promi
 }
 
 /** Bytes of the file that the last commit uses, free space between them included. */
-export function bytesInUse({ root }: Databases): number {
+export function bytesInUse(root: Root): number {
   const stats = root.getStats() as { lastPageNumber: number; pageSize: number }
   return (stats.lastPageNumber + 1) * stats.pageSize
 }
@@ -136,7 +159,7 @@ function prepareMeta(root: Root, path: string): void {
 }
 
 /** Throws a StoreError `unusable` for a file of another program or schema version. */
-export function checkSchema({ meta }: Pick<NamedDatabases, 'meta'>, path: string): void {
+export function checkSchema({ meta }: Pick<Databases, 'meta'>, path: string): void {
   const version = meta.getBinary(schemaKey)
   if (version === undefined) throw new StoreError('unusable', `${path} is a database of another program`)
   const found = viewOf(readBytes(version, 'schema version')).getUint32(0, true)
@@ -151,11 +174,11 @@ export function checkSchema({ meta }: Pick<NamedDatabases, 'meta'>, path: string
  * Opens the databases and creates missing ones, as a process may have ended between two of these. In an environment that
  * is open for reading, a missing one is undefined.
  */
-export function openNamed(root: Root): NamedDatabases {
+export function openNamed(root: Root): Databases {
   return Object.fromEntries([
     ...Object.entries(numberedNames).map(([key, name]) => [key, openOne(root, name, 'uint32')]),
     ...Object.entries(keyedNames).map(([key, name]) => [key, openOne(root, name, 'binary')]),
-  ]) as NamedDatabases
+  ]) as object as Databases
 }
 
 function openOne(root: Root, name: string, keyEncoding: 'uint32' | 'binary'): unknown {

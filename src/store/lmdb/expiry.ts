@@ -19,20 +19,22 @@ const afterAll = 0xff
 /** Images to complete in one transaction, which takes a few milliseconds. */
 const completedPerStep = 200
 
-export class LmdbExpiry implements ExpiryRecords {
+export class Expiry implements ExpiryRecords {
   readonly #db: Databases
   readonly #write: RecordAccess['write']
   readonly #read: RecordAccess['read']
+  readonly #removeDeadReaders: () => void
   /**
    * Images up to this key are complete; 'all' after the last one. Each process checks all of them once, since an earlier
    * version may have written to the file.
    */
   #completeUpTo: Uint8Array | 'all' | null = null
 
-  constructor(databases: Databases, access: RecordAccess) {
+  constructor(databases: Databases, access: RecordAccess, removeDeadReaders: () => void) {
     this.#db = databases
     this.#write = access.write
     this.#read = access.read
+    this.#removeDeadReaders = removeDeadReaders
   }
 
   isExpired(cycleId: string): boolean {
@@ -59,9 +61,8 @@ export class LmdbExpiry implements ExpiryRecords {
   removeCycles(
     cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[],
   ): Promise<void> {
-    // The entry of a killed reader, such as a backup, would keep all pages that are freed from now on.
-    this.#db.root.readerCheck()
-    return this.#write(removalBytes, () => {
+    this.#removeDeadReaders()
+    return this.#write('expire', removalBytes, () => {
       const encoders = this.#encoders()
       for (const { position, keepEntry } of cycles) {
         this.#db.cycles.removeSync(position)
@@ -75,7 +76,7 @@ export class LmdbExpiry implements ExpiryRecords {
   }
 
   removeEntries(positions: readonly Position[]): Promise<void> {
-    return this.#write(removalBytes, () => {
+    return this.#write('expire', removalBytes, () => {
       const encoders = this.#encoders()
       for (const position of positions) this.#removeEntry(position, encoders)
     })
@@ -98,7 +99,7 @@ export class LmdbExpiry implements ExpiryRecords {
     const { rows, cursor } = rowsAfter(this.#db.images, this.#completeUpTo, completedPerStep)
     const keys = rows.map(({ key }) => key).filter((key) => this.#lacks(key))
     if (keys.length > 0)
-      await this.#write(removalBytes, () => {
+      await this.#write('expire', removalBytes, () => {
         for (const key of keys) if (this.#lacks(key)) this.#complete(key, nowMs)
       })
     this.#completeUpTo = cursor ?? 'all'
@@ -120,7 +121,7 @@ export class LmdbExpiry implements ExpiryRecords {
   }
 
   removeImages(images: readonly ImageArrival[]): Promise<ImageKey[]> {
-    return this.#write(removalBytes, () => {
+    return this.#write('expire', removalBytes, () => {
       const encoders = this.#encoders()
       const removed = images.filter((image) => this.#removeImage(image, encoders))
       return removed.map(({ key }) => key)
@@ -165,7 +166,7 @@ export class LmdbExpiry implements ExpiryRecords {
   }
 
   removeOutcomes(outcomes: readonly OutcomeEntry[]): Promise<void> {
-    return this.#write(removalBytes, () => {
+    return this.#write('expire', removalBytes, () => {
       for (const { placementId, record, arrivedAtMs } of outcomes) {
         const key = placementKeyOf(placementId)
         const stored = this.#db.outcomes.getBinary(key)

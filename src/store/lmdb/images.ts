@@ -1,5 +1,5 @@
 /**
- * Uploaded images on LMDB. What identifies an image and its picture are two records, so that its hash is read without
+ * Uploaded images in the databases. What identifies an image and its picture are two records, so that its hash is read without
  * the picture. Read `putImage` first. Like most writes of the store it packs at once, so that the caller may reuse its bytes,
  * and decides inside the transaction.
  */
@@ -27,7 +27,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       if (known !== undefined && isFresh(identityOf(known, key.gallId), sha256, arrivedAtMs)) return 'same'
       const identity = records.packImageIdentity(key.gallId, { ...image, arrivedAtMs })
       const picture = records.packBytes(image.normalised)
-      return access.write<PutImageResult>(bytesOf(identity, picture), () => {
+      return access.write<PutImageResult>('putImage', bytesOf(identity, picture), () => {
         const stored = db.images.getBinary(imageKey)
         if (stored !== undefined) {
           const found = identityOf(stored, key.gallId)

@@ -1,24 +1,17 @@
 /**
- * The store on LMDB: one environment, one transaction per write, one process per data directory. Each kind of record has a
- * file of its own; this one holds what they share.
+ * The store on LMDB: one environment, one transaction per write, one process per data directory.
  */
-import { StoreError } from '../store-error.js'
+import type { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
-import { cycleRecords } from './cycles.js'
-import { bytesInUse, poolKey, type Databases } from './databases.js'
-import { LmdbExpiry } from './expiry.js'
+import { bytesInUse, poolKey, type FileDatabases } from './databases.js'
 import { diskBytesFree } from './files.js'
-import { imageRecords } from './images.js'
-import { modelRecords } from './model-records.js'
-import { Positions } from './positions.js'
-import { readRecord, type RecordAccess } from './record-access.js'
-import { weightsAndOutcomes } from './weights-and-outcomes.js'
+import { createRecordStore } from './record-store.js'
 import { Writer } from './writer.js'
 
 export interface LmdbStoreParts {
   /** The data directory, for its free space. */
   readonly dataDir: string
-  readonly databases: Databases
+  readonly databases: FileDatabases
   readonly mapBytesMax: number
   readonly waitingBytesMax: number
   /** Throws a StoreError when the open file is no longer at its path. */
@@ -29,7 +22,7 @@ export interface LmdbStoreParts {
   readonly onClosed: () => Promise<void>
 }
 
-/** The store over open databases; `openLmdbStore` and `openSnapshot` open them. */
+/** The store over the open databases of a data directory; `openLmdbStore` opens them. */
 export function createLmdbStore(parts: LmdbStoreParts): Store {
   const { dataDir, databases, mapBytesMax, waitingBytesMax, checkFile, onStopped, onClosed } = parts
   const { root } = databases
@@ -42,50 +35,23 @@ export function createLmdbStore(parts: LmdbStoreParts): Store {
         root.resetReadTxn()
         databases.pool.getBinary(poolKey)
       },
-      bytesInUse: () => bytesInUse(databases),
+      bytesInUse: () => bytesInUse(root),
       checkFile,
       diskBytesFree: () => diskBytesFree(dataDir),
     },
     { bytesMax: mapBytesMax, waitingBytesMax, onStopped },
   )
-  const positions = new Positions(databases, (reason) => writer.stop(reason))
-  let closing: Promise<void> | undefined
-  const checkOpen = (): void => {
-    if (closing !== undefined) throw new StoreError('closed', 'the store is closed')
-  }
-  const access: RecordAccess = {
-    checkOpen,
-    write: async (bytes, apply, isCycle) => {
-      checkOpen()
-      const run = (): ReturnType<typeof apply> => {
-        const next = positions.next()
-        writer.checkRunning()
-        return apply(next)
-      }
-      return writer.run(bytes, run, isCycle)
+  return createRecordStore({
+    databases,
+    write: (operation, bytes, apply) => writer.run(bytes, apply, operation === 'appendCycle'),
+    checkWritable: () => writer.checkRunning(),
+    onForeignCycle: (reason) => writer.stop(reason),
+    removeDeadReaders: () => root.readerCheck(),
+    isHealthy: () => writer.healthy,
+    close: async () => {
+      await writer.idle()
+      await root.close()
+      await onClosed()
     },
-    read: (database, key) => {
-      checkOpen()
-      return readRecord(database, key)
-    },
-  }
-  const close = async (): Promise<void> => {
-    await writer.idle()
-    await root.close()
-    await onClosed()
-  }
-  return {
-    ...cycleRecords(databases, access, positions),
-    ...imageRecords(databases, access),
-    ...weightsAndOutcomes(databases, access),
-    models: modelRecords(databases, access),
-    expiry: new LmdbExpiry(databases, access),
-    get healthy() {
-      return writer.healthy
-    },
-    get closed() {
-      return closing !== undefined
-    },
-    close: () => (closing ??= close()),
-  }
+  })
 }

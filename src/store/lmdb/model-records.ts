@@ -1,5 +1,5 @@
 /**
- * Records of models on LMDB: vectors of texts and images, scores of shadows, identities of versions.
+ * Records of models in the databases: vectors of texts and images, scores of shadows, identities of versions.
  */
 import type { Databases } from './databases.js'
 import { embeddingKeyOf, shadowKeyOf, versionKeyOf } from './keys.js'
@@ -24,7 +24,7 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
     async putEmbeddings(encoder, entries) {
       const rows = packEmbeddings(encoder, entries)
       if (rows.length === 0) return
-      await access.write(bytesOf(...rows.map(({ record }) => record)), () => {
+      await access.write('putEmbeddings', bytesOf(...rows.map(({ record }) => record)), () => {
         for (const { key, record } of rows) db.embeddings.putSync(key, record)
       })
     },
@@ -34,7 +34,7 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
     },
     async putShadowScores(position, modelVersion, scores) {
       const record = records.packBytes(scores)
-      await access.write(record.byteLength, () => {
+      await access.write('putShadowScores', record.byteLength, () => {
         db.shadowScores.putSync(shadowKeyOf(position, modelVersion), record)
       })
     },
@@ -45,7 +45,7 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
     async claimVersion(modelVersion, identity) {
       const key = versionKeyOf(modelVersion)
       const record = records.packText(identity)
-      return access.write(record.byteLength, () => {
+      return access.write('claimVersion', record.byteLength, () => {
         const known = db.modelVersions.getBinary(key)
         if (known !== undefined) return records.readText(known, 'identity of a model')
         db.modelVersions.putSync(key, record)

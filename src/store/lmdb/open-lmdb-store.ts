@@ -3,7 +3,7 @@
  */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { databasePath, openDatabases, type Databases } from './databases.js'
+import { databasePath, openDatabases, type FileDatabases } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
@@ -43,7 +43,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const dataDir = resolve(options.dataDir)
   const { mapBytesMax = mapBytesDefault, waitingBytesMax = waitingBytesDefault } = options
   let { lock } = options
-  let databases: Databases | undefined
+  let databases: FileDatabases | undefined
   try {
     makeDirectories(dataDir)
     lock ??= await lockDirectory(dataDir)

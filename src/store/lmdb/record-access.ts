@@ -1,21 +1,30 @@
 /**
- * How the parts of the store on LMDB write and read.
+ * How the parts of the store write and read.
  */
 import { describe, StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
+import type { RecordDatabase } from './databases.js'
 
-interface Readable<K> {
-  getBinary(key: K): Uint8Array | undefined
-}
+type Readable<Key> = Pick<RecordDatabase<Key>, 'getBinary'>
+
+export type WriteOperation =
+  | 'appendCycle'
+  | 'putImage'
+  | 'appendWeights'
+  | 'putOutcomes'
+  | 'putEmbeddings'
+  | 'putShadowScores'
+  | 'claimVersion'
+  | 'expire'
 
 export interface RecordAccess {
   /** Throws a StoreError `closed` when the store is closed. `write` and `read` call it. */
   readonly checkOpen: () => void
   /**
-   * Runs `apply`, with the position of the next cycle, in a transaction, and resolves when that is flushed. `bytes`: about
-   * what it writes. `isCycle`: its success shows that cycles can be stored.
+   * Runs `apply`, with the position of the next cycle, in a transaction, and resolves when that is durable. `bytes`: about
+   * what it writes.
    */
-  readonly write: <T>(bytes: number, apply: (next: Position) => T, isCycle?: boolean) => Promise<T>
+  readonly write: <T>(operation: WriteOperation, bytes: number, apply: (next: Position) => T) => Promise<T>
   /** A copy of a record, or undefined. */
   readonly read: <K extends number | Uint8Array>(database: Readable<K>, key: K) => Uint8Array | undefined
 }

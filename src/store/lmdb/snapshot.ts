@@ -3,19 +3,20 @@
  * any name. It takes no lock and changes no byte of the file. LMDB's table of readers keeps the pages of this moment from
  * reuse while the snapshot is open, so close it within minutes.
  */
-import { open, type Database, type Transaction } from 'lmdb'
+import { open, type Database, type RangeOptions, type Transaction } from 'lmdb'
 import {
   bytesInUse,
   checkSchema,
   environmentOptions,
   openNamed,
   type Databases,
+  type RecordDatabase,
   type Root,
 } from './databases.js'
 import { checkReadableFile } from './file-check.js'
 import { asOwnerOf } from './files.js'
-import { createLmdbStore } from './lmdb-store.js'
 import { prepareLockFile } from './lmdb-lock-file.js'
+import { createRecordStore } from './record-store.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
@@ -55,18 +56,23 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
   const named = openNamed(root) as unknown as Named
   // After the databases are open: opening one ends the current read transaction.
   const transaction = root.useReadTransaction()
-  const databases = frozenDatabases(root, named, transaction)
+  const databases = Object.fromEntries(
+    Object.entries(named).map(([name, database]) => [name, frozenDatabase(database, transaction)]),
+  ) as unknown as Databases
   checkSchema(databases, path)
-  const store = createLmdbStore({
-    dataDir: path,
+  const store = createRecordStore({
     databases,
-    mapBytesMax: Infinity,
-    waitingBytesMax: 0,
-    checkFile: () => undefined,
-    onStopped: () => undefined,
-    onClosed: () => Promise.resolve(),
+    write: () => Promise.reject(new StoreError('failed', 'the store is open for reading only')),
+    checkWritable: () => undefined,
+    onForeignCycle: () => undefined,
+    removeDeadReaders: () => undefined,
+    isHealthy: () => true,
+    close: () => {
+      transaction.done()
+      return root.close()
+    },
   })
-  return { store, databases, bytes: bytesInUse(databases), copyTo: (to) => root.backup(to, true) }
+  return { store, databases, bytes: bytesInUse(root), copyTo: (to) => root.backup(to, true) }
 }
 
 /** Known to lmdb-js (read.js), of whose types `getBinary` lacks its options. */
@@ -75,34 +81,17 @@ interface Readable extends Omit<Database<Uint8Array, Uint8Array>, 'getBinary'> {
 }
 
 /** Undefined for a database that the file of an earlier version lacks. */
-type Named = Record<Exclude<keyof Databases, 'root'>, Readable | undefined>
-
-/** Databases that read in one transaction and write nothing. */
-function frozenDatabases(root: Root, named: Named, transaction: Transaction): Databases {
-  const frozen = Object.entries(named).map(([name, database]) => [
-    name,
-    frozenDatabase(database, transaction),
-  ])
-  return {
-    ...(Object.fromEntries(frozen) as Omit<Databases, 'root'>),
-    root: {
-      getStats: () => root.getStats(),
-      resetReadTxn: () => undefined,
-      transaction: () => Promise.reject(new StoreError('failed', 'the store is open for reading only')),
-      close: () => {
-        transaction.done()
-        return root.close()
-      },
-    } as unknown as Root,
-  }
-}
+type Named = Record<keyof Databases, Readable | undefined>
 
 /** The methods that the store and the inspection read with, bound to a transaction. */
-function frozenDatabase(database: Readable | undefined, transaction: Transaction): object {
+function frozenDatabase(
+  database: Readable | undefined,
+  transaction: Transaction,
+): Omit<RecordDatabase<unknown>, 'putSync' | 'removeSync'> {
   return {
-    getBinary: (key: unknown) => database?.getBinary(key, { transaction }),
-    doesExist: (key: unknown) => database?.getBinary(key, { transaction }) !== undefined,
-    getKeys: (options: object = {}) => database?.getKeys({ ...options, transaction }) ?? [],
-    getRange: (options: object = {}) => database?.getRange({ ...options, transaction }) ?? [],
+    getBinary: (key) => database?.getBinary(key, { transaction }),
+    doesExist: (key) => database?.getBinary(key, { transaction }) !== undefined,
+    getKeys: (range) => database?.getKeys({ ...range, transaction } as RangeOptions) ?? [],
+    getRange: (range) => database?.getRange({ ...range, transaction } as RangeOptions) ?? [],
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The history of weights, and the outcomes of placements, on LMDB.
+ * The history of weights, and the outcomes of placements, in the databases.
  */
 import type { Databases } from './databases.js'
 import { placementKeyOf } from './keys.js'
@@ -13,7 +13,7 @@ export function weightsAndOutcomes(db: Databases, access: RecordAccess): Weights
   return {
     async appendWeights(entry) {
       const record = records.packWeights(entry)
-      await access.write(record.byteLength, () => {
+      await access.write('appendWeights', record.byteLength, () => {
         let key = 1
         while (db.weights.doesExist(key)) key++
         db.weights.putSync(key, record)
@@ -32,7 +32,7 @@ export function weightsAndOutcomes(db: Databases, access: RecordAccess): Weights
         key: placementKeyOf(entry.placementId),
         record: records.packOutcome(entry),
       }))
-      return access.write(bytesOf(...rows.map((row) => row.record)), () => {
+      return access.write('putOutcomes', bytesOf(...rows.map((row) => row.record)), () => {
         let created = 0
         for (const { key, record } of rows) {
           if (!db.outcomes.doesExist(key)) created++

@@ -1,32 +1,11 @@
 /**
- * The store in memory: for the warm-up, for simulation, and for tests in which storage fails on purpose. It copies bytes
- * in and out, as LMDB does.
+ * The store in memory: for the warm-up, for simulation, and for tests in which storage fails on purpose. Its databases
+ * are maps; the records in them, and the rules by which they change, are those of the store on LMDB.
  */
-import { isFresh } from '../image-age.js'
-import { StoreError } from '../store-error.js'
-import type {
-  CycleRecord,
-  Embedding,
-  ImageKey,
-  ModelRecords,
-  OutcomeEntry,
-  Position,
-  PutImageResult,
-  Store,
-  StoredCycle,
-  StoredImage,
-  StoredRequest,
-  WeightsEntry,
-} from '../store.js'
-
-export type WriteOperation =
-  | 'appendCycle'
-  | 'putImage'
-  | 'appendWeights'
-  | 'putOutcomes'
-  | 'putEmbeddings'
-  | 'putShadowScores'
-  | 'claimVersion'
+import { keyedNames, numberedNames, type KeyRange, type RecordDatabase } from '../lmdb/databases.js'
+import type { WriteOperation } from '../lmdb/record-access.js'
+import { createRecordStore } from '../lmdb/record-store.js'
+import type { Store } from '../store.js'
 
 export interface MemoryStoreOptions {
   /** Runs before a write changes anything; what it throws, the write rejects with, and nothing is stored. */
@@ -35,298 +14,109 @@ export interface MemoryStoreOptions {
   readonly contents?: MemoryContents
 }
 
-/** Opaque; made by `createMemoryContents`. */
-export interface MemoryContents {
-  /** Position `p` has index `p - 1`. */
-  readonly cycles: CycleRecord[]
-  readonly positions: Map<string, Position>
-  readonly images: Map<string, { readonly key: ImageKey; readonly image: StoredImage }>
-  readonly weights: WeightsEntry[]
-  readonly outcomes: Map<string, Uint8Array>
-  readonly embeddings: Map<string, Float32Array>
-  readonly shadowScores: Map<string, Uint8Array>
-  readonly modelVersions: Map<string, string>
-}
+/** Made by `createMemoryContents`. */
+export type MemoryContents = Readonly<Record<keyof typeof numberedNames, MemoryDatabase<number>>> &
+  Readonly<Record<keyof typeof keyedNames, MemoryDatabase<Uint8Array>>>
 
 export function createMemoryContents(): MemoryContents {
-  return {
-    cycles: [],
-    positions: new Map(),
-    images: new Map(),
-    weights: [],
-    outcomes: new Map(),
-    embeddings: new Map(),
-    shadowScores: new Map(),
-    modelVersions: new Map(),
-  }
+  const names = Object.keys({ ...numberedNames, ...keyedNames })
+  return Object.fromEntries(names.map((name) => [name, new MemoryDatabase()])) as unknown as MemoryContents
 }
 
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
-  return new MemoryStore(options)
-}
-
-class MemoryStore implements Store {
-  readonly #beforeWrite: (operation: WriteOperation) => void | Promise<void>
-  readonly #contents: MemoryContents
+  const { contents = createMemoryContents(), beforeWrite = () => undefined } = options
   /** Settles after the last write that was begun: writes happen one after the other. */
-  #lastWrite: Promise<unknown> = Promise.resolve()
-  #closed = false
+  let lastWrite: Promise<unknown> = Promise.resolve()
   /** The operation that was refused last, until it or `appendCycle` succeeds. */
-  #refused: WriteOperation | null = null
+  let refused: WriteOperation | null = null
 
-  constructor(options: MemoryStoreOptions) {
-    this.#beforeWrite = options.beforeWrite ?? (() => undefined)
-    this.#contents = options.contents ?? createMemoryContents()
-  }
-
-  // ---- cycles
-
-  async appendCycle(record: CycleRecord): Promise<Position> {
-    const cycle = copyCycle(record)
-    return this.#write('appendCycle', () => {
-      const { cycles, positions } = this.#contents
-      if (positions.has(cycle.cycleId))
-        throw new StoreError('exists', `cycle ${cycle.cycleId} is stored already`)
-      const position = cycles.push(cycle)
-      this.#keepEmbeddings(cycle.texts?.encoder ?? '', cycle.texts?.entries ?? [])
-      positions.set(cycle.cycleId, position)
-      return position
-    })
-  }
-
-  findCycle(cycleId: string): StoredCycle | undefined {
-    this.#checkOpen()
-    const position = this.#contents.positions.get(cycleId)
-    return position === undefined ? undefined : this.#readCycle(position)
-  }
-
-  lastCycle(): StoredCycle | undefined {
-    return this.#readCycle(this.#contents.cycles.length)
-  }
-
-  readRequest(position: Position): StoredRequest | undefined {
-    const request = this.#recordAt(position)?.request
-    return request && { ...request, bytes: request.bytes.slice() }
-  }
-
-  readResponse(cycleId: string): Uint8Array | undefined {
-    return this.#recordAt(this.#contents.positions.get(cycleId) ?? 0)?.response.slice()
-  }
-
-  *tail(position: Position): Generator<StoredCycle, void, undefined> {
-    for (let next = Math.max(1, position); ; next++) {
-      const cycle = this.#readCycle(next)
-      if (cycle === undefined) return
-      yield cycle
-    }
-  }
-
-  readEntered(position: Position): Uint8Array | undefined {
-    return this.#recordAt(position)?.entered?.slice()
-  }
-
-  readLeft(position: Position): Uint8Array | undefined {
-    return this.#recordAt(position)?.left?.slice()
-  }
-
-  readAvailability(position: Position): Uint8Array | undefined {
-    return this.#recordAt(position)?.availability?.slice()
-  }
-
-  readPool(): Uint8Array | undefined {
-    return this.#recordAt(this.#contents.cycles.length)?.pool.slice()
-  }
-
-  // ---- images
-
-  async putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult> {
-    this.#checkOpen()
-    const name = imageName(key)
-    const { images } = this.#contents
-    const { arrivedAtMs = Date.now() } = image
-    const copy = { key: { ...key }, image: { ...copyImage(image), arrivedAtMs } }
-    const { sha256 } = copy.image
-    const known = images.get(name)?.image
-    if (known !== undefined && isFresh(known, sha256, arrivedAtMs)) return 'same'
-    return this.#write('putImage', () => {
-      const stored = images.get(name)
-      if (stored === undefined) {
-        images.set(name, copy)
-        return 'created'
-      }
-      if (Buffer.compare(stored.image.sha256, sha256) !== 0) return 'different'
-      if (!isFresh(stored.image, sha256, arrivedAtMs))
-        images.set(name, { ...stored, image: { ...stored.image, arrivedAtMs } })
-      return 'same'
-    })
-  }
-
-  findImage(key: ImageKey): StoredImage | undefined {
-    this.#checkOpen()
-    const stored = this.#contents.images.get(imageName(key))
-    if (stored === undefined) return undefined
-    const { sha256, uploadedBytes, width, height, normalised } = copyImage(stored.image)
-    return { sha256, uploadedBytes, width, height, normalised }
-  }
-
-  readImageHash(key: ImageKey): Uint8Array | undefined {
-    return this.findImage(key)?.sha256
-  }
-
-  *imageKeys(): Generator<ImageKey, void, undefined> {
-    this.#checkOpen()
-    for (const { key } of this.#contents.images.values()) yield { ...key }
-  }
-
-  // ---- models
-
-  readonly models: ModelRecords = {
-    putEmbeddings: async (encoder, entries) => {
-      const copies = copyEmbeddings(entries)
-      return this.#write('putEmbeddings', () => this.#keepEmbeddings(encoder, copies))
-    },
-    readEmbedding: (encoder, key) => {
-      this.#checkOpen()
-      return this.#contents.embeddings.get(embeddingName(encoder, key))?.slice()
-    },
-    putShadowScores: async (position, modelVersion, scores) => {
-      const copy = new Uint8Array(scores)
-      return this.#write(
-        'putShadowScores',
-        () => void this.#contents.shadowScores.set(JSON.stringify([position, modelVersion]), copy),
-      )
-    },
-    readShadowScores: (position, modelVersion) => {
-      this.#checkOpen()
-      return this.#contents.shadowScores.get(JSON.stringify([position, modelVersion]))?.slice()
-    },
-    claimVersion: async (modelVersion, identity) =>
-      this.#write('claimVersion', () => {
-        const known = this.#contents.modelVersions.get(modelVersion)
-        if (known === undefined) this.#contents.modelVersions.set(modelVersion, identity)
-        return known ?? identity
-      }),
-    readIdentity: (modelVersion) => {
-      this.#checkOpen()
-      return this.#contents.modelVersions.get(modelVersion)
-    },
-  }
-
-  #keepEmbeddings(encoder: string, entries: readonly Embedding[]): void {
-    for (const { key, vector } of entries) this.#contents.embeddings.set(embeddingName(encoder, key), vector)
-  }
-
-  // ---- weights and outcomes
-
-  async appendWeights(entry: WeightsEntry): Promise<void> {
-    const copy = structuredClone(entry)
-    return this.#write('appendWeights', () => void this.#contents.weights.push(copy))
-  }
-
-  listWeights(): WeightsEntry[] {
-    this.#checkOpen()
-    return structuredClone(this.#contents.weights)
-  }
-
-  async putOutcomes(entries: readonly OutcomeEntry[]): Promise<{ created: number; updated: number }> {
-    const copies = entries.map(({ placementId, record }) => ({ placementId, record: new Uint8Array(record) }))
-    return this.#write('putOutcomes', () => {
-      const { outcomes } = this.#contents
-      const countBefore = outcomes.size
-      for (const { placementId, record } of copies) outcomes.set(placementId, record)
-      const created = outcomes.size - countBefore
-      return { created, updated: copies.length - created }
-    })
-  }
-
-  readOutcome(placementId: string): Uint8Array | undefined {
-    this.#checkOpen()
-    return this.#contents.outcomes.get(placementId)?.slice()
-  }
-
-  imagePositions(gallId: string, postNo: number): number[] {
-    return Array.from(this.imageKeys())
-      .filter((key) => key.gallId === gallId && key.postNo === postNo)
-      .map((key) => key.position)
-      .sort((a, b) => a - b)
-  }
-
-  get healthy(): boolean {
-    return this.#refused === null
-  }
-
-  get closed(): boolean {
-    return this.#closed
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true
-    await this.#lastWrite
-  }
-
-  // ---- what all of them use
-
-  async #write<T>(operation: WriteOperation, apply: () => T): Promise<T> {
-    this.#checkOpen()
-    const write = this.#lastWrite.then(async () => {
-      await this.#beforeWrite(operation)
+  function write<T>(operation: WriteOperation, _bytes: number, apply: () => T): Promise<T> {
+    const writing = lastWrite.then(async () => {
+      await beforeWrite(operation)
       return apply()
     })
-    this.#lastWrite = write.then(
+    lastWrite = writing.then(
       () => {
-        if (operation === 'appendCycle' || operation === this.#refused) this.#refused = null
+        if (operation === 'appendCycle' || operation === refused) refused = null
       },
       () => {
-        if (this.#refused !== 'appendCycle') this.#refused = operation
+        if (refused !== 'appendCycle') refused = operation
       },
     )
-    return write
+    return writing
   }
 
-  #recordAt(position: Position): CycleRecord | undefined {
-    this.#checkOpen()
-    return this.#contents.cycles[position - 1]
+  return createRecordStore({
+    databases: contents,
+    write,
+    checkWritable: () => undefined,
+    onForeignCycle: () => undefined,
+    removeDeadReaders: () => undefined,
+    isHealthy: () => refused === null,
+    close: async () => {
+      await lastWrite
+    },
+  })
+}
+
+/** A database in memory. There is no rollback: the store throws before the first change of a write. */
+export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDatabase<Key> {
+  readonly #rows = new Map<number | string, { readonly key: Key; readonly value: Uint8Array }>()
+  /** Keys of the rows, rising; null after a change of them. */
+  #order: (number | string)[] | null = null
+
+  get size(): number {
+    return this.#rows.size
   }
 
-  #readCycle(position: Position): StoredCycle | undefined {
-    const record = this.#recordAt(position)
-    if (record === undefined) return undefined
-    const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = record
-    return { position, cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }
+  getBinary(key: Key): Uint8Array | undefined {
+    return this.#rows.get(orderOf(key))?.value.slice()
   }
 
-  #checkOpen(): void {
-    if (this.#closed) throw new StoreError('closed', 'the store is closed')
+  doesExist(key: Key): boolean {
+    return this.#rows.has(orderOf(key))
+  }
+
+  putSync(key: Key, record: Uint8Array): void {
+    const order = orderOf(key)
+    if (!this.#rows.has(order)) this.#order = null
+    const copy = typeof key === 'number' ? key : (Uint8Array.from(key) as Key)
+    this.#rows.set(order, { key: copy, value: Uint8Array.from(record) })
+  }
+
+  removeSync(key: Key): void {
+    if (this.#rows.delete(orderOf(key))) this.#order = null
+  }
+
+  getKeys(range: KeyRange<Key>): Key[] {
+    return this.getRange(range).map(({ key }) => key)
+  }
+
+  getRange({ start, end, limit, reverse = false }: KeyRange<Key>): { key: Key; value: Uint8Array }[] {
+    this.#order ??= [...this.#rows.keys()].sort((a, b) => (a < b ? -1 : 1))
+    const from = start === undefined ? 0 : firstNotBelow(this.#order, orderOf(start))
+    const to = end === undefined ? this.#order.length : firstNotBelow(this.#order, orderOf(end))
+    const found = this.#order.slice(from, to)
+    if (reverse) found.reverse()
+    return found.slice(0, limit).map((order) => {
+      const { key, value } = this.#rows.get(order) as { key: Key; value: Uint8Array }
+      return { key, value: value.slice() }
+    })
   }
 }
 
-function embeddingName(encoder: string, key: Uint8Array): string {
-  return `${encoder}/${Buffer.from(key).toString('hex')}`
+/** A value that is ordered as LMDB orders the key. */
+function orderOf(key: number | Uint8Array): number | string {
+  return typeof key === 'number' ? key : Buffer.from(key).toString('latin1')
 }
 
-function copyEmbeddings(entries: readonly Embedding[]): Embedding[] {
-  return entries.map(({ key, vector }) => ({ key: new Uint8Array(key), vector: new Float32Array(vector) }))
-}
-
-function imageName(key: ImageKey): string {
-  return JSON.stringify([key.gallId, key.postNo, key.position])
-}
-
-/** A copy that shares no memory with `record`. */
-export function copyCycle(record: CycleRecord): CycleRecord {
-  const { request, response, entered, left, availability, pool, texts } = record
-  return {
-    ...record,
-    request: { ...request, bytes: new Uint8Array(request.bytes) },
-    response: new Uint8Array(response),
-    entered: entered && new Uint8Array(entered),
-    left: left && new Uint8Array(left),
-    availability: availability ? new Uint8Array(availability) : null,
-    pool: new Uint8Array(pool),
-    texts: texts ? { encoder: texts.encoder, entries: copyEmbeddings(texts.entries) } : null,
+/** The index of the first element that is `wanted` or more. */
+function firstNotBelow(order: readonly (number | string)[], wanted: number | string): number {
+  let [low, high] = [0, order.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((order[middle] as number | string) < wanted) low = middle + 1
+    else high = middle
   }
-}
-
-function copyImage(image: StoredImage): StoredImage {
-  return { ...image, sha256: new Uint8Array(image.sha256), normalised: new Uint8Array(image.normalised) }
+  return low
 }

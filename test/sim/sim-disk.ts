@@ -1,0 +1,64 @@
+/**
+ * The simulated disk, as the oracle reads it: whatever the service does, and while it does not run.
+ */
+import { createMemoryContents, createMemoryStore, type Store } from '../../src/store/index.js'
+import type {
+  CycleRecord,
+  ImageArrival,
+  OutcomeEntry,
+  Position,
+  WeightsEntry,
+} from '../../src/store/index.js'
+import { fail } from './oracle.js'
+
+/** A cycle on the disk, apart from the pool, of which the disk holds the newest only, and vectors. */
+export type CycleOnDisk = Omit<CycleRecord, 'pool' | 'texts'>
+
+export class SimDisk {
+  readonly contents = createMemoryContents()
+
+  /** The position of the oldest cycle that has not expired. */
+  get firstPosition(): Position {
+    return this.contents.cycles.getKeys({ limit: 1 })[0] ?? 1
+  }
+
+  get lastPosition(): Position {
+    return this.contents.cycles.getKeys({ reverse: true, limit: 1 })[0] ?? 0
+  }
+
+  cycleAt(position: Position): CycleOnDisk {
+    const store = this.#store()
+    const [cycle] = store.tail(position)
+    if (cycle?.position !== position) return fail(`nothing is stored at ${position}`)
+    const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycle
+    return {
+      ...{ cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion },
+      request: store.readRequest(position) ?? fail(`cycle ${position} has no request`),
+      response: store.readResponse(cycleId) ?? fail(`cycle ${position} has no response`),
+      entered: store.readEntered(position) ?? null,
+      left: store.readLeft(position) ?? null,
+      availability: store.readAvailability(position) ?? null,
+    }
+  }
+
+  weights(): WeightsEntry[] {
+    return this.#store().listWeights()
+  }
+
+  images(): ImageArrival[] {
+    return this.#store().expiry.imagesAfter(null, Infinity).images
+  }
+
+  outcomes(): OutcomeEntry[] {
+    return this.#store().expiry.outcomesAfter(null, Infinity).outcomes
+  }
+
+  /** Expired cycles whose request is kept. */
+  keptEntries(): Position[] {
+    return this.#store().expiry.keptEntries(Infinity)
+  }
+
+  #store(): Store {
+    return createMemoryStore({ contents: this.contents })
+  }
+}
