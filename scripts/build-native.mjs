@@ -1,28 +1,34 @@
 // Compiles the native codec (src/codec/native) into build/Release. Runs at `npm ci` and `npm install`, or by hand:
 //   node scripts/build-native.mjs
+//   node scripts/build-native.mjs --if-changed     only when the addon was built from other sources: `npm run build`
 // It needs g++ 11 or later (or clang 16), make and python3. At an installation a failure is only reported, because the
-// service then runs on its reference codec; by hand it ends with exit code 1. An addon that is already there stays in
+// service then runs on its reference codec; otherwise it ends with exit code 1. An addon that is already there stays in
 // place until the new one is linked. JOBS sets the number of parallel compilations.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { hashFiles, isStampedWith } from './source-hash.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const isInstallation = process.env.npm_lifecycle_event === 'install'
+const addon = join(root, 'build/Release/understudy_codec.node')
+const stampFile = join(root, 'build/Release/.sources')
 
 /** The headers of the pinned Node, so that node-gyp downloads nothing. Node-API is the same in every later version. */
 const headers = join(root, 'node_modules', `node-${process.platform}-${process.arch}`)
 
 const jobs = Number(process.env.JOBS) || Math.min(availableParallelism(), 4)
 
-/** The path of node-gyp, which npm contains; null without npm. npm passes it to the scripts that it runs. */
+/**
+ * The path of node-gyp, which npm contains; null without npm. npm passes it to the scripts that it runs, `npm run env`
+ * included. It cannot be derived from npm's global folder, which a user may have moved.
+ */
 function findNodeGyp() {
   if (process.env.npm_config_node_gyp) return process.env.npm_config_node_gyp
-  const { stdout } = spawnSync('npm', ['root', '--global', '--loglevel=silent'], { encoding: 'utf8' })
-  const path = join((stdout ?? '').trim(), 'npm/node_modules/node-gyp/bin/node-gyp.js')
-  return stdout && existsSync(path) ? path : null
+  const { stdout } = spawnSync('npm', ['run', '--silent', 'env'], { cwd: root, encoding: 'utf8' })
+  return /^npm_config_node_gyp=(.+)$/m.exec(stdout ?? '')?.[1] ?? null
 }
 
 /** Builds the addon and prints each file as it is compiled. Resolves to null, or to the reason of a failure. */
@@ -66,6 +72,12 @@ function readLines(stream, onLine) {
   return () => rest === '' || onLine(rest)
 }
 
+/** The files of this project that the addon depends on. Packages change with `npm ci`, which always builds. */
+function inputs() {
+  const sources = readdirSync(join(root, 'src/codec/native')).filter((name) => /\.(cc|h)$/.test(name))
+  return ['binding.gyp', ...sources.sort().map((name) => join('src/codec/native', name))]
+}
+
 async function main() {
   if (!existsSync(join(root, 'node_modules/simdjson/simdjson/src/simdjson.cpp')))
     return 'the package simdjson is not installed; run npm ci'
@@ -74,11 +86,18 @@ async function main() {
   return build(nodeGyp)
 }
 
-const reason = await main()
-if (reason === null) console.log('understudy: the native codec is built')
-else {
-  console.error(
-    `understudy: the native codec was not built, and the service will use the reference codec, which is slower: ${reason}`,
-  )
+const hash = hashFiles(root, inputs())
+// Without an addon there may be no compiler, and the reference codec is in use.
+const isNeeded =
+  !process.argv.includes('--if-changed') || (existsSync(addon) && !isStampedWith(stampFile, hash))
+const reason = isNeeded ? await main() : null
+if (reason !== null) {
+  const consequence = existsSync(addon)
+    ? 'the one built from earlier sources stays in place; delete build/Release to use the reference codec'
+    : 'the service will use the reference codec, which is slower'
+  console.error(`understudy: the native codec was not built: ${reason}\nunderstudy: ${consequence}`)
   if (!isInstallation) process.exitCode = 1
+} else if (isNeeded) {
+  writeFileSync(stampFile, hash)
+  console.log('understudy: the native codec is built')
 }

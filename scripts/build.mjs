@@ -2,34 +2,22 @@
 // A hash of all inputs decides, not their times, so a build is right after any edit, checkout or pull. TypeScript's own
 // incremental mode is not enough: typia writes validators into files whose source has not changed.
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { hashFiles, isStampedWith } from './source-hash.mjs'
 
 const root = resolve(fileURLToPath(new URL('..', import.meta.url)))
 const target = join(root, 'dist')
 const stampFile = join(target, '.sources')
 
-/** SHA-256 of everything that the output depends on. */
-function sourceHash() {
+/** Everything that the output depends on. */
+function inputs() {
   const sources = readdirSync(join(root, 'src'), { recursive: true })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
     .map((name) => join('src', name))
     .sort()
-  const hash = createHash('sha256')
-  for (const name of [
-    'package-lock.json',
-    'tsconfig.json',
-    'tsconfig.build.json',
-    'scripts/build.mjs',
-    ...sources,
-  ])
-    hash
-      .update(`${name}\0`)
-      .update(readFileSync(join(root, name)))
-      .update('\0')
-  return hash.digest('hex')
+  return ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/build.mjs', ...sources]
 }
 
 /** Compiles into a directory of its own and swaps it in, so that a failed build leaves the last one. */
@@ -51,8 +39,8 @@ function compile() {
   rmSync(old, { recursive: true, force: true })
 }
 
-const hash = sourceHash()
-if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === hash) {
+const hash = hashFiles(root, inputs())
+if (isStampedWith(stampFile, hash)) {
   console.log('dist is up to date')
 } else {
   console.log('compiling src into dist')

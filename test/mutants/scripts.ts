@@ -25,6 +25,32 @@ export const scriptsMutants: readonly MutantGroup[] = [
     ],
   },
   {
+    file: 'scripts/build-native.mjs',
+    killedBy: ['test/build.test.ts'],
+    mutants: [
+      {
+        breaks: 'the error of the compiler is the reason of a failure',
+        find: 'resolve(lines.find((line) => words.test(line))?.trim() ?? `',
+        replace: 'resolve(`',
+      },
+      {
+        breaks: 'a compilation that failed is tried again',
+        find: '} else if (isNeeded) {\n  writeFileSync(stampFile, hash)',
+        replace: '}\nif (isNeeded) {\n  writeFileSync(stampFile, hash)',
+      },
+      {
+        breaks: 'an edit of a header is an edit of the addon',
+        find: '/\\.(cc|h)$/',
+        replace: '/\\.cc$/',
+      },
+      {
+        breaks: 'a compilation leaves the addon that is there',
+        find: "'configure', 'build', '--silent'",
+        replace: "'rebuild', '--silent'",
+      },
+    ],
+  },
+  {
     file: 'scripts/dependencies.mjs',
     killedBy: ['test/dependencies.test.ts'],
     mutants: [
