@@ -13,6 +13,7 @@ const levels = {
   pool: 2,
   model: 3,
   images: 3,
+  settings: 4,
   store: 4,
   cycle: 5,
   history: 6,

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { ensureGeneratedKey, fingerprintOf, generatedKeyFile, readKeysFile } from './api-keys.js'
-import { apiKeyForm, apiKeyRule } from './settings-table.js'
+import { apiKeyForm, apiKeyRule } from '../settings/index.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-keys-'))
 afterAll(() => rmSync(root, { recursive: true }))

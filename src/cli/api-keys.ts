@@ -6,7 +6,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDataDirectory, pathError, writeFileDurably } from './data-directory.js'
 import { messageOf, UsageError } from './failure.js'
-import { apiKeyForm, apiKeyRule } from './settings-table.js'
+import { apiKeyForm, apiKeyRule } from '../settings/index.js'
 
 const keyBytes = 32
 const ownerOnly = 0o600

@@ -10,7 +10,7 @@ import {
   settingNames,
   settingsTable,
   type SettingName,
-} from './settings-table.js'
+} from '../settings/index.js'
 
 export interface CommandContext {
   readonly env: NodeJS.ProcessEnv

@@ -15,7 +15,7 @@ import { checkPort } from './port-check.js'
 import { describeReport } from './simulation-report.js'
 import { checkWorkload, runSimulation, type FinishedSimulation } from './simulation-run.js'
 import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-command.js'
-import { variableOf, type SettingName } from './settings-table.js'
+import { variableOf, type SettingName } from '../settings/index.js'
 
 const host = '127.0.0.1'
 const portMax = 65_535

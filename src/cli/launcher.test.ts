@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { packageDirectory } from './package-info.js'
+import { projectDir } from '../../test/helpers/server-process.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy launcher-'))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -32,7 +32,7 @@ beforeEach(() => {
   for (const folder of ['bin', 'dist/cli', 'node_modules/.bin']) {
     mkdirSync(join(project, folder), { recursive: true })
   }
-  copyFileSync(join(packageDirectory, 'bin', 'understudy'), launcher)
+  copyFileSync(join(projectDir, 'bin', 'understudy'), launcher)
   writeFileSync(join(project, 'dist/cli/main.js'), program)
   for (const pinned of pinnedPackages) {
     mkdirSync(join(project, 'node_modules', pinned, 'bin'), { recursive: true })
@@ -65,7 +65,7 @@ test('the program replaces the script, so that a signal reaches it', () => {
 })
 
 test.each(['start', 'demo'])('a SIGTERM to `npm run %s` reaches the program', async (name) => {
-  const { scripts } = JSON.parse(readFileSync(join(packageDirectory, 'package.json'), 'utf8')) as {
+  const { scripts } = JSON.parse(readFileSync(join(projectDir, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }
   writeFileSync(

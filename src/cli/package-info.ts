@@ -1,11 +1,7 @@
 /**
- * Directory and version of this program. Works from `dist/cli` and from `src/cli`.
+ * The version of this program. Works from `dist/cli` and from `src/cli`.
  */
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-
-/** Absolute path of the directory with package.json. */
-export const packageDirectory = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
 /** `version` of package.json. */
 export function packageVersion(): string {

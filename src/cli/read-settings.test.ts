@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { UsageError } from './failure.js'
 import { readSettings, type EffectiveSettings } from './read-settings.js'
-import { flagOf, settingNames, settingsTable, variableOf } from './settings-table.js'
+import { flagOf, settingNames, settingsTable, variableOf } from '../settings/index.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'understudy-settings-'))
 afterAll(() => rmSync(directory, { recursive: true }))

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import type { Settings } from '../server/index.js'
+import type { Settings } from '../settings/index.js'
 import { isOpenTo, readKeysFile } from './api-keys.js'
 import { messageOf, UsageError } from './failure.js'
 import { isLoopback } from './port-check.js'
@@ -18,7 +18,7 @@ import {
   variableOf,
   type Inputs,
   type SettingName,
-} from './settings-table.js'
+} from '../settings/index.js'
 
 export interface SettingsSources {
   /** Flags in the form of commander: camelCase names and text values. `config` is the JSON file. */

@@ -3,7 +3,6 @@
  * signal. SIGHUP reloads the settings.
  */
 import type { Command } from 'commander'
-import type { Settings } from '../server/index.js'
 import { lockDirectory } from '../store/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
@@ -12,14 +11,7 @@ import { exitCode } from './failure.js'
 import { checkPort } from './port-check.js'
 import { readSettings, type SettingsSources } from './read-settings.js'
 import { handleHangUps } from './reloading.js'
-import {
-  fileKeyOf,
-  needsRestart,
-  serverSettingNames,
-  settingNames,
-  settingsTable,
-  variableOf,
-} from './settings-table.js'
+import { settingNames, settingsTable, variableOf, type Settings } from '../settings/index.js'
 
 /** Added to the server's own time limit before the process is ended. The sum stays below 5 s (decisions.md 40). */
 const shutdownGraceMs = 300
@@ -56,14 +48,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const server = await startServer(settings, lock)
   current = () => server.settings
   void signal.then(() => server.stop())
-  hangUps.begin(() =>
-    server.reload({
-      read: () => reread(sources, dataDir, remark),
-      keys: serverSettingNames,
-      nameOf: fileKeyOf,
-      needsRestart,
-    }),
-  )
+  hangUps.begin(() => server.reload(() => reread(sources, dataDir, remark)))
   await server.stopped
 }
 

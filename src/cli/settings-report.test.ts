@@ -4,11 +4,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { packageDirectory } from './package-info.js'
+import { projectDir } from '../../test/helpers/server-process.js'
 import { readSettings } from './read-settings.js'
 import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-report.js'
 import { cellWidth } from './text-table.js'
-import { fileKeyOf, otherVariables, settingNames, variableOf } from './settings-table.js'
+import { fileKeyOf, otherVariables, settingNames, variableOf } from '../settings/index.js'
 
 const key = 'a-key-that-nobody-may-see'
 const effective = readSettings({
@@ -45,7 +45,7 @@ test('a report on a terminal fits its width without cutting values', () => {
 })
 
 test('docs/settings.md has the generated tables', () => {
-  const page = readFileSync(join(packageDirectory, 'docs', 'settings.md'), 'utf8')
+  const page = readFileSync(join(projectDir, 'docs', 'settings.md'), 'utf8')
   const [, tables] = /<!-- settings:begin -->\n([^]*?)<!-- settings:end -->/.exec(page) ?? []
   const ignore = '<!-- prettier-ignore-start -->\n\n'
   const end = '\n<!-- prettier-ignore-end -->\n\n'

@@ -15,8 +15,8 @@ import {
   settingsTable,
   variableOf,
   type SettingName,
-} from './settings-table.js'
-import { path } from './setting-kinds.js'
+} from '../settings/index.js'
+import { path } from '../settings/index.js'
 import { formatTable } from './text-table.js'
 
 export interface SettingReport {

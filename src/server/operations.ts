@@ -25,7 +25,7 @@ import type { OnBodyStart } from './incoming-body.js'
 import { readJsonBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { refuseWrites } from './refuse-writes.js'
-import type { Settings } from './settings.js'
+import type { Settings } from '../settings/index.js'
 
 /** What the operations use. */
 export interface OperationParts {

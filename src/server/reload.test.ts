@@ -1,7 +1,7 @@
 /** Which settings change while the server runs. */
 import { expect, test } from 'vitest'
-import { changeOf, type SettingKey } from './reload.js'
-import type { Settings } from './settings.js'
+import { changeOf } from './reload.js'
+import type { Settings } from '../settings/index.js'
 
 // The settings that the tests below use.
 const settings = Object.freeze({
@@ -12,19 +12,8 @@ const settings = Object.freeze({
   logLevel: 'info',
 } satisfies Partial<Settings>) as unknown as Settings
 
-const restarting = new Set<SettingKey>(['host', 'port', 'executionProviders', 'codec'])
-const info = {
-  keys: [...restarting, 'apiKeys', 'logLevel', 'tlsCertFile', 'tlsKeyFile'] satisfies SettingKey[],
-  needsRestart: (key: SettingKey, now: unknown, wanted: unknown) =>
-    restarting.has(key) || (key.startsWith('tls') && (now === undefined || wanted === undefined)),
-}
-
 test('the same settings, read again, change nothing', () => {
-  const { next, applied, deferred } = changeOf(
-    settings,
-    JSON.parse(JSON.stringify(settings)) as Settings,
-    info,
-  )
+  const { next, applied, deferred } = changeOf(settings, JSON.parse(JSON.stringify(settings)) as Settings)
   expect([applied, deferred]).toEqual([[], []])
   expect(next).toEqual(settings)
   expect(Object.isFrozen(next)).toBe(true)
@@ -39,7 +28,7 @@ test('changes are applied, except those that need a restart', () => {
     executionProviders: ['cuda', 'cpu'],
     codec: 'reference',
   }
-  const { next, applied, deferred } = changeOf(settings, wanted, info)
+  const { next, applied, deferred } = changeOf(settings, wanted)
   expect(new Set(applied)).toEqual(new Set(['apiKeys', 'logLevel']))
   expect(new Set(deferred)).toEqual(new Set(['port', 'executionProviders', 'codec']))
   expect(next).toEqual({ ...settings, apiKeys: wanted.apiKeys, logLevel: 'debug' })
@@ -48,12 +37,12 @@ test('changes are applied, except those that need a restart', () => {
 test('another certificate is applied; turning TLS on or off needs a restart', () => {
   const files = { tlsCertFile: '/cert', tlsKeyFile: '/key' }
   const other = { tlsCertFile: '/cert-2', tlsKeyFile: '/key-2' }
-  const renewed = changeOf({ ...settings, ...files }, { ...settings, ...other }, info)
+  const renewed = changeOf({ ...settings, ...files }, { ...settings, ...other })
   expect(renewed).toMatchObject({ applied: ['tlsCertFile', 'tlsKeyFile'], deferred: [], next: other })
-  expect(changeOf(settings, { ...settings, ...files }, info)).toMatchObject({
+  expect(changeOf(settings, { ...settings, ...files })).toMatchObject({
     applied: [],
     deferred: ['tlsCertFile', 'tlsKeyFile'],
     next: settings,
   })
-  expect(changeOf({ ...settings, ...files }, settings, info)).toMatchObject({ applied: [], next: files })
+  expect(changeOf({ ...settings, ...files }, settings)).toMatchObject({ applied: [], next: files })
 })

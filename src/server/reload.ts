@@ -1,6 +1,6 @@
 /**
  * Reads the settings again while the server runs (SIGHUP). All changes that need no restart are applied together, or none
- * where the new settings are not valid. The caller decides which changes need a restart.
+ * where the new settings are not valid.
  */
 import type { ImageSemaphore } from '../images/index.js'
 import type { ModelLog } from '../model/index.js'
@@ -9,41 +9,26 @@ import type { BodyAdmission } from './body-admission.js'
 import { isoTime } from './certificate-dates.js'
 import type { ConnectionLimit } from './connection-limit.js'
 import type { HttpListener } from './http-listener.js'
-import type { Settings } from './settings.js'
+import { fileKeyOf, needsRestart, settingNames, type Settings } from '../settings/index.js'
 
-export type SettingKey = keyof Settings
-
-/** What the server needs to know of its settings. */
-export interface SettingsInfo {
-  readonly keys: readonly SettingKey[]
-  /** The name that an operator knows. */
-  readonly nameOf: (key: SettingKey) => string
-  readonly needsRestart: (key: SettingKey, now: unknown, wanted: unknown) => boolean
-}
-
-export interface ReloadRequest extends SettingsInfo {
-  /** Reads the settings as a start would. Throws an `Error` whose message says in one line what is wrong. */
-  readonly read: () => Settings
-}
+type ServerSettingName = keyof Settings
 
 export interface SettingsChange {
   /** Frozen: the settings in force with the changes that are applied. */
   readonly next: Settings
-  readonly applied: readonly SettingKey[]
+  readonly applied: readonly ServerSettingName[]
   /** Settings that differ and need a restart. */
-  readonly deferred: readonly SettingKey[]
+  readonly deferred: readonly ServerSettingName[]
 }
 
-/** What changes in a server that runs with `now`. */
-export function changeOf(
-  now: Settings,
-  wanted: Settings,
-  { keys, needsRestart }: Pick<SettingsInfo, 'keys' | 'needsRestart'>,
-): SettingsChange {
-  const changed = keys.filter((key) => JSON.stringify(now[key]) !== JSON.stringify(wanted[key]))
-  const deferred = changed.filter((key) => needsRestart(key, now[key], wanted[key]))
-  const applied = changed.filter((key) => !deferred.includes(key))
-  const next = { ...now, ...Object.fromEntries(applied.map((key) => [key, wanted[key]])) }
+/** The changes in a server that runs with `now`. */
+export function changeOf(now: Settings, wanted: Settings): SettingsChange {
+  const changed = settingNames
+    .filter((name) => name !== 'apiKeysFile')
+    .filter((name) => JSON.stringify(now[name]) !== JSON.stringify(wanted[name]))
+  const deferred = changed.filter((name) => needsRestart(name, now[name], wanted[name]))
+  const applied = changed.filter((name) => !deferred.includes(name))
+  const next = { ...now, ...Object.fromEntries(applied.map((name) => [name, wanted[name]])) }
   return { next: Object.freeze(next), applied, deferred }
 }
 
@@ -61,13 +46,16 @@ export interface ReloadParts {
   readonly log: ModelLog & { level: string }
 }
 
-/** Reads the settings and applies the changes, or changes nothing. The log says which. */
-export function reload(parts: ReloadParts, request: ReloadRequest): void {
+/**
+ * Applies the changed settings, or changes nothing and logs the reason. `read` reads the settings as a start does, and
+ * throws an `Error` with a message of one line.
+ */
+export function reload(parts: ReloadParts, read: () => Settings): void {
   const { current, listener, log } = parts
   let change: SettingsChange
   let isRenewed: boolean
   try {
-    change = changeOf(current.settings, request.read(), request)
+    change = changeOf(current.settings, read())
     // The last step that can fail.
     isRenewed = listener.renewCertificate(change.next, parts.clock())
   } catch (error) {
@@ -84,9 +72,9 @@ export function reload(parts: ReloadParts, request: ReloadRequest): void {
     isRenewed && certificateDates !== null
       ? { certificate: 'renewed', valid_to: isoTime(certificateDates.validTo) }
       : {}
-  log.info({ changed: change.applied.map(request.nameOf), ...renewal }, 'settings reloaded')
+  log.info({ changed: change.applied.map(fileKeyOf), ...renewal }, 'settings reloaded')
   if (change.deferred.length > 0)
-    log.warn({ settings: change.deferred.map(request.nameOf) }, 'changed settings need a restart')
+    log.warn({ settings: change.deferred.map(fileKeyOf) }, 'changed settings need a restart')
 }
 
 /** Limits of the image uploads. Those that wait to be decoded may take half of the memory for request bodies. */

@@ -20,7 +20,7 @@ import { ConnectionLimit } from './connection-limit.js'
 import { listen, type HttpListener } from './http-listener.js'
 import { ImageUploads } from './image-uploads.js'
 import { RequestHandler } from './request-handler.js'
-import type { Settings } from './settings.js'
+import type { Settings } from '../settings/index.js'
 
 const key = 'key-of-these-tests-0123456789'
 const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }

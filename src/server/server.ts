@@ -16,9 +16,9 @@ import { ConnectionLimit } from './connection-limit.js'
 import { authorityOf, listen } from './http-listener.js'
 import { ImageUploads } from './image-uploads.js'
 import { LogOutput } from './log-output.js'
-import { imageLimits, reload, type ReloadParts, type ReloadRequest } from './reload.js'
+import { imageLimits, reload, type ReloadParts } from './reload.js'
 import { RequestHandler } from './request-handler.js'
-import type { Settings } from './settings.js'
+import type { Settings } from '../settings/index.js'
 
 /** Of the shutdown time: reserved for closing the model and the store after the last response. */
 const closingMsMax = 1000
@@ -31,8 +31,8 @@ export interface RunningServer {
   readonly port: number
   /** The settings in force. */
   readonly settings: Settings
-  /** Reads the settings again and applies those that need no restart. The log names both kinds. */
-  reload(request: ReloadRequest): void
+  /** Applies the settings from `read` that need no restart. The log names both kinds. */
+  reload(read: () => Settings): void
   /** Shuts down: finishes requests in progress, refuses others with 503, closes the store. */
   stop(): Promise<void>
   /** Resolves when the server has stopped. */
@@ -181,7 +181,7 @@ function running(parts: Parts): RunningServer {
     get settings() {
       return current.settings
     },
-    reload: (request) => reload(parts, request),
+    reload: (read) => reload(parts, read),
     stop: () => (stopping ??= shutDown(parts).then(resolveStopped)),
   }
 }

@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach } from 'vitest'
-import { packageDirectory } from '../../src/cli/package-info.js'
+import { projectDir } from './server-process.js'
 import { scratchDir } from './servers.js'
 
-export const understudy = join(packageDirectory, 'bin', 'understudy')
+export const understudy = join(projectDir, 'bin', 'understudy')
 const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('UNDERSTUDY_')),
 )
@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 
 export function addVersion(version: string, shipped = 'transport-test-1'): void {
-  cpSync(join(packageDirectory, 'models', shipped), join(modelsDir, version), { recursive: true })
+  cpSync(join(projectDir, 'models', shipped), join(modelsDir, version), { recursive: true })
   changeManifest(version, { model_version: version })
 }
 

@@ -59,7 +59,7 @@ export const cliMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/cli/setting-kinds.ts',
+    file: 'src/settings/kinds.ts',
     killedBy: ['src/cli/read-settings.test.ts'],
     mutants: [
       {

@@ -20,15 +20,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { executable as understudy, projectDir } from '../helpers/server-process.js'
 import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
 import { openLmdbStore } from '../../src/store/index.js'
 import { ensureGeneratedKey } from '../../src/cli/api-keys.js'
-import { packageDirectory, packageVersion } from '../../src/cli/package-info.js'
+import { packageVersion } from '../../src/cli/package-info.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-commands-'))
 afterAll(() => rmSync(root, { recursive: true }))
 
-const understudy = join(packageDirectory, 'bin', 'understudy')
 const environment: NodeJS.ProcessEnv = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('UNDERSTUDY_')),
 )
@@ -195,7 +195,7 @@ test('config shows the source of each value and no key', () => {
     port: { value: 9, origin: '--port' },
     apiKeys: { value: { count: 1 }, origin: 'UNDERSTUDY_API_KEYS' },
     dataDir: { value: join(root, 'data'), origin: 'default' },
-    modelsDir: { value: join(packageDirectory, 'models') },
+    modelsDir: { value: join(projectDir, 'models') },
   })
   expect(stdout + stderr).not.toContain(key)
   expect(status).toBe(0)

@@ -14,7 +14,7 @@ import {
   shadowVersions,
   type LoadedModel,
 } from '../../model/index.js'
-import type { Settings } from '../../server/index.js'
+import type { Settings } from '../../settings/index.js'
 import { databasePath, type Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { writeFileDurably } from '../data-directory.js'

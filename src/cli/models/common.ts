@@ -4,12 +4,12 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import { activeVersion, type LoadOptions, type ModelLog } from '../../model/index.js'
-import type { Settings } from '../../server/index.js'
+import type { Settings } from '../../settings/index.js'
 import { databasePath, openSnapshot, type Position, type Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
 import { readSettings } from '../read-settings.js'
-import type { SettingName } from '../settings-table.js'
+import type { SettingName } from '../../settings/index.js'
 
 export const modelSettingNames: readonly SettingName[] = ['modelsDir']
 export const sessionSettingNames: readonly SettingName[] = [

@@ -5,7 +5,7 @@
 import type { Command } from 'commander'
 import { manifestSchemaText } from '../../model/index.js'
 import { addSettingFlags, numberArgument, type CommandContext } from '../context.js'
-import type { SettingName } from '../settings-table.js'
+import type { SettingName } from '../../settings/index.js'
 import { activate, shadow } from './activate.js'
 import { modelSettingNames, sessionSettingNames, type Flags } from './common.js'
 import { compare } from './compare.js'

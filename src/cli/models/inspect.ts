@@ -19,7 +19,7 @@ import {
   type ModelPackage,
   type Ports,
 } from '../../model/index.js'
-import type { Settings } from '../../server/index.js'
+import type { Settings } from '../../settings/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf } from '../failure.js'
 import { wrapCells } from '../text-table.js'

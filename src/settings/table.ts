@@ -1,27 +1,20 @@
 /**
- * All settings, one table. Flags, environment variables, keys of the JSON file, `understudy config`, error messages
- * and the table in docs/settings.md derive from these rows.
+ * All settings, one table. Flags, environment variables, keys of the JSON file, the type `Settings`, `understudy config`,
+ * error messages and the table in docs/settings.md derive from these rows.
  */
 import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { ExecutionProvider } from '../model/index.js'
-import type { LogLevel, Settings } from '../server/index.js'
-import { packageDirectory } from './package-info.js'
-import { integer, listOf, oneOf, path, text, weights, type SettingKind } from './setting-kinds.js'
+import { integer, listOf, oneOf, path, text, weights, type SettingKind } from './kinds.js'
 
-/** The server's settings, and the file from which API keys are read. */
-export interface Inputs extends Settings {
-  readonly apiKeysFile?: string
-}
-export type SettingName = keyof Inputs
-
-export interface SettingRow<Value> {
+interface SettingRow {
   /** The key in the JSON file, where it differs from the name. Flag and variable derive from it. */
   readonly key?: string
   /** On the first row of a group: its heading on the help page. */
   readonly group?: string
-  readonly kind: SettingKind<Value>
-  /** The default, if any; `directory` is the working directory. */
-  readonly fallback?: (directory: string) => Value
+  readonly kind: SettingKind<unknown>
+  /** The default; `directory` is the working directory. A setting without one may be absent. */
+  readonly fallback?: (directory: string) => unknown
   /** The default in words, where its value does not describe it. */
   readonly fallbackWords?: string
   readonly description: string
@@ -30,16 +23,6 @@ export interface SettingRow<Value> {
   /** A secret has no flag, since every user of the machine can list flags, and it is never printed. */
   readonly secret?: true
 }
-
-const logLevels = [
-  'silent',
-  'fatal',
-  'error',
-  'warn',
-  'info',
-  'debug',
-  'trace',
-] as const satisfies readonly LogLevel[]
 
 /** Visible ASCII, since the key is the whole value of a header; no comma, since commas separate keys. */
 export const apiKeyForm = /^[\x21-\x2b\x2d-\x7e]{16,256}$/
@@ -60,7 +43,8 @@ const providers = Object.keys({
 const mebibyte = 1024 * 1024
 // One cycle must fit: 17 MiB of gzip and its 16 MiB decompressed.
 const bodiesBytesMin = 40 * mebibyte
-export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Inputs[Name]> } = {
+
+const rows = {
   dataDir: {
     group: 'Directories',
     kind: path,
@@ -71,7 +55,7 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
   },
   modelsDir: {
     kind: path,
-    fallback: () => resolve(packageDirectory, 'models'),
+    fallback: () => fileURLToPath(new URL('../../models', import.meta.url)),
     fallbackWords: '`models` in the directory of the program',
     description: 'Directory of the model packages.',
     needsRestart: 'change',
@@ -220,22 +204,35 @@ export const settingsTable: { readonly [Name in SettingName]-?: SettingRow<Input
   },
   logLevel: {
     group: 'Log and codec',
-    kind: oneOf(logLevels),
+    kind: oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']),
     fallback: () => 'info',
     description: 'Lowest level that is logged.',
   },
   codec: {
-    kind: oneOf(['auto', 'native', 'reference'] as const),
+    kind: oneOf(['auto', 'native', 'reference']),
     fallback: () => 'auto',
     description: 'Decoder and encoder of cycles. `auto` selects the native codec where it loads.',
     needsRestart: 'change',
   },
+} satisfies Record<string, SettingRow>
+
+export type SettingName = keyof typeof rows
+type ValueOf<Name extends SettingName> =
+  (typeof rows)[Name]['kind'] extends SettingKind<infer Value> ? Value : never
+type NameWithDefault = {
+  [Name in SettingName]: (typeof rows)[Name] extends { fallback: unknown } ? Name : never
+}[SettingName]
+
+/** A complete set of validated values. */
+export type Inputs = { readonly [Name in NameWithDefault]: ValueOf<Name> } & {
+  readonly [Name in Exclude<SettingName, NameWithDefault>]?: ValueOf<Name>
 }
 
-export const settingNames = Object.keys(settingsTable) as SettingName[]
+/** The settings of a server: `apiKeys` also has the keys of the file. */
+export type Settings = Omit<Inputs, 'apiKeysFile'>
 
-/** The settings that the server itself has. */
-export const serverSettingNames = settingNames.filter((name) => name !== 'apiKeysFile')
+export const settingsTable: Readonly<Record<SettingName, SettingRow>> = rows
+export const settingNames = Object.keys(rows) as SettingName[]
 
 /** Environment variables that are not settings. */
 export const otherVariables: readonly { readonly name: string; readonly description: string }[] = [

@@ -34,7 +34,7 @@ export function text(rule: string, pattern: RegExp): SettingKind<string> {
 }
 
 /** One word of a list. */
-export function oneOf<Word extends string>(words: readonly Word[]): SettingKind<Word> {
+export function oneOf<const Word extends string>(words: readonly Word[]): SettingKind<Word> {
   return ofText(`one of ${words.join(', ')}`, (value) => words.find((word) => word === value))
 }
 

@@ -1,0 +1,21 @@
+/**
+ * The settings: one table with their names, rules, defaults and descriptions, and the types that derive from it.
+ */
+export { path } from './kinds.js'
+export {
+  apiKeyForm,
+  apiKeyRule,
+  fallbackWordsOf,
+  fileKeyOf,
+  flagOf,
+  inWords,
+  needsRestart,
+  otherVariables,
+  serverWordsOf,
+  settingNames,
+  settingsTable,
+  variableOf,
+  type Inputs,
+  type SettingName,
+  type Settings,
+} from './table.js'
