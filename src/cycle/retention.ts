@@ -12,6 +12,7 @@ import type {
   ImageArrival,
   ImageKey,
   OutcomeEntry,
+  Page,
   Store,
   StoredCycle,
 } from '../store/index.js'
@@ -48,17 +49,17 @@ const cycleDaysMin = 8
 const cyclesPerStep = 8
 /** Transactions per stored cycle: a backlog is removed over many cycles. */
 const stepsPerCycle = 8
-/** Images, and outcomes, that are examined per turn of the event loop, and turns for each of them per stored cycle. */
-const looksPerTurn = 100
-const lookTurnsPerCycle = 5
+/** Images, and outcomes, that are read per turn of the event loop, and turns for each of them per stored cycle. */
+const pageRows = 40
+const pagesPerCycle = 12
 const removalsPerStep = 32
 const keptEntriesMax = 4096
 
 export class Retention {
   readonly #parts: RetentionParts
   #working: Promise<void> | null = null
-  #imageCursor: Uint8Array | null = null
-  #outcomeCursor: Uint8Array | null = null
+  /** Where the next page of images, and of outcomes, begins. */
+  readonly #cursors: Record<'images' | 'outcomes', Uint8Array | null> = { images: null, outcomes: null }
 
   constructor(parts: RetentionParts) {
     this.#parts = parts
@@ -120,54 +121,39 @@ export class Retention {
   }
 
   async #images(expiry: ExpiryRecords, nowMs: number): Promise<void> {
-    if (!(await this.#completeImages(expiry, nowMs))) return
-    const days = this.#parts.limits().retainImagesDays
-    if (days === 0) return
+    const { store, limits, isRecent, onImagesRemoved } = this.#parts
+    const days = limits().retainImagesDays
     const beforeMs = nowMs - days * dayMs
-    for (let turn = 0; turn < lookTurnsPerCycle && (await this.#mayGoOn()); turn++) {
-      const { images, cursor } = expiry.imagesAfter(this.#imageCursor, looksPerTurn)
-      this.#imageCursor = cursor
-      const old = images.filter(({ arrivedAtMs }) => arrivedAtMs !== null && arrivedAtMs < beforeMs)
-      if (old.length > 0) await this.#removeImages(expiry, old)
-      if (cursor === null) return
-    }
-  }
-
-  /** Gives images of earlier versions an arrival time. False while more of them remain. */
-  async #completeImages(expiry: ExpiryRecords, nowMs: number): Promise<boolean> {
-    for (let step = 0; step < stepsPerCycle && (await this.#mayGoOn()); step++)
-      if (await expiry.completeImages(nowMs)) return true
-    return false
-  }
-
-  async #removeImages(expiry: ExpiryRecords, old: readonly ImageArrival[]): Promise<void> {
-    const { store, isRecent, onImagesRemoved } = this.#parts
-    for (let from = 0; from < old.length; from += removalsPerStep) {
-      // A post may have entered since the previous part.
-      const part = old
-        .slice(from, from + removalsPerStep)
-        .filter(({ key }) => !isRecent(key.gallId, key.postNo))
-      if (part.length === 0) continue
+    const isOld = ({ key, arrivedAtMs }: ImageArrival): boolean =>
+      arrivedAtMs !== null && arrivedAtMs < beforeMs && !isRecent(key.gallId, key.postNo)
+    const remove = async (old: readonly ImageArrival[]): Promise<void> => {
       try {
-        await expiry.removeImages(part)
+        await expiry.removeImages(old)
       } finally {
         // A write that failed late may be stored. An image that was uploaded again meanwhile is there.
         if (!store.closed)
-          onImagesRemoved(part.map(({ key }) => key).filter((key) => store.readImageHash(key) === undefined))
+          onImagesRemoved(old.map(({ key }) => key).filter((key) => store.readImageHash(key) === undefined))
       }
-      if (!(await this.#mayGoOn())) return
     }
+    const read = expiry.imagesAfter.bind(expiry)
+    if (days > 0) await this.#pages('images', { read, isOld, remove })
   }
 
   async #outcomes(expiry: ExpiryRecords, nowMs: number): Promise<void> {
     const days = this.#parts.limits().retainOutcomesDays
-    if (days === 0) return
     const beforeMs = nowMs - days * dayMs
-    for (let turn = 0; turn < lookTurnsPerCycle && (await this.#mayGoOn()); turn++) {
-      const { outcomes, cursor } = expiry.outcomesAfter(this.#outcomeCursor, looksPerTurn)
-      this.#outcomeCursor = cursor
-      const old = outcomes.filter((outcome) => agesFromMs(outcome) < beforeMs)
-      if (old.length > 0) await expiry.removeOutcomes(old)
+    const isOld = (outcome: OutcomeEntry): boolean => agesFromMs(outcome) < beforeMs
+    const [read, remove] = [expiry.outcomesAfter.bind(expiry), expiry.removeOutcomes.bind(expiry)]
+    if (days > 0) await this.#pages('outcomes', { read, isOld, remove })
+  }
+
+  /** Reads the next pages of one kind of record, and removes what is old. */
+  async #pages<Row>(kind: 'images' | 'outcomes', { read, isOld, remove }: PagedRecords<Row>): Promise<void> {
+    for (let page = 0; page < pagesPerCycle && (await this.#mayGoOn()); page++) {
+      const { rows, cursor } = read(this.#cursors[kind], pageRows)
+      this.#cursors[kind] = cursor
+      const old = rows.filter(isOld)
+      if (old.length > 0) await remove(old)
       if (cursor === null) return
     }
   }
@@ -183,6 +169,13 @@ export class Retention {
     await nextTurn()
     return !this.#parts.store.closed && this.#parts.isIdle()
   }
+}
+
+/** How the records of one kind are read and removed. */
+interface PagedRecords<Row> {
+  readonly read: (cursor: Uint8Array | null, count: number) => Page<Row>
+  readonly isOld: (row: Row) => boolean
+  readonly remove: (rows: readonly Row[]) => Promise<void>
 }
 
 /**

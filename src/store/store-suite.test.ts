@@ -22,7 +22,7 @@ const stores: Store[] = []
 function arrivalOf(store: Store, key: ImageKey): number | null | undefined {
   const isThis = (row: { readonly key: ImageKey }): boolean =>
     JSON.stringify(Object.entries(row.key).sort()) === JSON.stringify(Object.entries(key).sort())
-  return store.expiry.imagesAfter(null, 1000).images.find(isThis)?.arrivedAtMs
+  return store.expiry.imagesAfter(null, 1000).rows.find(isThis)?.arrivedAtMs
 }
 
 const implementations = {

@@ -120,10 +120,17 @@ export interface ModelRecords {
   readIdentity(modelVersion: string): string | undefined
 }
 
-/** When an image came; null where that was not recorded. */
+/** When an image arrived; null for images of unreleased versions, until they are uploaded again. */
 export interface ImageArrival {
   readonly key: ImageKey
   readonly arrivedAtMs: number | null
+}
+
+/** Some of the records of one kind, in no particular order. */
+export interface Page<Row> {
+  readonly rows: readonly Row[]
+  /** Where the next page begins; null after the last one. */
+  readonly cursor: Uint8Array | null
 }
 
 /** How records leave the store. Each call that removes is one small transaction. */
@@ -141,20 +148,12 @@ export interface ExpiryRecords {
    */
   removeCycles(cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]): Promise<void>
   removeEntries(positions: readonly Position[]): Promise<void>
-  /** Images in no particular order; `cursor`, of the call before, is null at the start and after the last one. */
-  imagesAfter(cursor: Uint8Array | null, count: number): { images: ImageArrival[]; cursor: Uint8Array | null }
-  /**
-   * Gives some of the images that earlier versions stored what they lack: an arrival, which is then `nowMs`, and a place
-   * among the images that share a picture. True once none lacks it; until then no image may be removed.
-   */
-  completeImages(nowMs: number): Promise<boolean>
-  /** Leaves those that have arrived anew since they were looked at, and vectors of a picture that another image has. */
+  /** Up to `count` images. `cursor`: that of the previous page, or null for the first one. */
+  imagesAfter(cursor: Uint8Array | null, count: number): Page<ImageArrival>
+  /** Keeps images that have arrived again since they were read, and vectors of a picture that another image has. */
   removeImages(images: readonly ImageArrival[]): Promise<ImageKey[]>
-  outcomesAfter(
-    cursor: Uint8Array | null,
-    count: number,
-  ): { outcomes: OutcomeEntry[]; cursor: Uint8Array | null }
-  /** Leaves those that were written after they had been looked at. */
+  outcomesAfter(cursor: Uint8Array | null, count: number): Page<OutcomeEntry>
+  /** Keeps outcomes that were written after they had been read. */
   removeOutcomes(outcomes: readonly OutcomeEntry[]): Promise<void>
 }
 

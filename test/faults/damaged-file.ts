@@ -64,7 +64,7 @@ async function examine({ dataDir, expected }: Case): Promise<Finding> {
 /** Takes pages that are free, and frees others. */
 async function change(store: Store): Promise<void> {
   const { expiry } = store
-  const images = expiry.imagesAfter(null, 4).images
+  const images = expiry.imagesAfter(null, 4).rows
   await expiry.removeImages(images.filter(({ key }) => key.gallId === 'old'))
   for (let number = 900; number < 904; number++) {
     await store.appendCycle(cycleSample(number))

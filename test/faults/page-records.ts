@@ -79,7 +79,7 @@ function* smallWrites(
 async function expire({ expiry }: Store): Promise<void> {
   const [oldest] = expiry.oldestCycles(1)
   if (oldest !== undefined) await expiry.removeCycles([{ position: oldest.position, keepEntry: false }])
-  const { images } = expiry.imagesAfter(null, 1000)
+  const { rows: images } = expiry.imagesAfter(null, 1000)
   await expiry.removeImages(images.filter(({ key }) => key.gallId === 'old').slice(0, 2))
 }
 

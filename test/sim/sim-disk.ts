@@ -45,12 +45,12 @@ export class SimDisk {
     return this.#store().listWeights()
   }
 
-  images(): ImageArrival[] {
-    return this.#store().expiry.imagesAfter(null, Infinity).images
+  images(): readonly ImageArrival[] {
+    return this.#store().expiry.imagesAfter(null, Infinity).rows
   }
 
-  outcomes(): OutcomeEntry[] {
-    return this.#store().expiry.outcomesAfter(null, Infinity).outcomes
+  outcomes(): readonly OutcomeEntry[] {
+    return this.#store().expiry.outcomesAfter(null, Infinity).rows
   }
 
   /** Expired cycles whose request is kept. */

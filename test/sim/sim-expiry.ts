@@ -33,7 +33,6 @@ export function simExpiry(memory: Store, write: Write): ExpiryRecords {
         () => ({ kind: 'entries removed', positions }),
       ),
     imagesAfter: (cursor, count) => expiry.imagesAfter(cursor, Math.min(count, pageMax)),
-    completeImages: (nowMs) => expiry.completeImages(nowMs),
     removeImages: (images) =>
       write(
         'removal of images',

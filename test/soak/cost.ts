@@ -68,7 +68,7 @@ export async function removalCosts(dataDir: string): Promise<RemovalCost[]> {
   const store = await openLmdbStore({ dataDir })
   try {
     const { expiry } = store
-    return expiry === undefined ? [] : [await cycleRemovals(expiry), await imageRemovals(expiry)]
+    return [await cycleRemovals(expiry), await imageRemovals(expiry)]
   } finally {
     await store.close()
   }
@@ -89,7 +89,7 @@ async function cycleRemovals(expiry: ExpiryRecords): Promise<RemovalCost> {
 async function imageRemovals(expiry: ExpiryRecords): Promise<RemovalCost> {
   const times: Times[] = []
   while (times.length < removalsMax) {
-    const { images } = expiry.imagesAfter(null, imagesPerRemoval)
+    const { rows: images } = expiry.imagesAfter(null, imagesPerRemoval)
     if (images.length < imagesPerRemoval) break
     times.push(await timed(() => expiry.removeImages(images)))
   }

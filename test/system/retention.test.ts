@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { FakeModel } from '../helpers/fake-model.js'
-import { changeUses, forgetArrivals } from '../helpers/older-images.js'
+import { forgetArrivals } from '../helpers/older-images.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import {
@@ -204,7 +204,7 @@ test('an outcome that arrives again unchanged after it was selected for removal 
   const record = Buffer.from('{}')
   await store.putOutcomes([{ placementId: 'p', record, arrivedAtMs: atMs(0) }])
   const { expiry } = store
-  const { outcomes } = expiry.outcomesAfter(null, 10)
+  const { rows: outcomes } = expiry.outcomesAfter(null, 10)
   await store.putOutcomes([{ placementId: 'p', record, arrivedAtMs: atMs(1) }])
   await expiry.removeOutcomes(outcomes)
   expect(store.readOutcome('p')).toBeDefined()
@@ -217,7 +217,7 @@ test('an outcome that is rewritten after it was selected for removal is kept, an
   })
   await store.putOutcomes([outcome('a', 'old'), outcome('b', 'old')])
   const { expiry } = store
-  const { outcomes } = expiry.outcomesAfter(null, 10)
+  const { rows: outcomes } = expiry.outcomesAfter(null, 10)
   await store.putOutcomes([outcome('b', 'new')])
   await expiry.removeOutcomes(outcomes)
   expect(store.readOutcome('a')).toBeUndefined()
@@ -238,7 +238,7 @@ describe('an image', () => {
     const other = { ...key, postNo: 8 }
     await store.putImage(key, picture(1, dayAt(0)))
     await store.putImage(other, picture(2, dayAt(0)))
-    const { images } = expiry().imagesAfter(null, 10)
+    const { rows: images } = expiry().imagesAfter(null, 10)
     expect(await store.putImage(key, picture(1, dayAt(8)))).toBe('same')
     const [removed, result] = await Promise.all([
       expiry().removeImages(images),
@@ -274,64 +274,16 @@ describe('an image', () => {
     expect(vectors()).toEqual([undefined, undefined])
   })
 
-  test('whose use record an earlier version left for other bytes is removed with the vector', async () => {
-    const other = { ...key, postNo: 8 }
-    const { sha256 } = picture(1)
-    const encoder = 'ab'.repeat(32)
+  test('without an arrival time is kept until it is uploaded again', async () => {
     await store.putImage(key, picture(1, dayAt(0)))
-    await store.putImage(other, picture(2, dayAt(0)))
-    await store.models.putEmbeddings(encoder, [{ key: sha256, vector: Float32Array.of(1, 2) }])
-    await reopened({ left: [{ sha256, key: other }], lacking: [] })
-    await expiry().removeImages([{ key, arrivedAtMs: dayAt(0) }])
-    expect(store.models.readEmbedding(encoder, sha256)).toBeUndefined()
-  })
-
-  test('without a use record gets one, although a stale one makes the counts equal', async () => {
-    const other = { ...key, postNo: 8 }
-    const encoder = 'ab'.repeat(32)
-    const { sha256 } = picture(1)
-    for (const each of [key, other]) await store.putImage(each, picture(1, dayAt(0)))
-    await store.models.putEmbeddings(encoder, [{ key: sha256, vector: Float32Array.of(1, 2) }])
-    await reopened({ left: [{ sha256, key: { ...key, postNo: 9 } }], lacking: [{ sha256, key: other }] })
-    expect(await expiry().completeImages(dayAt(0))).toBe(true)
-    await expiry().removeImages([{ key, arrivedAtMs: dayAt(0) }])
-    expect(store.models.readEmbedding(encoder, sha256)).toBeDefined()
-  })
-
-  /** Stops, and starts again on what an earlier version has made of the file. */
-  async function reopened(uses: Parameters<typeof changeUses>[1]): Promise<void> {
-    await service.close()
-    await store.close()
-    await changeUses(dataDir, uses)
-    await open()
-  }
-
-  test('of an earlier version, which has no arrival time, gets one at the next start, and expires in time', async () => {
-    const count = 300
-    for (let postNo = 1; postNo <= count; postNo++)
-      await store.putImage({ ...key, postNo }, picture(1, dayAt(0)))
     await service.close()
     await store.close()
     await forgetArrivals(dataDir)
     await open()
-    expect(
-      expiry()
-        .imagesAfter(null, 1000)
-        .images.map(({ arrivedAtMs }) => arrivedAtMs),
-    ).toEqual(Array<null>(count).fill(null))
-    await run(0)
-    expect(
-      expiry()
-        .imagesAfter(null, 1000)
-        .images.every(({ arrivedAtMs }) => arrivedAtMs === dayAt(0)),
-    ).toBe(true)
-    await service.close()
-    await store.close()
-    await open()
-    await run(1)
-    expect([...store.imageKeys()]).toHaveLength(count + 4)
-    for (let number = 2; number < 12 * perDay; number++) await run(number)
-    expect(store.imagePositions('lonely', count)).toEqual([])
-    await holdings()
+    for (let number = 0; number < 9 * perDay; number++) await run(number)
+    expect(store.imagePositions('lonely', 7)).toEqual([1])
+    expect(await store.putImage(key, picture(1, dayAt(9)))).toBe('same')
+    for (let number = 9 * perDay; number < 18 * perDay; number++) await run(number)
+    expect(store.imagePositions('lonely', 7)).toEqual([])
   }, 120_000)
 })

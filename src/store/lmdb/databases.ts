@@ -20,6 +20,7 @@ import { join } from 'node:path'
 import { viewOf } from './record.js'
 import { packBytes, readBytes } from './records.js'
 import { describe, StoreError } from '../store-error.js'
+import type { Page } from '../store.js'
 
 /** Raised with every change that an older program cannot read; what it cannot read, it must not open. */
 export const schemaVersion = 1
@@ -187,20 +188,19 @@ function openOne(root: Root, name: string, keyEncoding: 'uint32' | 'binary'): un
 
 // ---- reading in steps
 
-interface KeyedRow {
-  readonly key: Uint8Array
-  readonly value: Uint8Array
-}
-
-/** Up to `count` rows after the key `cursor`, and the next cursor; null before the first row and after the last one. */
-export function rowsAfter(
+/** Up to `count` records after the key `cursor`, as `read` returns them; null is before the first record. */
+export function pageAfter<Row>(
   database: KeyedDatabase,
   cursor: Uint8Array | null,
   count: number,
-): { readonly rows: readonly KeyedRow[]; readonly cursor: Uint8Array | null } {
-  const rows = [...database.getRange({ start: keyAfter(cursor), limit: count })]
-  const last = rows.at(-1)
-  return { rows, cursor: last === undefined || rows.length < count ? null : new Uint8Array(last.key) }
+  read: (record: Uint8Array, key: Uint8Array) => Row,
+): Page<Row> {
+  const found = [...database.getRange({ start: keyAfter(cursor), limit: count })]
+  const last = found.at(-1)
+  return {
+    rows: found.map(({ key, value }) => read(value, key)),
+    cursor: last === undefined || found.length < count ? null : new Uint8Array(last.key),
+  }
 }
 
 /** The first key after `key` in byte order; null is before all keys. */

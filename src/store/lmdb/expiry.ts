@@ -3,12 +3,20 @@
  * stays, so that no cycle is processed twice.
  */
 import { firstPosition } from './cycles.js'
-import { keyAfter, rowsAfter, type Databases } from './databases.js'
-import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf, usedImageOf } from './keys.js'
+import { keyAfter, pageAfter, type Databases } from './databases.js'
+import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf } from './keys.js'
 import type { RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import { viewOf } from './record.js'
-import type { ExpiryRecords, ImageArrival, ImageKey, OutcomeEntry, Position, StoredCycle } from '../store.js'
+import type {
+  ExpiryRecords,
+  ImageArrival,
+  ImageKey,
+  OutcomeEntry,
+  Page,
+  Position,
+  StoredCycle,
+} from '../store.js'
 
 /** Estimate of what a removal writes: tree pages and the list of free pages. */
 const removalBytes = 64 * 1024
@@ -16,19 +24,12 @@ const encoderKeyBytes = 16
 /** Encoder, position, row: the key of a text's vector. */
 const textKeyBytes = encoderKeyBytes + 8
 const afterAll = 0xff
-/** Images to complete in one transaction, which takes a few milliseconds. */
-const completedPerStep = 200
 
 export class Expiry implements ExpiryRecords {
   readonly #db: Databases
   readonly #write: RecordAccess['write']
   readonly #read: RecordAccess['read']
   readonly #removeDeadReaders: () => void
-  /**
-   * Images up to this key are complete; 'all' after the last one. Each process checks all of them once, since an earlier
-   * version may have written to the file.
-   */
-  #completeUpTo: Uint8Array | 'all' | null = null
 
   constructor(databases: Databases, access: RecordAccess, removeDeadReaders: () => void) {
     this.#db = databases
@@ -82,42 +83,11 @@ export class Expiry implements ExpiryRecords {
     })
   }
 
-  imagesAfter(
-    cursor: Uint8Array | null,
-    count: number,
-  ): { images: ImageArrival[]; cursor: Uint8Array | null } {
-    const read = rowsAfter(this.#db.images, cursor, count)
-    const images = read.rows.map(({ key, value }) => {
-      const { gallId, arrivedAtMs = null } = records.readImageIdentity(value)
+  imagesAfter(cursor: Uint8Array | null, count: number): Page<ImageArrival> {
+    return pageAfter(this.#db.images, cursor, count, (record, key) => {
+      const { gallId, arrivedAtMs = null } = records.readImageIdentity(record)
       return { key: { gallId, ...imageNumbersOf(key) }, arrivedAtMs }
     })
-    return { images, cursor: read.cursor }
-  }
-
-  async completeImages(nowMs: number): Promise<boolean> {
-    if (this.#completeUpTo === 'all') return true
-    const { rows, cursor } = rowsAfter(this.#db.images, this.#completeUpTo, completedPerStep)
-    const keys = rows.map(({ key }) => key).filter((key) => this.#lacks(key))
-    if (keys.length > 0)
-      await this.#write('expire', removalBytes, () => {
-        for (const key of keys) if (this.#lacks(key)) this.#complete(key, nowMs)
-      })
-    this.#completeUpTo = cursor ?? 'all'
-    return cursor === null
-  }
-
-  #lacks(key: Uint8Array): boolean {
-    const record = this.#db.images.getBinary(key)
-    if (record === undefined) return false
-    const { sha256, arrivedAtMs } = records.readImageIdentity(record)
-    return arrivedAtMs === undefined || !this.#db.imageUses.doesExist(imageUseKeyOf(sha256, key))
-  }
-
-  #complete(key: Uint8Array, nowMs: number): void {
-    const { gallId, ...image } = records.readImageIdentity(this.#db.images.getBinary(key) as Uint8Array)
-    const use = imageUseKeyOf(image.sha256, key)
-    this.#db.images.putSync(key, records.packImageIdentity(gallId, { arrivedAtMs: nowMs, ...image }))
-    this.#db.imageUses.putSync(use, records.packBytes(new Uint8Array()))
   }
 
   removeImages(images: readonly ImageArrival[]): Promise<ImageKey[]> {
@@ -146,23 +116,14 @@ export class Expiry implements ExpiryRecords {
   /** True when an image has this picture. */
   #isUsed(sha256: Uint8Array): boolean {
     const end = Buffer.concat([sha256, new Uint8Array(64).fill(afterAll)])
-    for (const key of this.#db.imageUses.getKeys({ start: sha256, end })) {
-      const image = this.#db.images.getBinary(usedImageOf(key).imageKey)
-      // An earlier version may have removed or replaced the image and left this entry.
-      if (image !== undefined && Buffer.compare(records.readImageIdentity(image).sha256, sha256) === 0)
-        return true
-    }
-    return false
+    return [...this.#db.imageUses.getKeys({ start: sha256, end, limit: 1 })].length > 0
   }
 
-  outcomesAfter(
-    cursor: Uint8Array | null,
-    count: number,
-  ): { outcomes: OutcomeEntry[]; cursor: Uint8Array | null } {
-    const read = rowsAfter(this.#db.outcomes, cursor, count)
+  outcomesAfter(cursor: Uint8Array | null, count: number): Page<OutcomeEntry> {
     // Copies: the caller keeps them beyond this turn of the event loop.
-    const outcomes = read.rows.map(({ value }) => records.readStoredOutcome(Uint8Array.from(value)))
-    return { outcomes, cursor: read.cursor }
+    return pageAfter(this.#db.outcomes, cursor, count, (record) =>
+      records.readStoredOutcome(Uint8Array.from(record)),
+    )
   }
 
   removeOutcomes(outcomes: readonly OutcomeEntry[]): Promise<void> {

@@ -3,13 +3,13 @@
  * the picture. Read `putImage` first. Like most writes of the store it packs at once, so that the caller may reuse its bytes,
  * and decides inside the transaction.
  */
-import { rowsAfter, type Databases } from './databases.js'
+import { pageAfter, type Databases } from './databases.js'
 import { isFresh } from '../image-age.js'
 import { imageKeyOf, imageNumbersOf, imageUseKeyOf } from './keys.js'
 import { bytesOf, checkName, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import { StoreError } from '../store-error.js'
-import type { PutImageResult, Store } from '../store.js'
+import type { ImageKey, Page, PutImageResult, Store } from '../store.js'
 
 /** Keys that `imageKeys` reads in one go, so that it holds no snapshot while its caller works. */
 const imageKeyBatch = 1000
@@ -65,10 +65,12 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       let cursor: Uint8Array | null = null
       do {
         access.checkOpen()
-        const read = rowsAfter(db.images, cursor, imageKeyBatch)
-        for (const { key, value } of read.rows)
-          yield { gallId: records.readImageIdentity(value).gallId, ...imageNumbersOf(key) }
-        cursor = read.cursor
+        const page: Page<ImageKey> = pageAfter(db.images, cursor, imageKeyBatch, (record, key) => ({
+          gallId: records.readImageIdentity(record).gallId,
+          ...imageNumbersOf(key),
+        }))
+        yield* page.rows
+        cursor = page.cursor
       } while (cursor !== null)
     },
   }

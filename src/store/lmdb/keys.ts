@@ -47,12 +47,6 @@ export function imageUseKeyOf(sha256: Uint8Array, imageKey: Uint8Array): Uint8Ar
   return Buffer.concat([sha256, imageKey])
 }
 
-/** Of the image that an image use names. */
-export function usedImageOf(useKey: Uint8Array): { sha256: Uint8Array; imageKey: Uint8Array } {
-  const sha256Bytes = useKey.length - imageKeyBytes
-  return { sha256: useKey.subarray(0, sha256Bytes), imageKey: useKey.subarray(sha256Bytes) }
-}
-
 export function placementKeyOf(placementId: string): Uint8Array {
   return nameHash(placementId)
 }
