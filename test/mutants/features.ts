@@ -18,8 +18,8 @@ export const featuresMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a gain per view is 0 unless the views grew',
-        find: 'value: multiply(share, greater(views, 0)),',
-        replace: 'value: share,',
+        find: 'multiply(share, greater(views, 0))]',
+        replace: 'share]',
       },
       {
         breaks: 'the time since the previous reading is at most a day',
@@ -28,8 +28,8 @@ export const featuresMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'gains have a sign',
-        find: 'value: log(gain(name)),',
-        replace: 'value: log(atLeast(gain(name), 0)),',
+        find: '0, log(gain(name))]',
+        replace: '0, log(atLeast(gain(name), 0))]',
       },
     ],
   },
@@ -39,8 +39,8 @@ export const featuresMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'the smoothed share of upvotes is a half without votes',
-        find: "value: divide(add(counter('up'), 1), add(votes, 2))",
-        replace: "value: divide(add(counter('up'), 1), add(votes, 1))",
+        find: "divide(add(counter('up'), 1), add(votes, 2))",
+        replace: "divide(add(counter('up'), 1), add(votes, 1))",
       },
       {
         breaks: 'comments per upvote are at most 10',
@@ -76,8 +76,8 @@ export const featuresMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the share of stored images is 1 when none is due',
-        find: 'orElse(atMost(divide(imagesStored, where(imagesDue, imagesDue)), 1), 1)',
-        replace: 'orElse(atMost(divide(imagesStored, where(imagesDue, imagesDue)), 1), 0)',
+        find: 'orElse(atMost(divide(images, where(imagesDue, imagesDue)), 1), 1)',
+        replace: 'orElse(atMost(divide(images, where(imagesDue, imagesDue)), 1), 0)',
       },
     ],
   },
@@ -108,13 +108,13 @@ export const featuresMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'the share of a measure is of all characters',
-        find: "measureOf(text, 'chars'), 1),",
-        replace: "measureOf(text, 'words'), 1),",
+        find: "measure('chars'), 1),",
+        replace: "measure('words'), 1),",
       },
       {
         breaks: 'an absent body counts as an empty one',
-        find: "return text === 'title' ? null : 0",
-        replace: "return text === 'title' ? null : 1",
+        find: 'missing: 0 }',
+        replace: 'missing: 1 }',
       },
     ],
   },

@@ -3,78 +3,75 @@
  */
 import { kstTimeOfDay } from '../../contract/index.js'
 import { cycleAt, cycleNumber, observedAt, post } from './columns.js'
-import { cosine, sine } from './expression.js'
-import type { Feature } from './feature.js'
-import { dayMs, daysBeforeCycle, kstTurns, logHoursBetween } from './shared.js'
+import {
+  add,
+  atLeast,
+  atMost,
+  cosine,
+  divide,
+  multiply,
+  round,
+  sine,
+  subtract,
+  type Expression,
+} from './expression.js'
+import { featureTable, type FeatureRow } from './feature.js'
+import { dayMs, logHoursBetween } from './shared.js'
 
 /** Posts leave the pool after a day (interface.md section 8); a much higher age comes from a wrong clock. */
 const ageDaysMax = 3
 const radiansPerMs = (2 * Math.PI) / dayMs
+/** The time of day in Korea at midnight UTC. */
+const midnightUtcMs = kstTimeOfDay(0)
 
-export const clockFeatures: readonly Feature[] = [
-  {
-    name: 'created_age_days',
-    formula: `days from created_at to cycle_time, within 0 to ${ageDaysMax}`,
-    missing: 0,
-    value: daysBeforeCycle(post('createdAtMs'), ageDaysMax),
-  },
-  {
-    name: 'created_age_log',
-    formula: 'log(hours from created_at to cycle_time, at least 0)',
-    missing: 0,
-    value: logHoursBetween(post('createdAtMs'), cycleAt),
-  },
-  {
-    name: 'extracted_age_days',
-    formula: `days from extracted_at to cycle_time, within 0 to ${ageDaysMax}`,
-    missing: 0,
-    value: daysBeforeCycle(post('extractedAtMs'), ageDaysMax),
-  },
-  {
-    name: 'extracted_age_log',
-    formula: 'log(hours from extracted_at to cycle_time, at least 0)',
-    missing: 0,
-    value: logHoursBetween(post('extractedAtMs'), cycleAt),
-  },
-  {
-    name: 'extraction_delay_log',
-    formula: 'log(hours from created_at to extracted_at, at least 0)',
-    missing: 0,
-    value: logHoursBetween(post('createdAtMs'), post('extractedAtMs')),
-  },
-  {
-    name: 'reading_age_log',
-    formula: 'log(hours from observed_at to cycle_time, at least 0)',
-    missing: null,
-    value: logHoursBetween(observedAt, cycleAt),
-  },
-  {
-    name: 'cycle_hour_sin',
-    formula: 'sine of the time of day of cycle_time in KST, a day being a full turn',
-    missing: null,
-    value: cycleHour('sine', Math.sin),
-  },
-  {
-    name: 'cycle_hour_cos',
-    formula: 'cosine of the time of day of cycle_time in KST, a day being a full turn',
-    missing: null,
-    value: cycleHour('cosine', Math.cos),
-  },
-  {
-    name: 'created_hour_sin',
-    formula: 'sine of the time of day of created_at in KST, a day being a full turn',
-    missing: 0,
-    value: sine(kstTurns(post('createdAtMs'))),
-  },
-  {
-    name: 'created_hour_cos',
-    formula: 'cosine of the time of day of created_at in KST, a day being a full turn',
-    missing: 0,
-    value: cosine(kstTurns(post('createdAtMs'))),
-  },
-]
+const createdAt = post('createdAtMs')
+const extractedAt = post('extractedAtMs')
+const createdDays = daysInKorea(createdAt)
+
+export const clockFeatures = featureTable([
+  ageInDays('created', createdAt),
+  ageLog('created', createdAt),
+  ageInDays('extracted', extractedAt),
+  ageLog('extracted', extractedAt),
+  [
+    'extraction_delay_log',
+    'log(hours from created_at to extracted_at, at least 0)',
+    0,
+    logHoursBetween(createdAt, extractedAt),
+  ],
+  [
+    'reading_age_log',
+    'log(hours from observed_at to cycle_time, at least 0)',
+    null,
+    logHoursBetween(observedAt, cycleAt),
+  ],
+  ['cycle_hour_sin', waveFormula('sine', 'cycle_time'), null, cycleHour('sine', Math.sin)],
+  ['cycle_hour_cos', waveFormula('cosine', 'cycle_time'), null, cycleHour('cosine', Math.cos)],
+  ['created_hour_sin', waveFormula('sine', 'created_at'), 0, sine(createdDays)],
+  ['created_hour_cos', waveFormula('cosine', 'created_at'), 0, cosine(createdDays)],
+])
+
+function ageInDays(event: string, time: Expression): FeatureRow {
+  const days = atMost(atLeast(divide(subtract(cycleAt, time), dayMs), 0), ageDaysMax)
+  return [`${event}_age_days`, `days from ${event}_at to cycle_time, within 0 to ${ageDaysMax}`, 0, days]
+}
+
+function ageLog(event: string, time: Expression): FeatureRow {
+  const formula = `log(hours from ${event}_at to cycle_time, at least 0)`
+  return [`${event}_age_log`, formula, 0, logHoursBetween(time, cycleAt)]
+}
+
+function waveFormula(wave: 'sine' | 'cosine', time: string): string {
+  return `${wave} of 2π times the time of day of ${time} in KST, as a fraction of a day`
+}
 
 /** Computed once per cycle. */
-function cycleHour(name: string, wave: (radians: number) => number) {
+function cycleHour(name: string, wave: (radians: number) => number): Expression {
   return cycleNumber(`${name} of the hour`, ({ cycleAtMs }) => wave(kstTimeOfDay(cycleAtMs) * radiansPerMs))
+}
+
+/** Days since the nearest midnight in Korea: -½ to ½. */
+function daysInKorea(time: Expression): Expression {
+  const kst = add(time, midnightUtcMs)
+  return divide(subtract(kst, multiply(round(divide(kst, dayMs)), dayMs)), dayMs)
 }

@@ -16,3 +16,15 @@ export interface Feature {
    */
   readonly value: Expression
 }
+
+/** A row of the tables of features. */
+export type FeatureRow = readonly [
+  name: Feature['name'],
+  formula: Feature['formula'],
+  missing: Feature['missing'],
+  value: Feature['value'],
+]
+
+export function featureTable(rows: readonly FeatureRow[]): readonly Feature[] {
+  return rows.map(([name, formula, missing, value]) => ({ name, formula, missing, value }))
+}

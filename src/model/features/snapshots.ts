@@ -5,75 +5,54 @@
 import type { SnapshotName } from '../../contract/index.js'
 import { cycleAt, snapshotAt, snapshotCounter } from './columns.js'
 import { add, atLeast, atMost, divide, log, orElse, present, where, type Expression } from './expression.js'
-import type { Feature } from './feature.js'
+import { featureTable, type FeatureRow } from './feature.js'
 import { logHoursBetween } from './shared.js'
 
 /** Counters that have three parts. */
-type PartedName = 'recommend_up_cnt' | 'comment_cnt' | 'hit_cnt' | 'sitebest_cnt'
-type Part = '_m' | '_a'
+const partedNames = ['recommend_up_cnt', 'comment_cnt', 'hit_cnt', 'sitebest_cnt'] as const
+type PartedName = (typeof partedNames)[number]
 
-const partedNames: readonly PartedName[] = ['recommend_up_cnt', 'comment_cnt', 'hit_cnt', 'sitebest_cnt']
-const loggedNames = [
+const loggedNames: readonly SnapshotName[] = [
   ...partedNames.flatMap((name) => [name, `${name}_m`, `${name}_a`] as const),
   ...(['memo_size', 'upimg_cnt'] as const),
 ]
 /** Maximum of the wire field (interface.md 2.4). */
 const heightMax = 32767
 
-export const snapshotFeatures: readonly Feature[] = [
-  {
-    name: 'snapshot_present',
-    formula: '1 when there is an admin snapshot, else 0',
-    missing: 0,
-    value: present(snapshotAt),
-  },
-  {
-    name: 'snapshot_age_log',
-    formula: 'log(hours from snapshot_at to cycle_time, at least 0)',
-    missing: 0,
-    value: logHoursBetween(snapshotAt, cycleAt),
-  },
-  ...loggedNames.map((name) => ({
-    name: `snapshot_${name}`,
-    formula: `${name} of the admin snapshot`,
-    missing: 0,
-    value: snapshotCounter(name),
-  })),
-  ...loggedNames.map(logOf),
-  {
-    name: 'snapshot_upimg_height',
-    formula: `upimg_height / ${heightMax}`,
-    missing: 0,
-    value: atMost(divide(snapshotCounter('upimg_height'), heightMax), 1),
-  },
-  ...partedNames.map((name) => ({
-    name: `snapshot_${name}_total_log`,
-    formula: `log(${name} + ${name}_m + ${name}_a), a null part being 0`,
-    missing: 0,
-    value: log(total(name)),
-  })),
-  partShare('hit_cnt', '_m', 'mobile'),
-  partShare('hit_cnt', '_a', 'app'),
-  partShare('recommend_up_cnt', '_m', 'mobile'),
-  partShare('recommend_up_cnt', '_a', 'app'),
-]
+export const snapshotFeatures = featureTable([
+  ['snapshot_present', '1 when there is an admin snapshot, else 0', 0, present(snapshotAt)],
+  [
+    'snapshot_age_log',
+    'log(hours from snapshot_at to cycle_time, at least 0)',
+    0,
+    logHoursBetween(snapshotAt, cycleAt),
+  ],
+  ...loggedNames.map((name): FeatureRow => {
+    return [`snapshot_${name}`, `${name} of the admin snapshot`, 0, snapshotCounter(name)]
+  }),
+  ...loggedNames.map((name): FeatureRow => {
+    return [`snapshot_${name}_log`, `log(${name} of the admin snapshot)`, 0, log(snapshotCounter(name))]
+  }),
+  [
+    'snapshot_upimg_height',
+    `upimg_height / ${heightMax}`,
+    0,
+    atMost(divide(snapshotCounter('upimg_height'), heightMax), 1),
+  ],
+  ...partedNames.map((name): FeatureRow => {
+    const formula = `log(${name} + ${name}_m + ${name}_a), a null part being 0`
+    return [`snapshot_${name}_total_log`, formula, 0, log(total(name))]
+  }),
+  ...(['hit_cnt', 'recommend_up_cnt'] as const).flatMap((name) => [
+    partShare(name, '_m', 'mobile'),
+    partShare(name, '_a', 'app'),
+  ]),
+])
 
-function logOf(name: SnapshotName): Feature {
-  return {
-    name: `snapshot_${name}_log`,
-    formula: `log(${name} of the admin snapshot)`,
-    missing: 0,
-    value: log(snapshotCounter(name)),
-  }
-}
-
-function partShare(name: PartedName, part: Part, partName: string): Feature {
-  return {
-    name: `snapshot_${name}_${partName}_share`,
-    formula: `${name}${part} / (${name} + ${name}_m + ${name}_a), a null part being 0; 0 for a total of 0`,
-    missing: 0,
-    value: divide(orZero(`${name}${part}`), atLeast(total(name), 1)),
-  }
+function partShare(name: PartedName, part: '_m' | '_a', partName: string): FeatureRow {
+  const formula = `${name}${part} / (${name} + ${name}_m + ${name}_a), a null part being 0; 0 for a total of 0`
+  const share = divide(orZero(`${name}${part}`), atLeast(total(name), 1))
+  return [`snapshot_${name}_${partName}_share`, formula, 0, share]
 }
 
 /** Missing only without a snapshot. */
