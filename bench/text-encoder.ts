@@ -12,7 +12,7 @@ import type * as Runtime from 'onnxruntime-node'
 import { koreanTokenizer } from '../models/korean-tokenizer.js'
 import { transformerGraph } from '../models/transformer.js'
 import type * as Sessions from '../src/model/sessions/index.js'
-import type { FilePlan, TextPlan } from '../src/model/plans/index.js'
+import type { FilePlan, TextPlan } from '../src/model/plans.js'
 import type * as Text from '../src/model/text/index.js'
 import { bodyHtml, titleText, topics } from '../src/simulator/korean-text.js'
 import { Rng } from '../src/simulator/rng.js'
@@ -183,14 +183,14 @@ function writeEncoder(
     intraOpThreads: threads,
     tokenizer: write('tokenizer.json', new TextEncoder().encode(json)),
     template: '{title}\n{body}',
-    tokensMax,
+    tokens_max: tokensMax,
     pooling: 'mean',
     normalize: true,
     dim: width,
-    inputs: { inputIds: 'input_ids', attentionMask: 'attention_mask', tokenTypeIds: 'token_type_ids' },
+    inputs: { input_ids: 'input_ids', attention_mask: 'attention_mask', token_type_ids: 'token_type_ids' },
     output: 'last_hidden_state',
-    padTokenId: null,
-    goldenTokens: [],
+    pad_token_id: null,
+    golden_tokens: [],
   }
 }
 

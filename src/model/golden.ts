@@ -17,7 +17,7 @@ import {
   type Sha256,
 } from './package/index.js'
 import { ModelError, ModelRowError, type Model } from './model.js'
-import { poolVectors } from './pool-vectors.js'
+import { poolVectors } from './pooling.js'
 
 /** Largest difference of a head from its golden value, unless the manifest gives another. */
 export const goldenToleranceDefault = 1e-4

@@ -51,7 +51,7 @@ export {
   type Manifest,
   type ModelPackage,
 } from './package/index.js'
-export { poolVectors } from './pool-vectors.js'
+export { poolVectors } from './pooling.js'
 export { sizeText } from './size-text.js'
 export {
   readPorts,

@@ -2,7 +2,7 @@
  * What loading a model takes.
  */
 import type { Codec } from '../codec/index.js'
-import type { PlanOptions } from './plans/index.js'
+import type { PlanOptions } from './plans.js'
 
 export const timeLimitMsDefault = 30_000
 export const latencyMsMaxDefault = 1000

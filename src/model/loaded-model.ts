@@ -19,7 +19,7 @@ import {
   textEncoderHash,
   type Manifest,
 } from './package/index.js'
-import { planModel, type HeadsPlan, type ModelPlans, type Role } from './plans/index.js'
+import { planModel, type HeadsPlan, type ModelPlans, type Role } from './plans.js'
 import { withCause } from './row-failure.js'
 import {
   openEncoderHost,

@@ -2,8 +2,9 @@
  * Finds the input that makes a head NaN or infinite in a row: puts each input of the row into a row that is scored
  * well, and runs the heads once more.
  */
+import { matrixNames, type MatrixName, type MatrixWidths } from './graph-ports/index.js'
 import { ModelRowError } from './model.js'
-import type { HeadsPlan, MatrixName } from './plans/index.js'
+import type { HeadsPlan } from './plans.js'
 import type { HeadRows, Matrices } from './sessions/index.js'
 
 const causesShownMax = 5
@@ -28,14 +29,14 @@ interface Input {
 
 /** The same error, with the inputs that cause it where they can be told. */
 export async function withCause(error: ModelRowError, batch: FailedBatch): Promise<ModelRowError> {
-  const { plan, featureNames, rows, columns } = batch
-  const widths = { features: plan.featureCount, text: plan.textDim, image: plan.imageDim }
+  const { featureNames, rows, columns } = batch
+  const { widths } = batch.plan
   const matrices = newMatrices(widths, rows.count)
   rows.fill(matrices)
   const row = (matrix: MatrixName, index: number): Float32Array =>
     matrices[matrix].subarray(index * widths[matrix], (index + 1) * widths[matrix])
   const inputs: Input[] = [
-    ...(plan.featureCount === 0 ? [] : featureNames).map((name, start): Input => {
+    ...(widths.features === 0 ? [] : featureNames).map((name, start): Input => {
       return { name: `feature ${name}`, matrix: 'features', start, end: start + 1 }
     }),
     ...(['text', 'image'] as const).flatMap((matrix): Input[] =>
@@ -49,7 +50,7 @@ export async function withCause(error: ModelRowError, batch: FailedBatch): Promi
     // The last row has no input of the failed one.
     count: inputs.length + 1,
     fill: (target) => {
-      for (const matrix of ['features', 'text', 'image'] as const) {
+      for (const matrix of matrixNames) {
         const width = widths[matrix]
         for (let index = 0; width > 0 && index <= inputs.length; index++) {
           const to = target[matrix].subarray(index * width, (index + 1) * width)
@@ -80,7 +81,7 @@ async function scored({ run }: FailedBatch, rows: HeadRows): Promise<(row: numbe
   return (row) => columns?.every((values) => Number.isFinite(values[row])) ?? false
 }
 
-function newMatrices(widths: Readonly<Record<MatrixName, number>>, count: number): Matrices {
+function newMatrices(widths: MatrixWidths, count: number): Matrices {
   return {
     features: new Float32Array(widths.features * count),
     text: new Float32Array(widths.text * count),

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { makeExample } from '../../models/make-example.js'
-import type { FilePlan, ImagePlan, TextPlan } from '../../src/model/plans/index.js'
+import type { FilePlan, ImagePlan, TextPlan } from '../../src/model/plans.js'
 
 const example = makeExample()
 const run = { providers: ['cpu'], intraOpThreads: 1 }
@@ -24,14 +24,14 @@ export function textPlan(
     ...run,
     tokenizer: written(directory, 'text/tokenizer.json', files.tokenizer),
     template: '{title}\n{body}',
-    tokensMax: 64,
+    tokens_max: 64,
     pooling: 'mean',
     normalize: true,
     dim: 32,
-    inputs: { inputIds: 'input_ids', attentionMask: 'attention_mask', tokenTypeIds: 'token_type_ids' },
+    inputs: { input_ids: 'input_ids', attention_mask: 'attention_mask', token_type_ids: 'token_type_ids' },
     output: 'last_hidden_state',
-    padTokenId: null,
-    goldenTokens: [],
+    pad_token_id: null,
+    golden_tokens: [],
     ...changes,
   }
 }
@@ -45,7 +45,7 @@ export function imagePlan(changes: Partial<ImagePlan> = {}, graph?: Uint8Array):
     input: 'pixel_values',
     output: 'patches',
     dim: 16,
-    resize: { shortestEdge: 32 },
+    resize: { shortest_edge: 32 },
     crop: { width: 32, height: 32 },
     interpolation: 'bicubic',
     channels: 'rgb',
@@ -54,6 +54,8 @@ export function imagePlan(changes: Partial<ImagePlan> = {}, graph?: Uint8Array):
     mean: [0.485, 0.456, 0.406],
     std: [0.229, 0.224, 0.225],
     pool: 'mean',
+    pooling: 'mean',
+    required: false,
     ...changes,
   }
 }

@@ -80,8 +80,8 @@ export const modelMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the template of texts is part of the encoder',
-        find: 'template: text.template,',
-        replace: "template: '',",
+        find: '{ template, tokens_max,',
+        replace: '{ tokens_max,',
       },
       {
         breaks: 'values for missing features are part of the identity',
@@ -107,19 +107,29 @@ export const modelMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/model/text/pooling.ts',
-    killedBy: ['src/model/text/pooling.test.ts'],
+    file: 'src/model/pooling.ts',
+    killedBy: ['src/model/pooling.test.ts'],
     mutants: [
       {
         breaks: 'padding is no part of a mean',
-        find: 'token < tokenCount; token++',
-        replace: 'token <= tokenCount; token++',
+        find: 'const count = tokenCount ?? size / dim',
+        replace: 'const count = size / dim',
       },
       { breaks: 'a vector of zeros stays one', find: 'if (length === 0) return', replace: '' },
       {
         breaks: 'a vector that is not finite counts as none',
         find: 'if (!isFinite) target.fill(0)',
         replace: '',
+      },
+      {
+        breaks: 'the mean of tokens takes every dim-th value',
+        find: 'mean(one, column, dim, count)',
+        replace: 'mean(one, column * count, 1, count)',
+      },
+      {
+        breaks: 'the second item has its own values',
+        find: 'values.subarray(item * size, (item + 1) * size)',
+        replace: 'values.subarray(0, size)',
       },
     ],
   },
@@ -150,8 +160,8 @@ export const modelMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a batch of exactly the maximum of tokens is one batch',
-        find: '* lengthOf(lengths, row) > tokensMax)',
-        replace: '* lengthOf(lengths, row) >= tokensMax)',
+        find: '* lengthOf(row) > tokensMax)',
+        replace: '* lengthOf(row) >= tokensMax)',
       },
     ],
   },
@@ -172,8 +182,8 @@ export const modelMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'special tokens count among the tokens',
-        find: 'options.tokensMax - special.before.ids.length - special.after.ids.length',
-        replace: 'options.tokensMax',
+        find: 'options.tokens_max - special.before.ids.length - special.after.ids.length',
+        replace: 'options.tokens_max',
       },
       {
         breaks: 'golden tokens that differ are refused',
@@ -184,22 +194,6 @@ export const modelMutants: readonly MutantGroup[] = [
         breaks: 'the padding token is that of the tokenizer',
         find: 'padding?.pad_id ?? added.find(',
         replace: 'added.find(',
-      },
-    ],
-  },
-  {
-    file: 'src/model/image/pooling.ts',
-    killedBy: ['src/model/image/pooling.test.ts'],
-    mutants: [
-      {
-        breaks: 'the mean of tokens takes every dim-th value',
-        find: 'mean(one, column, dim, count)',
-        replace: 'mean(one, column * count, 1, count)',
-      },
-      {
-        breaks: 'the second image has its own values',
-        find: 'values.subarray(image * size, (image + 1) * size)',
-        replace: 'values.subarray(0, size)',
       },
     ],
   },

@@ -1,18 +1,42 @@
 /**
  * The graph of heads: matrices [N, width] in, columns of [N] or [N, columns] out, in float32 or float64.
  */
-import type { HeadColumn, HeadPorts, HeadWidths, MatrixName } from '../plans/index.js'
+import type { HeadName } from '../../contract/index.js'
 import {
   allows,
+  inputProblems,
   isFree,
-  missingInput,
   missingOutput,
   portNamed,
   portText,
-  unknownInputs,
+  type InputRule,
   type Port,
   type Ports,
 } from './ports.js'
+
+const floatTypes: readonly string[] = ['float32', 'float64']
+
+/** The ports that a graph of heads must have. */
+export interface HeadPorts {
+  /** Names of graph inputs [N, columns of that matrix], float32 or float64. */
+  readonly inputs: { readonly [Matrix in MatrixName]?: string }
+  readonly heads: readonly HeadColumn[]
+}
+
+export const matrixNames = ['features', 'text', 'image'] as const
+export type MatrixName = (typeof matrixNames)[number]
+/** Columns of the matrices; 0: no graph reads that matrix. */
+export type MatrixWidths = Readonly<Record<MatrixName, number>>
+
+/** A head is one column of an output [N, columns], or an output [N], whose only column is 0; float32 or float64. */
+export interface HeadColumn {
+  readonly head: HeadName
+  readonly output: string
+  /** null: the only one. */
+  readonly column: number | null
+  /** Turns the graph's value into a share; `none`: the value is one. */
+  readonly activation: 'none' | 'sigmoid' | 'clip'
+}
 
 /** One input of a graph: its matrix, and the element type that the graph takes. */
 export interface HeadInput {
@@ -22,65 +46,52 @@ export interface HeadInput {
   readonly columnCount: number
 }
 
-const matrixNames: readonly MatrixName[] = ['features', 'text', 'image']
-
 /** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */
-export function headPortProblems(ports: Ports, { inputs, heads }: HeadPorts, widths: HeadWidths): string[] {
-  const matrices = matricesOf(inputs, widths)
-  const known = matrices.map(({ name }) => name)
-  const outputs = new Set(heads.map(({ output }) => output))
+export function headPortProblems(ports: Ports, { inputs, heads }: HeadPorts, widths: MatrixWidths): string[] {
+  const rules = matricesOf(inputs, widths).map(({ name, columnCount }): InputRule => {
+    const remedy = ([count, width]: NonNullable<Port['shape']>): string =>
+      !isFree(count) && allows(width, columnCount) ? `free its batch size: ${rewrite('free-batch')}` : ''
+    return { name, types: floatTypes, sizes: [columnCount], remedy }
+  })
+  const outputs = [...new Set(heads.map(({ output }) => output))]
   return [
-    ...matrices.flatMap(({ name, columnCount }) => inputProblems(ports, name, columnCount)),
-    ...unnamedInputs(ports, known, inputs.features),
-    ...[...outputs].flatMap((output) =>
+    ...inputProblems(ports, rules),
+    ...joinHint(
+      ports,
+      rules.map(({ name }) => name),
+      inputs.features,
+    ),
+    ...outputs.flatMap((name) =>
       outputProblems(
         ports,
-        output,
-        heads.filter((head) => head.output === output),
+        name,
+        heads.filter(({ output }) => output === name),
       ),
     ),
   ]
 }
 
 /** The inputs of a graph without problems, in the order of the matrices. */
-export function headInputs(ports: Ports, { inputs }: HeadPorts, widths: HeadWidths): HeadInput[] {
+export function headInputs(ports: Ports, { inputs }: HeadPorts, widths: MatrixWidths): HeadInput[] {
   return matricesOf(inputs, widths).map((matrix) => ({
     ...matrix,
     type: portNamed(ports.inputs, matrix.name)?.dtype === 'float64' ? 'float64' : 'float32',
   }))
 }
 
-function matricesOf(inputs: HeadPorts['inputs'], widths: HeadWidths): Omit<HeadInput, 'type'>[] {
-  const columnCounts = { features: widths.featureCount, text: widths.textDim, image: widths.imageDim }
+function matricesOf(inputs: HeadPorts['inputs'], widths: MatrixWidths): Omit<HeadInput, 'type'>[] {
   return matrixNames.flatMap((matrix) => {
     const name = inputs[matrix]
-    return name === undefined ? [] : [{ matrix, name, columnCount: columnCounts[matrix] }]
+    return name === undefined ? [] : [{ matrix, name, columnCount: widths[matrix] }]
   })
 }
 
-function inputProblems(ports: Ports, name: string, width: number): string[] {
-  const port = portNamed(ports.inputs, name)
-  if (port === undefined) return [missingInput(ports, name)]
-  const { shape } = port
-  // A graph may leave its ranks open: then the first batch shows whether it fits.
-  const fits = shape === null || (shape.length === 2 && isFree(shape[0]) && allows(shape[1], width))
-  if (isFloat(port) && fits) return []
-  const problem = `input ${name} must be float32 or float64 [N, ${width}], but is ${portText(port)}`
-  if (isFloat(port) && shape?.length === 2 && !isFree(shape[0]) && allows(shape[1], width))
-    return [`${problem}: free its batch size: ${rewrite('free-batch')}`]
-  return [problem]
-}
-
 /** Exporters of data frames make an input of every column. `features`: the name that the manifest gives to their matrix. */
-function unnamedInputs(ports: Ports, known: readonly string[], features = 'features'): string[] {
-  const problems = unknownInputs(ports, known)
+function joinHint(ports: Ports, known: readonly string[], features = 'features'): string[] {
   const names = ports.inputs.map(({ name }) => name).filter((name) => !known.includes(name))
-  if (names.length < 2 || portNamed(ports.inputs, features) !== undefined) return problems
+  if (names.length < 2 || portNamed(ports.inputs, features) !== undefined) return []
   const joined = `${features}=${names.join(',')}`
-  return [
-    ...problems,
-    `if these are single features, join them into one input: ${rewrite('join-inputs', joined)}`,
-  ]
+  return [`if these are single features, join them into one input: ${rewrite('join-inputs', joined)}`]
 }
 
 /** The command that rewrites a graph. */
@@ -114,5 +125,5 @@ function outputProblems(ports: Ports, name: string, columns: readonly HeadColumn
 }
 
 function isFloat({ dtype }: Port): boolean {
-  return dtype === 'float32' || dtype === 'float64'
+  return dtype !== null && floatTypes.includes(dtype)
 }

@@ -1,34 +1,25 @@
 /**
  * The graph of an image encoder: a batch of pictures of one size in, a vector each out, or tokens or cells to pool.
  */
-import type { ImagePlan, ImagePorts } from '../plans/index.js'
-import {
-  allows,
-  isFree,
-  missingInput,
-  missingOutput,
-  portNamed,
-  portText,
-  unknownInputs,
-  type Ports,
-} from './ports.js'
+import type { ImageSettings } from '../package/index.js'
+import { allows, inputProblems, missingOutput, portNamed, portText, type Ports } from './ports.js'
 
 const channelCount = 3
 
 /** Width and height of what the graph sees. */
-export function pixelSize({ resize, crop }: Pick<ImagePlan, 'resize' | 'crop'>): {
+export function pixelSize({ resize, crop }: Pick<ImageSettings, 'resize' | 'crop'>): {
   readonly width: number
   readonly height: number
 } {
   if (crop !== null) return crop
   // The manifest's check sees to it that a shortest edge comes with a crop.
-  if ('shortestEdge' in resize) throw new Error('resize to a shortest edge needs a crop')
+  if ('shortest_edge' in resize) throw new Error('resize to a shortest edge needs a crop')
   return resize
 }
 
 /** Shape of a tensor of `count` images. */
 export function inputShape(
-  plan: Pick<ImagePlan, 'resize' | 'crop' | 'layout'>,
+  plan: Pick<ImageSettings, 'resize' | 'crop' | 'layout'>,
   count: number,
 ): readonly number[] {
   const { width, height } = pixelSize(plan)
@@ -38,7 +29,7 @@ export function inputShape(
 /** Whether vectors can be made of an output of this shape, free sizes included. */
 export function isPoolable(
   shape: readonly (number | string | null)[],
-  { dim, pool }: Pick<ImagePlan, 'dim' | 'pool'>,
+  { dim, pool }: Pick<ImageSettings, 'dim' | 'pool'>,
 ): boolean {
   switch (shape.length) {
     case 2:
@@ -53,29 +44,14 @@ export function isPoolable(
 }
 
 /** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */
-export function imagePortProblems(ports: Ports, plan: ImagePorts): string[] {
+export function imagePortProblems(ports: Ports, plan: ImageSettings): string[] {
   return [
-    ...inputProblems(ports, plan),
-    ...unknownInputs(ports, [plan.input]),
+    ...inputProblems(ports, [{ name: plan.input, types: ['float32'], sizes: inputShape(plan, 1).slice(1) }]),
     ...outputProblems(ports, plan),
   ]
 }
 
-function inputProblems(ports: Ports, plan: ImagePorts): string[] {
-  const port = portNamed(ports.inputs, plan.input)
-  if (port === undefined) return [missingInput(ports, plan.input)]
-  const [, ...wanted] = inputShape(plan, 1)
-  const { dtype, shape } = port
-  const fits =
-    shape === null ||
-    (shape.length === wanted.length + 1 &&
-      isFree(shape[0]) &&
-      wanted.every((size, index) => allows(shape[index + 1], size)))
-  if (dtype === 'float32' && fits) return []
-  return [`input ${plan.input} must be float32 [N, ${wanted.join(', ')}], but is ${portText(port)}`]
-}
-
-function outputProblems(ports: Ports, plan: ImagePorts): string[] {
+function outputProblems(ports: Ports, plan: ImageSettings): string[] {
   const { output, dim, pool } = plan
   const port = portNamed(ports.outputs, output)
   if (port === undefined) return [missingOutput(ports, output)]
@@ -91,7 +67,7 @@ function outputProblems(ports: Ports, plan: ImagePorts): string[] {
 }
 
 /** Where another `pool` would do. */
-function hint(plan: ImagePorts, shape: readonly (number | string | null)[] | null): string {
+function hint(plan: ImageSettings, shape: readonly (number | string | null)[] | null): string {
   if (shape === null || isPoolable(shape, plan) || !isPoolable(shape, { dim: plan.dim, pool: 'mean' }))
     return ''
   return plan.pool === null

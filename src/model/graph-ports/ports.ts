@@ -17,6 +17,18 @@ export interface Port {
   readonly shape: readonly (number | string | null)[] | null
 }
 
+/** An input that a graph must have, of the shape [N, …sizes]. */
+export interface InputRule {
+  readonly name: string
+  readonly types: readonly string[]
+  /** A number, which the dimension has or leaves free; a word for a dimension that must be free. */
+  readonly sizes: readonly (number | string)[]
+  /** The graph may lack it. Default false. */
+  readonly optional?: boolean
+  /** How to correct an input of the right type and rank; '': nothing is known. */
+  readonly remedy?: (shape: NonNullable<Port['shape']>) => string
+}
+
 type Size = number | string | null | undefined
 
 /** `float32 [N, 64]`; `?` for a free dimension without a name. */
@@ -29,20 +41,18 @@ export function portNamed(ports: readonly Port[], name: string): Port | undefine
   return ports.find((port) => port.name === name)
 }
 
-export function missingInput({ inputs }: Ports, name: string): string {
-  return `it has no input ${name}; its inputs are ${namesOf(inputs)}`
+/** What is wrong with the inputs of a graph, a phrase each: those of the rules, and others, which would get no value. */
+export function inputProblems({ inputs }: Ports, rules: readonly InputRule[]): string[] {
+  const others = inputs.filter(({ name }) => rules.every((rule) => rule.name !== name))
+  return [
+    ...rules.flatMap((rule) => inputProblem(inputs, rule)),
+    ...others.map(({ name }) => `the manifest does not name the graph's input ${name}`),
+  ]
 }
 
 /** `purpose`: such as ` for p_up`. */
 export function missingOutput({ outputs }: Ports, name: string, purpose = ''): string {
   return `it has no output ${name}${purpose}; its outputs are ${namesOf(outputs)}`
-}
-
-/** Inputs that would get no value. */
-export function unknownInputs({ inputs }: Ports, known: readonly string[]): string[] {
-  return inputs
-    .filter(({ name }) => !known.includes(name))
-    .map(({ name }) => `the manifest does not name the graph's input ${name}`)
 }
 
 /** Of any size that a batch may have. */
@@ -53,6 +63,27 @@ export function isFree(size: Size): boolean {
 /** A size that a batch may have, or `wanted`. */
 export function allows(size: Size, wanted: number): boolean {
   return isFree(size) || size === wanted
+}
+
+function inputProblem(inputs: readonly Port[], rule: InputRule): string[] {
+  const { name, types, sizes, optional = false, remedy } = rule
+  const port = portNamed(inputs, name)
+  if (port === undefined)
+    return optional ? [] : [`it has no input ${name}; its inputs are ${namesOf(inputs)}`]
+  const { dtype, shape } = port
+  const isTyped = dtype !== null && types.includes(dtype)
+  const isRanked = shape === null || shape.length === sizes.length + 1
+  const fits =
+    shape === null ||
+    (isFree(shape[0]) &&
+      sizes.every((size, i) =>
+        typeof size === 'number' ? allows(shape[i + 1], size) : isFree(shape[i + 1]),
+      ))
+  // A graph may leave its ranks open: then the first batch shows whether it fits.
+  if (isTyped && isRanked && fits) return []
+  const wanted = `${types.join(' or ')} [${['N', ...sizes].join(', ')}]`
+  const how = isTyped && isRanked && shape !== null ? (remedy?.(shape) ?? '') : ''
+  return [`input ${name} must be ${wanted}, but is ${portText(port)}${how === '' ? '' : `: ${how}`}`]
 }
 
 function namesOf(ports: readonly Port[]): string {

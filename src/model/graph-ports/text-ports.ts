@@ -1,50 +1,26 @@
 /**
  * The graph of a text encoder: token ids and what goes with them in, token vectors or a vector a text out.
  */
-import type { TextPorts } from '../plans/index.js'
-import {
-  allows,
-  isFree,
-  missingInput,
-  missingOutput,
-  portNamed,
-  portText,
-  unknownInputs,
-  type Ports,
-} from './ports.js'
+import type { TextSettings } from '../package/index.js'
+import { allows, inputProblems, missingOutput, portNamed, portText, type Ports } from './ports.js'
 
 /** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */
-export function textPortProblems(ports: Ports, { inputs, output, dim, pooling }: TextPorts): string[] {
-  const needed = [inputs.inputIds, inputs.attentionMask]
-  const known = [...needed, inputs.tokenTypeIds]
+export function textPortProblems(ports: Ports, text: TextSettings): string[] {
+  const { input_ids, attention_mask, token_type_ids } = text.inputs
+  // Batches have as many rows and tokens as their texts need: a graph of one size would serve hardly any.
+  const remedy = (): string => 'export both dimensions as dynamic'
+  const rule = { types: ['int64'], sizes: ['tokens'], remedy }
   return [
-    ...needed
-      .filter((name) => portNamed(ports.inputs, name) === undefined)
-      .map((name) => missingInput(ports, name)),
-    ...known.flatMap((name) => inputProblems(ports, name)),
-    ...unknownInputs(ports, known),
-    ...outputProblems(ports, { output, dim, pooling }),
+    ...inputProblems(ports, [
+      { ...rule, name: input_ids },
+      { ...rule, name: attention_mask },
+      { ...rule, name: token_type_ids, optional: true },
+    ]),
+    ...outputProblems(ports, text),
   ]
 }
 
-/** Batches have as many rows and tokens as their texts ask for: a graph of one size would serve hardly any. */
-function inputProblems(ports: Ports, name: string): string[] {
-  const port = portNamed(ports.inputs, name)
-  if (port === undefined) return []
-  const { dtype, shape } = port
-  const isTokens = shape === null || shape.length === 2
-  if (dtype !== 'int64' || !isTokens)
-    return [`input ${name} must be int64 [N, tokens], but is ${portText(port)}`]
-  if (shape?.every(isFree) ?? true) return []
-  return [
-    `input ${name} must be int64 [N, tokens] of any size, but is ${portText(port)}: export both dimensions as dynamic`,
-  ]
-}
-
-function outputProblems(
-  ports: Ports,
-  { output: name, dim, pooling }: Pick<TextPorts, 'output' | 'dim' | 'pooling'>,
-): string[] {
+function outputProblems(ports: Ports, { output: name, dim, pooling }: TextSettings): string[] {
   const port = portNamed(ports.outputs, name)
   if (port === undefined) return [missingOutput(ports, name)]
   const { dtype, shape } = port

@@ -199,7 +199,7 @@ describe('to a shortest edge', () => {
     const edge = 16
     const options: PreprocessOptions = {
       ...plain,
-      resize: { shortestEdge: edge },
+      resize: { shortest_edge: edge },
       crop: { width: 16, height: 16 },
       scale: 1,
     }

@@ -4,10 +4,10 @@
  */
 import sharp, { type Sharp } from 'sharp'
 import { pixelSize } from '../graph-ports/index.js'
-import type { ImagePlan } from '../plans/index.js'
+import type { ImageSettings } from '../package/index.js'
 
 export type PreprocessOptions = Pick<
-  ImagePlan,
+  ImageSettings,
   'resize' | 'crop' | 'interpolation' | 'channels' | 'layout' | 'scale' | 'mean' | 'std'
 >
 
@@ -91,9 +91,9 @@ export class Preprocessor {
   /** As torchvision and Hugging Face do: the longer edge is rounded down. */
   async #scaledSize(image: Sharp): Promise<Size> {
     const { resize } = this.#options
-    if (!('shortestEdge' in resize)) return resize
+    if (!('shortest_edge' in resize)) return resize
     const { width, height } = await image.metadata()
-    const { shortestEdge } = resize
+    const { shortest_edge: shortestEdge } = resize
     return width <= height
       ? { width: shortestEdge, height: Math.floor((shortestEdge * height) / width) }
       : { width: Math.floor((shortestEdge * width) / height), height: shortestEdge }

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { headNames } from '../../contract/index.js'
 import { featureNames, headGraphs, missingEmbedding } from './parse-manifest.js'
 import type { ImageManifest, Manifest, TextManifest } from './manifest.js'
+import { imageSettings, textSettings } from './settings.js'
 
 /**
  * Versions of the preprocessing in this program (HTML to text, truncation, resizing). Raise one when its preprocessing
@@ -16,49 +17,37 @@ const imagePreprocessing = 1
 
 /** 64 hexadecimal digits. Absent members count as their defaults; providers and threads are not included. */
 export function textEncoderHash(text: TextManifest): string {
+  const { sha256, tokenizer, template, tokens_max, pooling, normalize, dim, inputs, output, pad_token_id } =
+    textSettings(text)
   return hash({
-    encoder: 'text',
-    steps: textPreprocessing,
-    graph: text.sha256,
-    tokenizer: text.tokenizer.sha256,
-    template: text.template,
-    tokens_max: text.tokens_max,
-    pooling: text.pooling ?? null,
-    normalize: text.normalize ?? false,
-    dim: text.dim,
-    inputs: {
-      input_ids: text.inputs?.input_ids ?? 'input_ids',
-      attention_mask: text.inputs?.attention_mask ?? 'attention_mask',
-      token_type_ids: text.inputs?.token_type_ids ?? 'token_type_ids',
-    },
-    output: text.output ?? 'last_hidden_state',
-    // The default is in the tokenizer's file, whose hash is included.
-    pad_token_id: text.pad_token_id ?? null,
+    ...{ encoder: 'text', steps: textPreprocessing, graph: sha256, tokenizer: tokenizer.sha256 },
+    // The default of `pad_token_id` is in the tokenizer's file, whose hash is included.
+    ...{ template, tokens_max, pooling, normalize, dim, inputs, output, pad_token_id },
   })
 }
 
 /** 64 hexadecimal digits. Describes the vector of one image, so the pooling over a post's images is not included. */
 export function imageEncoderHash(image: ImageManifest): string {
-  const { resize, crop } = image
+  const {
+    sha256,
+    input,
+    output,
+    dim,
+    resize,
+    crop,
+    interpolation,
+    channels,
+    layout,
+    scale,
+    mean,
+    std,
+    pool,
+  } = imageSettings(image)
   return hash({
-    encoder: 'image',
-    steps: imagePreprocessing,
-    graph: image.sha256,
-    input: image.input,
-    output: image.output,
-    dim: image.dim,
-    resize:
-      'shortest_edge' in resize
-        ? { shortest_edge: resize.shortest_edge }
-        : { width: resize.width, height: resize.height },
-    crop: crop === undefined ? null : { width: crop.width, height: crop.height },
-    interpolation: image.interpolation ?? 'bicubic',
-    channels: image.channels ?? 'rgb',
-    layout: image.layout ?? 'nchw',
-    scale: image.scale ?? 1 / 255,
-    mean: image.mean,
-    std: image.std,
-    pool: image.pool ?? null,
+    ...{ encoder: 'image', steps: imagePreprocessing, graph: sha256, input, output, dim },
+    resize: 'shortest_edge' in resize ? resize : { width: resize.width, height: resize.height },
+    crop: crop === null ? null : { width: crop.width, height: crop.height },
+    ...{ interpolation, channels, layout, scale, mean, std, pool },
   })
 }
 

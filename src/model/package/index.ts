@@ -23,4 +23,5 @@ export {
   readPackage,
   type ModelPackage,
 } from './read-package.js'
+export { imageSettings, textSettings, type ImageSettings, type TextSettings } from './settings.js'
 export { activeVersion, listModels, shadowCountMax, shadowVersions } from './selection.js'

@@ -4,8 +4,9 @@
  *   heads     features, text, image: float32 [count, width] each  →  float32 [count] for each head of the plan
  *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, a byte an item: 1 if it is encoded
  */
+import { matrixNames, type MatrixName } from '../graph-ports/index.js'
 import type { Vectors } from '../model.js'
-import type { HeadsPlan, MatrixName } from '../plans/index.js'
+import type { HeadsPlan } from '../plans.js'
 import type { ChildFormat, OwnerFormat } from './messages.js'
 
 /** Row-major; without values where no graph reads one. */
@@ -32,7 +33,7 @@ export interface EncoderRequest {
 }
 
 export function headsOwnerFormat(plan: HeadsPlan): OwnerFormat<HeadRows, Float32Array[]> {
-  const widths = [plan.featureCount, plan.textDim, plan.imageDim]
+  const widths = matrixNames.map((name) => plan.widths[name])
   let memory = new Float32Array(0)
   return {
     encodeRequest({ count, fill }) {

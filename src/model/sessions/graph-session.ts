@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import * as ort from 'onnxruntime-node'
 import type { Port, Ports } from '../graph-ports/index.js'
 import type { ModelLog } from '../log.js'
-import type { FilePlan, GraphPlan } from '../plans/index.js'
+import type { FilePlan, GraphPlan } from '../plans.js'
 import { graphProblem, reasonOf } from './onnx-errors.js'
 
 /** The graph does not have the inputs and outputs of the manifest: another provider would not change that. */

@@ -9,7 +9,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { smallGraph } from '../../../test/helpers/model-packages.js'
 import type { Operator } from '../../../models/onnx-writer.js'
 import { silentLog } from '../../../test/helpers/silent-log.js'
-import type { HeadColumn, HeadGraphPlan, HeadsPlan, MatrixName } from '../plans/index.js'
+import type { HeadColumn, MatrixName } from '../graph-ports/index.js'
+import type { HeadGraphPlan, HeadsPlan } from '../plans.js'
 import { openHeadsProgram } from './heads-program.js'
 
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x))
@@ -40,7 +41,9 @@ describe('heads', () => {
         heads: [column('p_up', 'pair', 1), column('p_views', 'pair', 0), column('downvote_share', 'single')],
       },
     ])
-    const heads = await predict({ ...plan, featureCount: 2 }, 2, { features: [1, 2, 3, 4] })
+    const heads = await predict({ ...plan, widths: { features: 2, text: 0, image: 0 } }, 2, {
+      features: [1, 2, 3, 4],
+    })
     expectClose(heads, [
       [sigmoid(2), sigmoid(4)],
       [sigmoid(1), sigmoid(3)],
@@ -69,7 +72,7 @@ describe('heads', () => {
       { graph: of('words', 3), inputs: { text: 'words' }, heads: [column('p_up', 'probs')] },
       { graph: of('pictures', 2), inputs: { image: 'pictures' }, heads: [column('p_comments', 'probs')] },
     ])
-    const heads = await predict({ ...plan, textDim: 3, imageDim: 2 }, 2, {
+    const heads = await predict({ ...plan, widths: { features: 1, text: 3, image: 2 } }, 2, {
       features: [1, 2],
       text: [0, 0, 1, 1, 1, 1],
       image: [-1, -1, 0, 0],
@@ -242,7 +245,7 @@ describe('a graph is refused when', () => {
       'base64',
     )
     const plan = plannedHeads([{ graph, heads: [column('p_views', 'probabilities', 1)] }])
-    await expect(predict({ ...plan, featureCount: 2 }, 2, {})).rejects.toThrow(
+    await expect(predict({ ...plan, widths: { features: 2, text: 0, image: 0 } }, 2, {})).rejects.toThrow(
       /: output probabilities must be a tensor: .* options=\{"zipmap": False\}/,
     )
   })
@@ -291,9 +294,7 @@ function plannedHeads(parts: readonly GraphParts[]): HeadsPlan {
   return {
     role: 'heads',
     graphs,
-    featureCount: 1,
-    textDim: 0,
-    imageDim: 0,
+    widths: { features: 1, text: 0, image: 0 },
     heads: graphs.flatMap((graph) => graph.heads.map(({ head }) => head)),
   }
 }
@@ -312,9 +313,9 @@ async function predict(
     return numbers
   }
   const matrices = {
-    features: matrix('features', plan.featureCount),
-    text: matrix('text', plan.textDim),
-    image: matrix('image', plan.imageDim),
+    features: matrix('features', plan.widths.features),
+    text: matrix('text', plan.widths.text),
+    image: matrix('image', plan.widths.image),
   }
   return program.run({ count, matrices })
 }

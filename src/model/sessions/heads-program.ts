@@ -3,8 +3,8 @@
  * at their inputs and outputs; everything else is float32.
  */
 import * as ort from 'onnxruntime-node'
-import { headInputs, headPortProblems, type HeadInput } from '../graph-ports/index.js'
-import type { HeadColumn, HeadGraphPlan, HeadsPlan } from '../plans/index.js'
+import { headInputs, headPortProblems, type HeadColumn, type HeadInput } from '../graph-ports/index.js'
+import type { HeadGraphPlan, HeadsPlan } from '../plans.js'
 import { openGraph, type GraphSession } from './graph-session.js'
 import type { HeadsBatch, Matrices } from './batches.js'
 import type { OpenProgram } from './program.js'
@@ -25,8 +25,8 @@ export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, readonly Float
   }
   try {
     for (const graph of plan.graphs) {
-      const open = await openGraph(graph, (ports) => headPortProblems(ports, graph, plan), log)
-      graphs.push({ ...open, plan: graph, inputs: headInputs(open.ports, graph, plan) })
+      const open = await openGraph(graph, (ports) => headPortProblems(ports, graph, plan.widths), log)
+      graphs.push({ ...open, plan: graph, inputs: headInputs(open.ports, graph, plan.widths) })
     }
   } catch (error) {
     await close()

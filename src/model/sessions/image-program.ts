@@ -3,9 +3,10 @@
  */
 import * as ort from 'onnxruntime-node'
 import { imagePortProblems, inputShape, isPoolable } from '../graph-ports/index.js'
-import { poolImage, Preprocessor } from '../image/index.js'
+import { Preprocessor } from '../image/preprocess.js'
 import type { Vectors } from '../model.js'
-import type { ImagePlan } from '../plans/index.js'
+import { poolOutput, type EncoderOutput } from '../pooling.js'
+import type { ImagePlan } from '../plans.js'
 import type { EncoderRequest } from './batches.js'
 import { openGraph, PortError, type Session } from './graph-session.js'
 import { probed, type OpenProgram, type Program } from './program.js'
@@ -51,7 +52,7 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
       readable.forEach((index, row) => {
         const image = start + index
         const target = vectors.subarray(image * dim, (image + 1) * dim)
-        encoded[image] = poolImage(output, row, this.#plan.pool, target) ? 1 : 0
+        encoded[image] = poolOutput(output, row, this.#plan, target) ? 1 : 0
       })
     }
     return { vectors, encoded }
@@ -87,10 +88,7 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     return { tensor, readable }
   }
 
-  async #runGraph(
-    tensor: Float32Array,
-    count: number,
-  ): Promise<{ values: Float32Array; dims: readonly number[] }> {
+  async #runGraph(tensor: Float32Array, count: number): Promise<EncoderOutput> {
     const { input, output } = this.#plan
     const feeds = { [input]: new ort.Tensor('float32', tensor, inputShape(this.#plan, count)) }
     const found = (await this.#session.run(feeds, [output]))[output]

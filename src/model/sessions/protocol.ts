@@ -5,7 +5,7 @@
  */
 import type { CodecChoice } from '../../codec/index.js'
 import type { LoadOptions } from '../load-options.js'
-import type { GraphPlan, ServingPlan } from '../plans/index.js'
+import type { GraphPlan, ServingPlan } from '../plans.js'
 
 export type ProcessPlan = ServingPlan | PortsPlan | VerificationPlan
 

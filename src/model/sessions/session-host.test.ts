@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ModelError } from '../model.js'
-import type { ServingPlan } from '../plans/index.js'
+import type { ServingPlan } from '../plans.js'
 import { startChild, type SpawnOptions } from './child-process.js'
 import type { OwnerFormat } from './messages.js'
 import { SessionHost, type HostOptions } from './session-host.js'
@@ -20,7 +20,7 @@ const format: OwnerFormat<unknown, unknown> = {
 }
 
 /** A stand-in does not read it. */
-const plan: ServingPlan = { role: 'heads', graphs: [], featureCount: 0, textDim: 0, imageDim: 0, heads: [] }
+const plan: ServingPlan = { role: 'heads', graphs: [], widths: { features: 0, text: 0, image: 0 }, heads: [] }
 
 describe('a session host', () => {
   test('sends requests and returns the replies, one after the other', async () => {

@@ -4,7 +4,7 @@
  */
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import type { ModelLog } from '../log.js'
-import type { HeadsPlan, ImagePlan, ServingPlan, TextPlan } from '../plans/index.js'
+import type { HeadsPlan, ImagePlan, ServingPlan, TextPlan } from '../plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
 import type { OutgoingMessage, OwnerFormat } from './messages.js'
 import { throwIfCancelled } from './one-off-process.js'

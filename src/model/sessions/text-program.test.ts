@@ -10,7 +10,7 @@ import { randomNumbers } from '../../../models/random.js'
 import { transformerGraph } from '../../../models/transformer.js'
 import { silentLog } from '../../../test/helpers/silent-log.js'
 import type { Vectors } from '../model.js'
-import type { TextPlan } from '../plans/index.js'
+import type { TextPlan } from '../plans.js'
 import { openTextProgram } from './text-program.js'
 
 const dim = 32
@@ -167,11 +167,11 @@ describe('a text encoder is not opened when', () => {
   })
 
   test('its graph fails on tokens_max tokens', () =>
-    refused(textPlan({ tokensMax: 65 }), /fails on a row of 65 tokens/))
+    refused(textPlan({ tokens_max: 65 }), /fails on a row of 65 tokens/))
 
   test('golden tokens differ', () =>
     refused(
-      textPlan({ goldenTokens: [{ text: '오늘', ids: [1, 2] }] }),
+      textPlan({ golden_tokens: [{ text: '오늘', ids: [1, 2] }] }),
       /golden_tokens: "오늘" has tokens 2 595 3 here/,
     ))
 
@@ -184,12 +184,12 @@ describe('a text encoder is not opened when', () => {
     ['there is no such output', { output: 'pooled' }, /no output pooled; its outputs are last_hidden_state/],
     [
       'its inputs have other names',
-      { inputs: { inputIds: 'ids', attentionMask: 'attention_mask', tokenTypeIds: 'token_type_ids' } },
+      { inputs: { input_ids: 'ids', attention_mask: 'attention_mask', token_type_ids: 'token_type_ids' } },
       /no input ids; its inputs are input_ids, attention_mask, token_type_ids/,
     ],
     [
       'it has another input',
-      { inputs: { inputIds: 'input_ids', attentionMask: 'attention_mask', tokenTypeIds: 'types' } },
+      { inputs: { input_ids: 'input_ids', attention_mask: 'attention_mask', token_type_ids: 'types' } },
       /the manifest does not name the graph's input token_type_ids/,
     ],
   ])('%s', (_, changes, message) => refused(textPlan(changes), message))

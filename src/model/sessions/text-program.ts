@@ -5,9 +5,10 @@
 import * as ort from 'onnxruntime-node'
 import { textPortProblems } from '../graph-ports/index.js'
 import type { Vectors } from '../model.js'
-import type { TextPlan } from '../plans/index.js'
-import { openTokenizer, parseTemplate, planBatches, poolRow, readPost } from '../text/index.js'
-import type { TextTokenizer, TokenOutput, TokenRow } from '../text/index.js'
+import { poolOutput, type EncoderOutput } from '../pooling.js'
+import type { TextPlan } from '../plans.js'
+import { openTokenizer, parseTemplate, planBatches, readPost } from '../text/index.js'
+import type { TextTokenizer, TokenRow } from '../text/index.js'
 import type { EncoderRequest } from './batches.js'
 import { openGraph, PortError, readChecked, type Session } from './graph-session.js'
 import { reasonOf } from './onnx-errors.js'
@@ -55,7 +56,7 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
     this.#session = session
     this.#batchTokens = provider === 'cpu' ? batchTokensMax.cpu : batchTokensMax.device
     this.#template = parseTemplate(plan.template)
-    this.#hasTypeIds = session.inputNames.includes(plan.inputs.tokenTypeIds)
+    this.#hasTypeIds = session.inputNames.includes(plan.inputs.token_type_ids)
   }
 
   async run({ items: records, budgetMs }: EncoderRequest): Promise<Vectors> {
@@ -71,7 +72,7 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
       // Always one batch: with a budget that is too short every time, nothing would ever be encoded.
       if (number > 0 && performance.now() >= endMs) break
       await this.#encode(
-        batch.rows.map((row) => rows[row] as TextRow),
+        batch.map((row) => rows[row] as TextRow),
         reply,
       )
     }
@@ -80,13 +81,13 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
 
   /** Runs a row of tokens_max tokens. */
   async probe(): Promise<void> {
-    const { tokensMax, dim } = this.#plan
+    const { tokens_max: tokensMax, dim } = this.#plan
     const text = `${probeText} `.repeat(tokensMax)
     const tokens = this.#tokenizer.encode(text)
     const length = tokens.ids.length
     try {
       const output = await this.#runBatch([{ record: 0, tokens }])
-      poolRow(output, 0, length, this.#plan, new Float32Array(dim))
+      this.#pool(output, 0, length, new Float32Array(dim))
     } catch (error) {
       if (error instanceof PortError) throw error
       throw new Error(`the text encoder fails on a row of ${length} tokens: ${reasonOf(error)}`, {
@@ -135,13 +136,18 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
     const { dim } = this.#plan
     rows.forEach(({ record, tokens }, row) => {
       const target = reply.vectors.subarray(record * dim, (record + 1) * dim)
-      if (poolRow(output, row, tokens.ids.length, this.#plan, target)) reply.encoded[record] = 1
+      if (this.#pool(output, row, tokens.ids.length, target)) reply.encoded[record] = 1
     })
   }
 
-  async #runBatch(rows: readonly TextRow[]): Promise<TokenOutput> {
+  #pool(output: EncoderOutput, row: number, tokenCount: number, target: Float32Array): boolean {
+    const { pooling: pool, normalize } = this.#plan
+    return poolOutput(output, row, { pool, tokenCount, normalize }, target)
+  }
+
+  async #runBatch(rows: readonly TextRow[]): Promise<EncoderOutput> {
     const length = rows.reduce((longest, { tokens }) => Math.max(longest, tokens.ids.length), 0)
-    const { inputs, output, dim, pooling } = this.#plan
+    const { inputs, output } = this.#plan
     const shape = [rows.length, length]
     const ids = new BigInt64Array(rows.length * length).fill(BigInt(this.#tokenizer.padTokenId))
     const mask = new BigInt64Array(rows.length * length)
@@ -153,39 +159,27 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
       if (this.#hasTypeIds) tokens.typeIds.forEach((id, at) => (typeIds[start + at] = BigInt(id)))
     })
     const feeds = {
-      [inputs.inputIds]: new ort.Tensor('int64', ids, shape),
-      [inputs.attentionMask]: new ort.Tensor('int64', mask, shape),
-      ...(this.#hasTypeIds ? { [inputs.tokenTypeIds]: new ort.Tensor('int64', typeIds, shape) } : {}),
+      [inputs.input_ids]: new ort.Tensor('int64', ids, shape),
+      [inputs.attention_mask]: new ort.Tensor('int64', mask, shape),
+      ...(this.#hasTypeIds ? { [inputs.token_type_ids]: new ort.Tensor('int64', typeIds, shape) } : {}),
     }
     const outputs = await this.#session.run(feeds, [output])
-    return readOutput(outputs[output], { name: output, rowCount: rows.length, length, dim, pooling })
+    return this.#checked(outputs[output], rows.length, length)
   }
-}
 
-interface Expected {
-  readonly name: string
-  readonly rowCount: number
-  readonly length: number
-  readonly dim: number
-  readonly pooling: TextPlan['pooling']
-}
-
-function readOutput(
-  found: ort.OnnxValue | undefined,
-  { name, rowCount, length, dim, pooling }: Expected,
-): TokenOutput {
-  const [rows, ...rest] = found?.dims ?? []
-  const isPooled = rest.length === 1 && rest[0] === dim
-  const isTokens = rest.length === 2 && rest[0] === length && rest[1] === dim
-  const values = found?.data
-  if (rows !== rowCount || !(isPooled || isTokens) || !(values instanceof Float32Array)) {
-    const came = `[${String(found?.dims)}] of ${found?.type}`
-    throw new PortError(
-      `output ${name} must be float32 [${rowCount}, ${length}, ${dim}] or [${rowCount}, ${dim}] for that batch, ` +
-        `but is ${came}`,
-    )
+  #checked(found: ort.OnnxValue | undefined, rowCount: number, length: number): EncoderOutput {
+    const { output: name, dim, pooling } = this.#plan
+    const dims = found?.dims ?? []
+    const values = found?.data
+    const forms = [`[${rowCount}, ${length}, ${dim}]`, `[${rowCount}, ${dim}]`]
+    const came = `[${dims.join(', ')}]`
+    if (!forms.includes(came) || !(values instanceof Float32Array)) {
+      throw new PortError(
+        `output ${name} must be float32 ${forms.join(' or ')} for that batch, but is ${came} of ${found?.type}`,
+      )
+    }
+    if (dims.length === 3 && pooling === null)
+      throw new PortError(`output ${name} has token vectors: set text.pooling`)
+    return { values, dims }
   }
-  if (isTokens && !isPooled && pooling === null)
-    throw new PortError(`output ${name} has token vectors: set text.pooling`)
-  return { values, length: isPooled ? null : length, dim }
 }

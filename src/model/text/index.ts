@@ -1,8 +1,7 @@
 /**
- * The steps around the graph of a text encoder: from a post's record to token rows, and from token vectors to one.
+ * The steps around the graph of a text encoder: from a post's record to token rows and batches.
  */
-export { planBatches, type Batch } from './batches.js'
+export { planBatches } from './batches.js'
 export { htmlToText } from './html-text.js'
-export { poolRow, type TokenOutput } from './pooling.js'
 export { parseTemplate, readPost, type PostText, type Template } from './post-text.js'
 export { openTokenizer, type TextTokenizer, type TokenizerOptions, type TokenRow } from './tokenizer.js'

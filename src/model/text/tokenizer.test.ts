@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { exampleTokenizer, jsonBytes } from '../../../test/helpers/encoder-plans.js'
 import { openTokenizer, type TokenizerOptions } from './tokenizer.js'
 
-const plain: TokenizerOptions = { tokensMax: 16, padTokenId: null, goldenTokens: [] }
+const plain: TokenizerOptions = { tokens_max: 16, pad_token_id: null, golden_tokens: [] }
 const [cls, sep] = [2, 3]
 
 function open(changes: Record<string, unknown> = {}, options: Partial<TokenizerOptions> = {}) {
@@ -20,7 +20,7 @@ describe('a row of tokens', () => {
 
   test('keeps its special tokens when it is cut, and is the beginning of the uncut row', () => {
     const short = open()
-    const long = open({}, { tokensMax: 4096 })
+    const long = open({}, { tokens_max: 4096 })
     fc.assert(
       fc.property(words, (list) => {
         const text = list.join(' ')
@@ -39,7 +39,7 @@ describe('a row of tokens', () => {
 
   test('of long words that are one unknown token each is full', () => {
     const words = Array.from({ length: 2000 }, () => `${'x'.repeat(40)}€`).join(' ')
-    expect(open({}, { tokensMax: 602 }).encode(words).ids).toEqual([cls, ...Array<number>(600).fill(1), sep])
+    expect(open({}, { tokens_max: 602 }).encode(words).ids).toEqual([cls, ...Array<number>(600).fill(1), sep])
     expect(open().encode('x'.repeat(100_000)).ids).toEqual([cls, 1, sep])
   })
 
@@ -65,7 +65,7 @@ describe('a row of tokens', () => {
 describe('the padding token', () => {
   test('is the option, else that of the padding, else a known padding token, else 0', () => {
     const added = [{ id: 7, content: '<pad>', special: true }]
-    expect(open({ added_tokens: added }, { padTokenId: 9 }).padTokenId).toBe(9)
+    expect(open({ added_tokens: added }, { pad_token_id: 9 }).padTokenId).toBe(9)
     expect(open({ padding: { pad_id: 4 } }).padTokenId).toBe(4)
     expect(open({ added_tokens: added, post_processor: null }).padTokenId).toBe(7)
     expect(open({ added_tokens: [], post_processor: null }).padTokenId).toBe(0)
@@ -73,7 +73,7 @@ describe('the padding token', () => {
 })
 
 describe('a tokenizer is refused when', () => {
-  const goldenTokens = [{ text: '오늘', ids: [2, 595, 3] }]
+  const golden_tokens = [{ text: '오늘', ids: [2, 595, 3] }]
 
   test.each([
     ['Whitespace', { type: 'Whitespace' }],
@@ -88,17 +88,17 @@ describe('a tokenizer is refused when', () => {
 
   test('golden tokens differ: with Whitespace, a Korean word is not a word', () => {
     const whitespace = { pre_tokenizer: { type: 'Whitespace' } }
-    const ids = open({}).encode('한글1').ids
-    expect(() => open(whitespace, { goldenTokens: [{ text: '한글1', ids }] })).toThrow(
+    const ids = [...open({}).encode('한글1').ids]
+    expect(() => open(whitespace, { golden_tokens: [{ text: '한글1', ids }] })).toThrow(
       /golden_tokens: "한글1" has tokens 2 .* in training/,
     )
-    expect(() => open({}, { goldenTokens: [{ text: '오늘', ids: [2, 595] }] })).toThrow(
+    expect(() => open({}, { golden_tokens: [{ text: '오늘', ids: [2, 595] }] })).toThrow(
       /595 3 here, and 2 595 in/,
     )
   })
 
   test('tokens_max leaves no room for text', () => {
-    expect(() => open({}, { tokensMax: 2 })).toThrow(/tokens_max 2 leaves no room/)
+    expect(() => open({}, { tokens_max: 2 })).toThrow(/tokens_max 2 leaves no room/)
   })
 
   test.each<[string, Record<string, unknown>, RegExp]>([
@@ -115,7 +115,7 @@ describe('a tokenizer is refused when', () => {
   })
 
   test('otherwise it is accepted, with golden tokens', () => {
-    expect(open({ pre_tokenizer: { type: 'Whitespace' } }, { goldenTokens }).encode('오늘').ids).toEqual([
+    expect(open({ pre_tokenizer: { type: 'Whitespace' } }, { golden_tokens }).encode('오늘').ids).toEqual([
       2, 595, 3,
     ])
   })

@@ -3,16 +3,10 @@
  * keeps special tokens, token types, padding, and the comparison with the tokens of the training.
  */
 import { Tokenizer } from '@huggingface/tokenizers'
+import type { TextSettings } from '../package/index.js'
 import { cutChars } from './html-text.js'
 
-export interface TokenizerOptions {
-  /** Special tokens included. */
-  readonly tokensMax: number
-  /** null: the value of tokenizer.json, else 0. */
-  readonly padTokenId: number | null
-  /** Texts with their ids, uncut, special tokens included. */
-  readonly goldenTokens: readonly { readonly text: string; readonly ids: readonly number[] }[]
-}
+export type TokenizerOptions = Pick<TextSettings, 'tokens_max' | 'pad_token_id' | 'golden_tokens'>
 
 export interface TokenRow {
   readonly ids: readonly number[]
@@ -23,7 +17,7 @@ export interface TextTokenizer {
   readonly padTokenId: number
   /** Only the first so many UTF-16 units of a text are read. */
   readonly charsMax: number
-  /** At most tokensMax tokens, special tokens first and last as the tokenizer has them. */
+  /** At most `tokens_max` tokens, special tokens first and last as the tokenizer has them. */
   encode(text: string): TokenRow
 }
 
@@ -76,15 +70,15 @@ export function openTokenizer(json: Uint8Array, options: TokenizerOptions): Text
   const file = parseFile(json)
   const tokenizer = open(file)
   const special = specialTokensOf(tokenizer)
-  const room = options.tokensMax - special.before.ids.length - special.after.ids.length
+  const room = options.tokens_max - special.before.ids.length - special.after.ids.length
   if (room < 1)
-    throw new Error(`tokens_max ${options.tokensMax} leaves no room for text beside the special tokens`)
+    throw new Error(`tokens_max ${options.tokens_max} leaves no room for text beside the special tokens`)
   const idsOf = (text: string): number[] => contentIds(tokenizer, text)
   const framed = (ids: readonly number[]): TokenRow => withSpecial(special, ids)
   checkGolden(file, options, (text) => framed(idsOf(text)).ids)
   return {
-    padTokenId: options.padTokenId ?? padTokenOf(file),
-    charsMax: charsBound(options.tokensMax),
+    padTokenId: options.pad_token_id ?? padTokenOf(file),
+    charsMax: charsBound(options.tokens_max),
     encode: (text) => framed(firstIds(idsOf, text, room)),
   }
 }
@@ -186,7 +180,7 @@ function padTokenOf({ padding, added_tokens: added = [] }: TokenizerFile): numbe
 
 function checkGolden(
   file: TokenizerFile,
-  { goldenTokens }: TokenizerOptions,
+  { golden_tokens: goldenTokens }: TokenizerOptions,
   encode: (text: string) => readonly number[],
 ): void {
   const differing = differingPart(file.pre_tokenizer ?? null)

@@ -22,7 +22,7 @@ import {
   writePackage,
 } from '../../../test/helpers/model-packages.js'
 import { readPackage, type ModelPackage } from '../package/index.js'
-import { planModel, type ModelPlans } from '../plans/index.js'
+import { planModel, type ModelPlans } from '../plans.js'
 import { openGraph } from '../sessions/graph-session.js'
 import { openHeadsProgram } from '../sessions/heads-program.js'
 import { openImageProgram } from '../sessions/image-program.js'
@@ -279,11 +279,10 @@ async function serveHeads({ heads: plan }: ModelPlans): Promise<void> {
   const program = await openHeadsProgram(plan, silentLog)
   try {
     const zeroRows = (columnCount: number): Float32Array => new Float32Array(rowCount * columnCount)
-    const { featureCount, textDim, imageDim } = plan
     const matrices = {
-      features: zeroRows(featureCount),
-      text: zeroRows(textDim),
-      image: zeroRows(imageDim),
+      features: zeroRows(plan.widths.features),
+      text: zeroRows(plan.widths.text),
+      image: zeroRows(plan.widths.image),
     }
     await program.run({ count: rowCount, matrices })
   } finally {

@@ -33,6 +33,7 @@ const image: ImageManifest = {
   std: [1, 1, 1],
   pooling: 'mean',
 }
+const { crop: _crop, ...uncropped } = image
 const manifest: Manifest = {
   model_version: 'v1',
   kind: 'trained',
@@ -202,7 +203,7 @@ describe('the graph of a text encoder', () => {
     [
       'takes one text of one length only',
       { ...textFile, inputs: textFile.inputs.map((input) => ({ ...input, shape: [1, 128] })) },
-      'input input_ids must be int64 [N, tokens] of any size, but is int64 [1, 128]: export both dimensions as dynamic',
+      'input input_ids must be int64 [N, tokens], but is int64 [1, 128]: export both dimensions as dynamic',
     ],
     [
       'has an input of positions',
@@ -242,7 +243,7 @@ describe('the graph of an image encoder', () => {
       'of a size without a crop',
       {
         ...manifest,
-        image: { ...image, resize: { width: 16, height: 8 }, crop: undefined } as unknown as ImageManifest,
+        image: { ...uncropped, resize: { width: 16, height: 8 } },
       },
       { ...imageFile, inputs: [port('pixels', ['N', 3, 8, 16])] },
     ],

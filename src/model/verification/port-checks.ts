@@ -11,14 +11,14 @@ import {
   type Ports,
 } from '../graph-ports/index.js'
 import type { ModelLog } from '../log.js'
-import { headGraphs, type Manifest, type ModelPackage } from '../package/index.js'
 import {
-  planHeadPorts,
-  planHeadWidths,
-  planImagePorts,
-  planTextPorts,
-  type FilePlan,
-} from '../plans/index.js'
+  headGraphs,
+  imageSettings,
+  textSettings,
+  type Manifest,
+  type ModelPackage,
+} from '../package/index.js'
+import { matrixWidths, planHeadPorts, type FilePlan } from '../plans.js'
 import { askProcess } from '../sessions/index.js'
 import { attempt, fail, pass, type CheckLine } from './report.js'
 
@@ -62,10 +62,10 @@ export async function* checkGraphs(
 /** The problems of a graph's ports; `place`: the graph in the manifest, such as `head[1]`. */
 export function portProblems(manifest: Manifest, place: string, ports: Ports): string[] {
   const { text, image } = manifest
-  if (place === 'text') return text === undefined ? [] : textPortProblems(ports, planTextPorts(text))
-  if (place === 'image') return image === undefined ? [] : imagePortProblems(ports, planImagePorts(image))
+  if (place === 'text') return text === undefined ? [] : textPortProblems(ports, textSettings(text))
+  if (place === 'image') return image === undefined ? [] : imagePortProblems(ports, imageSettings(image))
   const graph = headGraphs(manifest)[place === 'head' ? 0 : Number(place.slice('head['.length, -1))]
-  return graph === undefined ? [] : headPortProblems(ports, planHeadPorts(graph), planHeadWidths(manifest))
+  return graph === undefined ? [] : headPortProblems(ports, planHeadPorts(graph), matrixWidths(manifest))
 }
 
 function describe(ports: readonly Port[]): string {

@@ -2,7 +2,7 @@
  * Compares the tokenizer with that of the training: it must reproduce the golden token ids.
  */
 import { join } from 'node:path'
-import { readHashed, type ModelPackage } from '../package/index.js'
+import { readHashed, textSettings, type ModelPackage } from '../package/index.js'
 import { openTokenizer } from '../text/index.js'
 import { attempt, counted, pass, skip, type CheckLine } from './report.js'
 
@@ -14,16 +14,15 @@ export async function checkTokenizer({ directory, manifest }: ModelPackage): Pro
   if (text === undefined) return skip(check, 'The model reads no texts.')
   return attempt(check, async () => {
     const json = await readHashed(join(directory, text.tokenizer.file), text.tokenizer.sha256)
-    const goldenTokens = text.golden_tokens ?? []
-    openTokenizer(json, {
-      tokensMax: text.tokens_max,
-      padTokenId: text.pad_token_id ?? null,
-      goldenTokens,
-    })
-    if (goldenTokens.length === 0) {
+    const settings = textSettings(text)
+    openTokenizer(json, settings)
+    if (settings.golden_tokens.length === 0) {
       const why = 'the tokenizer was not compared with that of the training.'
       return skip(check, `The manifest has no golden_tokens: ${why}`)
     }
-    return pass(check, `${counted(goldenTokens.length, 'golden text')} give the token ids of the training.`)
+    return pass(
+      check,
+      `${counted(settings.golden_tokens.length, 'golden text')} give the token ids of the training.`,
+    )
   })
 }

@@ -1,38 +1,60 @@
 /**
- * Makes the plans of a model's child processes from its package and the configuration, with every default filled in.
+ * Plans: what each child process of a model opens, made from its package and the configuration. An encoder's plan is its
+ * part of the manifest with every default filled in and absolute paths.
  */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { headNames } from '../../contract/index.js'
-import type { ModelLog } from '../log.js'
-import { ModelError } from '../model.js'
+import { headNames, type HeadName } from '../contract/index.js'
+import type { HeadColumn, HeadPorts, MatrixName, MatrixWidths } from './graph-ports/index.js'
+import type { ModelLog } from './log.js'
+import { ModelError } from './model.js'
 import {
   featureNames,
   headGraphs,
   headsOf,
+  imageSettings,
   namedGraphs,
+  textSettings,
   type GraphManifest,
   type HeadManifest,
-  type ImageManifest,
+  type ImageSettings,
   type Manifest,
   type ModelPackage,
-  type TextManifest,
-} from '../package/index.js'
-import type {
-  GraphPlan,
-  HeadColumn,
-  HeadGraphPlan,
-  HeadPorts,
-  HeadsPlan,
-  HeadWidths,
-  ImagePlan,
-  ImagePorts,
-  MatrixName,
-  TextPlan,
-  TextPorts,
-} from './plan.js'
+  type TextSettings,
+} from './package/index.js'
 
 const intraOpThreadsDefault = Math.min(2, availableParallelism())
+
+/** A file of a package. The process that uses it reads it, and refuses bytes with another hash. */
+export interface FilePlan {
+  /** Absolute path. */
+  readonly file: string
+  readonly sha256: string
+}
+
+/** An ONNX graph and how to run it. */
+export interface GraphPlan extends FilePlan {
+  /** Tried in this order, each alone. */
+  readonly providers: readonly string[]
+  readonly intraOpThreads: number
+}
+
+/** The roles that serve batches. */
+export type ServingPlan = HeadsPlan | TextPlan | ImagePlan
+export type Role = ServingPlan['role']
+
+/** All heads of a model: one graph or several, over the same rows. */
+export interface HeadsPlan {
+  readonly role: 'heads'
+  readonly graphs: readonly HeadGraphPlan[]
+  readonly widths: MatrixWidths
+  /** In the order of the reply; each is a head of exactly one graph. */
+  readonly heads: readonly HeadName[]
+}
+
+export type HeadGraphPlan = GraphPlan & HeadPorts
+export type TextPlan = TextSettings & GraphPlan & { readonly role: 'text' }
+export type ImagePlan = ImageSettings & GraphPlan & { readonly role: 'image' }
 
 export interface PlanOptions {
   /** ONNX Runtime's names, such as `cuda` and `cpu`; of each graph the first that can serve it does. */
@@ -51,41 +73,39 @@ export interface ModelPlans {
 /** Throws a `ModelError` when a graph is left without a provider. */
 export function planModel({ directory, manifest }: ModelPackage, options: PlanOptions): ModelPlans {
   const providers = chooseProviders(manifest, options)
+  const planFile = ({ file, sha256 }: FilePlan): FilePlan => ({ file: join(directory, file), sha256 })
   const planGraph = (graph: GraphManifest): GraphPlan => ({
-    file: join(directory, graph.file),
-    sha256: graph.sha256,
+    ...planFile(graph),
     providers: providers.get(graph) as readonly string[],
     intraOpThreads:
       options.intraOpThreads ?? graph.intra_op_threads ?? manifest.intra_op_threads ?? intraOpThreadsDefault,
   })
   const { text, image } = manifest
   return {
-    heads: planHeads(manifest, planGraph),
-    text: text === undefined ? null : planText(text, directory, planGraph(text)),
-    image: image === undefined ? null : planImage(image, planGraph(image)),
+    heads: {
+      role: 'heads',
+      graphs: headGraphs(manifest).map((graph) => ({ ...planGraph(graph), ...planHeadPorts(graph) })),
+      widths: matrixWidths(manifest),
+      heads: headsOf(manifest),
+    },
+    text:
+      text === undefined
+        ? null
+        : { ...textSettings(text), ...planGraph(text), role: 'text', tokenizer: planFile(text.tokenizer) },
+    image: image === undefined ? null : { ...imageSettings(image), ...planGraph(image), role: 'image' },
   }
 }
 
-function planHeads(manifest: Manifest, planGraph: (graph: GraphManifest) => GraphPlan): HeadsPlan {
-  return {
-    role: 'heads',
-    graphs: headGraphs(manifest).map((graph): HeadGraphPlan => ({
-      ...planGraph(graph),
-      ...planHeadPorts(graph),
-    })),
-    ...planHeadWidths(manifest),
-    heads: headsOf(manifest),
-  }
-}
-
-/** Widths of the matrices of the heads; 0: no graph reads that matrix. */
-export function planHeadWidths(manifest: Manifest): HeadWidths {
+/** The widths of the matrices that the graphs of heads read. */
+export function matrixWidths(manifest: Manifest): MatrixWidths {
   const graphs = headGraphs(manifest)
-  const uses = (matrix: MatrixName): boolean => graphs.some(({ inputs }) => inputs[matrix] !== undefined)
+  const { text, image } = manifest
+  const widthOf = (matrix: MatrixName, width = 0): number =>
+    graphs.some(({ inputs }) => inputs[matrix] !== undefined) ? width : 0
   return {
-    featureCount: uses('features') ? featureNames(manifest).length : 0,
-    textDim: uses('text') ? (manifest.text?.dim ?? 0) : 0,
-    imageDim: uses('image') ? (manifest.image?.dim ?? 0) : 0,
+    features: widthOf('features', featureNames(manifest).length),
+    text: widthOf('text', text?.dim),
+    image: widthOf('image', image?.dim),
   }
 }
 
@@ -99,70 +119,6 @@ export function planHeadPorts({ inputs, outputs }: HeadManifest): HeadPorts {
       const { name, column = null, activation = 'none' } = output
       return [{ head, output: name, column, activation }]
     }),
-  }
-}
-
-function planText(text: TextManifest, directory: string, graph: GraphPlan): TextPlan {
-  const { tokenizer, template, normalize = false } = text
-  return {
-    role: 'text',
-    ...graph,
-    tokenizer: { file: join(directory, tokenizer.file), sha256: tokenizer.sha256 },
-    template,
-    tokensMax: text.tokens_max,
-    normalize,
-    ...planTextPorts(text),
-    padTokenId: text.pad_token_id ?? null,
-    goldenTokens: text.golden_tokens ?? [],
-  }
-}
-
-/** The ports that the graph of a text encoder must have. */
-export function planTextPorts({ inputs, output, dim, pooling }: TextManifest): TextPorts {
-  return {
-    dim,
-    pooling: pooling ?? null,
-    inputs: {
-      inputIds: inputs?.input_ids ?? 'input_ids',
-      attentionMask: inputs?.attention_mask ?? 'attention_mask',
-      tokenTypeIds: inputs?.token_type_ids ?? 'token_type_ids',
-    },
-    output: output ?? 'last_hidden_state',
-  }
-}
-
-function planImage(image: ImageManifest, graph: GraphPlan): ImagePlan {
-  const { mean, std } = image
-  return {
-    role: 'image',
-    ...graph,
-    ...planImagePorts(image),
-    interpolation: image.interpolation ?? 'bicubic',
-    channels: image.channels ?? 'rgb',
-    scale: image.scale ?? 1 / 255,
-    mean,
-    std,
-  }
-}
-
-/** The ports that the graph of an image encoder must have. */
-export function planImagePorts({
-  input,
-  output,
-  dim,
-  resize,
-  crop,
-  layout,
-  pool,
-}: ImageManifest): ImagePorts {
-  return {
-    input,
-    output,
-    dim,
-    resize: 'shortest_edge' in resize ? { shortestEdge: resize.shortest_edge } : resize,
-    crop: crop ?? null,
-    layout: layout ?? 'nchw',
-    pool: pool ?? null,
   }
 }
 
