@@ -76,101 +76,47 @@ export const initialLifecycle: Lifecycle = {
   closed: false,
 }
 
-/** Events of entries that have left are ignored: their commands may have been under way. */
+/** Events of entries that have left are ignored: their commands may have been in progress. */
 export function transition(before: Lifecycle, event: Event, nowMs: number): Step {
   if (before.closed) return { next: before, commands: [] }
   const work = new Work(before)
-  switch (event.kind) {
-    case 'selected':
-      work.select(event.active, event.shadows)
-      break
-    case 'closed':
-      return work.close()
-    case 'loaded':
-      work.change(event.id, 'loading', (entry) => ({ ...entry, state: 'candidate' }))
-      break
-    case 'adopted':
-      work.change(event.id, 'candidate', (entry) => work.adopted(entry))
-      break
-    case 'failed':
-      work.fail(event.id, nowMs)
-  }
-  work.reconcile(nowMs)
-  return work.step()
+  work.apply(event, nowMs)
+  if (!work.next.closed) work.reconcile(nowMs)
+  const { next, commands } = work
+  assert(next.entries.filter(({ state }) => state === 'serving').length <= 1, 'one version serves at most')
+  return { next, commands }
 }
 
 export function servingEntry({ entries }: Lifecycle): Entry | undefined {
   return entries.find(({ state }) => state === 'serving')
 }
 
-/** One transition: a copy of the state that is changed in place, and the commands so far. */
+/** One transition: the state so far, which is replaced as it changes, and the commands so far. */
 class Work {
-  readonly #before: Lifecycle
-  readonly #commands: Command[] = []
-  #active: string | null
-  #shadows: readonly string[] | null
-  #entries: readonly Entry[]
-  #nextId: number
+  next: Lifecycle
+  readonly commands: Command[] = []
 
   constructor(before: Lifecycle) {
-    this.#before = before
-    this.#active = before.active
-    this.#shadows = before.shadows
-    this.#entries = before.entries
-    this.#nextId = before.nextId
+    this.next = before
   }
 
-  step(): Step {
-    const [active, shadows, entries] = [this.#active, this.#shadows, this.#entries]
-    assert(entries.filter(({ state }) => state === 'serving').length <= 1, 'one version serves at most')
-    return {
-      next: { ...this.#before, active, shadows, entries, nextId: this.#nextId },
-      commands: this.#commands,
+  apply(event: Event, nowMs: number): void {
+    switch (event.kind) {
+      case 'selected': {
+        const { active, shadows } = event
+        this.next = { ...this.next, active, shadows }
+        return
+      }
+      case 'loaded':
+        return this.#change(event.id, ['loading'], (entry) => ({ ...entry, state: 'candidate' }))
+      case 'adopted':
+        return this.#change(event.id, ['candidate'], (entry) => this.#adopted(entry))
+      case 'failed':
+        return this.#change(event.id, ['loading', 'candidate'], (entry) => failed(entry, nowMs))
+      case 'closed':
+        for (const entry of this.next.entries) this.#drop(entry, 'close')
+        this.next = { ...this.next, closed: true }
     }
-  }
-
-  select(active: string | null, shadows: readonly string[] | null): void {
-    this.#active = active
-    this.#shadows = shadows
-  }
-
-  close(): Step {
-    for (const entry of this.#entries) {
-      if (isInProgress(entry)) this.command('cancel', entry)
-      if (isInUse(entry)) this.command('close', entry)
-    }
-    return {
-      next: { ...this.#before, entries: [], closed: true },
-      commands: this.#commands,
-    }
-  }
-
-  command(kind: Command['kind'], entry: Entry): Entry {
-    this.#commands.push({ kind, entry })
-    return entry
-  }
-
-  /** Replaces the entry `id`, if it is there and in the state `from`. */
-  change(id: number, from: VersionState, replace: (entry: Entry) => Entry): void {
-    const entry = this.#entries.find((candidate) => candidate.id === id)
-    if (entry === undefined) return
-    assert(entry.state === from, `an entry in the state ${entry.state} must be ${from}`)
-    this.#replace(entry, replace(entry))
-  }
-
-  adopted(entry: Entry): Entry {
-    if (entry.role === 'shadow') return { ...entry, state: 'shadow' }
-    for (const other of this.#entries) if (other.state === 'serving') this.#drop(other)
-    return { ...entry, state: 'serving' }
-  }
-
-  fail(id: number, nowMs: number): void {
-    const entry = this.#entries.find((candidate) => candidate.id === id)
-    if (entry === undefined) return
-    assert(isInProgress(entry), `an entry in the state ${entry.state} cannot fail to load`)
-    const retryMs = entry.failure === null ? retryMsMin : Math.min(2 * entry.failure.retryMs, retryMsMax)
-    const failure: Failure = { retryMs, retryAtMs: nowMs + retryMs }
-    this.#replace(entry, { ...entry, state: 'failed', failure })
   }
 
   /** Makes the entries those that are named, and starts what may start. */
@@ -178,22 +124,23 @@ class Work {
     this.#reconcileActive()
     this.#reconcileShadows()
     this.#startFirst('active', nowMs)
-    // Shadows wait for the version that is to serve; one that loads already goes on.
+    // Shadows wait for the version that is to serve; one that is loading already continues.
     if (!this.#isInProgress('active')) this.#startFirst('shadow', nowMs)
   }
 
   #reconcileActive(): void {
-    const serving = this.#entries.find(({ state }) => state === 'serving')
+    const { active } = this.next
+    const serving = servingEntry(this.next)
     for (const entry of this.#of('active'))
-      if (entry !== serving && entry.version !== this.#active) this.#drop(entry)
-    if (this.#active === null || this.#active === serving?.version) return
-    if (this.#of('active').every((entry) => entry === serving)) this.#want(this.#active, 'active')
+      if (entry !== serving && entry.version !== active) this.#drop(entry)
+    if (active === null || active === serving?.version) return
+    if (this.#of('active').every((entry) => entry === serving)) this.#want(active, 'active')
   }
 
   /** The version that serves is not a shadow too. */
   #reconcileShadows(): void {
-    const serving = this.#entries.find(({ state }) => state === 'serving')
-    const versions = this.#shadows ?? this.#of('shadow').map(({ version }) => version)
+    const serving = servingEntry(this.next)
+    const versions = this.next.shadows ?? this.#of('shadow').map(({ version }) => version)
     const named = versions.filter((version) => version !== serving?.version)
     for (const entry of this.#of('shadow')) if (!named.includes(entry.version)) this.#drop(entry)
     for (const version of named)
@@ -206,31 +153,56 @@ class Work {
     const isDue = ({ state, failure }: Entry): boolean =>
       state === 'wanted' || (state === 'failed' && failure !== null && nowMs >= failure.retryAtMs)
     const first = this.#of(role).find(isDue)
-    if (first !== undefined) this.#replace(first, this.command('load', { ...first, state: 'loading' }))
+    if (first === undefined) return
+    const loading: Entry = { ...first, state: 'loading' }
+    this.#replace(first, loading)
+    this.commands.push({ kind: 'load', entry: loading })
+  }
+
+  #adopted(entry: Entry): Entry {
+    if (entry.role === 'shadow') return { ...entry, state: 'shadow' }
+    const serving = servingEntry(this.next)
+    if (serving !== undefined) this.#drop(serving)
+    return { ...entry, state: 'serving' }
   }
 
   #want(version: string, role: Role): void {
-    const entry: Entry = { id: this.#nextId++, version, role, state: 'wanted', failure: null }
-    this.#entries = [...this.#entries, entry]
+    const { entries, nextId } = this.next
+    const entry: Entry = { id: nextId, version, role, state: 'wanted', failure: null }
+    this.next = { ...this.next, entries: [...entries, entry], nextId: nextId + 1 }
   }
 
-  #drop(entry: Entry): void {
-    if (isInProgress(entry)) this.command('cancel', entry)
-    if (isInUse(entry)) this.command('release', entry)
-    this.#entries = this.#entries.filter((other) => other !== entry)
+  /** Replaces the entry `id`, if it is there; then its state is one of `from`. */
+  #change(id: number, from: readonly VersionState[], replace: (entry: Entry) => Entry): void {
+    const entry = this.next.entries.find((candidate) => candidate.id === id)
+    if (entry === undefined) return
+    assert(from.includes(entry.state), `an entry in the state ${entry.state} must be ${from.join(' or ')}`)
+    this.#replace(entry, replace(entry))
   }
 
-  #replace(entry: Entry, next: Entry): void {
-    this.#entries = this.#entries.map((other) => (other === entry ? next : other))
+  #replace(entry: Entry, by: Entry): void {
+    this.next = { ...this.next, entries: this.next.entries.map((other) => (other === entry ? by : other)) }
+  }
+
+  /** Removes an entry; its model, if it is in use, is released or closed. */
+  #drop(entry: Entry, end: 'release' | 'close' = 'release'): void {
+    if (isInProgress(entry)) this.commands.push({ kind: 'cancel', entry })
+    if (isInUse(entry)) this.commands.push({ kind: end, entry })
+    this.next = { ...this.next, entries: this.next.entries.filter((other) => other !== entry) }
   }
 
   #of(role: Role): readonly Entry[] {
-    return this.#entries.filter((entry) => entry.role === role)
+    return this.next.entries.filter((entry) => entry.role === role)
   }
 
   #isInProgress(role: Role): boolean {
     return this.#of(role).some(isInProgress)
   }
+}
+
+function failed(entry: Entry, nowMs: number): Entry {
+  const retryMs = entry.failure === null ? retryMsMin : Math.min(2 * entry.failure.retryMs, retryMsMax)
+  return { ...entry, state: 'failed', failure: { retryMs, retryAtMs: nowMs + retryMs } }
 }
 
 function isInProgress({ state }: Entry): boolean {

@@ -15,13 +15,7 @@ export type {
   TextManifest,
 } from './manifest.js'
 export { featureNames, headGraphs, headsOf, missingEmbedding, namedGraphs } from './parse-manifest.js'
-export {
-  hashProblem,
-  manifestStamp,
-  readHashed,
-  readManifest,
-  readPackage,
-  type ModelPackage,
-} from './read-package.js'
+export { manifestStamp, readManifest, readPackage, type ModelPackage } from './read-package.js'
 export { imageSettings, textSettings, type ImageSettings, type TextSettings } from './settings.js'
+export { readHashed } from './read-file.js'
 export { activeVersion, listModels, shadowCountMax, shadowVersions } from './selection.js'

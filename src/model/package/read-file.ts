@@ -1,12 +1,25 @@
 /**
- * File access whose errors are `ModelError`s that name the path.
+ * File access whose errors are `ModelError`s that name the path. Without other parts of a package, since the processes of
+ * a model load it too.
  */
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { foreignKind } from '../file-kind.js'
 import { ModelError } from '../model.js'
 
 /** The bytes of a file. `absence` is the message for a file that does not exist. */
 export function readBytes(file: string, absence?: string): Promise<Buffer> {
   return accessFile(file, () => readFile(file), absence)
+}
+
+/** The bytes of a file whose SHA-256 must be `sha256`: the caller uses exactly the bytes that were checked. */
+export async function readHashed(file: string, sha256: string): Promise<Buffer> {
+  const bytes = await readBytes(file)
+  const found = createHash('sha256').update(bytes).digest('hex')
+  if (found === sha256) return bytes
+  const kind = file.endsWith('.json') ? null : foreignKind(bytes)
+  const what = kind === null ? '' : `: ${kind}`
+  throw new ModelError(`${file} has SHA-256 ${found}, and its manifest says ${sha256}${what}`)
 }
 
 /** Runs `access` on the file or directory `path`. Rejects with a `ModelError` where it fails. */

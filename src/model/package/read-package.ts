@@ -2,12 +2,9 @@
  * Reads a package from disk: `<models>/<model_version>/manifest.json` and the files that it names. Every error is a
  * `ModelError` that names a path.
  */
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findFeature, nearestFeature, type Feature } from '../features/index.js'
-import { foreignKind } from '../file-kind.js'
 import { ModelError } from '../model.js'
 import type { Manifest } from './manifest.js'
 import { featureNames, namedFiles, parseManifest } from './parse-manifest.js'
@@ -32,7 +29,7 @@ export interface PackageFileEntry {
   /** Relative to the package. */
   readonly file: string
   readonly path: string
-  /** As the manifest states it; `hashProblem` compares it with the file. */
+  /** As the manifest states it; `readHashed` compares it with the file. */
   readonly sha256: string
   readonly bytes: number
 }
@@ -79,38 +76,9 @@ export async function manifestStamp(modelsDir: string, version: string): Promise
   return `${ino} ${size} ${ctimeMs}`
 }
 
-/** Compares a file with the hash in its manifest: what differs, or null. Large files are not held in memory. */
-export async function hashProblem({ path, sha256 }: PackageFileEntry): Promise<string | null> {
-  const hash = createHash('sha256')
-  const beginning = await accessFile(path, async () => {
-    let first = Buffer.alloc(0)
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      hash.update(chunk)
-      if (first.length === 0) first = Buffer.from(chunk)
-    }
-    return first
-  })
-  const found = hash.digest('hex')
-  return found === sha256 ? null : hashMismatch(path, beginning, found, sha256)
-}
-
-/** The bytes of a file whose SHA-256 must be `sha256`: the caller uses exactly the bytes that were checked. */
-export async function readHashed(path: string, sha256: string): Promise<Buffer> {
-  const bytes = await readBytes(path)
-  const found = createHash('sha256').update(bytes).digest('hex')
-  if (found !== sha256) throw new ModelError(hashMismatch(path, bytes, found, sha256))
-  return bytes
-}
-
 /** Whether `name` has the form of a model version, which names a directory of the models directory. */
 export function isVersion(name: string): boolean {
   return versionForm.test(name)
-}
-
-/** `beginning`: of the file. */
-function hashMismatch(path: string, beginning: Uint8Array, found: string, stated: string): string {
-  const kind = path.endsWith('.json') ? null : foreignKind(beginning)
-  return `${path} has SHA-256 ${found}, and its manifest says ${stated}${kind === null ? '' : `: ${kind}`}`
 }
 
 function checkVersion(version: string): void {

@@ -2,12 +2,11 @@
  * Opens ONNX graphs, for the programs of all roles: reads and hashes the file, and creates the session from those very
  * bytes, with one provider after another.
  */
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import * as ort from 'onnxruntime-node'
 import type { Port, Ports } from '../graph-ports/index.js'
 import type { ModelLog } from '../log.js'
-import type { FilePlan, GraphPlan } from '../plans.js'
+import { readHashed } from '../package/read-file.js'
+import type { GraphPlan } from '../plans.js'
 import { graphProblem, reasonOf } from './onnx-errors.js'
 
 /** The graph does not have the inputs and outputs of the manifest: another provider would not change that. */
@@ -22,16 +21,6 @@ export interface GraphSession {
   readonly ports: Ports
 }
 
-/** The bytes of a file of the package. Rejects when they are not those of the manifest. */
-export async function readChecked({ file, sha256 }: FilePlan): Promise<Uint8Array> {
-  const bytes = await readFile(file).catch((cause: unknown) => {
-    throw new Error(`${file} cannot be read: ${reasonOf(cause)}`, { cause })
-  })
-  const found = createHash('sha256').update(bytes).digest('hex')
-  if (found !== sha256) throw new Error(`${file} has SHA-256 ${found}, and its manifest says ${sha256}`)
-  return bytes
-}
-
 /**
  * Opens the graph with the first provider that can serve it. `problemsOf` compares its ports with the plan; where they
  * differ this rejects with a `PortError`. Logs each provider that cannot serve and is followed by another one; the error
@@ -42,7 +31,7 @@ export async function openGraph(
   problemsOf: (ports: Ports) => readonly string[],
   log: ModelLog,
 ): Promise<GraphSession> {
-  const graph = await readChecked(plan)
+  const graph = await readHashed(plan.file, plan.sha256)
   const known = ort.listSupportedBackends().map((backend) => backend.name)
   const reasons: string[] = []
   for (const [index, provider] of plan.providers.entries()) {

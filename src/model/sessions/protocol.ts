@@ -26,10 +26,6 @@ export interface OpenHeader {
   readonly plan: ProcessPlan
 }
 
-export interface BatchHeader {
-  readonly kind: 'batch'
-}
-
 export type ChildHeader =
   | {
       readonly kind: 'log'

@@ -7,7 +7,6 @@ import type { ModelLog } from '../log.js'
 import type { HeadsPlan, ImagePlan, ServingPlan, TextPlan } from '../plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
 import type { OutgoingMessage, OwnerFormat } from './messages.js'
-import { throwIfCancelled } from './one-off-process.js'
 import { SessionProcess, startMsMax, type ProcessOptions } from './session-process.js'
 
 const restartMsMin = 100
@@ -130,33 +129,22 @@ export class SessionHost<Request, Reply> {
   }
 
   async #startProcess(signal?: AbortSignal): Promise<void> {
-    throwIfCancelled(signal)
     const { name, plan, warmUp, warmUpMsMax = startMsMax, log } = this.#options
     const strayCount = this.#running.size
     if (strayCount >= strayCountMax) {
       throw new ModelError(`${strayCount} processes of ${name} were killed and are not gone`)
     }
-    const process = new SessionProcess(this.#options)
+    const process = new SessionProcess(this.#options, signal)
     this.#running.add(process)
     void process.gone.then(() => this.#running.delete(process))
-    const cancel = (): void => void process.stop()
-    signal?.addEventListener('abort', cancel)
-    try {
-      const { provider } = await process.open()
+    const { provider } = await process.starting(async () => {
+      const ready = await process.open()
       await warmUp?.((request) => this.#runOn(process, request, warmUpMsMax))
-      throwIfCancelled(signal)
       if (this.#closed) throw this.#absence
-      this.#provider = provider
-    } catch (error) {
-      await process.stop()
-      // A process that was stopped for that fails with another error.
-      throwIfCancelled(signal)
-      throw error
-    } finally {
-      signal?.removeEventListener('abort', cancel)
-    }
+      return ready
+    })
+    this.#provider = provider
     this.#process = process
-    const { provider } = this
     log.info({ provider, role: plan.role, pid: process.pid }, `execution provider ${provider} serves ${name}`)
     void process.ended.then((reason) => this.#lose(process, reason))
   }

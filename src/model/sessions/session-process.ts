@@ -10,8 +10,8 @@ import type { ModelLog } from '../log.js'
 import { ModelDownError, ModelError } from '../model.js'
 import { startChild, type StartedChild } from './child-process.js'
 import { LineReader, lineOf, type Header, type Message, type OutgoingMessage } from './messages.js'
-import { watchMemory } from './memory-bound.js'
 import { reasonOf } from './onnx-errors.js'
+import { watchMemory } from './process-memory.js'
 import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protocol.js'
 
 /** Reading graphs and preparing them for a device. A bound, not an expectation: TensorRT takes minutes. */
@@ -51,14 +51,20 @@ export class SessionProcess {
   readonly #options: ProcessOptions
   readonly #child: StartedChild
   readonly #reader = new LineReader()
+  readonly #signal: AbortSignal | undefined
   readonly #end: (reason: ModelError) => void
   readonly #stopWatching: () => void
   #endReason: ModelError | null = null
   #waiter: Waiter | null = null
 
-  /** Starts the process; `open` waits for it. Throws a `ModelError` when it cannot be started. */
-  constructor(options: ProcessOptions) {
+  /**
+   * Starts the process; `open` waits for it. Throws a `ModelError` when it cannot be started, or a `ModelDownError` when
+   * `signal` has aborted.
+   */
+  constructor(options: ProcessOptions, signal?: AbortSignal) {
+    if (signal?.aborted === true) throw cancelled()
     this.#options = options
+    this.#signal = signal
     let end: (reason: ModelError) => void = () => undefined
     this.ended = new Promise((resolve) => (end = resolve))
     this.#end = end
@@ -89,6 +95,22 @@ export class SessionProcess {
   /** undefined: it could not be started. */
   get pid(): number | undefined {
     return this.#child.pid
+  }
+
+  /** Runs `start` to its end. If it rejects, or the signal aborts meanwhile, the process ends and this rejects. */
+  async starting<T>(start: () => Promise<T>): Promise<T> {
+    const cancel = (): void => this.#fail(cancelled())
+    this.#signal?.addEventListener('abort', cancel)
+    try {
+      const result = await start()
+      if (this.#endReason !== null) throw this.#endReason
+      return result
+    } catch (error) {
+      await this.stop()
+      throw error
+    } finally {
+      this.#signal?.removeEventListener('abort', cancel)
+    }
   }
 
   /** Once. Resolves when the program is open and its graphs fit the plan. Rejects with a `ModelError`. */
@@ -213,6 +235,21 @@ export class SessionProcess {
       if (line.trim() !== '') log.warn({ pid: this.pid }, `${name}: ${line}`)
     })
   }
+}
+
+/**
+ * Starts a process that answers one question, such as which ports a graph has, and ends it. Resolves with its `ready`
+ * message. Rejects with a `ModelError` when it fails or cannot be started, or when `signal` aborts.
+ */
+export async function askProcess(options: ProcessOptions, signal?: AbortSignal): Promise<ReadyHeader> {
+  const process = new SessionProcess(options, signal)
+  const ready = await process.starting(() => process.open())
+  await process.stop()
+  return ready
+}
+
+function cancelled(): ModelDownError {
+  return new ModelDownError('the load was cancelled')
 }
 
 function mebibytes(bytes: number): string {

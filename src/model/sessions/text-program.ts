@@ -5,12 +5,13 @@
 import * as ort from 'onnxruntime-node'
 import { textPortProblems } from '../graph-ports/index.js'
 import type { Vectors } from '../model.js'
+import { readHashed } from '../package/read-file.js'
 import { poolOutput, type EncoderOutput } from '../pooling.js'
 import type { TextPlan } from '../plans.js'
 import { openTokenizer, parseTemplate, planBatches, readPost } from '../text/index.js'
 import type { TextTokenizer, TokenRow } from '../text/index.js'
 import type { EncoderRequest } from './batches.js'
-import { openGraph, PortError, readChecked, type Session } from './graph-session.js'
+import { openGraph, PortError, type Session } from './graph-session.js'
 import { reasonOf } from './onnx-errors.js'
 import { probed, type OpenProgram, type Program } from './program.js'
 
@@ -35,7 +36,8 @@ export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = a
   log,
   onOpened,
 ) => {
-  const tokenizer = openTokenizer(await readChecked(plan.tokenizer), plan)
+  const { tokenizer: tokenizerFile } = plan
+  const tokenizer = openTokenizer(await readHashed(tokenizerFile.file, tokenizerFile.sha256), plan)
   const { session, provider } = await openGraph(plan, (ports) => textPortProblems(ports, plan), log)
   return probed(new TextProgram(plan, tokenizer, session, provider), onOpened)
 }

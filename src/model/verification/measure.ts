@@ -1,8 +1,8 @@
 /**
  * Measures the time of a batch, which has a limit, and the memory of a model's processes.
  */
-import { readFile } from 'node:fs/promises'
 import { ModelRowError } from '../model.js'
+import { residentBytes } from '../sessions/index.js'
 import { sizeText } from '../size-text.js'
 import { counted, fail, pass, skip, type CheckLine } from './report.js'
 import { trialRowCount, trialRows, type TrialModel } from './trial-model.js'
@@ -60,16 +60,10 @@ export async function memoryLine(
   processes: readonly { readonly role: string; readonly pid: number }[],
 ): Promise<CheckLine> {
   const peaks = await Promise.all(
-    processes.map(async ({ role, pid }) => ({ role, bytes: await peakBytes(pid) })),
+    processes.map(async ({ role, pid }) => ({ role, bytes: await residentBytes(pid, 'VmHWM') })),
   )
   const figures = peaks.flatMap(({ role, bytes }) => (bytes === null ? [] : [{ role, bytes }]))
   if (figures.length === 0) return skip('memory', 'This system does not report the memory of a process.')
   const parts = figures.map(({ role, bytes }) => `${role} ${sizeText(bytes)}`)
   return { ...pass('memory', `Largest memory of its processes so far: ${parts.join(', ')}.`), figures }
-}
-
-async function peakBytes(pid: number): Promise<number | null> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]
-  return kibibytes === undefined ? null : Number(kibibytes) * 1024
 }

@@ -21,19 +21,18 @@ const text: TextManifest = {
   pooling: 'mean',
   dim: 8,
 }
-const image: ImageManifest = {
+const uncropped: ImageManifest = {
   file: 'image.onnx',
   sha256: '',
   input: 'pixels',
   output: 'vectors',
   dim: 4,
   resize: { shortest_edge: 40 },
-  crop: { width: 32, height: 24 },
   mean: [0, 0, 0],
   std: [1, 1, 1],
   pooling: 'mean',
 }
-const { crop: _crop, ...uncropped } = image
+const image: ImageManifest = { ...uncropped, crop: { width: 32, height: 24 } }
 const manifest: Manifest = {
   model_version: 'v1',
   kind: 'trained',

@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
 import { timeLimitMsDefault, type LoadOptions } from '../load-options.js'
-import { hashProblem, headsOf, readPackage, type Manifest, type ModelPackage } from '../package/index.js'
+import { headsOf, readHashed, readPackage, type Manifest, type ModelPackage } from '../package/index.js'
 import { sizeText } from '../size-text.js'
 import { memoryLine } from './measure.js'
 import { checkGraphs } from './port-checks.js'
@@ -149,10 +149,8 @@ function manifestLine({ manifest, features }: ModelPackage): CheckLine {
 
 async function checkFiles({ files }: ModelPackage): Promise<CheckLine> {
   const problems: string[] = []
-  for (const entry of files) {
-    const problem = await hashProblem(entry)
-    if (problem !== null) problems.push(problem)
-  }
+  for (const { path, sha256 } of files)
+    await readHashed(path, sha256).catch((error: unknown) => problems.push(sentenceOf(error)))
   if (problems.length > 0) return fail('files', `${problems.join('; ')}.`)
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   const have = files.length === 1 ? 'has' : 'have'
