@@ -1,8 +1,12 @@
 /**
- * Checks of the encoders: unusual texts and images get finite vectors, the same in each run, alone and in a batch.
+ * Checks of the encoders: the tokenizer reproduces the golden token ids of the training, and unusual texts and images get
+ * finite vectors, the same in each run, alone and in a batch.
  */
+import { join } from 'node:path'
 import type { Vectors } from '../model.js'
-import { counted, fail, pass, skip, type CheckLine } from './report.js'
+import { readHashed, textSettings, type ModelPackage } from '../package/index.js'
+import { openTokenizer } from '../text/index.js'
+import { counted, fail, pass, skip, type Outcome } from './report.js'
 import { figure, vectorDifference, type TrialModel } from './trial-model.js'
 
 export type EncoderName = 'text' | 'image'
@@ -19,19 +23,30 @@ const trialTexts: readonly { title: string; body_html?: string | null }[] = [
   { title: '긴 글', body_html: `<p>${'가나다라 마바사 '.repeat(3000)}</p>` },
 ]
 
+/** Opens the tokenizer as the encoder's process does, with the same checks. */
+export async function checkTokenizer({ directory, manifest }: ModelPackage): Promise<Outcome> {
+  if (manifest.text === undefined) return skip('The model reads no texts.')
+  const { tokenizer, ...settings } = textSettings(manifest.text)
+  openTokenizer(await readHashed(join(directory, tokenizer.file), tokenizer.sha256), settings)
+  const { length } = settings.golden_tokens
+  return length === 0
+    ? skip('The manifest has no golden_tokens: the tokenizer was not compared with that of the training.')
+    : pass(`${counted(length, 'golden text')} give the token ids of the training.`)
+}
+
 /** `encodeMsMax`: time for the texts. */
 export async function checkEncoder(
   model: TrialModel,
   name: EncoderName,
   encodeMsMax: number,
-): Promise<CheckLine> {
+): Promise<Outcome> {
   const encoder = model[name]
-  if (encoder === null) return skip(name, `The model reads no ${name}s.`)
+  if (encoder === null) return skip(`The model reads no ${name}s.`)
   const items = await trialItems(name)
   const problem = await vectorProblem(items, name, encoder.dim, (some) => encoder.encode(some, encodeMsMax))
   return problem === null
-    ? pass(name, `${counted(items.length, name)} give the same finite vectors alone and together.`)
-    : fail(name, problem)
+    ? pass(`${counted(items.length, name)} give the same finite vectors alone and together.`)
+    : fail(problem)
 }
 
 /** Vectors of the trial texts or images; null: the model has no such encoder. */

@@ -4,7 +4,7 @@
 import { ModelRowError } from '../model.js'
 import { residentBytes } from '../sessions/index.js'
 import { sizeText } from '../size-text.js'
-import { counted, fail, pass, skip, type CheckLine } from './report.js'
+import { counted, fail, pass, skip, type Outcome } from './report.js'
 import { trialRowCount, trialRows, type TrialModel } from './trial-model.js'
 import { manyKinds } from './trial-inputs.js'
 
@@ -16,7 +16,7 @@ const batches: readonly (readonly [rows: number, runs: number])[] = [
 ]
 
 /** Stops early for a model that is far too slow. `medianMsMax`: of the full pool. */
-export async function checkLatency(model: TrialModel, medianMsMax: number): Promise<CheckLine> {
+export async function checkLatency(model: TrialModel, medianMsMax: number): Promise<Outcome> {
   const figures: { rows: number; medianMs: number; slowestMs: number }[] = []
   for (const [rows, runs] of batches) {
     const times = await measure(model, rows, runs, 3 * medianMsMax)
@@ -24,7 +24,6 @@ export async function checkLatency(model: TrialModel, medianMsMax: number): Prom
     figures.push({ rows, medianMs, slowestMs: times.at(-1) as number })
     if (rows === trialRowCount && medianMs > medianMsMax)
       return fail(
-        'latency',
         `A batch of ${counted(rows, 'row')} takes ${medianMs.toFixed(0)} ms (median), and may take ${medianMsMax} ms ` +
           '(setting modelLatencyMsMax).',
       )
@@ -36,7 +35,7 @@ export async function checkLatency(model: TrialModel, medianMsMax: number): Prom
   const sentence =
     `Median of several batches (and the slowest): ${parts.join(', ')}; the median of ` +
     `${counted(trialRowCount, 'row')} may be ${medianMsMax} ms.`
-  return { ...pass('latency', sentence), figures }
+  return pass(sentence, figures)
 }
 
 /** Milliseconds of each run in rising order: with features and transport. At least one run. */
@@ -56,14 +55,14 @@ async function measure(model: TrialModel, rows: number, runs: number, msMax: num
 }
 
 /** Largest resident memory of each process so far. Linux only. */
-export async function memoryLine(
+export async function checkMemory(
   processes: readonly { readonly role: string; readonly pid: number }[],
-): Promise<CheckLine> {
+): Promise<Outcome> {
   const peaks = await Promise.all(
     processes.map(async ({ role, pid }) => ({ role, bytes: await residentBytes(pid, 'VmHWM') })),
   )
   const figures = peaks.flatMap(({ role, bytes }) => (bytes === null ? [] : [{ role, bytes }]))
-  if (figures.length === 0) return skip('memory', 'This system does not report the memory of a process.')
+  if (figures.length === 0) return skip('This system does not report the memory of a process.')
   const parts = figures.map(({ role, bytes }) => `${role} ${sizeText(bytes)}`)
-  return { ...pass('memory', `Largest memory of its processes so far: ${parts.join(', ')}.`), figures }
+  return pass(`Largest memory of its processes so far: ${parts.join(', ')}.`, figures)
 }

@@ -20,7 +20,7 @@ import {
 } from '../package/index.js'
 import { matrixWidths, planHeadPorts, type FilePlan } from '../plans.js'
 import { askProcess } from '../sessions/index.js'
-import { attempt, fail, pass, type CheckLine } from './report.js'
+import { fail, pass, type Check } from './report.js'
 
 /** Of the process that opens one graph. */
 const bytesMax = 4 * 2 ** 30
@@ -41,22 +41,21 @@ export async function readPorts(
   return (await askProcess({ name: 'the graph', plan, bytesMax, log })).report as Ports
 }
 
-/** One line for each graph. */
-export async function* checkGraphs(
-  { manifest, files }: ModelPackage,
-  options: PortOptions,
-): AsyncGenerator<CheckLine> {
+/** One check for each graph. */
+export function graphChecks({ manifest, files }: ModelPackage, options: PortOptions): Check[] {
   const graphs = files.filter(({ place }) => /^(head(\[\d\])?|text|image)$/.test(place))
-  for (const { place, file: name, path, sha256 } of graphs) {
-    const check = `graph ${place}`
-    yield await attempt(check, async () => {
-      const ports = await readPorts({ file: path, sha256 }, options)
-      const problems = portProblems(manifest, place, ports)
-      return problems.length === 0
-        ? pass(check, `From ${describe(ports.inputs)} to ${describe(ports.outputs)}.`)
-        : fail(check, `${name}: ${problems.join('; ')}.`)
-    })
-  }
+  return graphs.map(({ place, file: name, path, sha256 }): Check => {
+    return [
+      `graph ${place}`,
+      async () => {
+        const ports = await readPorts({ file: path, sha256 }, options)
+        const problems = portProblems(manifest, place, ports)
+        return problems.length === 0
+          ? pass(`From ${describe(ports.inputs)} to ${describe(ports.outputs)}.`)
+          : fail(`${name}: ${problems.join('; ')}.`)
+      },
+    ]
+  })
 }
 
 /** The problems of a graph's ports; `place`: the graph in the manifest, such as `head[1]`. */

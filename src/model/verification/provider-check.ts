@@ -2,7 +2,7 @@
  * Compares a model on one execution provider with itself on the CPU: same rows, same texts, same images.
  */
 import { trialVectors, type EncoderName } from './encoder-checks.js'
-import { counted, fail, pass, type CheckLine } from './report.js'
+import { counted, fail, pass, type Outcome } from './report.js'
 import {
   differenceOf,
   figure,
@@ -18,7 +18,7 @@ export async function compareWithCpu(
   model: TrialModel,
   onCpu: TrialModel,
   { provider, tolerance, encodeMsMax }: { provider: string; tolerance: number; encodeMsMax: number },
-): Promise<CheckLine> {
+): Promise<Outcome> {
   const inputs = trialRows(model, manyKinds(trialRowCount))
   const rows = Array.from({ length: trialRowCount }, (_, row) => row)
   const heads = differenceOf(await onCpu.predict(inputs), await model.predict(inputs), rows)
@@ -35,7 +35,5 @@ export async function compareWithCpu(
     `Largest differences between ${provider} and cpu over ${counted(trialRowCount, 'row')}: ${parts}; ` +
     `${tolerance} is allowed.`
   // NaN fails.
-  return differences.every(([, value]) => value <= tolerance)
-    ? pass('provider', sentence)
-    : fail('provider', sentence)
+  return differences.every(([, value]) => value <= tolerance) ? pass(sentence) : fail(sentence)
 }

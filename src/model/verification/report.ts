@@ -6,14 +6,21 @@ import type { Manifest } from '../package/index.js'
 /** warn: nothing is wrong, and something is not shown. skip: there is nothing to check, or a needed check has failed. */
 export type CheckState = 'pass' | 'warn' | 'fail' | 'skip'
 
-export interface CheckLine {
-  readonly check: string
+/** What a check has found. */
+export interface Outcome {
   readonly state: CheckState
   /** A whole sentence for the model's author. */
   readonly sentence: string
   /** What was measured, for programs. */
   readonly figures?: readonly object[]
 }
+
+export interface CheckLine extends Outcome {
+  readonly check: string
+}
+
+/** A check by its name in the report. When it throws, it has failed. */
+export type Check = readonly [name: string, run: () => Outcome | Promise<Outcome>]
 
 export interface VerificationReport {
   readonly version: string
@@ -26,24 +33,23 @@ export interface VerificationReport {
   readonly checks: readonly CheckLine[]
 }
 
-export function pass(check: string, sentence: string): CheckLine {
-  return { check, state: 'pass', sentence }
+export function pass(sentence: string, figures?: readonly object[]): Outcome {
+  return { state: 'pass', sentence, ...(figures && { figures }) }
 }
 
-export function fail(check: string, sentence: string): CheckLine {
-  return { check, state: 'fail', sentence }
+export function fail(sentence: string): Outcome {
+  return { state: 'fail', sentence }
 }
 
-export function skip(check: string, sentence: string): CheckLine {
-  return { check, state: 'skip', sentence }
+export function skip(sentence: string): Outcome {
+  return { state: 'skip', sentence }
 }
 
-/** The result of a check that throws where it fails. */
-export async function attempt(check: string, run: () => Promise<CheckLine>): Promise<CheckLine> {
+export async function lineOf([check, run]: Check): Promise<CheckLine> {
   try {
-    return await run()
+    return { check, ...(await run()) }
   } catch (error) {
-    return fail(check, `${sentenceOf(error)}.`)
+    return { check, ...fail(`${sentenceOf(error)}.`) }
   }
 }
 

@@ -2,15 +2,13 @@
  * Checks that run the model: its latency, golden cases, extreme inputs, and independence of a row's heads from the rest
  * of the batch. Every load runs them, since a valid file may hold a broken model.
  */
-import { headNames, type HeadColumns } from '../../contract/index.js'
 import { goldenToleranceDefault, readGolden, runGolden } from '../golden.js'
-import type { LoadOptions } from '../load-options.js'
-import { latencyMsMaxDefault, timeLimitMsDefault } from '../load-options.js'
+import { latencyMsMaxDefault, timeLimitMsDefault, type LoadOptions } from '../load-options.js'
 import { headsOf, type ModelPackage } from '../package/index.js'
 import { ModelError } from '../model.js'
 import { checkEncoder } from './encoder-checks.js'
 import { checkLatency } from './measure.js'
-import { attempt, counted, fail, pass, skip, type CheckLine } from './report.js'
+import { counted, fail, lineOf, pass, skip, type Check, type CheckLine, type Outcome } from './report.js'
 import { manyKinds, reordered, shuffled, trialKinds, type TrialKind } from './trial-inputs.js'
 import { differenceOf, figure, trialRowCount, trialRows, trialSeed, type TrialModel } from './trial-model.js'
 
@@ -43,37 +41,34 @@ export async function* runChecks(
   modelPackage: ModelPackage,
   { timeLimitMs = timeLimitMsDefault, latencyMsMax = latencyMsMaxDefault }: CheckLimits = {},
 ): AsyncGenerator<CheckLine> {
-  const latency = await attempt('latency', () => checkLatency(model, latencyMsMax))
+  const latency = await lineOf(['latency', () => checkLatency(model, latencyMsMax)])
   yield latency
-  const checks: readonly (readonly [name: string, check: () => Promise<CheckLine>])[] = [
+  const checks: readonly Check[] = [
     ['golden', () => checkGolden(model, modelPackage, timeLimitMs)],
     ['extremes', () => checkExtremes(model)],
     ['batches', () => checkBatches(model, modelPackage)],
     ['text', () => checkEncoder(model, 'text', timeLimitMs)],
     ['image', () => checkEncoder(model, 'image', timeLimitMs)],
   ]
-  for (const [name, check] of checks) {
-    // They would take minutes, or fail for the same reason.
-    if (latency.state === 'fail') yield skip(name, 'Not checked: correct the latency first.')
-    else yield await attempt(name, check)
-  }
+  // They would take minutes, or fail for the same reason.
+  const skipped = (): Outcome => skip('Not checked: correct the latency first.')
+  for (const [name, run] of checks) yield await lineOf([name, latency.state === 'fail' ? skipped : run])
 }
 
 async function checkGolden(
   model: TrialModel,
   modelPackage: ModelPackage,
   encodeMsMax: number,
-): Promise<CheckLine> {
+): Promise<Outcome> {
   const { manifest } = modelPackage
   const golden = await readGolden(modelPackage)
   if (golden === null) {
-    const line = skip('golden', 'The manifest names no golden cases.')
-    if (manifest.kind !== 'trained') return line
+    if (manifest.kind !== 'trained') return skip('The manifest names no golden cases.')
     const sentence =
       'The manifest names no golden cases, so nothing shows that the model computes here what it computed in ' +
       'training: with its features in another order, for example, it passes every other check. Deliver cases from ' +
       'training (docs/models.md).'
-    return { ...line, state: 'warn', sentence }
+    return { state: 'warn', sentence }
   }
   const tolerance = manifest.golden?.tolerance ?? goldenToleranceDefault
   const { differenceMax, misses } = await runGolden(model, modelPackage, golden, encodeMsMax)
@@ -81,30 +76,28 @@ async function checkGolden(
   const [first] = misses
   if (first === undefined)
     return pass(
-      'golden',
       `${cases}: the largest difference of a head is ${figure(differenceMax)}, and may be ${tolerance}.`,
     )
   return fail(
-    'golden',
     `${counted(misses.length, 'head')} of ${cases} differ by more than ${tolerance}; the first is ${first.head} of ` +
       `${first.case}: ${figure(first.found)}, and should be ${figure(first.expected)}; they differ by ` +
       `${figure(Math.abs(first.found - first.expected))}.`,
   )
 }
 
-async function checkExtremes(model: TrialModel): Promise<CheckLine> {
+/** `predict` rejects where a head is not finite and within 0 to 1. */
+async function checkExtremes(model: TrialModel): Promise<Outcome> {
   const rowsPerKind = 16
   const kinds = trialKinds.filter((kind) => kind !== 'ordinary')
   for (const kind of kinds) {
     try {
-      checkShares(await model.predict(trialRows(model, new Array<TrialKind>(rowsPerKind).fill(kind))))
+      await model.predict(trialRows(model, new Array<TrialKind>(rowsPerKind).fill(kind)))
     } catch (error) {
       if (!(error instanceof ModelError)) throw error
-      return fail('extremes', `Rows of kind "${kind}" (${kindWords[kind]}): ${error.message}.`)
+      return fail(`Rows of kind "${kind}" (${kindWords[kind]}): ${error.message}.`)
     }
   }
   return pass(
-    'extremes',
     `Heads are finite and within 0 to 1 for rows where ${kinds.map((kind) => kindWords[kind]).join(', ')}.`,
   )
 }
@@ -117,22 +110,13 @@ const kindWords: Readonly<Record<TrialKind, string>> = {
   mixed: 'each value is of another kind',
 }
 
-/** `predict` guarantees it; the check does not rely on that. */
-function checkShares(heads: HeadColumns): void {
-  for (const head of headNames) {
-    const bad = heads[head]?.findIndex((value) => !(value >= 0 && value <= 1)) ?? -1
-    if (bad >= 0) throw new ModelError(`head ${head} is ${heads[head]?.[bad]} in row ${bad}`)
-  }
-}
-
-async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Promise<CheckLine> {
+async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Promise<Outcome> {
   const inputs = trialRows(model, manyKinds(trialRowCount))
   const all = await model.predict(inputs)
   const inOrder = Array.from({ length: trialRowCount }, (_, row) => row)
   const repeated = differenceOf(all, await model.predict(inputs), inOrder)
   if (!(repeated.value <= invarianceTolerance))
     return fail(
-      'batches',
       `The graph is random: between two equal batches, ${repeated.head} of row ${repeated.row} differs by ` +
         `${figure(repeated.value)}. Export it in evaluation mode, without random operators.`,
     )
@@ -144,7 +128,6 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
     if (!(value <= invarianceTolerance)) {
       const how = rows.length === 1 ? 'alone' : `among ${counted(rows.length, 'row')} in another order`
       return fail(
-        'batches',
         `A row does not score the same ${how} as among ${counted(trialRowCount, 'row')}: ${head} of row ${row} ` +
           `differs by ${figure(value)}, and may by ${invarianceTolerance}. The graph must treat each row by itself.`,
       )
@@ -152,7 +135,6 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
     worst = Math.max(worst, value)
   }
   return pass(
-    'batches',
     `Rows give the same ${headsOf(manifest).join(', ')} in each run, alone, among ${partRowCount} and among ` +
       `${counted(trialRowCount, 'row')} in another order: the largest difference is ${figure(worst)}, and may be ` +
       `${invarianceTolerance}.`,

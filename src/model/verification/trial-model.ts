@@ -7,7 +7,7 @@ import type { Model, ModelInputs } from '../model.js'
 import { trialInputs, type TrialKind } from './trial-inputs.js'
 
 /** The part of a model that the checks use. */
-export type TrialModel = GoldenSubject & Pick<Model, 'text' | 'image' | 'predict'>
+export type TrialModel = GoldenSubject & Pick<Model, 'predict'>
 
 /** Rows of a full pool. */
 export const trialRowCount = 5000

@@ -5,23 +5,26 @@
 import { availableParallelism } from 'node:os'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
 import { timeLimitMsDefault, type LoadOptions } from '../load-options.js'
+import type { ModelLog } from '../log.js'
 import { headsOf, readHashed, readPackage, type Manifest, type ModelPackage } from '../package/index.js'
 import { sizeText } from '../size-text.js'
-import { memoryLine } from './measure.js'
-import { checkGraphs } from './port-checks.js'
+import { checkTokenizer } from './encoder-checks.js'
+import { checkMemory } from './measure.js'
+import { graphChecks } from './port-checks.js'
 import { compareWithCpu } from './provider-check.js'
 import {
-  attempt,
   counted,
   fail,
+  lineOf,
   pass,
   sentenceOf,
   skip,
+  type Check,
   type CheckLine,
+  type Outcome,
   type VerificationReport,
 } from './report.js'
 import { runChecks } from './run-checks.js'
-import { checkTokenizer } from './tokenizer-check.js'
 
 const providerToleranceDefault = 1e-3
 
@@ -58,26 +61,23 @@ async function* checksOf(options: VerifyOptions, facts: Facts): AsyncGenerator<C
   try {
     modelPackage = await readPackage(options.modelsDir, options.version)
   } catch (error) {
-    yield fail('manifest', `${sentenceOf(error)}.`)
+    yield { check: 'manifest', ...fail(`${sentenceOf(error)}.`) }
     return
   }
   facts.kind = modelPackage.manifest.kind
-  let isSound = true
-  for await (const line of fileChecks(modelPackage, options)) {
+  yield await lineOf(['manifest', () => checkManifest(modelPackage)])
+  const files = await lineOf(['files', () => checkFiles(modelPackage)])
+  yield files
+  let isSound = files.state !== 'fail'
+  // Other files than those of the manifest are not opened.
+  const graphs = isSound ? graphChecks(modelPackage, options) : []
+  for (const check of [...graphs, ['tokenizer', () => checkTokenizer(modelPackage)] satisfies Check]) {
+    const line = await lineOf(check)
     isSound &&= line.state !== 'fail'
     yield line
   }
   if (isSound) yield* loadedChecks(options, modelPackage, facts)
-  else yield skip('load', 'The model was not loaded: correct the problems of its files first.')
-}
-
-async function* fileChecks(modelPackage: ModelPackage, options: VerifyOptions): AsyncGenerator<CheckLine> {
-  yield manifestLine(modelPackage)
-  const files = await attempt('files', () => checkFiles(modelPackage))
-  yield files
-  // Other files than those of the manifest are not opened.
-  if (files.state === 'pass') yield* checkGraphs(modelPackage, options)
-  yield await checkTokenizer(modelPackage)
+  else yield { check: 'load', ...skip('The model was not loaded: correct the problems of its files first.') }
 }
 
 async function* loadedChecks(
@@ -87,45 +87,38 @@ async function* loadedChecks(
 ): AsyncGenerator<CheckLine> {
   const { provider, log, executionProviders } = options
   const unavailable: string[] = []
+  const warn: ModelLog['warn'] = (fields, message) => {
+    if ('provider' in fields) unavailable.push(message)
+    log.warn(fields, message)
+  }
   const startedAt = performance.now()
   let model: LoadedModel
   try {
-    model = await loadModel({
-      ...options,
-      executionProviders: provider === undefined ? executionProviders : [provider],
-      log: {
-        ...log,
-        warn: (fields, message) => {
-          if ('provider' in fields) unavailable.push(message)
-          log.warn(fields, message)
-        },
-      },
-    })
+    const executing = provider === undefined ? executionProviders : [provider]
+    model = await loadModel({ ...options, executionProviders: executing, log: { ...log, warn } })
   } catch (error) {
     const why = `${[sentenceOf(error), ...unavailable].join('; ')}.`
+    const compared = `${provider} cannot serve this model on this machine, and nothing was compared: ${why}`
     yield provider === undefined || provider === 'cpu'
-      ? fail('load', why)
-      : fail(
-          'provider',
-          `${provider} cannot serve this model on this machine, and nothing was compared: ${why}`,
-        )
+      ? { check: 'load', ...fail(why) }
+      : { check: 'provider', ...fail(compared) }
     return
   }
   try {
     facts.provider = model.provider
     const readyS = ((performance.now() - startedAt) / 1000).toFixed(1)
-    const cores = availableParallelism()
-    yield pass('load', `Ready after ${readyS} s, served by ${model.provider}, on ${cores} cores.`)
+    const ready = `Ready after ${readyS} s, served by ${model.provider}, on ${availableParallelism()} cores.`
+    yield { check: 'load', ...pass(ready) }
     yield* runChecks(model, modelPackage, options)
-    if (provider !== undefined) yield await attempt('provider', () => compare(options, model, provider))
-    yield await memoryLine(model.processes)
+    if (provider !== undefined) yield await lineOf(['provider', () => compare(options, model, provider)])
+    yield await lineOf(['memory', () => checkMemory(model.processes)])
   } finally {
     await model.close()
   }
 }
 
-async function compare(options: VerifyOptions, model: LoadedModel, provider: string): Promise<CheckLine> {
-  if (provider === 'cpu') return skip('provider', 'The CPU is not compared with itself.')
+async function compare(options: VerifyOptions, model: LoadedModel, provider: string): Promise<Outcome> {
+  if (provider === 'cpu') return skip('The CPU is not compared with itself.')
   const onCpu = await loadModel({ ...options, executionProviders: ['cpu'] })
   try {
     const tolerance = options.providerTolerance ?? providerToleranceDefault
@@ -136,26 +129,21 @@ async function compare(options: VerifyOptions, model: LoadedModel, provider: str
   }
 }
 
-function manifestLine({ manifest, features }: ModelPackage): CheckLine {
+function checkManifest({ manifest, features }: ModelPackage): Outcome {
   const { kind, text, image } = manifest
   const encoders = [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])]
   const reads = encoders.length === 0 ? '' : `, reads ${encoders.join(' and ')}`
-  return pass(
-    'manifest',
-    `${kind === 'trained' ? 'A trained model' : 'A transport test, not a trained model,'} with ` +
-      `${counted(features.length, 'feature')} of the catalogue${reads}; heads ${headsOf(manifest).join(', ')}.`,
-  )
+  const what = kind === 'trained' ? 'A trained model' : 'A transport test, not a trained model,'
+  const used = `${counted(features.length, 'feature')} of the catalogue${reads}`
+  return pass(`${what} with ${used}; heads ${headsOf(manifest).join(', ')}.`)
 }
 
-async function checkFiles({ files }: ModelPackage): Promise<CheckLine> {
+async function checkFiles({ files }: ModelPackage): Promise<Outcome> {
   const problems: string[] = []
   for (const { path, sha256 } of files)
     await readHashed(path, sha256).catch((error: unknown) => problems.push(sentenceOf(error)))
-  if (problems.length > 0) return fail('files', `${problems.join('; ')}.`)
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  if (problems.length > 0) return fail(`${problems.join('; ')}.`)
+  const size = sizeText(files.reduce((sum, file) => sum + file.bytes, 0))
   const have = files.length === 1 ? 'has' : 'have'
-  return pass(
-    'files',
-    `${counted(files.length, 'file')} of ${sizeText(bytes)} ${have} the SHA-256 of the manifest.`,
-  )
+  return pass(`${counted(files.length, 'file')} of ${size} ${have} the SHA-256 of the manifest.`)
 }
