@@ -1,5 +1,6 @@
 /**
- * A model that is to replace another one is tried on the pending posts first.
+ * A model is tried on the pending posts before it scores. A failure keeps it from replacing another one, and is a
+ * warning where no other one serves, and for a shadow.
  */
 import { beforeEach, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
@@ -12,9 +13,11 @@ import { StageClock } from './stage-clock.js'
 
 let model: FakeModel
 let service: CycleService
+let warnings: unknown[]
 
 beforeEach(async () => {
   model = new FakeModel()
+  warnings = []
   service = await CycleService.open({
     codec: referenceCodec,
     store: createMemoryStore(),
@@ -23,7 +26,7 @@ beforeEach(async () => {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: { warn: (fields, message) => warnings.push([fields, message]), error: () => undefined },
   })
   const [unread, ...read] = [1, 2, 3]
   await service.submit(
@@ -61,10 +64,40 @@ test('it does not take over when it fails on a post, and the error names version
   expect(hasTakenOver).toBe(false)
 })
 
-test('the first model takes over without it: only a cycle can remove a post that it fails on', async () => {
+const problem = 'fake-1, the pending posts, post g/3: head p_up: row'
+
+test('the first model takes over all the same, because only a cycle can remove a post that it fails on', async () => {
   const first = new FakeModel()
   first.wrongRow = 1
   let hasTakenOver = false
   await service.models.adopt(first, null, () => (hasTakenOver = true))
   expect(hasTakenOver).toBe(true)
+  expect(warnings).toEqual([
+    [{ model_version: 'fake-1', problem }, 'the model fails on pending posts; cycles get 503'],
+  ])
+})
+
+test('a shadow that fails on a post is added with a warning', async () => {
+  const shadow = new FakeModel()
+  shadow.wrongRow = 1
+  await service.models.addShadow(shadow)
+  expect(service.models.shadows.count).toBe(1)
+  expect(warnings).toEqual([
+    [{ model_version: 'fake-1', problem }, 'the shadow fails on pending posts and will skip cycles'],
+  ])
+})
+
+test('models that score all pending posts are no warning', async () => {
+  await service.models.adopt(new FakeModel(), null, () => undefined)
+  await service.models.addShadow(new FakeModel())
+  expect(warnings).toEqual([])
+})
+
+test('a shadow that is removed while it is tried is no warning', async () => {
+  const shadow = new FakeModel()
+  shadow.wrongRow = 1
+  await expect(service.models.addShadow(shadow, AbortSignal.abort(new Error('removed')))).rejects.toThrow(
+    'removed',
+  )
+  expect(warnings).toEqual([])
 })

@@ -35,8 +35,8 @@ export class ScoringModels implements ModelUsers {
   }
 
   /**
-   * Encodes the pending posts for `model` and tries it on them, then calls `takeOver` between two cycles. When it rejects, nothing has changed.
-   * An aborted `signal` ends the encoding.
+   * Encodes the pending posts for `model` and tries it on them, then calls `takeOver` between two cycles. When it
+   * rejects, nothing has changed. An aborted `signal` ends the encoding.
    */
   async adopt(model: Model, before: Model | null, takeOver: () => void, signal?: AbortSignal): Promise<void> {
     const { embeddings, queue, state, textEncodeMsMax } = this.#parts
@@ -45,7 +45,9 @@ export class ScoringModels implements ModelUsers {
     try {
       await embeddings.complete(model, state, ended)
       // Without another model, cycles would wait for posts that only a cycle can remove.
-      if (before !== null) await tryOnPending(model, state(), this.#parts)
+      if (before === null)
+        await this.#warnOfFailure(model, 'the model fails on pending posts; cycles get 503', signal)
+      else await tryOnPending(model, state(), this.#parts)
       await queue.run('model', async () => {
         // Posts that have entered meanwhile are encoded while cycles wait, so the time is bounded; the rest is encoded in
         // the background.
@@ -61,12 +63,16 @@ export class ScoringModels implements ModelUsers {
     if (before !== null) embeddings.removeModel(before)
   }
 
-  /** Encodes the pending posts for `model`, which then scores every cycle after its response. Rejects when aborted. */
+  /**
+   * Encodes the pending posts for `model` and tries it on them; it then scores every cycle after its response. Rejects
+   * when aborted.
+   */
   async addShadow(model: Model, signal?: AbortSignal): Promise<void> {
     const { embeddings, state } = this.#parts
     embeddings.addModel(model)
     try {
       await embeddings.complete(model, state, this.#endedOr(signal))
+      await this.#warnOfFailure(model, 'the shadow fails on pending posts and will skip cycles', signal)
       signal?.throwIfAborted()
     } catch (error) {
       embeddings.removeModel(model)
@@ -95,6 +101,17 @@ export class ScoringModels implements ModelUsers {
     setImmediate(() => {
       void this.shadows.score({ cycle, plan, imagesStored, records }).finally(() => arena.release())
     })
+  }
+
+  /** Tries `model` on the pending posts and logs a failure. */
+  async #warnOfFailure(model: Model, message: string, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await tryOnPending(model, this.#parts.state(), this.#parts)
+    } catch (error) {
+      if (this.#endedOr(signal)()) return
+      const problem = error instanceof Error ? error.message : String(error)
+      this.#parts.log.warn({ model_version: model.version, problem }, message)
+    }
   }
 
   #endedOr(signal: AbortSignal | undefined): () => boolean {

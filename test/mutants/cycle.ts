@@ -185,4 +185,41 @@ export const cycleMutants: readonly MutantGroup[] = [
       },
     ],
   },
+  {
+    file: 'src/cycle/scoring-models.ts',
+    killedBy: ['src/cycle/pending-trial.test.ts'],
+    mutants: [
+      {
+        breaks: 'a model that fails on pending posts replaces no other one',
+        find: 'else await tryOnPending(model, state(), this.#parts)',
+        replace: '',
+      },
+      {
+        breaks: 'a shadow is tried on the pending posts',
+        find: "await this.#warnOfFailure(model, 'the shadow fails on pending posts and will skip cycles', signal)\n",
+        replace: '\n',
+      },
+      {
+        breaks: 'a trial that is cancelled is no warning',
+        find: 'if (this.#endedOr(signal)()) return\n',
+        replace: '\n',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/pending-trial.ts',
+    killedBy: ['src/cycle/pending-trial.test.ts'],
+    mutants: [
+      {
+        breaks: 'posts are tried at the age of the next cycle too',
+        find: '[scoring.cycleAtMs, scoring.cycleAtMs + cycleBoundaryMs]',
+        replace: '[scoring.cycleAtMs]',
+      },
+      {
+        breaks: 'posts without a reading are not tried',
+        find: '!Number.isNaN(latest.observedAtMs[slot])',
+        replace: 'slot >= 0',
+      },
+    ],
+  },
 ]
