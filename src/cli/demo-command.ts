@@ -8,13 +8,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { cycleIdOf } from '../contract/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { numberArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 import { checkPort } from './port-check.js'
 import { describeReport } from './simulation-report.js'
-import { checkWorkload, runSimulation, type FinishedSimulation } from './simulation-run.js'
+import { checkWorkload, runSimulation } from './simulation-run.js'
 import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-command.js'
+import type { SimulationReport } from '../simulator/index.js'
 import { variableOf, type SettingName } from '../settings/index.js'
 
 const host = '127.0.0.1'
@@ -69,8 +71,8 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   try {
     await untilUp(url, stop.signal)
     const options = { ...workload, url, apiKey: key, exclusive: true, keepPosts: true, signal: stop.signal }
-    const finished = await runSimulation(options, context.display)
-    context.print(closingText(finished, url, key, context.columns()))
+    const report = await runSimulation(options, context.display)
+    context.print(closingText(report, url, key, context.columns()))
     await Promise.race([stopped, server.ended])
     stop.signal.throwIfAborted()
   } catch (error) {
@@ -126,7 +128,7 @@ async function untilUp(url: string, signal: AbortSignal): Promise<void> {
 }
 
 function closingText(
-  { report, lastCycleId }: FinishedSimulation,
+  report: SimulationReport,
   url: string,
   key: string,
   columns: number | undefined,
@@ -137,7 +139,7 @@ ${describeReport(report, columns)}
 The server at ${url} with the API key ${key} runs until Ctrl-C. To try it:
 
   curl -s ${url}/v1/health; echo
-  curl -s -H 'Authorization: ${key}' ${url}/v1/scores/${lastCycleId} | head -c 600; echo
+  curl -s -H 'Authorization: ${key}' ${url}/v1/scores/${cycleIdOf(report.endAtMs)} | head -c 600; echo
 
 `
 }

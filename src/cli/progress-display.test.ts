@@ -84,12 +84,10 @@ test.each([true, false])('the last progress is shown at the end; on a terminal: 
 test('a terminal shows an outage at once and updates its duration', () => {
   const { display, written, pass } = displayOn(true)
   display.update(progress)
-  display.refresh()
-  expect(written).toHaveLength(1)
   display.outage({ outageMs: 0, reason: 'status 503' })
   expect(written[1]).toContain('service unavailable for 0 s, retrying (status 503)')
   pass(5000)
-  display.refresh()
+  display.outage({ outageMs: 5000, reason: 'status 503' })
   expect(written[2]).toContain('service unavailable for 5 s')
   display.outage(null)
   expect(written[3]).toBe(`${redraw}the service is available again after 5 s\n`)
@@ -100,7 +98,7 @@ test('an outage before the first cycle is printed as lines where the output is n
   display.outage({ outageMs: 1200, reason: 'status 503' })
   display.outage({ outageMs: 1300, reason: 'status 503' })
   pass(3000)
-  display.refresh()
+  display.outage({ outageMs: 4200, reason: 'status 503' })
   pass(1000)
   display.outage(null)
   expect(written).toEqual([

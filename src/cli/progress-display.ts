@@ -16,14 +16,14 @@ export interface DisplayTarget {
 
 const terminalEveryMs = 100
 const otherwiseEveryMs = 3000
+const clearLine = '\r\x1b[2K'
 const kstOffsetMs = 9 * 3_600_000
 
 export class ProgressDisplay {
   readonly #target: DisplayTarget
-  #line: string | null = null
+  #line = ''
   /** On the clock of the target; null while the service responds. */
   #outageSinceMs: number | null = null
-  #outageReason = ''
   #shownAtMs = -Infinity
 
   constructor(target: DisplayTarget) {
@@ -33,53 +33,44 @@ export class ProgressDisplay {
   /** Shows progress, at most once per interval. */
   update(progress: SimulationProgress): void {
     this.#line = progressLine(progress)
-    this.#showWhenDue()
+    this.#showWhenDue(this.#line)
   }
 
   /** Prints a line before the first cycle. */
-  remark(text: string): void {
-    this.#target.write(`${text}\n`)
+  print(line: string): void {
+    this.#target.write(`${line}\n`)
   }
 
   /** Shows the start and the end (null) of an outage at once; in between as often as progress. */
   outage(outage: Outage | null): void {
-    const { write, now } = this.#target
-    const sinceMs = this.#outageSinceMs
-    this.#outageSinceMs = outage === null ? null : now() - outage.outageMs
-    this.#outageReason = outage?.reason ?? ''
-    if (sinceMs === null && outage !== null) this.#show()
-    if (sinceMs === null || outage !== null) return
-    const end = this.#target.isTerminal ? '\r\x1b[2K' : ''
-    write(`${end}the service is available again after ${seconds(now() - sinceMs)}\n`)
-  }
-
-  /** Called about every second: during an outage nothing else updates the display. */
-  refresh(): void {
-    if (this.#outageSinceMs !== null) this.#showWhenDue()
+    const { write, isTerminal, now } = this.#target
+    if (outage === null) {
+      const outageMs = now() - (this.#outageSinceMs ?? now())
+      this.#outageSinceMs = null
+      write(`${isTerminal ? clearLine : ''}the service is available again after ${seconds(outageMs)}\n`)
+      return
+    }
+    if (this.#outageSinceMs === null) this.#shownAtMs = -Infinity
+    this.#outageSinceMs ??= now() - outage.outageMs
+    this.#showWhenDue(`service unavailable for ${seconds(outage.outageMs)}, retrying (${outage.reason})`)
   }
 
   /** Shows the last progress; it remains on the terminal. */
   finish(): void {
-    this.#outageSinceMs = null
-    if (this.#line === null) return
-    this.#show()
+    if (this.#line === '') return
+    this.#show(this.#line)
     if (this.#target.isTerminal) this.#target.write('\n')
-    this.#line = null
   }
 
-  #showWhenDue(): void {
+  #showWhenDue(line: string): void {
     const { isTerminal, now } = this.#target
-    if (now() - this.#shownAtMs >= (isTerminal ? terminalEveryMs : otherwiseEveryMs)) this.#show()
+    if (now() - this.#shownAtMs >= (isTerminal ? terminalEveryMs : otherwiseEveryMs)) this.#show(line)
   }
 
-  #show(): void {
+  #show(line: string): void {
     const { write, isTerminal, columns, now } = this.#target
     this.#shownAtMs = now()
-    const line =
-      this.#outageSinceMs === null
-        ? (this.#line ?? '')
-        : `service unavailable for ${seconds(now() - this.#outageSinceMs)}, retrying (${this.#outageReason})`
-    write(isTerminal ? `\r\x1b[2K${fitCells(line, columns() - 1)}` : `${line}\n`)
+    write(isTerminal ? clearLine + fitCells(line, columns() - 1) : `${line}\n`)
   }
 }
 

@@ -62,20 +62,15 @@ export function addWorkloadFlags(command: Command): Command {
 
 /** The flags as options of a simulation. */
 export function workloadOf({ hours, postsPerDay, galleries, seed, speed }: WorkloadFlags): WorkloadOptions {
-  return {
-    ...(hours === undefined ? {} : { hours }),
-    ...(postsPerDay === undefined ? {} : { postsPerDay }),
-    ...(galleries === undefined ? {} : { galleries }),
-    ...(seed === undefined ? {} : { seed: /^\d{1,15}$/.test(seed) ? Number(seed) : seed }),
-    ...(speed === undefined ? {} : { speed }),
-  }
+  const seedValue = seed !== undefined && /^\d{1,15}$/.test(seed) ? Number(seed) : seed
+  return { hours, postsPerDay, galleries, seed: seedValue, speed }
 }
 
 async function runAgainstServer(flags: SimulateFlags, context: CommandContext): Promise<void> {
   const { url, faults, startAt, patience, intoUsedServer } = flags
   const stop = new AbortController()
   void stopSignal().then((signal) => stop.abort(new CommandError(`stopped by ${signal}`)))
-  const { report } = await runSimulation(
+  const report = await runSimulation(
     {
       ...workloadOf(flags),
       url,
@@ -83,8 +78,8 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
       faults,
       intoUsedServer: intoUsedServer === true,
       signal: stop.signal,
-      ...(startAt === undefined ? {} : { startAt }),
-      ...(patience === undefined ? {} : { patienceS: patience }),
+      startAt,
+      patienceSeconds: patience,
     },
     context.display,
   )

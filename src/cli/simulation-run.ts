@@ -14,7 +14,6 @@ import {
 import { CommandError, UsageError } from './failure.js'
 import { ProgressDisplay, type DisplayTarget } from './progress-display.js'
 
-const refreshEveryMs = 1000
 /** OpenSSL's codes for an untrusted certificate, and the file that makes it trusted. */
 const trustedBy = new Map([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', '<cert.pem>'],
@@ -22,12 +21,6 @@ const trustedBy = new Map([
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', "<the authority's cert.pem>"],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', "<the authority's cert.pem>"],
 ])
-
-export interface FinishedSimulation {
-  readonly report: SimulationReport
-  /** The last cycle with progress. */
-  readonly lastCycleId: string
-}
 
 /** Throws a `UsageError` for invalid options, before there is a service. */
 export function checkWorkload(options: WorkloadOptions): void {
@@ -42,25 +35,18 @@ export function checkWorkload(options: WorkloadOptions): void {
 export async function runSimulation(
   options: SimulationOptions,
   target: DisplayTarget,
-): Promise<FinishedSimulation> {
+): Promise<SimulationReport> {
   const display = new ProgressDisplay(target)
-  const refreshing = setInterval(() => display.refresh(), refreshEveryMs)
-  let lastCycleId = ''
   try {
-    const report = await simulate({
+    return await simulate({
       ...options,
-      onProgress: (progress) => {
-        lastCycleId = progress.cycleId
-        display.update(progress)
-      },
-      onSearch: () => display.remark('searching for free cycles…'),
+      onProgress: (progress) => display.update(progress),
+      onSearch: () => display.print('searching for free cycles…'),
       onOutage: (outage) => display.outage(outage),
     })
-    return { report, lastCycleId }
   } catch (cause) {
     throw toCommandError(cause, options)
   } finally {
-    clearInterval(refreshing)
     display.finish()
   }
 }
@@ -82,6 +68,6 @@ function remedyOf({ kind, cause }: SimulationError, isExclusive: boolean): strin
 
 function flagOf(option: string): string {
   if (option === 'apiKey') return 'the API key'
-  // The name of a flag has no unit: `patienceS` is --patience.
-  return `--${option.replace(/S$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  // The name of a flag has no unit: `patienceSeconds` is --patience.
+  return `--${option.replace(/Seconds$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

@@ -2,8 +2,10 @@
  * The HTTP client: keep-alive connections, and retries with back-off while the service is unavailable, up to a limit.
  * It can also break off a call or close all connections on purpose.
  */
+import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SimulationError } from './errors.js'
 
@@ -145,6 +147,7 @@ export class HttpClient {
     return this.transport.request(new URL(this.base.pathname.replace(/\/$/, '') + call.path, this.base), {
       method: call.method,
       agent: this.agent,
+      signal: this.options.signal,
       timeout: Math.min(silenceMsMax, this.options.patienceMs + 1000),
       headers: {
         authorization: this.options.apiKey,
@@ -155,36 +158,26 @@ export class HttpClient {
   }
 
   /** One attempt: a response, or a temporary error. */
-  private attempt(call: Call): Promise<Attempt> {
+  private async attempt(call: Call): Promise<Attempt> {
     const startedAtMs = performance.now()
-    return new Promise((resolve, reject) => {
-      const request = this.open(call)
-      const fail = (error: NodeJS.ErrnoException): void => {
-        signal?.removeEventListener('abort', stop)
-        if (signal?.aborted === true || temporaryCodes.test(error.code ?? '')) resolve(error)
-        else reject(unreachable(`${this.options.url}: ${error.message}`, error))
-      }
-      const { signal } = this.options
-      const stop = (): void => void request.destroy(new Error('the simulation was stopped'))
-      signal?.addEventListener('abort', stop, { once: true })
-      request.on('timeout', () =>
-        request.destroy(Object.assign(new Error('no response'), { code: 'ETIMEDOUT' })),
-      )
-      request.on('error', fail)
-      request.on('response', (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', fail)
-        response.on('end', () => {
-          signal?.removeEventListener('abort', stop)
-          const { statusCode = 0, headers } = response
-          const tookMs = performance.now() - startedAtMs
-          resolve({ status: statusCode, headers, body: Buffer.concat(chunks), tookMs })
-        })
-      })
-      this.bodyBytesSent += call.body?.length ?? 0
-      request.end(call.body)
-    })
+    const request = this.open(call)
+    // The calls below reject with the first error; a second one would end the process.
+    request.on('error', () => {})
+    request.on('timeout', () =>
+      request.destroy(Object.assign(new Error('no response'), { code: 'ETIMEDOUT' })),
+    )
+    this.bodyBytesSent += call.body?.length ?? 0
+    request.end(call.body)
+    try {
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+      const body = await buffer(response)
+      const { statusCode: status = 0, headers } = response
+      return { status, headers, body, tookMs: performance.now() - startedAtMs }
+    } catch (cause) {
+      const error = cause as NodeJS.ErrnoException
+      if (this.options.signal?.aborted === true || temporaryCodes.test(error.code ?? '')) return error
+      throw unreachable(`${this.options.url}: ${error.message}`, error)
+    }
   }
 }
 

@@ -11,30 +11,30 @@ import type { SimulationProgress } from './report.js'
 /** All options but the service's address and its key: what can be checked before a service exists. */
 export interface WorkloadOptions {
   /** The same seed gives the same posts. Default 1. */
-  readonly seed?: number | string
+  readonly seed?: number | string | undefined
   /** Simulated time in hours; a multiple of five minutes. Default 24. */
-  readonly hours?: number
+  readonly hours?: number | undefined
   /** Posts that enter in 24 hours, on average. Default 2,200. */
-  readonly postsPerDay?: number
+  readonly postsPerDay?: number | undefined
   /** Number of galleries. Default 8. */
-  readonly galleries?: number
+  readonly galleries?: number | undefined
   /** Simulated seconds per second; 0 means as fast as the service responds. Default 0. */
-  readonly speed?: number
+  readonly speed?: number | undefined
   /** Lost responses, broken connections, duplicate calls, client restarts. Default true. */
-  readonly faults?: boolean
+  readonly faults?: boolean | undefined
   /**
    * Start of the simulated time (RFC 3339; rounded down to a five-minute boundary). Default: an unfinished simulation
    * of the same options is resumed; otherwise the latest period in which the service has no cycles.
    */
-  readonly startAt?: string
+  readonly startAt?: string | undefined
   /** How long the service may be unavailable, in seconds. Default 60. */
-  readonly patienceS?: number
+  readonly patienceSeconds?: number | undefined
   /** The service is new and has no other client: foreign data in a response is a violation. Default false. */
-  readonly exclusive?: boolean
+  readonly exclusive?: boolean | undefined
   /** Run against a service that holds posts or cycles of other clients. Default false. */
-  readonly intoUsedServer?: boolean
+  readonly intoUsedServer?: boolean | undefined
   /** Leave the posts pending at the end. By default a last cycle removes them. */
-  readonly keepPosts?: boolean
+  readonly keepPosts?: boolean | undefined
 }
 
 export interface SimulationOptions extends WorkloadOptions {
@@ -53,12 +53,14 @@ export interface SimulationOptions extends WorkloadOptions {
 }
 
 /** Validated options with all defaults. */
-export interface Settings extends Required<
-  Pick<
-    SimulationOptions,
-    'url' | 'apiKey' | 'speed' | 'faults' | 'exclusive' | 'intoUsedServer' | 'keepPosts'
-  >
-> {
+export interface Settings {
+  readonly url: string
+  readonly apiKey: string
+  readonly speed: number
+  readonly faults: boolean
+  readonly exclusive: boolean
+  readonly intoUsedServer: boolean
+  readonly keepPosts: boolean
   readonly identity: WorldIdentity
   readonly cycleCount: number
   /** A five-minute boundary, or null for the default. */
@@ -108,7 +110,7 @@ export function resolveWorkload(options: WorkloadOptions): Omit<Settings, 'url' 
     speed: numberIn('speed', options.speed ?? 0, 0, Number.MAX_VALUE),
     faults: options.faults ?? true,
     startAtMs: options.startAt === undefined ? null : boundaryOf(options.startAt),
-    patienceMs: numberIn('patienceS', options.patienceS ?? 60, 0, 86_400) * 1000,
+    patienceMs: numberIn('patienceSeconds', options.patienceSeconds ?? 60, 0, 86_400) * 1000,
     exclusive: options.exclusive ?? false,
     intoUsedServer: options.intoUsedServer ?? false,
     keepPosts: options.keepPosts ?? false,

@@ -139,7 +139,7 @@ export const cliMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'an outage is shown at once',
-        find: 'if (sinceMs === null && outage !== null) this.#show()',
+        find: 'if (this.#outageSinceMs === null) this.#shownAtMs = -Infinity',
         replace: '',
       },
     ],

@@ -67,8 +67,8 @@ export const simulatorMutants: readonly MutantGroup[] = [
       { breaks: '504 is retried', find: 'new Set([502, 503, 504])', replace: 'new Set([502, 503])' },
       {
         breaks: 'a connection that ends within a response is retried',
-        find: "response.on('error', fail)",
-        replace: "response.on('error', (error) => reject(error))",
+        find: 'const body = await buffer(response)',
+        replace: 'const body = await buffer(response).catch(() => Buffer.alloc(0))',
       },
       { breaks: 'connections are kept alive', find: 'keepAlive: true', replace: 'keepAlive: false' },
     ],
