@@ -43,17 +43,7 @@ export function ensureGeneratedKey(dataDir: string): GeneratedKeys {
  */
 export function findGeneratedKeys(dataDir: string): readonly string[] {
   const file = generatedKeyFile(dataDir)
-  let content: string
-  try {
-    content = readFileSync(file, 'utf8')
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-    if (code === 'ENOENT' || code === 'ENOTDIR') return []
-    const remedy =
-      code === 'EACCES' ? '; run this command as the user of the server, or set UNDERSTUDY_API_KEYS' : ''
-    throw new UsageError(`${file} cannot be read: ${messageOf(cause)}${remedy}`)
-  }
-  return keysIn(content, file)
+  return isMissing(file) ? [] : readKeysFile(file)
 }
 
 /**
@@ -65,12 +55,10 @@ export function readKeysFile(file: string, name = file): string[] {
   try {
     content = readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new UsageError(`${name} cannot be read: ${messageOf(cause)}`)
+    const isDenied = cause instanceof Error && 'code' in cause && cause.code === 'EACCES'
+    const remedy = isDenied ? '; run this command as the user of the server, or set UNDERSTUDY_API_KEYS' : ''
+    throw new UsageError(`${name} cannot be read: ${messageOf(cause)}${remedy}`)
   }
-  return keysIn(content, name)
-}
-
-function keysIn(content: string, name: string): string[] {
   const keys = content.split(/[\n,]/).map((key) => key.trim())
   const given = [...new Set(keys.filter((key) => key !== ''))]
   // The invalid key is not shown: it may be a valid one with a typing error.
@@ -79,6 +67,15 @@ function keysIn(content: string, name: string): string[] {
     throw new UsageError(`a key in ${name} is not valid: it must be ${apiKeyRule}`)
   }
   return given
+}
+
+/** False where the directory may not be searched: reading the file then gives the reason. */
+function isMissing(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined
+  } catch {
+    return false
+  }
 }
 
 /** Whether any of the permission bits `mask` of a file is set; false where the file cannot be examined. */

@@ -3,8 +3,8 @@
  */
 import type { Command } from 'commander'
 import { findGeneratedKeys, generatedKeyFile } from './api-keys.js'
-import { addSettingFlags, type CommandContext } from './context.js'
-import { readSettings, type EffectiveSettings } from './read-settings.js'
+import { addSettingFlags, printResult, type CommandContext } from './context.js'
+import { readSettings, type EffectiveSettings, type Flags } from './read-settings.js'
 import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-report.js'
 
 export function addConfigCommand(program: Command, context: CommandContext): void {
@@ -13,17 +13,18 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
     .description('print the effective settings and the source of each; keys as fingerprints only')
     .option('--json', 'print JSON')
     .option('--markdown', 'print only the table of all settings in docs/settings.md')
-  addSettingFlags(command).action((flags: Record<string, unknown>) => {
-    context.print(flags['markdown'] === true ? settingsAsMarkdown() : effectiveSettings(flags, context))
+  addSettingFlags(command).action((flags: Flags) => {
+    if (flags['markdown'] === true) context.print(settingsAsMarkdown())
+    else printSettings(flags, context)
   })
 }
 
-function effectiveSettings(flags: Record<string, unknown>, context: CommandContext): string {
+function printSettings(flags: Flags, context: CommandContext): void {
   const { env, directory, remark, columns } = context
   const effective = withGeneratedKeys(readSettings({ flags, env, directory }))
   for (const warning of effective.warnings) remark(`understudy: warning: ${warning}\n`)
   const report = reportSettings(effective)
-  return flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : settingsAsText(report, columns())
+  printResult(context, flags, report, () => settingsAsText(report, columns()))
 }
 
 /** Without a configured key, `serve` uses the one that it generated before. */

@@ -43,6 +43,16 @@ export function processContext(): CommandContext {
   }
 }
 
+/** Prints a result: as JSON with `--json`, otherwise as text. */
+export function printResult(
+  { print }: CommandContext,
+  { json }: { readonly json?: unknown },
+  value: object,
+  text: () => string,
+): void {
+  print(json === true ? `${JSON.stringify(value, null, 2)}\n` : text())
+}
+
 /** Adds `--config` and the flags of some settings to a command. Without names: all settings, as a server has them. */
 export function addSettingFlags(command: Command, names?: readonly SettingName[]): Command {
   command.option('--config <file>', 'JSON file with settings (or UNDERSTUDY_CONFIG)')

@@ -24,24 +24,17 @@ export async function checkPort(host: string, port: number): Promise<number> {
   return bound
 }
 
+const anotherPort = 'choose another one with --port'
+const anotherHost = 'choose another one with --host'
+
 function explain(cause: unknown, host: string): string {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  switch (code) {
-    case 'EADDRINUSE':
-      return 'the port is in use; choose another one with --port'
-    case 'EACCES':
-    case 'EPERM':
-      return 'this user may not use the port; choose another one with --port'
-    case 'EADDRNOTAVAIL':
-    case 'EAFNOSUPPORT':
-    case 'EINVAL':
-      return `${host} is not an address of this machine; choose another one with --host`
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `the name ${host} has no address; choose another one with --host`
-    default:
-      return messageOf(cause)
-  }
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  if (code === 'EADDRINUSE') return `the port is in use; ${anotherPort}`
+  if (['EACCES', 'EPERM'].includes(code)) return `this user may not use the port; ${anotherPort}`
+  if (['ENOTFOUND', 'EAI_AGAIN'].includes(code)) return `the name ${host} has no address; ${anotherHost}`
+  if (['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'].includes(code))
+    return `${host} is not an address of this machine; ${anotherHost}`
+  return messageOf(cause)
 }
 
 /** Whether only this machine can reach an address. */

@@ -20,9 +20,11 @@ import {
   type SettingName,
 } from '../settings/index.js'
 
+/** Values of flags as commander passes them: camelCase names. `config` is the JSON file. */
+export type Flags = Readonly<Record<string, unknown>>
+
 export interface SettingsSources {
-  /** Flags in the form of commander: camelCase names and text values. `config` is the JSON file. */
-  readonly flags: Readonly<Record<string, unknown>>
+  readonly flags: Flags
   readonly env: NodeJS.ProcessEnv
   /** Working directory, to which paths in flags and variables are relative. */
   readonly directory: string
@@ -49,6 +51,11 @@ interface Origin {
   readonly value: unknown
   readonly isText: boolean
   readonly directory: string
+}
+
+/** The settings of a command. Throws as `readSettings` does. */
+export function settingsOf(flags: Flags, { env, directory }: Omit<SettingsSources, 'flags'>): Settings {
+  return readSettings({ flags, env, directory }).settings
 }
 
 /** Throws a `UsageError` for the first value that breaks its rule, and for unknown names. */

@@ -7,25 +7,21 @@ import { restore } from '../store/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { CommandError } from './failure.js'
-import { readSettings } from './read-settings.js'
+import { settingsOf, type Flags } from './read-settings.js'
 import { contentsText, verifyFile, type VerifyReport } from './verify-command.js'
 
 export function addRestoreCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('restore <dir>')
     .description('verify a backup and copy it to an empty data directory')
-  addSettingFlags(command, ['dataDir']).action((dir: string, flags: Record<string, unknown>) =>
+  addSettingFlags(command, ['dataDir']).action((dir: string, flags: Flags) =>
     restoreFrom(dir, flags, context),
   )
 }
 
-async function restoreFrom(
-  dir: string,
-  flags: Record<string, unknown>,
-  context: CommandContext,
-): Promise<void> {
-  const { env, directory, print, remark } = context
-  const { dataDir } = readSettings({ flags, env, directory }).settings
+async function restoreFrom(dir: string, flags: Flags, context: CommandContext): Promise<void> {
+  const { directory, print, remark } = context
+  const { dataDir } = settingsOf(flags, context)
   const backupDir = resolve(directory, dir)
   keepFilesPrivate()
   const restored = await restore(backupDir, dataDir, (path) => verified(path, backupDir, remark))

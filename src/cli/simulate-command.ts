@@ -4,9 +4,9 @@
 import type { Command } from 'commander'
 import type { WorkloadOptions } from '../simulator/index.js'
 import { findGeneratedKeys } from './api-keys.js'
-import { addSettingFlags, numberArgument, stopSignal, type CommandContext } from './context.js'
+import { addSettingFlags, numberArgument, printResult, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
-import { readSettings } from './read-settings.js'
+import { settingsOf } from './read-settings.js'
 import { describeReport } from './simulation-report.js'
 import { runSimulation } from './simulation-run.js'
 
@@ -83,15 +83,13 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
     },
     context.display,
   )
-  context.print(
-    flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : describeReport(report, context.columns()),
-  )
+  printResult(context, flags, report, () => describeReport(report, context.columns()))
 }
 
 /** The first key that a server with the same settings accepts. */
-function configuredKey(flags: SimulateFlags, { env, directory }: CommandContext): string {
-  const { settings } = readSettings({ flags: { ...flags }, env, directory })
-  const [key] = settings.apiKeys.length > 0 ? settings.apiKeys : findGeneratedKeys(settings.dataDir)
+function configuredKey(flags: SimulateFlags, context: CommandContext): string {
+  const { apiKeys, dataDir } = settingsOf({ ...flags }, context)
+  const [key] = apiKeys.length > 0 ? apiKeys : findGeneratedKeys(dataDir)
   if (key === undefined)
     throw new UsageError(
       'no API key: set UNDERSTUDY_API_KEYS or --api-keys-file, or give the --data-dir of a server that generated one',

@@ -45,23 +45,30 @@ export function wrapCells(text: string, cellsMax: number): string[] {
   return [...lines, line.trimEnd()]
 }
 
-/** How a table is fitted to a terminal: cells of one column are wrapped. */
-export interface TableFit {
-  /** Width of the terminal; undefined for no limit. */
-  readonly cellsMax: number | undefined
-  /** Index of the column that is wrapped. */
-  readonly column: number
+/** Width of wrapped text where stdout is not a terminal. */
+const textCellsDefault = 110
+const textCellsMin = 30
+
+/** A label and its text, wrapped at the right margin of a terminal and indented behind the label. */
+export function labelledLines(label: string, text: string, cellsMax = textCellsDefault): string {
+  const indent = ' '.repeat(label.length)
+  return wrapCells(text, Math.max(cellsMax - label.length, textCellsMin))
+    .map((line, index) => ((index === 0 ? label : indent) + line).trimEnd() + '\n')
+    .join('')
 }
 
 const gap = '  '
 /** Minimum width of the wrapped column. */
 const wrappedCellsMin = 10
 
-/** Rows under a header with aligned columns; columns of numbers are right-aligned. */
+/**
+ * Rows under a header with aligned columns; columns of numbers are right-aligned. Where the table is wider than `cellsMax`,
+ * the width of a terminal, the cells of one `column` are wrapped.
+ */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  { cellsMax = Infinity, column }: TableFit = { cellsMax: Infinity, column: 0 },
+  { cellsMax = Infinity, column = 0 }: { cellsMax?: number | undefined; column?: number } = {},
 ): string {
   const widths = head.map((title, index) =>
     Math.max(...[title, ...rows.map((row) => row[index] ?? '')].map(cellWidth)),

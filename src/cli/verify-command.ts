@@ -14,10 +14,10 @@ import {
   type Store,
   type StoreSnapshot,
 } from '../store/index.js'
-import { addSettingFlags, type CommandContext } from './context.js'
+import { addSettingFlags, printResult, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { CommandError, messageOf } from './failure.js'
-import { readSettings } from './read-settings.js'
+import { settingsOf, type Flags } from './read-settings.js'
 
 export interface VerifyReport {
   readonly file: string
@@ -50,15 +50,14 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
     .description('read a whole data directory, with its server running or not, and print the problems')
     .option('--json', 'print JSON')
     .option('--all-images', `decode every stored image, not only ${imagesMax}`)
-  addSettingFlags(command, ['dataDir']).action((flags: Record<string, unknown>) => verify(flags, context))
+  addSettingFlags(command, ['dataDir']).action((flags: Flags) => verify(flags, context))
 }
 
-async function verify(flags: Record<string, unknown>, context: CommandContext): Promise<void> {
-  const { env, directory, print } = context
+async function verify(flags: Flags, context: CommandContext): Promise<void> {
   keepFilesPrivate()
-  const file = databasePath(readSettings({ flags, env, directory }).settings.dataDir)
+  const file = databasePath(settingsOf(flags, context).dataDir)
   const report = await verifyFile(file, { allImages: flags['allImages'] === true, whole: false })
-  print(flags['json'] === true ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
+  printResult(context, flags, report, () => reportText(report))
   if (!report.sound) throw new CommandError(`${file}: ${report.problemCount} problems`)
 }
 

@@ -19,7 +19,8 @@ import { databasePath, type Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { writeFileDurably } from '../data-directory.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
-import { loadOptions, modelSettings, withStore, type Flags } from './common.js'
+import { settingsOf, type Flags } from '../read-settings.js'
+import { loadOptions, withStore } from './common.js'
 import { requireVerified } from './verify.js'
 
 const pollMs = 200
@@ -27,7 +28,7 @@ const pollMs = 200
 const waitMsMax = 30 * 60_000
 
 export async function activate(version: string, flags: Flags, context: CommandContext): Promise<void> {
-  const settings = modelSettings(flags, context)
+  const settings = settingsOf(flags, context)
   const { modelsDir } = settings
   await requireVerified(loadOptions(version, settings, context), context)
   await checkIdentities([version], settings, context)
@@ -69,7 +70,7 @@ export async function shadow(
   flags: Flags,
   context: CommandContext,
 ): Promise<void> {
-  const settings = modelSettings(flags, context)
+  const settings = settingsOf(flags, context)
   const { modelsDir } = settings
   const file = join(modelsDir, 'SHADOW')
   if (flags['none'] === true) {

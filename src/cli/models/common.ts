@@ -8,7 +8,6 @@ import type { Settings } from '../../settings/index.js'
 import { databasePath, openSnapshot, type Position, type Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
-import { readSettings } from '../read-settings.js'
 import type { SettingName } from '../../settings/index.js'
 
 export const modelSettingNames: readonly SettingName[] = ['modelsDir']
@@ -19,13 +18,6 @@ export const sessionSettingNames: readonly SettingName[] = [
   'predictMsMax',
   'modelLatencyMsMax',
 ]
-
-/** Values of flags as commander passes them. */
-export type Flags = Readonly<Record<string, unknown>>
-
-export function modelSettings(flags: Flags, { env, directory }: CommandContext): Settings {
-  return readSettings({ flags, env, directory }).settings
-}
 
 /** The given version, or the active one. */
 export function chosenVersion(version: string | undefined, { modelsDir }: Settings): Promise<string> {

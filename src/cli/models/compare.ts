@@ -6,10 +6,11 @@ import { loadCodec } from '../../codec/index.js'
 import { ComparisonFigures, scorePairs } from '../../history/index.js'
 import { loadModel, ModelError, type LoadedModel } from '../../model/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
-import type { CommandContext } from '../context.js'
+import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
+import { settingsOf, type Flags } from '../read-settings.js'
 import { checkIdentity } from './activate.js'
-import { loadOptions, modelSettings, rangeOf, withStore, type Flags } from './common.js'
+import { loadOptions, rangeOf, withStore } from './common.js'
 import { comparisonText } from './comparison-text.js'
 import { leftOutText } from './golden.js'
 
@@ -21,7 +22,7 @@ export async function compare(
   flags: Flags,
   context: CommandContext,
 ): Promise<void> {
-  const settings = modelSettings(flags, context)
+  const settings = settingsOf(flags, context)
   if (versions[0] === versions[1]) throw new UsageError(`${versions[0]} cannot be compared with itself`)
   checkFlags(flags)
   await withStore(settings.dataDir, async (store) => {
@@ -55,8 +56,7 @@ export async function compare(
       await Promise.all(loaded.map((model) => model.close()))
     }
     const comparison = await figures.comparison(store, cycles)
-    if (flags['json'] === true) context.print(`${JSON.stringify(comparison, null, 2)}\n`)
-    else context.print(comparisonText(comparison, context.columns()))
+    printResult(context, flags, comparison, () => comparisonText(comparison, context.columns()))
   })
 }
 

@@ -16,7 +16,8 @@ import {
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import { formatTable } from '../text-table.js'
-import { modelSettings, rangeOf, withStore, type Flags } from './common.js'
+import { settingsOf, type Flags } from '../read-settings.js'
+import { rangeOf, withStore } from './common.js'
 
 const keyColumns = ['cycle_id', 'gall_id', 'post_no']
 
@@ -40,7 +41,7 @@ export function listFeatures({ json }: Flags, { print, remark, columns }: Comman
 
 /** Writes a CSV file: one line per scored post of the cycles from `--from` to `--to`, in order of arrival. */
 export async function writeMatrix(flags: Flags, context: CommandContext): Promise<void> {
-  const settings = modelSettings(flags, context)
+  const settings = settingsOf(flags, context)
   const features = chosenFeatures(flags['features'])
   const missing = flags['missing'] === 'nan' ? 'nan' : 'imputed'
   if (flags['missing'] !== undefined && flags['missing'] !== missing)

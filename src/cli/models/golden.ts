@@ -26,7 +26,8 @@ import {
 import type { Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
-import { loadOptions, modelSettings, positionOf, withStore, type Flags } from './common.js'
+import { settingsOf, type Flags } from '../read-settings.js'
+import { loadOptions, positionOf, withStore } from './common.js'
 
 const goldenName = 'golden.json'
 const casesMax = 1000
@@ -38,7 +39,7 @@ export async function recordGoldenCases(
   flags: Flags,
   context: CommandContext,
 ): Promise<void> {
-  const settings = modelSettings(flags, context)
+  const settings = settingsOf(flags, context)
   const cycleId = String(flags['cycle'])
   const count = Number(flags['cases'])
   if (!Number.isInteger(count) || count < 1 || count > casesMax)

@@ -20,15 +20,13 @@ import {
   type Ports,
 } from '../../model/index.js'
 import type { Settings } from '../../settings/index.js'
-import type { CommandContext } from '../context.js'
+import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageOf } from '../failure.js'
-import { wrapCells } from '../text-table.js'
-import { chosenVersion, modelSettings, type Flags } from './common.js'
+import { settingsOf, type Flags } from '../read-settings.js'
+import { labelledLines } from '../text-table.js'
+import { chosenVersion } from './common.js'
 
-/** Width where stdout is not a terminal. */
-const cellsDefault = 110
 const labelCells = 14
-const valueCellsMin = 30
 /** The error of a graph that cannot be opened has all details. */
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -52,13 +50,11 @@ export async function inspect(
   flags: Flags,
   context: CommandContext,
 ): Promise<void> {
-  const settings = modelSettings(flags, context)
-  const cells = context.columns() ?? cellsDefault
+  const settings = settingsOf(flags, context)
+  const cells = context.columns()
   const write = (json: object, blocks: readonly (readonly Row[])[]): void =>
-    context.print(
-      flags['json'] === true
-        ? `${JSON.stringify(json, null, 2)}\n`
-        : blocks.map((rows) => rows.map((row) => rowText(row, cells)).join('')).join('\n'),
+    printResult(context, flags, json, () =>
+      blocks.map((rows) => rows.map((row) => rowText(row, cells)).join('')).join('\n'),
     )
   if (subject?.endsWith('.onnx') === true) {
     const entry = { place: null, file: subject, sha256: null }
@@ -163,9 +159,6 @@ function graphRows({ place, file, bytes, sha256, sha256Expected, graph, problem 
 }
 
 /** The lines of a row; none without a value. */
-function rowText([label, value]: Row, cells: number): string {
-  if (value === undefined) return ''
-  return wrapCells(value, Math.max(cells - labelCells, valueCellsMin))
-    .map((piece, index) => `${(index === 0 ? label : '').padEnd(labelCells)}${piece}`.trimEnd() + '\n')
-    .join('')
+function rowText([label, value]: Row, cells: number | undefined): string {
+  return value === undefined ? '' : labelledLines(label.padEnd(labelCells), value, cells)
 }

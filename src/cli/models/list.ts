@@ -15,8 +15,8 @@ import {
 } from '../../model/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, messageOf } from '../failure.js'
+import { settingsOf, type Flags } from '../read-settings.js'
 import { formatTable } from '../text-table.js'
-import { modelSettings, type Flags } from './common.js'
 
 /** The JSON form. `package` is absent if the manifest is not valid. */
 interface Entry {
@@ -34,7 +34,7 @@ type Role = 'active' | 'shadow'
 
 export async function list(flags: Flags, context: CommandContext): Promise<void> {
   const { print, remark, columns } = context
-  const { modelsDir, dataDir } = modelSettings(flags, context)
+  const { modelsDir, dataDir } = settingsOf(flags, context)
   const versions = await listModels(modelsDir)
   const orElse = <T>(what: string, reading: Promise<T>, otherwise: T): Promise<T> =>
     reading.catch((error: unknown) => {

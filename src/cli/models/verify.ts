@@ -10,12 +10,10 @@ import {
 } from '../../model/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
-import { wrapCells } from '../text-table.js'
-import { chosenVersion, loadOptions, modelSettings, type Flags } from './common.js'
+import { settingsOf, type Flags } from '../read-settings.js'
+import { labelledLines } from '../text-table.js'
+import { chosenVersion, loadOptions } from './common.js'
 
-/** Width where stdout is not a terminal. */
-const cellsDefault = 110
-const sentenceCellsMin = 30
 const stateCells = 6
 const checkCellsMin = 13
 
@@ -25,7 +23,7 @@ export async function verify(
   context: CommandContext,
 ): Promise<void> {
   const { provider, tolerance, json } = flags
-  const settings = modelSettings(flags, context)
+  const settings = settingsOf(flags, context)
   if (typeof tolerance === 'number' && !(tolerance > 0 && tolerance <= 1))
     throw new UsageError(`--tolerance must be above 0 and at most 1, not ${tolerance}`)
   if (tolerance !== undefined && provider === undefined) throw new UsageError('--tolerance needs --provider')
@@ -48,7 +46,7 @@ export async function requireVerified(
   options: VerifyOptions,
   { print, columns }: CommandContext,
 ): Promise<void> {
-  const cells = columns() ?? cellsDefault
+  const cells = columns()
   const report = await verifyPackage({ ...options, onCheck: (line) => print(lineText(line, cells)) })
   throwIfFailed(report)
   const { version, provider, kind } = report
@@ -62,9 +60,7 @@ function throwIfFailed({ version, passed, checks }: VerificationReport): void {
   throw new CommandError(`${version} failed verification: ${failed.join(', ')}`)
 }
 
-function lineText({ check, state, sentence }: CheckLine, cells: number): string {
+function lineText({ check, state, sentence }: CheckLine, cells: number | undefined): string {
   const head = state.toUpperCase().padEnd(stateCells) + `${check}  `.padEnd(checkCellsMin)
-  return wrapCells(sentence, Math.max(cells - head.length, sentenceCellsMin))
-    .map((piece, index) => `${index === 0 ? head : ' '.repeat(head.length)}${piece}\n`)
-    .join('')
+  return labelledLines(head, sentence, cells)
 }
