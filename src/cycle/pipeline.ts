@@ -118,7 +118,7 @@ export class CyclePipeline {
         request,
         response,
         ...saved,
-        texts: embeddings.records(model, texts),
+        texts: texts?.encoded ?? null,
       })
       stages.lap('commit')
       stages.summary = columns
@@ -126,7 +126,7 @@ export class CyclePipeline {
       return response
     } catch (error) {
       // Other posts may enter at this position.
-      embeddings.forgetEntering(model, texts)
+      texts?.forget()
       throw error
     }
   }

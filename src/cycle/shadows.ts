@@ -100,8 +100,7 @@ export class Shadows {
 
   async #predict(model: Model, { plan, records, imagesStored }: ShadowedCycle): Promise<HeadColumns> {
     const { embeddings, store } = this.#parts
-    const entering = await embeddings.encodeEntering(model, plan, records)
-    const encoded = embeddings.records(model, entering)
+    const { encoded = null } = (await embeddings.encodeEntering(model, plan, records)) ?? {}
     // Vectors are stored even if the prediction fails.
     const storing = encoded && store.models.putEmbeddings(encoded.encoder, encoded.entries)
     const reading = embeddings.inputs(model, plan.next, imagesStored)

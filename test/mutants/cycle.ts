@@ -92,8 +92,8 @@ export const cycleMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a cycle that was not stored leaves no vectors',
-        find: 'for (const row of rows) this.#vectors.delete(postKey(position, row))',
-        replace: '',
+        find: 'const forget = (): void => keys.forEach((key) => this.#vectors.delete(key))',
+        replace: 'const forget = (): void => undefined',
       },
     ],
   },

@@ -21,7 +21,7 @@ export const simulationMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a failed cycle leaves no texts behind',
-        find: 'embeddings.forgetEntering(model, texts)',
+        find: 'texts?.forget()',
         replace: '',
       },
     ],
@@ -205,7 +205,7 @@ export const simulationMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'images of pending posts and of recent departures are kept',
-        find: '.filter(({ key }) => !isRecent(key.gallId, key.postNo))',
+        find: ' && !isRecent(key.gallId, key.postNo)',
         replace: '',
       },
       {
@@ -215,8 +215,8 @@ export const simulationMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a search of images begins anew after the last one',
-        find: 'this.#imageCursor = cursor\n',
-        replace: 'this.#imageCursor = cursor ?? this.#imageCursor\n',
+        find: 'this.#cursors[kind] = cursor\n',
+        replace: 'this.#cursors[kind] = cursor ?? this.#cursors[kind]\n',
       },
       {
         breaks: 'an outcome is as old as its last report',

@@ -4,7 +4,7 @@
  */
 import type { ImageEncoder, Model, TextEncoder } from '../../model/index.js'
 import type { CyclePlan, PoolState } from '../../pool/index.js'
-import type { EncodedTexts, ImageKey, Store } from '../../store/index.js'
+import type { ImageKey, Store } from '../../store/index.js'
 import { ImageCache } from './image-cache.js'
 import { Quarantine } from './quarantine.js'
 import { TextCache, type EnteringTexts } from './text-cache.js'
@@ -90,18 +90,6 @@ export class Embeddings {
     return cache.encodeEntering(model.text, position, records, this.#parts.textEncodeMsMax)
   }
 
-  /** Undoes `encodeEntering`: the cycle was not stored. */
-  forgetEntering(model: Model, entering: EnteringTexts | null): void {
-    if (entering !== null) this.#texts.get(model.text)?.forgetEntering(entering)
-  }
-
-  /** The vectors that are stored with the cycle; null when there are none. */
-  records(model: Model, entering: EnteringTexts | null): EncodedTexts | null {
-    if (entering === null || model.text === null) return null
-    const entries = this.#texts.get(model.text)?.records(entering) ?? []
-    return entries.length === 0 ? null : { encoder: model.text.hash, entries }
-  }
-
   /** By slot of `state`. `imagesStored`: stored images of each post. */
   inputs(model: Model, state: PoolState, imagesStored: Uint32Array): EmbeddingInputs {
     const text = this.#texts.get(model.text)?.column(state) ?? null
@@ -123,7 +111,7 @@ export class Embeddings {
   /** Listener of the event "cycle stored". `state`: the pool after the cycle. */
   cycleStored(state: PoolState): void {
     for (const cache of this.#texts.all()) cache.sweep(state)
-    for (const cache of this.#images.all()) cache.sweep(state)
+    for (const cache of this.#images.all()) cache.cycleStored(state)
   }
 
   imageStored(key: ImageKey): void {

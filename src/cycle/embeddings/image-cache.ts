@@ -99,11 +99,17 @@ export class ImageCache {
       this.#poolAndQueue(galleries[gallery[slot] as number] as string, postNo[slot] as number)
     }
     await this.#queue.settled(isOver)
-    if (!isOver()) this.sweep(state())
+    if (!isOver()) this.#sweep(state())
+  }
+
+  /** To be called when a cycle is stored. `state`: the pool after it. */
+  cycleStored(state: PoolState): void {
+    this.#queue.resume()
+    this.#sweep(state)
   }
 
   /** Removes posts that are not pending any more, once they are the majority. Their stored vectors stay. */
-  sweep({ galleries, gallery, postNo, count }: PoolState): void {
+  #sweep({ galleries, gallery, postNo, count }: PoolState): void {
     if (this.#postCount < Math.max(sweepCountMin, 2 * count)) return
     const pending = new PostMap<string, PostEntry>()
     const ids = new Set<number>()

@@ -1,17 +1,15 @@
 /**
  * Encodes stored images for one encoder, in the background: a batch at a time, each picture once. Vectors are stored by
- * the hash of the picture. After a failure the queue waits, with back-off, and tries again.
+ * the hash of the picture. After a failure the images wait for the next image or cycle that is stored.
  */
 import type { ImageEncoder } from '../../model/index.js'
-import { StoreError, type Embedding, type ImageKey, type Store } from '../../store/index.js'
+import { StoreError, type ImageKey, type Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
 import { imageBatchEncoder } from './quarantine.js'
 import type { CacheParts } from './text-cache.js'
 
 /** Images per call of the encoder. */
 const batchSize = 8
-const retryMsMin = 1000
-const retryMsMax = 30_000
 
 interface Picture {
   readonly key: ImageKey
@@ -29,10 +27,6 @@ export class ImageQueue {
   readonly #queue = new Map<string, ImageKey>()
   #working: Promise<void> | null = null
   #batch: Promise<unknown> = Promise.resolve()
-  /** Vectors that the store has not taken yet, by the hash of the picture: they are not computed again. */
-  readonly #unstored = new Map<string, Embedding>()
-  #retryMs = 0
-  #endPause: (() => void) | null = null
   #closed = false
 
   /** `onEncoded` is called for each image of the queue that has been tried, with or without a vector. */
@@ -51,13 +45,18 @@ export class ImageQueue {
     if (this.#closed) return
     const name = imageName(key)
     if (!this.#queue.has(name)) this.#queue.set(name, key)
+    this.resume()
+  }
+
+  /** Continues after a failure. */
+  resume(): void {
     this.#working ??= this.#work().finally(() => (this.#working = null))
   }
 
   /** Resolves when each image that is queued now has been tried, after a failure, or when `ended` returns true. */
   async settled(ended: () => boolean): Promise<void> {
     const last = [...this.#queue.keys()].at(-1)
-    while (last !== undefined && this.#queue.has(last) && this.#retryMs === 0 && !ended()) {
+    while (last !== undefined && this.#queue.has(last) && this.#working !== null && !ended()) {
       await this.#batch
       await nextTurn()
     }
@@ -67,7 +66,6 @@ export class ImageQueue {
   async close(): Promise<void> {
     this.#closed = true
     this.#queue.clear()
-    this.#endPause?.()
     await this.#working
   }
 
@@ -80,46 +78,38 @@ export class ImageQueue {
       this.#batch = encoding.catch(() => undefined)
       try {
         await encoding
-        this.#retryMs = 0
-        if (!this.isClosed()) keys.forEach(this.#onEncoded)
       } catch (error) {
         if (this.isClosed()) return
         for (const [name, key] of batch) this.#queue.set(name, key)
-        this.#retryMs = Math.min(Math.max(2 * this.#retryMs, retryMsMin), retryMsMax)
         this.#parts.log.error(
-          { err: error, image_count: keys.length, retry_ms: this.#retryMs },
-          'images could not be encoded',
+          { err: error, image_count: keys.length },
+          'images could not be encoded; the next cycle tries again',
         )
-        await this.#pause(this.#retryMs)
+        return
       }
+      if (!this.isClosed()) keys.forEach(this.#onEncoded)
       await nextTurn()
     }
   }
 
   /** Encodes and stores the vectors that these images lack. Rejects when the encoder fails or the store refuses them. */
   async #encode(keys: readonly ImageKey[]): Promise<void> {
-    const pictures = new Map(keys.flatMap((key) => this.#pictureWithoutVector(key)))
-    const { dim } = this.encoder
-    const wanted = [...pictures].filter(([name]) => !this.#unstored.has(name))
-    if (wanted.length > 0) {
-      const { vectors, encoded } = await this.#parts.quarantine.encodeAll(
-        imageBatchEncoder(this.encoder),
-        wanted.map(([, { bytes }]) => bytes),
-        {
-          ended: () => this.isClosed(),
-          onQuarantined: (row, error) =>
-            this.#logLeftOut((wanted[row] as [string, Picture])[1].key, error, quarantinedMessage),
-        },
-      )
-      for (const [row, [name, { hash }]] of wanted.entries())
-        if (encoded[row] === 1)
-          this.#unstored.set(name, { key: hash, vector: vectors.slice(row * dim, (row + 1) * dim) })
-    }
-    const names = [...pictures.keys()]
-    const made = names.flatMap((name) => this.#unstored.get(name) ?? [])
-    if (made.length === 0 || this.#store.closed) return
-    await this.#store.models.putEmbeddings(this.encoder.hash, made)
-    for (const name of names) this.#unstored.delete(name)
+    const pictures = [...new Map(keys.flatMap((key) => this.#pictureWithoutVector(key))).values()]
+    if (pictures.length === 0) return
+    const { hash: encoder, dim } = this.encoder
+    const { vectors, encoded } = await this.#parts.quarantine.encodeAll(
+      imageBatchEncoder(this.encoder),
+      pictures.map(({ bytes }) => bytes),
+      {
+        ended: () => this.isClosed(),
+        onQuarantined: (row, error) =>
+          this.#logLeftOut((pictures[row] as Picture).key, error, quarantinedMessage),
+      },
+    )
+    const made = pictures.flatMap(({ hash }, row) =>
+      encoded[row] === 1 ? [{ key: hash, vector: vectors.slice(row * dim, (row + 1) * dim) }] : [],
+    )
+    if (made.length > 0 && !this.#store.closed) await this.#store.models.putEmbeddings(encoder, made)
   }
 
   /** The picture and its hash in hex, as an entry of a map; empty when it has a vector or cannot be read. */
@@ -129,7 +119,9 @@ export class ImageQueue {
       if (hash === undefined || this.#store.models.readEmbedding(this.encoder.hash, hash) !== undefined)
         return []
       const image = this.#store.findImage(key)
-      return image === undefined ? [] : [[hex(hash), { key, hash, bytes: image.normalised }]]
+      return image === undefined
+        ? []
+        : [[Buffer.from(hash).toString('hex'), { key, hash, bytes: image.normalised }]]
     } catch (error) {
       if (!(error instanceof StoreError) || this.#store.closed) throw error
       this.#logLeftOut(key, error, 'an image cannot be read; its post is scored without it')
@@ -140,18 +132,6 @@ export class ImageQueue {
   #logLeftOut({ gallId, postNo, position }: ImageKey, { message }: Error, what: string): void {
     this.#parts.log.error({ gall_id: gallId, post_no: postNo, position, problem: message }, what)
   }
-
-  /** Waits `ms`, or until the queue is closed. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      timer.unref()
-      this.#endPause = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  }
 }
 
 const quarantinedMessage =
@@ -159,8 +139,4 @@ const quarantinedMessage =
 
 function imageName({ gallId, postNo, position }: ImageKey): string {
   return JSON.stringify([gallId, postNo, position])
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex')
 }

@@ -4,7 +4,7 @@
  */
 import type { EmbeddingColumn, ModelError, TextEncoder, Vectors } from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'
-import type { Embedding, Store } from '../../store/index.js'
+import type { EncodedTexts, Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
 import { textBatchEncoder, type Quarantine } from './quarantine.js'
 import { readCandidates, textKey } from './stored-texts.js'
@@ -20,11 +20,12 @@ export interface CacheParts {
   readonly log: { error(fields: object, message: string): void }
 }
 
-/** Vectors of posts that enter with one cycle. */
-export interface EnteringTexts extends Vectors {
-  readonly position: number
-  /** Posts by their place among those that enter. */
-  readonly rows: readonly number[]
+/** Texts that were encoded for posts that enter with one cycle. */
+export interface EnteringTexts {
+  /** The vectors that are stored with the cycle; null when there are none. */
+  readonly encoded: EncodedTexts | null
+  /** Removes the vectors from the cache: the cycle was not stored, and other posts may enter at its position. */
+  readonly forget: () => void
 }
 
 export class TextCache {
@@ -48,7 +49,7 @@ export class TextCache {
 
   /**
    * Encodes the posts that enter with the cycle at `position` and are not in the cache, with `encoder`; null when all
-   * are. `records`: their raw JSON. `forgetEntering` undoes it.
+   * are. `records`: their raw JSON.
    */
   async encodeEntering(
     encoder: TextEncoder,
@@ -68,23 +69,11 @@ export class TextCache {
         budgetMs,
         onQuarantined: (row, error) => this.#logQuarantined(texts[row] as Uint8Array, error),
       })
-      const entering = { position, rows, ...made }
-      this.#keep(entering)
-      return entering
+      const encoded = this.#encodedTexts(keys, made)
+      this.#keep(keys, made)
+      const forget = (): void => keys.forEach((key) => this.#vectors.delete(key))
+      return { encoded, forget }
     })
-  }
-
-  /** Removes what `encodeEntering` has added: the cycle was not stored, and other posts may enter at its position. */
-  forgetEntering({ position, rows }: EnteringTexts): void {
-    for (const row of rows) this.#vectors.delete(postKey(position, row))
-  }
-
-  /** The vectors of `entering` that are stored with its cycle. */
-  records(entering: EnteringTexts): Embedding[] {
-    return this.#encodedOf(entering).map(({ row, vector }) => ({
-      key: textKey(entering.position, row),
-      vector,
-    }))
   }
 
   /** By slot of `state`. */
@@ -111,46 +100,42 @@ export class TextCache {
     for (;;) {
       const missing = await this.#readStored(state(), ended)
       if (missing.length === 0 || ended()) return
-      const others = missing.flatMap(
-        ({ position, row }) => this.#inProgress.get(postKey(position, row)) ?? [],
-      )
+      const others = missing.flatMap((key) => this.#inProgress.get(key) ?? [])
       if (others.length > 0) await Promise.allSettled(others)
       else await this.#encodeMissing(missing, ended)
     }
   }
 
   /** Returns the keys of the posts without a stored vector. */
-  async #readStored(state: PoolState, ended: () => boolean): Promise<PostKey[]> {
-    const absent: PostKey[] = []
+  async #readStored(state: PoolState, ended: () => boolean): Promise<number[]> {
+    const absent: number[] = []
     for (let slot = 0; slot < state.count; slot++)
-      if (this.#vectors.row(keyOf(state, slot)) < 0) absent.push(keyParts(state, slot))
-    const missing: PostKey[] = []
-    for (const [i, { position, row }] of absent.entries()) {
+      if (this.#vectors.row(keyOf(state, slot)) < 0) absent.push(keyOf(state, slot))
+    const missing: number[] = []
+    for (const [i, key] of absent.entries()) {
       if (i % postsPerTurn === postsPerTurn - 1) await nextTurn()
       if (ended()) return []
-      const vector = this.#store.models.readEmbedding(this.encoder.hash, textKey(position, row))
-      if (vector?.length === this.encoder.dim) this.#vectors.set(postKey(position, row), vector)
-      else if (!this.#unencodable.has(postKey(position, row))) missing.push({ position, row })
+      const vector = this.#store.models.readEmbedding(this.encoder.hash, textKey(positionOf(key), rowOf(key)))
+      if (vector?.length === this.encoder.dim) this.#vectors.set(key, vector)
+      else if (!this.#unencodable.has(key)) missing.push(key)
     }
     return missing
   }
 
-  async #encodeMissing(missing: readonly PostKey[], ended: () => boolean): Promise<void> {
-    const keys = missing.map(({ position, row }) => postKey(position, row))
-    await this.#track(keys, async () => {
-      for (const [position, rows] of rowsByPosition(missing)) {
-        const records = await readCandidates(this.#store, position, rows)
-        for (let from = 0; from < rows.length && !ended(); from += postsPerTurn) {
+  async #encodeMissing(missing: readonly number[], ended: () => boolean): Promise<void> {
+    await this.#track(missing, async () => {
+      for (const [position, keys] of Map.groupBy(missing, positionOf)) {
+        const records = await readCandidates(this.#store, position, keys.map(rowOf))
+        for (let from = 0; from < keys.length && !ended(); from += postsPerTurn) {
           const to = from + postsPerTurn
-          await this.#encodePart(position, rows.slice(from, to), records.slice(from, to), ended)
+          await this.#encodePart(keys.slice(from, to), records.slice(from, to), ended)
         }
       }
     })
   }
 
   async #encodePart(
-    position: number,
-    rows: readonly number[],
+    keys: readonly number[],
     texts: readonly Uint8Array[],
     ended: () => boolean,
   ): Promise<void> {
@@ -159,12 +144,11 @@ export class TextCache {
       onQuarantined: (row, error) => this.#logQuarantined(texts[row] as Uint8Array, error),
     })
     if (this.#store.closed) return
-    const entering = { position, rows, ...made }
-    await this.#store.models.putEmbeddings(this.encoder.hash, this.records(entering))
-    this.#keep(entering)
+    const encoded = this.#encodedTexts(keys, made)
+    if (encoded !== null) await this.#store.models.putEmbeddings(encoded.encoder, encoded.entries)
+    this.#keep(keys, made)
     if (ended()) return
-    for (const [i, row] of rows.entries())
-      if (made.encoded[i] !== 1) this.#unencodable.add(postKey(position, row))
+    for (const [i, key] of keys.entries()) if (made.encoded[i] !== 1) this.#unencodable.add(key)
   }
 
   async #track<Result>(keys: readonly number[], work: () => Promise<Result>): Promise<Result> {
@@ -177,16 +161,24 @@ export class TextCache {
     }
   }
 
-  #keep(texts: EnteringTexts): void {
-    for (const { row, vector } of this.#encodedOf(texts))
-      this.#vectors.set(postKey(texts.position, row), vector)
+  #keep(keys: readonly number[], made: Vectors): void {
+    for (const [i, key] of keys.entries())
+      if (made.encoded[i] === 1) this.#vectors.set(key, this.#vectorOf(made, i))
   }
 
-  #encodedOf({ rows, vectors, encoded }: EnteringTexts): { row: number; vector: Float32Array }[] {
-    const { dim } = this.encoder
-    return rows.flatMap((row, i) =>
-      encoded[i] === 1 ? [{ row, vector: vectors.subarray(i * dim, (i + 1) * dim) }] : [],
+  /** The vectors as the store keeps them; null when there are none. */
+  #encodedTexts(keys: readonly number[], made: Vectors): EncodedTexts | null {
+    const entries = keys.flatMap((key, i) =>
+      made.encoded[i] === 1
+        ? [{ key: textKey(positionOf(key), rowOf(key)), vector: this.#vectorOf(made, i) }]
+        : [],
     )
+    return entries.length === 0 ? null : { encoder: this.encoder.hash, entries }
+  }
+
+  #vectorOf({ vectors }: Vectors, index: number): Float32Array {
+    const { dim } = this.encoder
+    return vectors.subarray(index * dim, (index + 1) * dim)
   }
 
   #logQuarantined(record: Uint8Array, { message }: ModelError): void {
@@ -198,30 +190,20 @@ export class TextCache {
   }
 }
 
-/** Where a post entered: the position of the cycle, and its row among the posts that entered with it. */
-interface PostKey {
-  readonly position: number
-  readonly row: number
-}
-
-function keyParts(state: PoolState, slot: number): PostKey {
-  return { position: state.enteredPosition[slot] as number, row: state.enteredRow[slot] as number }
-}
-
+/** The key of the post in a slot: where it entered. */
 function keyOf(state: PoolState, slot: number): number {
   return postKey(state.enteredPosition[slot] as number, state.enteredRow[slot] as number)
 }
 
+/** `row`: the place of the post among those that entered with the cycle at `position`. */
 function postKey(position: number, row: number): number {
   return position * rowCountMax + row
 }
 
-function rowsByPosition(keys: readonly PostKey[]): Map<number, number[]> {
-  const rows = new Map<number, number[]>()
-  for (const { position, row } of keys) {
-    const known = rows.get(position)
-    if (known === undefined) rows.set(position, [row])
-    else known.push(row)
-  }
-  return rows
+function positionOf(key: number): number {
+  return Math.floor(key / rowCountMax)
+}
+
+function rowOf(key: number): number {
+  return key % rowCountMax
 }
