@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path'
 import { databaseName, databasePath } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory } from './directory-lock.js'
-import { checkReadableFile } from './file-check.js'
+import { checkDatabaseFile } from './file-check.js'
 import { flushDirectory, giveFile } from './files.js'
 import { countRecords, type RecordCounts } from './inspect.js'
 import { isUnfinishedLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
@@ -79,12 +79,12 @@ export async function restore<T>(
   dataDir: string,
   verify: (path: string) => Promise<T>,
 ): Promise<Restored<T>> {
-  await checkReadableFile(databasePath(backupDir), true)
+  await checkDatabaseFile(databasePath(backupDir), 'read whole')
   return placeDatabase(dataDir, async (partial) => {
     await copyFile(databasePath(backupDir), partial, constants.COPYFILE_EXCL)
     // Before it is verified: LMDB opens it as its owner.
     const remark = giveToOwner(partial, dataDir)
-    await checkReadableFile(partial, true)
+    await checkDatabaseFile(partial, 'read whole')
     return { verified: await verify(partial), remark }
   })
 }

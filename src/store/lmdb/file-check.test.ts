@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { databasePath } from './databases.js'
-import { agreedProblem, checkReadableFile } from './file-check.js'
+import { agreedProblem, checkDatabaseFile } from './file-check.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 import { readMeta } from './page-layout.js'
 import { cycleSample } from '../../../test/helpers/store-samples.js'
@@ -60,5 +60,5 @@ test('a damaged page is told of while other pages change: only the first two say
   const writer = new Worker(source, { eval: true, workerData: { path, roots } })
   onTestFinished(() => writer.terminate().then(() => undefined))
   await once(writer, 'message')
-  await expect(checkReadableFile(path, false)).rejects.toThrow('is damaged')
+  await expect(checkDatabaseFile(path, 'read')).rejects.toThrow('is damaged')
 })

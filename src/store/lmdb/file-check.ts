@@ -23,52 +23,35 @@ const headsMsMax = 1000
 const looksMax = 4
 
 /**
- * Resolves with what was found when LMDB can open `path` safely: no file yet, an empty one, or a database that is whole.
- * A file shorter than it may grow is lengthened with zeros, so that no read can end behind its end.
+ * Resolves with what was found when LMDB can open `path` safely; rejects with a StoreError `unusable` for anything else
+ * than a database. `write`: the file may be missing or empty, and one shorter than it may grow is lengthened with zeros, so
+ * that no read can end behind its end. `read`: a server may write to the file. `read whole`: the file must be as long as
+ * its last page says, as a backup is.
  */
-export async function checkDatabaseFile(path: string): Promise<'missing' | 'empty' | 'whole'> {
+export async function checkDatabaseFile(
+  path: string,
+  use: 'write' | 'read' | 'read whole',
+): Promise<'missing' | 'empty' | 'whole'> {
+  const isWriter = use === 'write'
   let file: FileHandle
   try {
-    file = await openPlainFile(path, 'write')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'missing'
-    throw error
-  }
-  try {
-    const { size } = await file.stat()
-    if (size === 0) return 'empty'
-    const meta = latestMeta(file, path)
-    const bytesNeeded = (meta.lastPage + 1) * meta.pageBytes
-    if (size < 2 * meta.pageBytes || bytesNeeded - size > unwrittenBytesMax)
-      throw new StoreError('unusable', `${path} is cut short: ${size} bytes, ${bytesNeeded} are in use`)
-    checkTrees(file, path, meta, headsMsMax)
-    if (size < bytesNeeded) await file.truncate(bytesNeeded)
-    return 'whole'
-  } finally {
-    await file.close()
-  }
-}
-
-/**
- * Looks at a file that is only read. `whole`: it must be as long as its last page says, as a backup is; a file that a
- * server writes may be shorter. Rejects with a StoreError `unusable` for anything else than a database.
- */
-export async function checkReadableFile(path: string, whole: boolean): Promise<void> {
-  let file: FileHandle
-  try {
-    file = await openPlainFile(path, 'read')
+    file = await openPlainFile(path, isWriter ? 'write' : 'read')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (isWriter) return 'missing'
     throw new StoreError('unusable', `there is no database ${path}`)
   }
   try {
     const { size } = await file.stat()
+    if (isWriter && size === 0) return 'empty'
     const meta = latestMeta(file, path)
     const bytesNeeded = (meta.lastPage + 1) * meta.pageBytes
-    const lacking = bytesNeeded - size
-    if (size < 2 * meta.pageBytes || lacking > (whole ? 0 : unwrittenBytesMax))
+    const lackingMax = use === 'read whole' ? 0 : unwrittenBytesMax
+    if (size < 2 * meta.pageBytes || bytesNeeded - size > lackingMax)
       throw new StoreError('unusable', `${path} is cut short: ${size} bytes, ${bytesNeeded} are in use`)
-    checkTrees(file, path, meta, Infinity)
+    checkTrees(file, path, meta, isWriter ? headsMsMax : Infinity)
+    if (isWriter && size < bytesNeeded) await file.truncate(bytesNeeded)
+    return 'whole'
   } finally {
     await file.close()
   }

@@ -2,33 +2,28 @@
  * Every record of a snapshot, read whole: is it sound by itself, and do the records that belong together agree? What
  * the cycles mean is not looked at here.
  */
-import type { Databases, KeyedDatabase, NumberedDatabase } from './databases.js'
+import type { Databases, RecordDatabase } from './databases.js'
 import { imageKeyOf, imageNumbersOf, placementKeyOf } from './keys.js'
 import * as records from './records.js'
 import { describe } from '../store-error.js'
 import type { StoreSnapshot } from './snapshot.js'
 
-/** Records by database. */
-export type RecordCounts = Record<(typeof countedNames)[number], number>
-
 const countedNames = [
-  'cycles',
-  'requests',
-  'responses',
-  'cycleIds',
-  'entered',
-  'left',
-  'availability',
-  'pool',
-  'images',
-  'imageBytes',
-  'imageUses',
-  'embeddings',
-  'shadowScores',
-  'modelVersions',
-  'weights',
-  'outcomes',
-] as const
+  ...['cycles', 'requests', 'responses', 'cycleIds', 'entered', 'left', 'availability', 'pool'],
+  ...[
+    'images',
+    'imageBytes',
+    'imageUses',
+    'embeddings',
+    'shadowScores',
+    'modelVersions',
+    'weights',
+    'outcomes',
+  ],
+] as Exclude<keyof Databases, 'meta'>[]
+
+/** Records by database. */
+export type RecordCounts = Record<Exclude<keyof Databases, 'meta'>, number>
 
 /** Numbers of an embedding: shorter is nothing, longer is no encoder's. */
 const embeddingWidthMax = 16_384
@@ -46,16 +41,21 @@ export function inspectRecords({ databases }: StoreSnapshot, tell: Tell): Record
 }
 
 export function countRecords(databases: Databases): RecordCounts {
-  const count = (name: (typeof countedNames)[number]): number => {
-    const keys: Iterator<unknown> = databases[name].getKeys({})[Symbol.iterator]()
-    let found = 0
-    while (keys.next().done !== true) found++
-    return found
-  }
-  return Object.fromEntries(countedNames.map((name) => [name, count(name)])) as RecordCounts
+  const counts = countedNames.map((name) => {
+    const keys = (databases[name].getKeys({}) as Iterable<unknown>)[Symbol.iterator]()
+    let count = 0
+    while (keys.next().done !== true) count++
+    return [name, count]
+  })
+  return Object.fromEntries(counts) as RecordCounts
 }
 
 // ---- cycles
+
+const columnNames = {
+  ...{ responses: 'response', entered: 'columns of entered posts', left: 'columns of posts that left' },
+  availability: 'availability',
+} as const
 
 function inspectCycles(databases: Databases, tell: Tell): void {
   const positions = new Map<number, string>()
@@ -69,23 +69,17 @@ function inspectCycles(databases: Databases, tell: Tell): void {
   })
   const first = positions.keys().next().value ?? 1
   inspectIds(databases, positions, first, tell)
-  const parts = [
-    ['requests', (record: Uint8Array) => records.readStoredRequest(record), true],
-    ['responses', (record: Uint8Array) => records.readBytes(record, 'response'), true],
-    ['entered', (record: Uint8Array) => records.readBytes(record, 'columns of entered posts'), false],
-    ['left', (record: Uint8Array) => records.readBytes(record, 'columns of posts that left'), false],
-    ['availability', (record: Uint8Array) => records.readBytes(record, 'availability'), false],
-  ] as const
-  for (const [name, read, always] of parts) {
+  for (const name of ['requests', 'responses', 'entered', 'left', 'availability'] as const) {
     const seen = new Set<number>()
     each(databases[name], `${name}, position`, tell, (record, position) => {
       seen.add(position)
       // Before the first cycle that is kept stand records that a pending post still needs.
       if (position >= first && !positions.has(position))
         tell(`${name}, position ${position}: there is no such cycle`)
-      read(record)
+      if (name === 'requests') records.readStoredRequest(record)
+      else records.readBytes(record, columnNames[name])
     })
-    if (!always) continue
+    if (name !== 'requests' && name !== 'responses') continue
     for (const position of positions.keys())
       if (!seen.has(position)) tell(`${name}, position ${position}: the record is missing`)
   }
@@ -169,24 +163,12 @@ function inspectHistory({ weights, outcomes }: Databases, tell: Tell): void {
 
 // ---- the pieces
 
-/** Reads each record of a database; what a reading throws, is told with its place. */
-function each(
-  database: NumberedDatabase,
+/** Reads each record of a database; what a reading throws is reported with its place. */
+function each<Key extends number | Uint8Array>(
+  database: RecordDatabase<Key>,
   place: string,
   tell: Tell,
-  read: (record: Uint8Array, key: number) => unknown,
-): void
-function each(
-  database: KeyedDatabase,
-  place: string,
-  tell: Tell,
-  read: (record: Uint8Array, key: Uint8Array) => unknown,
-): void
-function each<K extends number | Uint8Array>(
-  database: { getRange(options: object): Iterable<{ key: K; value: Uint8Array }> },
-  place: string,
-  tell: Tell,
-  read: (record: Uint8Array, key: K) => unknown,
+  read: (record: Uint8Array, key: Key) => unknown,
 ): void {
   for (const { key, value } of database.getRange({})) {
     try {

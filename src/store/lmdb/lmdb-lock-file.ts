@@ -13,11 +13,6 @@ import { basename, dirname, join } from 'node:path'
 import { diskBytesFree, giveFile } from './files.js'
 import { describe, StoreError } from '../store-error.js'
 
-export interface LockFileOptions {
-  /** A reader works without a lock file that this user may neither write nor create: LMDB then uses none. */
-  readonly readOnly: boolean
-}
-
 /** The size that LMDB creates for 126 readers, the default of lmdb-js. It extends a shorter file. */
 const lockFileBytes = 8272
 const forbiddenCodes = ['EACCES', 'EROFS']
@@ -28,9 +23,13 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
  * Resolves when LMDB can open the lock file of the database `path`, which is created if it is missing. Rejects with
- * a StoreError that names it: `full` if the disk has no space for it, else `unusable`.
+ * a StoreError that names it: `full` if the disk has no space for it, else `unusable`. `readOnly`: a reader works without a
+ * lock file that this user may neither write nor create; LMDB then uses none.
  */
-export async function prepareLockFile(path: string, { readOnly }: LockFileOptions): Promise<void> {
+export async function prepareLockFile(
+  path: string,
+  { readOnly }: { readonly readOnly: boolean },
+): Promise<void> {
   const lockPath = `${path}-lock`
   try {
     const found = await unlessMissing(lstat(lockPath))

@@ -47,7 +47,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   try {
     makeDirectories(dataDir)
     lock ??= await lockDirectory(dataDir)
-    const found = await checkDatabaseFile(databasePath(dataDir))
+    const found = await checkDatabaseFile(databasePath(dataDir), 'write')
     if (found !== 'whole') await checkRoom(dataDir)
     await prepareLockFile(databasePath(dataDir), { readOnly: false })
     await removeUnfinishedLockFiles(databasePath(dataDir))

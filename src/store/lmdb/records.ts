@@ -39,34 +39,20 @@ const sha256Bytes = 32
 
 // ---- cycles
 
-interface CycleLabels {
-  cycle_id: string
-  cycle_at_ms: number
-  received_at: string
-  model_version: string
-  weights_version: string
-}
+const headerNames = [
+  ['cycleId', 'cycle_id'],
+  ['cycleAtMs', 'cycle_at_ms'],
+  ['receivedAt', 'received_at'],
+  ['modelVersion', 'model_version'],
+  ['weightsVersion', 'weights_version'],
+] as const satisfies Names<CycleHeader>
 
 export function packHeader(header: CycleHeader): Uint8Array {
-  const labels: CycleLabels = {
-    cycle_id: header.cycleId,
-    cycle_at_ms: header.cycleAtMs,
-    received_at: header.receivedAt,
-    model_version: header.modelVersion,
-    weights_version: header.weightsVersion,
-  }
-  return packRecord(recordVersion, 0, [toJson(labels)])
+  return packBytes(toNamedJson(header, headerNames))
 }
 
 export function readHeader(record: Uint8Array): CycleHeader {
-  const labels = fromJson(openRecord(record, recordVersion, 'cycle').payload) as CycleLabels
-  return {
-    cycleId: labels.cycle_id,
-    cycleAtMs: labels.cycle_at_ms,
-    receivedAt: labels.received_at,
-    modelVersion: labels.model_version,
-    weightsVersion: labels.weights_version,
-  }
+  return fromNamedJson<CycleHeader>(readBytes(record, 'cycle'), headerNames)
 }
 
 export function packPosition(position: Position): Uint8Array {
@@ -145,35 +131,21 @@ export function readText(record: Uint8Array, what: string): string {
 
 // ---- weights and outcomes
 
-interface WeightsJson {
-  version: string
-  weights: WeightsEntry['weights']
-  note: string
-  set_at_ms: number
-  first_cycle_ms: number
-}
+const weightsNames = [
+  ['version', 'version'],
+  ['weights', 'weights'],
+  ['note', 'note'],
+  ['setAtMs', 'set_at_ms'],
+  ['firstCycleMs', 'first_cycle_ms'],
+] as const satisfies Names<WeightsEntry>
 
 export function packWeights(entry: WeightsEntry): Uint8Array {
   const { views, comments, up, downvote_share } = entry.weights
-  const json: WeightsJson = {
-    version: entry.version,
-    weights: { views, comments, up, downvote_share },
-    note: entry.note,
-    set_at_ms: entry.setAtMs,
-    first_cycle_ms: entry.firstCycleMs,
-  }
-  return packRecord(recordVersion, 0, [toJson(json)])
+  return packBytes(toNamedJson({ ...entry, weights: { views, comments, up, downvote_share } }, weightsNames))
 }
 
 export function readWeights(record: Uint8Array): WeightsEntry {
-  const json = fromJson(openRecord(record, recordVersion, 'weights').payload) as WeightsJson
-  return {
-    version: json.version,
-    weights: json.weights,
-    note: json.note,
-    setAtMs: json.set_at_ms,
-    firstCycleMs: json.first_cycle_ms,
-  }
+  return fromNamedJson<WeightsEntry>(readBytes(record, 'weights'), weightsNames)
 }
 
 /** Tags of outcomes: with the second of their arrival, or without, as earlier versions stored them. */
@@ -209,6 +181,18 @@ function numbers(...values: readonly number[]): Uint8Array {
   const view = viewOf(bytes)
   values.forEach((value, index) => view.setUint32(index * 4, value, true))
   return bytes
+}
+
+/** The members of a value and their names in JSON, in the order of the JSON. */
+type Names<Value> = readonly (readonly [keyof Value & string, string])[]
+
+function toNamedJson<Value>(value: Value, names: Names<Value>): Uint8Array {
+  return toJson(Object.fromEntries(names.map(([member, name]) => [name, value[member]])))
+}
+
+function fromNamedJson<Value>(bytes: Uint8Array, names: Names<Value>): Value {
+  const json = fromJson(bytes) as Record<string, unknown>
+  return Object.fromEntries(names.map(([member, name]) => [member, json[name]])) as Value
 }
 
 function toJson(value: unknown): Uint8Array {

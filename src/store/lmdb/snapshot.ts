@@ -13,7 +13,7 @@ import {
   type RecordDatabase,
   type Root,
 } from './databases.js'
-import { checkReadableFile } from './file-check.js'
+import { checkDatabaseFile } from './file-check.js'
 import { asOwnerOf } from './files.js'
 import { prepareLockFile } from './lmdb-lock-file.js'
 import { createRecordStore } from './record-store.js'
@@ -37,7 +37,7 @@ export interface SnapshotOptions {
 
 /** Opens the database file `path`. Rejects with a StoreError `unusable` that says what is wrong with it. */
 export async function openSnapshot(path: string, options: SnapshotOptions = {}): Promise<StoreSnapshot> {
-  await checkReadableFile(path, options.whole ?? false)
+  await checkDatabaseFile(path, options.whole === true ? 'read whole' : 'read')
   await prepareLockFile(path, { readOnly: true })
   let root: Root | undefined
   try {
