@@ -82,7 +82,7 @@ describe('a shadow', () => {
     await service.models.addShadow(shadow)
     await answer(cycle(0, [2, 1, 3], [3, 1]))
     await scored(1)
-    expect(stored(1)).toEqual(shadow.said[0])
+    expect(stored(1)).toEqual(shadow.predicted[0])
     expect(stored(1)).toEqual({
       p_views: Float32Array.of(share(1), share(3)),
       p_comments: new Float32Array(2),
@@ -122,7 +122,7 @@ describe('a shadow', () => {
     shadow.failing = true
     expect(await answer(cycle(0, [1]))).toContain('"status":"scored"')
     await vi.waitUntil(() => skipped.length === 1, patience)
-    expect(skipped).toEqual([`s1, cycle ${cycle(0, [1]).cycle_id}: the model was told to fail`])
+    expect(skipped).toEqual([`s1, cycle ${cycle(0, [1]).cycle_id}: the model fails on purpose`])
     shadow.failing = false
     await answer(cycle(1, [], [1]))
     await scored(2)
@@ -135,7 +135,7 @@ describe('a shadow', () => {
     encoder.failing = true
     await answer(cycle(0, [1]))
     await vi.waitUntil(() => skipped.length > 0, patience)
-    expect(skipped[0]).toMatch(/: the text encoder was told to fail$/)
+    expect(skipped[0]).toMatch(/: the text encoder fails on purpose$/)
     encoder.failing = false
     await answer(cycle(1, [2], [1, 2]))
     await scored(2)
@@ -198,7 +198,7 @@ describe('a shadow', () => {
     await answer(cycle(2, [], [1, 2]))
     await service.models.shadows.idle()
     // The pending posts are tried twice before the first cycle.
-    expect(shadow.said).toHaveLength(3)
+    expect(shadow.predicted).toHaveLength(3)
     expect(stored(3)).toBeNull()
   })
 

@@ -89,7 +89,7 @@ async function headsOf(by: EncodingModel): Promise<HeadColumns> {
 }
 
 test('a replay has the images and texts of the time of the cycle, and gives the same heads', async () => {
-  const heads = model.said[0] as HeadColumns
+  const heads = model.predicted[0] as HeadColumns
   expect([...(heads.p_views ?? [])].map((value) => value > 0)).toEqual([true, false, false])
   expect([...(heads.p_comments ?? [])].map((value) => value > 0)).toEqual([false, true, false])
   await later()

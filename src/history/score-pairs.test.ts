@@ -149,8 +149,8 @@ describe('scores of two models', () => {
     await submit(cycle(0, [1, 2, 3]))
     await submit(cycle(1, [4], [1, 2, 3, 4]))
     const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash), new FakeImageEncoder(otherHash))
-    fresh.text?.poison.add('post 2')
-    fresh.image?.poison.add(9)
+    fresh.text?.crashing.add('post 2')
+    fresh.image?.crashing.add(9)
     const all = await compared('s1', () => Promise.resolve(fresh))
     const scores = [
       Math.fround(twice(1) + Math.fround(51 / 255)),

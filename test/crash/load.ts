@@ -1,6 +1,6 @@
 /**
- * The client of the crash tests: cycles, repeated posts, images, outcomes and weights, all from one seed, and a memory
- * of everything that was answered. What got no answer is sent again after the restart, as a real client would.
+ * The client of the crash tests: cycles, repeated posts, images, outcomes and weights, all from one seed. It remembers
+ * everything that was acknowledged, and repeats requests without a response after the restart, as a real client does.
  */
 import { createHash } from 'node:crypto'
 import { formatInstant, type CycleRequest, type CycleResponse } from '../../src/contract/index.js'
@@ -9,14 +9,14 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading, removal, snapshot } fr
 import { keyOf, NaivePool } from '../helpers/naive-pool.js'
 import type { Answer, Call, Client } from './client.js'
 
-/** Something that a 200 or 201 has promised, for the tests that look at the disk. */
+/** A record that a 200 or 201 has acknowledged, for the tests that read the disk. */
 export type Promised =
   | { readonly kind: 'cycle'; readonly cycleId: string; readonly body: Buffer; readonly response: Buffer }
   | { readonly kind: 'image'; readonly path: string; readonly sha256: Buffer }
   | { readonly kind: 'outcome'; readonly placementId: string; readonly revision: number }
   | { readonly kind: 'weights'; readonly version: string }
 
-export class Breach extends Error {}
+export class Violation extends Error {}
 
 interface Operation {
   readonly call: Call
@@ -29,7 +29,7 @@ interface Post {
   readonly post_no: number
 }
 
-/** Images are of posts in this gallery alone, so that scores of the others do not depend on when one arrived. */
+/** Only posts in this gallery have images, so that the scores of the others do not depend on when an image arrived. */
 export const picturedGallery = 'pictured'
 const pendingMax = 40
 
@@ -40,7 +40,7 @@ export class Load {
   readonly weights: string[] = []
   answeredCount = 0
   resolvedCount = 0
-  /** True: 503 is an answer like none at all, to be sent again. */
+  /** Whether a 503 counts as no response: the request is repeated. */
   mayBeRefused = false
   refusedCount = 0
   readonly #random: Random
@@ -64,7 +64,7 @@ export class Load {
     this.#onPromise = onPromise
   }
 
-  /** One cycle and what goes with it, at the same time. Returns without an error when the server is gone. */
+  /** Sends one cycle and its images, outcomes and weights in parallel. Returns without an error if the server is down. */
   async step(client: Client): Promise<void> {
     const random = this.#random
     const operations = [this.#cycle()]
@@ -82,7 +82,7 @@ export class Load {
     return this.#unanswered.length
   }
 
-  /** Sends again what got no answer, in order. */
+  /** Repeats the requests without a response, in order. */
   async resolve(client: Client): Promise<void> {
     for (const operation of this.#unanswered.splice(0)) {
       await this.#perform(client, operation, 1)
@@ -103,9 +103,9 @@ export class Load {
     }
     for (const { status, body } of answers) {
       if (status !== 200 && status !== 201)
-        throw new Breach(`${call.method} ${call.path} got ${status}: ${body.toString()}`)
+        throw new Violation(`${call.method} ${call.path} got ${status}: ${body.toString()}`)
       if (cycle !== undefined && !body.equals(first.body))
-        throw new Breach(`${cycle.cycle_id} got two different answers`)
+        throw new Violation(`${cycle.cycle_id} got two different responses`)
     }
     this.answeredCount += answers.length
     const promise = promised(first)
@@ -133,13 +133,13 @@ export class Load {
     if (promised.kind === 'weights') this.weights.push(promised.version)
   }
 
-  /** The pool of the server is the oracle's when every cycle has the oracle's results. */
+  /** The server's pool equals the oracle's if every cycle has the oracle's results. */
   #compare(cycle: CycleRequest, response: Buffer): void {
     const { results } = JSON.parse(response.toString()) as CycleResponse
     const got = results.map((row) => `${keyOf(row)} ${row.status} ${row.reason ?? ''}`)
     const want = this.#pool.apply(cycle).map((row) => `${row.post} ${row.status} ${row.reason ?? ''}`)
     if (got.join('\n') !== want.join('\n'))
-      throw new Breach(
+      throw new Violation(
         `${cycle.cycle_id}: results\n${got.join('\n')}\nand those of the oracle\n${want.join('\n')}`,
       )
   }

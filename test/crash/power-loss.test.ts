@@ -14,7 +14,7 @@ import { picture } from '../helpers/pictures.js'
 import { scratchDir } from '../helpers/servers.js'
 import { Client } from './client.js'
 import { Disk, promiseEntry, readRecord, survivals, type Entry, type Survival } from './disk-record.js'
-import { Breach, Load, picturedGallery, type Promised } from './load.js'
+import { Violation, Load, picturedGallery, type Promised } from './load.js'
 import { compileShim, shimImpossible } from './shim.js'
 
 const pointCount = Number(process.env['POWER_POINTS'] ?? 40)
@@ -124,7 +124,7 @@ async function cutAt({ index, survival, image, promises, promisedCount }: Cut): 
 }
 
 function expectKept(store: Store, promised: Promised): void {
-  if (!isKept(store, promised)) throw new Breach(`gone: ${promised.kind} ${JSON.stringify(promised)}`)
+  if (!isKept(store, promised)) throw new Violation(`gone: ${promised.kind} ${JSON.stringify(promised)}`)
 }
 
 function isKept(store: Store, promised: Promised): boolean {
@@ -154,9 +154,9 @@ function isKept(store: Store, promised: Promised): boolean {
 function readWhole(store: Store): void {
   let position = 0
   for (const cycle of store.tail(1)) {
-    if (cycle.position !== ++position) throw new Breach(`position ${cycle.position} after ${position - 1}`)
+    if (cycle.position !== ++position) throw new Violation(`position ${cycle.position} after ${position - 1}`)
     if (store.readRequest(position) === undefined || store.readResponse(cycle.cycleId) === undefined)
-      throw new Breach(`cycle ${cycle.cycleId} is not whole`)
+      throw new Violation(`cycle ${cycle.cycleId} is not whole`)
     store.readEntered(position)
     store.readLeft(position)
   }

@@ -1,6 +1,6 @@
 /**
- * Run in a process of its own, which damage may end: what becomes of a damaged data file that is verified, and then
- * served. Reads `{ dataDir, expected }` from each line of stdin, writes a `Finding` as a line to stdout.
+ * Verifies a damaged data file and then opens it as a server does. Runs in a separate process, because damage may end it.
+ * Reads `{ dataDir, expected }` from each line of stdin, and writes a `Finding` as a line to stdout.
  */
 import { createInterface } from 'node:readline'
 import { inspectRecords, openLmdbStore, openSnapshot, StoreError, type Store } from '../../src/store/index.js'
@@ -13,21 +13,21 @@ export interface Case {
 }
 
 export interface Finding {
-  /** What `verify` says. */
-  readonly told: readonly string[]
+  /** The problems that `verify` reports. */
+  readonly problems: readonly string[]
   /** Why the start is refused; null where it is not. */
   readonly refusal: string | null
-  /** Reads that ended with an error that says so. */
+  /** Reads that ended with a StoreError. */
   readonly failed: number
   /** Records that were not found. */
   readonly absent: number
-  /** Records that were read, and are not what was stored. */
+  /** Records that differ from what was stored. */
   readonly wrong: readonly string[]
-  /** What went wrong otherwise: an error that is no word of the store's. */
+  /** Errors that are no StoreError. */
   readonly strange: readonly string[]
 }
 
-async function told(path: string): Promise<string[]> {
+async function problemsOf(path: string): Promise<string[]> {
   const problems: string[] = []
   try {
     const snapshot = await openSnapshot(path)
@@ -39,9 +39,9 @@ async function told(path: string): Promise<string[]> {
   return problems
 }
 
-async function examine({ dataDir, expected }: Case): Promise<Finding> {
-  const problems = await told(`${dataDir}/understudy.mdb`)
-  const finding = { told: problems, failed: 0, absent: 0, wrong: [] as string[], strange: [] as string[] }
+async function inspect({ dataDir, expected }: Case): Promise<Finding> {
+  const problems = await problemsOf(`${dataDir}/understudy.mdb`)
+  const finding = { problems, failed: 0, absent: 0, wrong: [] as string[], strange: [] as string[] }
   let store: Store
   try {
     store = await openLmdbStore({ dataDir })
@@ -61,7 +61,7 @@ async function examine({ dataDir, expected }: Case): Promise<Finding> {
   return { ...finding, refusal: null }
 }
 
-/** Takes pages that are free, and frees others. */
+/** Writes to free pages, and frees others. */
 async function change(store: Store): Promise<void> {
   const { expiry } = store
   const images = expiry.imagesAfter(null, 4).rows
@@ -73,4 +73,4 @@ async function change(store: Store): Promise<void> {
 }
 
 for await (const line of createInterface({ input: process.stdin }))
-  process.stdout.write(`${JSON.stringify(await examine(JSON.parse(line) as Case))}\n`)
+  process.stdout.write(`${JSON.stringify(await inspect(JSON.parse(line) as Case))}\n`)

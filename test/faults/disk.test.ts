@@ -66,8 +66,7 @@ async function statusOf(server: ServerProcess): Promise<string> {
 }
 
 /**
- * True where the storage cannot even be read: an unknown cycle is not told from a known one. Once a cycle was begun:
- * before that, the store knows without a look that there is none (newest-cycle.ts).
+ * Whether the storage cannot even be read: a request for an unknown cycle then gets 503.
  */
 async function isBroken(server: ServerProcess): Promise<boolean> {
   return (await server.call({ path: '/v1/scores/20000101T0000' })).status === 503
@@ -245,7 +244,7 @@ test.skipIf(!mountable())(
 )
 
 test.skipIf(!mountable())(
-  'a disk without room for a lock file is told of, by a start and by a look, and both go on once there is room (needs root)',
+  'a start and a verify report a disk without room for a lock file, and both succeed once there is room (needs root)',
   async () => {
     const dataDir = smallDisk('size=1m')
     await (await openLmdbStore({ dataDir })).close()
@@ -266,7 +265,7 @@ test.skipIf(!mountable())(
 )
 
 test.skipIf(!mountable())(
-  'a lock file without a block, on a disk without room for one, is told of and stays (needs root)',
+  'a lock file without a block on a full disk is reported and kept (needs root)',
   async () => {
     const dataDir = smallDisk('size=1m')
     await (await openLmdbStore({ dataDir })).close()
@@ -290,7 +289,7 @@ test.skipIf(!mountable())(
 )
 
 test.skipIf(!mountable())(
-  'a disk without room for a new database is told of, and nothing is begun (needs root)',
+  'a disk without room for a new database is reported, and nothing is created (needs root)',
   async () => {
     const dataDir = smallDisk('size=12k')
     await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(

@@ -22,7 +22,7 @@ const pageBytes = 4096
 const answerMsMax = 30_000
 
 /** The process that reads damaged files, one after the other. */
-class Examiner {
+class Inspector {
   readonly #child: ChildProcess
   readonly #lines: AsyncIterator<string>
   #remarks = ''
@@ -35,11 +35,11 @@ class Examiner {
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
   }
 
-  async examine(work: object): Promise<Finding> {
+  async inspect(work: object): Promise<Finding> {
     this.#child.stdin?.write(`${JSON.stringify(work)}\n`)
     const answer = await Promise.race([this.#lines.next(), delay(answerMsMax, null, { ref: false })])
-    if (answer === null) throw new Error('it hangs')
-    if (answer.done === true) throw new Error(`it ended the process: ${this.#remarks}`)
+    if (answer === null) throw new Error('the process hangs')
+    if (answer.done === true) throw new Error(`the damage ended the process: ${this.#remarks}`)
     return JSON.parse(answer.value) as Finding
   }
 
@@ -63,7 +63,7 @@ function pagesOf(file: Buffer): Record<Kind, number[]> {
   return pages
 }
 
-/** An offset in a page of a kind: the fields that LMDB follows are more frequent than the rest. */
+/** An offset in a page of a kind: fields that LMDB uses are more frequent than the rest. */
 function placeIn(kind: Kind, page: Buffer, random: Random): number {
   if (kind === 'meta') return headBytes + random.below(metaBytes - headBytes)
   if (kind === 'overflow') return random.below(headBytes)
@@ -102,27 +102,27 @@ test(
     const pages = pagesOf(whole)
     expect(Math.min(...Object.values(pages).map(({ length }) => length))).toBeGreaterThan(1)
     const random = new Random(seed)
-    const figures = { refused: 0, told: 0, harmless: 0, absent: 0, failed: 0 }
-    const examiner = new Examiner()
-    onTestFinished(() => examiner.close())
+    const figures = { refused: 0, reported: 0, harmless: 0, absent: 0, failed: 0 }
+    const inspector = new Inspector()
+    onTestFinished(() => inspector.close())
     const look = async (file: Buffer, place: string): Promise<Finding> => {
       const dataDir = join(dir, 'damaged')
       mkdirSync(dataDir, { recursive: true, mode: 0o700 })
       writeFileSync(databasePath(dataDir), file)
-      const finding = await examiner.examine({ dataDir, expected }).catch((error: unknown) => {
+      const finding = await inspector.inspect({ dataDir, expected }).catch((error: unknown) => {
         throw new Error(`seed ${seed}, ${place}: ${String(error)}`)
       })
       expect({ ...finding, place }).toMatchObject({ wrong: [], strange: [], place })
       if (finding.refusal !== null || finding.absent + finding.failed > 0)
-        expect(finding.told, `seed ${seed}, ${place}, ${JSON.stringify(finding)}`).not.toEqual([])
+        expect(finding.problems, `seed ${seed}, ${place}, ${JSON.stringify(finding)}`).not.toEqual([])
       return finding
     }
-    expect(await look(whole, 'none')).toMatchObject({ told: [], refusal: null, failed: 0, absent: 0 })
+    expect(await look(whole, 'none')).toMatchObject({ problems: [], refusal: null, failed: 0, absent: 0 })
     for (let round = 0; round < flipCount; round++) {
       const { file, place } = damaged(whole, pages, random)
-      const { refusal, told, absent, failed } = await look(file, place)
+      const { refusal, problems, absent, failed } = await look(file, place)
       if (refusal !== null) figures.refused++
-      else if (told.length > 0) figures.told++
+      else if (problems.length > 0) figures.reported++
       else figures.harmless++
       figures.absent += Number(absent > 0)
       figures.failed += Number(failed > 0)

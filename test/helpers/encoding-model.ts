@@ -31,8 +31,8 @@ export class FakeTextEncoder implements TextEncoder {
   /** Number of texts that each next call encodes before its time limit; without an entry, all. */
   readonly limits: number[] = []
   readonly unreadable = new Set<string>()
-  /** A batch with one of these ends the process, so the next call fails too. */
-  readonly poison = new Set<string>()
+  /** A batch with one of these titles crashes the process, so the next call fails too. */
+  readonly crashing = new Set<string>()
   #isDown = false
   failing = false
   /** Calls wait for this promise. */
@@ -50,12 +50,12 @@ export class FakeTextEncoder implements TextEncoder {
     await this.gate
     if (this.#isDown) {
       this.#isDown = false
-      throw new ModelDownError('the text encoder starts again')
+      throw new ModelDownError('the text encoder is restarting')
     }
-    if (this.failing) throw new ModelError('the text encoder was told to fail')
-    if (titles.some((title) => this.poison.has(title))) {
+    if (this.failing) throw new ModelError('the text encoder fails on purpose')
+    if (titles.some((title) => this.crashing.has(title))) {
       this.#isDown = true
-      throw new ModelError('the text encoder was ended')
+      throw new ModelError('the text encoder crashed')
     }
     const vectors = new Float32Array(titles.length * dim)
     const encoded = new Uint8Array(titles.length)
@@ -76,10 +76,10 @@ export class FakeImageEncoder implements ImageEncoder {
   readonly pooling: 'mean' | 'max'
   readonly required: boolean
   readonly values = new Map<number, number>()
-  /** Pictures in the order in which they were encoded. */
+  /** Images in the order in which they were encoded. */
   readonly pictures: number[] = []
-  /** A batch with one of these fails. */
-  readonly poison = new Set<number>()
+  /** A batch with one of these images fails. */
+  readonly crashing = new Set<number>()
   failing = false
 
   constructor(hash: string, options: { pooling?: 'mean' | 'max'; required?: boolean } = {}) {
@@ -91,8 +91,8 @@ export class FakeImageEncoder implements ImageEncoder {
   async encode(images: readonly Uint8Array[]): Promise<Vectors> {
     await Promise.resolve()
     const pictures = images.map((image) => image[0] as number)
-    if (this.failing || pictures.some((picture) => this.poison.has(picture)))
-      throw new ModelError('the image encoder was told to fail')
+    if (this.failing || pictures.some((picture) => this.crashing.has(picture)))
+      throw new ModelError('the image encoder fails on purpose')
     // A real JPEG is the control image.
     this.pictures.push(...images.flatMap((image) => (image.length === 1 ? (image[0] as number) : [])))
     const vectors = new Float32Array(pictures.length * dim)
@@ -113,7 +113,7 @@ export class EncodingModel implements Model {
   /** Predictions wait for this promise after they have read their inputs. */
   gate: Promise<void> = Promise.resolve()
   /** Predictions so far. */
-  readonly said: HeadColumns[] = []
+  readonly predicted: HeadColumns[] = []
 
   constructor(version: string, text: FakeTextEncoder | null, image: FakeImageEncoder | null = null) {
     this.version = version
@@ -129,8 +129,8 @@ export class EncodingModel implements Model {
       downvote_share: null,
     }
     await this.gate
-    if (this.failing) throw new ModelError('the model was told to fail')
-    this.said.push(heads)
+    if (this.failing) throw new ModelError('the model fails on purpose')
+    this.predicted.push(heads)
     return heads
   }
 }

@@ -21,7 +21,7 @@ export class FakeModel implements Model {
 
   async predict(inputs: ScoringInputs): Promise<HeadColumns> {
     await this.gate
-    if (this.failing) throw new ModelError('the fake model was told to fail')
+    if (this.failing) throw new ModelError('the fake model fails on purpose')
     if (this.wrongRow !== null) throw new ModelRowError('head p_up: row', this.wrongRow)
     this.seen.push(structuredClone(inputs)) // Columns serve the next cycle again.
     const share = Float32Array.from(inputs.readings, (row) => {

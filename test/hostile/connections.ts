@@ -109,7 +109,7 @@ export async function pipelined(target: Target, connections: number, requests: n
 
 /** Requests a response of about 8 MB on several connections and does not read it. */
 export async function unreadResponses(target: Target, count: number): Promise<void> {
-  // Before all other cycles of the siege: a late cycle changes nothing for them.
+  // Earlier than the cycles of all other attacks, so a late cycle does not change them.
   const ms = Date.UTC(2024, 1, 1, 15)
   const at = formatInstant(ms - 20_000)
   const rows = Array.from({ length: 1000 }, (_, index) => ({

@@ -5,7 +5,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Call } from '../helpers/server-process.js'
 import { cycleOf } from './bodies.js'
-import { picture } from './pictures.js'
+import { picture } from './images.js'
 import { oneAnswer, statuses, type Target } from './target.js'
 
 export interface HostileCall {
@@ -71,7 +71,7 @@ export function hostileBodies(heavy: boolean): HostileCall[] {
     post('one long text', [400], `"${'a'.repeat(size)}"`),
     post('one long escape', [400], `"${'\\u0000'.repeat(Math.floor(size / 6))}"`),
     post('one name over and over', [400], `{${'"cycle_id":0,'.repeat(Math.floor(size / 13))}"a":0}`),
-    post('white space alone', [400], ' '.repeat(size)),
+    post('only white space', [400], ' '.repeat(size)),
     post('zero bytes', [400], Buffer.alloc(size)),
     post('bytes that are no UTF-8', [400], Buffer.alloc(size, 0xfe)),
     post('a number past every float', [400, 422], withNumber('1e400')),
@@ -124,9 +124,9 @@ export const galleryTricks: readonly (readonly [segment: string, allowed: readon
   ['%61'.repeat(20_000), [201, 400]],
 ]
 
-/** Sends every picture path; returns what was answered otherwise than it may be, and keys that fell together. */
-export async function galleryBreaches(target: Target, round: number): Promise<string[]> {
-  const breaches: string[] = []
+/** Sends an image to every path. Returns the responses that are not allowed; a 409 means that two paths have one key. */
+export async function galleryViolations(target: Target, round: number): Promise<string[]> {
+  const violations: string[] = []
   for (const [number, [segment, allowed]] of galleryTricks.entries()) {
     const body = await picture(number)
     const reply = await target.server.call({
@@ -136,19 +136,19 @@ export async function galleryBreaches(target: Target, round: number): Promise<st
       headers: { 'Content-Type': 'image/jpeg' },
     })
     // Each has a picture of its own: where two segments are one gallery, the second is 409.
-    if (!allowed.includes(reply.status)) breaches.push(`gallery ${segment.slice(0, 40)}: ${reply.status}`)
+    if (!allowed.includes(reply.status)) violations.push(`gallery ${segment.slice(0, 40)}: ${reply.status}`)
   }
   const escapes = ['\\ud800', '\\udc00a', '\\u0000', '\\u202e', '\\uffff', '__proto__', '\\u0041']
   for (const [number, escape] of escapes.entries()) {
     const body = JSON.stringify(cycleOf(10 + number, 'GALLERY')).replaceAll('GALLERY', escape)
     const { status } = await target.server.call({ method: 'POST', path: '/v1/cycles', body, headers: json })
-    if (![200, 400, 422].includes(status)) breaches.push(`gallery ${escape} in JSON: ${status}`)
+    if (![200, 400, 422].includes(status)) violations.push(`gallery ${escape} in JSON: ${status}`)
   }
-  return breaches
+  return violations
 }
 
-/** Heads that are too much; returns those that were served, or left without an end. */
-export async function headFloodBreaches(target: Target): Promise<string[]> {
+/** Sends heads that are too large. Returns those that were served or got no response. */
+export async function headFloodViolations(target: Target): Promise<string[]> {
   const floods: readonly (readonly [name: string, head: string])[] = [
     [
       'ten thousand headers',
@@ -160,28 +160,29 @@ export async function headFloodBreaches(target: Target): Promise<string[]> {
     ['a head without end', `GET /v1/weights HTTP/1.1\r\n${'X: a\r\n'.repeat(200_000)}`],
     ['a name without end', `GET /v1/weights HTTP/1.1\r\n${'X'.repeat(mebibyte)}`],
   ]
-  const breaches: string[] = []
+  const violations: string[] = []
   for (const [name, head] of floods) {
     const received = await target.converse(head, oneAnswer)
     if (statuses(received).some((status) => status < 400 || status === 500))
-      breaches.push(`${name}: ${received.slice(0, 60)}`)
+      violations.push(`${name}: ${received.slice(0, 60)}`)
   }
-  return breaches
+  return violations
 }
 
-/** Sends calls side by side; returns those that were answered otherwise than they may be. */
-export async function callBreaches(target: Target, calls: readonly HostileCall[]): Promise<string[]> {
-  const breaches = await Promise.all(
+/** Sends calls in parallel. Returns those with a response that is not allowed. */
+export async function callViolations(target: Target, calls: readonly HostileCall[]): Promise<string[]> {
+  const violations = await Promise.all(
     calls.map(async ({ name, call, allowed }) => {
       const reply = await target.server.call(call).catch((error: unknown) => String(error))
       if (typeof reply === 'string') return [`${name}: ${reply}`]
-      const told = reply.status < 400 || (reply.json as { error?: unknown } | undefined)?.error !== undefined
-      // The budget for bodies may be spent for the moment; then it says when to come back.
+      const isWellFormed =
+        reply.status < 400 || (reply.json as { error?: unknown } | undefined)?.error !== undefined
+      // The limit for bodies in memory may be reached; then the response has Retry-After.
       const busy = reply.status === 503 && reply.headers['retry-after'] !== undefined
-      return (allowed.includes(reply.status) || busy) && told
+      return (allowed.includes(reply.status) || busy) && isWellFormed
         ? []
         : [`${name}: ${reply.status} ${reply.text.slice(0, 80)}`]
     }),
   )
-  return breaches.flat()
+  return violations.flat()
 }

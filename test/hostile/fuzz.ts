@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
 import { cycleOf } from './bodies.js'
-import { honestPictures } from './pictures.js'
+import { validImages } from './images.js'
 import { oneAnswer, statuses, type Target } from './target.js'
 
 const allowed = new Set([200, 201, 400, 401, 404, 405, 409, 413, 414, 415, 422, 431, 501, 503, 505])
@@ -132,10 +132,10 @@ const damage = fc.array(
 
 function damaged(
   source: Buffer,
-  wounds: readonly { at: number; length: number; bytes: Uint8Array }[],
+  replacements: readonly { at: number; length: number; bytes: Uint8Array }[],
 ): Buffer {
   let bytes = source
-  for (const { at, length, bytes: put } of wounds) {
+  for (const { at, length, bytes: put } of replacements) {
     const start = at % (bytes.length + 1)
     bytes = Buffer.concat([
       bytes.subarray(0, start),
@@ -196,8 +196,8 @@ function attempts(target: Target, pictures: readonly Buffer[]): fc.Arbitrary<Att
     fc
       .tuple(fc.constantFrom(...pictures), damage, fc.nat({ max: 1000 }))
       .map(
-        ([picture, wounds, post]) =>
-          [`PUT /v1/images/fuzz/${post + 1}/01`, 'image/jpeg', damaged(picture, wounds)] as const,
+        ([picture, replacements, post]) =>
+          [`PUT /v1/images/fuzz/${post + 1}/01`, 'image/jpeg', damaged(picture, replacements)] as const,
       ),
     fc
       .tuple(
@@ -208,10 +208,10 @@ function attempts(target: Target, pictures: readonly Buffer[]): fc.Arbitrary<Att
       .map(([method, where, body]) => [`${method} ${where}`, 'application/json', Buffer.from(body)] as const),
   )
   return fc
-    .record({ operation, zip: fc.boolean(), framing, headers, wounds: fc.option(damage, { freq: 4 }) })
-    .map(({ operation: [line, type, plain], zip, framing: kind, headers: extra, wounds }) => {
+    .record({ operation, zip: fc.boolean(), framing, headers, replacements: fc.option(damage, { freq: 4 }) })
+    .map(({ operation: [line, type, plain], zip, framing: kind, headers: extra, replacements }) => {
       const packed = zip && type === 'application/json' ? gzipSync(plain) : plain
-      const body = wounds === null ? packed : damaged(packed, wounds)
+      const body = replacements === null ? packed : damaged(packed, replacements)
       const lengths = {
         length: [`Content-Length: ${body.length}`],
         chunks: ['Transfer-Encoding: chunked'],
@@ -236,7 +236,7 @@ export async function fuzzHttp(
   limits: { seconds: number; runs: number; seed?: number },
 ): Promise<number> {
   let tried = 0
-  const pictures = await honestPictures()
+  const pictures = await validImages()
   const batch = fc.array(attempts(target, pictures), { minLength: 1, maxLength: batchMax, size: 'max' })
   const property = fc.asyncProperty(batch, async (requests) => {
     tried += requests.length

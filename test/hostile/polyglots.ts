@@ -2,7 +2,7 @@
  * JPEGs that other programs take for something of theirs: archives, pages, scripts, documents.
  */
 import { crc32 } from 'node:zlib'
-import { payload, picture } from './pictures.js'
+import { payload, picture } from './images.js'
 
 export interface Polyglot {
   readonly name: string

@@ -3,8 +3,8 @@
  * guarantee is violated.
  */
 import { fuzzHttp } from './fuzz.js'
-import { fuzzPictures } from './picture-fuzz.js'
-import { besiege, rssGrowthMibMax } from './siege.js'
+import { fuzzImages } from './image-fuzz.js'
+import { runAttacks, rssGrowthMibMax } from './attacks.js'
 import { Target } from './target.js'
 
 /** Limit of the latency of health for other clients during the attacks. */
@@ -14,7 +14,7 @@ const healthP99MsMax = 50
 const only = process.env.HOSTILE_ATTACKS?.split(',')
 
 const print = (line: string): void => console.log(line)
-const siege = await besiege(
+const attacks = await runAttacks(
   {
     ...{ slow: 1000, slowSecondsMax: 40, aborted: 2000, endless: 16, pipelines: 20, pipelined: 1000 },
     ...{ wrongKeys: 300, secondsMin: 3, heavy: true },
@@ -28,20 +28,21 @@ const pictureSeed = Number(process.env.HOSTILE_PICTURE_SEED ?? 1)
 
 /** Fuzzes a server of its own. Returns the violations; prints the descriptors and memory it held before and after. */
 async function fuzz(name: string, run: (target: Target) => Promise<string>): Promise<string[]> {
-  const breaches: string[] = []
+  const violations: string[] = []
   const target = await new Target().start()
   try {
     const before = target.held()
     const startedAt = performance.now()
     const figure = await run(target).catch((error: unknown) => {
-      breaches.push(`${name}: ${String(error)}`)
+      violations.push(`${name}: ${String(error)}`)
       return 'aborted'
     })
     const seconds = (performance.now() - startedAt) / 1000
-    if (!(await target.descriptorsFallTo(before.descriptors + 3))) breaches.push(`${name}: descriptors leak`)
-    if (/"status":500|"level":50/.test(target.server.log)) breaches.push(`${name}: the log has an error`)
+    if (!(await target.descriptorsFallTo(before.descriptors + 3)))
+      violations.push(`${name}: descriptors leak`)
+    if (/"status":500|"level":50/.test(target.server.log)) violations.push(`${name}: the log has an error`)
     const after = target.held()
-    if (after.rssPeakMib > before.rssMib + rssGrowthMibMax) breaches.push(`${name}: memory grows`)
+    if (after.rssPeakMib > before.rssMib + rssGrowthMibMax) violations.push(`${name}: memory grows`)
     print(
       [
         `${name}: ${figure} in ${seconds.toFixed(0)} s`,
@@ -52,10 +53,10 @@ async function fuzz(name: string, run: (target: Target) => Promise<string>): Pro
   } finally {
     await target.dispose()
   }
-  return breaches
+  return violations
 }
 
-const fuzzBreaches =
+const fuzzViolations =
   only !== undefined
     ? []
     : [
@@ -63,25 +64,25 @@ const fuzzBreaches =
           const tried = await fuzzHttp(target, { seconds: fuzzSeconds, runs: 100_000_000 })
           return `${tried} requests`
         })),
-        ...(await fuzz('pictures', async (target) => {
-          const { breaches, tried, statuses, slowestMs } = await fuzzPictures(
+        ...(await fuzz('images', async (target) => {
+          const { violations, tried, statuses, slowestMs } = await fuzzImages(
             target,
             pictureCount,
             pictureSeed,
           )
-          if (breaches.length > 0) throw new Error(breaches.join('; '))
+          if (violations.length > 0) throw new Error(violations.join('; '))
           const answers = [...statuses]
             .sort(([a], [b]) => a - b)
             .map(([status, count]) => `${count} × ${status || 'cut'}`)
           return `${tried} mutated JPEGs, ${answers.join(', ')}, the slowest after ${slowestMs.toFixed(0)} ms`
         })),
       ]
-const late = [...siege.health].filter(([, { p99Ms }]) => p99Ms > healthP99MsMax)
-const breaches = [
-  ...siege.breaches,
-  ...fuzzBreaches,
+const late = [...attacks.health].filter(([, { p99Ms }]) => p99Ms > healthP99MsMax)
+const violations = [
+  ...attacks.violations,
+  ...fuzzViolations,
   ...late.map(([name, { p99Ms }]) => `${name}: health p99 ${p99Ms.toFixed(1)} ms`),
 ]
-for (const breach of breaches) print(`BREACH ${breach}`)
-print(breaches.length === 0 ? 'no breach' : `${breaches.length} breaches`)
-process.exitCode = breaches.length === 0 ? 0 : 1
+for (const violation of violations) print(`VIOLATION ${violation}`)
+print(violations.length === 0 ? 'no violations' : `${violations.length} violations`)
+process.exitCode = violations.length === 0 ? 0 : 1

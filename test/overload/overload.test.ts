@@ -1,9 +1,9 @@
 /**
- * Overload in small: what holds however fast the machine is. Rates are judged by `npm run test:overload`.
+ * A short overload: the rules that hold on a machine of any speed. `npm run test:overload` checks rates.
  */
 import { expect, onTestFinished, test } from 'vitest'
 import { Target } from '../hostile/target.js'
-import { callHeeding } from './heeding.js'
+import { sendUntilAccepted } from './retrying-clients.js'
 import { overload } from './overload.js'
 import { RawClient } from './raw-client.js'
 import { cycleIdOfNumber, cycleTraffic, pictureTraffic, reading, type Traffic } from './traffic.js'
@@ -16,7 +16,7 @@ async function start(env: Record<string, string> = {}): Promise<Target> {
   return target
 }
 
-/** A client of a server that has taken what comes before the measured traffic. */
+/** A client of a server that has accepted the requests before the measured traffic. */
 async function client(target: Target, traffic: Traffic): Promise<RawClient> {
   const own = new RawClient(target.port)
   onTestFinished(() => own.destroy())
@@ -24,7 +24,7 @@ async function client(target: Target, traffic: Traffic): Promise<RawClient> {
   return own
 }
 
-test('too many cycles are taken or told when to come back, and who only reads is served', async () => {
+test('of too many cycles, each is accepted or gets 503 with Retry-After, and reads are served', async () => {
   const target = await start({ UNDERSTUDY_CYCLES_WAITING_MAX: '1' })
   const cycles = cycleTraffic(target.server.key, 300)
   const figures = await overload(target, cycles, size, ['/v1/health', `/v1/scores/${cycleIdOfNumber(0)}`])
@@ -34,7 +34,7 @@ test('too many cycles are taken or told when to come back, and who only reads is
   expect(figures.reads.filter(({ status }) => status !== 200)).toEqual([])
 })
 
-test('too many pictures are taken or told when to come back, and who only reads is served', async () => {
+test('of too many images, each is accepted or gets 503 with Retry-After, and reads are served', async () => {
   const target = await start()
   const figures = await overload(target, await pictureTraffic(target.server.key), size, ['/v1/health'])
   expect(figures.others).toEqual([])
@@ -43,18 +43,18 @@ test('too many pictures are taken or told when to come back, and who only reads 
   expect(figures.reads.filter(({ status }) => status !== 200)).toEqual([])
 })
 
-test('clients that all come at once and wait as told are all taken, after a few tries', async () => {
+test('clients that arrive together and respect Retry-After are all accepted after a few tries', async () => {
   const target = await start()
   const traffic = cycleTraffic(target.server.key, 300)
   const own = await client(target, traffic)
-  const calls = Array.from({ length: 30 }, (_, number) => callHeeding(own, traffic.request(number)))
+  const calls = Array.from({ length: 30 }, (_, number) => sendUntilAccepted(own, traffic.request(number)))
   for (const answers of await Promise.all(calls)) {
     expect(answers.at(-1)?.status).toBe(200)
     expect(answers.length).toBeLessThanOrEqual(10)
   }
 })
 
-test('while others are refused, a cycle that is stored is answered again, by POST and by GET', async () => {
+test('while other cycles are refused, a stored cycle gets its response again, by POST and by GET', async () => {
   const target = await start({ UNDERSTUDY_CYCLES_WAITING_MAX: '1' })
   const traffic = cycleTraffic(target.server.key, 300)
   const own = await client(target, traffic)

@@ -1,13 +1,13 @@
 /**
- * `npm run test:overload`: three times the cycles and pictures that the server can take. Queues stay bounded, what is too
- * much hears 503 early and truthfully, goodput holds, a second later all is as before, and who only reads is served.
- * Server and client get a core each, for both phases alike. Prints figures; ends with 1 where one of these is broken.
+ * `npm run test:overload`: three times the cycles and images that the server can process. Queues stay bounded, requests
+ * beyond them get an early 503 with a Retry-After that suffices, goodput stays high, the server recovers within a second,
+ * and reads are served. Server and client have one core each. Prints figures; exits with 1 if a rule is violated.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Target } from '../hostile/target.js'
-import { callHeeding, heedingLoop } from './heeding.js'
+import { sendUntilAccepted, sendAtRate } from './retrying-clients.js'
 import { quantile } from './load.js'
 import { overload, type OverloadFigures } from './overload.js'
 import { RawClient, type Answer } from './raw-client.js'
@@ -20,13 +20,13 @@ const size = {
   factor: 3,
 }
 const pendingCount = 1000
-/** Of the peak, for so long: clients that come back when they are told to. */
-const heeding = { factor: 1.5, seconds: 4, triesMax: 10 }
+/** Clients that respect Retry-After: their rate as a share of the peak, and the duration of the phase. */
+const retrying = { factor: 1.5, seconds: 4, triesMax: 10 }
 const goodputMin = 0.8
 const recoveryMsMax = 1000
 const readMsMax = 250
 
-const breaches: string[] = []
+const violations: string[] = []
 const target = await new Target().start()
 pin(target.server.pid ?? 0)
 try {
@@ -35,7 +35,7 @@ try {
   for (const traffic of [cycles, await pictureTraffic(target.server.key)]) {
     const figures = await overload(target, traffic, size, reads)
     judge(figures)
-    await judgeHeeding(
+    await judgeRetries(
       traffic,
       quantile(
         figures.rounds.map(({ peak }) => peak),
@@ -47,18 +47,19 @@ try {
 } finally {
   await target.dispose()
 }
-for (const breach of breaches) console.log(`BREACH ${breach}`)
-console.log(breaches.length === 0 ? 'no breach' : `${breaches.length} breaches`)
-process.exitCode = breaches.length === 0 ? 0 : 1
+for (const violation of violations) console.log(`VIOLATION ${violation}`)
+console.log(violations.length === 0 ? 'no violations' : `${violations.length} violations`)
+process.exitCode = violations.length === 0 ? 0 : 1
 
-/** Server and client on cores of their own: else the load takes from the server what the client needs. */
+/** Pins server and client to different cores, so that they do not compete for one. */
 function pin(server: number): void {
   const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ')
   const [first, last] = ['0', String(availableParallelism() - 1)]
-  const places = [server, ...children.filter((pid) => pid !== '')].map((pid) => [String(pid), first] as const)
-  for (const [pid, core] of [...places, [String(process.pid), last] as const]) {
+  const pids = [server, ...children.filter((pid) => pid !== '')].map((pid) => [String(pid), first] as const)
+  for (const [pid, core] of [...pids, [String(process.pid), last] as const]) {
     const { status } = spawnSync('taskset', ['-a', '-c', '-p', core, pid])
-    if (status !== 0) console.log(`! not pinned to a core: ${pid}; client and server share them`)
+    if (status !== 0)
+      console.log(`warning: process ${pid} is not pinned to a core, so client and server compete`)
   }
 }
 
@@ -78,52 +79,53 @@ function judge({ name, rounds, taken, refused, others, reads, connections, rssMi
   }
   console.log(
     `${name}, ${rounds.length} rounds: goodput ${percent(share)} of the peak (${shares.map(percent).join(' ')}); ` +
-      `taken after ${times(taken)}; ${refused.length} refused after ${times(refused)}; ` +
+      `accepted after ${times(taken)}; ${refused.length} refused after ${times(refused)}; ` +
       `Retry-After ${retryAfters(refused)}; recovered after ${recoveredMs.toFixed(0)} ms, at worst ${recoveredMsWorst.toFixed(0)}; ` +
       `${reads.length} reads after ${times(reads)}; ${connections} connections; ` +
       `memory ${rssMib.before.toFixed(0)} MiB before, ${rssMib.after.toFixed(0)} after`,
   )
-  const breach = (broken: boolean, what: string): void => {
-    if (broken) breaches.push(`${name}: ${what}`)
+  const violationIf = (broken: boolean, what: string): void => {
+    if (broken) violations.push(`${name}: ${what}`)
   }
-  breach(share < goodputMin, `goodput ${percent(share)} of the peak`)
-  breach(
+  violationIf(share < goodputMin, `goodput ${percent(share)} of the peak`)
+  violationIf(
     others.length > 0,
-    `${others.length} answers neither good nor 503: ${[...new Set(others.map(({ status }) => status))].join(' ')}`,
+    `${others.length} responses with another status than success or 503: ${[...new Set(others.map(({ status }) => status))].join(' ')}`,
   )
-  breach(refused.length === 0, 'nothing was refused')
-  breach(
+  violationIf(refused.length === 0, 'nothing was refused')
+  violationIf(
     refused.some(({ retryAfterS }) => retryAfterS === null),
     'a 503 without Retry-After',
   )
-  breach(recoveredMsWorst > recoveryMsMax, `recovered after ${recoveredMsWorst.toFixed(0)} ms`)
-  breach(
+  violationIf(recoveredMsWorst > recoveryMsMax, `recovered after ${recoveredMsWorst.toFixed(0)} ms`)
+  violationIf(
     reads.some(({ status }) => status !== 200),
-    'a call that only reads was refused',
+    'a read was refused',
   )
   const readMs = quantile(
     reads.map(({ tookMs }) => tookMs),
     0.99,
   )
-  breach(readMs > readMsMax, `calls that only read took ${readMs.toFixed(0)} ms at p99`)
+  violationIf(readMs > readMsMax, `p99 of reads ${readMs.toFixed(0)} ms`)
 }
 
-async function judgeHeeding(traffic: Traffic, peak: number, firstNumber: number): Promise<void> {
+async function judgeRetries(traffic: Traffic, peak: number, firstNumber: number): Promise<void> {
   const client = new RawClient(target.port)
   let next = firstNumber
   try {
-    const { factor, seconds } = heeding
-    const tries = await heedingLoop(peak * factor, seconds, () =>
-      callHeeding(client, traffic.request(next++)),
+    const { factor, seconds } = retrying
+    const tries = await sendAtRate(peak * factor, seconds, () =>
+      sendUntilAccepted(client, traffic.request(next++)),
     )
     const part = (count: number): string =>
       percent(tries.filter((other) => other <= count).length / tries.length)
     const most = Math.max(...tries)
     console.log(
-      `${traffic.name}: ${tries.length} calls at ${factor} times the peak that come back as told: taken at once ${part(1)}, ` +
+      `${traffic.name}: ${tries.length} calls at ${factor} times the peak that respect Retry-After: accepted at once ${part(1)}, ` +
         `after two tries ${part(2)}, after three ${part(3)}, all after ${most}`,
     )
-    if (most > heeding.triesMax) breaches.push(`${traffic.name}: ${most} tries, although it waited as told`)
+    if (most > retrying.triesMax)
+      violations.push(`${traffic.name}: ${most} tries, although the client respected Retry-After`)
   } finally {
     client.destroy()
   }

@@ -23,7 +23,7 @@ import { Pictures } from '../../src/simulator/pictures.js'
 import { OutcomeReports } from '../../src/simulator/outcome-reports.js'
 import { Uploads } from '../../src/simulator/uploads.js'
 import { World } from '../../src/simulator/world.js'
-import { MustHold, type KeptDays } from './must-hold.js'
+import { ExpectedRecords, type KeptDays } from './expected-records.js'
 import { soakModel, type SoakTarget } from './target.js'
 
 /** Between the end of a cycle's five minutes and its arrival. */
@@ -44,7 +44,7 @@ export interface SoakOptions {
 
 export class SoakClient {
   readonly responses = new ResponseDigests()
-  readonly held: MustHold
+  readonly held: ExpectedRecords
   /** Durations of `POST /v1/cycles` without faults, in ms; the caller empties the list. */
   readonly postMs: number[] = []
   readonly totals = { cycles: 0, candidates: 0, scored: 0, removals: 0, faults: 0, weights: 0 }
@@ -78,7 +78,7 @@ export class SoakClient {
     this.#placements = new OutcomeReports(this.#api, true)
     this.#cycleAtMs = startAtMs
     this.#world = this.#newWorld()
-    this.held = new MustHold(options.keptDays)
+    this.held = new ExpectedRecords(options.keptDays)
   }
 
   static async open(target: SoakTarget, options: SoakOptions, startAtMs: number): Promise<SoakClient> {

@@ -4,7 +4,7 @@
  */
 import { openLmdbStore, type ExpiryRecords } from '../../src/store/index.js'
 import type { SoakClient } from './client.js'
-import type { KeptDays } from './must-hold.js'
+import type { KeptDays } from './expected-records.js'
 import type { SoakTarget } from './target.js'
 
 export interface BlockCost {

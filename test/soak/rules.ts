@@ -3,7 +3,7 @@
  * quarter of the measured cycles with the second one, medians against medians.
  */
 import type { RecordCounts } from '../../src/store/lmdb/inspect.js'
-import type { Bounds, MustHold } from './must-hold.js'
+import type { Bounds, ExpectedRecords } from './expected-records.js'
 import type { Sample } from './samples.js'
 
 export interface Verdict {
@@ -78,7 +78,11 @@ export interface Held {
 }
 
 /** Compares the counts in the data directory with the expected ones. */
-export function holdingRules({ sound, problems, counts }: Held, held: MustHold, weights: number): Verdict[] {
+export function holdingRules(
+  { sound, problems, counts }: Held,
+  held: ExpectedRecords,
+  weights: number,
+): Verdict[] {
   const found = (name: keyof RecordCounts): number => counts?.[name] ?? NaN
   const within = (name: keyof RecordCounts, { least, most }: Bounds): Verdict => ({
     holds: found(name) >= least && found(name) <= most,

@@ -1,7 +1,7 @@
 /**
- * `npm run soak`: seven simulated days (2,016 cycles; SOAK_CYCLES) of the documented client, after nine of run-up
- * (SOAK_RUN_UP_CYCLES), until cycles of eight days and images of as many expire as fast as they come. Prints figures;
- * ends with 1 where a rule is broken.
+ * `npm run soak`: seven simulated days (2,016 cycles; SOAK_CYCLES) of the documented client, after nine days of warm-up
+ * (SOAK_RUN_UP_CYCLES), until cycles and images expire as fast as new ones arrive. Prints figures; exits with 1 if a rule
+ * is violated.
  */
 import type { BlockCost, RemovalCost } from './cost.js'
 import type { Sample } from './samples.js'
@@ -14,7 +14,7 @@ const plan = {
   seed: numberOf('SOAK_SEED', 1),
   postsPerDay: 2200,
   imageShare: numberOf('SOAK_IMAGE_SHARE', 0.25),
-  // The least that cycles can be kept for: departures are remembered for seven days.
+  // The minimum for cycles, because the pool remembers removals for seven days.
   keptDays: { cycles: 8, images: 7, outcomes: 3 },
   runUpCycles: numberOf('SOAK_RUN_UP_CYCLES', 9 * 288),
   leapMs: numberOf('SOAK_LEAP_CYCLES', 0) * 300_000,
@@ -50,7 +50,7 @@ function costWords(cost: BlockCost | RemovalCost): string {
     : `${cost.name} removed: ${cost.transactions} transactions, p50 ${ms(cost.p50Ms)} max ${ms(cost.maxMs)} ms; of it on the event loop p50 ${ms(cost.loopP50Ms)} max ${ms(cost.loopMaxMs)} ms`
 }
 
-print(`${plan.runUpCycles} cycles of run-up, ${plan.measuredCycles} measured, seed ${plan.seed}`)
+print(`${plan.runUpCycles} cycles of warm-up, ${plan.measuredCycles} measured, seed ${plan.seed}`)
 print(line(columns.map(([name]) => name)))
 const costs: (BlockCost | RemovalCost)[] = []
 const { verdicts, counts } = await soak(plan, {
@@ -63,9 +63,9 @@ print(
     .join(', '),
 )
 for (const cost of costs) print(costWords(cost))
-for (const { holds, words } of verdicts) print(`${holds ? 'ok    ' : 'BREACH'} ${words}`)
-const breaches = verdicts.filter(({ holds }) => !holds).length
+for (const { holds, words } of verdicts) print(`${holds ? 'ok    ' : 'VIOLATION'} ${words}`)
+const violations = verdicts.filter(({ holds }) => !holds).length
 print(
-  `${breaches === 0 ? 'no breach' : `${breaches} breaches`}, ${((performance.now() - startedAt) / 60_000).toFixed(1)} minutes`,
+  `${violations === 0 ? 'no violations' : `${violations} violations`}, ${((performance.now() - startedAt) / 60_000).toFixed(1)} minutes`,
 )
-process.exitCode = breaches === 0 ? 0 : 1
+process.exitCode = violations === 0 ? 0 : 1

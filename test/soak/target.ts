@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { projectDir } from '../helpers/server-process.js'
 import { Target } from '../hostile/target.js'
-import type { KeptDays } from './must-hold.js'
+import type { KeptDays } from './expected-records.js'
 
 /** Small, with encoders of texts and images. */
 export const soakModel = 'example-1'

@@ -166,7 +166,7 @@ describe('a backup', () => {
   )
 
   test.skipIf(!droppable())(
-    'that root may not give away is kept and told of, and what is right already is not (needs root)',
+    'that root may not give away is kept and reported; one with the right owner is not reported (needs root)',
     () => {
       const withoutChown = (...args: string[]): SpawnSyncReturns<string> =>
         spawnSync('setpriv', ['--bounding-set=-chown', executable, ...args], { encoding: 'utf8', cwd: '/' })

@@ -1,6 +1,6 @@
 /**
- * The program calls nobody and leaves nothing outside its directories. ONNX Runtime would report to its maker, by way of
- * a database in the home directory: where that stays empty, it was told not to. Not where CI is set, whatever it is told.
+ * The program opens no connection of its own and writes nothing outside its directories. ONNX Runtime sends telemetry
+ * through a database in the home directory, unless it is disabled or CI is set: the directory must stay empty.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'

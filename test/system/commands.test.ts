@@ -207,7 +207,7 @@ describe('a generated key', () => {
   const unreachable = user.uid !== undefined && spawnSync(understudy, ['--version'], user).status !== 0
 
   test.skipIf(unreachable).each(['simulate', 'config'])(
-    'in a directory that this user may not read is told by %s, with what to do',
+    'in a directory that this user may not read is reported by %s with a remedy',
     (command) => {
       const place = mkdtempSync(join(tmpdir(), 'understudy-kept-key-'))
       const dataDir = join(place, 'data')

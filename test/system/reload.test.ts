@@ -17,8 +17,8 @@ async function hangUp(server: ServerProcess): Promise<string> {
   const before = server.log.length
   process.kill(server.pid ?? 0, 'SIGHUP')
   const fresh = (): string => server.log.slice(before)
-  const told = /"msg":"(settings reloaded"[^]*\n|the settings were not reloaded)/
-  while (!told.test(fresh())) await new Promise((resolve) => setImmediate(resolve))
+  const result = /"msg":"(settings reloaded"[^]*\n|the settings were not reloaded)/
+  while (!result.test(fresh())) await new Promise((resolve) => setImmediate(resolve))
   return fresh()
 }
 
@@ -108,8 +108,8 @@ test('settings with an error change nothing, and one log line names the reason',
   for (const [content, problem] of bad) {
     writeFileSync(file, content)
     const lines = await hangUp(server)
-    const told = lines.split('\n').filter((line) => line !== '' && !line.includes('"method":'))
-    expect(told).toHaveLength(1)
+    const messages = lines.split('\n').filter((line) => line !== '' && !line.includes('"method":'))
+    expect(messages).toHaveLength(1)
     expect(lines).toContain(problem)
     expect(await statusOf(server, 'good-key-0123456789')).toBe(200)
     expect(await statusOf(server, 'other-key-0123456789')).toBe(401)

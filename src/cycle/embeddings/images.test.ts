@@ -226,7 +226,7 @@ describe('an image', () => {
   })
 
   test('that always ends its encoder does not prevent the encoding of others', async () => {
-    image.poison.add(9)
+    image.crashing.add(9)
     for (const [position, grey] of [7, 8, 9, 10].entries()) await put(1, position + 1, grey)
     await encodedCount(3)
     expect([...image.pictures].sort((a, b) => a - b)).toEqual([7, 8, 10])

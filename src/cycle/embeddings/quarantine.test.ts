@@ -143,7 +143,7 @@ describe('a quarantine', () => {
     const quarantine = new Quarantine()
     const encoder = new FakeTextEncoder('e')
     const all = titles(40)
-    encoder.poison.add('title 7').add('title 8').add('title 31')
+    encoder.crashing.add('title 7').add('title 8').add('title 31')
     const { quarantined, encoded } = await encode(quarantine, encoder, all)
     expect(quarantined).toEqual(['title 7', 'title 8', 'title 31'])
     expect(encoded).toEqual(all.map((title) => (quarantined.includes(title) ? 0 : 1)))
@@ -152,7 +152,7 @@ describe('a quarantine', () => {
   test('does not try a quarantined item again, in whatever batch it comes', async () => {
     const quarantine = new Quarantine()
     const encoder = new FakeTextEncoder('e')
-    encoder.poison.add('bad')
+    encoder.crashing.add('bad')
     await encode(quarantine, encoder, ['bad'])
     const { callCount } = encoder
     expect((await encode(quarantine, encoder, ['bad'])).encoded).toEqual([0])
@@ -186,7 +186,7 @@ describe('a quarantine', () => {
   test('leaves a batch to the background when the process does not come back in the time of the cycle', async () => {
     const quarantine = new Quarantine()
     const encoder = new FakeTextEncoder('e')
-    encoder.poison.add('bad')
+    encoder.crashing.add('bad')
     const run = encoder.encode.bind(encoder)
     let isDown = false
     encoder.encode = async (batch) => {
@@ -215,11 +215,11 @@ describe('a quarantine', () => {
   test('does not quarantine an item that fails once', async () => {
     const quarantine = new Quarantine()
     const encoder = new FakeTextEncoder('e')
-    encoder.poison.add('unlucky')
+    encoder.crashing.add('unlucky')
     const run = encoder.encode.bind(encoder)
     encoder.encode = (batch) =>
       run(batch).catch((error: unknown) => {
-        encoder.poison.clear()
+        encoder.crashing.clear()
         throw error
       })
     expect(await encode(quarantine, encoder, ['unlucky'])).toEqual({ quarantined: [], encoded: [1] })
@@ -229,7 +229,7 @@ describe('a quarantine', () => {
   test('encodes images in calls of eight in the background, except those that end the encoder', async () => {
     const quarantine = new Quarantine()
     const encoder = new FakeImageEncoder('e')
-    encoder.poison.add(4).add(6)
+    encoder.crashing.add(4).add(6)
     const encode = vi.spyOn(encoder, 'encode')
     const greys = [...Array.from({ length: 20 }, (_, grey) => grey), 4]
     const quarantined: number[] = []
@@ -246,7 +246,7 @@ describe('a quarantine', () => {
   test('blames no image when the encoder ends on the control image too', async () => {
     const encoder = new FakeImageEncoder('e')
     // A JPEG begins with 255.
-    for (const grey of [1, 2, 3, 255]) encoder.poison.add(grey)
+    for (const grey of [1, 2, 3, 255]) encoder.crashing.add(grey)
     const images = [1, 2, 3].map((grey) => Uint8Array.of(grey))
     const onQuarantined = vi.fn()
     const encoding = new Quarantine().encodeAll(imageBatchEncoder(encoder), images, { onQuarantined })
@@ -259,7 +259,7 @@ describe('an image that ends the process of its encoder each time', () => {
   test('is quarantined, logged once, and not tried when another post has it', async () => {
     const store = createMemoryStore({ contents: createMemoryContents() })
     const encoder = new FakeImageEncoder('e')
-    encoder.poison.add(9)
+    encoder.crashing.add(9)
     const quarantined: object[] = []
     const error = (fields: object, message: string): void => {
       if (message.startsWith('image quarantined')) quarantined.push(fields)

@@ -3,43 +3,43 @@
  */
 import { imageBytesMax } from '../../src/contract/limits.js'
 import { Random } from '../fuzz/random.js'
-import { bentPicture } from './bent-pictures.js'
-import { honestPictures } from './pictures.js'
+import { mutatedImage } from './mutated-images.js'
+import { validImages } from './images.js'
 import type { Target } from './target.js'
 
 const allowed = new Set([200, 201, 400, 413, 415])
-/** Side by side. */
-const lanes = 6
+/** Requests at a time. */
+const concurrency = 6
 
-export interface PictureFigures {
-  readonly breaches: readonly string[]
+export interface ImageFuzzFigures {
+  readonly violations: readonly string[]
   readonly tried: number
-  /** How often each status was given; 0: the connection was cut. */
+  /** Number of responses by status; 0: the connection was closed without one. */
   readonly statuses: ReadonlyMap<number, number>
   readonly slowestMs: number
 }
 
-/** `firstSeed`: of the first picture; the others follow. A breach names the seed of its picture. */
-export async function fuzzPictures(
+/** `firstSeed`: of the first image; the others follow. A violation names the seed of its image. */
+export async function fuzzImages(
   target: Target,
   count: number,
   firstSeed: number,
-): Promise<PictureFigures> {
-  const pictures = await honestPictures()
-  const breaches: string[] = []
+): Promise<ImageFuzzFigures> {
+  const pictures = await validImages()
+  const violations: string[] = []
   const statuses = new Map<number, number>()
   let slowestMs = 0
   let next = firstSeed
   const end = firstSeed + count
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (next < end) {
       const seed = next++
-      const { bend, bytes } = bentPicture(new Random(seed), pictures)
+      const { mutation, bytes } = mutatedImage(new Random(seed), pictures)
       const startedAt = performance.now()
       const reply = await target.server
         .call({
           method: 'PUT',
-          path: `/v1/images/bent/${seed}/01`,
+          path: `/v1/images/mutated/${seed}/01`,
           body: bytes,
           headers: { 'Content-Type': 'image/jpeg' },
         })
@@ -47,12 +47,12 @@ export async function fuzzPictures(
       slowestMs = Math.max(slowestMs, performance.now() - startedAt)
       statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1)
       const busy = reply.status === 503 && 'retry-after' in reply.headers
-      // Refused by its length, with the answer lost: the server does not wait for the rest, and the client writes on.
+      // Refused by its length, and the client lost the response because it was still sending.
       const cut = reply.status === 0 && bytes.length > imageBytesMax
       if (!allowed.has(reply.status) && !busy && !cut)
-        breaches.push(`picture ${seed} (${bend}): ${reply.status} ${reply.text.slice(0, 80)}`)
+        violations.push(`image ${seed} (${mutation}): ${reply.status} ${reply.text.slice(0, 80)}`)
     }
   }
-  await Promise.all(Array.from({ length: lanes }, lane))
-  return { breaches, tried: count, statuses, slowestMs }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  return { violations, tried: count, statuses, slowestMs }
 }

@@ -1,12 +1,12 @@
 /**
- * JPEGs that lie, and pictures that are something else too. The honest ones come from sharp.
+ * Valid JPEGs, made by sharp; JPEGs whose headers are false; and polyglots, which are also files of another format.
  */
 import sharp from 'sharp'
 
-/** Bytes that must not survive the way through the intake. */
+/** Bytes that must not be in a normalised image. */
 export const payload = '<script>alert("understudy-payload")</script><?php system($_GET[0]); ?>'
 
-/** A small honest JPEG; each number gives other bytes. */
+/** A small valid JPEG; each number gives other bytes. */
 export function picture(number: number): Promise<Buffer> {
   const background = { r: number % 256, g: (number * 7) % 256, b: (number >> 8) % 256 }
   return sharp({ create: { width: 64, height: 48, channels: 3, background } })
@@ -14,8 +14,8 @@ export function picture(number: number): Promise<Buffer> {
     .toBuffer()
 }
 
-/** Real JPEGs of many kinds, with texture, to be mutated. */
-export async function honestPictures(): Promise<Buffer[]> {
+/** Valid JPEGs of many kinds, with texture, for mutation. */
+export async function validImages(): Promise<Buffer[]> {
   const width = 160
   const height = 120
   const pixels = Buffer.from(
@@ -40,15 +40,15 @@ export async function honestPictures(): Promise<Buffer[]> {
   ])
 }
 
-export interface LyingPicture {
+export interface DeceptiveImage {
   readonly name: string
   readonly bytes: Buffer
   readonly allowed: readonly number[]
 }
 
-/** Pictures whose headers promise what is not there, and polyglots. */
-export async function lyingPictures(): Promise<LyingPicture[]> {
-  const [plain, progressive] = (await honestPictures()) as [Buffer, Buffer]
+/** Images with false headers, and polyglots. */
+export async function deceptiveImages(): Promise<DeceptiveImage[]> {
+  const [plain, progressive] = (await validImages()) as [Buffer, Buffer]
   const sized = (width: number, height: number, source = plain): Buffer => {
     const bytes = Buffer.from(source)
     const at = frameAt(bytes)
@@ -70,15 +70,15 @@ export async function lyingPictures(): Promise<LyingPicture[]> {
       allowed: [400, 413],
     },
     { name: '65,000 pixels square', bytes: sized(65_000, 65_000), allowed: [413] },
-    { name: '7,000 pixels square out of nothing', bytes: sized(7000, 7000), allowed: [400] },
+    { name: '7,000 pixels square without their data', bytes: sized(7000, 7000), allowed: [400] },
     { name: '7,000 pixels square, progressive', bytes: sized(7000, 7000, progressive), allowed: [400] },
     { name: 'no height', bytes: sized(160, 0), allowed: [400] },
     { name: 'no width', bytes: sized(0, 120), allowed: [400] },
     { name: 'one pixel', bytes: sized(1, 1), allowed: [201, 400] },
-    { name: 'a signature alone', bytes: Buffer.from([0xff, 0xd8, 0xff]), allowed: [400] },
+    { name: 'only a signature', bytes: Buffer.from([0xff, 0xd8, 0xff]), allowed: [400] },
     { name: 'a head without a picture', bytes: plain.subarray(0, frameAt(plain)), allowed: [400] },
     { name: 'cut in the middle', bytes: plain.subarray(0, plain.length >> 1), allowed: [400] },
-    { name: 'scans over and over', bytes: manyScans(progressive), allowed: [201, 400, 503] },
+    { name: '500 scans', bytes: manyScans(progressive), allowed: [201, 400, 503] },
     { name: 'a script in a comment', bytes: segment(0xfe, payload), allowed: [201] },
     { name: 'a script in EXIF', bytes: segment(0xe1, `Exif\0\0${payload}`), allowed: [201, 400] },
     {
@@ -114,7 +114,7 @@ export function frameAt(jpeg: Buffer): number {
   throw new Error('no frame')
 }
 
-/** A progressive picture whose last scan comes hundreds of times. */
+/** A progressive image with 500 copies of its last scan. */
 function manyScans(jpeg: Buffer): Buffer {
   const lastScan = jpeg.lastIndexOf(Buffer.from([0xff, 0xda]))
   const scan = jpeg.subarray(lastScan, jpeg.length - 2)

@@ -1,12 +1,12 @@
 /**
- * Clients that do as they are told: a call that is refused is made again after the seconds that `Retry-After` names.
+ * Clients that respect Retry-After: a refused call is repeated after the number of seconds in `Retry-After`.
  */
 import type { Answer, RawClient, RawRequest } from './raw-client.js'
 
 const triesMax = 30
 
-/** Calls at even distances for so long, each made again as it is told until it is taken. Resolves with the tries of each. */
-export async function heedingLoop(
+/** Starts calls at a constant rate for `seconds`. Resolves with the number of tries of each. */
+export async function sendAtRate(
   perSecond: number,
   seconds: number,
   one: () => Promise<Answer[]>,
@@ -20,8 +20,8 @@ export async function heedingLoop(
   return (await Promise.all(calls)).map((answers) => answers.length)
 }
 
-/** Answers to one call, in order; the last is the one that is not 503. Rejects when there is none after many tries. */
-export async function callHeeding(client: RawClient, request: RawRequest): Promise<Answer[]> {
+/** The responses to one call, in order; only the last is not 503. Rejects after too many tries. */
+export async function sendUntilAccepted(client: RawClient, request: RawRequest): Promise<Answer[]> {
   const answers: Answer[] = []
   while (answers.length < triesMax) {
     const answer = await client.send(request)
@@ -31,5 +31,5 @@ export async function callHeeding(client: RawClient, request: RawRequest): Promi
     const { retryAfterS } = answer
     await new Promise((resolve) => setTimeout(resolve, retryAfterS * 1000))
   }
-  throw new Error(`refused ${triesMax} times, although each time it waited as told`)
+  throw new Error(`refused ${triesMax} times, although the client respected Retry-After`)
 }

@@ -1,5 +1,5 @@
 /**
- * All attacks, one after the other, on one server, while another client asks for health: what was breached, and figures.
+ * Runs all attacks, one after the other, on one server while another client requests health. Returns violations and figures.
  */
 import { readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
@@ -12,18 +12,18 @@ import {
   unreadResponses,
 } from './connections.js'
 import {
-  callBreaches,
-  galleryBreaches,
-  headFloodBreaches,
+  callViolations,
+  galleryViolations,
+  headFloodViolations,
   hostileBodies,
   type HostileCall,
 } from './contents.js'
 import { ambiguousShapes, servedBehind } from './framing.js'
-import { lyingPictures } from './pictures.js'
+import { deceptiveImages } from './images.js'
 import { Target } from './target.js'
-import { watchHealth, type HealthFigures } from './watch.js'
+import { watchHealth, type HealthFigures } from './watch-health.js'
 
-export interface SiegeSize {
+export interface AttackOptions {
   /** Slow connections. */
   readonly slow: number
   /** Seconds for which the server may hold them. */
@@ -33,54 +33,54 @@ export interface SiegeSize {
   readonly pipelines: number
   readonly pipelined: number
   readonly wrongKeys: number
-  /** Each attack is repeated for so long, to have enough answers of health beside it. */
+  /** Each attack is repeated for this long, so that there are enough health requests to measure. */
   readonly secondsMin: number
-  /** Bodies as large as they may be. */
+  /** Sends bodies of the maximum size. */
   readonly heavy: boolean
   /** Names of the attacks; absent: all of them. */
   readonly only?: readonly string[]
 }
 
-export interface SiegeResult {
-  readonly breaches: readonly string[]
+export interface AttackResult {
+  readonly violations: readonly string[]
   readonly figures: readonly string[]
   readonly health: ReadonlyMap<string, HealthFigures>
 }
 
-/** Memory that an attack may take beyond what the server has at its start: both budgets, and room to work in. */
+/** Memory that an attack may add: both limits for bodies, and 512 MiB for processing. */
 export const rssGrowthMibMax = 256 + 256 + 512
-/** Log, database and model processes open and close files now and then; the thread that reads large bodies has five. */
+/** Log, database and model processes open and close files at any time; the thread that reads large bodies has five. */
 const descriptorSlack = 3 + 5
 
 /**
- * The attackers, which are this process, stand for other machines: here they must not take the server's cores. Root alone
- * may give the watch of health its priority back.
+ * This process represents attackers on other machines, so it must not compete for the server's cores. Only root can
+ * restore the priority of the health client.
  */
-function putBehind(): void {
+function lowerPriority(): void {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return
   for (const thread of readdirSync('/proc/self/task'))
     setPriority(Number(thread), constants.priority.PRIORITY_BELOW_NORMAL)
 }
 
-/** `print` hears of each attack when it has ended. */
-export async function besiege(size: SiegeSize, print: (line: string) => void): Promise<SiegeResult> {
+/** Calls `print` after each attack. */
+export async function runAttacks(size: AttackOptions, print: (line: string) => void): Promise<AttackResult> {
   const target = await new Target({
     UNDERSTUDY_BODY_READ_MS_MAX: '8000',
   }).start()
-  const breaches: string[] = []
+  const violations: string[] = []
   const figures: string[] = []
   const health = new Map<string, HealthFigures>()
   const attack = async (name: string, run: () => Promise<string>): Promise<void> => {
     if (size.only?.includes(name) === false) return
     let figure = ''
-    await target.loopDelay() // From here on.
+    await target.loopDelay() // Starts a new measurement.
     const watched = await watchHealth(target.port, async () => {
       const until = performance.now() + size.secondsMin * 1000
       do figure = await run()
       while (performance.now() < until)
     })
     health.set(name, watched)
-    if (watched.failureCount > 0) breaches.push(`${name}: health failed ${watched.failureCount} times`)
+    if (watched.failureCount > 0) violations.push(`${name}: health failed ${watched.failureCount} times`)
     const loop = await target.loopDelay()
     const ms = (p99Ms: number, maxMs: number): string =>
       `p99 ${p99Ms.toFixed(1)} ms, max ${maxMs.toFixed(1)} ms`
@@ -95,17 +95,17 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
     print(line)
   }
   let round = 0
-  const note = (found: readonly string[]): void => void breaches.push(...found)
+  const note = (found: readonly string[]): void => void violations.push(...found)
   try {
     const pid = target.server.pid
     const before = target.held()
 
-    if (size.heavy) putBehind()
+    if (size.heavy) lowerPriority()
 
     await attack('slow heads and bodies', async () => {
       const slow = await slowConnections(target, size.slow, size.slowSecondsMax)
-      if (slow.held < size.slow) note([`slow connections: only ${slow.held} of ${size.slow} were taken`])
-      if (slow.cut < size.slow) note([`slow connections: ${size.slow - slow.cut} were never ended`])
+      if (slow.held < size.slow) note([`slow connections: only ${slow.held} of ${size.slow} were accepted`])
+      if (slow.cut < size.slow) note([`slow connections: ${size.slow - slow.cut} were never closed`])
       return `${slow.held} connections held, all ended after ${slow.secondsUntilLast.toFixed(0)} s`
     })
     await attack('aborted uploads', async () => {
@@ -115,16 +115,16 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
     await attack('endless bodies', async () => {
       const answers = await endlessBodies(target, size.endless)
       if (answers.some((status) => status !== 413 && status !== 503))
-        note([`endless bodies were answered ${[...new Set(answers)].join(', ')}`])
-      return `${size.endless} bodies, ${answers.length} answered`
+        note([`endless bodies got ${[...new Set(answers)].join(', ')}`])
+      return `${size.endless} bodies, ${answers.length} responses`
     })
     await attack('bodies', async () => {
       const bodies = hostileBodies(size.heavy)
-      note(await callBreaches(target, bodies))
-      return `${bodies.length} kinds side by side`
+      note(await callViolations(target, bodies))
+      return `${bodies.length} kinds in parallel`
     })
     await attack('floods of headers', async () => {
-      note(await headFloodBreaches(target))
+      note(await headFloodViolations(target))
       return '6 kinds'
     })
     await attack('pipelining', async () => {
@@ -139,7 +139,7 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
       return `${ambiguousShapes.length} shapes`
     })
     await attack('gallery ids', async () => {
-      note(await galleryBreaches(target, ++round))
+      note(await galleryViolations(target, ++round))
       return 'paths and JSON'
     })
     await attack('unread responses', async () => {
@@ -148,15 +148,20 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
       return `${count} large responses that are not read`
     })
     await attack('pictures', async () => {
-      const pictures = await lyingPictures()
+      const pictures = await deceptiveImages()
       const post = ++round
       const calls = pictures.map(({ name, bytes, allowed }, number): HostileCall => {
         const headers = { 'Content-Type': 'image/jpeg' }
-        const call = { method: 'PUT', path: `/v1/images/lies-${post}/${number + 1}/01`, body: bytes, headers }
+        const call = {
+          method: 'PUT',
+          path: `/v1/images/deceptive-${post}/${number + 1}/01`,
+          body: bytes,
+          headers,
+        }
         return { name, allowed, call }
       })
-      note(await callBreaches(target, calls))
-      return `${pictures.length} that lie or are something else too`
+      note(await callViolations(target, calls))
+      return `${pictures.length} deceptive images`
     })
     await attack('wrong keys', async () => {
       const guesses = Array.from({ length: size.wrongKeys }, (_, number) =>
@@ -166,9 +171,9 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
         ),
       )
       const right = await target.server.call({ path: '/v1/weights' })
-      if (right.status !== 200) note([`beside wrong keys the right one got ${right.status}`])
+      if (right.status !== 200) note([`during wrong keys the valid key got ${right.status}`])
       const answers = await Promise.all(guesses)
-      if (answers.some((status) => status !== 401)) note(['a wrong key was not answered 401'])
+      if (answers.some((status) => status !== 401)) note(['a wrong key did not get 401'])
       return `${size.wrongKeys} guesses`
     })
 
@@ -178,15 +183,15 @@ export async function besiege(size: SiegeSize, print: (line: string) => void): P
     if (!fell) note([`descriptors: ${before.descriptors} before, ${after.descriptors} after`])
     if (peak.rssPeakMib > before.rssMib + rssGrowthMibMax)
       note([`memory: ${before.rssMib.toFixed(0)} MiB before, at most ${peak.rssPeakMib.toFixed(0)}`])
-    if (target.server.pid !== pid || pid === undefined) note(['the process is another one'])
+    if (target.server.pid !== pid || pid === undefined) note(['the server process was replaced'])
     if (/"status":500|"level":50/.test(target.server.log))
       note([`the log has an error: ${/.*("status":500|"level":50).*/.exec(target.server.log)?.[0] ?? ''}`])
     const line = `descriptors ${before.descriptors} before, ${after.descriptors} after; memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after, ${after.ownMib.toFixed(0)} of it without pages of files, ${peak.rssPeakMib.toFixed(0)} at most`
     figures.push(line)
     print(line)
-    if ((await target.server.kill('SIGTERM')) !== 0) note(['the server did not end well'])
+    if ((await target.server.kill('SIGTERM')) !== 0) note(['the server exited with an error'])
   } finally {
     await target.dispose()
   }
-  return { breaches, figures, health }
+  return { violations, figures, health }
 }

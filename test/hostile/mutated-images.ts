@@ -1,5 +1,5 @@
 /**
- * Real JPEGs that are bent by someone who knows their structure: seeded, so that a number names a picture.
+ * Mutates valid JPEGs along their structure. Seeded, so that a number identifies an image.
  */
 import type { Random } from '../fuzz/random.js'
 
@@ -9,7 +9,7 @@ type Segment = Buffer
 const startOfScan = 0xda
 const frames = new Set([0xc0, 0xc1, 0xc2])
 
-/** The segments behind the signature, as far as their lengths lead. */
+/** The segments after the signature, up to the first length that is not valid. */
 function segmentsOf(jpeg: Buffer): Segment[] {
   const segments: Segment[] = []
   let at = 2
@@ -39,38 +39,38 @@ function pokes(random: Random, bytes: Buffer, from: number, to: number): void {
     bytes[from + random.below(to - from)] = edgeByte(random)
 }
 
-/** Changes one of the segments that `which` picks, if there is one. */
-function bendSegment(
+/** Changes one of the segments that `which` selects, if there is one. */
+function mutateSegment(
   random: Random,
   jpeg: Buffer,
   which: (segment: Segment) => boolean,
-  bend: (segment: Segment) => void,
+  mutation: (segment: Segment) => void,
 ): Buffer {
   const segments = segmentsOf(jpeg)
   const found = segments.filter(which)
-  if (found.length > 0) bend(random.pick(found))
+  if (found.length > 0) mutation(random.pick(found))
   return jpegOf(segments)
 }
 
 const isFrame = (segment: Segment): boolean => frames.has(segment[1] ?? 0) && segment.length >= 11
 const isTable = (segment: Segment): boolean => segment[1] === 0xdb || segment[1] === 0xc4
 
-type Bend = (random: Random, jpeg: Buffer, other: Buffer) => Buffer
+type Mutation = (random: Random, jpeg: Buffer, other: Buffer) => Buffer
 
-/** What may be done to a picture, by name. */
-export const bends: Readonly<Record<string, Bend>> = {
+/** Mutations by name. */
+export const mutations: Readonly<Record<string, Mutation>> = {
   'bytes of the head': (random, jpeg) => {
-    const bent = Buffer.from(jpeg)
-    pokes(random, bent, 2, Math.min(bent.length, 800))
-    return bent
+    const mutated = Buffer.from(jpeg)
+    pokes(random, mutated, 2, Math.min(mutated.length, 800))
+    return mutated
   },
   'bytes of the picture': (random, jpeg) => {
-    const bent = Buffer.from(jpeg)
-    pokes(random, bent, bent.length >> 1, bent.length)
-    return bent
+    const mutated = Buffer.from(jpeg)
+    pokes(random, mutated, mutated.length >> 1, mutated.length)
+    return mutated
   },
   'lengths of segments': (random, jpeg) =>
-    bendSegment(
+    mutateSegment(
       random,
       jpeg,
       () => true,
@@ -80,31 +80,31 @@ export const bends: Readonly<Record<string, Bend>> = {
         segment.writeUInt16BE(random.chance(0.5) ? near : random.pick(edgeShorts), 2)
       },
     ),
-  'lies about the size': (random, jpeg) =>
-    bendSegment(random, jpeg, isFrame, (frame) => {
+  'wrong size': (random, jpeg) =>
+    mutateSegment(random, jpeg, isFrame, (frame) => {
       if (random.chance(0.7)) frame.writeUInt16BE(random.pick(edgeSides), 5)
       if (random.chance(0.7)) frame.writeUInt16BE(random.pick(edgeSides), 7)
     }),
   'components, sampling and precision': (random, jpeg) =>
-    bendSegment(random, jpeg, isFrame, (frame) => {
+    mutateSegment(random, jpeg, isFrame, (frame) => {
       const at = random.pick([4, 9, ...Array.from({ length: frame.length - 10 }, (_, n) => 10 + n)])
       frame[at] = random.pick([0, 1, 2, 3, 4, 8, 12, 0x11, 0x14, 0x22, 0x41, 0x44, 0xff])
     }),
   'another kind of frame': (random, jpeg) =>
-    bendSegment(random, jpeg, isFrame, (frame) => {
+    mutateSegment(random, jpeg, isFrame, (frame) => {
       frame[1] = 0xc0 + random.below(16)
     }),
   'tables of numbers': (random, jpeg) =>
-    bendSegment(random, jpeg, isTable, (table) => pokes(random, table, 4, table.length)),
+    mutateSegment(random, jpeg, isTable, (table) => pokes(random, table, 4, table.length)),
   metadata: (random, jpeg) =>
-    bendSegment(
+    mutateSegment(
       random,
       jpeg,
       (segment) => ((segment[1] ?? 0) & 0xf0) === 0xe0,
       (metadata) => pokes(random, metadata, 4, metadata.length),
     ),
   markers: (random, jpeg) =>
-    bendSegment(
+    mutateSegment(
       random,
       jpeg,
       () => true,
@@ -138,13 +138,13 @@ export const bends: Readonly<Record<string, Bend>> = {
     return Buffer.concat([jpeg.subarray(0, -2), ...Array<Buffer>(random.below(30)).fill(scan)])
   },
   'markers in the picture': (random, jpeg) => {
-    const bent = Buffer.from(jpeg)
+    const mutated = Buffer.from(jpeg)
     for (let count = 1 + random.below(5); count > 0; count--)
-      bent.writeUInt16BE(
+      mutated.writeUInt16BE(
         0xff00 | random.pick([0xd0, 0xd5, 0xd9, 0xda, 0xd8, 0xdc, 0xc4, 0xfe]),
-        middle(random, bent),
+        middle(random, mutated),
       )
-    return bent
+    return mutated
   },
   truncated: (random, jpeg) => jpeg.subarray(0, 2 + random.below(jpeg.length - 2)),
   'spliced with another': (random, jpeg, other) =>
@@ -168,18 +168,18 @@ function middle(random: Random, bytes: Buffer): number {
 
 export interface BentPicture {
   /** The last thing done to it. */
-  readonly bend: string
+  readonly mutation: string
   readonly bytes: Buffer
 }
 
-/** One to three bends of one of the pictures. */
-export function bentPicture(random: Random, pictures: readonly Buffer[]): BentPicture {
+/** One to three mutations of one of the pictures. */
+export function mutatedImage(random: Random, pictures: readonly Buffer[]): BentPicture {
   let bytes = random.pick(pictures)
-  let bend = ''
+  let mutation = ''
   for (let count = random.pick([1, 1, 1, 2, 3]); count > 0; count--) {
-    bend = random.pick(Object.keys(bends))
-    // What is left after a bend may have no structure any more.
-    if (bytes.length > 100) bytes = (bends[bend] as Bend)(random, bytes, random.pick(pictures))
+    mutation = random.pick(Object.keys(mutations))
+    // What is left after a mutation may have no structure any more.
+    if (bytes.length > 100) bytes = (mutations[mutation] as Mutation)(random, bytes, random.pick(pictures))
   }
-  return { bend, bytes }
+  return { mutation, bytes }
 }

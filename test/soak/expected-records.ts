@@ -42,7 +42,7 @@ interface PostKey {
   readonly post_no: number
 }
 
-export class MustHold {
+export class ExpectedRecords {
   readonly #days: KeptDays
   readonly #cycles: { readonly cycleId: string; readonly receivedAtMs: number }[] = []
   /** By post: when it left, in cycle time; Infinity while it is pending. */

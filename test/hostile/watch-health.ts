@@ -1,5 +1,5 @@
 /**
- * How health fares for another client while something happens.
+ * Measures the latency of health for another client during an attack.
  */
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
@@ -13,20 +13,20 @@ export interface HealthFigures {
   readonly maxMs: number
 }
 
-/** Watches until `during` has ended; rejects with what it rejects with. */
+/** Measures until `during` has ended; rejects if it rejects. */
 export async function watchHealth(port: number, during: () => Promise<void>): Promise<HealthFigures> {
-  const child = fork(join(projectDir, 'test', 'hostile', 'health-watch.ts'), {
+  const child = fork(join(projectDir, 'test', 'hostile', 'health-client.ts'), {
     execArgv: ['--import', join(projectDir, 'bench', 'typescript.mjs')],
   })
   const figures = new Promise<HealthFigures>((resolve, reject) => {
-    child.on('message', (told: { samplesMs: number[]; failureCount: number } | 'ready') => {
-      if (told === 'ready') return
-      const sorted = [...told.samplesMs].sort((a, b) => a - b)
+    child.on('message', (message: { samplesMs: number[]; failureCount: number } | 'ready') => {
+      if (message === 'ready') return
+      const sorted = [...message.samplesMs].sort((a, b) => a - b)
       const at = (part: number): number => sorted[Math.ceil(part * sorted.length) - 1] ?? 0
-      const { failureCount } = told
+      const { failureCount } = message
       resolve({ count: sorted.length, failureCount, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) })
     })
-    child.once('exit', () => reject(new Error('the watch of health has ended')))
+    child.once('exit', () => reject(new Error('the health client has exited')))
   })
   figures.catch(() => undefined)
   const ready = new Promise((resolve) => child.once('message', resolve))

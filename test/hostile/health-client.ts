@@ -1,6 +1,6 @@
 /**
- * Another client, in a process of its own so that the attack does not slow it down: asks for health at even distances and
- * says at the end how long that took. Forked by `watchHealth`; told the port, later to stop.
+ * A client in a separate process, so that the attack does not slow it down: it requests health at a constant rate and
+ * returns the durations at the end. `watchHealth` forks it, sends the port, and later the message to stop.
  */
 import http from 'node:http'
 import { constants, setPriority } from 'node:os'
@@ -9,10 +9,10 @@ const everyMs = 20
 const answerMsMax = 10_000
 
 try {
-  // Its parent is an attacker, which may have been put behind; see `putBehind`.
+  // Its parent is an attacker, which may have lowered its priority: see `lowerPriority`.
   setPriority(constants.priority.PRIORITY_NORMAL)
 } catch {
-  // It never was.
+  // Without the right to raise it: the priority was not lowered either.
 }
 
 process.once('message', (port: number) => {
@@ -20,7 +20,7 @@ process.once('message', (port: number) => {
   const samplesMs: number[] = []
   let failureCount = 0
   let open = 0
-  const ask = (): void => {
+  const requestHealth = (): void => {
     const startedAt = performance.now()
     open++
     const request = http.get(
@@ -41,7 +41,7 @@ process.once('message', (port: number) => {
       open--
     })
   }
-  const timer = setInterval(ask, everyMs)
+  const timer = setInterval(requestHealth, everyMs)
   process.once('message', () => {
     clearInterval(timer)
     const end = (): void => {
