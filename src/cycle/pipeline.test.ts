@@ -104,6 +104,13 @@ describe('a failure', () => {
     },
   )
 
+  test('of storage that has lost the last cycle is 503, and the pool stays as it was', async () => {
+    await submit(first())
+    contents.cycles.removeSync(1)
+    expect(await refusal(submit(second()))).toMatchObject({ status: 503, message: 'storage refuses writes' })
+    expect(service.pendingCount).toBe(1)
+  })
+
   test('of storage makes the service not ready until a write succeeds', async () => {
     storeFails = true
     await refusal(submit(first()))

@@ -99,7 +99,11 @@ export class CyclePipeline {
     await yieldIfLarge(json)
     const pool = this.#currentPool()
     stages.lap('wait')
-    const plan = pool.plan(cycle, (store.lastCycle()?.position ?? 0) + 1, call.arena)
+    const last = store.lastCycle()
+    // The file was overwritten: the store stops all writes.
+    if (last === undefined && pool.state.newestCycleMs > -Infinity)
+      throw new ServiceError('unavailable', 'storage refuses writes')
+    const plan = pool.plan(cycle, (last?.position ?? 0) + 1, call.arena)
     const weights = weightsInForce(stored.history, cycle.cycleAt.ms)
     stages.lap('plan')
     const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))

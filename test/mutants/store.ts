@@ -84,6 +84,22 @@ export const storeMutants: readonly MutantGroup[] = [
         find: 'if (this.#unconfirmed.get(position) === cycleId) continue',
         replace: "if (cycleId !== '') continue",
       },
+      {
+        breaks: 'a file without the last cycle stops all writes',
+        find: 'if (this.#lastSeen > 0 && !this.#cycles.doesExist(this.#lastSeen))',
+        replace: 'if (this.#lastSeen < 0)',
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/open-lmdb-store.ts',
+    killedBy: ['src/store/lmdb/foreign-changes.test.ts'],
+    mutants: [
+      {
+        breaks: 'a deleted lock file stops all writes',
+        find: '[databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)',
+        replace: '[databasePath(dataDir)].map(fileCheck)',
+      },
     ],
   },
   {

@@ -1,12 +1,14 @@
 /** A store whose file another process has changed, deleted or replaced. */
 import { execFileSync } from 'node:child_process'
-import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openLmdbStore, type StoreError } from '../index.js'
 import { cycleIdAt, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 import { databasePath } from './databases.js'
+import { directoryLockName } from './directory-lock.js'
 
 const samples = new URL('../../../test/helpers/store-samples.ts', import.meta.url).href
 
@@ -26,7 +28,11 @@ describe('a store whose file is not its own any more takes no writes until a res
   const image = imageSample(1)
 
   /** Opens a store, stores a cycle, lets `interfere` act, and expects that every later write is refused. */
-  async function expectStop(interfere: () => Promise<void>, message: RegExp): Promise<void> {
+  async function expectStop(
+    interfere: () => Promise<void>,
+    message: RegExp,
+    lastCycleId: string | null = cycleIdAt(1),
+  ): Promise<void> {
     const stops: StoreError[] = []
     const store = await openLmdbStore({ dataDir, onStopped: (reason) => stops.push(reason) })
     try {
@@ -37,7 +43,7 @@ describe('a store whose file is not its own any more takes no writes until a res
       await expect(store.putImage(imageKey, image)).rejects.toBe(refusal)
       await expect(store.appendWeights(weightsSample('v1', 0.5))).rejects.toBe(refusal)
       expect({ stops, healthy: store.healthy }).toEqual({ stops: [refusal], healthy: false })
-      expect(store.lastCycle()?.cycleId).toBe(cycleIdAt(1))
+      expect(store.lastCycle()?.cycleId ?? null).toBe(lastCycleId)
     } finally {
       await store.close()
     }
@@ -60,6 +66,22 @@ describe('a store whose file is not its own any more takes no writes until a res
     expect([...store.tail(1)].map(({ cycleId }) => cycleId)).toEqual([cycleIdAt(1), cycleIdAt(2)])
     expect(await store.appendCycle(cycleSample(3))).toBe(3)
     await store.close()
+  })
+
+  test('when the lock file is deleted, without which another process can open the directory', () =>
+    expectStop(() => rm(join(dataDir, directoryLockName)), /understudy\.lock was deleted while it was open/))
+
+  test('when an older copy is written over the file', async () => {
+    const copy = join(dataDir, 'copy')
+    const store = await openLmdbStore({ dataDir })
+    await store.appendCycle(cycleSample(2))
+    await store.close()
+    await copyFile(databasePath(dataDir), copy)
+    await expectStop(
+      () => writeFile(databasePath(dataDir), readFileSync(copy)),
+      /the cycle at position 2 is no longer in the file, which was overwritten while it was open/,
+      null,
+    )
   })
 
   test('when the file is deleted', () =>

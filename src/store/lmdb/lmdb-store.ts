@@ -45,7 +45,7 @@ export function createLmdbStore(parts: LmdbStoreParts): Store {
     databases,
     write: (operation, bytes, apply) => writer.run(bytes, apply, operation === 'appendCycle'),
     checkWritable: () => writer.checkRunning(),
-    onForeignCycle: (reason) => writer.stop(reason),
+    onForeignFile: (reason) => writer.stop(reason),
     removeDeadReaders: () => root.readerCheck(),
     isHealthy: () => writer.healthy,
     close: async () => {

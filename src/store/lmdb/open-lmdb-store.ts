@@ -2,10 +2,10 @@
  * Opens the store of a data directory: creates the directory, locks it, checks its files, opens the database.
  */
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { databasePath, openDatabases, type FileDatabases } from './databases.js'
 import { makeDirectories } from './directories.js'
-import { lockDirectory, type DirectoryLock } from './directory-lock.js'
+import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
 import { diskBytesFree, flushDirectory } from './files.js'
 import { createLmdbStore } from './lmdb-store.js'
@@ -56,7 +56,10 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
     const { release: onClosed } = lock
     const { onStopped = () => undefined } = options
-    const checkFile = fileCheck(databasePath(dataDir))
+    const checks = [databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)
+    const checkFile = (): void => {
+      for (const check of checks) check()
+    }
     return createLmdbStore({
       ...{ dataDir, databases, mapBytesMax, waitingBytesMax },
       ...{ checkFile, onStopped, onClosed },
@@ -72,15 +75,19 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 }
 
 /**
- * A check that `path` still leads to the file that it leads to now. Writes to a file that was deleted or replaced would
- * succeed, and be lost with the process.
+ * A check that `path` still leads to the file that it leads to now. Writes to a database that was deleted or replaced
+ * would succeed, and be lost with the process. Without its lock file, another process can open the directory.
  */
 function fileCheck(path: string): () => void {
-  const opened = statSync(path, { bigint: true })
-  return () => {
+  const identify = (): string | null => {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-    if (found?.dev === opened.dev && found.ino === opened.ino) return
-    const event = found === undefined ? 'deleted' : 'replaced'
+    return found === undefined ? null : `${found.dev} ${found.ino}`
+  }
+  const opened = identify()
+  return () => {
+    const found = identify()
+    if (found === opened) return
+    const event = found === null ? 'deleted' : 'replaced'
     throw new StoreError('failed', `${path} was ${event} while it was open; put it back and restart`)
   }
 }

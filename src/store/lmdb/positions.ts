@@ -1,6 +1,7 @@
 /**
- * The position of the next cycle, and whether a cycle of another process is there. Such a cycle stops all writes: its
- * candidates are missing from the pool in memory, and from every later pool record.
+ * The position of the next cycle, and whether the file holds what this process has stored. A cycle of another process
+ * stops all writes: its candidates are missing from the pool in memory, and from every later pool record. So does a file
+ * without the last cycle: it was overwritten, for example with an older copy.
  */
 import { StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
@@ -10,27 +11,35 @@ import { readHeader } from './records.js'
 
 export class Positions {
   readonly #cycles: Databases['cycles']
-  readonly #onForeignCycle: (reason: StoreError) => void
+  readonly #onForeignFile: (reason: StoreError) => void
   /** Every position up to this one is taken, by a cycle of this process or one that was there at the start. */
   #lastSeen: Position
   /** Ids by position of cycles that were written and are not known to be stored: under way, or reported as failed. */
   readonly #unconfirmed = new Map<Position, string>()
 
-  constructor({ cycles }: Databases, onForeignCycle: (reason: StoreError) => void) {
+  constructor({ cycles }: Databases, onForeignFile: (reason: StoreError) => void) {
     this.#cycles = cycles
-    this.#onForeignCycle = onForeignCycle
+    this.#onForeignFile = onForeignFile
     this.#lastSeen = [...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   }
 
   /** The first position that neither a commit nor the current transaction has taken. */
   next(): Position {
+    if (this.#lastSeen > 0 && !this.#cycles.doesExist(this.#lastSeen))
+      this.#onForeignFile(
+        new StoreError(
+          'failed',
+          `the cycle at position ${this.#lastSeen} is no longer in the file, which was overwritten while it was open; ` +
+            'put back the newest copy and restart',
+        ),
+      )
     for (let position = this.#lastSeen + 1; ; position++) {
       const record = readRecord(this.#cycles, position)
       if (record === undefined) return position
       const { cycleId } = readHeader(record)
       // A write that was reported as failed may have reached the disk.
       if (this.#unconfirmed.get(position) === cycleId) continue
-      this.#onForeignCycle(
+      this.#onForeignFile(
         new StoreError(
           'failed',
           `another process has stored the cycle ${cycleId} at position ${position}; ` +

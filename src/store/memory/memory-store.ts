@@ -50,7 +50,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     databases: contents,
     write,
     checkWritable: () => undefined,
-    onForeignCycle: () => undefined,
+    onForeignFile: () => undefined,
     removeDeadReaders: () => undefined,
     isHealthy: () => refused === null,
     close: async () => {
