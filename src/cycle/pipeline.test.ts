@@ -25,7 +25,7 @@ let service: CycleService
 
 function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
   const beforeWrite = (): void => {
-    if (storeFails) throw new StoreError('full', 'told to fail')
+    if (storeFails) throw new StoreError('full', 'fails on purpose')
   }
   return {
     codec: referenceCodec,
@@ -178,7 +178,7 @@ function lateStore(unreadable = (): boolean => false): Store {
           throw new StoreError('failed', 'the answer of the disk was lost')
         }
       }
-      if (name === 'readPool' && unreadable()) throw new StoreError('failed', 'told to fail')
+      if (name === 'readPool' && unreadable()) throw new StoreError('failed', 'fails on purpose')
       const member: unknown = Reflect.get(target, name, target)
       return typeof member === 'function' ? (member.bind(target) as unknown) : member
     },

@@ -29,7 +29,7 @@ let service: CycleService
 
 function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
   const beforeWrite = (): void => {
-    if (storeFails) throw new StoreError('full', 'told to fail')
+    if (storeFails) throw new StoreError('full', 'fails on purpose')
   }
   return {
     codec: referenceCodec,

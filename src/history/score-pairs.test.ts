@@ -160,7 +160,7 @@ describe('scores of two models', () => {
     ]
     expect(all.map(({ second }) => [...second.scores])).toEqual([scores.slice(0, 3), scores])
     expect(reported).toMatchObject([
-      ['s1', { what: 'text', gallId: 'g', postNo: 2, problem: 'the text encoder was ended' }],
+      ['s1', { what: 'text', gallId: 'g', postNo: 2, problem: 'the text encoder crashed' }],
       ['s1', { what: 'image', gallId: 'g', postNo: 3 }],
     ])
   })
@@ -170,7 +170,7 @@ describe('scores of two models', () => {
     const failing = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     if (failing.text !== null) failing.text.failing = true
     await expect(compared('s1', () => Promise.resolve(failing))).rejects.toThrow(
-      /^s1, cycle \d{8}T\d{4}: .*told to fail/,
+      /^s1, cycle \d{8}T\d{4}: .*fails on purpose/,
     )
     expect(reported).toEqual([])
   })

@@ -58,7 +58,7 @@ async function open(first: EncodingModel, on: Store = memoryStore()): Promise<Cy
 
 function memoryStore(): Store {
   const beforeWrite = (): void => {
-    if (storeFails) throw new StoreError('full', 'told to fail')
+    if (storeFails) throw new StoreError('full', 'fails on purpose')
   }
   return createMemoryStore({ contents, beforeWrite })
 }
@@ -244,7 +244,7 @@ describe('a swap', () => {
     const fresh = new FakeTextEncoder(otherHash)
     fresh.failing = true
     const next = new EncodingModel('m2', fresh)
-    await expect(adopt(next)).rejects.toThrow('told to fail')
+    await expect(adopt(next)).rejects.toThrow('fails on purpose')
     expect((await answer(cycle(1, [3], [1, 2, 3]))).model_version).toBe('m1')
     fresh.failing = false
     await adopt(next)

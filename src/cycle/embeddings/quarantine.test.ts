@@ -166,7 +166,7 @@ describe('a quarantine', () => {
     const encoder = new FakeTextEncoder('e')
     encoder.failing = true
     for (let i = 0; i < 4; i++)
-      await expect(encode(quarantine, encoder, titles(3), 'background')).rejects.toThrow('told to fail')
+      await expect(encode(quarantine, encoder, titles(3), 'background')).rejects.toThrow('fails on purpose')
     encoder.failing = false
     expect((await encode(quarantine, encoder, titles(3))).encoded).toEqual([1, 1, 1])
     expect(quarantine.isEmpty).toBe(true)
@@ -197,7 +197,7 @@ describe('a quarantine', () => {
       })
     }
     const all = ['a', 'b', 'bad', 'c']
-    await expect(encode(quarantine, encoder, all, { budgetMs: 1 })).rejects.toThrow('was ended')
+    await expect(encode(quarantine, encoder, all, { budgetMs: 1 })).rejects.toThrow('crashed')
     isDown = false
     encoder.encode = run
     // The process of the fake is down for one call.
@@ -250,7 +250,7 @@ describe('a quarantine', () => {
     const images = [1, 2, 3].map((grey) => Uint8Array.of(grey))
     const onQuarantined = vi.fn()
     const encoding = new Quarantine().encodeAll(imageBatchEncoder(encoder), images, { onQuarantined })
-    await expect(encoding).rejects.toThrow('told to fail')
+    await expect(encoding).rejects.toThrow('fails on purpose')
     expect(onQuarantined).not.toHaveBeenCalled()
   })
 })
