@@ -10,11 +10,9 @@
         # First: it takes the compiler longest.
         "<(simdjson_dir)/simdjson.cpp",
         "src/codec/native/addon.cc",
-        "src/codec/native/column_layout.cc",
         "src/codec/native/column_program.cc",
         "src/codec/native/date_time.cc",
         "src/codec/native/decoder.cc",
-        "src/codec/native/decoder_keys.cc",
         "src/codec/native/fingerprint.cc",
         "src/codec/native/float_text.cc",
         "src/codec/native/js_column_program.cc",

@@ -46,12 +46,16 @@ export function decodeCycle(body: Uint8Array): CycleColumns {
 }
 
 function columnsOf(request: CycleRequest, slices: RowSlices): CycleColumns {
+  const memberOrder = Object.keys(request).filter((name) => knownMembers.has(name))
   const galleries = new GalleryTable()
+  // Each gallery gets its code at its first appearance in the body.
+  for (const list of memberOrder.filter(isRowList))
+    for (const row of request[list]) galleries.code(row.gall_id)
   return {
     cycleId: request.cycle_id,
     cycleTime: request.cycle_time,
     cycleAt: instantOf(request.cycle_time),
-    memberOrder: Object.keys(request).filter((name) => knownMembers.has(name)),
+    memberOrder,
     candidates: candidateColumns(request.candidates, galleries, slices),
     engagement: engagementColumns(request.engagement, galleries),
     candidateScores: candidateScoreColumns(request.candidate_scores, galleries),
@@ -63,6 +67,10 @@ function columnsOf(request: CycleRequest, slices: RowSlices): CycleColumns {
 
 const knownMembers = new Set(cycleShape.members.map((member) => member.name))
 const rowLists = ['candidates', 'engagement', 'candidate_scores', 'removals'] as const
+
+function isRowList(name: string): name is (typeof rowLists)[number] {
+  return (rowLists as readonly string[]).includes(name)
+}
 
 function keyColumns(
   rows: readonly { gall_id: string; post_no: number }[],

@@ -12,12 +12,24 @@ import type {
 } from '../contract/index.js'
 import { unknownNameCountMax } from './decode-cycle.js'
 import type { NativeAddon, NativeFindings } from './native-addon.js'
-import { allocateColumns, columnsOf, type ColumnMemory } from './native-columns.js'
-import type { ListName } from './native-layout.js'
-import { cyclePlan, type NativePlan } from './native-plan.js'
+import { cyclePlan, type ListName, type NativePlan } from './native-plan.js'
 
 /** Decodes a body, or returns a code of `errorSentences` for a body that the reference decoder has to examine. */
 export type NativeDecode = (body: Uint8Array, arena: Arena) => CycleColumns | number
+
+/** A part of an arena that holds all columns of the plan. */
+interface ColumnMemory {
+  readonly buffer: ArrayBuffer
+  /** Byte offset of each column of the plan. */
+  readonly starts: Uint32Array
+  /** Rows that fit, by object. */
+  readonly capacities: Uint32Array
+}
+
+/** Capacity of a list without a maximum. A cycle with more rows is decoded a second time, with more memory. */
+const uncappedRowCount = 1024
+/** Columns whose starts differ by a multiple of 4 KiB would map to the same cache sets, so each gets one extra line. */
+const lineBytes = 64
 
 export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const plan = cyclePlan()
@@ -40,6 +52,22 @@ export function createNativeDecode(addon: NativeAddon): NativeDecode {
 
 function isRowCounts(answer: NativeFindings | readonly number[] | number): answer is readonly number[] {
   return Array.isArray(answer)
+}
+
+/** Memory for all rows that each list may have, and at least `rowCounts`. */
+function allocateColumns(plan: NativePlan, arena: Arena, rowCounts: readonly number[] = []): ColumnMemory {
+  const capacities = Uint32Array.from(plan.rowCountsMax, (max, object) =>
+    Math.max(max === Infinity ? uncappedRowCount : max, rowCounts[object] ?? 0),
+  )
+  let bytes = 0
+  const offsets = plan.columns.map(({ object, type }) => {
+    const offset = bytes
+    const columnBytes = (capacities[object] as number) * type.BYTES_PER_ELEMENT
+    bytes += (Math.ceil(columnBytes / lineBytes) + 1) * lineBytes
+    return offset
+  })
+  const { buffer, start } = arena.bytes(bytes)
+  return { buffer, starts: Uint32Array.from(offsets, (offset) => start + offset), capacities }
 }
 
 function cycleColumns(
@@ -73,7 +101,7 @@ function cycleColumns(
   }
 }
 
-/** The columns of the body itself (`rootLayout`). */
+/** The columns of the body itself (`bodyColumns` of native-plan.ts). */
 interface RootColumns {
   readonly cycleIdStart: Uint32Array
   readonly cycleIdEnd: Uint32Array
@@ -81,6 +109,24 @@ interface RootColumns {
   readonly cycleTimeEnd: Uint32Array
   readonly cycleAtMs: Float64Array
   readonly cycleAtFraction: Float64Array
+}
+
+/** Columns by name, some of them in groups such as `title`, and the number of their rows. */
+interface ColumnGroup {
+  [name: string]: Float64Array | Uint32Array | Uint8Array | ColumnGroup | number
+}
+
+/** The first `count` rows of an object of the plan; a column `title.chars` is `chars` in the group `title`. */
+function columnsOf(plan: NativePlan, memory: ColumnMemory, object: number, count: number): ColumnGroup {
+  const columns: ColumnGroup = { count }
+  plan.columns.forEach((column, index) => {
+    if (column.object !== object) return
+    const values = new column.type(memory.buffer, memory.starts[index] as number, count)
+    const [first = '', second] = column.names
+    if (second === undefined) columns[first] = values
+    else ((columns[first] ??= {}) as ColumnGroup)[second] = values
+  })
+  return columns
 }
 
 /** In the order of the reference: those of the body, then list by list, each name once. */

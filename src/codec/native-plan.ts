@@ -1,30 +1,81 @@
 /**
- * The plan of the native decoder: the contract's shapes (which members, what they may hold) joined with the layout of
- * their columns. Throws for a shape that native code does not support; the reference codec is used then.
+ * The plan of the native decoder: the contract's shapes (which members, what they may hold) joined with the columns of
+ * `CycleColumns` that each member fills. A shape that native code does not support makes this or the addon throw; the
+ * reference codec is used then.
  */
-import {
-  cycleShape,
-  rowShape,
-  type MemberShape,
-  type ObjectShape,
-  type ValueShape,
-} from '../contract/index.js'
-import {
-  listLayouts,
-  rootLayout,
-  type ColumnPlace,
-  type ListName,
-  type MemberLayout,
-  type ObjectLayout,
-  type ValueKind,
-} from './native-layout.js'
+import { cycleShape, rowShape, textMeasureNames } from '../contract/index.js'
+import type { MemberShape, ObjectShape, ValueShape } from '../contract/index.js'
+
+/** Kinds of `value_kind` in native/plan.h, with the types of their columns; the last ones may be left out. */
+const columnTypes = {
+  ignored_text: [],
+  fixed_text: [Uint32Array, Uint32Array],
+  key: [Uint32Array],
+  measured_text: [...textMeasureNames.map(() => Uint32Array), Uint8Array],
+  date_time: [Float64Array, Float64Array, Uint32Array, Uint32Array],
+  integer: [Float64Array],
+  integer_list: [Float64Array, Uint32Array],
+  enum_text: [Uint8Array],
+  enum_number: [Uint8Array],
+  rows: [],
+}
+type ValueKind = keyof typeof columnTypes
+type ColumnType = Float64ArrayConstructor | Uint32ArrayConstructor | Uint8ArrayConstructor
+
+/** Names of the columns of each member, such as `title.chars`. A member that is not listed fills one of its own name. */
+type ColumnNames = Readonly<Record<string, readonly string[]>>
+
+const bodyColumns: ColumnNames = {
+  cycle_id: ['cycleIdStart', 'cycleIdEnd'],
+  cycle_time: [...instant('cycleAt'), 'cycleTimeStart', 'cycleTimeEnd'],
+  candidates: [],
+  engagement: [],
+  candidate_scores: [],
+  removals: [],
+}
+
+const keyColumns: ColumnNames = { gall_id: ['gallery'], post_no: ['postNo'] }
+
+const listColumns = {
+  candidates: {
+    ...keyColumns,
+    title: measures('title'),
+    created_at: instant('createdAt'),
+    extracted_at: instant('extractedAt'),
+    manual_flag: ['manualFlag'],
+    images_in_post: ['imagesInPost'],
+    image_positions: ['imagesExpected', 'imagePositionsFingerprint'],
+    body_html: [...measures('body'), 'bodyPresent'],
+    gallery_type: ['galleryType'],
+    category_id: ['categoryId'],
+  },
+  engagement: { ...keyColumns, observed_at: instant('observedAt') },
+  candidate_scores: { ...keyColumns, snapshot_at: instant('snapshotAt') },
+  removals: { ...keyColumns, decided_at: ['decidedAtMs'], reason_code: [] },
+} as const satisfies Record<string, ColumnNames>
+
+export type ListName = keyof typeof listColumns
+
+/** Columns for start and end of a row in the body. */
+const sliceColumns: Readonly<Partial<Record<ListName, readonly string[]>>> = {
+  candidates: ['rowStart', 'rowEnd'],
+}
+
+function instant(prefix: string): readonly string[] {
+  return [`${prefix}Ms`, `${prefix}Fraction`]
+}
+
+function measures(group: string): readonly string[] {
+  return textMeasureNames.map((name) => `${group}.${name}`)
+}
 
 /** A column of the plan; its index is its position in `NativePlan.columns`. */
-export interface PlanColumn extends ColumnPlace {
+export interface PlanColumn {
   /** Position of the object in the plan: 0 is the body, then the lists. */
   readonly object: number
-  /** The parts of `path`: a name, or a group and a name in it. */
+  /** A name, or a group and a name in it. */
   readonly names: readonly string[]
+  readonly type: ColumnType
 }
 
 export interface NativePlan {
@@ -41,99 +92,90 @@ export interface NativePlan {
 
 /** Makes the plan of a cycle body. */
 export function cyclePlan(): NativePlan {
-  const lists = Object.keys(listLayouts) as ListName[]
+  const lists = Object.keys(listColumns) as ListName[]
   const columns: PlanColumn[] = []
-  const rowCountsMax = [1, ...lists.map((list) => listCountMax(list))]
+  const rowCountsMax = [1, ...lists.map(listCountMax)]
   const objects = [
-    planObject(cycleShape, rootLayout, 0, columns, lists),
+    planObject(cycleShape, bodyColumns, [], 0, columns),
     ...lists.map((list, index) =>
-      planObject(rowShape(cycleShape, list), listLayouts[list], index + 1, columns, lists),
+      planObject(rowShape(cycleShape, list), listColumns[list], sliceColumns[list] ?? [], index + 1, columns),
     ),
   ].map((object, index) => ({
-    ...object,
     row_count_max: Math.min(rowCountsMax[index] as number, 0xffffffff),
+    ...object,
   }))
   return {
     json: JSON.stringify({ column_count: columns.length, objects }),
     columns,
     lists,
-    rootMembers: cycleShape.members.map((member) => member.name),
+    rootMembers: cycleShape.members.map(({ name }) => name),
     rowCountsMax,
   }
 }
 
 function listCountMax(list: ListName): number {
-  const value = cycleShape.members.find((member) => member.name === list)?.value
+  const value = cycleShape.members.find(({ name }) => name === list)?.value
   if (value?.kind !== 'array') throw new Error(`${list} is no list`)
   return value.countMax
 }
 
 function planObject(
   shape: ObjectShape,
-  layout: ObjectLayout,
+  columnNames: ColumnNames,
+  slice: readonly string[],
   object: number,
   columns: PlanColumn[],
-  lists: readonly ListName[],
 ): object {
-  const place = (places: readonly ColumnPlace[]): number[] =>
-    places.map((column) => columns.push({ ...column, object, names: column.path.split('.') }) - 1)
+  const place = (paths: readonly string[], types: readonly ColumnType[]): number[] =>
+    paths.map((path, i) => columns.push({ object, names: path.split('.'), type: types[i] as ColumnType }) - 1)
   return {
-    slice: place(layout.slice),
+    slice: place(slice, [Uint32Array, Uint32Array]),
     members: shape.members.map((member) => {
-      const memberLayout = layout.members[member.name]
-      if (memberLayout === undefined) throw new Error(`no columns for the member ${member.name}`)
+      const names = columnNames[member.name] ?? [member.name]
+      const kind = kindOf(member, names.length)
+      if (names.length > columnTypes[kind].length) throw new Error(`${member.name} has too many columns`)
       return {
         name: member.name,
         required: member.required,
-        ...valueRules(member, memberLayout, lists),
+        ...valueRules(member),
+        kind,
         ...condition(member, shape),
-        columns: place(memberLayout.columns),
+        columns: place(names, columnTypes[kind]),
       }
     }),
   }
 }
 
-/** The rules of a value, as native/plan.h names them. */
-function valueRules(
-  { name, value }: MemberShape,
-  { kind, html }: MemberLayout,
-  lists: readonly ListName[],
-): object {
-  if (!shapeKinds[kind].includes(value.kind)) throw new Error(`${name} is no ${kind}`)
-  const rules = { kind, nullable: value.nullable }
+function kindOf({ name, value }: MemberShape, columnCount: number): ValueKind {
   switch (value.kind) {
-    case 'string':
-      if (value.charsMin > 0 !== (kind === 'key') || value.charsMin > 1)
-        throw new Error(`${name} has another length`)
-      return {
-        ...rules,
-        html: html ?? false,
-        ...(kind === 'fixed_text' ? { pattern: fixedForm(value.pattern) } : {}),
-      }
+    case 'date-time':
+      return 'date_time'
     case 'integer':
-      return { ...rules, minimum: value.minimum, maximum: value.maximum }
+      return 'integer'
     case 'enum':
-      return { ...rules, values: value.values }
+      return typeof value.values[0] === 'string' ? 'enum_text' : 'enum_number'
     case 'array':
-      if (kind === 'rows') return { ...rules, rows: lists.indexOf(name as ListName) + 1 }
-      return { ...rules, unique: value.unique, ...itemRange(name, value.items, value.countMax) }
-    default:
-      return rules
+      return value.items.kind === 'object' ? 'rows' : 'integer_list'
+    case 'string':
+      if (value.pattern !== undefined) return 'fixed_text'
+      if (value.charsMin === 1) return 'key'
+      if (value.charsMin === 0) return columnCount === 0 ? 'ignored_text' : 'measured_text'
   }
+  throw new Error(`native code does not read ${name}`)
 }
 
-/** The kinds of shapes in the contract that native code reads as each kind of value. */
-const shapeKinds: Readonly<Record<ValueKind, readonly ValueShape['kind'][]>> = {
-  ignored_text: ['string'],
-  fixed_text: ['string'],
-  key: ['string'],
-  measured_text: ['string'],
-  date_time: ['date-time'],
-  integer: ['integer'],
-  integer_list: ['array'],
-  enum_text: ['enum'],
-  enum_number: ['enum'],
-  rows: ['array'],
+/** The rules of a value, as native/plan.h names them. */
+function valueRules({ name, value }: MemberShape): object {
+  const { nullable } = value
+  if (value.kind === 'array') {
+    if (value.items.kind === 'object') return { nullable, rows: Object.keys(listColumns).indexOf(name) + 1 }
+    return { nullable, unique: value.unique, ...itemRange(name, value.items, value.countMax) }
+  }
+  if (value.kind === 'string') {
+    const pattern = value.pattern === undefined ? {} : { pattern: fixedForm(value.pattern) }
+    return { nullable, html: name.endsWith('_html'), ...pattern }
+  }
+  return value
 }
 
 function itemRange(name: string, items: ValueShape, countMax: number): object {
@@ -143,7 +185,7 @@ function itemRange(name: string, items: ValueShape, countMax: number): object {
 }
 
 /** `^\d{8}T\d{4}$` as `00000000T0000`: a text of fixed length, 0 for any digit. */
-function fixedForm(pattern = ''): string {
+function fixedForm(pattern: string): string {
   const match = /^\^((?:\\d(?:\{\d+\})?|[A-Za-z])+)\$$/.exec(pattern)
   if (match === null) throw new Error(`not a pattern of fixed length: ${pattern}`)
   return (match[1] as string).replace(/\\d(?:\{(\d+)\})?/g, (_, count: string | undefined) =>
@@ -153,7 +195,7 @@ function fixedForm(pattern = ''): string {
 
 function condition({ requiredWhen }: MemberShape, shape: ObjectShape): object {
   if (requiredWhen === undefined) return {}
-  const member = shape.members.findIndex((other) => other.name === requiredWhen.member)
+  const member = shape.members.findIndex(({ name }) => name === requiredWhen.member)
   const value = shape.members[member]?.value
   if (value?.kind !== 'enum') throw new Error(`${requiredWhen.member} is no enum`)
   return { required_when: { member, code: value.values.indexOf(requiredWhen.value) } }

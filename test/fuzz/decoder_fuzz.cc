@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "column_layout.h"
 #include "decoder.h"
 #include "json_grammar.h"
 #include "simdjson.h"
@@ -42,7 +41,7 @@ class target {
     if (!plan) fail("CYCLE_PLAN names no plan");
     capacities_.assign(plan->objects.size(), row_capacity);
     capacities_[0] = 1;
-    for (const column_layout& layout : layout_of(*plan)) {
+    for (const column_layout& layout : plan->columns) {
       columns_.emplace_back(size_t{capacities_[layout.object]} * layout.entry_bytes);
       // Spare capacity would hide a write beyond the column.
       columns_.back().shrink_to_fit();

@@ -75,11 +75,7 @@ decode_error decoder::decode(padded_bytes body, column_set columns) {
   at = decode_object(plan_.objects[0], 0, 0, at);
   if (at == nullptr) return error_;
   if (at != end_) return decode_error::grammar;
-  if (lists_are_in_order()) {
-    findings_.keys = keys_.texts();
-  } else {
-    renumber_keys();
-  }
+  findings_.keys = keys_.texts();
   return decode_error::none;
 }
 

@@ -30,7 +30,7 @@ struct decode_findings {
   std::vector<uint32_t> row_counts;
   /// Indices of the body's known members in their order in the body.
   std::vector<uint32_t> member_order;
-  /// Distinct keys in the order of the plan's objects and their rows, independent of the order of the lists in the body.
+  /// Distinct keys in order of first appearance in the body.
   std::vector<std::string_view> keys;
   /// Distinct names of unknown members, object by object, in order of appearance.
   std::vector<std::vector<std::string_view>> unknown_names;
@@ -75,10 +75,6 @@ class decoder {
   decode_error decode_date_time(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   decode_error decode_enum_text(member_plan& member, uint32_t row, const uint8_t* token);
   decode_error decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token);
-
-  /// Whether the lists of the body are in the order of the plan: keys then have their final codes.
-  [[nodiscard]] bool lists_are_in_order() const noexcept;
-  void renumber_keys();
 
   void write_date_time(const member_plan& member, uint32_t row, instant at, uint32_t start,
                        uint32_t end) noexcept;

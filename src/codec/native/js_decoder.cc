@@ -37,8 +37,7 @@ js_decoder::js_decoder(const Napi::CallbackInfo& info) : Napi::ObjectWrap<js_dec
   const std::string json = info[0].As<Napi::String>();
   std::optional<decode_plan> plan = read_plan(json);
   if (!plan) throw Napi::TypeError::New(info.Env(), "the native decoder cannot follow this plan");
-  layout_ = layout_of(*plan);
-  starts_.resize(layout_.size());
+  starts_.resize(plan->columns.size());
   decoder_ = std::make_unique<decoder>(std::move(*plan));
 }
 
@@ -90,11 +89,11 @@ void js_decoder::place_columns(Napi::ArrayBuffer arena, const Napi::Uint32Array&
                                const Napi::Uint32Array& capacities) {
   const size_t arena_bytes = arena.ByteLength();
   uint8_t* const memory = static_cast<uint8_t*>(arena.Data());
-  bool fits = starts.ElementLength() == layout_.size() &&
-              capacities.ElementLength() == decoder_->plan().objects.size();
-  fits = fits && capacities[0] == 1;
-  for (size_t column = 0; fits && column < layout_.size(); column++) {
-    const column_layout layout = layout_[column];
+  const decode_plan& plan = decoder_->plan();
+  bool fits = starts.ElementLength() == plan.columns.size() &&
+              capacities.ElementLength() == plan.objects.size() && capacities[0] == 1;
+  for (size_t column = 0; fits && column < plan.columns.size(); column++) {
+    const column_layout layout = plan.columns[column];
     const size_t start = starts[column];
     fits = start % 8 == 0 && start + size_t{capacities[layout.object]} * layout.entry_bytes <= arena_bytes;
     starts_[column] = memory + start;

@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "column_layout.h"
 #include "decoder.h"
 #include "napi.h"
 
@@ -29,7 +28,6 @@ class js_decoder : public Napi::ObjectWrap<js_decoder> {
   Napi::Object findings(Napi::Env env) const;
 
   std::unique_ptr<decoder> decoder_;
-  std::vector<column_layout> layout_;
   std::vector<void*> starts_;
   std::unique_ptr<uint8_t[]> copy_;
   size_t copy_bytes_ = 0;

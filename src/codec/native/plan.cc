@@ -2,6 +2,7 @@
 // that the text is not a plan.
 #include "plan.h"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -18,21 +19,27 @@ using simdjson::dom::object;
 struct kind_rule {
   std::string_view name;
   value_kind kind;
-  uint32_t column_count_min;
-  uint32_t column_count_max;
+  /// Bytes of an entry of each column, one digit a column.
+  std::string_view entry_bytes;
+  size_t column_count_min;
+  /// Whether the columns have a value for an absent member.
+  bool may_be_absent;
 };
 
+constexpr std::string_view measured_bytes = "4444444444444444441";
+static_assert(measured_bytes.size() == text_measure_count + 1, "each measure, and presence");
+
 constexpr std::array<kind_rule, 10> kind_rules = {{
-    {"ignored_text", value_kind::ignored_text, 0, 0},
-    {"fixed_text", value_kind::fixed_text, 2, 2},
-    {"key", value_kind::key, 1, 1},
-    {"measured_text", value_kind::measured_text, text_measure_count, text_measure_count + 1},
-    {"date_time", value_kind::date_time, 1, 4},
-    {"integer", value_kind::integer, 1, 1},
-    {"integer_list", value_kind::integer_list, 2, 2},
-    {"enum_text", value_kind::enum_text, 1, 1},
-    {"enum_number", value_kind::enum_number, 1, 1},
-    {"rows", value_kind::rows, 0, 0},
+    {"ignored_text", value_kind::ignored_text, "", 0, true},
+    {"fixed_text", value_kind::fixed_text, "44", 2, false},
+    {"key", value_kind::key, "4", 1, false},
+    {"measured_text", value_kind::measured_text, measured_bytes, text_measure_count, true},
+    {"date_time", value_kind::date_time, "8844", 1, true},
+    {"integer", value_kind::integer, "8", 1, true},
+    {"integer_list", value_kind::integer_list, "84", 2, true},
+    {"enum_text", value_kind::enum_text, "1", 1, true},
+    {"enum_number", value_kind::enum_number, "1", 1, false},
+    {"rows", value_kind::rows, "", 0, false},
 }};
 
 void require(bool condition) {
@@ -53,9 +60,16 @@ void require(bool condition) {
   return static_cast<uint32_t>(index);
 }
 
-[[nodiscard]] std::vector<uint32_t> read_columns(element list, uint32_t column_count) {
+/// Reads a list of columns, and notes their layout in `layout`.
+[[nodiscard]] std::vector<uint32_t> read_columns(element list, std::string_view entry_bytes, uint32_t object_index,
+                                                 std::vector<column_layout>& layout) {
   std::vector<uint32_t> columns;
-  for (const element column : list.get_array()) columns.push_back(index_below(column, column_count));
+  for (const element column : list.get_array()) {
+    require(columns.size() < entry_bytes.size());
+    const uint32_t bytes = static_cast<uint32_t>(entry_bytes[columns.size()] - '0');
+    columns.push_back(index_below(column, layout.size()));
+    layout[columns.back()] = {object_index, bytes};
+  }
   return columns;
 }
 
@@ -84,34 +98,28 @@ void read_range(member_plan& member, const object& from) {
   require(member.kind == value_kind::integer || member.minimum >= 1);
 }
 
-[[nodiscard]] member_plan read_member(const object& from, uint32_t column_count, size_t object_count) {
+[[nodiscard]] member_plan read_member(const object& from, uint32_t object_index, size_t object_count,
+                                      std::vector<column_layout>& layout) {
   member_plan member(plain_text(from["name"]));
   const std::string_view kind = from["kind"];
-  const kind_rule* rule = nullptr;
-  for (const kind_rule& candidate : kind_rules) {
-    if (candidate.name == kind) rule = &candidate;
-  }
-  require(rule != nullptr);
+  const auto rule = std::find_if(kind_rules.begin(), kind_rules.end(), [&](auto& each) { return each.name == kind; });
+  require(rule != kind_rules.end());
   member.kind = rule->kind;
   member.required = flag(from, "required");
   member.nullable = flag(from, "nullable");
   member.html = flag(from, "html");
   member.unique = flag(from, "unique");
   require(!member.nullable || member.kind == value_kind::integer || member.kind == value_kind::date_time);
-  member.columns = read_columns(from["columns"], column_count);
-  require(member.columns.size() >= rule->column_count_min && member.columns.size() <= rule->column_count_max);
+  require(member.required || rule->may_be_absent);
+  member.columns = read_columns(from["columns"], rule->entry_bytes, object_index, layout);
+  require(member.columns.size() >= rule->column_count_min);
   if (member.kind == value_kind::integer || member.kind == value_kind::integer_list) read_range(member, from);
-  if (member.kind == value_kind::enum_text || member.kind == value_kind::enum_number)
-    read_values(member, from);
+  if (member.kind == value_kind::enum_text || member.kind == value_kind::enum_number) read_values(member, from);
   if (member.kind == value_kind::rows) {
+    // Object 0 is the body, which cannot contain itself; rows inside rows have no columns.
     member.rows = index_below(from["rows"], object_count);
-    // Object 0 is the body, which cannot contain itself.
-    require(member.rows > 0);
+    require(object_index == 0 && member.rows > 0);
   }
-  // A member may be absent only if its columns have a value for that.
-  const bool has_absent_value = member.kind != value_kind::key && member.kind != value_kind::fixed_text &&
-                                member.kind != value_kind::enum_number && member.kind != value_kind::rows;
-  require(member.required || has_absent_value);
   if (member.kind == value_kind::fixed_text) {
     member.pattern = std::string(std::string_view(from["pattern"]));
     require(member.pattern.size() <= short_text::bytes_max);
@@ -130,13 +138,14 @@ void read_condition(object_plan& plan, uint32_t index, const object& from) {
       static_cast<uint8_t>(index_below(condition["code"], plan.members[other].values.size()));
 }
 
-[[nodiscard]] object_plan read_object(const object& from, uint32_t column_count, size_t object_count) {
+[[nodiscard]] object_plan read_object(const object& from, uint32_t object_index, size_t object_count,
+                                      std::vector<column_layout>& layout) {
   object_plan plan;
   plan.row_count_max = index_below(from["row_count_max"], uint64_t{1} << 32);
-  plan.slice = read_columns(from["slice"], column_count);
+  plan.slice = read_columns(from["slice"], "44", object_index, layout);
   require(plan.slice.empty() || plan.slice.size() == 2);
   for (const element member : from["members"].get_array()) {
-    plan.members.push_back(read_member(member.get_object(), column_count, object_count));
+    plan.members.push_back(read_member(member.get_object(), object_index, object_count, layout));
   }
   require(!plan.members.empty() && plan.members.size() <= member_count_max);
   uint32_t index = 0;
@@ -158,16 +167,12 @@ std::optional<decode_plan> read_plan(std::string_view json) {
     simdjson::dom::parser parser;
     const object root = parser.parse(json.data(), json.size()).get_object();
     decode_plan plan;
-    plan.column_count = index_below(root["column_count"], 4096);
+    plan.columns.resize(index_below(root["column_count"], 4096));
     const simdjson::dom::array objects = root["objects"].get_array();
     require(objects.size() > 0);
-    for (const element object_element : objects) {
-      plan.objects.push_back(read_object(object_element.get_object(), plan.column_count, objects.size()));
-    }
-    // Rows inside rows have no columns.
-    for (size_t index = 1; index < plan.objects.size(); index++) {
-      for (const member_plan& member : plan.objects[index].members) require(member.kind != value_kind::rows);
-    }
+    uint32_t index = 0;
+    for (const element each : objects)
+      plan.objects.push_back(read_object(each.get_object(), index++, objects.size(), plan.columns));
     return plan;
   } catch (const simdjson::simdjson_error&) {
     return std::nullopt;

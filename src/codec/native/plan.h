@@ -98,8 +98,16 @@ struct object_plan {
   uint32_t first_member = 0;
 };
 
+/// With the layout, memory from JavaScript is checked before the decoder writes to it.
+struct column_layout {
+  /// Index of the object whose rows the column has.
+  uint32_t object;
+  /// Bytes of an entry, which is also its alignment: 1, 4 or 8; 0 for a column that no member fills.
+  uint32_t entry_bytes;
+};
+
 struct decode_plan {
-  uint32_t column_count = 0;
+  std::vector<column_layout> columns;
   std::vector<object_plan> objects;
 };
 
