@@ -15,11 +15,7 @@ const textCharsMax = 40
  * bodies have the same value.
  */
 export function bodyDifferences(was: Uint8Array, is: Uint8Array): FieldProblem[] {
-  const [a, b] = [was, is].map((body) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)) as [
-    Buffer,
-    Buffer,
-  ]
-  return a.equals(b) ? [] : differencesOf(exactParse(a), exactParse(b))
+  return differencesOf(exactParse(was), exactParse(is))
 }
 
 /** A number that a double cannot represent exactly, by its digits: `12.50e3` is `125e2`. */
@@ -37,8 +33,8 @@ class Decimal {
  */
 const inexactForm = /(?:^|[\s:,[])-?[\d.]{1,15}[eE]|\d[\d.]{14}/
 
-function exactParse(body: Buffer): unknown {
-  const text = body.toString('utf8')
+function exactParse(body: Uint8Array): unknown {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
   if (!inexactForm.test(text)) return JSON.parse(text) as unknown
   const revive = (_key: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== 'number' || context?.source === undefined) return value

@@ -3,13 +3,13 @@
  * The reference examines every body that native code refuses, so errors are the same by construction.
  */
 import { Arena, type CycleColumns } from '../contract/index.js'
+import { runBodyTask } from './body-tasks.js'
 import { columnOperations, runColumns, type RunColumns } from './column-program.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse, type ResponseColumns } from './encode-response.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode } from './native-encode.js'
-import { readBody } from './read-body.js'
 
 export interface Codec {
   readonly name: 'native' | 'reference'
@@ -19,7 +19,7 @@ export interface Codec {
    */
   decodeCycle(body: Uint8Array, arena?: Arena): CycleColumns
   /**
-   * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`readBody`) when it is far larger
+   * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`runBodyTask`) when it is far larger
    * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects where
    * `decodeCycle` throws, and with `unavailable`.
    */
@@ -73,9 +73,9 @@ export function nativeCodec(addon: NativeAddon): Codec {
       return typeof columns === 'number' ? decodeCycle(body) : columns
     },
     readCycle(body, arena = new Arena()) {
-      if (body.length > nativeBytesMax) return readBody('cycle', body)
+      if (body.length > nativeBytesMax) return runBodyTask('cycle', [body])
       const columns = decode(body, arena)
-      return typeof columns === 'number' ? readBody('cycle', body) : columns
+      return typeof columns === 'number' ? runBodyTask('cycle', [body]) : columns
     },
     encodeResponse: (response) => encode(response) ?? encodeResponse(response),
     runColumns: (program, inputs, matrix) => addon.runColumns(program, inputs, matrix),

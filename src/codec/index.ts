@@ -2,6 +2,7 @@
  * Bytes ⇄ columns: cycle bodies and responses on the wire, packed columns on the disk; and programs over columns.
  */
 export { bodyBufferBytes } from './body-buffer.js'
+export { runBodyTask } from './body-tasks.js'
 export { loadCodec, referenceCodec, type Codec, type CodecChoice } from './codec.js'
 export {
   columnOperations,
@@ -13,5 +14,3 @@ export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
 export type { NativeAddon } from './native-addon.js'
 export { packTable, unpackTable, type PackedTable } from './pack.js'
-export { readBody } from './read-body.js'
-export { compareBodies } from './compare-bodies.js'

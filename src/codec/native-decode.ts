@@ -121,7 +121,7 @@ function columnsOf(plan: NativePlan, memory: ColumnMemory, object: number, count
   const columns: ColumnGroup = { count }
   plan.columns.forEach((column, index) => {
     if (column.object !== object) return
-    const values = new column.type(memory.buffer, memory.starts[index] as number, count)
+    const values = new column.type(memory.buffer, memory.starts[index], count)
     const [first = '', second] = column.names
     if (second === undefined) columns[first] = values
     else ((columns[first] ??= {}) as ColumnGroup)[second] = values

@@ -13,7 +13,7 @@ import { parseJson } from './json-text.js'
 /** One outcome as the store keeps it: normalised JSON, independent of the spelling in the request. */
 export interface OutcomeRecord {
   readonly placementId: string
-  readonly record: Uint8Array
+  readonly json: string
 }
 
 /** The outcomes of a body, in its order. Throws `bad_request` as `decodeCycle` does. */
@@ -21,15 +21,13 @@ export function parseOutcomes(body: Uint8Array): OutcomeRecord[] {
   const value = checked(body, checkOutcomes, 'the body does not list valid outcomes') as OutcomesRequest
   return value.outcomes.map((record) => ({
     placementId: record.placement_id,
-    record: Buffer.from(JSON.stringify(record)),
+    json: JSON.stringify(record),
   }))
 }
 
 /** A setting of weights. Throws `bad_request` as `decodeCycle` does. */
 export function parseWeights(body: Uint8Array): WeightsRequest {
-  const value = checked(body, checkWeights, 'the body is no valid setting of weights') as WeightsRequest
-  const { version, weights, note = '' } = value
-  return { version, weights, note }
+  return checked(body, checkWeights, 'the body is no valid setting of weights') as WeightsRequest
 }
 
 function checked(body: Uint8Array, check: (value: unknown) => Problems | null, summary: string): unknown {

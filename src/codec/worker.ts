@@ -7,11 +7,10 @@ import { Worker } from 'node:worker_threads'
 import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import { bodyBufferBytes } from './body-buffer.js'
 
-export type TaskName = 'readCycle' | 'readOutcomes' | 'readWeights' | 'compareBodies'
-
 /** A task as it is posted to the thread. The bodies are transferred; each has the padding of `bodyBufferBytes`. */
 export interface WorkerTask {
-  readonly name: TaskName
+  /** A `BodyTaskName` of body-tasks.ts, which imports this file. */
+  readonly name: string
   readonly bodies: readonly Uint8Array[]
 }
 
@@ -46,7 +45,7 @@ export class WorkerRunner {
    * Rejects with `unavailable` when too many bytes wait, and with an `Error` when the thread fails, exceeds a limit, or
    * the task throws.
    */
-  run(name: TaskName, bodies: readonly Uint8Array[]): Promise<unknown> {
+  run(name: string, bodies: readonly Uint8Array[]): Promise<unknown> {
     const bytes = bodies.reduce((sum, body) => sum + body.length, 0)
     if (this.#waitingBytes + bytes > waitingBytesMax)
       return Promise.reject(

@@ -4,7 +4,7 @@
  * responses.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { readBody } from '../codec/index.js'
+import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdForm,
   formatInstant,
@@ -144,11 +144,15 @@ function getHealth({ cycles, model, clock }: Call): OutgoingResponse {
 async function postOutcomes(call: Call): Promise<OutgoingResponse> {
   const { exchange, cycles, store, clock, settings, log } = call
   const body = await readJson(exchange, settings().bodyReadMsMax)
-  const outcomes = await readBody('outcomes', body.json)
+  const outcomes = await runBodyTask('outcomes', [body.json])
   const arrivedAtMs = clock()
-  const entries = outcomes.map((outcome) => ({ ...outcome, arrivedAtMs }))
+  const entries = outcomes.map(({ placementId, json }) => ({
+    placementId,
+    record: Buffer.from(json),
+    arrivedAtMs,
+  }))
   const { created, updated } = await store.putOutcomes(entries).catch(refuseWrites)
-  const records = outcomes.map(({ record }) => record)
+  const records = entries.map(({ record }) => record)
   cycles
     .contradictions(records, arrivedAtMs + settings().clockSkewMs)
     .then((found) => {
@@ -166,7 +170,7 @@ function getWeights({ cycles }: Call): OutgoingResponse {
 
 async function putWeights({ exchange, cycles, settings }: Call): Promise<OutgoingResponse> {
   const body = await readJson(exchange, settings().bodyReadMsMax)
-  const { version, weights, note = '' } = await readBody('weights', body.json)
+  const { version, weights, note = '' } = await runBodyTask('weights', [body.json])
   if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {
     throw new ServiceError('unprocessable', 'the weights score nothing', {
       fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],

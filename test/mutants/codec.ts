@@ -147,24 +147,19 @@ export const codecMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/codec/read-body.ts',
-    killedBy: ['src/codec/read-body.test.ts'],
+    file: 'src/codec/body-tasks.ts',
+    killedBy: ['src/codec/body-tasks.test.ts'],
     mutants: [
       {
         breaks: 'a body whose thread fails is unavailable, not an error of the client',
         find: "throw new ServiceError('unavailable', 'the body could not be examined', { cause })",
         replace: "throw new ServiceError('bad_request', 'the body could not be examined', { cause })",
       },
-      {
-        breaks: 'outcomes are cut where they end',
-        find: 'ends[index - 1] ?? 0',
-        replace: 'ends[index] ?? 0',
-      },
     ],
   },
   {
     file: 'src/codec/worker.ts',
-    killedBy: ['src/codec/read-body.test.ts', 'src/codec/compare-bodies.test.ts'],
+    killedBy: ['src/codec/body-tasks.test.ts'],
     mutants: [
       {
         breaks: 'a task that has ended is no longer counted',

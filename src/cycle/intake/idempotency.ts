@@ -3,7 +3,7 @@
  * expired, and a repeated body gets the first response byte for byte. There is no hash: bodies are compared, bytes
  * first, then JSON values. Calls with the id of a cycle in progress are coalesced (single flight).
  */
-import { compareBodies } from '../../codec/index.js'
+import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { unpackRequest } from '../request-body.js'
@@ -96,7 +96,7 @@ export class Idempotency {
 
   async #checkValue(cycle: StoredCycle, body: Uint8Array): Promise<void> {
     const stored = await unpackRequest(this.#request(cycle))
-    const fields = await compareBodies(stored, body)
+    const fields = await runBodyTask('differences', [stored, body])
     if (fields.length > 0)
       throw new ServiceError('conflict', `cycle ${cycle.cycleId} is stored with a different body`, { fields })
   }

@@ -1,4 +1,4 @@
-/** Bodies that a worker thread parses: the same values and errors as on the event loop, even if the thread fails. */
+/** Bodies that a worker thread handles: the same values and errors as on the event loop, even if the thread fails. */
 import { isDeepStrictEqual } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
@@ -6,25 +6,37 @@ import { bytesOf, candidate, cycleBody } from '../../test/helpers/bodies.js'
 import { nativeCodecOrNull } from '../../test/helpers/codecs.js'
 import { mutatedBody } from '../../test/fuzz/cycle-bodies.js'
 import { Random } from '../../test/fuzz/random.js'
-import { jsonBodyBytesMax, ServiceError } from '../contract/index.js'
-import { inlineBodyBytesMax, readBody, readers, type BodyKind } from './read-body.js'
+import { jsonBodyBytesMax, jsonDepthMax, ServiceError } from '../contract/index.js'
+import { inlineBytesMax, runBodyTask, runInline, type BodyTaskName } from './body-tasks.js'
+import { decodeCycle } from './decode-cycle.js'
 import { startWorker, WorkerRunner, type StartWorker } from './worker.js'
 
 /** The same JSON, too large to be read at once. */
-function large(body: Uint8Array, bytes = inlineBodyBytesMax): Buffer {
+function large(body: Uint8Array, bytes = inlineBytesMax): Buffer {
   return Buffer.concat([Buffer.alloc(bytes, ' '), body])
 }
 
-function onEventLoop(kind: BodyKind, body: Uint8Array): unknown {
+/** Many members, in reverse order where `reversed` is true. */
+function manyMembers(reversed: boolean, last: unknown = 1): Buffer {
+  const members = Array.from(
+    { length: 30_000 },
+    (_, n) => `"member ${n}":${n === 0 ? JSON.stringify(last) : n}`,
+  )
+  return Buffer.from(`{${(reversed ? members.reverse() : members).join(',')}}`)
+}
+
+const readCycle = (body: Uint8Array, runner?: WorkerRunner): ReturnType<typeof runBodyTask<'cycle'>> =>
+  runBodyTask('cycle', [body], runner)
+
+const isSame = async (was: Uint8Array, is: Uint8Array, runner?: WorkerRunner): Promise<boolean> =>
+  (await runBodyTask('differences', [was, is], runner)).length === 0
+
+function onEventLoop(name: BodyTaskName, body: Uint8Array): unknown {
   try {
-    return readers[kind](body)
+    return runInline(name, [body, body])
   } catch (error) {
     return recordOf(error)
   }
-}
-
-async function inThread(kind: BodyKind, body: Uint8Array): Promise<unknown> {
-  return readBody(kind, body).catch(recordOf)
 }
 
 function recordOf(error: unknown): unknown {
@@ -32,9 +44,10 @@ function recordOf(error: unknown): unknown {
   return error.toRecord()
 }
 
-async function expectSame(kind: BodyKind, body: Uint8Array): Promise<void> {
+async function expectSame(name: 'cycle' | 'outcomes' | 'weights', body: Uint8Array): Promise<void> {
   const spaced = large(body)
-  const [inWorker, expected] = [await inThread(kind, spaced), onEventLoop(kind, spaced)]
+  const inWorker = await runBodyTask(name, [spaced]).catch(recordOf)
+  const expected = onEventLoop(name, spaced)
   if (!isDeepStrictEqual(inWorker, expected)) expect(inWorker, body.toString()).toEqual(expected)
 }
 
@@ -91,7 +104,7 @@ describe('a large body', () => {
   test('is not changed, and may be part of a larger buffer', async () => {
     const body = large(bytesOf(cycleBody(0, {})))
     const buffer = Buffer.concat([Buffer.from('[['), body, Buffer.from(']]')])
-    await readBody('cycle', buffer.subarray(2, -2))
+    await readCycle(buffer.subarray(2, -2))
     expect(buffer.subarray(2, -2).equals(body)).toBe(true)
   })
 
@@ -110,10 +123,10 @@ describe('a large body', () => {
       return thread.on('message', () => asked--)
     })
     const body = large(bytesOf(cycleBody(0, {})))
-    await Promise.all([1, 2, 3].map(() => readBody('cycle', body, runner)))
-    await readBody('cycle', body, runner)
-    await expect(readBody('cycle', body.subarray(1, -1), runner)).rejects.toThrow('the body ends too early')
-    expect(await readBody('cycle', body, runner)).toEqual(readers.cycle(body))
+    await Promise.all([1, 2, 3].map(() => readCycle(body, runner)))
+    await readCycle(body, runner)
+    await expect(readCycle(body.subarray(1, -1), runner)).rejects.toThrow('the body ends too early')
+    expect(await readCycle(body, runner)).toEqual(decodeCycle(body))
     expect({ started, most }).toEqual({ started: 1, most: 1 })
     runner.end()
   })
@@ -121,23 +134,21 @@ describe('a large body', () => {
   test('may have the maximum size, and does not affect a smaller one after it', async () => {
     const valid = bytesOf(cycleBody(0, { candidates: [candidate('g', 1)] }))
     const largest = large(valid, jsonBodyBytesMax - valid.length)
-    for (const body of [largest, large(valid), largest]) {
-      const columns = await readBody('cycle', body)
-      expect(isDeepStrictEqual(columns, readers.cycle(body))).toBe(true)
-    }
+    for (const body of [largest, large(valid), largest])
+      expect(isDeepStrictEqual(await readCycle(body), decodeCycle(body))).toBe(true)
   })
 
   test('does not change the columns of the body before it', async () => {
     const [a, b] = ['a', 'b'].map((id) => large(bytesOf(cycleBody(0, { candidates: [candidate(id, 1)] }))))
-    const columns = await readBody('cycle', a!)
-    await readBody('cycle', b!)
-    expect(isDeepStrictEqual(columns, readers.cycle(a!))).toBe(true)
+    const columns = await readCycle(a!)
+    await readCycle(b!)
+    expect(isDeepStrictEqual(columns, decodeCycle(a!))).toBe(true)
   })
 
   test('is refused when too many bytes are already waiting', async () => {
     const body = Buffer.alloc(jsonBodyBytesMax, ' ')
     const runner = new WorkerRunner(noThread)
-    const failing = Array.from({ length: 5 }, () => readBody('cycle', body, runner))
+    const failing = Array.from({ length: 5 }, () => readCycle(body, runner))
     const answers = await Promise.allSettled(failing)
     const messages = answers.map((answer) => (answer as PromiseRejectedResult).reason as ServiceError)
     expect(messages.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'))
@@ -146,23 +157,54 @@ describe('a large body', () => {
       message: 'too many large bodies wait to be examined',
     })
     // Failed bodies no longer count as waiting.
-    await expect(readBody('cycle', body, runner)).rejects.toMatchObject({
+    await expect(readCycle(body, runner)).rejects.toMatchObject({
       message: 'the body could not be examined',
     })
   })
 })
 
-test('a small body needs no thread', async () => {
+describe('two large bodies', () => {
+  test('are compared by value in a thread', async () => {
+    expect(await isSame(manyMembers(false), manyMembers(true))).toBe(true)
+    expect(await runBodyTask('differences', [manyMembers(false), manyMembers(true, 2)])).toEqual([
+      { path: 'member 0', problem: 'was 1, is 2' },
+    ])
+  })
+
+  test('may nest as deep as the contract allows', async () => {
+    const deep = '['.repeat(jsonDepthMax - 1) + ']'.repeat(jsonDepthMax - 1)
+    const [a, b] = [1, 2].map((spaces) => Buffer.from(`[${' '.repeat(inlineBytesMax * spaces)}${deep}]`))
+    expect(await isSame(a!, b!)).toBe(true)
+  })
+
+  test('are not changed, and may be parts of one buffer', async () => {
+    const [a, b] = [manyMembers(false), manyMembers(true)]
+    const both = Buffer.concat([a, b])
+    const [partA, partB] = [both.subarray(0, a.length), both.subarray(a.length)]
+    expect(await isSame(partA, partB)).toBe(true)
+    expect(partA.equals(a) && partB.equals(b)).toBe(true)
+  })
+
+  test('that are not JSON are an error of this program', async () => {
+    const unread = Buffer.from('['.repeat(inlineBytesMax))
+    await expect(isSame(manyMembers(false), unread)).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(isSame(Buffer.from('['), Buffer.from(']'))).rejects.toThrow('JSON')
+  })
+})
+
+test('small bodies need no thread', async () => {
   const body = bytesOf(cycleBody(0, {}))
   const runner = new WorkerRunner(noThread)
-  expect(await readBody('cycle', body, runner)).toEqual(readers.cycle(body))
-  await expect(readBody('cycle', Buffer.from('{'), runner)).rejects.toThrow('the body ends too early')
+  expect(await readCycle(body, runner)).toEqual(decodeCycle(body))
+  await expect(readCycle(Buffer.from('{'), runner)).rejects.toThrow('the body ends too early')
+  expect(await isSame(Buffer.from('[1]'), Buffer.from('[1.0]'), runner)).toBe(true)
+  expect(await isSame(Buffer.from('[1]'), Buffer.from('[2]'), runner)).toBe(false)
 })
 
 test.skipIf(nativeCodecOrNull === null)(
   'the native codec gives the errors of the reference codec, even for bodies larger than any cycle',
   async () => {
-    for (const spaces of [0, inlineBodyBytesMax, 9 * 1024 * 1024]) {
+    for (const spaces of [0, inlineBytesMax, 9 * 1024 * 1024]) {
       const body = bytesOf({ ...cycleBody(0, {}), candidates: [{}] })
       const spaced = large(body, spaces)
       const answer = await Promise.resolve()
@@ -171,7 +213,7 @@ test.skipIf(nativeCodecOrNull === null)(
       expect(answer).toEqual(onEventLoop('cycle', spaced))
       const valid = large(bytesOf(cycleBody(0, { candidates: [candidate('g', 1)] })), spaces)
       const columns = await nativeCodecOrNull!.readCycle(valid)
-      expect(isDeepStrictEqual(columns, readers.cycle(valid))).toBe(true)
+      expect(isDeepStrictEqual(columns, decodeCycle(valid))).toBe(true)
     }
   },
 )
@@ -186,14 +228,14 @@ test('a body whose thread fails is refused as unavailable, and the next one gets
   ] as const) {
     const starts = [start, startWorker]
     const runner = new WorkerRunner(() => starts.shift()!())
-    const failing = readBody('cycle', body, runner)
-    const next = readBody('cycle', body, runner)
+    const failing = readCycle(body, runner)
+    const next = readCycle(body, runner)
     await expect(failing).rejects.toMatchObject({
       kind: 'unavailable',
       message: 'the body could not be examined',
       cause: { message: expect.stringContaining(reason) as string },
     })
-    expect(await next).toEqual(readers.cycle(body))
+    expect(await next).toEqual(decodeCycle(body))
     runner.end()
   }
 })
@@ -201,16 +243,16 @@ test('a body whose thread fails is refused as unavailable, and the next one gets
 test('a thread that ends while it is idle is replaced for the next body', async () => {
   const runner = new WorkerRunner()
   const body = large(bytesOf(cycleBody(0, {})))
-  expect(await readBody('cycle', body, runner)).toEqual(readers.cycle(body))
+  expect(await readCycle(body, runner)).toEqual(decodeCycle(body))
   runner.end()
-  expect(await readBody('cycle', body, runner)).toEqual(readers.cycle(body))
+  expect(await readCycle(body, runner)).toEqual(decodeCycle(body))
   runner.end()
 })
 
 test('a task that exceeds its time limit fails, and its thread is ended', async () => {
   const hangs = evaluated("require('node:worker_threads').parentPort.on('message', () => { for (;;); })")
   const runner = new WorkerRunner(hangs, { taskMsMax: 200 })
-  await expect(runner.run('readCycle', [Buffer.from('{}')])).rejects.toThrow('took longer than 200 ms')
+  await expect(runner.run('cycle', [Buffer.from('{}')])).rejects.toThrow('took longer than 200 ms')
 })
 
 test('a thread that runs out of heap fails its task, not the process', async () => {
@@ -219,5 +261,5 @@ test('a thread that runs out of heap fails its task, not the process', async () 
   const runner = new WorkerRunner(
     () => new Worker(greedy, { eval: true, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 32 } }),
   )
-  await expect(runner.run('readCycle', [Buffer.from('{}')])).rejects.toThrow('out of memory')
+  await expect(runner.run('cycle', [Buffer.from('{}')])).rejects.toThrow('out of memory')
 })

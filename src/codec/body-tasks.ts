@@ -1,0 +1,82 @@
+/**
+ * Work on bodies that may take long: a body that is wrong on purpose takes up to half a second to examine, and two that
+ * are made to be slow take several to compare. Small bodies are handled at once, large ones in a worker thread. Both ways
+ * give the same values and the same errors.
+ */
+import { ServiceError, type ErrorKind, type FieldProblem } from '../contract/index.js'
+import { bodyDifferences } from './body-differences.js'
+import { decodeCycle } from './decode-cycle.js'
+import { parseOutcomes, parseWeights } from './parse-records.js'
+import { WorkerRunner } from './worker.js'
+
+/** The tasks. They throw `ServiceError` for a body that is wrong. */
+const bodyTasks = {
+  cycle: (body: Uint8Array) => decodeCycle(body),
+  outcomes: parseOutcomes,
+  weights: parseWeights,
+  differences: bodyDifferences,
+}
+
+type BodyTasks = typeof bodyTasks
+export type BodyTaskName = keyof BodyTasks
+
+/** Runs a task on the calling thread. */
+export function runInline<Name extends BodyTaskName>(
+  name: Name,
+  bodies: Parameters<BodyTasks[Name]>,
+): ReturnType<BodyTasks[Name]> {
+  const run = bodyTasks[name] as (...bodies: Uint8Array[]) => unknown
+  return run(...bodies) as ReturnType<BodyTasks[Name]>
+}
+
+/** A task on this many bytes takes a few milliseconds, less than the way to a thread and back. */
+export const inlineBytesMax = 64 * 1024
+
+const reading = new WorkerRunner()
+const comparing = new WorkerRunner()
+
+/**
+ * Runs a task. Leave the bodies unchanged until the promise has settled. Rejects with the error of the task; with
+ * `unavailable` when too many bytes wait, or when the thread fails or exceeds a limit.
+ */
+export async function runBodyTask<Name extends BodyTaskName>(
+  name: Name,
+  bodies: Parameters<BodyTasks[Name]>,
+  // Neither waits for the other.
+  runner = name === 'differences' ? comparing : reading,
+): Promise<ReturnType<BodyTasks[Name]>> {
+  const byteCount = bodies.reduce((sum, body) => sum + body.length, 0)
+  if (byteCount <= inlineBytesMax) return runInline(name, bodies)
+  const answer = await runner.run(name, bodies).catch((cause: unknown) => {
+    if (cause instanceof ServiceError) throw cause
+    throw new ServiceError('unavailable', 'the body could not be examined', { cause })
+  })
+  return valueOf(answer as Answer) as ReturnType<BodyTasks[Name]>
+}
+
+/** What the thread posts: a value, or the refusal that becomes the client's error. */
+type Answer =
+  | { readonly value: unknown }
+  | {
+      readonly refusal: {
+        readonly kind: ErrorKind
+        readonly message: string
+        readonly fields: readonly FieldProblem[] | undefined
+      }
+    }
+
+/** Runs `task` in the thread. Throws what is no refusal. */
+export function answerOf(task: () => unknown): Answer {
+  try {
+    return { value: task() }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    return { refusal: { kind: error.kind, message: error.message, fields: error.fields } }
+  }
+}
+
+function valueOf(answer: Answer): unknown {
+  if ('value' in answer) return answer.value
+  const { kind, message, fields } = answer.refusal
+  throw new ServiceError(kind, message, fields === undefined ? {} : { fields })
+}
