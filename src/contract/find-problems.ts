@@ -2,7 +2,6 @@
  * Finds every problem of a value that does not match a shape: in document order, missing members of an object last
  * (decisions.md 3). Time is linear in the value. Only listed problems take memory, however many there are.
  */
-import { hasDuplicates } from './guards.js'
 import { pathText, type Problems } from './problems.js'
 import type { MemberShape, ObjectShape, ValueShape } from './shape.js'
 import { dateTimeCharsMax, isDateTime } from './time.js'
@@ -176,4 +175,19 @@ function describe(shape: ValueShape, value: unknown): string {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Whether a list contains a number twice. Sorts a copy unless the list ascends already: a `Set` of two million numbers
+ * would take a second and a hundred megabytes.
+ */
+export function hasDuplicates(items: readonly number[]): boolean {
+  let ascends = true
+  for (let index = 1; index < items.length && ascends; index++) {
+    ascends = (items[index - 1] as number) < (items[index] as number)
+  }
+  if (ascends) return false
+  const sorted = Float64Array.from(items).sort()
+  for (let index = 1; index < sorted.length; index++) if (sorted[index] === sorted[index - 1]) return true
+  return false
 }

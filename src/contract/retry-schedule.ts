@@ -1,10 +1,9 @@
 /**
- * `Retry-After` of refused callers, in whole seconds. Each refusal reserves time for one piece of work at the moment of
- * the retry, so that callers who were refused together do not all return together.
+ * `Retry-After` of refused callers, in whole seconds. Each refusal reserves the time of one piece of work from the moment
+ * of the retry on, behind the reservations before it, so that callers who were refused together do not all return together.
  */
 import { assert } from './assert.js'
 
-const intervalMs = 50
 const secondsMaxDefault = 10
 /** Weight of the newest piece of work in the mean. */
 const newestWeight = 0.1
@@ -12,8 +11,8 @@ const newestWeight = 0.1
 export class RetrySchedule {
   readonly #secondsMax: number
   readonly #now: () => number
-  /** Milliseconds of work reserved, by the number of the interval. */
-  readonly #reservedMs = new Map<number, number>()
+  /** Where the last reservation ends, by the clock. */
+  #reservedUntilMs = 0
   #meanWorkMs = 0
 
   /** `now`: milliseconds of any monotonic clock. */
@@ -39,31 +38,13 @@ export class RetrySchedule {
    */
   reserve(waitingCount: number, slotCount: number): number {
     const nowMs = this.#now()
-    for (const interval of this.#reservedMs.keys())
-      if ((interval + 1) * intervalMs <= nowMs) this.#reservedMs.delete(interval)
     const earliest = Math.max(1, Math.ceil((waitingCount * this.#meanWorkMs) / 1000))
-    for (let seconds = earliest; seconds < this.#secondsMax; seconds++)
-      if (this.#reserveFrom(Math.floor((nowMs + seconds * 1000) / intervalMs), slotCount)) return seconds
-    return this.#secondsMax
-  }
-
-  /**
-   * Reserves one piece of work from interval `first` on, within the time that `slotCount` pieces take. False when too
-   * little of that time is free.
-   */
-  #reserveFrom(first: number, slotCount: number): boolean {
-    const spanMs = Math.min(slotCount * this.#meanWorkMs, this.#secondsMax * 1000)
-    const end = first + Math.max(1, Math.ceil(spanMs / intervalMs))
-    const reservedIn = (interval: number): number => this.#reservedMs.get(interval) ?? 0
-    let freeMs = 0
-    for (let interval = first; interval < end; interval++) freeMs += intervalMs - reservedIn(interval)
-    if (freeMs < this.#meanWorkMs) return false
-    let leftMs = this.#meanWorkMs
-    for (let interval = first; interval < end && leftMs > 0; interval++) {
-      const addedMs = Math.min(leftMs, intervalMs - reservedIn(interval))
-      this.#reservedMs.set(interval, reservedIn(interval) + addedMs)
-      leftMs -= addedMs
-    }
-    return true
+    // Callers who retry at one moment occupy the slots for this long.
+    const slotsMs = slotCount * this.#meanWorkMs
+    const endMs = this.#reservedUntilMs + this.#meanWorkMs
+    const seconds = Math.max(earliest, Math.ceil((endMs - slotsMs - nowMs) / 1000))
+    if (seconds >= this.#secondsMax) return this.#secondsMax
+    this.#reservedUntilMs = Math.max(endMs, nowMs + seconds * 1000 + this.#meanWorkMs)
+    return seconds
   }
 }

@@ -1,33 +1,60 @@
 /**
- * Checks request bodies against the wire types. The type guards of guards.ts decide. If they refuse a body,
- * find-problems.ts walks it again to find the failing paths.
+ * Checks request bodies against the wire types: validators that typia generates from the types, and two rules that typia
+ * lacks (members that another member's value requires, and lists of distinct items).
  */
+import typia from 'typia'
 import { assert } from './assert.js'
 import { findProblems } from './find-problems.js'
-import { isCycle, isOutcomes, isWeights } from './guards.js'
 import { Problems } from './problems.js'
-import { cycleShape, outcomesShape, weightsShape, type ObjectShape } from './shape.js'
+import { cycleShape, outcomesShape, weightsShape, type ObjectShape, type ValueShape } from './shape.js'
+import { isDateTime } from './time.js'
+import type { Candidate, CycleRequest, ImagePosition, OutcomesRequest, WeightsRequest } from './wire.js'
 
-/** The problems of a parsed cycle body, or null when it is a `CycleRequest`. */
-export function checkCycle(body: unknown): Problems | null {
-  return isCycle(body) ? null : problemsOf(cycleShape, body)
+// The validators that typia generates here call it by name (see `DateTime` in wire.ts).
+export { isDateTime }
+
+/** Without `UniqueItems`: typia compares each item with each, which takes minutes in a list of hostile length. */
+interface TypedCandidate extends Omit<Candidate, 'image_positions'> {
+  image_positions?: ImagePosition[]
 }
 
-/** The problems of a parsed outcomes body, or null when it is an `OutcomesRequest`. */
-export function checkOutcomes(body: unknown): Problems | null {
-  return isOutcomes(body) ? null : problemsOf(outcomesShape, body)
+interface TypedCycle extends Omit<CycleRequest, 'candidates'> {
+  candidates: TypedCandidate[]
 }
 
-/** The problems of a parsed weights body, or null when it is a `WeightsRequest`. */
-export function checkWeights(body: unknown): Problems | null {
-  return isWeights(body) ? null : problemsOf(weightsShape, body)
+/** The problems of a parsed body; null when it matches its type. */
+type Check = (body: unknown) => Problems | null
+
+export const checkCycle = checkOf(typia.createIs<TypedCycle>(), cycleShape)
+export const checkOutcomes = checkOf(typia.createIs<OutcomesRequest>(), outcomesShape)
+export const checkWeights = checkOf(typia.createIs<WeightsRequest>(), weightsShape)
+
+/** Walks the whole body only if typia refuses it. */
+function checkOf(hasType: (body: unknown) => boolean, shape: ObjectShape): Check {
+  const rest = otherRules(shape)
+  return (body) => {
+    const rules = hasType(body) ? rest : shape
+    if (rules === null) return null
+    const problems = new Problems()
+    if (typeof body !== 'object' || body === null || Array.isArray(body))
+      problems.add('', 'must be a JSON object')
+    else findProblems(problems, rules, body)
+    assert(rules === rest || problems.count > 0, 'a body that typia refuses has a problem')
+    return problems.count === 0 ? null : problems
+  }
 }
 
-function problemsOf(shape: ObjectShape, body: unknown): Problems {
-  const problems = new Problems()
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    problems.add('', 'must be a JSON object')
-  } else findProblems(problems, shape, body)
-  assert(problems.count > 0, 'a body that the type guards refuse has a problem')
-  return problems
+/** The part of a shape that has rules which typia lacks; null when there are none. */
+function otherRules(shape: ValueShape): ValueShape | null {
+  if (shape.kind === 'array') {
+    const items = shape.unique ? shape.items : otherRules(shape.items)
+    return items === null ? null : { ...shape, items }
+  }
+  if (shape.kind !== 'object') return null
+  const members = shape.members.flatMap((member) => {
+    const value = otherRules(member.value)
+    if (value === null && member.requiredWhen === undefined) return []
+    return [{ ...member, required: false, value: value ?? member.value }]
+  })
+  return members.length === 0 ? null : { ...shape, members }
 }

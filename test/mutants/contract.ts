@@ -39,25 +39,25 @@ export const contractMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/contract/guards.ts',
-    killedBy: ['src/contract/guards.test.ts', 'src/contract/validate.test.ts'],
+    file: 'src/contract/validate.ts',
+    killedBy: ['src/contract/agreement.test.ts', 'src/contract/validate.test.ts'],
+    mutants: [
+      {
+        breaks: 'a saved removal needs a tier',
+        find: 'if (value === null && member.requiredWhen === undefined) return []',
+        replace: 'if (value === null) return []',
+      },
+    ],
+  },
+  {
+    file: 'src/contract/find-problems.ts',
+    killedBy: ['src/contract/agreement.test.ts', 'src/contract/validate.test.ts'],
     mutants: [
       {
         breaks: 'a number that occurs twice is a duplicate in any place',
         find: 'ascends = (items[index - 1] as number) < (items[index] as number)',
         replace: 'ascends = (items[index - 1] as number) <= (items[index] as number)',
       },
-      {
-        breaks: 'a saved removal needs a tier',
-        find: 'members[requiredWhen.member] !== requiredWhen.value ||',
-        replace: 'members[requiredWhen.member] === requiredWhen.value ||',
-      },
-    ],
-  },
-  {
-    file: 'src/contract/find-problems.ts',
-    killedBy: ['src/contract/guards.test.ts', 'src/contract/validate.test.ts'],
-    mutants: [
       {
         breaks: 'a list of exactly the maximum length is valid',
         find: 'if (items.length > shape.countMax)',
@@ -88,7 +88,7 @@ export const contractMutants: readonly MutantGroup[] = [
   },
   {
     file: 'src/contract/wire.ts',
-    killedBy: ['src/contract/validate.test.ts', 'src/contract/guards.test.ts'],
+    killedBy: ['src/contract/validate.test.ts', 'src/contract/agreement.test.ts'],
     mutants: [
       {
         breaks: 'the height of images is at most 32,767',
@@ -129,8 +129,8 @@ export const contractMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'callers who are refused together retry at different times',
-        find: 'leftMs -= addedMs',
-        replace: 'leftMs = 0',
+        find: 'this.#reservedUntilMs = Math.max(endMs,',
+        replace: 'this.#reservedUntilMs = Math.min(endMs,',
       },
       {
         breaks: 'the time to wait has a maximum',

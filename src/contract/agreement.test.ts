@@ -1,16 +1,16 @@
-/** Type guards and `findProblems` agree on every body. */
+/** The checks, which typia decides, and `findProblems` agree on every body. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
-import { findProblems } from './find-problems.js'
-import { hasDuplicates, isCycle, isOutcomes, isWeights } from './guards.js'
+import { findProblems, hasDuplicates } from './find-problems.js'
 import { Problems } from './problems.js'
 import { cycleShape, outcomesShape, weightsShape, type ObjectShape } from './shape.js'
+import { checkCycle, checkOutcomes, checkWeights } from './validate.js'
 
-const bodies: readonly { shape: ObjectShape; is: (body: unknown) => boolean; body: object }[] = [
+const bodies: readonly { shape: ObjectShape; check: typeof checkCycle; body: object }[] = [
   {
     shape: cycleShape,
-    is: isCycle,
+    check: checkCycle,
     body: cycleBody(0, {
       candidates: [
         candidate('g', 1, {
@@ -28,7 +28,7 @@ const bodies: readonly { shape: ObjectShape; is: (body: unknown) => boolean; bod
   },
   {
     shape: outcomesShape,
-    is: isOutcomes,
+    check: checkOutcomes,
     body: {
       outcomes: [
         {
@@ -50,7 +50,7 @@ const bodies: readonly { shape: ObjectShape; is: (body: unknown) => boolean; bod
   },
   {
     shape: weightsShape,
-    is: isWeights,
+    check: checkWeights,
     body: { version: 'v', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 }, note: '' },
   },
 ]
@@ -105,7 +105,7 @@ function mutate(
   else parent[name] = change
 }
 
-test('a body has problems exactly when its type guard refuses it, at most one for each path', () => {
+test('a body has problems exactly when typia or another rule refuses it, at most one for each path', () => {
   const mutation = fc.record({
     turns: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
     change: value,
@@ -116,13 +116,15 @@ test('a body has problems exactly when its type guard refuses it, at most one fo
     fc.property(
       fc.constantFrom(...bodies),
       fc.array(mutation, { maxLength: 3 }),
-      ({ shape, is, body }, mutations) => {
+      ({ shape, check, body }, mutations) => {
         const mutated = structuredClone(body)
         for (const { turns, change, kind } of mutations) mutate(mutated, turns, structuredClone(change), kind)
         const problems = new Problems()
         findProblems(problems, shape, mutated)
-        const accepted = is(mutated)
+        const checked = check(mutated)
+        const accepted = checked === null
         expect(problems.count === 0, JSON.stringify(problems.fields)).toBe(accepted)
+        expect(checked?.fields ?? []).toEqual(problems.fields)
         expect(new Set(problems.fields.map((field) => field.path)).size).toBe(problems.count)
         counts[accepted ? 'accepted' : 'refused']++
       },
