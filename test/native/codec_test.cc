@@ -112,20 +112,31 @@ void test_recent_keys_are_found_without_a_look_up() {
   }
 }
 
-void test_vectors_measure_texts_as_the_loop_does() {
-  const char* const pieces[] = {"a", "Z9", " ", "?!", "한", "ㅋㅋ", "漢", "😀", "\u3000", "\u00a0", "<img src=x>", "<a b>", "<", ">", "\n"};
+/// The measures of a text, which is followed by as many bytes as it needs and no more.
+text_measures measures_of(const std::string& text, bool html) {
+  std::vector<uint8_t> padded(1, '"');
+  padded.insert(padded.end(), text.begin(), text.end());
+  padded.resize(padded.size() + text_padding_bytes, '"');
+  padded.shrink_to_fit();
+  return measure_text(padded.data() + 1, text.size(), html);
+}
+
+void test_two_lines_have_the_measures_of_both() {
+  const char* const pieces[] = {"a", "Z9", " ", "?!", "한", "ㅋㅋ", "漢", "😀", "\u3000", "\u00a0", "<img src=x>", "<a b>", "\t"};
   std::mt19937 random(2);
-  for (int round = 0; round < 3000; round++) {
-    std::string text(1, '"');
+  const auto line = [&] {
+    std::string text;
     for (size_t i = random() % 200; i > 0; i--) text += pieces[random() % std::size(pieces)];
-    const size_t bytes = text.size() - 1;
-    std::vector<uint8_t> padded(text.begin(), text.end());
-    padded.resize(text.size() + text_padding_bytes, '"');
-    padded.shrink_to_fit();
+    return text;
+  };
+  for (int round = 0; round < 3000; round++) {
+    const std::string lines[] = {line(), line()};
     for (const bool html : {false, true}) {
-      const text_measures fast = measure_text(padded.data() + 1, bytes, html);
-      const text_measures slow = measure_text_slowly(padded.data() + 1, bytes, html);
-      EXPECT(std::memcmp(fast.counts, slow.counts, sizeof fast.counts) == 0);
+      text_measures both = measures_of(lines[0] + "\n" + lines[1], html);
+      text_measures first = measures_of(lines[0], html), second = measures_of(lines[1], html);
+      EXPECT(both[text_measure::chars]-- > 0 && both[text_measure::spaces]-- > 0);
+      for (uint32_t i = 0; i <= static_cast<uint32_t>(text_measure::links); i++)
+        EXPECT(both.counts[i] == first.counts[i] + second.counts[i]);
     }
   }
 }
@@ -176,7 +187,7 @@ int main() {
   test_integers();
   test_keys_have_codes_in_order_of_appearance();
   test_recent_keys_are_found_without_a_look_up();
-  test_vectors_measure_texts_as_the_loop_does();
+  test_two_lines_have_the_measures_of_both();
   test_plans_that_cannot_be_followed_are_refused();
   test_column_programs();
   std::puts("all tests of the native codec passed");

@@ -8,7 +8,6 @@
 
 #include "date_time.h"
 #include "scalars.h"
-#include "text_measures.h"
 
 namespace understudy {
 
@@ -216,12 +215,15 @@ decode_error decoder::decode_measured(const member_plan& member, uint32_t row, c
     text = unescaped_.data() + unescape_margin_bytes;
     bytes = unescaped_.size() - 2 * unescape_margin_bytes;
   }
-  const text_measures measures = measure_text(text, bytes, member.html);
-  for (uint32_t measure = 0; measure < text_measure_count; measure++) {
-    column<uint32_t>(member.columns[measure])[row] = measures.counts[measure];
-  }
-  if (member.columns.size() > text_measure_count) column<uint8_t>(member.columns[text_measure_count])[row] = 1;
+  write_measures(member, row, measure_text(text, bytes, member.html), true);
   return decode_error::none;
+}
+
+void decoder::write_measures(const member_plan& member, uint32_t row, const text_measures& measures,
+                             bool present) noexcept {
+  for (uint32_t measure = 0; measure < text_measure_count; measure++)
+    column<uint32_t>(member.columns[measure])[row] = measures.counts[measure];
+  if (member.columns.size() > text_measure_count) column<uint8_t>(member.columns[text_measure_count])[row] = present;
 }
 
 decode_error decoder::decode_date_time(member_plan& member, uint32_t row, const uint8_t* token,
@@ -272,12 +274,9 @@ decode_error decoder::decode_enum_text(member_plan& member, uint32_t row, const 
 decode_error decoder::decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token) {
   double value;
   if (!read_integer(token, value)) return decode_error::unusual_number;
-  for (const uint8_t number : member.numbers) {
-    if (value != number) continue;
-    column<uint8_t>(member.columns[0])[row] = number;
-    return decode_error::none;
-  }
-  return decode_error::value;
+  if (!(value >= member.minimum && value <= member.maximum)) return decode_error::value;
+  column<uint8_t>(member.columns[0])[row] = static_cast<uint8_t>(value);
+  return decode_error::none;
 }
 
 const uint32_t* decoder::decode_rows(uint32_t object, const uint32_t* at) {
@@ -389,11 +388,7 @@ void decoder::write_absent(const member_plan& member, uint32_t row) noexcept {
       column<uint8_t>(member.columns[0])[row] = absent_code;
       break;
     case value_kind::measured_text:
-      for (uint32_t measure = 0; measure < text_measure_count; measure++) {
-        column<uint32_t>(member.columns[measure])[row] = 0;
-      }
-      if (member.columns.size() > text_measure_count)
-        column<uint8_t>(member.columns[text_measure_count])[row] = 0;
+      write_measures(member, row, text_measures{}, false);
       break;
     default:
       // The plan's reader takes no other kind that may be absent and has columns.

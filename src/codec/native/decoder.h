@@ -13,6 +13,7 @@
 #include "padded_bytes.h"
 #include "plan.h"
 #include "structural_index.h"
+#include "text_measures.h"
 
 namespace understudy {
 
@@ -79,6 +80,7 @@ class decoder {
   void write_date_time(const member_plan& member, uint32_t row, instant at, uint32_t start,
                        uint32_t end) noexcept;
   [[nodiscard]] bool finish_row(const object_plan& plan, uint32_t row, uint64_t seen) noexcept;
+  void write_measures(const member_plan& member, uint32_t row, const text_measures& measures, bool present) noexcept;
   void write_absent(const member_plan& member, uint32_t row) noexcept;
 
   template <typename Value>

@@ -78,15 +78,21 @@ void require(bool condition) {
   return from[name].get(value) == simdjson::SUCCESS && bool(value);
 }
 
+/// Texts, or numbers that follow each other.
 void read_values(member_plan& member, const object& from) {
+  bool is_first = true;
   for (const element value : from["values"].get_array()) {
     if (member.kind == value_kind::enum_text) {
       member.values.emplace_back(plain_text(value));
-    } else {
-      member.numbers.push_back(static_cast<uint8_t>(index_below(value, absent_code)));
+      continue;
     }
+    const double number = index_below(value, absent_code);
+    if (is_first) member.minimum = number;
+    require(is_first || number == member.maximum + 1);
+    member.maximum = number;
+    is_first = false;
   }
-  require(member.values.size() < absent_code);
+  require(is_first != member.values.empty() && member.values.size() < absent_code);
 }
 
 void read_range(member_plan& member, const object& from) {

@@ -38,7 +38,7 @@ enum class value_kind : uint8_t {
   integer_list,
   /// u8 position in `values`, 255 when absent.
   enum_text,
-  /// One of `numbers`. u8 the number itself.
+  /// An integer below 255 in the range. u8 the number itself.
   enum_number,
   /// A list of objects. No columns of its own.
   rows,
@@ -59,10 +59,9 @@ struct recent_date_time {
 };
 
 struct member_plan {
-  explicit member_plan(std::string_view member_name) : name(member_name), name_text(member_name) {}
+  explicit member_plan(std::string_view member_name) : name(member_name) {}
 
   short_text name;
-  std::string name_text;
   value_kind kind = value_kind::ignored_text;
   bool required = false;
   bool nullable = false;
@@ -72,7 +71,6 @@ struct member_plan {
   double maximum = 0;
   std::string pattern;
   std::vector<short_text> values;
-  std::vector<uint8_t> numbers;
   /// The member must be there when the enum member `condition_member` has the code `condition_code`.
   int32_t condition_member = -1;
   uint8_t condition_code = 0;

@@ -15,10 +15,16 @@ constexpr size_t lane_count = 32;
 typedef uint8_t byte_vector __attribute__((vector_size(lane_count)));
 typedef int8_t mask_vector __attribute__((vector_size(lane_count)));
 
-/// Counts, one in each lane. Texts with white space beyond ASCII are measured again by `measure_text_slowly`.
+/// Measures that are counted in lanes: those from `chars` to `emoji`.
+constexpr uint32_t lane_measure_count = static_cast<uint32_t>(text_measure::emoji) + 1;
+
+/// Counts, one in each lane. `punctuation` counts all graphic characters of ASCII, letters and digits included.
 struct vector_counts {
-  byte_vector chars, hangul, jamo, laughs, latin, digits, han, spaces, words, graphic, questions,
-      exclamations, emoji;
+  byte_vector counts[lane_measure_count] = {};
+
+  [[gnu::always_inline]] byte_vector& operator[](text_measure name) noexcept {
+    return counts[static_cast<uint32_t>(name)];
+  }
 };
 
 /// The largest count that a lane holds. Lanes are added up before that.
@@ -71,9 +77,9 @@ template <bool all>
                                                      mask_vector taken, vector_counts& sums) noexcept {
   const byte_vector third = load(at + 2);
   // U+4E00 is E4 B8 80, U+9FFF is E9 BF BF.
-  count<all>(sums.han, between(b, 0xe5, 0xe9) | (equal(b, 0xe4) & between(second, 0xb8, 0xbf)), taken);
+  count<all>(sums[text_measure::han], between(b, 0xe5, 0xe9) | (equal(b, 0xe4) & between(second, 0xb8, 0xbf)), taken);
   // U+1F000 is F0 9F 80 80.
-  count<all>(sums.emoji, between(b, 0xf1, 0xf4) | (equal(b, 0xf0) & between(second, 0x9f, 0xbf)), taken);
+  count<all>(sums[text_measure::emoji], between(b, 0xf1, 0xf4) | (equal(b, 0xf0) & between(second, 0x9f, 0xbf)), taken);
 
   const mask_vector e1 = equal(b, 0xe1);
   const mask_vector e2 = equal(b, 0xe2);
@@ -83,8 +89,8 @@ template <bool all>
   const mask_vector row_85 = e3 & equal(second, 0x85);
   const mask_vector ends =
       (equal(second, 0x84) & between(third, 0xb1, 0xbf)) | (equal(second, 0x86) & between(third, 0x80, 0x8e));
-  count<all>(sums.jamo, row_85 | (e3 & ends) | (e1 & between(second, 0x84, 0x87)), taken);
-  count<all>(sums.laughs, row_85 & (equal(third, 0x8b) | equal(third, 0x8e)), taken);
+  count<all>(sums[text_measure::jamo], row_85 | (e3 & ends) | (e1 & between(second, 0x84, 0x87)), taken);
+  count<all>(sums[text_measure::laughs], row_85 & (equal(third, 0x8b) | equal(third, 0x8e)), taken);
 
   // U+00A0; U+1680; U+2000 to U+200A, U+2028, U+2029, U+202F; U+205F; U+3000; U+FEFF.
   const mask_vector row_2000 = between(third, 0x80, 0x8a) | between(third, 0xa8, 0xa9) | equal(third, 0xaf);
@@ -102,22 +108,22 @@ template <bool all>
   const byte_vector b = load(at);
   const byte_vector second = load(at + 1);
   const mask_vector space = is_ascii_space(b);
-  count<all>(sums.chars, ~between(b, 0x80, 0xbf), taken);
-  count<all>(sums.spaces, space, taken);
-  count<all>(sums.words, ~space & is_ascii_space(load(at - 1)), taken);
-  count<all>(sums.digits, between(b, '0', '9'), taken);
-  count<all>(sums.latin, between(b | 0x20, 'a', 'z'), taken);
-  count<all>(sums.graphic, between(b, 0x21, 0x7e), taken);
-  count<all>(sums.questions, equal(b, '?'), taken);
-  count<all>(sums.exclamations, equal(b, '!'), taken);
+  count<all>(sums[text_measure::chars], ~between(b, 0x80, 0xbf), taken);
+  count<all>(sums[text_measure::spaces], space, taken);
+  count<all>(sums[text_measure::words], ~space & is_ascii_space(load(at - 1)), taken);
+  count<all>(sums[text_measure::digits], between(b, '0', '9'), taken);
+  count<all>(sums[text_measure::latin], between(b | 0x20, 'a', 'z'), taken);
+  count<all>(sums[text_measure::punctuation], between(b, 0x21, 0x7e), taken);
+  count<all>(sums[text_measure::questions], equal(b, '?'), taken);
+  count<all>(sums[text_measure::exclamations], equal(b, '!'), taken);
   // U+AC00 is EA B0 80, U+D7A3 is ED 9E A3.
   const mask_vector ed = equal(b, 0xed);
-  count<all>(sums.hangul,
+  count<all>(sums[text_measure::hangul],
              between(b, 0xeb, 0xec) | (equal(b, 0xea) & between(second, 0xb0, 0xbf)) |
                  (ed & between(second, 0x80, 0x9d)),
              taken);
   const mask_vector last_row = ed & equal(second, 0x9e);
-  if (any_of(last_row)) count<all>(sums.hangul, last_row & between(load(at + 2), 0x80, 0xa3), taken);
+  if (any_of(last_row)) count<all>(sums[text_measure::hangul], last_row & between(load(at + 2), 0x80, 0xa3), taken);
 
   const mask_vector rare = between(b, 0xc2, 0xe9) | between(b, 0xee, 0xf4);
   return any_of(rare) ? count_rare<all>(at, b, second, taken, sums) : mask_vector{};
@@ -129,21 +135,13 @@ template <bool all>
   return sum;
 }
 
-[[gnu::always_inline]] inline void flush(vector_counts& sums, text_measures& m) noexcept {
-  m[text_measure::chars] += sum_of(sums.chars);
-  m[text_measure::hangul] += sum_of(sums.hangul);
-  m[text_measure::jamo] += sum_of(sums.jamo);
-  m[text_measure::laughs] += sum_of(sums.laughs);
-  m[text_measure::latin] += sum_of(sums.latin);
-  m[text_measure::digits] += sum_of(sums.digits);
-  m[text_measure::han] += sum_of(sums.han);
-  m[text_measure::spaces] += sum_of(sums.spaces);
-  m[text_measure::words] += sum_of(sums.words);
-  m[text_measure::punctuation] += sum_of(sums.graphic);
-  m[text_measure::questions] += sum_of(sums.questions);
-  m[text_measure::exclamations] += sum_of(sums.exclamations);
-  m[text_measure::emoji] += sum_of(sums.emoji);
-  sums = vector_counts{};
+[[gnu::always_inline]] inline void flush(vector_counts& sums, text_measures& m, uint32_t& rounds) noexcept {
+#pragma GCC unroll 16
+  for (uint32_t i = 0; i < lane_measure_count; i++) {
+    m.counts[i] += sum_of(sums.counts[i]);
+    sums.counts[i] = byte_vector{};
+  }
+  rounds = 0;
 }
 
 [[nodiscard]] inline bool is_ascii_space(uint8_t byte) noexcept {
@@ -185,120 +183,69 @@ void count_markup(const uint8_t* open, text_measures& m) noexcept {
   return found == nullptr ? to : static_cast<const uint8_t*>(found);
 }
 
-/// Measures the text and its markup. Returns true for a text with white space beyond ASCII, whose counts are not valid.
-[[gnu::always_inline]] inline bool measure_vectors(const uint8_t* text, const uint8_t* end, bool html,
-                                                   text_measures& m) noexcept {
-  vector_counts sums = vector_counts{};
-  mask_vector wide_space = {};
+/// Counts the white space beyond ASCII in [from, to), which the vectors take for parts of words.
+void count_wide_spaces(const uint8_t* from, const uint8_t* to, text_measures& m) noexcept {
+  bool in_word = false;
+  bool in_ascii_word = false;
+  while (from < to) {
+    const uint32_t point = next_point(from);
+    const bool ascii_space = point < 0x80 && is_space(point);
+    const bool wide_space = point >= 0x80 && is_space(point);
+    m[text_measure::spaces] += wide_space;
+    m[text_measure::words] -= !ascii_space && !in_ascii_word;
+    m[text_measure::words] += !ascii_space && !wide_space && !in_word;
+    in_ascii_word = !ascii_space;
+    in_word = !ascii_space && !wide_space;
+  }
+}
+
+[[gnu::always_inline]] inline text_measures measure(const uint8_t* text, const uint8_t* end, bool html) noexcept {
+  text_measures m;
+  vector_counts sums;
   uint32_t rounds = 0;
   while (text < end) {
-    const uint8_t* open = html ? find(text, end, '<') : end;
+    const uint8_t* const open = html ? find(text, end, '<') : end;
     // A word starts after white space, and also where the text starts or markup ends.
     if (text < open && !is_ascii_space(*text) && !is_ascii_space(text[-1])) m[text_measure::words]++;
+    mask_vector wide_space = {};
     const uint8_t* at = text;
     for (; at + lane_count <= open; at += lane_count) {
       wide_space |= count_vector<true>(at, ~mask_vector{}, sums);
-      if (++rounds == lane_value_max) {
-        flush(sums, m);
-        rounds = 0;
-      }
+      if (++rounds == lane_value_max) flush(sums, m, rounds);
     }
     if (at < open) {
       wide_space |= count_vector<false>(at, first_lanes(static_cast<size_t>(open - at)), sums);
-      if (++rounds == lane_value_max) {
-        flush(sums, m);
-        rounds = 0;
-      }
+      if (++rounds == lane_value_max) flush(sums, m, rounds);
     }
-    const uint8_t* close = find(open, end, '>');
+    if (any_of(wide_space)) count_wide_spaces(text, open, m);
+    const uint8_t* const close = find(open, end, '>');
     // Markup without an end extends to the end of the text and is not counted.
     if (close == end) break;
     count_markup(open, m);
     text = close + 1;
   }
-  flush(sums, m);
-  // Graphic characters without letters and digits.
+  flush(sums, m, rounds);
   m[text_measure::punctuation] -= m[text_measure::latin] + m[text_measure::digits];
-  return any_of(wide_space);
+  return m;
 }
 
 #if defined(__x86_64__) && !defined(__AVX2__)
-// The package is compiled for every x86-64. Machines without AVX2 measure slowly: without its instructions the
-// compiler takes vectors of 32 bytes apart, which takes it seconds and is no faster.
-__attribute__((target("avx2"))) bool measure_avx2(const uint8_t* text, const uint8_t* end, bool html,
-                                                  text_measures& m) noexcept {
-  return measure_vectors(text, end, html, m);
+// The addon is compiled for every x86-64; the same again for machines with AVX2, chosen at run time.
+__attribute__((target("avx2"))) text_measures measure_avx2(const uint8_t* text, const uint8_t* end,
+                                                           bool html) noexcept {
+  return measure(text, end, html);
 }
 
 const bool has_avx2 = __builtin_cpu_supports("avx2");
-
-/// Returns true where the text has to be measured slowly.
-bool measure(const uint8_t* text, const uint8_t* end, bool html, text_measures& m) noexcept {
-  return !has_avx2 || measure_avx2(text, end, html, m);
-}
 #else
-bool measure(const uint8_t* text, const uint8_t* end, bool html, text_measures& m) noexcept {
-  return measure_vectors(text, end, html, m);
-}
+constexpr bool has_avx2 = false;
+text_measures measure_avx2(const uint8_t*, const uint8_t*, bool) noexcept { return {}; }
 #endif
-
-void count_point(uint32_t point, text_measures& m) noexcept {
-  const auto in = [point](uint32_t lowest, uint32_t highest) { return point >= lowest && point <= highest; };
-  if (in('0', '9')) {
-    m[text_measure::digits]++;
-  } else if (in('A', 'Z') || in('a', 'z')) {
-    m[text_measure::latin]++;
-  } else if (in(0x21, 0x7e)) {
-    m[text_measure::punctuation]++;
-    m[text_measure::questions] += point == '?';
-    m[text_measure::exclamations] += point == '!';
-  } else if (in(0xac00, 0xd7a3)) {
-    m[text_measure::hangul]++;
-  } else if (in(0x3131, 0x318e) || in(0x1100, 0x11ff)) {
-    m[text_measure::jamo]++;
-    m[text_measure::laughs] += point == 0x314b || point == 0x314e;
-  } else if (in(0x4e00, 0x9fff)) {
-    m[text_measure::han]++;
-  } else if (point >= 0x1f000) {
-    m[text_measure::emoji]++;
-  }
-}
 
 }  // namespace
 
 text_measures measure_text(const uint8_t* text, size_t bytes, bool html) noexcept {
-  text_measures m;
-  if (measure(text, text + bytes, html, m)) return measure_text_slowly(text, bytes, html);
-  const fingerprint print = fingerprint_of(text, bytes);
-  m[text_measure::fingerprintLow] = print.low;
-  m[text_measure::fingerprintHigh] = print.high;
-  return m;
-}
-
-text_measures measure_text_slowly(const uint8_t* text, size_t bytes, bool html) noexcept {
-  text_measures m;
-  const uint8_t* end = text + bytes;
-  const uint8_t* markup = nullptr;
-  bool in_word = false;
-  for (const uint8_t* at = text; at < end;) {
-    const uint8_t* start = at;
-    const uint32_t point = next_point(at);
-    if (markup != nullptr) {
-      if (point != '>') continue;
-      count_markup(markup, m);
-      markup = nullptr;
-    } else if (html && point == '<') {
-      markup = start;
-      in_word = false;
-    } else {
-      const bool space = is_space(point);
-      m[text_measure::chars]++;
-      m[text_measure::spaces] += space;
-      m[text_measure::words] += !space && !in_word;
-      in_word = !space;
-      count_point(point, m);
-    }
-  }
+  text_measures m = has_avx2 ? measure_avx2(text, text + bytes, html) : measure(text, text + bytes, html);
   const fingerprint print = fingerprint_of(text, bytes);
   m[text_measure::fingerprintLow] = print.low;
   m[text_measure::fingerprintHigh] = print.high;

@@ -42,7 +42,4 @@ inline constexpr size_t text_padding_bytes = 40;
 /// Measures valid UTF-8. `html`: text between `<` and `>` is markup.
 [[nodiscard]] text_measures measure_text(const uint8_t* text, size_t bytes, bool html) noexcept;
 
-/// The same, code point by code point: for texts with white space beyond ASCII, and for tests.
-[[nodiscard]] text_measures measure_text_slowly(const uint8_t* text, size_t bytes, bool html) noexcept;
-
 }  // namespace understudy
