@@ -305,4 +305,21 @@ export const modelMutants: readonly MutantGroup[] = [
       },
     ],
   },
+  {
+    file: 'src/model/lifecycle/status-file.ts',
+    killedBy: ['src/model/lifecycle/status-file.test.ts'],
+    mutants: [
+      {
+        breaks: 'the partial file follows no link',
+        find: 'await rm(partial, { force: true })',
+        replace: '',
+        also: [{ find: ", flag: 'wx'", replace: '' }],
+      },
+      {
+        breaks: 'a file of a server that has ended is not read',
+        find: 'Date.now() - mtimeMs > ageMsMax',
+        replace: 'Date.now() - mtimeMs < 0',
+      },
+    ],
+  },
 ]

@@ -2,7 +2,7 @@
  * The states of a server's model versions in a file of its data directory, for commands, which are other processes. The
  * server touches the file once a second, so a file that is older belongs to a server that has ended.
  */
-import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { lutimes, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Role, VersionState } from './machine.js'
 
@@ -45,11 +45,13 @@ export class StatusFile {
     const text = `${JSON.stringify(status)}\n`
     if (text === this.#written) {
       const now = new Date()
-      await utimes(this.#file, now, now)
+      await lutimes(this.#file, now, now)
       return
     }
     const partial = `${this.#file}.partial`
-    await writeFile(partial, text, { mode: 0o600 })
+    // Root may run the server in a directory of another user: a link of this name is not followed.
+    await rm(partial, { force: true })
+    await writeFile(partial, text, { mode: 0o600, flag: 'wx' })
     await rename(partial, this.#file)
     this.#written = text
   }

@@ -1,0 +1,62 @@
+/** The file that shows the states of the model versions to commands. */
+import {
+  lutimesSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readStatus, StatusFile, type LifecycleStatus } from './status-file.js'
+
+const loading: LifecycleStatus = {
+  versions: [{ version: 'm1', role: 'active', state: 'loading' }],
+  failures: [],
+}
+const longAgo = new Date(Date.UTC(2020, 0))
+
+let dataDir: string
+let file: string
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'understudy-status-'))
+  file = join(dataDir, 'models-status.json')
+})
+afterEach(() => rmSync(dataDir, { recursive: true }))
+
+test('what the server writes is what commands read, until the server removes it', async () => {
+  const status = new StatusFile(dataDir)
+  await status.write(loading)
+  expect(await readStatus(dataDir)).toEqual(loading)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  await status.remove()
+  expect(await readStatus(dataDir)).toBeNull()
+})
+
+test('a file that no server has touched for a while belongs to none; an unchanged state touches it', async () => {
+  const status = new StatusFile(dataDir)
+  await status.write(loading)
+  utimesSync(file, longAgo, longAgo)
+  expect(await readStatus(dataDir)).toBeNull()
+  await status.write(loading)
+  expect(await readStatus(dataDir)).toEqual(loading)
+})
+
+test('links are replaced and never followed, because root may serve a directory of another user', async () => {
+  const victim = join(dataDir, 'victim')
+  writeFileSync(victim, 'precious')
+  utimesSync(victim, longAgo, longAgo)
+  for (const name of [file, `${file}.partial`]) symlinkSync(victim, name)
+  const status = new StatusFile(dataDir)
+  await status.write(loading)
+  expect(await readStatus(dataDir)).toEqual(loading)
+  rmSync(file)
+  symlinkSync(victim, file)
+  lutimesSync(file, longAgo, longAgo)
+  await status.write(loading)
+  expect([readFileSync(victim, 'utf8'), statSync(victim).mtime]).toEqual(['precious', longAgo])
+})
