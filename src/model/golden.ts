@@ -3,13 +3,14 @@
  * that it tests the graphs and not the catalogue, and the inputs of encoders: a record, images.
  */
 import { join } from 'node:path'
-import typia, { type IValidation } from 'typia'
+import typia from 'typia'
 import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
 import type { FeatureRows } from './feature-rows.js'
 import {
   featureNames,
   headsOf,
   missingEmbedding,
+  parseTyped,
   readHashed,
   type Manifest,
   type ModelPackage,
@@ -57,21 +58,12 @@ export async function readGolden({ directory, manifest }: ModelPackage): Promise
   return parseGolden(bytes.toString('utf8'), file, manifest)
 }
 
-/** Throws a `ModelError` that names `file` and its first problems. */
+/** Throws a `ModelError` that names `file` and its problems. */
 export function parseGolden(text: string, file: string, manifest: Manifest): GoldenFile {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new ModelError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
-  }
-  if (!Array.isArray((value as Partial<GoldenFile> | null)?.cases))
-    throw new ModelError(`${file}: cases must be a list, in an object: {"cases": […]}`)
-  const report = validate(value)
-  if (!report.success) throw new ModelError(`${file}: ${wording(report.errors)}`)
-  const problem = problemOf(report.data, manifest)
+  const golden = parseTyped(text, file, validate)
+  const problem = problemOf(golden, manifest)
   if (problem !== null) throw new ModelError(`${file}: ${problem}`)
-  return report.data
+  return golden
 }
 
 /** The part of a model that golden cases use. */
@@ -200,11 +192,4 @@ function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
       return `${place} has images, and the model no image encoder`
   }
   return null
-}
-
-function wording(errors: readonly IValidation.IError[]): string {
-  return errors
-    .slice(0, 5)
-    .map(({ path, expected }) => `${path.replace(/^\$input\.?/, '') || 'the file'} must be ${expected}`)
-    .join('; ')
 }

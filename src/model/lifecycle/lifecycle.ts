@@ -156,21 +156,17 @@ export class ModelLifecycle {
 
   #execute({ kind, entry }: Command): void {
     switch (kind) {
-      case 'load': {
+      case 'load':
         this.#begin(entry)
-        return
-      }
-      case 'cancel': {
+        break
+      case 'cancel':
         this.#cancel(entry)
-        return
-      }
-      case 'release': {
+        break
+      case 'release':
         this.#track(this.#release(entry))
-        return
-      }
-      case 'close': {
+        break
+      case 'close':
         this.#track(this.#end(entry))
-      }
     }
   }
 
@@ -271,7 +267,8 @@ export class ModelLifecycle {
       this.#parts.log.info({ model_version: entry.version }, 'shadow stopped')
     } else {
       // Its successor is being adopted: until that has ended, the users may read from both.
-      await this.#successorRun()?.done
+      const successor = servingEntry(this.#machine)
+      if (successor !== undefined) await this.#runOf(successor).done
     }
     await model.close()
   }
@@ -285,11 +282,6 @@ export class ModelLifecycle {
   #serving(): LoadedModel | null {
     const entry = servingEntry(this.#machine)
     return entry === undefined ? null : this.#runOf(entry).model
-  }
-
-  #successorRun(): Run | undefined {
-    const entry = servingEntry(this.#machine)
-    return entry && this.#runOf(entry)
   }
 
   #servingField(): { serving?: string } {

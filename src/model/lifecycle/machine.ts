@@ -102,17 +102,18 @@ class Work {
 
   apply(event: Event, nowMs: number): void {
     switch (event.kind) {
-      case 'selected': {
-        const { active, shadows } = event
-        this.next = { ...this.next, active, shadows }
-        return
-      }
+      case 'selected':
+        this.next = { ...this.next, active: event.active, shadows: event.shadows }
+        break
       case 'loaded':
-        return this.#change(event.id, ['loading'], (entry) => ({ ...entry, state: 'candidate' }))
+        this.#change(event.id, ['loading'], (entry) => ({ ...entry, state: 'candidate' }))
+        break
       case 'adopted':
-        return this.#change(event.id, ['candidate'], (entry) => this.#adopted(entry))
+        this.#change(event.id, ['candidate'], (entry) => this.#adopted(entry))
+        break
       case 'failed':
-        return this.#change(event.id, ['loading', 'candidate'], (entry) => failed(entry, nowMs))
+        this.#change(event.id, ['loading', 'candidate'], (entry) => failed(entry, nowMs))
+        break
       case 'closed':
         for (const entry of this.next.entries) this.#drop(entry, 'close')
         this.next = { ...this.next, closed: true }

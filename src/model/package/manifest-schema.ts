@@ -6,27 +6,15 @@ import typia from 'typia'
 import { headNames } from '../../contract/index.js'
 import type { Manifest } from './manifest.js'
 
-/** The part of JSON Schema that the generated schema uses. */
-export interface Schema {
+/** The members of the generated schema that are read or changed here. */
+interface Schema {
   $ref?: string
-  $defs?: Record<string, Schema>
   description?: string
   type?: string
   properties?: Record<string, Schema>
-  required?: string[]
   oneOf?: Schema[]
   additionalProperties?: boolean
-  items?: Schema | false
   prefixItems?: Schema[]
-  minItems?: number
-  maxItems?: number
-  uniqueItems?: boolean
-  minLength?: number
-  pattern?: string
-  format?: string
-  minimum?: number
-  exclusiveMinimum?: number
-  maximum?: number
   [member: string]: unknown
 }
 

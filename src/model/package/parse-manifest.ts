@@ -2,31 +2,30 @@
  * Parses and checks `manifest.json`: first its shape, then how its members fit together. An error message names the
  * failing paths and the rules they break.
  */
-import typia from 'typia'
+import typia, { type IValidation } from 'typia'
 import { headNames, type HeadName } from '../../contract/index.js'
-import { ModelError } from '../model.js'
-import { shapeProblems } from './manifest-problems.js'
 import type { GraphManifest, HeadManifest, ImageManifest, Manifest } from './manifest.js'
+import { parseTyped, refusal } from './parse-typed.js'
 
-const isManifest = typia.createEquals<Manifest>()
+const validate = typia.createValidateEquals<Manifest>()
 /** The heads that a score is computed from; a model must have one of them. */
 const scoredHeads: readonly HeadName[] = headNames.filter((name) => name !== 'downvote_share')
 const placeholderForm = /\{[A-Za-z_]+\}/g
 
-/**
- * The manifest in `text`. Throws a `ModelError` that names `file`, each failing path and the rule it breaks.
- */
+/** The manifest in `text`. Throws a `ModelError` that names `file`, each failing path and the rule it breaks. */
 export function parseManifest(text: string, file: string): Manifest {
-  const value = parse(text, file)
-  const refused = (problems: readonly string[]): ModelError =>
-    new ModelError(problems.map((problem) => `${file}: ${problem}`).join('\n'))
-  if (!isManifest(value)) {
-    const problems = shapeProblems(value)
-    throw refused(problems.length > 0 ? problems : ['the manifest does not follow its JSON schema'])
-  }
-  const problems = contradictions(value)
-  if (problems.length > 0) throw refused(problems)
-  return value
+  const manifest = parseTyped(text, file, validateManifest)
+  const problems = contradictions(manifest)
+  if (problems.length > 0) throw refusal(file, problems)
+  return manifest
+}
+
+/** typia also compares a list of heads with the type of a single head: those errors are left out. */
+export function validateManifest(value: unknown): IValidation<Manifest> {
+  const report = validate(value)
+  if (report.success || !Array.isArray((value as Partial<Manifest> | null)?.head)) return report
+  const errors = report.errors.filter(({ path }) => !/^\$input\.head(\.|\[")/.test(path))
+  return { ...report, errors }
 }
 
 /** The head graphs, one or more. */
@@ -78,93 +77,96 @@ export function namedFiles(
   ]
 }
 
-function parse(text: string, file: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new ModelError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
-  }
-}
+/** A rule between members: whether it is broken, and the problem then. */
+type Rule = readonly [isBroken: boolean, problem: string]
 
 /** Problems that the type cannot express. */
 function contradictions(manifest: Manifest): string[] {
-  return [
-    ...dateProblems(manifest.provenance?.date),
-    ...featureProblems(manifest),
-    ...headProblems(manifest),
-    ...encoderProblems(manifest),
-    ...imageProblems(manifest.image),
+  const rules = [
+    ...dateRules(manifest.provenance?.date),
+    ...featureRules(manifest),
+    ...headRules(manifest),
+    ...encoderRules(manifest),
+    ...imageRules(manifest.image),
   ]
+  return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []))
 }
 
 /** The type checks the format of a date; a day such as 30 February passes it. */
-function dateProblems(date: string | undefined): string[] {
-  if (date === undefined || new Date(date).getUTCDate() === Number(date.slice('YYYY-MM-'.length))) return []
-  return [`provenance.date must be a day of the calendar, and is "${date}"`]
+function dateRules(date: string | undefined): Rule[] {
+  if (date === undefined) return []
+  const isDay = new Date(date).getUTCDate() === Number(date.slice('YYYY-MM-'.length))
+  return [[!isDay, `provenance.date must be a day of the calendar, and is "${date}"`]]
 }
 
-function featureProblems(manifest: Manifest): string[] {
+function featureRules(manifest: Manifest): Rule[] {
   const names = featureNames(manifest)
   const isRead = headGraphs(manifest).some(({ inputs }) => inputs.features !== undefined)
   return [
-    ...(isRead && names.length === 0 ? ['features is required, since a head has an input for features'] : []),
-    ...(new Set(names).size === names.length ? [] : ['features must not name an item twice']),
+    [isRead && names.length === 0, 'features is required, since a head has an input for features'],
+    [hasDuplicates(names), 'features must not name an item twice'],
   ]
 }
 
-function headProblems(manifest: Manifest): string[] {
+function headRules(manifest: Manifest): Rule[] {
   const graphs = headGraphs(manifest)
-  const givenTwice = headNames.filter(
-    (name) => graphs.filter(({ outputs }) => outputs[name] !== undefined).length > 1,
-  )
-  const isNothing = !headsOf(manifest).some((name) => scoredHeads.includes(name))
-  const perGraph = graphs.flatMap(({ inputs, outputs }, index) => {
-    const place = Array.isArray(manifest.head) ? `head[${index}]` : 'head'
+  const isList = Array.isArray(manifest.head)
+  const graphRules = graphs.flatMap(({ inputs, outputs }, index): Rule[] => {
+    const place = isList ? `head[${index}]` : 'head'
     const names = Object.values(inputs)
     return [
-      ...(names.length > 0 ? [] : [`${place}.inputs must have at least one of features, text, image`]),
-      ...(new Set(names).size === names.length ? [] : [`${place}.inputs must have different names`]),
-      ...(Object.keys(outputs).length > 0 || !Array.isArray(manifest.head)
-        ? []
-        : [`${place}.outputs must have at least one head`]),
+      [names.length === 0, `${place}.inputs must have at least one of features, text, image`],
+      [hasDuplicates(names), `${place}.inputs must have different names`],
+      [isList && Object.keys(outputs).length === 0, `${place}.outputs must have at least one head`],
     ]
   })
-  return [
-    ...perGraph,
-    ...givenTwice.map((name) => `head ${name} comes from more than one graph`),
-    ...(isNothing ? [`head.outputs must have at least one of ${scoredHeads.join(', ')}`] : []),
-  ]
+  const headRule = (name: HeadName): Rule => {
+    const sources = graphs.filter(({ outputs }) => outputs[name] !== undefined)
+    return [sources.length > 1, `head ${name} comes from more than one graph`]
+  }
+  const isNothing = !headsOf(manifest).some((name) => scoredHeads.includes(name))
+  const atLeastOne = `head.outputs must have at least one of ${scoredHeads.join(', ')}`
+  return [...graphRules, ...headNames.map(headRule), [isNothing, atLeastOne]]
 }
 
-function encoderProblems(manifest: Manifest): string[] {
-  const graphs = headGraphs(manifest)
-  const problems = (['text', 'image'] as const).flatMap((encoder) => {
-    const isUsed = graphs.some(({ inputs }) => inputs[encoder] !== undefined)
+function encoderRules(manifest: Manifest): Rule[] {
+  const rules = (['text', 'image'] as const).flatMap((encoder): Rule[] => {
+    const isUsed = headGraphs(manifest).some(({ inputs }) => inputs[encoder] !== undefined)
     const isThere = manifest[encoder] !== undefined
-    if (isUsed && !isThere) return [`a head has an input for ${encoder}, and there is no ${encoder} encoder`]
-    if (isThere && !isUsed) return [`there is a ${encoder} encoder, and no head has an input for it`]
-    return []
+    return [
+      [isUsed && !isThere, `a head has an input for ${encoder}, and there is no ${encoder} encoder`],
+      [isThere && !isUsed, `there is a ${encoder} encoder, and no head has an input for it`],
+    ]
   })
-  const unknown = [...(manifest.text?.template.matchAll(placeholderForm) ?? [])]
-    .map(([placeholder]) => placeholder)
-    .filter((placeholder) => placeholder !== '{title}' && placeholder !== '{body}')
+  const placeholders = manifest.text?.template.match(placeholderForm) ?? []
   return [
-    ...problems,
-    ...unknown.map((name) => `text.template holds ${name}, and only {title} and {body} are known`),
+    ...rules,
+    ...placeholders.map((name): Rule => {
+      const isUnknown = name !== '{title}' && name !== '{body}'
+      return [isUnknown, `text.template holds ${name}, and only {title} and {body} are known`]
+    }),
   ]
 }
 
-function imageProblems(image: ImageManifest | undefined): string[] {
+function imageRules(image: ImageManifest | undefined): Rule[] {
   if (image === undefined) return []
   const { resize, crop } = image
-  const [width, height] =
-    'shortest_edge' in resize ? [resize.shortest_edge, resize.shortest_edge] : [resize.width, resize.height]
+  const isEdge = 'shortest_edge' in resize
+  const [width, height] = isEdge
+    ? [resize.shortest_edge, resize.shortest_edge]
+    : [resize.width, resize.height]
   return [
-    ...('shortest_edge' in resize && crop === undefined
-      ? ['image.resize.shortest_edge needs image.crop: the images of a batch must have one size']
-      : []),
-    ...(crop !== undefined && (crop.width > width || crop.height > height)
-      ? ['image.crop must not be larger than the resized image']
-      : []),
+    [
+      isEdge && crop === undefined,
+      'image.resize.shortest_edge needs image.crop: the images of a batch must have one size',
+    ],
+    [
+      crop !== undefined && (crop.width > width || crop.height > height),
+      'image.crop must not be larger than the resized image',
+    ],
   ]
+}
+
+function hasDuplicates(names: readonly string[]): boolean {
+  return new Set(names).size < names.length
 }

@@ -187,7 +187,7 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
     [
       'a feature is not a string',
       () => ({ features: [7] }),
-      /features\[0\] must be an object or a string, and is 7/,
+      /features\[0\] must be a string or an object, and is 7/,
     ],
     ['a member is unknown', () => ({ featuers: [] }), /manifest\.json: featuers is not known/],
     [
@@ -230,8 +230,8 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       heads({}, { file: 'other.onnx' }),
       /manifest\.json: head p_views comes from more than one graph/,
     ],
-    ['it has no graphs', heads(), /^[^:]*: head must be an array of 1 to 4 items, and is \[\]$/],
-    ['it has five graphs', heads({}, {}, {}, {}, {}), /head must be an array of 1 to 4 items, and is /],
+    ['it has no graphs', heads(), /^[^:]*: head must be an array of at least 1 item, and is \[\]$/],
+    ['it has five graphs', heads({}, {}, {}, {}, {}), /head must be an array of at most 4 items, and is /],
     [
       'one graph of several is invalid, with the path of that graph',
       heads({}, { inputs: { features: '' } }),

@@ -170,12 +170,11 @@ const memoryBytesMin = 256 * 2 ** 20
 
 /** In memory where there is enough of it and this user may write there. Readable for this user only. */
 function openUnnamedFile(): number {
-  if (hasFreeMemory()) {
-    try {
-      return openUnnamedFileIn(memoryDirectory)
-    } catch {
-      // A sandbox may make it read-only.
-    }
+  try {
+    const { bavail, bsize } = statfsSync(memoryDirectory)
+    if (bavail * bsize >= memoryBytesMin) return openUnnamedFileIn(memoryDirectory)
+  } catch {
+    // It does not exist, or a sandbox makes it read-only.
   }
   return openUnnamedFileIn(tmpdir())
 }
@@ -185,13 +184,4 @@ function openUnnamedFileIn(directory: string): number {
   const descriptor = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
   return descriptor
-}
-
-function hasFreeMemory(): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(memoryDirectory)
-    return bavail * bsize >= memoryBytesMin
-  } catch {
-    return false
-  }
 }

@@ -10,7 +10,6 @@ import {
   sourceCodes,
   statusOk,
   textMeasureNames,
-  type PostColumns,
   type TextColumns,
 } from '../../contract/index.js'
 import type { EmbeddingColumn, ModelInputs } from '../model.js'
@@ -35,46 +34,69 @@ export interface TrialOptions {
 }
 
 /** Inputs of one row a kind, in that order. Row r is slot r and reading r. */
-export function trialInputs(kinds: readonly TrialKind[], options: TrialOptions): ModelInputs {
+export function trialInputs(
+  kinds: readonly TrialKind[],
+  { textDim, imageDim, seed }: TrialOptions,
+): ModelInputs {
   const count = kinds.length
-  const random = randomNumbers(options.seed)
-  const column = <T extends Float64Array | Uint32Array | Uint8Array>(values: T, kind: ColumnKind): T => {
-    kinds.forEach((row, index) => (values[index] = valueOf(kind, row, random)))
-    return values
+  const random = randomNumbers(seed)
+  const filled = <T extends Float64Array | Uint32Array | Uint8Array>(column: T, kind: ColumnKind): T => {
+    kinds.forEach((row, index) => (column[index] = valueOf(kind, row, random)))
+    return column
   }
+  const doubles = (kind: ColumnKind): Float64Array => filled(new Float64Array(count), kind)
+  const words = (kind: ColumnKind): Uint32Array => filled(new Uint32Array(count), kind)
+  const bytes = (kind: ColumnKind): Uint8Array => filled(new Uint8Array(count), kind)
+  const fractions = (): Float64Array => new Float64Array(count)
   const counters = <Name extends string>(names: readonly Name[]): Record<Name, Float64Array> =>
-    record(names, () => column(new Float64Array(count), 'counter'))
+    record(names, () => doubles('counter'))
+  const measures = (): TextColumns => record(textMeasureNames, () => words('measure'))
   const rows = Uint32Array.from({ length: count }, (_, row) => row)
   return {
     cycleAtMs,
     count,
     slots: rows,
     readings: rows.slice(),
-    posts: postColumns(count, column),
+    posts: {
+      createdAtMs: doubles('past'),
+      createdAtFraction: fractions(),
+      extractedAtMs: doubles('past'),
+      extractedAtFraction: fractions(),
+      source: bytes('source'),
+      manualFlag: bytes('flag'),
+      imagesInPost: doubles('count'),
+      imagesExpected: doubles('counter'),
+      imagePositionsFingerprint: new Uint32Array(count),
+      galleryType: bytes('galleryType'),
+      categoryId: doubles('counter'),
+      bodyPresent: bytes('flag'),
+      title: measures(),
+      body: measures(),
+    },
     engagement: {
       count,
       gallery: new Uint32Array(count),
       postNo: Float64Array.from(rows),
       status: new Uint8Array(count).fill(statusOk),
-      observedAtMs: column(new Float64Array(count), 'past'),
-      observedAtFraction: new Float64Array(count),
+      observedAtMs: doubles('past'),
+      observedAtFraction: fractions(),
       ...counters(counterNames),
     },
     previous: {
-      observedAtMs: column(new Float64Array(count), 'time'),
-      observedAtFraction: new Float64Array(count),
+      observedAtMs: doubles('time'),
+      observedAtFraction: fractions(),
       ...counters(counterNames),
     },
     snapshot: {
-      snapshotAtMs: column(new Float64Array(count), 'time'),
-      snapshotAtFraction: new Float64Array(count),
+      snapshotAtMs: doubles('time'),
+      snapshotAtFraction: fractions(),
       ...counters(snapshotNames),
     },
-    imagesStored: column(new Uint32Array(count), 'measure'),
-    imagesEncoded: column(new Uint32Array(count), 'measure'),
-    textEncoded: column(new Uint8Array(count), 'flag'),
-    text: options.textDim === null ? null : embeddings(kinds, options.textDim, random),
-    image: options.imageDim === null ? null : embeddings(kinds, options.imageDim, random),
+    imagesStored: words('measure'),
+    imagesEncoded: words('measure'),
+    textEncoded: bytes('flag'),
+    text: textDim === null ? null : embeddings(kinds, textDim, random),
+    image: imageDim === null ? null : embeddings(kinds, imageDim, random),
   }
 }
 
@@ -106,66 +128,40 @@ export function shuffled(count: number, seed: number): number[] {
   return order
 }
 
-function postColumns(
-  count: number,
-  column: <T extends Float64Array | Uint32Array | Uint8Array>(values: T, kind: ColumnKind) => T,
-): PostColumns {
-  const measures = (): TextColumns =>
-    record(textMeasureNames, () => column(new Uint32Array(count), 'measure'))
-  return {
-    createdAtMs: column(new Float64Array(count), 'past'),
-    createdAtFraction: new Float64Array(count),
-    extractedAtMs: column(new Float64Array(count), 'past'),
-    extractedAtFraction: new Float64Array(count),
-    source: column(new Uint8Array(count), 'source'),
-    manualFlag: column(new Uint8Array(count), 'flag'),
-    imagesInPost: column(new Float64Array(count), 'count'),
-    imagesExpected: column(new Float64Array(count), 'counter'),
-    imagePositionsFingerprint: new Uint32Array(count),
-    galleryType: column(new Uint8Array(count), 'galleryType'),
-    categoryId: column(new Float64Array(count), 'counter'),
-    bodyPresent: column(new Uint8Array(count), 'flag'),
-    title: measures(),
-    body: measures(),
-  }
-}
-
 function valueOf(kind: ColumnKind, row: TrialKind, random: () => number): number {
-  if (row === 'mixed')
-    return valueOf(kind, plainKinds[Math.floor(random() * plainKinds.length)] as TrialKind, random)
-  const value = columnValues[kind][row]
+  const index = row === 'mixed' ? upTo(4)(random) : trialKinds.indexOf(row)
+  const value = columnValues[kind][index] as ColumnValues[number]
   return typeof value === 'number' ? value : value(random)
 }
 
-const plainKinds = trialKinds.filter((kind) => kind !== 'mixed')
+/** In the order of `trialKinds`. */
+type ColumnValues = readonly [
+  ordinary: (random: () => number) => number,
+  missing: number,
+  zeros: number,
+  huge: number,
+]
 
 /** The values of each kind of column in rows of each kind. */
-const columnValues: Readonly<
-  Record<
-    ColumnKind,
-    Readonly<Record<Exclude<TrialKind, 'mixed'>, number | ((random: () => number) => number)>>
-  >
-> = {
-  counter: {
-    ordinary: (random) => (random() < 0.05 ? NaN : Math.floor(Math.exp(9 * random()))),
-    ...{ missing: NaN, zeros: 0, huge: Number.MAX_SAFE_INTEGER },
-  },
-  count: { ordinary: upTo(4), missing: 0, zeros: 0, huge: Number.MAX_SAFE_INTEGER },
-  time: {
-    ordinary: (random) => (random() < 0.1 ? NaN : cycleAtMs - Math.floor(random() * 600_000)),
-    ...{ missing: NaN, zeros: cycleAtMs, huge: yearOneMs },
-  },
-  past: {
-    ordinary: (random) => cycleAtMs - Math.floor(random() ** 2 * dayMs),
-    ...{ missing: cycleAtMs, zeros: cycleAtMs, huge: yearOneMs },
-  },
-  measure: { ordinary: upTo(40), missing: 0, zeros: 0, huge: 2 ** 32 - 1 },
-  flag: { ordinary: (random) => (random() < 0.5 ? 0 : 1), missing: 0, zeros: 0, huge: 1 },
-  source: { ordinary: upTo(sourceCodes.length), missing: 0, zeros: 0, huge: sourceCodes.length - 1 },
-  galleryType: {
-    ordinary: upTo(galleryTypeCodes.length),
-    ...{ missing: absentCode, zeros: 0, huge: galleryTypeCodes.length - 1 },
-  },
+const columnValues: Readonly<Record<ColumnKind, ColumnValues>> = {
+  counter: [
+    (random) => (random() < 0.05 ? NaN : Math.floor(Math.exp(9 * random()))),
+    NaN,
+    0,
+    Number.MAX_SAFE_INTEGER,
+  ],
+  count: [upTo(4), 0, 0, Number.MAX_SAFE_INTEGER],
+  time: [
+    (random) => (random() < 0.1 ? NaN : cycleAtMs - Math.floor(random() * 600_000)),
+    NaN,
+    cycleAtMs,
+    yearOneMs,
+  ],
+  past: [(random) => cycleAtMs - Math.floor(random() ** 2 * dayMs), cycleAtMs, cycleAtMs, yearOneMs],
+  measure: [upTo(40), 0, 0, 2 ** 32 - 1],
+  flag: [upTo(2), 0, 0, 1],
+  source: [upTo(sourceCodes.length), 0, 0, sourceCodes.length - 1],
+  galleryType: [upTo(galleryTypeCodes.length), absentCode, 0, galleryTypeCodes.length - 1],
 }
 
 function upTo(count: number): (random: () => number) => number {
