@@ -4,7 +4,7 @@
  */
 import { rmdirSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import type { ModelLog } from './log.js'
+import type { ModelLog } from './model.js'
 import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './sessions/child-process.js'
 import { encoderChildFormat, headsChildFormat } from './sessions/batches.js'
 import { ChildMessages, type ChildFormat, type Message, type OutgoingMessage } from './sessions/messages.js'

@@ -9,7 +9,6 @@ import { temporaryModelsDir } from '../../test/helpers/model-packages.js'
 import { referenceCodec } from '../codec/index.js'
 import type { HeadColumns } from '../contract/index.js'
 import { compileFeatures, findFeature, type Feature } from './features/index.js'
-import type { FeatureRows } from './feature-rows.js'
 import { parseGolden, readGolden, runGolden, type GoldenCase, type GoldenSubject } from './golden.js'
 import { recordGolden } from './golden-record.js'
 import {
@@ -20,7 +19,7 @@ import {
   type ModelPackage,
   type TextManifest,
 } from './package/index.js'
-import { ModelError, ModelRowError } from './model.js'
+import { ModelError, ModelRowError, type FeatureRows } from './model.js'
 import { trialInputs } from './verification/trial-inputs.js'
 
 const head: HeadManifest = {

@@ -5,7 +5,6 @@
 import { join } from 'node:path'
 import typia from 'typia'
 import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
-import type { FeatureRows } from './feature-rows.js'
 import {
   featureNames,
   headsOf,
@@ -17,7 +16,7 @@ import {
   type PackageFile,
   type Sha256,
 } from './package/index.js'
-import { ModelError, ModelRowError, type Model } from './model.js'
+import { ModelError, ModelRowError, type Model, type FeatureRows } from './model.js'
 import { poolVectors } from './pooling.js'
 
 /** Largest difference of a head from its golden value, unless the manifest gives another. */

@@ -2,7 +2,7 @@
  * The range of heads: finite and within 0 to 1. A batch with any other value fails. A value that is outside by rounding
  * alone is set to the bound: the sigmoid of ONNX Runtime gives 1.0000001 for some inputs.
  */
-import type { HeadColumns, HeadName } from '../contract/index.js'
+import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
 import { ModelRowError } from './model.js'
 
 /** Eight units in the last place of a float32 at 1: larger than the error of a sigmoid or of a sum of a softmax. */
@@ -44,11 +44,6 @@ function settle(head: HeadName, values: Float32Array): void {
 
 /** Columns by head; null for heads that the model does not have. */
 export function byName(heads: readonly HeadName[], columns: readonly Float32Array[]): HeadColumns {
-  const column = (name: HeadName): Float32Array | null => columns[heads.indexOf(name)] ?? null
-  return {
-    p_views: column('p_views'),
-    p_comments: column('p_comments'),
-    p_up: column('p_up'),
-    downvote_share: column('downvote_share'),
-  }
+  const entries = headNames.map((name) => [name, columns[heads.indexOf(name)] ?? null])
+  return Object.fromEntries(entries) as HeadColumns
 }

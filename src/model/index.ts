@@ -16,13 +16,10 @@ export {
   ModelLifecycle,
   readStatus,
   StatusFile,
-  versionLoader,
   type LifecycleStatus,
   type ModelUsers,
 } from './lifecycle/index.js'
-export type { LoadOptions } from './load-options.js'
 export { loadModel, type LoadedModel } from './loaded-model.js'
-export type { ModelLog } from './log.js'
 export {
   ModelDownError,
   ModelError,
@@ -31,6 +28,7 @@ export {
   type ImageEncoder,
   type Model,
   type ModelInputs,
+  type ModelLog,
   type TextEncoder,
   type Vectors,
 } from './model.js'
@@ -51,11 +49,13 @@ export {
   type Manifest,
   type ModelPackage,
 } from './package/index.js'
+export type { LoadOptions } from './plans.js'
 export { poolVectors } from './pooling.js'
 export { sizeText } from './size-text.js'
 export {
   readPorts,
   verifyPackage,
+  versionLoader,
   type CheckLine,
   type VerificationReport,
   type VerifyOptions,

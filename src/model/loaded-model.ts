@@ -4,11 +4,17 @@
 import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns, type HeadName } from '../contract/index.js'
 import { fillEmbeddings } from './embedding-rows.js'
-import type { FeatureRows } from './feature-rows.js'
 import { compileFeatures, type FillFeatures } from './features/index.js'
 import { byName, settleShares } from './head-shares.js'
-import { timeLimitMsDefault, type LoadOptions } from './load-options.js'
-import { ModelRowError, type ImageEncoder, type Model, type ModelInputs, type TextEncoder } from './model.js'
+import { timeLimitMsDefault, type LoadOptions } from './plans.js'
+import {
+  ModelRowError,
+  type ImageEncoder,
+  type Model,
+  type ModelInputs,
+  type TextEncoder,
+  type FeatureRows,
+} from './model.js'
 import {
   activeVersion,
   featureNames,

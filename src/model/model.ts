@@ -67,29 +67,39 @@ export interface EmbeddingColumn {
   readonly row: Int32Array
 }
 
-/** A failure of the model, not of the request. */
-export class ModelError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'ModelError'
-  }
+/** Inputs of the head graphs: values of the manifest's features, not posts. For golden cases and checks. */
+export interface FeatureRows {
+  readonly count: number
+  /** Row-major [count, features] in the order of the manifest; NaN for a missing value of a model that accepts NaN. */
+  readonly features: Float32Array
+  /** Row-major [count, dim] of the text encoder; null if the model has none, or no row has a text. */
+  readonly text: Float32Array | null
+  readonly image: Float32Array | null
 }
 
-/** A head is not a share in some rows; `row` is the first of them. */
-export class ModelRowError extends ModelError {
-  /** Index in the batch. */
-  readonly row: number
+/** The logger of a model, such as pino's. */
+export interface ModelLog {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
 
-  constructor(message: string, row: number) {
+/** A failure of the model, not of the request. */
+export class ModelError extends Error {
+  override name = 'ModelError'
+}
+
+/** A head is not a share in some rows; `row`, an index in the batch, is the first of them. */
+export class ModelRowError extends ModelError {
+  constructor(
+    message: string,
+    readonly row: number,
+  ) {
     super(message)
-    this.row = row
   }
 }
 
 /** There is no process for the work, or it was closed: the work was not tried, or did not cause the failure. */
 export class ModelDownError extends ModelError {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'ModelDownError'
-  }
+  override name = 'ModelDownError'
 }

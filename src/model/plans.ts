@@ -4,10 +4,10 @@
  */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import type { Codec } from '../codec/index.js'
 import { headNames, type HeadName } from '../contract/index.js'
 import type { HeadColumn, HeadPorts, MatrixName, MatrixWidths } from './graph-ports/index.js'
-import type { ModelLog } from './log.js'
-import { ModelError } from './model.js'
+import { ModelError, type ModelLog } from './model.js'
 import {
   featureNames,
   headGraphs,
@@ -62,6 +62,26 @@ export interface PlanOptions {
   /** Default: the manifest's number, else 2, or 1 on a single core. */
   readonly intraOpThreads?: number
   readonly log: ModelLog
+}
+
+export const timeLimitMsDefault = 30_000
+export const latencyMsMaxDefault = 1000
+
+/** What loading a model takes. */
+export interface LoadOptions extends PlanOptions {
+  readonly modelsDir: string
+  /** Default: the version that `ACTIVE` names. */
+  readonly version?: string
+  /** For one batch; past it the process is replaced. Texts have it on top of their budget. Default 30 s. */
+  readonly timeLimitMs?: number
+  /** For the median batch of a full pool: a slower model fails its checks. Default 1 s. */
+  readonly latencyMsMax?: number
+  /** Resident memory of each process, in bytes; past it the process is replaced. Linux only. Default 4 GiB. */
+  readonly processBytesMax?: number
+  /** Computes the features. Default: the reference. */
+  readonly codec?: Codec
+  /** Cancels the load: it rejects with a `ModelDownError`, and its processes end. */
+  readonly signal?: AbortSignal
 }
 
 export interface ModelPlans {

@@ -2,7 +2,13 @@
  * The inputs of features: columns of `ScoringInputs`, each with the index from a row to its entry in the column.
  */
 import type { CounterName, SnapshotName, TextMeasureName } from '../../contract/index.js'
-import { present, where, type ColumnExpression, type CycleExpression, type Expression } from './expression.js'
+import {
+  present,
+  where,
+  type ColumnExpression,
+  type ConstantExpression,
+  type Expression,
+} from './expression.js'
 
 /** Columns with one number per post. */
 type PostColumnName =
@@ -57,8 +63,8 @@ export const imagesStored = column('slots', 'imagesStored', (inputs) => inputs.i
 export const cycleAt = cycleNumber('cycleAtMs', (inputs) => inputs.cycleAtMs)
 
 /** A number that all rows share. */
-export function cycleNumber(name: string, value: CycleExpression['value']): CycleExpression {
-  return { kind: 'cycle', name, value }
+export function cycleNumber(name: string, value: ConstantExpression['value']): ConstantExpression {
+  return { kind: 'constant', name, value }
 }
 
 function column(

@@ -3,7 +3,7 @@
  */
 import { columnOperations, type Codec, type ColumnOperation } from '../../codec/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
-import { orElse, type ColumnExpression, type CycleExpression, type Expression } from './expression.js'
+import { orElse, type ColumnExpression, type ConstantExpression, type Expression } from './expression.js'
 import type { Feature } from './feature.js'
 
 /**
@@ -52,9 +52,7 @@ export function compileFeatures(
         rowCount: inputs.count,
         columns: columns.map((column) => column.values(inputs)),
         indexes: indexNames.map((name) => inputs[name]),
-        constants: Float64Array.from(constants, (constant) =>
-          typeof constant === 'number' ? constant : constant.value(inputs),
-        ),
+        constants: Float64Array.from(constants, (constant) => constant.value(inputs)),
       },
       matrix,
     )
@@ -76,7 +74,7 @@ interface Instruction {
 
 /** All values of a program. Equal expressions have one value, and operands come before the instructions that read them. */
 class Values {
-  readonly constants: (number | CycleExpression)[] = []
+  readonly constants: ConstantExpression[] = []
   readonly columns: ColumnExpression[] = []
   readonly instructions: Instruction[] = []
   readonly #byKey = new Map<string, Value>()
@@ -84,9 +82,7 @@ class Values {
   add(expression: Expression): Value {
     switch (expression.kind) {
       case 'constant':
-        return this.#once(`constant ${expression.value}`, 'constants', expression.value)
-      case 'cycle':
-        return this.#once(`cycle ${expression.name}`, 'constants', expression)
+        return this.#once(`constant ${expression.name}`, 'constants', expression)
       case 'column': {
         const column = this.#once(`column ${expression.name}`, 'columns', expression)
         return this.#instruction('load', column, column)

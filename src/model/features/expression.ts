@@ -16,16 +16,11 @@ export interface ColumnExpression {
 }
 
 /** A number that is the same for all rows of a cycle. */
-export interface CycleExpression {
-  readonly kind: 'cycle'
-  /** Unique among numbers of a cycle. */
-  readonly name: string
-  readonly value: (inputs: ScoringInputs) => number
-}
-
 export interface ConstantExpression {
   readonly kind: 'constant'
-  readonly value: number
+  /** Unique among constants. */
+  readonly name: string
+  readonly value: (inputs: ScoringInputs) => number
 }
 
 export interface OperationExpression {
@@ -36,7 +31,7 @@ export interface OperationExpression {
   readonly b: Expression | null
 }
 
-export type Expression = ColumnExpression | CycleExpression | ConstantExpression | OperationExpression
+export type Expression = ColumnExpression | ConstantExpression | OperationExpression
 
 /** An expression or a constant. */
 export type Operand = Expression | number
@@ -93,5 +88,6 @@ function unary(operation: OperationExpression['operation']) {
 }
 
 function expression(operand: Operand): Expression {
-  return typeof operand === 'number' ? { kind: 'constant', value: operand } : operand
+  if (typeof operand !== 'number') return operand
+  return { kind: 'constant', name: String(operand), value: () => operand }
 }

@@ -4,4 +4,3 @@
  */
 export { ModelLifecycle, type LifecycleParts, type ModelUsers } from './lifecycle.js'
 export { readStatus, StatusFile, type LifecycleStatus } from './status-file.js'
-export { versionLoader, type LoadVersion, type VersionLoaderOptions } from './load-version.js'

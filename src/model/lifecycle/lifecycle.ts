@@ -5,10 +5,9 @@
  */
 import { assert } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
-import type { ModelLog } from '../log.js'
-import { ModelError, type Model } from '../model.js'
+import { ModelError, type Model, type ModelLog } from '../model.js'
 import { activeVersion, shadowVersions } from '../package/index.js'
-import type { LoadVersion } from './load-version.js'
+import type { LoadVersion } from '../verification/index.js'
 import {
   initialLifecycle,
   servingEntry,

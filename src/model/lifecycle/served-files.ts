@@ -3,8 +3,7 @@
  * process of the model would find what it needs.
  */
 import type { LoadedModel } from '../loaded-model.js'
-import type { ModelLog } from '../log.js'
-import { ModelError } from '../model.js'
+import { ModelError, type ModelLog } from '../model.js'
 import { manifestStamp, modelIdentity, readManifest } from '../package/index.js'
 
 export class ServedFiles {

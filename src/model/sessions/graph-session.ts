@@ -4,7 +4,7 @@
  */
 import * as ort from 'onnxruntime-node'
 import type { Port, Ports } from '../graph-ports/index.js'
-import type { ModelLog } from '../log.js'
+import type { ModelLog } from '../model.js'
 import { readHashed } from '../package/read-file.js'
 import type { GraphPlan } from '../plans.js'
 import { graphProblem, reasonOf } from './onnx-errors.js'

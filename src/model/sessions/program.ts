@@ -1,7 +1,7 @@
 /**
  * What runs in a child process that serves batches: one program per role, opened with its plan.
  */
-import type { ModelLog } from '../log.js'
+import type { ModelLog } from '../model.js'
 
 export interface Program<Request, Reply> {
   /** Execution provider that serves, such as `cpu`; of several graphs all distinct ones, joined by `+`. */

@@ -4,7 +4,7 @@
  * `failed`. After that each `batch` is answered by one `done`, or by `failed`, after which the child cannot be used.
  */
 import type { CodecChoice } from '../../codec/index.js'
-import type { LoadOptions } from '../load-options.js'
+import type { LoadOptions } from '../plans.js'
 import type { GraphPlan, ServingPlan } from '../plans.js'
 
 export type ProcessPlan = ServingPlan | PortsPlan | VerificationPlan

@@ -2,8 +2,7 @@
  * Keeps one session process alive. A process that ends is replaced, after a delay that doubles; while there is none,
  * batches are refused at once. A process serves only after its warm-up.
  */
-import { ModelDownError, ModelError, type Vectors } from '../model.js'
-import type { ModelLog } from '../log.js'
+import { ModelDownError, ModelError, type Vectors, type ModelLog } from '../model.js'
 import type { HeadsPlan, ImagePlan, ServingPlan, TextPlan } from '../plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
 import type { OutgoingMessage, OwnerFormat } from './messages.js'

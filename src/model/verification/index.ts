@@ -3,5 +3,5 @@
  */
 export { readPorts } from './port-checks.js'
 export { type CheckLine, type VerificationReport } from './report.js'
-export { loadCandidateModel, loadVerifiedModel } from './verified-model.js'
+export { versionLoader, type LoadVersion } from './verified-model.js'
 export { verifyPackage, type VerifyOptions } from './verify.js'

@@ -10,7 +10,7 @@ import {
   type Port,
   type Ports,
 } from '../graph-ports/index.js'
-import type { ModelLog } from '../log.js'
+import type { ModelLog } from '../model.js'
 import {
   headGraphs,
   imageSettings,

@@ -3,7 +3,7 @@
  * of the batch. Every load runs them, since a valid file may hold a broken model.
  */
 import { goldenToleranceDefault, readGolden, runGolden } from '../golden.js'
-import { latencyMsMaxDefault, timeLimitMsDefault, type LoadOptions } from '../load-options.js'
+import { latencyMsMaxDefault, timeLimitMsDefault, type LoadOptions } from '../plans.js'
 import { headsOf, type ModelPackage } from '../package/index.js'
 import { ModelError } from '../model.js'
 import { checkEncoder } from './encoder-checks.js'

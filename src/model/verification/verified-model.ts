@@ -1,14 +1,13 @@
 /**
  * From a version to a model that may score: loaded, and its checks passed. A service that starts runs the checks in its
  * own process, since nothing serves yet. For a candidate model another process runs them first: trial rows, features and
- * comparisons would block the event loop for tens of milliseconds at a time.
+ * comparisons would block the event loop for tens of milliseconds at a time. A claim then ties the version to its files.
  */
 import { constants, getPriority, setPriority } from 'node:os'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
 import { loadCodec } from '../../codec/index.js'
-import type { LoadOptions } from '../load-options.js'
-import type { ModelLog } from '../log.js'
-import { ModelError } from '../model.js'
+import type { LoadOptions } from '../plans.js'
+import { ModelError, type ModelLog } from '../model.js'
 import { readPackage } from '../package/index.js'
 import { askProcess, startMsMax } from '../sessions/index.js'
 import type { VerificationPlan } from '../sessions/protocol.js'
@@ -20,6 +19,39 @@ const verificationMsMax = 2 * startMsMax
 const verificationBytesMax = 4 * 2 ** 30
 
 type VersionOptions = LoadOptions & { readonly version: string }
+
+/**
+ * Rejects with a `ModelError` that tells what is wrong, or soon after `signal` aborts; then nothing is left running.
+ * `apart`: another process runs the checks, so that they do not block this one's event loop; they take longer that way.
+ */
+export type LoadVersion = (
+  version: string,
+  options: { readonly apart: boolean; readonly signal: AbortSignal },
+) => Promise<LoadedModel>
+
+export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'signal'> {
+  /**
+   * Ties a version to an identity, durably, unless it is tied already; resolves with the identity that it is tied to.
+   * The claim comes before the first score: scores stored under a version always come from one set of files.
+   */
+  readonly claimVersion: (version: string, identity: string) => Promise<string>
+}
+
+export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions): LoadVersion {
+  return async (version, { apart, signal }) => {
+    const load = apart ? loadCandidateModel : loadVerifiedModel
+    const model = await load({ ...options, version, signal })
+    try {
+      if ((await claimVersion(version, model.identity)) === model.identity) return model
+      throw new ModelError(
+        `model_version ${version} was loaded with other files before; deliver these under another version`,
+      )
+    } catch (error) {
+      await model.close()
+      throw error
+    }
+  }
+}
 
 /**
  * Loads a version and runs its checks. Rejects with a `ModelError` that names the problem; then nothing is left

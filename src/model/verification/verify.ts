@@ -4,8 +4,8 @@
  */
 import { availableParallelism } from 'node:os'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
-import { timeLimitMsDefault, type LoadOptions } from '../load-options.js'
-import type { ModelLog } from '../log.js'
+import { timeLimitMsDefault, type LoadOptions } from '../plans.js'
+import type { ModelLog } from '../model.js'
 import { headsOf, readHashed, readPackage, type Manifest, type ModelPackage } from '../package/index.js'
 import { sizeText } from '../size-text.js'
 import { checkTokenizer } from './encoder-checks.js'
