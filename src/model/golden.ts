@@ -84,21 +84,13 @@ export async function runGolden(
   encodeMsMax: number,
 ): Promise<GoldenResult> {
   const names = featureNames(manifest)
-  const embeddings = (encoder: 'text' | 'image'): Float32Array | null => {
-    const { dim } = manifest[encoder] ?? {}
-    return dim === undefined
-      ? null
-      : new Float32Array(cases.length * dim).fill(missingEmbedding(manifest, encoder))
-  }
+  const missing = (encoder: 'text' | 'image'): number => missingEmbedding(manifest, encoder)
   const rows = {
     count: cases.length,
     features: Float32Array.from(cases.flatMap((one) => names.map((name) => one.features?.[name] ?? NaN))),
-    text: embeddings('text'),
-    image: embeddings('image'),
+    text: model.text && (await encodeTexts(model.text, cases, missing('text'), encodeMsMax)),
+    image: model.image && (await encodeImages(model.image, cases, missing('image'), directory)),
   }
-  if (model.text !== null && rows.text !== null) await encodeTexts(model.text, cases, rows.text, encodeMsMax)
-  if (model.image !== null && rows.image !== null)
-    await encodeImages(model.image, cases, rows.image, directory)
   const heads = await model.predictRows(rows).catch((error: unknown) => {
     if (!(error instanceof ModelRowError)) throw error
     throw new ModelError(`${nameOf(cases, error.row)}: ${error.message}`, { cause: error })
@@ -130,39 +122,41 @@ function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: nu
 }
 
 async function encodeTexts(
-  encoder: NonNullable<GoldenSubject['text']>,
+  { dim, encode }: NonNullable<GoldenSubject['text']>,
   cases: readonly GoldenCase[],
-  out: Float32Array,
+  missing: number,
   encodeMsMax: number,
-): Promise<void> {
-  const dim = out.length / cases.length
+): Promise<Float32Array> {
+  const matrix = new Float32Array(cases.length * dim).fill(missing)
   const withText = [...cases.keys()].filter((row) => cases[row]?.record !== undefined)
   const records = withText.map((row) => Buffer.from(JSON.stringify(cases[row]?.record)))
-  if (records.length === 0) return
-  const { vectors, encoded } = await encoder.encode(records, encodeMsMax)
+  if (records.length === 0) return matrix
+  const { vectors, encoded } = await encode(records, encodeMsMax)
   withText.forEach((row, index) => {
     if (encoded[index] !== 1) throw new ModelError(`the text of ${nameOf(cases, row)} was not encoded`)
-    out.set(vectors.subarray(index * dim, (index + 1) * dim), row * dim)
+    matrix.set(vectors.subarray(index * dim, (index + 1) * dim), row * dim)
   })
+  return matrix
 }
 
 async function encodeImages(
-  encoder: NonNullable<GoldenSubject['image']>,
+  { dim, encode, pooling }: NonNullable<GoldenSubject['image']>,
   cases: readonly GoldenCase[],
-  out: Float32Array,
+  missing: number,
   directory: string,
-): Promise<void> {
-  const dim = out.length / cases.length
+): Promise<Float32Array> {
+  const matrix = new Float32Array(cases.length * dim).fill(missing)
   for (const [row, { images = [] }] of cases.entries()) {
     if (images.length === 0) continue
     const pictures = await Promise.all(
       images.map(({ file, sha256 }) => readHashed(join(directory, file), sha256)),
     )
-    const { vectors, encoded } = await encoder.encode(pictures)
+    const { vectors, encoded } = await encode(pictures)
     if (encoded.includes(0)) throw new ModelError(`an image of ${nameOf(cases, row)} was not encoded`)
     const list = pictures.map((_, index) => vectors.subarray(index * dim, (index + 1) * dim))
-    out.set(poolVectors(list, encoder.pooling), row * dim)
+    matrix.set(poolVectors(list, pooling), row * dim)
   }
+  return matrix
 }
 
 /** The problem that the type of the file cannot express, or null. */

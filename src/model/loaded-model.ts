@@ -24,6 +24,7 @@ import {
   readPackage,
   textEncoderHash,
   type Manifest,
+  type ModelPackage,
 } from './package/index.js'
 import { planModel, type HeadsPlan, type ModelPlans, type Role } from './plans.js'
 import { withCause } from './row-failure.js'
@@ -69,12 +70,8 @@ interface Hosts {
 export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
   const version = options.version ?? (await activeVersion(options.modelsDir))
   const modelPackage = await readPackage(options.modelsDir, version)
-  const { manifest, features } = modelPackage
-  const { codec = referenceCodec } = options
-  const fillFeatures = compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' })
   const plans = planModel(modelPackage, options)
-  const hosts = await openHosts(plans, options)
-  return assemble({ manifest, plan: plans.heads, fillFeatures, hosts, options })
+  return assemble(modelPackage, plans.heads, await openHosts(plans, options), options)
 }
 
 /** One after the other: each start blocks the event loop for milliseconds. One that fails closes the others. */
@@ -91,12 +88,7 @@ async function openHosts(
   }
   try {
     return {
-      heads: keep(
-        await openHeadsHost(heads, {
-          ...options,
-          warmUp: (run) => warmUp(run, heads.heads),
-        }),
-      ),
+      heads: keep(await openHeadsHost(heads, { ...options, warmUp: (run) => warmUp(run, heads.heads) })),
       text: text === null ? null : keep(await openEncoderHost(text, options)),
       image: image === null ? null : keep(await openEncoderHost(image, options)),
     }
@@ -117,18 +109,16 @@ async function warmUp(
   for (const count of warmUpCounts) settleShares(heads, await run({ count, fill }))
 }
 
-interface Parts {
-  readonly manifest: Manifest
-  readonly plan: HeadsPlan
-  readonly fillFeatures: FillFeatures
-  readonly hosts: Hosts
-  readonly options: LoadOptions
-}
-
-function assemble({ manifest, plan, fillFeatures, hosts, options }: Parts): LoadedModel {
+function assemble(
+  { manifest, features }: ModelPackage,
+  plan: HeadsPlan,
+  hosts: Hosts,
+  options: LoadOptions,
+): LoadedModel {
+  const { codec = referenceCodec, timeLimitMs = timeLimitMsDefault } = options
+  const fillFeatures = compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' })
   // In the order of the replies.
   const { heads } = plan
-  const timeLimitMs = options.timeLimitMs ?? timeLimitMsDefault
   const predict = async (rows: HeadRows): Promise<HeadColumns> => {
     const { count } = rows
     const columns =

@@ -29,43 +29,35 @@ interface Input {
 
 /** The same error, with the inputs that cause it where they can be told. */
 export async function withCause(error: ModelRowError, batch: FailedBatch): Promise<ModelRowError> {
-  const { featureNames, rows, columns } = batch
-  const { widths } = batch.plan
-  const matrices = newMatrices(widths, rows.count)
+  const { plan, featureNames, rows, columns, run } = batch
+  const { widths } = plan
+  const newMatrix = (name: MatrixName): Float32Array => new Float32Array(widths[name] * rows.count)
+  const matrices = { features: newMatrix('features'), text: newMatrix('text'), image: newMatrix('image') }
   rows.fill(matrices)
   const row = (matrix: MatrixName, index: number): Float32Array =>
     matrices[matrix].subarray(index * widths[matrix], (index + 1) * widths[matrix])
-  const inputs: Input[] = [
-    ...(widths.features === 0 ? [] : featureNames).map((name, start): Input => {
-      return { name: `feature ${name}`, matrix: 'features', start, end: start + 1 }
-    }),
-    ...(['text', 'image'] as const).flatMap((matrix): Input[] =>
-      widths[matrix] === 0 ? [] : [{ name: `${matrix} embedding`, matrix, start: 0, end: widths[matrix] }],
-    ),
-  ]
+  const inputs = inputsOf(widths, featureNames)
   const sound = Array.from({ length: rows.count }, (_, index) => index).find((index) =>
-    columns.every((values) => Number.isFinite(values[index])),
+    isDefined(columns, index),
   )
-  const isDefined = await scored(batch, {
-    // The last row has no input of the failed one.
-    count: inputs.length + 1,
-    fill: (target) => {
-      for (const matrix of matrixNames) {
-        const width = widths[matrix]
-        for (let index = 0; width > 0 && index <= inputs.length; index++) {
-          const to = target[matrix].subarray(index * width, (index + 1) * width)
-          if (sound === undefined) to.fill(matrix === 'features' ? 0 : 1 / Math.sqrt(width))
-          else to.set(row(matrix, sound))
-          const input = inputs[index]
-          if (input?.matrix === matrix)
-            to.set(row(matrix, error.row).subarray(input.start, input.end), input.start)
-        }
+  const fill = (target: Matrices): void => {
+    for (const matrix of matrixNames) {
+      const width = widths[matrix]
+      for (let index = 0; width > 0 && index <= inputs.length; index++) {
+        const to = target[matrix].subarray(index * width, (index + 1) * width)
+        if (sound === undefined) to.fill(matrix === 'features' ? 0 : 1 / Math.sqrt(width))
+        else to.set(row(matrix, sound))
+        const input = inputs[index]
+        if (input?.matrix === matrix)
+          to.set(row(matrix, error.row).subarray(input.start, input.end), input.start)
       }
-    },
-  })
-  if (!isDefined(inputs.length)) return error
+    }
+  }
+  // The last row has no input of the failed one.
+  const tried = await run({ count: inputs.length + 1, fill }).catch(() => null)
+  if (tried === null || !isDefined(tried, inputs.length)) return error
   const causes = inputs
-    .filter((_, index) => !isDefined(index))
+    .filter((_, index) => !isDefined(tried, index))
     .map(
       ({ name, matrix, start, end }) => `${name} (${valueText(row(matrix, error.row).subarray(start, end))})`,
     )
@@ -75,18 +67,20 @@ export async function withCause(error: ModelRowError, batch: FailedBatch): Promi
   return new ModelRowError(`${error.message}; caused by ${shown}`, error.row)
 }
 
-/** Whether the heads of a row are finite, by row; no row is where the batch fails. */
-async function scored({ run }: FailedBatch, rows: HeadRows): Promise<(row: number) => boolean> {
-  const columns = await run(rows).catch(() => null)
-  return (row) => columns?.every((values) => Number.isFinite(values[row])) ?? false
+function inputsOf(widths: MatrixWidths, featureNames: readonly string[]): Input[] {
+  const features = widths.features === 0 ? [] : featureNames
+  const embeddings = (['text', 'image'] as const).filter((matrix) => widths[matrix] > 0)
+  return [
+    ...features.map((name, start) => {
+      return { name: `feature ${name}`, matrix: 'features' as const, start, end: start + 1 }
+    }),
+    ...embeddings.map((matrix) => ({ name: `${matrix} embedding`, matrix, start: 0, end: widths[matrix] })),
+  ]
 }
 
-function newMatrices(widths: MatrixWidths, count: number): Matrices {
-  return {
-    features: new Float32Array(widths.features * count),
-    text: new Float32Array(widths.text * count),
-    image: new Float32Array(widths.image * count),
-  }
+/** Whether the heads of a row are finite. */
+function isDefined(columns: readonly Float32Array[], row: number): boolean {
+  return columns.every((values) => Number.isFinite(values[row]))
 }
 
 function valueText(values: Float32Array): string {

@@ -4,33 +4,33 @@
  */
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type ModelLog } from '../model.js'
-import { manifestStamp, modelIdentity, readManifest } from '../package/index.js'
+import { modelIdentity, readManifest } from '../package/index.js'
 
 export class ServedFiles {
   readonly #modelsDir: string
   readonly #log: ModelLog
-  /** Of the manifest at the last call, and of the one that was last compared. */
-  #seen = ''
-  #compared = ''
+  /** Found by the last call, and logged last. */
+  #found = ''
+  #logged = ''
 
   constructor(modelsDir: string, log: ModelLog) {
     this.#modelsDir = modelsDir
     this.#log = log
   }
 
-  /** A manifest is compared once for each content, when two calls in a row find it unchanged: it is written by then. */
+  /** Logs a problem once, when two calls in a row find it: a manifest may be half written. */
   async check({ version, identity }: LoadedModel): Promise<void> {
-    const stamp = `${identity} ${await manifestStamp(this.#modelsDir, version).catch(problemOf)}`
-    const isNew = stamp === this.#seen && stamp !== this.#compared
-    this.#seen = stamp
+    const problem = await readManifest(this.#modelsDir, version).then(
+      ({ manifest }) => (modelIdentity(manifest) === identity ? null : otherFiles),
+      problemOf,
+    )
+    const found = `${version}: ${problem ?? 'no problem'}`
+    const isNew = found === this.#found && found !== this.#logged
+    this.#found = found
     if (!isNew) return
-    this.#compared = stamp
-    try {
-      const { manifest } = await readManifest(this.#modelsDir, version)
-      if (modelIdentity(manifest) !== identity) this.#log.error({ model_version: version }, filesChanged)
-    } catch (error) {
-      this.#log.error({ model_version: version, problem: problemOf(error) }, filesUnreadable)
-    }
+    this.#logged = found
+    const message = problem === otherFiles ? filesChanged : filesUnreadable
+    if (problem !== null) this.#log.error({ model_version: version, problem }, message)
   }
 }
 
@@ -40,6 +40,7 @@ export function problemOf(error: unknown): string {
   throw error
 }
 
+const otherFiles = 'its files have another identity'
 const filesChanged =
   'the files of the serving model have changed; it serves from the old ones until one of its processes or the server ' +
   'restarts, which refuses the new ones: deliver them under another version'

@@ -15,7 +15,7 @@ export type {
   TextManifest,
 } from './manifest.js'
 export { featureNames, headGraphs, headsOf, missingEmbedding, namedGraphs } from './parse-manifest.js'
-export { manifestStamp, readManifest, readPackage, type ModelPackage } from './read-package.js'
+export { readManifest, readPackage, type ModelPackage } from './read-package.js'
 export { imageSettings, textSettings, type ImageSettings, type TextSettings } from './settings.js'
 export { parseTyped } from './parse-typed.js'
 export { readHashed } from './read-file.js'

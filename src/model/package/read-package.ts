@@ -69,13 +69,6 @@ export async function readManifest(
   return { directory, manifest, manifestFile }
 }
 
-/** A text that changes whenever the manifest is rewritten or replaced. */
-export async function manifestStamp(modelsDir: string, version: string): Promise<string> {
-  const manifestFile = join(modelsDir, version, manifestName)
-  const { ino, size, ctimeMs } = await accessFile(manifestFile, () => stat(manifestFile))
-  return `${ino} ${size} ${ctimeMs}`
-}
-
 /** Whether `name` has the form of a model version, which names a directory of the models directory. */
 export function isVersion(name: string): boolean {
   return versionForm.test(name)
