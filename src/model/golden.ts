@@ -122,16 +122,17 @@ function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: nu
 }
 
 async function encodeTexts(
-  { dim, encode }: NonNullable<GoldenSubject['text']>,
+  encoder: NonNullable<GoldenSubject['text']>,
   cases: readonly GoldenCase[],
   missing: number,
   encodeMsMax: number,
 ): Promise<Float32Array> {
+  const { dim } = encoder
   const matrix = new Float32Array(cases.length * dim).fill(missing)
   const withText = [...cases.keys()].filter((row) => cases[row]?.record !== undefined)
   const records = withText.map((row) => Buffer.from(JSON.stringify(cases[row]?.record)))
   if (records.length === 0) return matrix
-  const { vectors, encoded } = await encode(records, encodeMsMax)
+  const { vectors, encoded } = await encoder.encode(records, encodeMsMax)
   withText.forEach((row, index) => {
     if (encoded[index] !== 1) throw new ModelError(`the text of ${nameOf(cases, row)} was not encoded`)
     matrix.set(vectors.subarray(index * dim, (index + 1) * dim), row * dim)
@@ -140,21 +141,22 @@ async function encodeTexts(
 }
 
 async function encodeImages(
-  { dim, encode, pooling }: NonNullable<GoldenSubject['image']>,
+  encoder: NonNullable<GoldenSubject['image']>,
   cases: readonly GoldenCase[],
   missing: number,
   directory: string,
 ): Promise<Float32Array> {
+  const { dim } = encoder
   const matrix = new Float32Array(cases.length * dim).fill(missing)
   for (const [row, { images = [] }] of cases.entries()) {
     if (images.length === 0) continue
     const pictures = await Promise.all(
       images.map(({ file, sha256 }) => readHashed(join(directory, file), sha256)),
     )
-    const { vectors, encoded } = await encode(pictures)
+    const { vectors, encoded } = await encoder.encode(pictures)
     if (encoded.includes(0)) throw new ModelError(`an image of ${nameOf(cases, row)} was not encoded`)
     const list = pictures.map((_, index) => vectors.subarray(index * dim, (index + 1) * dim))
-    matrix.set(poolVectors(list, pooling), row * dim)
+    matrix.set(poolVectors(list, encoder.pooling), row * dim)
   }
   return matrix
 }

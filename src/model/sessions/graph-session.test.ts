@@ -170,9 +170,7 @@ function planOf(graph: Uint8Array): GraphPlan {
 }
 
 async function open(plan: GraphPlan) {
-  const { session, ports } = await openGraph(plan, () => [], silentLog)
-  await session.release()
-  return ports
+  return (await openGraph(plan, () => [], silentLog)).ports
 }
 
 function temporaryDirectory(): string {

@@ -12,7 +12,7 @@ import { graphProblem, reasonOf } from './onnx-errors.js'
 /** The graph does not have the inputs and outputs of the manifest: another provider would not change that. */
 export class PortError extends Error {}
 
-export type Session = Pick<ort.InferenceSession, 'inputNames' | 'run' | 'release'>
+export type Session = Pick<ort.InferenceSession, 'inputNames' | 'run'>
 
 export interface GraphSession {
   readonly session: Session
@@ -41,7 +41,6 @@ export async function openGraph(
       const ports = { inputs: session.inputMetadata.map(portOf), outputs: session.outputMetadata.map(portOf) }
       const problems = problemsOf(ports)
       if (problems.length === 0) return { session, provider, ports }
-      await session.release()
       throw new PortError(`${plan.file}: ${problems.join('; ')}`)
     } catch (error) {
       if (error instanceof PortError) throw error

@@ -153,7 +153,6 @@ describe('heads', () => {
     const lines: string[] = []
     const warn = (_: object, message: string): void => void lines.push(message)
     const program = await openHeadsProgram(plan, { ...silentLog, warn })
-    onTestFinished(() => program.close())
     expect(program.provider).toBe('cpu')
     expect(lines).toEqual([
       expect.stringMatching(
@@ -306,7 +305,6 @@ async function predict(
   values: { readonly [Matrix in MatrixName]?: readonly number[] },
 ): Promise<readonly Float32Array[]> {
   const program = await openHeadsProgram(plan, silentLog)
-  onTestFinished(() => program.close())
   const matrix = (name: MatrixName, columnCount: number): Float32Array => {
     const numbers = new Float32Array(count * columnCount)
     numbers.set(values[name] ?? [])

@@ -20,17 +20,9 @@ export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, readonly Float
   log,
 ) => {
   const graphs: OpenGraph[] = []
-  const close = async (): Promise<void> => {
-    await Promise.all(graphs.map(({ session }) => session.release()))
-  }
-  try {
-    for (const graph of plan.graphs) {
-      const open = await openGraph(graph, (ports) => headPortProblems(ports, graph, plan.widths), log)
-      graphs.push({ ...open, plan: graph, inputs: headInputs(open.ports, graph, plan.widths) })
-    }
-  } catch (error) {
-    await close()
-    throw error
+  for (const graph of plan.graphs) {
+    const open = await openGraph(graph, (ports) => headPortProblems(ports, graph, plan.widths), log)
+    graphs.push({ ...open, plan: graph, inputs: headInputs(open.ports, graph, plan.widths) })
   }
   return {
     provider: [...new Set(graphs.map(({ provider }) => provider))].join('+'),
@@ -41,7 +33,6 @@ export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, readonly Float
       }
       return heads
     },
-    close,
   }
 }
 

@@ -2,7 +2,7 @@
  * The image encoder as a program, with the real runtime, the example's graph and real JPEGs.
  */
 import sharp from 'sharp'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { randomNumbers } from '../../../models/random.js'
 import { imagePlan } from '../../../test/helpers/encoder-plans.js'
@@ -18,7 +18,6 @@ const picture = (red: number, blue: number): Promise<Uint8Array> =>
 
 async function open(plan: ImagePlan = imagePlan()) {
   const program = await openImageProgram(plan, silentLog)
-  onTestFinished(() => program.close())
   return program
 }
 

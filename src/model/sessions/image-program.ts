@@ -9,7 +9,7 @@ import { poolOutput, type EncoderOutput } from '../pooling.js'
 import type { ImagePlan } from '../plans.js'
 import type { EncoderRequest } from './batches.js'
 import { openGraph, PortError, type Session } from './graph-session.js'
-import { probed, type OpenProgram, type Program } from './program.js'
+import type { OpenProgram, Program } from './program.js'
 
 /** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
 const runImagesMax = 8
@@ -22,7 +22,10 @@ export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> =
   onOpened,
 ) => {
   const { session, provider } = await openGraph(plan, (ports) => imagePortProblems(ports, plan), log)
-  return probed(new ImageProgram(plan, session, provider), onOpened)
+  const program = new ImageProgram(plan, session, provider)
+  onOpened?.()
+  await program.probe()
+  return program
 }
 
 class ImageProgram implements Program<EncoderRequest, Vectors> {
@@ -62,10 +65,6 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
   async probe(): Promise<void> {
     const count = Math.min(2, this.#runImages)
     await this.#runGraph(new Float32Array(count * this.#preprocessor.valueCount), count)
-  }
-
-  close(): Promise<void> {
-    return this.#session.release()
   }
 
   /** The tensor of the images that can be read, and their indices. */

@@ -2,7 +2,7 @@
  * The text encoder as a program, with the real runtime and the example's graph and tokenizer.
  */
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { exampleTokenizer, jsonBytes, textPlan } from '../../../test/helpers/encoder-plans.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { koreanTokenizer } from '../../../models/korean-tokenizer.js'
@@ -20,7 +20,6 @@ const record = (title: string, body?: string): Uint8Array =>
 
 async function open(plan: TextPlan = textPlan()) {
   const program = await openTextProgram(plan, silentLog)
-  onTestFinished(() => program.close())
   return {
     program,
     encode: (items: readonly Uint8Array[], budgetMs = always) => program.run({ items, budgetMs }),

@@ -13,7 +13,7 @@ import type { TextTokenizer, TokenRow } from '../text/index.js'
 import type { EncoderRequest } from './batches.js'
 import { openGraph, PortError, type Session } from './graph-session.js'
 import { reasonOf } from './onnx-errors.js'
-import { probed, type OpenProgram, type Program } from './program.js'
+import type { OpenProgram, Program } from './program.js'
 
 /**
  * Tokens of one run, padding included. Small on a CPU: the activations stay in its caches (8 rows of 128 tokens are as
@@ -39,7 +39,10 @@ export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = a
   const { tokenizer: tokenizerFile } = plan
   const tokenizer = openTokenizer(await readHashed(tokenizerFile.file, tokenizerFile.sha256), plan)
   const { session, provider } = await openGraph(plan, (ports) => textPortProblems(ports, plan), log)
-  return probed(new TextProgram(plan, tokenizer, session, provider), onOpened)
+  const program = new TextProgram(plan, tokenizer, session, provider)
+  onOpened?.()
+  await program.probe()
+  return program
 }
 
 class TextProgram implements Program<EncoderRequest, Vectors> {
@@ -96,10 +99,6 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
         cause: error,
       })
     }
-  }
-
-  close(): Promise<void> {
-    return this.#session.release()
   }
 
   /** Token rows of the records that can be read and are not empty; when time runs out, of the first ones. */

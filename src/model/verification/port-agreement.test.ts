@@ -234,8 +234,7 @@ async function verdictOn(
   const plan = { head: heads.graphs[0], text, image }[place]
   if (plan === undefined || plan === null) throw new Error(`there is no plan of ${place}`)
   try {
-    const { ports, session } = await openGraph(plan, () => [], silentLog)
-    await session.release()
+    const { ports } = await openGraph(plan, () => [], silentLog)
     return portProblems(manifest, place, ports)
   } catch (error) {
     return [String(error)]
@@ -277,40 +276,28 @@ function traced(shape: Shape, isTraced: boolean): Shape {
 
 async function serveHeads({ heads: plan }: ModelPlans): Promise<void> {
   const program = await openHeadsProgram(plan, silentLog)
-  try {
-    const zeroRows = (columnCount: number): Float32Array => new Float32Array(rowCount * columnCount)
-    const matrices = {
-      features: zeroRows(plan.widths.features),
-      text: zeroRows(plan.widths.text),
-      image: zeroRows(plan.widths.image),
-    }
-    await program.run({ count: rowCount, matrices })
-  } finally {
-    await program.close()
+  const zeroRows = (columnCount: number): Float32Array => new Float32Array(rowCount * columnCount)
+  const matrices = {
+    features: zeroRows(plan.widths.features),
+    text: zeroRows(plan.widths.text),
+    image: zeroRows(plan.widths.image),
   }
+  await program.run({ count: rowCount, matrices })
 }
 
 async function serveText({ text }: ModelPlans): Promise<void> {
   if (text === null) throw new Error('there is no text encoder')
   const program = await openTextProgram(text, silentLog)
-  try {
-    const records = ['하나', '하나 둘 셋', '오늘'].map((title) => jsonBytes({ title }))
-    const { encoded } = await program.run({ items: records, budgetMs: 60_000 })
-    if (encoded.includes(0)) throw new Error('a text was not encoded')
-  } finally {
-    await program.close()
-  }
+  const records = ['하나', '하나 둘 셋', '오늘'].map((title) => jsonBytes({ title }))
+  const { encoded } = await program.run({ items: records, budgetMs: 60_000 })
+  if (encoded.includes(0)) throw new Error('a text was not encoded')
 }
 
 async function serveImages({ image }: ModelPlans): Promise<void> {
   if (image === null) throw new Error('there is no image encoder')
   const program = await openImageProgram(image, silentLog)
-  try {
-    const { encoded } = await program.run({ items: [picture, picture, picture], budgetMs: null })
-    if (encoded.includes(0)) throw new Error('a picture was not encoded')
-  } finally {
-    await program.close()
-  }
+  const { encoded } = await program.run({ items: [picture, picture, picture], budgetMs: null })
+  if (encoded.includes(0)) throw new Error('a picture was not encoded')
 }
 
 interface PictureKind {
