@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { projectDir } from './helpers/server-process.js'
 
 /** Lines of src without tests. The target is 31,000: lower this constant with the code. */
-const srcLinesMax = 32_760
+const srcLinesMax = 31_200
 const fileLinesMax = 400
 
 /** Files over `fileLinesMax`, until somebody splits them. */
