@@ -20,9 +20,9 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
 }
 
 function printSettings(flags: Flags, context: CommandContext): void {
-  const { env, directory, remark, columns } = context
+  const { env, directory, printMessage, columns } = context
   const effective = withGeneratedKeys(readSettings({ flags, env, directory }))
-  for (const warning of effective.warnings) remark(`understudy: warning: ${warning}\n`)
+  for (const warning of effective.warnings) printMessage(`understudy: warning: ${warning}\n`)
   const report = reportSettings(effective)
   printResult(context, flags, report, () => settingsAsText(report, columns()))
 }

@@ -21,7 +21,7 @@ export interface CommandContext {
   /** Width of stdout in cells, if it is a terminal. */
   readonly columns: () => number | undefined
   /** Writes messages: stderr. */
-  readonly remark: (text: string) => void
+  readonly printMessage: (text: string) => void
   /** Shows progress: stderr, so that stdout contains only results. */
   readonly display: DisplayTarget
 }
@@ -33,7 +33,7 @@ export function processContext(): CommandContext {
     directory: process.cwd(),
     print: (text) => void process.stdout.write(text),
     columns: () => (process.stdout.isTTY ? process.stdout.columns : undefined),
-    remark: (text) => void process.stderr.write(text),
+    printMessage: (text) => void process.stderr.write(text),
     display: {
       write: (text) => void process.stderr.write(text),
       isTerminal: process.stderr.isTTY,

@@ -60,7 +60,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   rmSync(dataDir, { recursive: true, force: true })
   const { keys, file } = ensureGeneratedKey(dataDir)
   const [key = ''] = keys
-  context.remark(
+  context.printMessage(
     `Starting a server with an empty data directory, ${dataDir}, and a client that simulates a day:\n\n`,
   )
   const server = startServer({ port, dataDir, keyFile: file }, context.env)
@@ -81,7 +81,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
     server.process.kill('SIGTERM')
     await server.ended
   }
-  context.remark(`\nunderstudy: stopped; data kept in ${dataDir} until the next demo on port ${port}\n`)
+  context.printMessage(`\nunderstudy: stopped; data kept in ${dataDir} until the next demo on port ${port}\n`)
 }
 
 /** Ctrl-C, which ends every demo. */

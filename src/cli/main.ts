@@ -27,7 +27,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
     await program.parseAsync(args, { from: 'user' })
     return exitCode.ok
   } catch (error) {
-    if (!(error instanceof CommanderError)) return reportFailure(error, context.env, context.remark)
+    if (!(error instanceof CommanderError)) return reportFailure(error, context.env, context.printMessage)
     // Help and version are CommanderErrors with exit code 0. For wrong usage Commander has 1, this program 2.
     return error.exitCode === 0 ? exitCode.ok : exitCode.usage
   }

@@ -20,28 +20,28 @@ export function addRestoreCommand(program: Command, context: CommandContext): vo
 }
 
 async function restoreFrom(dir: string, flags: Flags, context: CommandContext): Promise<void> {
-  const { directory, print, remark } = context
+  const { directory, print, printMessage } = context
   const { dataDir } = settingsOf(flags, context)
   const backupDir = resolve(directory, dir)
   keepFilesPrivate()
-  const restored = await restore(backupDir, dataDir, (path) => verified(path, backupDir, remark))
+  const restored = await restore(backupDir, dataDir, (path) => verified(path, backupDir, printMessage))
   const report = restored.verified
   if (report.counts !== null)
     print(
       `${dataDir}: ${contentsText(report.counts, report.lastCycleId, report.bytes)}, verified. A backup has no API keys: ` +
         `\`understudy serve\` generates one unless keys are configured or the file api-key is copied.\n`,
     )
-  if (restored.remark !== null) remark(`${restored.remark}\n`)
+  if (restored.note !== null) printMessage(`${restored.note}\n`)
 }
 
 /** The report on an intact copy. Prints the problems of a damaged one and throws. */
 async function verified(
   path: string,
   backupDir: string,
-  remark: (text: string) => void,
+  printMessage: (text: string) => void,
 ): Promise<VerifyReport> {
   const report = await verifyFile(path, { allImages: true, whole: true })
   if (report.sound) return report
-  for (const problem of report.problems) remark(`${problem}\n`)
+  for (const problem of report.problems) printMessage(`${problem}\n`)
   throw new CommandError(`the backup ${backupDir} is damaged; nothing is restored`)
 }

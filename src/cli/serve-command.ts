@@ -16,7 +16,7 @@ import { settingNames, settingsTable, variableOf, type Settings } from '../setti
 /** Added to the server's own time limit before the process is ended. The sum stays below 5 s (decisions.md 40). */
 const shutdownGraceMs = 300
 
-type Remark = CommandContext['remark']
+type PrintMessage = CommandContext['printMessage']
 
 export function addServeCommand(program: Command, context: CommandContext): void {
   const command = program.command('serve').description('run the scoring service')
@@ -24,48 +24,50 @@ export function addServeCommand(program: Command, context: CommandContext): void
 }
 
 async function serve(flags: Record<string, unknown>, context: CommandContext): Promise<void> {
-  const { directory, remark } = context
+  const { directory, printMessage } = context
   keepFilesPrivate()
   // A closed stderr must not end the service.
   process.stderr.on('error', () => undefined)
   const sources = { flags, env: withdrawSecrets(context.env), directory }
   const effective = readSettings(sources)
-  warn(effective.warnings, remark)
+  warn(effective.warnings, printMessage)
   await checkPort(effective.settings.host, effective.settings.port)
   const { dataDir } = effective.settings
   createDataDirectory(dataDir, effective.origins.get('dataDir'))
-  warn(dataDirectoryWarnings(dataDir), remark)
+  warn(dataDirectoryWarnings(dataDir), printMessage)
   // Before anything is written to the directory: it may be in use.
   const lock = await lockDirectory(dataDir)
-  const settings = withKey(effective.settings, dataDir, remark)
+  const settings = withKey(effective.settings, dataDir, printMessage)
   // Imported late: an invalid setting is reported at once, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
   // A signal during the start takes effect when the start is complete.
   const hangUps = handleHangUps()
   const signal = Promise.race([stopSignal(), hangUps.terminalGone])
   let current = (): Settings => settings
-  void signal.then(() => setTimeout(exitOverdue, current().shutdownMsMax + shutdownGraceMs, remark).unref())
+  void signal.then(() =>
+    setTimeout(exitOverdue, current().shutdownMsMax + shutdownGraceMs, printMessage).unref(),
+  )
   const server = await startServer(settings, lock)
   current = () => server.settings
   void signal.then(() => server.stop())
-  hangUps.begin(() => server.reload(() => reread(sources, dataDir, remark)))
+  hangUps.begin(() => server.reload(() => reread(sources, dataDir, printMessage)))
   await server.stopped
 }
 
 /** The settings that a start would use, with the generated keys of `dataDir`, which only a restart can change. */
-function reread(sources: SettingsSources, dataDir: string, remark: Remark): Settings {
+function reread(sources: SettingsSources, dataDir: string, printMessage: PrintMessage): Settings {
   const { settings, warnings } = readSettings(sources)
-  const complete = withKey(settings, dataDir, remark)
-  warn(warnings, remark)
+  const complete = withKey(settings, dataDir, printMessage)
+  warn(warnings, printMessage)
   return complete
 }
 
 /** The settings with the generated keys where none is configured. */
-function withKey(settings: Settings, dataDir: string, remark: Remark): Settings {
+function withKey(settings: Settings, dataDir: string, printMessage: PrintMessage): Settings {
   if (settings.apiKeys.length > 0) return settings
   const { keys, file, created, warnings } = ensureGeneratedKey(dataDir)
-  warn(warnings, remark)
-  remark(
+  warn(warnings, printMessage)
+  printMessage(
     `understudy: no API key is configured; ${created ? 'generated one in' : 'using the keys in'} ${file}\n`,
   )
   return Object.freeze({ ...settings, apiKeys: Object.freeze(keys) })
@@ -79,11 +81,11 @@ function withdrawSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return copy
 }
 
-function warn(warnings: readonly string[], remark: Remark): void {
-  for (const warning of warnings) remark(`understudy: warning: ${warning}\n`)
+function warn(warnings: readonly string[], printMessage: PrintMessage): void {
+  for (const warning of warnings) printMessage(`understudy: warning: ${warning}\n`)
 }
 
-function exitOverdue(remark: Remark): never {
-  remark('understudy: the server did not stop in time\n')
+function exitOverdue(printMessage: PrintMessage): never {
+  printMessage('understudy: the server did not stop in time\n')
   process.exit(exitCode.failure)
 }

@@ -154,7 +154,7 @@ describe('a large body', () => {
     expect(messages.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'))
     expect(messages.at(-1)).toMatchObject({
       retryAfterS: 1,
-      message: 'too many large bodies wait to be examined',
+      message: 'too many large bodies are waiting',
     })
     // Failed bodies no longer count as waiting.
     await expect(readCycle(body, runner)).rejects.toMatchObject({

@@ -49,7 +49,7 @@ export class WorkerRunner {
     const bytes = bodies.reduce((sum, body) => sum + body.length, 0)
     if (this.#waitingBytes + bytes > waitingBytesMax)
       return Promise.reject(
-        new ServiceError('unavailable', 'too many large bodies wait to be examined', { retryAfterS }),
+        new ServiceError('unavailable', 'too many large bodies are waiting', { retryAfterS }),
       )
     this.#waitingBytes += bytes
     const answer = this.#last

@@ -156,7 +156,7 @@ describe('a cycle', () => {
     expect(lines(await answer(cycleBody(1)))).toEqual([])
     model.kind = 'transport-test'
     expect(lines(await answer(cycleBody(2)))).toEqual([
-      'transport test: fake-1 is no trained model, its scores mean nothing',
+      'transport test: fake-1 is not a trained model; its scores have no meaning',
     ])
   })
 

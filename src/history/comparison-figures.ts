@@ -15,7 +15,7 @@ import {
   type ScoreFigures,
 } from './comparison.js'
 import { findEntries } from './records.js'
-import type { LeftOut } from './replayed-inputs.js'
+import type { ExcludedInput } from './replayed-inputs.js'
 import { scoreSources, type ScorePair, type ScoreSource } from './score-pairs.js'
 
 type Both<T> = Readonly<Record<'first' | 'second', T>>
@@ -137,7 +137,7 @@ export class ComparisonFigures {
     }
   }
 
-  leaveOut(version: string, { what }: LeftOut): void {
+  addExcluded(version: string, { what }: ExcludedInput): void {
     const figures = this.#leftOut[version === this.#versions[0] ? 'first' : 'second']
     figures[what === 'text' ? 'texts' : 'images']++
   }

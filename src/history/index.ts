@@ -5,6 +5,6 @@
 export { overlapDepths, quantileShares, type AgreementFigures } from './comparison.js'
 export { ComparisonFigures, type Comparison, type MoverFigures } from './comparison-figures.js'
 export { replayCycles, type ReplayedCycle, type ReplayRange } from './replay.js'
-export { replayedInputs, type LeftOut, type ReplayedInputs } from './replayed-inputs.js'
+export { replayedInputs, type ExcludedInput, type ReplayedInputs } from './replayed-inputs.js'
 export { scorePairs, scoreSources } from './score-pairs.js'
 export { verifyCycles, type VerifyCyclesOptions } from './verify-cycles.js'

@@ -26,7 +26,7 @@ export interface ReplayedInputs {
 }
 
 /** A text, or an image of a post, that ends the process of its encoder. */
-export interface LeftOut {
+export interface ExcludedInput {
   readonly what: 'text' | 'image'
   readonly gallId: string
   readonly postNo: number
@@ -40,7 +40,7 @@ export interface ReplayEncoding {
   /** One for all cycles that are replayed with a model. */
   readonly quarantine: Quarantine
   /** Called once for each text and image that is quarantined. */
-  readonly onLeftOut: (left: LeftOut) => void
+  readonly onExcluded: (left: ExcludedInput) => void
   /** Vectors are read from here and added here. */
   readonly cache: VectorCache | null
 }
@@ -95,7 +95,7 @@ async function encodeTexts(
   { text }: Pick<Model, 'text'>,
   again: ReplayedCycle,
   { rows, slots }: ChosenRows,
-  { encodeMsMax, quarantine, onLeftOut, cache }: ReplayEncoding,
+  { encodeMsMax, quarantine, onExcluded, cache }: ReplayEncoding,
 ): Promise<EncodedTexts> {
   const { next } = again.plan
   const encoded = new Uint8Array(next.count)
@@ -125,7 +125,7 @@ async function encodeTexts(
       ended: () => performance.now() > untilMs,
       onQuarantined: (place, { message }) => {
         const slot = slots[unknown[place] as number] as number
-        onLeftOut({ what: 'text', ...nameOf(next, slot), problem: message })
+        onExcluded({ what: 'text', ...nameOf(next, slot), problem: message })
       },
     })
     for (const [place, index] of unknown.entries()) {
@@ -178,7 +178,7 @@ async function encodePost(
   image: ImageEncoder,
   store: Store,
   keys: readonly ImageKey[],
-  { quarantine, onLeftOut, cache }: ReplayEncoding,
+  { quarantine, onExcluded, cache }: ReplayEncoding,
   read: Uint8Array[],
 ): Promise<Float32Array[]> {
   const found: (Float32Array | undefined)[] = []
@@ -196,7 +196,7 @@ async function encodePost(
     const made = await quarantine.encodeAll(imageBatchEncoder(image), pictures, {
       onQuarantined: (index, { message }) => {
         const { gallId, postNo } = keys[(unknown[index] as { place: number }).place] as ImageKey
-        onLeftOut({ what: 'image', gallId, postNo, problem: message })
+        onExcluded({ what: 'image', gallId, postNo, problem: message })
       },
     })
     for (const [index, { place, sha256, bytes }] of unknown.entries()) {

@@ -13,14 +13,14 @@ import { CycleService, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
 import { findEntries } from './records.js'
-import type { LeftOut } from './replayed-inputs.js'
+import type { ExcludedInput } from './replayed-inputs.js'
 import { scorePairs, type ScorePair } from './score-pairs.js'
 
 const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
 let contents: MemoryContents
 let store: Store
 let service: CycleService
-let reported: [version: string, left: LeftOut][]
+let reported: [version: string, left: ExcludedInput][]
 const model = new EncodingModel('m1', new FakeTextEncoder(hash))
 
 beforeEach(async () => {
@@ -67,7 +67,7 @@ async function compared(
     versions: ['m1', second],
     codec: referenceCodec,
     load,
-    leftOut: (version, left) => reported.push([version, left]),
+    onExcluded: (version, left) => reported.push([version, left]),
   }))
     all.push(twice)
   return all

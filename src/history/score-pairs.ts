@@ -11,7 +11,7 @@ import type { Position, Store, StoredCycle } from '../store/index.js'
 import { VectorCache } from './vector-cache.js'
 import { replayCycles, type ReplayedCycle } from './replay.js'
 import { readResponse } from './records.js'
-import { replayedInputs, type LeftOut, type ReplayEncoding } from './replayed-inputs.js'
+import { replayedInputs, type ExcludedInput, type ReplayEncoding } from './replayed-inputs.js'
 
 /** Where scores come from, in order of preference. */
 export const scoreSources = ['response', 'shadow', 'replay'] as const
@@ -41,7 +41,7 @@ export interface ScorePairsOptions {
   /** Loads a model for cycles that it has not scored. Called at most once per version. */
   readonly load: (version: string) => Promise<Model>
   /** Called once for each text and image that a replay leaves out. */
-  readonly leftOut: (version: string, left: LeftOut) => void
+  readonly onExcluded: (version: string, left: ExcludedInput) => void
 }
 
 /** Time limit for the texts of one cycle. */
@@ -132,14 +132,14 @@ class Replayer {
   readonly version: string
   readonly #store: Store
   readonly #load: (version: string) => Promise<Model>
-  readonly #onLeftOut: (left: LeftOut) => void
+  readonly #onExcluded: (left: ExcludedInput) => void
   #opened: { readonly model: Model; readonly encoding: ReplayEncoding } | null = null
 
-  constructor(store: Store, version: string, { load, leftOut }: ScorePairsOptions) {
+  constructor(store: Store, version: string, { load, onExcluded }: ScorePairsOptions) {
     this.#store = store
     this.version = version
     this.#load = load
-    this.#onLeftOut = (left) => leftOut(version, left)
+    this.#onExcluded = (left) => onExcluded(version, left)
   }
 
   /** Rejects with a `ModelError` that names the version, the cycle and the post. */
@@ -166,7 +166,7 @@ class Replayer {
       throw new ModelError(`${this.version}: ${error.message}`, { cause: error })
     })
     const cache = new VectorCache(this.#store, model)
-    const encoding = { encodeMsMax, quarantine: new Quarantine(), onLeftOut: this.#onLeftOut, cache }
+    const encoding = { encodeMsMax, quarantine: new Quarantine(), onExcluded: this.#onExcluded, cache }
     return (this.#opened = { model, encoding })
   }
 }

@@ -7,7 +7,7 @@ import sharp, { type Sharp } from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ServiceError, type ErrorKind } from '../contract/index.js'
 import { normaliseImage } from './index.js'
-import { refusalOf } from './intake.js'
+import { serviceErrorOf } from './intake.js'
 
 /** An image with detail everywhere, so that its compressed bytes are spread over all of it. */
 function picture(width: number, height: number): Sharp {
@@ -244,8 +244,13 @@ describe('size', () => {
 })
 
 test('a decode that times out is not reported as an error of the image', () => {
-  expect(refusalOf(new Error('timeout: 42% complete'))).toMatchObject({ kind: 'unavailable', status: 503 })
-  expect(refusalOf(new Error('VipsJpeg: timeout: of another kind'))).toMatchObject({ kind: 'bad_request' })
+  expect(serviceErrorOf(new Error('timeout: 42% complete'))).toMatchObject({
+    kind: 'unavailable',
+    status: 503,
+  })
+  expect(serviceErrorOf(new Error('VipsJpeg: timeout: of another kind'))).toMatchObject({
+    kind: 'bad_request',
+  })
 })
 
 test('any mutated JPEG is normalised or refused with a ServiceError', async () => {

@@ -71,8 +71,8 @@ export function checkMediaType(bytes: Uint8Array): void {
 
 /** Width and height from the header, with the orientation applied. The header may be wrong: nothing is decoded yet. */
 async function readSize(bytes: Uint8Array): Promise<{ width: number; height: number }> {
-  const { width, height, autoOrient } = await decodable(() =>
-    besideOthers(() => sharp(bytes, { limitInputPixels: false, failOn: 'none' }).metadata()),
+  const { width, height, autoOrient } = await withServiceErrors(() =>
+    decodeShared(() => sharp(bytes, { limitInputPixels: false, failOn: 'none' }).metadata()),
   )
   if (width * height > imagePixelsMax)
     throw new ServiceError(
@@ -83,17 +83,17 @@ async function readSize(bytes: Uint8Array): Promise<{ width: number; height: num
 }
 
 async function normalise(bytes: Uint8Array): Promise<Uint8Array> {
-  return decodable(async () => {
+  return withServiceErrors(async () => {
     try {
-      return await besideOthers(() => encode(bytes, 'warning'))
+      return await decodeShared(() => encode(bytes, 'warning'))
     } catch (error) {
-      if (refusalOf(error).kind === 'unavailable') throw error
-      return await alone(() => normaliseDespiteWarnings(bytes))
+      if (serviceErrorOf(error).kind === 'unavailable') throw error
+      return await decodeExclusively(() => normaliseDespiteWarnings(bytes))
     }
   })
 }
 
-/** Must run inside `alone`, because it reads the messages of libvips. */
+/** Must run inside `decodeExclusively`, because it reads the messages of libvips. */
 async function normaliseDespiteWarnings(bytes: Uint8Array): Promise<Uint8Array> {
   // libjpeg reports its first warning only. A harmless one must not hide another: its cause is removed.
   let cleaned = bytes
@@ -109,20 +109,20 @@ async function normaliseDespiteWarnings(bytes: Uint8Array): Promise<Uint8Array> 
   return encode(cleaned, 'error')
 }
 
-// libvips has one list of messages for all images, so an image whose message matters is decoded alone.
+// libvips has one list of messages for all images, so an image whose message matters is decoded while no other image is.
 const decoding = new Set<Promise<unknown>>()
-let lastAlone: Promise<unknown> = Promise.resolve()
+let lastExclusive: Promise<unknown> = Promise.resolve()
 
-async function besideOthers<T>(decode: () => Promise<T>): Promise<T> {
-  for (let seen; seen !== lastAlone;) await (seen = lastAlone)
+async function decodeShared<T>(decode: () => Promise<T>): Promise<T> {
+  for (let seen; seen !== lastExclusive;) await (seen = lastExclusive)
   const work = decode()
   decoding.add(work)
   return work.finally(() => decoding.delete(work))
 }
 
-function alone<T>(decode: () => Promise<T>): Promise<T> {
-  const work = lastAlone.then(() => Promise.allSettled(decoding)).then(decode)
-  lastAlone = work.catch(() => undefined)
+function decodeExclusively<T>(decode: () => Promise<T>): Promise<T> {
+  const work = lastExclusive.then(() => Promise.allSettled(decoding)).then(decode)
+  lastExclusive = work.catch(() => undefined)
   return work
 }
 
@@ -183,14 +183,14 @@ function nameOf(segment: Uint8Array): string {
 }
 
 /** Runs `decode`, and converts an error of sharp into a `ServiceError`. */
-async function decodable<T>(decode: () => Promise<T>): Promise<T> {
+async function withServiceErrors<T>(decode: () => Promise<T>): Promise<T> {
   return decode().catch((error: unknown) => {
-    throw refusalOf(error)
+    throw serviceErrorOf(error)
   })
 }
 
 /** The `ServiceError` for an error of sharp. */
-export function refusalOf(error: unknown): ServiceError {
+export function serviceErrorOf(error: unknown): ServiceError {
   const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
   // A timeout depends on the load of the machine, not on the image.
   if (reason.startsWith('timeout: '))

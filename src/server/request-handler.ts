@@ -104,7 +104,7 @@ export class RequestHandler {
   }
 
   #errorResponse(exchange: Exchange, error: unknown): OutgoingResponse {
-    const refusal = refusalOf(error)
+    const refusal = serviceErrorOf(error)
     const cause: unknown = refusal === error ? refusal.cause : error
     const record = refusal.toRecord()
     exchange.errorCode = record.error.code
@@ -153,7 +153,7 @@ export class RequestHandler {
 }
 
 /** A storage failure is not a bug of this program: 503, not 500. */
-function refusalOf(error: unknown): ServiceError {
+function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   if (error instanceof StoreError) return new ServiceError('unavailable', 'the storage failed')
   return new ServiceError('server_error', 'internal error')

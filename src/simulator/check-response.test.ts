@@ -83,7 +83,7 @@ function correctResponse(): CycleResponse {
     missing_feature_share: 0.15,
     warnings: ['unknown post (1): cat/9'],
     results: [
-      { gall_id: 'stranger', post_no: 1, status: 'waiting', score: null },
+      { gall_id: 'unknownRow', post_no: 1, status: 'waiting', score: null },
       scored(5),
       { gall_id: 'cat', post_no: 3, status: 'waiting', score: null },
       { gall_id: 'cat', post_no: 4, status: 'not_scored', score: null, reason: 'missing_clock' },
@@ -145,7 +145,7 @@ const mutations: [what: string, path: string, mutate: Mutate][] = [
   ['an unknown post among the pending', 'results[3]', (_a, r) => r.splice(3, 2, row(r, 4), row(r, 3))],
   ['a scored post said to wait', 'results[1].status', (a, r) => setStatus(a, r, 1, 'waiting')],
   ['a waiting post said to be not scored', 'results[2].status', (a, r) => setStatus(a, r, 2, 'not_scored')],
-  ["a stranger's post scored", 'results[0].status', (a, r) => setStatus(a, r, 0, 'scored')],
+  ["a unknownRow's post scored", 'results[0].status', (a, r) => setStatus(a, r, 0, 'scored')],
   ['a wrong reason', 'results[3].reason', (_a, r) => set(row(r, 3), { reason: 'missing_title' })],
   ['no reason', 'results[3].reason', (_a, r) => set(row(r, 3), { reason: undefined })],
   [

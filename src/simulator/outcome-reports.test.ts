@@ -7,7 +7,7 @@ import type { Outcome, OutcomesResponse } from '../contract/index.js'
 import { Api } from './api.js'
 import type { Call, HttpClient } from './http-client.js'
 import { OutcomeReports } from './outcome-reports.js'
-import { drawLife, type LivePost } from './posts.js'
+import { drawGrowth, type LivePost } from './posts.js'
 import { Rng } from './rng.js'
 
 const rng = new Rng('outcomes')
@@ -18,8 +18,8 @@ function savedPost(postNo: number): LivePost {
   return {
     gallId: 'dcbest',
     postNo,
-    life: drawLife(rng, savedAtMs - hourMs),
-    fate: { reason: 'saved', atMs: savedAtMs, tier: 'main' },
+    growth: drawGrowth(rng, savedAtMs - hourMs),
+    departure: { reason: 'saved', atMs: savedAtMs, tier: 'main' },
     mappedFromMs: 0,
     missingFromMs: Infinity,
   }

@@ -10,7 +10,7 @@ import { Rng } from './rng.js'
 const hourMs = 3_600_000
 const agesH = [1, 6, 24, 48] as const
 /** The copy on a board has this many times the views of the post in its gallery. */
-const boardReach = 12
+const boardViewFactor = 12
 
 interface Placement {
   readonly post: LivePost
@@ -61,39 +61,42 @@ export class OutcomeReports {
 }
 
 /** The ages, in hours on the board, that the post has reached at `atMs`. */
-function dueAges({ fate }: LivePost, atMs: number): (typeof agesH)[number][] {
-  return agesH.filter((age) => fate.atMs + age * hourMs <= atMs)
+function dueAges({ departure }: LivePost, atMs: number): (typeof agesH)[number][] {
+  return agesH.filter((age) => departure.atMs + age * hourMs <= atMs)
 }
 
 function readingsOf(post: LivePost, atMs: number): OutcomeReading[] {
-  const { life, fate, gallId, postNo } = post
+  const { growth, departure, gallId, postNo } = post
   const onBoard = {
-    ...life,
-    bornAtMs: fate.atMs,
-    viewsFinal: life.viewsFinal * boardReach,
-    upFinal: life.upFinal * boardReach,
-    commentsFinal: life.commentsFinal * boardReach,
+    ...growth,
+    createdAtMs: departure.atMs,
+    viewsFinal: growth.viewsFinal * boardViewFactor,
+    upFinal: growth.upFinal * boardViewFactor,
+    commentsFinal: growth.commentsFinal * boardViewFactor,
   }
   return dueAges(post, atMs).map((age) => {
-    const observedAtMs = fate.atMs + age * hourMs
+    const observedAtMs = departure.atMs + age * hourMs
     const { views, up, down, comment_cnt } = countersAt(onBoard, observedAtMs)
     const unread = new Rng('reading', gallId, postNo, age).chance(0.03)
     return { age_h: age, observed_at: kst(observedAtMs), views: unread ? null : views, up, down, comment_cnt }
   })
 }
 
-function recordOf({ gallId, postNo, life, fate }: LivePost, lastResponse: CycleResponse | null): Outcome {
-  assert(fate.tier !== undefined, 'a placed post has a tier')
+function recordOf(
+  { gallId, postNo, growth, departure }: LivePost,
+  lastResponse: CycleResponse | null,
+): Outcome {
+  assert(departure.tier !== undefined, 'a placed post has a tier')
   const rng = new Rng('placement', gallId, postNo)
-  const counters = countersAt(life, fate.atMs)
+  const counters = countersAt(growth, departure.atMs)
   const ranked = lastResponse?.results.find((row) => row.gall_id === gallId && row.post_no === postNo)
   const byModel = lastResponse !== null && rng.chance(0.2)
   return {
     placement_id: `${gallId}-${postNo}`,
     gall_id: gallId,
     post_no: postNo,
-    tier: fate.tier,
-    placed_at: kst(fate.atMs),
+    tier: departure.tier,
+    placed_at: kst(departure.atMs),
     picked_by: byModel
       ? {
           type: 'model',
@@ -108,7 +111,7 @@ function recordOf({ gallId, postNo, life, fate }: LivePost, lastResponse: CycleR
     up_at_placement: counters.up,
     down_at_placement: counters.down,
     comment_at_placement: counters.comment_cnt,
-    hidden_at: rng.chance(0.03) ? kst(fate.atMs + rng.int(1, 40) * 60_000) : null,
+    hidden_at: rng.chance(0.03) ? kst(departure.atMs + rng.int(1, 40) * 60_000) : null,
     deleted_at: null,
   }
 }

@@ -4,12 +4,12 @@
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
 import { imageBytesMax, imageEdgePixelsMax } from '../contract/index.js'
-import { Pictures, pictureCount, withComment } from './pictures.js'
+import { Pictures, baseImageCount, withComment } from './pictures.js'
 
 test('every image decodes and is within the limits, and some have the maximum size', async () => {
   const pictures = await Pictures.draw()
   const edges: number[] = []
-  for (let picture = 0; picture < pictureCount; picture++) {
+  for (let picture = 0; picture < baseImageCount; picture++) {
     const jpeg = pictures.jpeg({ picture, comment: `고양이/${picture}` })
     expect(jpeg.length).toBeLessThan(imageBytesMax)
     const { info } = await sharp(jpeg, { failOn: 'warning' }).raw().toBuffer({ resolveWithObject: true })
@@ -30,7 +30,7 @@ test('a comment changes the bytes of an image and not its pixels', async () => {
 
 test('images drawn again have the same bytes', async () => {
   const [one, other] = await Promise.all([Pictures.draw(), Pictures.draw()])
-  for (let picture = 0; picture < pictureCount; picture++) {
+  for (let picture = 0; picture < baseImageCount; picture++) {
     const choice = { picture, comment: '' }
     expect(one.jpeg(choice).equals(other.jpeg(choice))).toBe(true)
   }
@@ -43,5 +43,7 @@ test('a comment segment is placed between the start marker and the rest', () => 
 
 test('an unknown image is an error', async () => {
   const pictures = await Pictures.draw()
-  expect(() => pictures.jpeg({ picture: pictureCount, comment: '' })).toThrow(`no picture ${pictureCount}`)
+  expect(() => pictures.jpeg({ picture: baseImageCount, comment: '' })).toThrow(
+    `no picture ${baseImageCount}`,
+  )
 })

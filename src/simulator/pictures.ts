@@ -7,7 +7,7 @@ import { assert, imageEdgePixelsMax } from '../contract/index.js'
 import { Rng } from './rng.js'
 
 /** Number of base images. */
-export const pictureCount = 24
+export const baseImageCount = 24
 const largeCount = 8
 
 /** One upload. A repeated upload has the same bytes. */
@@ -15,7 +15,7 @@ export interface Upload {
   readonly gallId: string
   readonly postNo: number
   readonly position: number
-  /** The base image, 0 to `pictureCount` - 1. */
+  /** The base image, 0 to `baseImageCount` - 1. */
   readonly picture: number
   /** Makes the bytes unique. */
   readonly comment: string
@@ -28,7 +28,7 @@ export class Pictures {
   /** Draws and encodes the base images; takes about a second. */
   static async draw(): Promise<Pictures> {
     return new Pictures(
-      await Promise.all(Array.from({ length: pictureCount }, (_, index) => drawPicture(index))),
+      await Promise.all(Array.from({ length: baseImageCount }, (_, index) => drawPicture(index))),
     )
   }
 

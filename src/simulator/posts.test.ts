@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ageFilterMs, countersAt, drawFate, drawLife } from './posts.js'
+import { ageFilterMs, countersAt, drawDeparture, drawGrowth } from './posts.js'
 import { Rng } from './rng.js'
 
 const born = Date.UTC(2026, 0, 5)
@@ -15,8 +15,8 @@ test('no counter ever decreases, at any age', () => {
       fc.integer(),
       fc.array(fc.integer({ min: -hourMs, max: 72 * hourMs }), { minLength: 2 }),
       (seed, ages) => {
-        const life = drawLife(new Rng(seed), born)
-        const readings = ages.sort((a, b) => a - b).map((age) => countersAt(life, born + age))
+        const growth = drawGrowth(new Rng(seed), born)
+        const readings = ages.sort((a, b) => a - b).map((age) => countersAt(growth, born + age))
         for (const [index, reading] of readings.entries()) {
           for (const name of ['views', 'up', 'down', 'comment_cnt', 'rtb_vote'] as const) {
             expect(Number.isSafeInteger(reading[name])).toBe(true)
@@ -29,8 +29,8 @@ test('no counter ever decreases, at any age', () => {
 })
 
 test('views level off: the second day adds fewer than the first', () => {
-  const life = drawLife(new Rng('views'), born)
-  const [first, second] = [24, 48].map((age) => countersAt(life, born + age * hourMs).views)
+  const growth = drawGrowth(new Rng('views'), born)
+  const [first, second] = [24, 48].map((age) => countersAt(growth, born + age * hourMs).views)
   expect((second as number) - (first as number)).toBeLessThan((first as number) / 2)
 })
 
@@ -39,18 +39,19 @@ test('a post leaves after it entered and no later than the age filter, and only 
     fc.property(fc.integer(), fc.integer({ min: 0, max: 90 }), (seed, minutes) => {
       const rng = new Rng(seed)
       const entered = born + minutes * 60_000
-      const fate = drawFate(rng, drawLife(rng, born), entered)
-      expect(fate.atMs).toBeGreaterThan(entered)
-      expect(fate.atMs).toBeLessThanOrEqual(born + ageFilterMs)
-      expect(fate.tier !== undefined).toBe(fate.reason === 'saved')
+      const departure = drawDeparture(rng, drawGrowth(rng, born), entered)
+      expect(departure.atMs).toBeGreaterThan(entered)
+      expect(departure.atMs).toBeLessThanOrEqual(born + ageFilterMs)
+      expect(departure.tier !== undefined).toBe(departure.reason === 'saved')
     }),
   )
 })
 
 test('operators are more likely to save posts of high quality', () => {
   const rng = new Rng('saving')
-  const lives = Array.from({ length: 3000 }, () => drawLife(rng, born))
-  const saved = lives.filter((life) => drawFate(rng, life, born + 60_000).reason === 'saved')
-  const mean = (list: typeof lives): number => list.reduce((sum, life) => sum + life.quality, 0) / list.length
+  const lives = Array.from({ length: 3000 }, () => drawGrowth(rng, born))
+  const saved = lives.filter((growth) => drawDeparture(rng, growth, born + 60_000).reason === 'saved')
+  const mean = (list: typeof lives): number =>
+    list.reduce((sum, growth) => sum + growth.quality, 0) / list.length
   expect(mean(saved)).toBeGreaterThan(1.5 * mean(lives))
 })

@@ -18,8 +18,8 @@ const kstOffsetMs = 9 * hourMs
 /** interface.md 8: the client's age filter. */
 export const ageFilterMs = 24 * hourMs
 
-export interface PostLife {
-  readonly bornAtMs: number
+export interface PostGrowth {
+  readonly createdAtMs: number
   /** 1 is the median post; a few reach 10 and more. */
   readonly quality: number
   /** Counts that the post approaches as it ages. */
@@ -34,8 +34,8 @@ export interface PostLife {
 
 export type CounterValues = Record<'views' | 'up' | 'down' | 'comment_cnt' | 'rtb_vote', number>
 
-/** How and when a post leaves. */
-export interface Fate {
+/** When and why a post leaves the queue. */
+export interface Departure {
   readonly reason: RemovalReason
   readonly atMs: number
   /** The board of a saved post. */
@@ -47,19 +47,19 @@ export interface Fate {
 export interface LivePost {
   readonly gallId: string
   readonly postNo: number
-  readonly life: PostLife
-  readonly fate: Fate
+  readonly growth: PostGrowth
+  readonly departure: Departure
   /** The client has no mapping for the post before `mappedFromMs`, and does not find it from `missingFromMs` on. */
   readonly mappedFromMs: number
   readonly missingFromMs: number
 }
 
-export function drawLife(rng: Rng, bornAtMs: number): PostLife {
+export function drawGrowth(rng: Rng, createdAtMs: number): PostGrowth {
   const quality = Math.exp(rng.normal())
   const viewsFinal = 250 * quality * Math.exp(0.5 * rng.normal()) + rng.int(5, 40)
   const upFinal = viewsFinal * (0.004 + 0.012 * quality * rng.next())
   return {
-    bornAtMs,
+    createdAtMs,
     quality,
     viewsFinal,
     upFinal,
@@ -71,26 +71,26 @@ export function drawLife(rng: Rng, bornAtMs: number): PostLife {
 }
 
 /** The counters at a moment; zero until the post is created. */
-export function countersAt(life: PostLife, atMs: number): CounterValues {
-  const age = Math.max(0, atMs - life.bornAtMs) / life.growthMs
+export function countersAt(growth: PostGrowth, atMs: number): CounterValues {
+  const age = Math.max(0, atMs - growth.createdAtMs) / growth.growthMs
   const seen = 1 - Math.exp(-age)
   // Votes and comments lag behind the views.
   const voted = 1 - (1 + age) * Math.exp(-age)
   return {
-    views: Math.floor(life.viewsFinal * seen),
-    up: Math.floor(life.upFinal * voted),
-    down: Math.floor(life.downFinal * voted),
-    comment_cnt: Math.floor(life.commentsFinal * (0.4 * seen + 0.6 * voted)),
-    rtb_vote: Math.floor(life.rtbFinal * voted),
+    views: Math.floor(growth.viewsFinal * seen),
+    up: Math.floor(growth.upFinal * voted),
+    down: Math.floor(growth.downFinal * voted),
+    comment_cnt: Math.floor(growth.commentsFinal * (0.4 * seen + 0.6 * voted)),
+    rtb_vote: Math.floor(growth.rtbFinal * voted),
   }
 }
 
 /** Operators save posts of high quality; some posts are hidden or deleted; the others reach the age limit. */
-export function drawFate(rng: Rng, life: PostLife, enteredAtMs: number): Fate {
-  const agedOutAtMs = life.bornAtMs + ageFilterMs
+export function drawDeparture(rng: Rng, growth: PostGrowth, enteredAtMs: number): Departure {
+  const agedOutAtMs = growth.createdAtMs + ageFilterMs
   const after = (minimum: number, maximum: number): number =>
     Math.min(enteredAtMs + rng.int(minimum, maximum) * minuteMs, agedOutAtMs)
-  if (rng.chance(Math.min(0.5, 0.035 * life.quality))) {
+  if (rng.chance(Math.min(0.5, 0.035 * growth.quality))) {
     const atMs = after(20, 480)
     return { reason: 'saved', atMs, tier: tierAt(rng, atMs) }
   }
@@ -118,7 +118,7 @@ export function readingOf(rng: Rng, post: LivePost, observedAtMs: number): Engag
     const unread = { views: null, up: null, down: null, comment_cnt: null, rtb_vote: null }
     return { ...key, status: missing ? 'missing' : 'nomap', ...unread }
   }
-  const counters = countersAt(post.life, observedAtMs)
+  const counters = countersAt(post.growth, observedAtMs)
   if (noise < 0.985) return { ...key, status: 'ok', ...counters }
   const some = (count: number, nullShare: number): number | null => (rng.chance(nullShare) ? null : count)
   return {
@@ -147,7 +147,7 @@ export function unknownReading(rng: Rng, key: Pick<EngagementRow, 'gall_id' | 'p
 
 /** The admin table's counters of a post, split by PC, mobile and app. */
 export function snapshotOf(rng: Rng, post: LivePost, snapshotAtMs: number): CandidateScoreRow {
-  const counters = countersAt(post.life, snapshotAtMs)
+  const counters = countersAt(post.growth, snapshotAtMs)
   const part = (total: number, share: number): number | null =>
     rng.chance(0.03) ? null : Math.floor(total * share)
   const parts = (name: string, total: number): Record<string, number | null> => ({
@@ -170,8 +170,8 @@ export function snapshotOf(rng: Rng, post: LivePost, snapshotAtMs: number): Cand
 }
 
 /** The removal of a post in the cycle that ends at `cycleAtMs`. */
-export function removalOf({ gallId, postNo, fate }: LivePost, cycleAtMs: number): Removal {
-  const { reason, atMs, tier, reasonCode } = fate
+export function removalOf({ gallId, postNo, departure }: LivePost, cycleAtMs: number): Removal {
+  const { reason, atMs, tier, reasonCode } = departure
   return {
     gall_id: gallId,
     post_no: postNo,

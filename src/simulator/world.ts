@@ -14,11 +14,11 @@ import {
 } from '../contract/index.js'
 import { galleriesOf, type Gallery, type WorldIdentity } from './galleries.js'
 import { bodyHtml, titleText, topicOf } from './korean-text.js'
-import { pictureCount, type Upload } from './pictures.js'
+import { baseImageCount, type Upload } from './pictures.js'
 import {
   dateTime,
-  drawFate,
-  drawLife,
+  drawDeparture,
+  drawGrowth,
   kst,
   readingOf,
   removalOf,
@@ -88,8 +88,8 @@ export class World {
     const rng = this.rngOf('cycle', index)
     const entered = this.enter(rng, cycleAtMs)
     const all = [...this.pending, ...entered.map(({ post }) => post)]
-    const leaving = all.filter((post) => post.fate.atMs <= cycleAtMs)
-    this.pending = all.filter((post) => post.fate.atMs > cycleAtMs)
+    const leaving = all.filter((post) => post.departure.atMs <= cycleAtMs)
+    this.pending = all.filter((post) => post.departure.atMs > cycleAtMs)
     const uploadsBefore = entered.flatMap((entry) => this.planUploads(entry, index))
     const due = this.laterUploads.filter(({ sentAt }) => sentAt === index)
     this.laterUploads = this.laterUploads.filter(({ sentAt }) => sentAt > index)
@@ -107,7 +107,7 @@ export class World {
       uploadsBefore,
       uploadsAfter: due.filter(({ again }) => !again).map(({ upload }) => upload),
       uploadsAgain: due.filter(({ again }) => again).map(({ upload }) => upload),
-      placed: leaving.filter((post) => post.fate.tier !== undefined),
+      placed: leaving.filter((post) => post.departure.tier !== undefined),
     }
   }
 
@@ -121,7 +121,7 @@ export class World {
       engagement: [],
       candidate_scores: [],
       removals: this.pending.map((post) =>
-        removalOf({ ...post, fate: { reason: 'aged_out', atMs: cycleAtMs } }, cycleAtMs),
+        removalOf({ ...post, departure: { reason: 'aged_out', atMs: cycleAtMs } }, cycleAtMs),
       ),
     }
   }
@@ -144,19 +144,19 @@ export class World {
     const rng = this.rngOf('post', serial)
     const gallery = this.galleries[rng.weighted(this.galleries.map(({ weight }) => weight))] as Gallery
     const extractedAtMs = cycleAtMs - rng.int(1, cycleBoundaryMs - 1)
-    const life = drawLife(rng, extractedAtMs - Math.round((3 + 90 * rng.next() ** 2) * minuteMs))
+    const growth = drawGrowth(rng, extractedAtMs - Math.round((3 + 90 * rng.next() ** 2) * minuteMs))
     // Some posts are deleted before the client's next call, which then contains both candidate and removal.
-    const goneAtOnce = rng.chance(0.002)
-    const fate = goneAtOnce
+    const leavesAtOnce = rng.chance(0.002)
+    const departure = leavesAtOnce
       ? { reason: 'deleted' as const, atMs: cycleAtMs }
-      : drawFate(rng, life, extractedAtMs)
+      : drawDeparture(rng, growth, extractedAtMs)
     const post = {
       gallId: gallery.id,
       postNo: 1_000_000 + serial * 7 + rng.int(0, 6),
-      life,
-      fate,
+      growth,
+      departure,
       mappedFromMs: rng.chance(0.01) ? cycleAtMs + rng.int(1, 4) * cycleBoundaryMs : 0,
-      missingFromMs: fate.reason === 'deleted' ? fate.atMs - rng.int(0, 20) * minuteMs : Infinity,
+      missingFromMs: departure.reason === 'deleted' ? departure.atMs - rng.int(0, 20) * minuteMs : Infinity,
     }
     return { post, candidate: this.candidate(rng, gallery, post, extractedAtMs) }
   }
@@ -165,7 +165,7 @@ export class World {
     const topic = topicOf(gallery.name)
     const imageCount = rng.chance(0.4) ? 0 : Math.min(20, 1 + Math.floor(-2 * Math.log(1 - rng.next())))
     const source = sources[rng.weighted([50, 15, 12, 15, 5, 3])] as Source
-    const createdAtMs = Math.floor(post.life.bornAtMs / secondMs) * secondMs
+    const createdAtMs = Math.floor(post.growth.createdAtMs / secondMs) * secondMs
     const withImages = imageCount > 0 && rng.chance(this.identity.imageShare)
     // Null times and blank titles are rare, and the service must accept them.
     const rare = rng.next()
@@ -190,7 +190,7 @@ export class World {
     const rng = this.rngOf('images', gallId, postNo)
     return (candidate.image_positions ?? []).flatMap((position) => {
       if (rng.chance(0.05)) return []
-      const picture = rng.int(0, pictureCount - 1)
+      const picture = rng.int(0, baseImageCount - 1)
       const upload = { gallId, postNo, position, picture, comment: `${gallId}/${postNo}/${position}` }
       const ahead = rng.chance(0.4)
       const sentAt = index + (ahead ? 0 : rng.weighted([80, 15, 5]))
@@ -204,15 +204,15 @@ export class World {
 
   private readPending(rng: Rng, cycleAtMs: number, index: number): EngagementRow[] {
     const observedAtMs = cycleAtMs - rng.int(4, 45) * secondMs - rng.int(0, 999)
-    const forgotten = rng.chance(0.08) ? rng.int(0, Math.max(0, this.pending.length - 1)) : -1
+    const skippedIndex = rng.chance(0.08) ? rng.int(0, Math.max(0, this.pending.length - 1)) : -1
     const rows = this.pending
-      .filter((_post, at) => at !== forgotten)
+      .filter((_post, at) => at !== skippedIndex)
       .map((post) => readingOf(rng, post, observedAtMs))
     // A post that the service does not know, such as one whose candidate the client lost.
     if (rng.chance(0.03)) {
       const key = { gall_id: rng.pick(this.galleries).id, post_no: 900_000_000 + index }
-      const stranger = unknownReading(rng, { ...key, observed_at: kst(observedAtMs) })
-      rows.splice(rng.int(0, rows.length), 0, stranger)
+      const unknownRow = unknownReading(rng, { ...key, observed_at: kst(observedAtMs) })
+      rows.splice(rng.int(0, rows.length), 0, unknownRow)
     }
     return rng.chance(0.1) ? rows.reverse() : rows
   }

@@ -70,8 +70,8 @@ export class ExpectedRecords {
       this.#leftAtMs.set(nameOf(removal), receivedAtMs)
     }
     for (const upload of [...uploadsBefore, ...uploadsAfter]) this.#addUpload(upload, receivedAtMs)
-    for (const { fate } of placed)
-      this.#placements.push({ placedAtMs: fate.atMs, readings: -1, arrivedAtMs: NaN })
+    for (const { departure } of placed)
+      this.#placements.push({ placedAtMs: departure.atMs, readings: -1, arrivedAtMs: NaN })
   }
 
   /** All placements that were new or had a new reading at `atMs` were acknowledged at `nowMs`. */

@@ -46,7 +46,7 @@ afterEach(() => {
 interface Running {
   readonly child: ChildProcess
   readonly output: Promise<string>
-  readonly remarks: Promise<string>
+  readonly stderr: Promise<string>
   readonly ended: Promise<number | string | null>
 }
 
@@ -60,7 +60,7 @@ function start(args: string[], env: NodeJS.ProcessEnv = {}): Running {
   const ended = new Promise<number | string | null>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal ?? code))
   })
-  return { child, output: text(child.stdout), remarks: text(child.stderr), ended }
+  return { child, output: text(child.stdout), stderr: text(child.stderr), ended }
 }
 
 /** A port that was free a moment ago. */
@@ -73,9 +73,9 @@ async function freePort(): Promise<number> {
 }
 
 /** Resolves when a server answers; rejects when its process ends before. */
-async function up(port: number, { ended, remarks }: Running): Promise<void> {
+async function up(port: number, { ended, stderr }: Running): Promise<void> {
   const early = ended.then(async (how) => {
-    throw new Error(`ended with ${how}: ${await remarks}`)
+    throw new Error(`ended with ${how}: ${await stderr}`)
   })
   const asked = (async () => {
     while (!(await fetch(`http://127.0.0.1:${port}/v1/health`).catch(() => null))?.ok)
@@ -263,7 +263,7 @@ describe('serve', () => {
     const dataDir = join(root, 'made key')
     const port = await freePort()
     const keys: string[] = []
-    for (const remark of ['generated one', 'using the keys']) {
+    for (const message of ['generated one', 'using the keys']) {
       const server = start(['serve', '--port', String(port), '--data-dir', dataDir])
       await up(port, server)
       const key = readFileSync(join(dataDir, 'api-key'), 'utf8').trim()
@@ -271,8 +271,8 @@ describe('serve', () => {
       expect(weights.status).toBe(200)
       server.child.kill('SIGTERM')
       expect(await server.ended).toBe(0)
-      expect(await server.remarks).toContain(remark)
-      expect((await server.output) + (await server.remarks)).not.toContain(key)
+      expect(await server.stderr).toContain(message)
+      expect((await server.output) + (await server.stderr)).not.toContain(key)
       keys.push(key)
     }
     expect(keys[0]).toBe(keys[1])
@@ -314,7 +314,7 @@ describe('serve', () => {
     for (const args of [['serve', '--data-dir', join(root, 'taken')], ['demo']]) {
       const command = start([...args, '--port', String(port)])
       expect(await command.ended).toBe(1)
-      expect(await command.remarks).toBe(line)
+      expect(await command.stderr).toBe(line)
       expect(await command.output).toBe('')
     }
     expect(existsSync(join(root, 'taken'))).toBe(false)
@@ -325,7 +325,7 @@ describe('serve', () => {
 test('an address of another machine is reported as such', async () => {
   const server = start(['serve', '--port', '0', '--host', '192.0.2.1', '--data-dir', join(root, 'elsewhere')])
   expect(await server.ended).toBe(1)
-  expect(await server.remarks).toMatch(
+  expect(await server.stderr).toMatch(
     /cannot listen on 192\.0\.2\.1:0: 192\.0\.2\.1 is not an address of this machine; .*--host\n$/,
   )
 })
@@ -350,7 +350,7 @@ test('demo shows the best posts and the next steps, keeps running, and exits wit
   const { port } = new URL(url ?? '')
   await expect(fetch(`http://127.0.0.1:${port}/v1/health`)).rejects.toThrow()
   const dataDir = join(root, 'data', 'demo', port)
-  expect(await demo.remarks).toContain(`stopped; data kept in ${dataDir} until`)
+  expect(await demo.stderr).toContain(`stopped; data kept in ${dataDir} until`)
   expect(existsSync(join(dataDir, 'understudy.mdb'))).toBe(true)
 })
 
@@ -362,7 +362,7 @@ test('simulate exits with 1 at the first response that violates the contract, an
     UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do',
   })
   expect(await simulation.ended).toBe(1)
-  expect(await simulation.remarks).toMatch(
+  expect(await simulation.stderr).toMatch(
     /^understudy: the service violated the contract: .*health.*: expected .*\n$/,
   )
   server.close()
@@ -380,11 +380,11 @@ test.skipIf(opensslMissing)(
       start(['simulate', '--url', url], { UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do', ...env })
     const refused = simulate({})
     expect(await refused.ended).toBe(1)
-    expect(await refused.remarks).toMatch(
+    expect(await refused.stderr).toMatch(
       /^understudy: https:.*certificate.*; NODE_EXTRA_CA_CERTS=<cert\.pem> in the environment makes it trusted\n$/,
     )
     const trusting = simulate({ NODE_EXTRA_CA_CERTS: files.cert })
-    expect(await trusting.remarks).toMatch(/^understudy: the service violated the contract: /)
+    expect(await trusting.stderr).toMatch(/^understudy: the service violated the contract: /)
     server.close()
   },
 )

@@ -127,7 +127,7 @@ async function expectTrueLabels(versions: readonly string[]): Promise<void> {
       const stored = storedScores(store, again.cycle.cycleId)
       const rows = [...stored.scores.keys()]
       for (const [version, model] of models) {
-        const encoding = { encodeMsMax: 60_000, quarantine: new Quarantine(), onLeftOut: never, cache: null }
+        const encoding = { encodeMsMax: 60_000, quarantine: new Quarantine(), onExcluded: never, cache: null }
         const { inputs } = await replayedInputs(store, model, again, rows, encoding)
         const scores = scoreRows(await model.predict(inputs), weights?.weights ?? never(), rows.length)
         const largest = scores.reduce(

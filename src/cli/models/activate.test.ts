@@ -120,11 +120,11 @@ describe.each([
       },
       unread('ELOOP'),
     ],
-  ])('with %s skips this check with a note', (_, make, remark) => {
+  ])('with %s skips this check with a note', (_, make, note) => {
     const dataDir = join(scratchDir(), 'data')
     make(dataDir)
     const { status, stderr } = models(command, 'v1', '--data-dir', dataDir)
-    expect(stderr).toMatch(remark)
+    expect(stderr).toMatch(note)
     expect(status).toBe(0)
     expect(readFileSync(join(modelsDir, file), 'utf8')).toBe('v1\n')
   })

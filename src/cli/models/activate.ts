@@ -119,7 +119,7 @@ export function checkIdentity(
 async function checkIdentities(
   versions: readonly string[],
   { dataDir, modelsDir }: Settings,
-  { remark }: CommandContext,
+  { printMessage }: CommandContext,
 ): Promise<void> {
   const packages = await Promise.all(versions.map((version) => readManifest(modelsDir, version)))
   const check = (store: Store): void => {
@@ -136,7 +136,7 @@ async function checkIdentities(
     if (error instanceof CommandError) throw error
     reason = `the data in ${dataDir} cannot be read: ${messageOf(error)}`
   }
-  remark(`Not checked whether a server has loaded ${versions.join(', ')} with other files: ${reason}\n`)
+  printMessage(`Not checked whether a server has loaded ${versions.join(', ')} with other files: ${reason}\n`)
 }
 
 /** An empty file does not count: `serve` creates its database in it. Rejects where the file cannot be examined. */

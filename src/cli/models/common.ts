@@ -28,9 +28,9 @@ export function chosenVersion(version: string | undefined, { modelsDir }: Settin
 export function loadOptions(
   version: string,
   { modelsDir, executionProviders, intraOpThreads, predictMsMax, modelLatencyMsMax }: Settings,
-  { remark }: CommandContext,
+  { printMessage }: CommandContext,
 ): LoadOptions & { readonly version: string } {
-  const write = (_: object, message: string): void => remark(`understudy: ${message}\n`)
+  const write = (_: object, message: string): void => printMessage(`understudy: ${message}\n`)
   const log: ModelLog = { info: () => undefined, warn: write, error: write }
   const threads = intraOpThreads === undefined ? {} : { intraOpThreads }
   const limits = { timeLimitMs: predictMsMax, latencyMsMax: modelLatencyMsMax }

@@ -12,7 +12,7 @@ import { settingsOf, type Flags } from '../read-settings.js'
 import { checkIdentity } from './activate.js'
 import { loadOptions, rangeOf, withStore } from './common.js'
 import { comparisonText } from './comparison-text.js'
-import { leftOutText } from './golden.js'
+import { excludedInputText } from './golden.js'
 
 const cyclesDefault = 12
 const cyclesMax = 2016
@@ -43,9 +43,9 @@ export async function compare(
         versions,
         codec,
         load,
-        leftOut: (version, left) => {
-          figures.leaveOut(version, left)
-          context.remark(`${version}: ${leftOutText(left)}`)
+        onExcluded: (version, left) => {
+          figures.addExcluded(version, left)
+          context.printMessage(`${version}: ${excludedInputText(left)}`)
         },
       })
       for await (const pair of pairs) figures.add(pair)

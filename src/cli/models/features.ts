@@ -21,7 +21,7 @@ import { rangeOf, withStore } from './common.js'
 
 const keyColumns = ['cycle_id', 'gall_id', 'post_no']
 
-export function listFeatures({ json }: Flags, { print, remark, columns }: CommandContext): void {
+export function listFeatures({ json }: Flags, { print, printMessage, columns }: CommandContext): void {
   const features = Object.entries(featureGroups).flatMap(([group, members]) =>
     members.map(({ name, formula, missing }) => ({ group, name, missing, formula })),
   )
@@ -36,7 +36,7 @@ export function listFeatures({ json }: Flags, { print, remark, columns }: Comman
     formula,
   ])
   print(formatTable(['group', 'feature', 'missing', 'formula'], rows, { cellsMax: columns(), column: 3 }))
-  remark('\nlog(x) is the natural logarithm of 1 + x. A null or absent value is missing.\n')
+  printMessage('\nlog(x) is the natural logarithm of 1 + x. A null or absent value is missing.\n')
 }
 
 /** Writes a CSV file: one line per scored post of the cycles from `--from` to `--to`, in order of arrival. */

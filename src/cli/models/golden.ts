@@ -10,7 +10,7 @@ import { Quarantine } from '../../cycle/index.js'
 import {
   replayCycles,
   replayedInputs,
-  type LeftOut,
+  type ExcludedInput,
   type ReplayedCycle,
   type ReplayedInputs,
 } from '../../history/index.js'
@@ -54,11 +54,18 @@ export async function recordGoldenCases(
     const model = await loadModel(loadOptions(version, settings, context))
     try {
       for await (const cycle of replayCycles(store, range)) {
-        const golden = await record({ store, model, modelPackage, cycle, count, remark: context.remark })
+        const golden = await record({
+          store,
+          model,
+          modelPackage,
+          cycle,
+          count,
+          printMessage: context.printMessage,
+        })
         const text = `${JSON.stringify(golden, null, 2)}\n`
         writeFileSync(file, text)
         const action = modelPackage.manifest.golden === undefined ? 'Add' : 'Replace'
-        context.remark(
+        context.printMessage(
           `${golden.cases.length} cases of cycle ${cycleId} written to ${file}. ${action} this member of manifest.json:\n`,
         )
         context.print(`"golden": { "file": "${goldenName}", "sha256": "${sha256(text)}" }\n`)
@@ -77,10 +84,17 @@ interface Recording {
   readonly modelPackage: ModelPackage
   readonly cycle: ReplayedCycle
   readonly count: number
-  readonly remark: (text: string) => void
+  readonly printMessage: (text: string) => void
 }
 
-async function record({ store, model, modelPackage, cycle, count, remark }: Recording): Promise<GoldenFile> {
+async function record({
+  store,
+  model,
+  modelPackage,
+  cycle,
+  count,
+  printMessage,
+}: Recording): Promise<GoldenFile> {
   const scored = cycle.plan.scoring.count
   if (scored === 0) throw new CommandError(`cycle ${cycle.cycle.cycleId} has no scored posts`)
   const taken = Math.min(count, scored)
@@ -88,7 +102,7 @@ async function record({ store, model, modelPackage, cycle, count, remark }: Reco
   const rows = Array.from({ length: taken }, (_, index) => Math.floor((index * scored) / taken))
   const replayed = await replayedInputs(store, model, cycle, rows, {
     ...{ encodeMsMax, quarantine: new Quarantine(), cache: null },
-    onLeftOut: (left) => remark(leftOutText(left)),
+    onExcluded: (left) => printMessage(excludedInputText(left)),
   })
   const heads = await model.predict(replayed.inputs)
   const cases = rows.map((row, index) => caseOf(row, index, modelPackage.directory, cycle, replayed))
@@ -116,7 +130,7 @@ function caseOf(
 }
 
 /** A message about an input that a replay leaves out. */
-export function leftOutText({ what, gallId, postNo, problem }: LeftOut): string {
+export function excludedInputText({ what, gallId, postNo, problem }: ExcludedInput): string {
   const whose = what === 'text' ? 'the text' : 'an image'
   return `${whose} of ${gallId}/${postNo} crashes the ${what} encoder and is left out: ${problem}\n`
 }

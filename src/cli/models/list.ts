@@ -33,24 +33,24 @@ interface Entry {
 type Role = 'active' | 'shadow'
 
 export async function list(flags: Flags, context: CommandContext): Promise<void> {
-  const { print, remark, columns } = context
+  const { print, printMessage, columns } = context
   const { modelsDir, dataDir } = settingsOf(flags, context)
   const versions = await listModels(modelsDir)
-  const orElse = <T>(what: string, reading: Promise<T>, otherwise: T): Promise<T> =>
+  const orDefault = <T>(what: string, reading: Promise<T>, fallback: T): Promise<T> =>
     reading.catch((error: unknown) => {
-      remark(`understudy: ${what}: ${messageOf(error)}\n`)
-      return otherwise
+      printMessage(`understudy: ${what}: ${messageOf(error)}\n`)
+      return fallback
     })
-  const active = await orElse('no model is active', activeVersion(modelsDir), null)
-  const shadows = await orElse('there are no shadow models', shadowVersions(modelsDir), [])
-  const status = await orElse('the state of the server is not known', readStatus(dataDir), null)
+  const active = await orDefault('no model is active', activeVersion(modelsDir), null)
+  const shadows = await orDefault('there are no shadow models', shadowVersions(modelsDir), [])
+  const status = await orDefault('the state of the server is not known', readStatus(dataDir), null)
   for (const [file, named] of [
     ['ACTIVE', active === null ? [] : [active]] as const,
     ['SHADOW', shadows] as const,
   ]) {
     const absent = named.filter((version) => !versions.includes(version))
     if (absent.length > 0)
-      remark(`understudy: ${file} names ${absent.join(', ')}, but ${modelsDir} has no such package\n`)
+      printMessage(`understudy: ${file} names ${absent.join(', ')}, but ${modelsDir} has no such package\n`)
   }
   const roleOf = (version: string): Entry['role'] =>
     version === active ? 'active' : shadows.includes(version) ? 'shadow' : null

@@ -31,5 +31,7 @@ export function missingInputWarnings(
 
 /** Every response of a transport test carries this warning. */
 export function modelKindWarnings({ kind, version }: Model): string[] {
-  return kind === 'trained' ? [] : [`transport test: ${version} is no trained model, its scores mean nothing`]
+  return kind === 'trained'
+    ? []
+    : [`transport test: ${version} is not a trained model; its scores have no meaning`]
 }

@@ -31,7 +31,7 @@ export interface Manifest {
   $schema?: string
   /** Label of every score, and the name of the package's directory. */
   model_version: PlainName
-  /** `transport-test`: the model is not trained. It shows that data get through, and its scores mean nothing. */
+  /** `transport-test`: the model is not trained. It shows that the data arrive; its scores have no meaning. */
   kind: 'trained' | 'transport-test'
   provenance?: Provenance
   /** Free text for readers; `models inspect` prints it. */

@@ -9,7 +9,7 @@ import { databaseName, databasePath } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
-import { flushDirectory, giveFile } from './files.js'
+import { flushDirectory, changeOwner } from './files.js'
 import { countRecords, type RecordCounts } from './inspect.js'
 import { isUnfinishedLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
 import { openSnapshot } from './snapshot.js'
@@ -27,7 +27,7 @@ export interface BackupFacts {
 export interface Restored<T> {
   readonly verified: T
   /** A note for the operator, in one line, or null. */
-  readonly remark: string | null
+  readonly note: string | null
 }
 
 const partialName = `${databaseName}.partial`
@@ -83,9 +83,9 @@ export async function restore<T>(
   return placeDatabase(dataDir, async (partial) => {
     await copyFile(databasePath(backupDir), partial, constants.COPYFILE_EXCL)
     // Before it is verified: LMDB opens it as its owner.
-    const remark = giveToOwner(partial, dataDir)
+    const note = giveToOwner(partial, dataDir)
     await checkDatabaseFile(partial, 'read whole')
-    return { verified: await verify(partial), remark }
+    return { verified: await verify(partial), note }
   })
 }
 
@@ -135,7 +135,7 @@ function giveToOwner(path: string, directory: string): string | null {
   const owner = statSync(directory)
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
-    if (giveFile(fd, owner)) return null
+    if (changeOwner(fd, owner)) return null
     const { uid, gid } = fstatSync(fd)
     return (
       `${databasePath(directory)} belongs to user ${uid} and group ${gid}; this process may not give it to the owner ` +

@@ -21,7 +21,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, StoreError } from '../store-error.js'
-import { giveFile, isSameFile } from './files.js'
+import { changeOwner, isSameFile } from './files.js'
 
 export interface DirectoryLock {
   /** Unlocks the directory. */
@@ -78,7 +78,7 @@ function openLockFile(path: string, dataDir: string): number {
     const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | lock, 0o600)
     const found = fstatSync(fd)
     if (found.isFile() && found.nlink <= 1) {
-      giveFile(fd, statSync(dataDir))
+      changeOwner(fd, statSync(dataDir))
       return fd
     }
     closeSync(fd)

@@ -57,7 +57,7 @@ export function isSameFile(fd: number, path: string): boolean {
 }
 
 /** Gives an open file to `owner` when this process is root. False where the owner must change and cannot. */
-export function giveFile(fd: number, { uid, gid }: Owner): boolean {
+export function changeOwner(fd: number, { uid, gid }: Owner): boolean {
   if (process.getuid?.() !== 0) return true
   const found = fstatSync(fd)
   if (found.uid === uid && found.gid === gid) return true

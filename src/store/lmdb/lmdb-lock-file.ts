@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto'
 import { access, constants, link, lstat, open, readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { diskBytesFree, giveFile } from './files.js'
+import { diskBytesFree, changeOwner } from './files.js'
 import { describe, StoreError } from '../store-error.js'
 
 /** The size that LMDB creates for 126 readers, the default of lmdb-js. It extends a shorter file. */
@@ -105,7 +105,7 @@ async function writeZeros(freshPath: string, path: string): Promise<void> {
     const database = await unlessMissing(lstat(path))
     // If root only reads a database, its owner must be able to open the lock file later. If the owner of the file cannot
     // be changed, this process can still use it.
-    if (database !== undefined) giveFile(file.fd, database)
+    if (database !== undefined) changeOwner(file.fd, database)
   } finally {
     await file.close()
   }
