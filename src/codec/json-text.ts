@@ -34,106 +34,76 @@ function invalidUtf8Offset(bytes: Buffer): number {
 
 type Expectation = 'value' | 'valueOrEnd' | 'key' | 'keyOrEnd' | 'colon' | 'commaOrEnd' | 'end'
 
-const openBrace = 0x7b
-const closeBrace = 0x7d
-const openBracket = 0x5b
-const closeBracket = 0x5d
-const quote = 0x22
-const backslash = 0x5c
-const comma = 0x2c
-const colon = 0x3a
+// Tokens; one that is wrong is right up to the end of its partial form.
+const whiteSpace = /[ \n\r\t]*/y
+const plainCharacters = /[ !#-[\]-\xff]*/y
+const escapeSequence = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const partialEscape = /(?:\\(?:u[0-9a-fA-F]{0,3})?)?/y
+// What follows the longest number is read as the next token: a point or sign there is the error.
+const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const partialScalar = /(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-)?/y
 
 /** Where a JSON grammar walk over `bytes` fails; their length when only something is missing at the end. */
 export function syntaxErrorOffset(bytes: Buffer): number {
-  const closers: number[] = []
+  // One character a byte: positions are byte offsets.
+  const text = bytes.toString('latin1')
+  const closers: string[] = []
   let expect: Expectation = 'value'
   let at = 0
   for (;;) {
-    at = skipWhiteSpace(bytes, at)
-    const byte = bytes[at]
-    if (byte === undefined || expect === 'end') return at
+    at = endOf(whiteSpace, text, at)
+    const first = text[at]
+    const isAfterValue = expect === 'commaOrEnd'
+    if (first === undefined || expect === 'end') return at
     if (expect === 'colon') {
-      if (byte !== colon) return at
+      if (first !== ':') return at
       at++
       expect = 'value'
-    } else if (expect === 'commaOrEnd' && byte === comma) {
+    } else if (isAfterValue && first === ',') {
       at++
-      expect = closers.at(-1) === closeBrace ? 'key' : 'value'
-    } else if ((expect === 'commaOrEnd' || expect.endsWith('OrEnd')) && byte === closers.at(-1)) {
+      expect = closers.at(-1) === '}' ? 'key' : 'value'
+    } else if (expect.endsWith('OrEnd') && first === closers.at(-1)) {
       at++
       closers.pop()
       expect = closers.length === 0 ? 'end' : 'commaOrEnd'
-    } else if (expect === 'commaOrEnd') {
+    } else if (isAfterValue || (expect.startsWith('key') && first !== '"')) {
       return at
-    } else if (byte === quote) {
-      const end = stringEnd(bytes, at)
-      if (!end.closed) return end.at
-      at = end.at
-      expect = expect.startsWith('key') ? 'colon' : closers.length === 0 ? 'end' : 'commaOrEnd'
-    } else if (expect.startsWith('key')) {
-      return at
-    } else if (byte === openBrace || byte === openBracket) {
-      closers.push(byte === openBrace ? closeBrace : closeBracket)
-      expect = byte === openBrace ? 'keyOrEnd' : 'valueOrEnd'
+    } else if (first === '{' || first === '[') {
       at++
+      closers.push(first === '{' ? '}' : ']')
+      expect = first === '{' ? 'keyOrEnd' : 'valueOrEnd'
     } else {
-      const end = scalarEnd(bytes, at)
-      if (!end.closed) return end.at
-      at = end.at
-      expect = closers.length === 0 ? 'end' : 'commaOrEnd'
+      const token = first === '"' ? readString(text, at) : readScalar(text, at)
+      if (!token.isComplete) return token.end
+      at = token.end
+      expect = expect.startsWith('key') ? 'colon' : closers.length === 0 ? 'end' : 'commaOrEnd'
     }
   }
 }
 
-interface TokenEnd {
-  readonly closed: boolean
-  readonly at: number
+/** A token up to its end, or up to the first character that is wrong. */
+interface Token {
+  readonly isComplete: boolean
+  readonly end: number
 }
 
-function skipWhiteSpace(bytes: Buffer, from: number): number {
-  let at = from
-  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++
-  return at
-}
-
-function stringEnd(bytes: Buffer, from: number): TokenEnd {
-  for (let at = from + 1; at < bytes.length; at++) {
-    const byte = bytes[at] as number
-    if (byte === quote) return { closed: true, at: at + 1 }
-    if (byte < 0x20) return { closed: false, at }
-    if (byte !== backslash) continue
-    at++
-    const escape = String.fromCharCode(bytes[at] ?? 0)
-    if (escape === 'u') {
-      for (let digit = 0; digit < 4; digit++) {
-        at++
-        if (!/[0-9a-fA-F]/.test(String.fromCharCode(bytes[at] ?? 0)))
-          return { closed: false, at: Math.min(at, bytes.length) }
-      }
-    } else if (!'"\\/bfnrt'.includes(escape)) return { closed: false, at: Math.min(at, bytes.length) }
+function readString(text: string, from: number): Token {
+  for (let at = from + 1; ;) {
+    at = endOf(plainCharacters, text, at)
+    if (text[at] === '"') return { isComplete: true, end: at + 1 }
+    const end = endOf(escapeSequence, text, at)
+    if (end < 0) return { isComplete: false, end: endOf(partialEscape, text, at) }
+    at = end
   }
-  return { closed: false, at: bytes.length }
 }
 
-const numberForm = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+function readScalar(text: string, from: number): Token {
+  const end = endOf(scalar, text, from)
+  return end < 0 ? { isComplete: false, end: endOf(partialScalar, text, from) } : { isComplete: true, end }
+}
 
-function scalarEnd(bytes: Buffer, from: number): TokenEnd {
-  for (const literal of ['true', 'false', 'null']) {
-    if (bytes[from] !== literal.charCodeAt(0)) continue
-    for (let i = 1; i < literal.length; i++) {
-      if (bytes[from + i] !== literal.charCodeAt(i))
-        return { closed: false, at: Math.min(from + i, bytes.length) }
-    }
-    return { closed: true, at: from + literal.length }
-  }
-  let end = from
-  while (end < bytes.length && /[-+.0-9eE]/.test(String.fromCharCode(bytes[end] as number))) end++
-  const token = bytes.toString('latin1', from, end)
-  numberForm.lastIndex = 0
-  const match = numberForm.exec(token)
-  if (match === null) return { closed: false, at: token.startsWith('-') ? from + 1 : from }
-  // What follows the longest number is read as the next token: a point or sign there is the error.
-  return match[0].length === token.length
-    ? { closed: true, at: end }
-    : { closed: false, at: from + match[0].length }
+/** The end of a sticky form that begins at `from`; -1 if it does not match. */
+function endOf(form: RegExp, text: string, from: number): number {
+  form.lastIndex = from
+  return form.test(text) ? form.lastIndex : -1
 }
