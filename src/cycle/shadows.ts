@@ -4,7 +4,7 @@
  * requests.
  */
 import { packTable, unpackTable } from '../codec/index.js'
-import { headNames, type CycleColumns, type HeadColumns } from '../contract/index.js'
+import { headNames, type CycleColumns, type HeadColumns, type HeadName } from '../contract/index.js'
 import type { Model } from '../model/index.js'
 import type { CyclePlan, PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
@@ -132,14 +132,9 @@ export function unpackHeads(packed: Uint8Array): HeadColumns {
   const { header, columns } = unpackTable(packed)
   const { layout: found, heads: names } = header as { layout?: number; heads?: readonly string[] }
   if (found !== layout || names === undefined) throw new Error('the record does not hold scores of a shadow')
-  const column = (name: string): Float32Array | null => {
+  const column = (name: HeadName): Float32Array | null => {
     const values = columns[names.indexOf(name)]
     return values === undefined ? null : Float32Array.from(values)
   }
-  return {
-    p_views: column('p_views'),
-    p_comments: column('p_comments'),
-    p_up: column('p_up'),
-    downvote_share: column('downvote_share'),
-  }
+  return Object.fromEntries(headNames.map((name) => [name, column(name)])) as unknown as HeadColumns
 }

@@ -4,6 +4,8 @@
  * than that (decisions.md 23). A write that rejects has changed nothing and may be tried again.
  */
 
+import type { Weights } from '../contract/index.js'
+
 /** Where a cycle stands in the order of arrival: 1, 2, 3, … without gaps. */
 export type Position = number
 
@@ -87,12 +89,7 @@ export type PutImageResult = 'created' | 'same' | 'different'
 
 export interface WeightsEntry {
   readonly version: string
-  readonly weights: {
-    readonly views: number
-    readonly comments: number
-    readonly up: number
-    readonly downvote_share: number
-  }
+  readonly weights: Readonly<Weights>
   readonly note: string
   readonly setAtMs: number
   readonly firstCycleMs: number

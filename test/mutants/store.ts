@@ -49,7 +49,7 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/lmdb-store.ts',
+    file: 'src/store/lmdb/open-lmdb-store.ts',
     killedBy: ['src/store/lmdb/lmdb-store.test.ts', 'src/store/store-suite.test.ts'],
     mutants: [{ breaks: 'close waits for writes under way', find: 'await writer.idle()', replace: '' }],
   },
@@ -169,7 +169,7 @@ export const storeMutants: readonly MutantGroup[] = [
   },
   {
     file: 'src/store/lmdb/weights-and-outcomes.ts',
-    killedBy: ['src/store/store-suite.test.ts'],
+    killedBy: ['src/store/store-records.test.ts'],
     mutants: [
       {
         breaks: 'an outcome that exists is not created',
@@ -185,7 +185,7 @@ export const storeMutants: readonly MutantGroup[] = [
   },
   {
     file: 'src/store/image-age.ts',
-    killedBy: ['src/store/store-suite.test.ts'],
+    killedBy: ['src/store/store-records.test.ts'],
     mutants: [
       {
         breaks: 'an image that comes again after an hour has arrived anew',

@@ -117,39 +117,35 @@ export function firstPosition({ cycles }: Databases): Position {
 
 /** The records of one cycle, except that of its id. They lie in an arena. */
 interface PackedCycle {
-  readonly header: Uint8Array
-  readonly request: Uint8Array
-  readonly response: Uint8Array
-  readonly entered: Uint8Array | null
-  readonly left: Uint8Array | null
-  readonly availability: Uint8Array | null
+  /** By database, under the position of the cycle. */
+  readonly parts: Readonly<Record<CyclePart, Uint8Array | null>>
   readonly pool: Uint8Array
   readonly texts: readonly PackedEmbedding[]
   readonly bytes: number
 }
 
+type CyclePart = 'requests' | 'responses' | 'entered' | 'left' | 'availability' | 'cycles'
+
 function packCycle(cycle: CycleRecord, arena: Arena): PackedCycle {
-  const header = records.packHeader(cycle)
-  const request = records.packRequest(cycle.request, arena)
-  const response = records.packBytes(cycle.response, arena)
-  const entered = cycle.entered && records.packBytes(cycle.entered, arena)
-  const left = cycle.left && records.packBytes(cycle.left, arena)
-  const availability = cycle.availability ? records.packBytes(cycle.availability, arena) : null
+  const packed = (bytes: Uint8Array | null | undefined): Uint8Array | null =>
+    bytes ? records.packBytes(bytes, arena) : null
+  const parts = {
+    requests: records.packRequest(cycle.request, arena),
+    responses: packed(cycle.response),
+    entered: packed(cycle.entered),
+    left: packed(cycle.left),
+    availability: packed(cycle.availability),
+    cycles: records.packHeader(cycle),
+  }
   const pool = records.packBytes(cycle.pool, arena)
   const texts = cycle.texts ? packEmbeddings(cycle.texts.encoder, cycle.texts.entries) : []
-  const textRecords = texts.map(({ record }) => record)
-  const bytes = bytesOf(header, request, response, entered, left, availability, pool, ...textRecords)
-  return { header, request, response, entered, left, availability, pool, texts, bytes }
+  const bytes = bytesOf(...Object.values(parts), pool, ...texts.map(({ record }) => record))
+  return { parts, pool, texts, bytes }
 }
 
-function putCycle(db: Databases, position: Position, cycle: PackedCycle): void {
-  const { header, request, response, entered, left, availability, pool, texts } = cycle
-  db.requests.putSync(position, request)
-  db.responses.putSync(position, response)
-  if (entered !== null) db.entered.putSync(position, entered)
-  if (left !== null) db.left.putSync(position, left)
-  if (availability !== null) db.availability.putSync(position, availability)
+function putCycle(db: Databases, position: Position, { parts, pool, texts }: PackedCycle): void {
+  for (const [part, record] of Object.entries(parts))
+    if (record !== null) db[part as CyclePart].putSync(position, record)
   db.pool.putSync(poolKey, pool)
   for (const { key, record } of texts) db.embeddings.putSync(key, record)
-  db.cycles.putSync(position, header)
 }

@@ -3,13 +3,14 @@
  */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { databasePath, openDatabases, type FileDatabases } from './databases.js'
+import { bytesInUse, databasePath, openDatabases, poolKey, type FileDatabases } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
 import { diskBytesFree, flushDirectory } from './files.js'
-import { createLmdbStore } from './lmdb-store.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
+import { createRecordStore } from './record-store.js'
+import { Writer } from './writer.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
@@ -54,16 +55,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     databases = await openDatabases(dataDir, mapBytesMax)
     flushDirectory(dataDir)
     if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
-    const { release: onClosed } = lock
-    const { onStopped = () => undefined } = options
-    const checks = [databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)
-    const checkFile = (): void => {
-      for (const check of checks) check()
-    }
-    return createLmdbStore({
-      ...{ dataDir, databases, mapBytesMax, waitingBytesMax },
-      ...{ checkFile, onStopped, onClosed },
-    })
+    return storeOf(databases, { ...options, dataDir, mapBytesMax, waitingBytesMax, lock })
   } catch (error) {
     await databases?.root.close()
     await lock?.release()
@@ -72,6 +64,44 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
       cause: error,
     })
   }
+}
+
+/** The store over the open databases of a data directory: one environment, one transaction per write. */
+function storeOf(
+  databases: FileDatabases,
+  options: LmdbStoreOptions & Required<Pick<LmdbStoreOptions, 'mapBytesMax' | 'waitingBytesMax' | 'lock'>>,
+): Store {
+  const { dataDir, mapBytesMax, waitingBytesMax, onStopped = () => undefined, lock } = options
+  const { root } = databases
+  const checks = [databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)
+  const writer = new Writer(
+    {
+      transaction: (apply) => root.transaction(apply),
+      // Within a transaction, lmdb-js runs a child at once and returns what it returns; its types say Promise.
+      child: <T>(apply: () => T) => root.childTransaction(apply) as T,
+      probe: () => {
+        root.resetReadTxn()
+        databases.pool.getBinary(poolKey)
+      },
+      bytesInUse: () => bytesInUse(root),
+      checkFile: () => checks.forEach((check) => check()),
+      diskBytesFree: () => diskBytesFree(dataDir),
+    },
+    { bytesMax: mapBytesMax, waitingBytesMax, onStopped },
+  )
+  return createRecordStore({
+    databases,
+    write: (operation, bytes, apply) => writer.run(bytes, apply, operation === 'appendCycle'),
+    checkWritable: () => writer.checkRunning(),
+    onForeignFile: (reason) => writer.stop(reason),
+    removeDeadReaders: () => root.readerCheck(),
+    isHealthy: () => writer.healthy,
+    close: async () => {
+      await writer.idle()
+      await root.close()
+      await lock.release()
+    },
+  })
 }
 
 /**

@@ -1,0 +1,217 @@
+/**
+ * What every store must hold of images, of records of models, of weights and of outcomes, run over each implementation.
+ */
+import { describe, expect, test } from 'vitest'
+import { storeImplementations } from '../../test/helpers/store-implementations.js'
+import { bytesOf, cycleSample, imageSample, weightsSample } from '../../test/helpers/store-samples.js'
+import type { ImageKey, Store } from './index.js'
+
+function arrivalOf(store: Store, key: ImageKey): number | null | undefined {
+  const isThis = (row: { readonly key: ImageKey }): boolean =>
+    JSON.stringify(Object.entries(row.key).sort()) === JSON.stringify(Object.entries(key).sort())
+  return store.expiry.imagesAfter(null, 1000).rows.find(isThis)?.arrivedAtMs
+}
+
+describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
+  describe('images', () => {
+    const key = { gallId: 'baseball', postNo: 7, position: 1 }
+
+    test('an image comes back as it was given', async () => {
+      const store = await newStore()
+      const image = imageSample(1)
+      expect(await store.putImage(key, image)).toBe('created')
+      expect(store.findImage(key)).toEqual(image)
+      expect(store.findImage({ ...key, position: 2 })).toBeUndefined()
+    })
+
+    test('the same upload again is the same, another one is different, and the first stays', async () => {
+      const store = await newStore()
+      await store.putImage(key, imageSample(1))
+      expect(await store.putImage(key, imageSample(1))).toBe('same')
+      expect(await store.putImage(key, imageSample(2))).toBe('different')
+      expect(store.findImage(key)).toEqual(imageSample(1))
+    })
+
+    test('an image that comes again has arrived anew, but not within an hour; one that differs changes nothing', async () => {
+      const store = await newStore()
+      const hourMs = 3_600_000
+      const arrivals: unknown[] = []
+      for (const [number, arrivedAtMs] of [
+        [1, 10 * hourMs],
+        [1, 11 * hourMs - 1000],
+        [2, 20 * hourMs],
+        [1, 11 * hourMs],
+        [1, 5 * hourMs],
+      ] as const) {
+        await store.putImage(key, { ...imageSample(number), arrivedAtMs })
+        arrivals.push(arrivalOf(store, key))
+      }
+      expect(arrivals).toEqual([10, 10, 10, 11, 11].map((hours) => hours * hourMs))
+    })
+
+    test('an image that is put as it was found has arrived anew, now', async () => {
+      const store = await newStore()
+      await store.putImage(key, { ...imageSample(1), arrivedAtMs: 1000 })
+      const found = store.findImage(key) ?? expect.fail('it is not there')
+      expect(found).toEqual(imageSample(1))
+      const beforeMs = Date.now()
+      expect(await store.putImage(key, found)).toBe('same')
+      // Kept in whole seconds.
+      expect(arrivalOf(store, key)).toBeGreaterThan(beforeMs - 1000)
+    })
+
+    test('of many uploads to one key at once, exactly one is created', async () => {
+      const store = await newStore()
+      const samples = [1, 1, 1, 1, 2, 2, 2, 2]
+      const results = await Promise.all(samples.map((sample) => store.putImage(key, imageSample(sample))))
+      expect(results).toEqual(['created', 'same', 'same', 'same', ...Array<string>(4).fill('different')])
+    })
+
+    test('the hash of an image is read without its picture, and of none where there is none', async () => {
+      const store = await newStore()
+      const key = { gallId: 'g', postNo: 1, position: 2 }
+      await store.putImage(key, imageSample(3))
+      expect(store.readImageHash(key)).toEqual(imageSample(3).sha256)
+      expect(store.readImageHash({ ...key, position: 1 })).toBeUndefined()
+      expect(store.readImageHash({ ...key, gallId: 'h' })).toBeUndefined()
+    })
+
+    test('keys that look alike do not meet, and all of them are listed', async () => {
+      const store = await newStore()
+      const gallIds = ['a/1', 'a', 'a\u0000', '\ud800', '\udfff', '\ufffd', '갤'.repeat(5000), '"', 'A']
+      const keys = gallIds.flatMap((gallId) =>
+        [1, 12, Number.MAX_SAFE_INTEGER].map((number) => ({ gallId, postNo: number, position: number })),
+      )
+      const results = await Promise.all(keys.map((each, index) => store.putImage(each, imageSample(index))))
+      expect(new Set(results)).toEqual(new Set(['created']))
+      for (const [index, each] of keys.entries()) expect(store.findImage(each)).toEqual(imageSample(index))
+      const listed = [...store.imageKeys()]
+      expect(listed).toHaveLength(keys.length)
+      expect(listed).toEqual(expect.arrayContaining(keys))
+    })
+
+    test('more keys than one batch holds are all listed once', async () => {
+      const store = await newStore()
+      const positions = Array.from({ length: 2500 }, (_, index) => index + 1)
+      const image = imageSample(0)
+      await Promise.all(positions.map((position) => store.putImage({ ...key, position }, image)))
+      const listed = [...store.imageKeys()].map(({ position }) => position).sort((a, b) => a - b)
+      expect(listed).toEqual(positions)
+    })
+  })
+
+  describe('what models leave behind', () => {
+    const encoder = 'a'.repeat(64)
+    const otherEncoder = `${'a'.repeat(31)}b${'a'.repeat(32)}`
+    const vector = (...values: readonly number[]) => Float32Array.from(values)
+
+    test('a new store has nothing', async () => {
+      const { models } = await newStore()
+      expect(models.readEmbedding(encoder, bytesOf(1))).toBeUndefined()
+      expect(models.readShadowScores(1, 'm')).toBeUndefined()
+      expect(models.readIdentity('m')).toBeUndefined()
+    })
+
+    test('a vector comes back to the last bit, under its encoder and its key alone', async () => {
+      const { models } = await newStore()
+      const odd = vector(0.1, -0, 1e-45, 3.4e38, NaN)
+      await models.putEmbeddings(encoder, [
+        { key: bytesOf(1), vector: odd },
+        { key: bytesOf(1, 2), vector: vector(2) },
+        { key: new Uint8Array(32).fill(255), vector: vector(3) },
+      ])
+      expect(models.readEmbedding(encoder, bytesOf(1))).toEqual(odd)
+      expect(models.readEmbedding(encoder, bytesOf(1, 2))).toEqual(vector(2))
+      expect(models.readEmbedding(encoder, new Uint8Array(32).fill(255))).toEqual(vector(3))
+      expect(models.readEmbedding(encoder, bytesOf(2))).toBeUndefined()
+      expect(models.readEmbedding(otherEncoder, bytesOf(1))).toBeUndefined()
+    })
+
+    test('a vector that is stored again replaces the one before', async () => {
+      const { models } = await newStore()
+      await models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: vector(1, 2) }])
+      await models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: vector(3) }])
+      await models.putEmbeddings(encoder, [])
+      expect(models.readEmbedding(encoder, bytesOf(1))).toEqual(vector(3))
+    })
+
+    test('vectors are free for reuse as soon as a call has returned, and so are those that were read', async () => {
+      const { models } = await newStore()
+      const given = vector(1, 2)
+      const key = bytesOf(1)
+      const storing = models.putEmbeddings(encoder, [{ key, vector: given }])
+      given.fill(9)
+      key.fill(9)
+      await storing
+      models.readEmbedding(encoder, bytesOf(1))?.fill(8)
+      expect(models.readEmbedding(encoder, bytesOf(1))).toEqual(vector(1, 2))
+    })
+
+    test('texts of a cycle are stored with it, or not at all', async () => {
+      const store = await newStore()
+      const texts = (value: number) => ({ encoder, entries: [{ key: bytesOf(7), vector: vector(value) }] })
+      await store.appendCycle(cycleSample(1, { texts: texts(1) }))
+      expect(store.models.readEmbedding(encoder, bytesOf(7))).toEqual(vector(1))
+      await expect(store.appendCycle(cycleSample(1, { texts: texts(2) }))).rejects.toMatchObject({
+        code: 'exists',
+      })
+      expect(store.models.readEmbedding(encoder, bytesOf(7))).toEqual(vector(1))
+    })
+
+    test('scores of shadows are told apart by cycle and by version', async () => {
+      const { models } = await newStore()
+      await models.putShadowScores(1, '모델 \ud800', bytesOf(1))
+      await models.putShadowScores(1, 'm', bytesOf(2))
+      await models.putShadowScores(256, 'm', bytesOf(3))
+      await models.putShadowScores(256, 'm', bytesOf(4))
+      expect(models.readShadowScores(1, '모델 \ud800')).toEqual(bytesOf(1))
+      expect(models.readShadowScores(1, 'm')).toEqual(bytesOf(2))
+      expect(models.readShadowScores(256, 'm')).toEqual(bytesOf(4))
+      expect(models.readShadowScores(256, 'M')).toBeUndefined()
+      expect(models.readShadowScores(2, 'm')).toBeUndefined()
+    })
+
+    test('a version is tied to the files that claimed it first, whoever asks at once', async () => {
+      const { models } = await newStore()
+      const claims = ['one', 'two', 'one'].map((identity) => models.claimVersion('m', identity))
+      expect(await Promise.all(claims)).toEqual(['one', 'one', 'one'])
+      expect(await models.claimVersion('n', 'two')).toBe('two')
+      expect(models.readIdentity('m')).toBe('one')
+      expect(models.readIdentity('n')).toBe('two')
+    })
+  })
+
+  describe('weights and outcomes', () => {
+    test('weights come back in the order in which they were set, equal versions too', async () => {
+      const store = await newStore()
+      const entries = [weightsSample('a', 0.1), weightsSample('b', 1e-300), weightsSample('a', 0.1)]
+      await Promise.all(entries.map((entry) => store.appendWeights(entry)))
+      expect(store.listWeights()).toEqual(entries)
+    })
+
+    test('an outcome is created once and then updated whole, within one call too', async () => {
+      const store = await newStore()
+      const outcome = (placementId: string, value: number) => ({ placementId, record: bytesOf(value) })
+      expect(await store.putOutcomes([])).toEqual({ created: 0, updated: 0 })
+      expect(await store.putOutcomes([outcome('p', 1), outcome('q', 2), outcome('p', 3)])).toEqual({
+        created: 2,
+        updated: 1,
+      })
+      expect(store.readOutcome('p')).toEqual(bytesOf(3))
+      expect(await store.putOutcomes([outcome('q', 4), outcome('r', 5)])).toEqual({ created: 1, updated: 1 })
+      expect(store.readOutcome('q')).toEqual(bytesOf(4))
+    })
+
+    test('concurrent calls count each placement as created once', async () => {
+      const store = await newStore()
+      const entries = Array.from({ length: 50 }, (_, index) => ({
+        placementId: `${index}-${'긴'.repeat(2000)}`,
+        record: bytesOf(index),
+      }))
+      const results = await Promise.all(Array.from({ length: 4 }, () => store.putOutcomes(entries)))
+      expect(results.reduce((sum, result) => sum + result.created, 0)).toBe(50)
+      expect(results.reduce((sum, result) => sum + result.updated, 0)).toBe(150)
+      for (const { placementId, record } of entries) expect(store.readOutcome(placementId)).toEqual(record)
+    })
+  })
+})
