@@ -138,17 +138,38 @@ describe('a graph with external data is refused, wherever it names the file', ()
         ),
       ),
     )
+  /** An `If` whose branches return the tensor. */
+  const subgraph = (location: string): Uint8Array => {
+    const branch = message(
+      bytesField(2, 'branch'),
+      bytesField(5, externalTensor('inner', location)),
+      bytesField(12, portOf('inner', [1])),
+    )
+    const attribute = (name: string): Uint8Array =>
+      bytesField(5, message(bytesField(1, name), bytesField(6, branch), numberField(20, 5)))
+    return message(
+      bytesField(1, 'condition'),
+      bytesField(2, 'weight'),
+      bytesField(4, 'If'),
+      attribute('then_branch'),
+      attribute('else_branch'),
+    )
+  }
+  const condition = message(numberField(2, 9), bytesField(8, 'condition'), bytesField(9, Uint8Array.of(1)))
   const forms: Record<string, (location: string) => Uint8Array[]> = {
     'an initializer': (location) => [message(body, bytesField(5, externalTensor('weight', location)))],
     'a repeated graph field': (location) => [body, bytesField(5, externalTensor('weight', location))],
     'a sparse initializer': (location) => [message(body, sparse(location))],
     'an attribute': (location) => [message(bytesField(1, constant(location)), body)],
+    'a subgraph': (location) => [message(bytesField(1, subgraph(location)), body, bytesField(5, condition))],
   }
 
   test.each(Object.entries(forms))('%s', async (_, graphs) => {
     // The first is in the working directory of this process, as the data directory may be in that of a service.
     const file = join(process.cwd(), 'package.json')
-    for (const location of ['package.json', file, `${'../'.repeat(20)}${file}`]) {
+    // The last one is ONNX Runtime's own mark for an address in its memory.
+    const locations = ['package.json', file, `${'../'.repeat(20)}${file}`, '*/_ORT_MEM_ADDR_/*']
+    for (const location of locations) {
       const graph = message(
         numberField(1, 8),
         ...graphs(location).map((part) => bytesField(7, part)),

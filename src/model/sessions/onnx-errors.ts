@@ -8,7 +8,8 @@ const sourceLocation =
   /(?<!\S)\/\S+\.(?:cc|h|cpp|hpp|cu|cuh):\d+ [^(\n]*\((?:[^()\n]|\([^()\n]*\))*\)(?: const)?(?: \[with [^\]\n]*\])? /
 const notOnnx = /protobuf parsing failed|No graph was found in the protobuf|Model data pointer is null/
 /** A session is created from bytes, in an empty directory: a path to other weights leads to one of these. */
-const externalData = /external data|in-memory address marker|model_path must not be empty/i
+const externalData =
+  /external (?:data|TensorProto)|Data of TensorProto|in-memory address marker|model_path must not be empty/i
 
 /** The message of anything that was thrown, without the source location and the full stop of ONNX Runtime. */
 export function reasonOf(error: unknown): string {
