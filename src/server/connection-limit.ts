@@ -72,13 +72,13 @@ export class ConnectionLimit {
     return this.#awaitsRequest
   }
 
-  /** To be called for each request. */
+  /** Must be called for each request. */
   requestArrived(): void {
     this.#awaitsRequest = false
   }
 }
 
-/** uWebSockets.js closes a connection whose TLS handshake fails, and does not say why. */
+/** uWebSockets.js closes a connection whose TLS handshake fails, and does not report the reason. */
 const silentMessage =
   'a connection closed without a request: this port speaks TLS, so plain HTTP and clients that do not trust the ' +
   'certificate end like this'

@@ -1,6 +1,6 @@
 /**
- * What the log says of one cycle: a line when it leaves the queue, and the members of its request line. Neither titles
- * nor other texts of a body are logged.
+ * The log of one cycle: a line when it leaves the queue, and the members of its request line. It contains neither titles
+ * nor other texts of a body.
  */
 import { findCycleId, StageClock, type StageName } from '../cycle/index.js'
 
@@ -18,7 +18,7 @@ export class CycleLog extends StageClock {
     this.#log = log
   }
 
-  /** To be called with the whole body, valid or not. */
+  /** Must be called with the whole body, valid or not. */
   received(json: Uint8Array): void {
     this.lap('receive')
     this.#cycleId = findCycleId(json)
@@ -46,7 +46,7 @@ export class CycleLog extends StageClock {
   }
 }
 
-/** Of a warning: what stands before its count, its posts or its details. */
+/** The kind of a warning: its text before the count, the posts or the details. */
 function kindOf(warning: string): string {
   return /^.*?(?= \(\d+\): |: |$)/s.exec(warning)?.[0] ?? ''
 }

@@ -47,7 +47,7 @@ export class GrowingBody {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  /** To be called once, when nobody reads the bytes any more. */
+  /** Must be called once, when the bytes are no longer read. */
   release(): void {
     if (this.#buffer.length > Math.max(firstBytes * 2, spare?.length ?? 0)) spare = this.#buffer
   }

@@ -85,5 +85,5 @@ function checkClaim(claimed: string | undefined, actual: string): void {
   if (claimed === undefined || claimed === actual) return
   const problems = new Problems()
   problems.add('X-Content-SHA256', 'does not match the body')
-  throw problems.toError('bad_request', 'the image is not what its header says')
+  throw problems.toError('bad_request', 'the hash in the header differs from that of the image')
 }

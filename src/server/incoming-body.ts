@@ -8,13 +8,14 @@ import type { BodyShare } from './body-admission.js'
 import { GrowingBody } from './growing-body.js'
 
 /**
- * Where the connection ends with the response, uWebSockets.js closes it at once. The kernel then resets the connection of
- * a client that is still sending, and the client loses the response. So the rest of the body is drained first, for at most
+ * If the connection ends with the response, uWebSockets.js closes it at once. The kernel then resets the connection of a
+ * client that is still sending, and the client loses the response. So the rest of the body is drained first. This is the
+ * time limit of draining.
  */
 const drainMsMax = 30_000
-/** and as long as each period of this length */
+/** Draining also ends after a period of this length in which the client sends too few bytes. */
 const drainPeriodMs = 2_000
-/** delivers this much. uWebSockets.js closes connections that deliver half as much, without a response. */
+/** The minimum per period. uWebSockets.js closes connections that send half as much, without a response. */
 const drainPeriodBytesMin = 64 * 1024
 
 /** What the request's head announces. */
@@ -91,7 +92,7 @@ export class IncomingBody {
     })
   }
 
-  /** To be called when nobody reads the body any more: its memory serves the next one. */
+  /** Must be called when the body is no longer read: the next body reuses its memory. */
   release(): void {
     this.#body?.release()
     this.#body = null

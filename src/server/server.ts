@@ -1,6 +1,6 @@
 /**
- * Assembles the server from its parts, starts it, and shuts it down. Read `startServer` first; requests are the business
- * of `request-handler.ts`.
+ * Assembles the server from its parts, starts it, and shuts it down. Read `startServer` first. `request-handler.ts`
+ * processes requests.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
@@ -48,10 +48,10 @@ export async function startServer(settings: Settings, lock: DirectoryLock): Prom
   const output = new LogOutput(stdout)
   const log = pino(options, output)
   const onMade = (file: string, from: 'missing' | 'empty'): void => {
-    if (from === 'missing') log.info({ file }, 'a new database was made')
-    else log.warn({ file }, 'the database file was empty: a new database was made in it')
+    if (from === 'missing') log.info({ file }, 'a new database was created')
+    else log.warn({ file }, 'the database file was empty: a new database was created in it')
   }
-  const onStopped = (err: StoreError): void => log.error({ err }, 'the store takes no more writes')
+  const onStopped = (err: StoreError): void => log.error({ err }, 'the store refuses all further writes')
   const store = await openLmdbStore({ dataDir: settings.dataDir, lock, onMade, onStopped })
   try {
     return await startOn(store, settings, log, () => output.drain(logMsMax))
@@ -64,7 +64,7 @@ export async function startServer(settings: Settings, lock: DirectoryLock): Prom
 
 /** A record that the start needs cannot be read: names the file and the remedy. */
 function damaged(dataDir: string, cause: StoreError): StoreError {
-  const message = `${databasePath(dataDir)} has to be restored from a backup: ${cause.message}`
+  const message = `${databasePath(dataDir)} must be restored from a backup: ${cause.message}`
   return new StoreError('unusable', message, { cause })
 }
 

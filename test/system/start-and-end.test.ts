@@ -57,7 +57,7 @@ test('a start that cannot read the stored pool names the file and the remedy', a
   await server.start()
   expect((await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1)] }))).status).toBe(200)
   expect(await server.kill('SIGTERM')).toBe(0)
-  const way = `understudy: ${databasePath(dataDir)} has to be restored from a backup: `
+  const way = `understudy: ${databasePath(dataDir)} must be restored from a backup: `
   const change = async (apply: (databases: Databases) => unknown): Promise<void> => {
     const databases = await openDatabases(dataDir, 2 ** 30)
     databases.root.transactionSync(() => void apply(databases))
@@ -80,11 +80,11 @@ test('the log states that a database is new, and warns of an empty file in its p
   }
   const file = databasePath(dataDir)
   const [made, ...more] = await start()
-  expect(JSON.parse(made ?? '')).toMatchObject({ level: 30, file, msg: 'a new database was made' })
+  expect(JSON.parse(made ?? '')).toMatchObject({ level: 30, file, msg: 'a new database was created' })
   expect(more).toEqual([])
   expect(await start()).toEqual([])
   truncateSync(file)
-  const warning = { level: 40, file, msg: 'the database file was empty: a new database was made in it' }
+  const warning = { level: 40, file, msg: 'the database file was empty: a new database was created in it' }
   expect((await start()).map((line) => JSON.parse(line) as unknown)).toMatchObject([warning])
 })
 
