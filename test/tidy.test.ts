@@ -6,8 +6,8 @@ import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectDir } from './helpers/server-process.js'
 
-/** Lines of src without tests. The target is 31,000: lower this constant with the code. */
-const srcLinesMax = 31_200
+/** Lines of src without tests. */
+const srcLinesMax = 31_000
 const fileLinesMax = 400
 
 /** Files over `fileLinesMax`, until somebody splits them. */

@@ -43,8 +43,10 @@ export function availabilityOf(
   sources: { readonly images: ImageCounts; readonly embeddings: Embeddings },
 ): Availability {
   const [row, position, encoded]: [number[], number[], number[]] = [[], [], []]
-  const slots = scoring.slots.subarray(0, scoring.count)
-  for (const [scoredRow, slot] of slots.entries()) {
+  const textEncodedByRow = new Uint8Array(scoring.count)
+  for (let scoredRow = 0; scoredRow < scoring.count; scoredRow++) {
+    const slot = scoring.slots[scoredRow] as number
+    textEncodedByRow[scoredRow] = textEncoded[slot] as number
     if (imagesStored[slot] === 0) continue
     const gallId = gallIdAt(next, slot)
     const postNo = next.postNo[slot] as number
@@ -60,7 +62,7 @@ export function availabilityOf(
   return {
     textEncoder: model.text?.hash ?? null,
     imageEncoder: model.image?.hash ?? null,
-    textEncoded: Uint8Array.from(slots, (slot) => textEncoded[slot] as number),
+    textEncoded: textEncodedByRow,
     images: {
       row: Float64Array.from(row),
       position: Float64Array.from(position),

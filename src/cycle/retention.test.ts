@@ -86,7 +86,7 @@ describe('a cycle', () => {
 test('an image whose removal fails after it is stored is not counted', async () => {
   await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
   service.imageStored(key)
-  const expiry = store.expiry as ExpiryRecords
+  const expiry = store.expiry
   const removeImages = expiry.removeImages.bind(expiry)
   vi.spyOn(expiry, 'removeImages').mockImplementation(async (images) => {
     await removeImages(images)

@@ -122,11 +122,6 @@ export class CycleService {
     return this.#parts.store.lastCycle()
   }
 
-  /** Bodies of cycles so far, valid or not. */
-  get submittedCount(): number {
-    return this.#intake.submittedCount
-  }
-
   get pendingCount(): number {
     return this.#pipeline.state.count
   }

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
 import { loadCodec, type Codec } from '../codec/index.js'
-import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
+import { CycleService } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
 import { ModelLifecycle, StatusFile, versionLoader, type Model } from '../model/index.js'
 import { databasePath, openLmdbStore, StoreError, type DirectoryLock, type Store } from '../store/index.js'
@@ -74,7 +74,6 @@ interface Parts extends ReloadParts {
   readonly store: Store
   readonly models: ModelLifecycle
   readonly cycles: CycleService
-  readonly cycleParts: CycleServiceParts
   readonly handler: RequestHandler
   readonly log: Logger
   readonly drainLog: () => Promise<void>
@@ -95,11 +94,10 @@ async function startOn(
   const models = openModels(store, settings, codec, log, clock)
   const model = (): Model | null => models.current()
   const { initialWeights, textEncodeMsMax } = settings
-  const cycleParts: CycleServiceParts = {
+  const cycles = await CycleService.open({
     ...{ store, codec, model, clock, log, initialWeights, textEncodeMsMax },
     ...{ limits: inForce, retention: inForce },
-  }
-  const cycles = await CycleService.open(cycleParts)
+  })
 
   const imageSemaphore = new ImageSemaphore(imageLimits(settings))
   const images = new ImageUploads(store, imageSemaphore, (key) => cycles.imageStored(key))
@@ -136,7 +134,7 @@ async function startOn(
         clock,
         log,
       },
-      ...{ url, store, models, cycles, cycleParts, handler, drainLog },
+      ...{ url, store, models, cycles, handler, drainLog },
     })
   } catch (error) {
     await models.close()
@@ -165,13 +163,8 @@ function openModels(
 }
 
 function running(parts: Parts): RunningServer {
-  const { current, cycles, cycleParts, listener, log, url } = parts
+  const { current, listener, url } = parts
   let stopping: Promise<void> | null = null
-  // In the background, until the first real cycle arrives.
-  const isOver = (): boolean => cycles.submittedCount > 0 || stopping !== null || cycleParts.model() === null
-  warmUp(cycleParts, isOver).catch((error: unknown) => {
-    if (!isOver()) log.warn({ err: error }, 'the warm-up failed; the first cycles will be slower')
-  })
   let resolveStopped = (): void => undefined
   const stopped = new Promise<void>((resolve) => (resolveStopped = resolve))
   return {

@@ -1,6 +1,6 @@
 /**
- * Durable storage: the interface (store.ts), its implementation on LMDB, and one in memory for the warm-up, for
- * simulation and for tests.
+ * Durable storage: the interface (store.ts), its implementation on LMDB, and one in memory, for simulation
+ * and for tests.
  */
 export { backUp, restore, type BackupFacts } from './lmdb/backup.js'
 export { databasePath } from './lmdb/databases.js'

@@ -56,17 +56,11 @@ export class Intake {
   /** One body is decoded per turn of the event loop: other requests are served in between. */
   readonly #decodeTurns = new Semaphore(1)
   readonly #arenas = new ArenaPool()
-  #submittedCount = 0
 
   constructor(parts: IntakeParts) {
     this.#parts = parts
     this.#idempotency = new Idempotency(parts.store)
     this.#slots = new AdmissionSemaphore(() => parts.limits().cyclesWaitingMax)
-  }
-
-  /** Bodies so far, valid or not. */
-  get submittedCount(): number {
-    return this.#submittedCount
   }
 
   /**
@@ -84,7 +78,6 @@ export class Intake {
    * promise has settled, nothing depends on `body` any more: only the compression of a failed cycle may still read it.
    */
   async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
-    this.#submittedCount++
     const { json } = body
     const peekedId = peekCycleId(json)
     const flight = peekedId === null ? null : this.#idempotency.flightOf(peekedId, json)

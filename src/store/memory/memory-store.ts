@@ -1,6 +1,6 @@
 /**
- * The store in memory: for the warm-up, for simulation, and for tests in which storage fails on purpose. Its databases
- * are maps; the records in them, and the rules by which they change, are those of the store on LMDB.
+ * The store in memory: for simulation, and for tests in which storage fails on purpose. Its databases are maps; the
+ * records in them, and the rules by which they change, are those of the store on LMDB.
  */
 import { keyedNames, numberedNames, type KeyRange, type RecordDatabase } from '../lmdb/databases.js'
 import type { WriteOperation } from '../lmdb/record-access.js'
