@@ -33,5 +33,15 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
   }
 }
 
+/** Resolves when the reader of a pipe has taken all output, or has closed it. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.on('error', () => resolve())
+    stream.write('', () => resolve())
+  })
+}
+
+const code = await run(process.argv.slice(2), processContext())
+await Promise.all([process.stdout, process.stderr].map(written))
 // Explicit exit: threads and sockets that a command left open must not keep the process alive.
-process.exit(await run(process.argv.slice(2), processContext()))
+process.exit(code)
