@@ -13,7 +13,6 @@ import {
   openLmdbStore,
   openSnapshot,
   StoreError,
-  type ExpiryRecords,
   type Store,
 } from '../store/index.js'
 import { CycleService } from './service.js'
