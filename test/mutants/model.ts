@@ -43,8 +43,8 @@ export const modelMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'after the end no event has an effect',
-        find: 'if (before.closed) return { next: before, commands: [] }',
-        replace: '',
+        find: 'if (!work.next.closed) work.reconcile(nowMs)',
+        replace: 'work.reconcile(nowMs)',
       },
     ],
   },

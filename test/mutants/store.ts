@@ -86,7 +86,7 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a file without the last cycle stops all writes',
-        find: 'if (this.#lastSeen > 0 && !this.#cycles.doesExist(this.#lastSeen))',
+        find: 'if (this.#lastSeen > 0 && readRecord(this.#cycles, this.#lastSeen) === undefined)',
         replace: 'if (this.#lastSeen < 0)',
       },
     ],

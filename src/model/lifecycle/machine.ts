@@ -78,9 +78,9 @@ export const initialLifecycle: Lifecycle = {
 
 /** Events of entries that have left are ignored: their commands may have been in progress. */
 export function transition(before: Lifecycle, event: Event, nowMs: number): Step {
-  if (before.closed) return { next: before, commands: [] }
   const work = new Work(before)
   work.apply(event, nowMs)
+  // After the end there are no entries, and none is added.
   if (!work.next.closed) work.reconcile(nowMs)
   const { next, commands } = work
   assert(next.entries.filter(({ state }) => state === 'serving').length <= 1, 'one version serves at most')

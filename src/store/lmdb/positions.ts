@@ -25,7 +25,7 @@ export class Positions {
 
   /** The first position that neither a commit nor the current transaction has taken. */
   next(): Position {
-    if (this.#lastSeen > 0 && !this.#cycles.doesExist(this.#lastSeen))
+    if (this.#lastSeen > 0 && readRecord(this.#cycles, this.#lastSeen) === undefined)
       this.#onForeignFile(
         new StoreError(
           'failed',
