@@ -7,8 +7,9 @@
     {
       "target_name": "understudy_codec",
       "sources": [
-        # First: it takes the compiler longest.
+        # First: these take the compiler longest.
         "<(simdjson_dir)/simdjson.cpp",
+        "src/codec/native/text_measures.cc",
         "src/codec/native/addon.cc",
         "src/codec/native/column_program.cc",
         "src/codec/native/date_time.cc",
@@ -23,7 +24,6 @@
         "src/codec/native/response_rows.cc",
         "src/codec/native/scalars.cc",
         "src/codec/native/structural_index.cc",
-        "src/codec/native/text_measures.cc",
       ],
       "include_dirs": ["<(simdjson_dir)", "node_modules/node-addon-api"],
       # NODE_API_…: where a worker is being terminated no exception can be thrown, and the C++ wrapper would abort the process.
