@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, expectStatus, type Address, type Call, type Reply } from './client.js'
 import { measurementOf, type Measurement } from './measurement.js'
-import { pictureSource } from './pictures.js'
+import { jpegSource } from './jpegs.js'
 import { forkScript } from './project.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer } from './server-under-test.js'
@@ -37,7 +37,7 @@ const cycleCountDefault = 120
 const connectionCount = 32
 
 export async function measureMixed(size: RunSize): Promise<Measurement[]> {
-  const picture = await pictureSource()
+  const jpegOf = await jpegSource()
   return withServer({}, async (server) => {
     const address = { port: server.port, key: server.key }
     const driver = startDriver({
@@ -57,7 +57,7 @@ export async function measureMixed(size: RunSize): Promise<Measurement[]> {
       atFixedRate(imagesPerSecond, done, (number) => {
         const path = `/v1/images/bench/${number + 1}/01`
         const headers = { 'content-type': 'image/jpeg' }
-        return send(client, { method: 'PUT', path, body: picture(number), headers }, 201)
+        return send(client, { method: 'PUT', path, body: jpegOf(number), headers }, 201)
       }),
     ])
     const tookS = (performance.now() - startedAt) / 1000

@@ -6,7 +6,7 @@ import { Client, expectStatus } from './client.js'
 import { fillPool } from './cycles.js'
 import { load, type LoadFigures, type LoadOptions } from './load.js'
 import { measurementOf, type Measurement, type MeasurementDetails } from './measurement.js'
-import { pictureSource } from './pictures.js'
+import { jpegSource } from './jpegs.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 
@@ -56,12 +56,12 @@ export async function measureGetScores(size: RunSize): Promise<Measurement> {
 
 /** Uploads new images of 1024 pixels and about 200 kB, which the server decodes, normalises and flushes. */
 export async function measureImagePut(size: RunSize): Promise<Measurement> {
-  const picture = await pictureSource()
+  const jpegOf = await jpegSource()
   return withServer({}, async (server) => {
     let number = 0
     const nextRequest = (): { path: string; body: Buffer } => {
       number++
-      return { path: `/v1/images/bench/${number}/01`, body: picture(number) }
+      return { path: `/v1/images/bench/${number}/01`, body: jpegOf(number) }
     }
     await expectImageStored(server, nextRequest())
     return measureLoad(
@@ -75,7 +75,7 @@ export async function measureImagePut(size: RunSize): Promise<Measurement> {
         nextRequest,
         expectedStatus: 201,
       },
-      { requestBytes: picture(1).length },
+      { requestBytes: jpegOf(1).length },
     )
   })
 }

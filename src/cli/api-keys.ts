@@ -33,7 +33,9 @@ export function ensureGeneratedKey(dataDir: string): GeneratedKeys {
   const file = generatedKeyFile(dataDir)
   const created = createKeyFile(dataDir, file)
   const keys = readKeysFile(file)
-  const warnings = isOpenTo(file, 0o077) ? [`${file} is readable by other users; run: chmod 600 ${file}`] : []
+  const warnings = hasPermission(file, 0o077)
+    ? [`${file} is readable by other users; run: chmod 600 ${file}`]
+    : []
   return { keys, file, created, warnings }
 }
 
@@ -79,7 +81,7 @@ function isMissing(file: string): boolean {
 }
 
 /** Whether any of the permission bits `mask` of a file is set; false where the file cannot be examined. */
-export function isOpenTo(file: string, mask: number): boolean {
+export function hasPermission(file: string, mask: number): boolean {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode
   return mode !== undefined && (mode & mask) !== 0
 }

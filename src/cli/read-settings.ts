@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Settings } from '../settings/index.js'
-import { isOpenTo, readKeysFile } from './api-keys.js'
+import { hasPermission, readKeysFile } from './api-keys.js'
 import { messageOf, UsageError } from './failure.js'
 import { isLoopback } from './port-check.js'
 import {
@@ -183,7 +183,7 @@ function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, se
   ]
   // Group permissions are accepted: secret stores provide files with mode 0640 or 0440.
   const warnings = secretFiles
-    .filter((path) => path !== undefined && isOpenTo(path, 0o007))
+    .filter((path) => path !== undefined && hasPermission(path, 0o007))
     .map(
       (path) =>
         `${path} contains a secret and is readable by all users of this machine; run: chmod o= ${path}`,

@@ -6,7 +6,7 @@ import { isatty } from 'node:tty'
 
 const terminalDescriptors = [0, 1, 2]
 
-export interface HangUps {
+export interface SighupHandler {
   /** From now on each SIGHUP calls `reload`; earlier ones cause one call. */
   begin(reload: () => void): void
   /** Resolves when the terminal in which the process was started has closed. */
@@ -14,7 +14,7 @@ export interface HangUps {
 }
 
 /** Handles SIGHUP, which otherwise ends the process. */
-export function handleHangUps(): HangUps {
+export function handleSighup(): SighupHandler {
   const terminals = terminalDescriptors.filter((descriptor) => isatty(descriptor))
   let reload: (() => void) | null = null
   let missed = false

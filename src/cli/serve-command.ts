@@ -10,7 +10,7 @@ import { dataDirectoryWarnings, keepFilesPrivate, createDataDirectory } from './
 import { exitCode } from './failure.js'
 import { checkPort } from './port-check.js'
 import { readSettings, type SettingsSources } from './read-settings.js'
-import { handleHangUps } from './reloading.js'
+import { handleSighup } from './reloading.js'
 import { settingNames, settingsTable, variableOf, type Settings } from '../settings/index.js'
 
 /** Added to the server's own time limit before the process is ended. The sum stays below 5 s (decisions.md 40). */
@@ -28,7 +28,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   keepFilesPrivate()
   // A closed stderr must not end the service.
   process.stderr.on('error', () => undefined)
-  const sources = { flags, env: withdrawSecrets(context.env), directory }
+  const sources = { flags, env: moveSecrets(context.env), directory }
   const effective = readSettings(sources)
   warn(effective.warnings, printMessage)
   await checkPort(effective.settings.host, effective.settings.port)
@@ -41,16 +41,16 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   // Imported late: an invalid setting is reported at once, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
   // A signal during the start takes effect when the start is complete.
-  const hangUps = handleHangUps()
-  const signal = Promise.race([stopSignal(), hangUps.terminalGone])
+  const sighup = handleSighup()
+  const signal = Promise.race([stopSignal(), sighup.terminalGone])
   let current = (): Settings => settings
   void signal.then(() =>
-    setTimeout(exitOverdue, current().shutdownMsMax + shutdownGraceMs, printMessage).unref(),
+    setTimeout(exitAfterTimeout, current().shutdownMsMax + shutdownGraceMs, printMessage).unref(),
   )
   const server = await startServer(settings, lock)
   current = () => server.settings
   void signal.then(() => server.stop())
-  hangUps.begin(() => server.reload(() => reread(sources, dataDir, printMessage)))
+  sighup.begin(() => server.reload(() => reread(sources, dataDir, printMessage)))
   await server.stopped
 }
 
@@ -74,7 +74,7 @@ function withKey(settings: Settings, dataDir: string, printMessage: PrintMessage
 }
 
 /** Copies the environment and deletes the secrets from the original, so that model processes do not inherit them. */
-function withdrawSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function moveSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const copy = { ...env }
   for (const name of settingNames)
     if (settingsTable[name].secret === true) Reflect.deleteProperty(env, variableOf(name))
@@ -85,7 +85,7 @@ function warn(warnings: readonly string[], printMessage: PrintMessage): void {
   for (const warning of warnings) printMessage(`understudy: warning: ${warning}\n`)
 }
 
-function exitOverdue(printMessage: PrintMessage): never {
+function exitAfterTimeout(printMessage: PrintMessage): never {
   printMessage('understudy: the server did not stop in time\n')
   process.exit(exitCode.failure)
 }

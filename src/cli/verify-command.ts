@@ -26,7 +26,7 @@ export interface VerifyReport {
   readonly counts: RecordCounts | null
   readonly lastCycleId: string | null
   readonly bytes: number
-  readonly picturesDecoded: number
+  readonly imagesDecoded: number
   readonly seconds: number
   /** The first 100, one line each. */
   readonly problems: readonly string[]
@@ -73,14 +73,14 @@ export async function verifyFile(file: string, { allImages, whole }: VerifyOptio
     if (++problemCount <= problemsMax) problems.push(problem)
   }
   const snapshot = await open(file, whole, report)
-  let found = { counts: null as RecordCounts | null, lastCycleId: null as string | null, picturesDecoded: 0 }
+  let found = { counts: null as RecordCounts | null, lastCycleId: null as string | null, imagesDecoded: 0 }
   if (snapshot !== null) {
     const { store } = snapshot
     try {
       const counts = inspectRecords(snapshot, report)
       await verifyCycles(store, { codec: loadCodec('auto').codec, report })
-      const picturesDecoded = await verifyImages(store, allImages ? Infinity : imagesMax, report)
-      found = { counts, lastCycleId: lastCycleId(store), picturesDecoded }
+      const imagesDecoded = await verifyImages(store, allImages ? Infinity : imagesMax, report)
+      found = { counts, lastCycleId: lastCycleId(store), imagesDecoded }
     } finally {
       await store.close()
     }
@@ -157,7 +157,7 @@ function reportText(report: VerifyReport): string {
   if (counts !== null)
     lines.push(
       `${report.file}: ${contentsText(counts, report.lastCycleId, report.bytes)}; ` +
-        `${report.picturesDecoded} images decoded, ${report.seconds} s`,
+        `${report.imagesDecoded} images decoded, ${report.seconds} s`,
     )
   if (report.sound) lines.push('no problems found')
   return lines.map((line) => `${line}\n`).join('')

@@ -20,7 +20,7 @@ export const columnOperations = [
   'atMost',
   'greater',
   'equal',
-  'orElse',
+  'coalesce',
   'where',
   'round',
   'log',
@@ -149,7 +149,7 @@ function compute(operation: ColumnOperation, x: number, y: number): number {
       return x > y ? 1 : 0
     case 'equal':
       return x === y ? 1 : 0
-    case 'orElse':
+    case 'coalesce':
       return Number.isNaN(x) ? y : x
     case 'where':
       return y > 0 ? x : NaN

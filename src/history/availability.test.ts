@@ -72,7 +72,7 @@ async function later(): Promise<void> {
   image.failing = false
   await put(2, 1, 11)
   await put(1, 1, 12)
-  // Three texts and five pictures.
+  // Three texts and five images.
   await vi.waitUntil(() => contents.embeddings.size === 8, patience)
 }
 

@@ -40,7 +40,7 @@ export interface Comparison {
   /** Heads that have a weight in these cycles and that a version lacks. */
   readonly lacking_heads: Both<readonly HeadName[]>
   /** Texts and images that a replay left out because they crash the encoder. */
-  readonly left_out: Both<LeftOutFigures>
+  readonly skipped: Both<SkippedFigures>
   /** All scores as one list; null where there are none. Its overlaps are null, since a post occurs many times. */
   readonly pooled: (AgreementFigures & Both<ScoreFigures>) | null
   /** Medians over the cycles that have the figure. */
@@ -57,7 +57,7 @@ export interface Comparison {
   readonly movers: readonly MoverFigures[]
 }
 
-interface LeftOutFigures {
+interface SkippedFigures {
   readonly texts: number
   readonly images: number
 }
@@ -88,7 +88,7 @@ export class ComparisonFigures {
   /** By name. */
   readonly #posts = new Set<string>()
   readonly #lacking = { first: new Set<HeadName>(), second: new Set<HeadName>() }
-  readonly #leftOut = { first: { texts: 0, images: 0 }, second: { texts: 0, images: 0 } }
+  readonly #skipped = { first: { texts: 0, images: 0 }, second: { texts: 0, images: 0 } }
   /** By the name of the post. */
   readonly #movers = new Map<string, FoundMover>()
 
@@ -138,7 +138,7 @@ export class ComparisonFigures {
   }
 
   addExcluded(version: string, { what }: ExcludedInput): void {
-    const figures = this.#leftOut[version === this.#versions[0] ? 'first' : 'second']
+    const figures = this.#skipped[version === this.#versions[0] ? 'first' : 'second']
     figures[what === 'text' ? 'texts' : 'images']++
   }
 
@@ -165,7 +165,7 @@ export class ComparisonFigures {
         second: countSources(this.#cycles.map((cycle) => cycle.second_source)),
       },
       lacking_heads: { first: [...this.#lacking.first], second: [...this.#lacking.second] },
-      left_out: this.#leftOut,
+      skipped: this.#skipped,
       pooled: pooled && {
         ...pooled.agreement,
         overlap: Object.fromEntries(overlapDepths.map((depth) => [depth, null])),

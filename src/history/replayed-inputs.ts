@@ -22,7 +22,7 @@ export interface ReplayedInputs {
   /** By row: the record that the text encoder has encoded for this call, or null. */
   readonly records: readonly (Uint8Array | null)[]
   /** By row: the images that the image encoder has encoded for this call, in position order. */
-  readonly pictures: readonly (readonly Uint8Array[])[]
+  readonly jpegs: readonly (readonly Uint8Array[])[]
 }
 
 /** A text, or an image of a post, that ends the process of its encoder. */
@@ -47,7 +47,7 @@ export interface ReplayEncoding {
 
 /**
  * The inputs for some of the scored rows. Rejects with a `ModelError` when an encoder fails; texts and images that end its
- * process are missing. With a cache, `records` and `pictures` lack the items with cached vectors.
+ * process are missing. With a cache, `records` and `jpegs` lack the items with cached vectors.
  */
 export async function replayedInputs(
   store: Store,
@@ -74,7 +74,7 @@ export async function replayedInputs(
       image: images.column,
     },
     records: texts.records,
-    pictures: images.pictures,
+    jpegs: images.jpegs,
   }
 }
 
@@ -142,7 +142,7 @@ async function encodeTexts(
 interface EncodedImages {
   readonly column: EmbeddingColumn | null
   readonly encoded: Uint32Array
-  readonly pictures: readonly (readonly Uint8Array[])[]
+  readonly jpegs: readonly (readonly Uint8Array[])[]
 }
 
 async function encodeImages(
@@ -154,8 +154,8 @@ async function encodeImages(
 ): Promise<EncodedImages> {
   const state = plan.next
   const encoded = new Uint32Array(state.count)
-  const pictures: Uint8Array[][] = Array.from(slots, () => [])
-  if (image === null) return { column: null, encoded, pictures }
+  const jpegs: Uint8Array[][] = Array.from(slots, () => [])
+  if (image === null) return { column: null, encoded, jpegs }
   const { dim, pooling } = image
   const vectors = new Float32Array(slots.length * dim)
   const row = new Int32Array(state.count).fill(-1)
@@ -164,13 +164,13 @@ async function encodeImages(
     const { gallId, postNo } = nameOf(state, slot)
     const positions = positionsHad?.(rows[index] as number) ?? store.imagePositions(gallId, postNo)
     const keys = positions.map((position) => ({ gallId, postNo, position }))
-    const each = await encodePost(image, store, keys, encoding, pictures[index] ?? [])
+    const each = await encodePost(image, store, keys, encoding, jpegs[index] ?? [])
     if (each.length === 0) continue
     vectors.set(poolVectors(each, pooling), index * dim)
     row[slot] = index
     encoded[slot] = each.length
   }
-  return { column: { dim, vectors, row }, encoded, pictures }
+  return { column: { dim, vectors, row }, encoded, jpegs }
 }
 
 /** Vectors of a post's images in position order; the images that were encoded are appended to `read`. */
@@ -192,8 +192,8 @@ async function encodePost(
   }
   if (unknown.length > 0) {
     const { dim } = image
-    const pictures = unknown.map(({ bytes }) => bytes)
-    const made = await quarantine.encodeAll(imageBatchEncoder(image), pictures, {
+    const jpegs = unknown.map(({ bytes }) => bytes)
+    const made = await quarantine.encodeAll(imageBatchEncoder(image), jpegs, {
       onQuarantined: (index, { message }) => {
         const { gallId, postNo } = keys[(unknown[index] as { place: number }).place] as ImageKey
         onExcluded({ what: 'image', gallId, postNo, problem: message })

@@ -136,7 +136,7 @@ describe('scores of two models', () => {
       Float64Array.of(twice(1), Math.fround(2 * titleShare('post 2') + 0.5), twice(3)),
     )
     expect(twin.text?.titles).toEqual([])
-    expect(image.pictures).toEqual([])
+    expect(image.encodedImages).toEqual([])
   })
 
   test('of a replay leave out a text and an image that crash their encoders, and report each once', async () => {

@@ -10,7 +10,7 @@ import { normaliseImage } from './index.js'
 import { serviceErrorOf } from './intake.js'
 
 /** An image with detail everywhere, so that its compressed bytes are spread over all of it. */
-function picture(width: number, height: number): Sharp {
+function draw(width: number, height: number): Sharp {
   const data = Buffer.alloc(width * height * 3)
   for (let y = 0, at = 0; y < height; y++)
     for (let x = 0; x < width; x++) {
@@ -25,8 +25,8 @@ let small: Buffer
 let large: Buffer
 
 beforeAll(async () => {
-  small = await picture(64, 48).jpeg().toBuffer()
-  large = await picture(2000, 1500).jpeg().toBuffer()
+  small = await draw(64, 48).jpeg().toBuffer()
+  large = await draw(2000, 1500).jpeg().toBuffer()
 })
 
 async function refusal(bytes: Uint8Array): Promise<ErrorKind> {
@@ -93,14 +93,14 @@ describe('an accepted image', () => {
     { from: [1, 1], to: [1, 1] },
     { from: [4000, 1], to: [1024, 1] },
   ] as const)('of $from pixels is stored with $to: at most 1024, never enlarged', async ({ from, to }) => {
-    const image = await normaliseImage(await picture(from[0], from[1]).jpeg().toBuffer())
+    const image = await normaliseImage(await draw(from[0], from[1]).jpeg().toBuffer())
     expect([image.width, image.height]).toEqual(from)
     const { format, width, height } = await sharp(image.normalised).metadata()
     expect([format, width, height]).toEqual(['jpeg', ...to])
   })
 
   test('has its orientation applied, in its size and in its copy', async () => {
-    const upload = await picture(320, 240).jpeg().withMetadata({ orientation: 6 }).toBuffer()
+    const upload = await draw(320, 240).jpeg().withMetadata({ orientation: 6 }).toBuffer()
     const image = await normaliseImage(upload)
     expect([image.width, image.height]).toEqual([240, 320])
     const copy = await sharp(image.normalised).metadata()
@@ -114,17 +114,17 @@ describe('an accepted image', () => {
 
   test('keeps no metadata in its copy', async () => {
     const exif = { IFD0: { Copyright: 'someone' }, IFD3: { GPSLatitude: '37/1 33/1 0/1' } }
-    const upload = await picture(100, 80).jpeg().withExif(exif).withIccProfile('p3').toBuffer()
+    const upload = await draw(100, 80).jpeg().withExif(exif).withIccProfile('p3').toBuffer()
     const { normalised } = await normaliseImage(upload)
     const { exif: copied, icc, xmp, iptc } = await sharp(normalised).metadata()
     expect([copied, icc, xmp, iptc]).toEqual([undefined, undefined, undefined, undefined])
   })
 
   test.each([
-    ['CMYK', () => picture(200, 150).toColourspace('cmyk').jpeg(), 3],
-    ['grey', () => picture(200, 150).greyscale().jpeg(), undefined],
-    ['progressive', () => picture(200, 150).jpeg({ progressive: true }), 3],
-    ['without subsampling', () => picture(200, 150).jpeg({ chromaSubsampling: '4:4:4' }), 3],
+    ['CMYK', () => draw(200, 150).toColourspace('cmyk').jpeg(), 3],
+    ['grey', () => draw(200, 150).greyscale().jpeg(), undefined],
+    ['progressive', () => draw(200, 150).jpeg({ progressive: true }), 3],
+    ['without subsampling', () => draw(200, 150).jpeg({ chromaSubsampling: '4:4:4' }), 3],
   ] as const)('may be %s; its copy is sRGB or grey', async (_, make, channels) => {
     const { normalised } = await normaliseImage(await make().toBuffer())
     const copy = await sharp(normalised).metadata()
@@ -168,9 +168,9 @@ test('harmless warnings are distinguished from others while several images are d
 
 describe('a body that is not a JPEG is an unsupported media type', () => {
   test.each([
-    ['a PNG', () => picture(80, 60).png().toBuffer()],
-    ['a WebP', () => picture(80, 60).webp().toBuffer()],
-    ['a GIF', () => picture(80, 60).gif().toBuffer()],
+    ['a PNG', () => draw(80, 60).png().toBuffer()],
+    ['a WebP', () => draw(80, 60).webp().toBuffer()],
+    ['a GIF', () => draw(80, 60).gif().toBuffer()],
     ['SVG', () => Promise.resolve(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))],
     ['text', () => Promise.resolve(Buffer.from('hello'))],
     ['one byte', () => Promise.resolve(Buffer.from([0xff]))],
@@ -230,7 +230,7 @@ describe('size', () => {
   })
 
   test('exactly 50,000,000 pixels are not too large, and one row more is', async () => {
-    // The header is as declared, so the picture then does not decode.
+    // The header is as declared, so the image then does not decode.
     expect(await refusal(declare(small, 10_000, 5000))).toBe('bad_request')
     expect(await refusal(declare(small, 10_000, 5001))).toBe('too_large')
   })
@@ -255,9 +255,9 @@ test('a decode that times out is not reported as an error of the image', () => {
 
 test('any mutated JPEG is normalised or refused with a ServiceError', async () => {
   const sources = await Promise.all([
-    picture(40, 30).jpeg().toBuffer(),
-    picture(40, 30).jpeg({ progressive: true }).toBuffer(),
-    picture(40, 30).toColourspace('cmyk').jpeg().withMetadata({ orientation: 8 }).toBuffer(),
+    draw(40, 30).jpeg().toBuffer(),
+    draw(40, 30).jpeg({ progressive: true }).toBuffer(),
+    draw(40, 30).toColourspace('cmyk').jpeg().withMetadata({ orientation: 8 }).toBuffer(),
   ])
   const edit = fc.record({ at: fc.nat(), remove: fc.nat(4), add: fc.uint8Array({ maxLength: 4 }) })
   await fc.assert(

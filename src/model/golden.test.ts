@@ -154,7 +154,7 @@ describe('golden cases', () => {
 
   test('have their records and images encoded, and rows of NaN without them', async () => {
     const directory = temporaryModelsDir()
-    const pictures = ['a', 'b'].map((content) => {
+    const jpegs = ['a', 'b'].map((content) => {
       writeFileSync(join(directory, content), content)
       return { file: content, sha256: createHash('sha256').update(content).digest('hex') }
     })
@@ -164,7 +164,7 @@ describe('golden cases', () => {
     await runGolden(
       model,
       found,
-      { cases: [withNull, { ...valid, record: { title: '글' }, images: pictures }] },
+      { cases: [withNull, { ...valid, record: { title: '글' }, images: jpegs }] },
       1000,
     )
     expect(model.seen[0]).toEqual({
@@ -239,7 +239,7 @@ function subject(
           ...encoder,
           pooling: 'max',
           required: false,
-          encode: (images) => Promise.resolve(vectorsOf(images, (picture) => picture.at(-1) ?? 0)),
+          encode: (images) => Promise.resolve(vectorsOf(images, (jpeg) => jpeg.at(-1) ?? 0)),
         }
       : null,
     predictRows(rows) {

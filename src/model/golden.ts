@@ -150,12 +150,12 @@ async function encodeImages(
   const matrix = new Float32Array(cases.length * dim).fill(missing)
   for (const [row, { images = [] }] of cases.entries()) {
     if (images.length === 0) continue
-    const pictures = await Promise.all(
+    const jpegs = await Promise.all(
       images.map(({ file, sha256 }) => readHashed(join(directory, file), sha256)),
     )
-    const { vectors, encoded } = await encoder.encode(pictures)
+    const { vectors, encoded } = await encoder.encode(jpegs)
     if (encoded.includes(0)) throw new ModelError(`an image of ${nameOf(cases, row)} was not encoded`)
-    const list = pictures.map((_, index) => vectors.subarray(index * dim, (index + 1) * dim))
+    const list = jpegs.map((_, index) => vectors.subarray(index * dim, (index + 1) * dim))
     matrix.set(poolVectors(list, encoder.pooling), row * dim)
   }
   return matrix

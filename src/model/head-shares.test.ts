@@ -3,25 +3,25 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { settleShares } from './head-shares.js'
+import { clampHeads } from './head-shares.js'
 
 describe('a head', () => {
   test('beyond a bound by rounding is set to the bound, and other values are unchanged', () => {
     const values = Float32Array.of(1.0000001192092896, -1e-8, 0, 1, 0.25, -0)
-    settleShares(['p_up'], [values])
+    clampHeads(['p_up'], [values])
     expect([...values]).toEqual([1, 0, 0, 1, 0.25, -0])
   })
 
   test('outside 0 to 1 is reported with a remedy, and NaN without one', () => {
-    expect(() => settleShares(['p_up'], [Float32Array.of(0.5, 3)])).toThrow(
+    expect(() => clampHeads(['p_up'], [Float32Array.of(0.5, 3)])).toThrow(
       /^head p_up: 1 of 2 rows .* row 1 with 3; let the graph end in a sigmoid, or set activation in the manifest/,
     )
-    expect(() => settleShares(['p_up'], [Float32Array.of(NaN)])).toThrow(/with NaN$/)
+    expect(() => clampHeads(['p_up'], [Float32Array.of(NaN)])).toThrow(/with NaN$/)
   })
 
   test('is named with its first bad row, after heads that are right', () => {
     const columns = [Float32Array.of(0, 0.5, 1, 0), Float32Array.of(0, 7, 0.5, 9)]
-    expect(() => settleShares(['p_up', 'p_views'], columns)).toThrow(
+    expect(() => clampHeads(['p_up', 'p_views'], columns)).toThrow(
       /^head p_views: 2 of 4 rows .* row 1 with 7/,
     )
   })
@@ -38,7 +38,7 @@ describe('a head', () => {
         const isFar = list.some((x) => !(Math.abs(x - 0.5) <= 0.5 + 1e-6))
         let failed = false
         try {
-          settleShares(['p_views'], [values])
+          clampHeads(['p_views'], [values])
         } catch {
           failed = true
         }

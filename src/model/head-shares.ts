@@ -15,11 +15,11 @@ const remedy =
  * Sets shares that are outside by rounding to the bound. Throws a `ModelRowError` that counts the bad rows of the first
  * head that has some.
  */
-export function settleShares(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
-  heads.forEach((head, index) => settle(head, columns[index] as Float32Array))
+export function clampHeads(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
+  heads.forEach((head, index) => clampHead(head, columns[index] as Float32Array))
 }
 
-function settle(head: HeadName, values: Float32Array): void {
+function clampHead(head: HeadName, values: Float32Array): void {
   let badCount = 0
   let firstBad = -1
   for (let row = 0; row < values.length; row++) {

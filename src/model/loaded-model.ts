@@ -5,7 +5,7 @@ import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns, type HeadName } from '../contract/index.js'
 import { fillEmbeddings } from './embedding-rows.js'
 import { compileFeatures, type FillFeatures } from './features/index.js'
-import { byName, settleShares } from './head-shares.js'
+import { byName, clampHeads } from './head-shares.js'
 import { timeLimitMsDefault, type LoadOptions } from './plans.js'
 import {
   ModelRowError,
@@ -106,7 +106,7 @@ async function warmUp(
   const fill = ({ features, text, image }: Matrices): void => {
     for (const matrix of [features, text, image]) matrix.fill(0)
   }
-  for (const count of warmUpCounts) settleShares(heads, await run({ count, fill }))
+  for (const count of warmUpCounts) clampHeads(heads, await run({ count, fill }))
 }
 
 function assemble(
@@ -128,7 +128,7 @@ function assemble(
       'a batch is answered with one value a row and head',
     )
     try {
-      settleShares(heads, columns)
+      clampHeads(heads, columns)
     } catch (error) {
       if (!(error instanceof ModelRowError)) throw error
       const run = (some: HeadRows): Promise<Float32Array[]> => hosts.heads.run(some, timeLimitMs)

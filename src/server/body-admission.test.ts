@@ -1,7 +1,7 @@
 /** The limits of all bodies together. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BodyAdmission, largeBytesMin, largeCountMax, type BodyShare } from './body-admission.js'
+import { BodyAdmission, largeBytesMin, largeCountMax, type BodyReservation } from './body-admission.js'
 
 test('bytes past the limit are refused with Retry-After, and nothing is added', () => {
   const admission = new BodyAdmission(100)
@@ -20,17 +20,17 @@ test('for any order of additions and releases, the sum is right and never over t
   fc.assert(
     fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
       const admission = new BodyAdmission(100)
-      const shares = Array.from({ length: 5 }, (): BodyShare => admission.open())
-      const held = shares.map(() => 0)
+      const reservations = Array.from({ length: 5 }, (): BodyReservation => admission.open())
+      const held = reservations.map(() => 0)
       const sum = (): number => held.reduce((a, b) => a + b)
       for (const { request, bytes } of actions) {
-        const share = shares[request] as BodyShare
+        const reservation = reservations[request] as BodyReservation
         if (bytes === null) {
-          share.release()
+          reservation.release()
           held[request] = 0
-        } else if (sum() + bytes > 100) expect(share.add(bytes)).not.toBeNull()
+        } else if (sum() + bytes > 100) expect(reservation.add(bytes)).not.toBeNull()
         else {
-          expect(share.add(bytes)).toBeNull()
+          expect(reservation.add(bytes)).toBeNull()
           held[request] = (held[request] as number) + bytes
         }
         expect(admission.bytesHeld).toBe(sum())
@@ -42,18 +42,18 @@ test('for any order of additions and releases, the sum is right and never over t
 test('large bodies past the limit are refused until one of them is complete; small ones are not limited', () => {
   const admission = new BodyAdmission(1e9)
   const arriving = Array.from({ length: largeCountMax }, () => admission.open())
-  for (const share of arriving) {
-    expect(share.receive(largeBytesMin - 1)).toBeNull()
-    expect(share.receive(1)).toBeNull()
+  for (const reservation of arriving) {
+    expect(reservation.receive(largeBytesMin - 1)).toBeNull()
+    expect(reservation.receive(1)).toBeNull()
   }
   expect(admission.largeCount).toBe(largeCountMax)
   const [small, late] = [admission.open(), admission.open()]
   expect(small.receive(1000)).toBeNull()
   expect(late.receive(largeBytesMin)).toMatchObject({ kind: 'unavailable', retryAfterS: 1 })
-  const first = arriving[0] as BodyShare
+  const first = arriving[0] as BodyReservation
   first.arrived()
   first.arrived()
   expect(late.receive(largeBytesMin)).toBeNull()
-  for (const share of [...arriving, small, late]) share.release()
+  for (const reservation of [...arriving, small, late]) reservation.release()
   expect([admission.largeCount, admission.bytesHeld]).toEqual([0, 0])
 })

@@ -36,8 +36,8 @@ export class BodyAdmission {
     return this.#largeCount
   }
 
-  /** The share of one request: nothing yet. */
-  open(): BodyShare {
+  /** A reservation for one request, empty at first. */
+  open(): BodyReservation {
     let held = 0
     let isLarge = false
     const add = (bytes: number): ServiceError | null => {
@@ -75,7 +75,7 @@ export class BodyAdmission {
   }
 }
 
-export interface BodyShare {
+export interface BodyReservation {
   /** Adds bytes that are in memory: null, or `unavailable` with nothing added. */
   add(bytes: number): ServiceError | null
   /** The same for the next bytes of a body that is arriving, which may turn out to be a large one. */

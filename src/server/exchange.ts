@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { assert } from '../contract/index.js'
-import type { BodyShare } from './body-admission.js'
+import type { BodyReservation } from './body-admission.js'
 import type { CycleLog } from './cycle-log.js'
 import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
 import { readHeaders, type RequestHeaders } from './request-headers.js'
@@ -52,7 +52,7 @@ export class Exchange {
   logLevel: 'info' | 'debug' = 'info'
   readonly body: IncomingBody
   /** Memory of the response, until the client has read it. */
-  readonly responseShare: BodyShare
+  readonly responseReservation: BodyReservation
   readonly #response: HttpResponse
   readonly #onEnd: (exchange: Exchange) => void
   #ended = false
@@ -64,7 +64,7 @@ export class Exchange {
     response: HttpResponse,
     request: HttpRequest,
     receivedAtMs: number,
-    shares: { readonly request: BodyShare; readonly response: BodyShare },
+    reservations: { readonly request: BodyReservation; readonly response: BodyReservation },
     onEnd: (exchange: Exchange) => void,
   ) {
     this.#response = response
@@ -74,8 +74,8 @@ export class Exchange {
     this.receivedAtMs = receivedAtMs
     this.wantsTiming = /(^|&)timing(=|&|$)/.test(request.getQuery()) || request.getHeader('x-timing') !== ''
     this.headers = readHeaders(request)
-    this.body = new IncomingBody(announcedBody(request), response, shares.request)
-    this.responseShare = shares.response
+    this.body = new IncomingBody(announcedBody(request), response, reservations.request)
+    this.responseReservation = reservations.response
     response.onAborted(() => this.#end())
   }
 
@@ -85,11 +85,11 @@ export class Exchange {
    */
   async send(response: OutgoingResponse, close: boolean): Promise<void> {
     if (this.#ended) return
-    const { closesConnection, asksForClose, isEndAmbiguous } = this.headers
-    if ((close || closesConnection) && !isEndAmbiguous && !this.body.isComplete) await this.body.drain()
+    const { closesConnection, requestsClose, hasAmbiguousEnd } = this.headers
+    if ((close || closesConnection) && !hasAmbiguousEnd && !this.body.isComplete) await this.body.drain()
     // While this request is pending, uWebSockets.js closes the connection instead of serving what has arrived behind it.
-    if (isEndAmbiguous) await nextTurn()
-    if (!this.ended) this.#write(response, close || asksForClose)
+    if (hasAmbiguousEnd) await nextTurn()
+    if (!this.ended) this.#write(response, close || requestsClose)
   }
 
   get ended(): boolean {
@@ -111,7 +111,7 @@ export class Exchange {
       // Announced only. Were uWebSockets.js to close the connection, it would drop what a slow client has not read yet.
       if (close) response.writeHeader('Connection', 'close')
       if (this.method === 'HEAD') {
-        if (this.headers.isEndAmbiguous) {
+        if (this.headers.hasAmbiguousEnd) {
           response.close()
           return
         }
@@ -121,7 +121,7 @@ export class Exchange {
         this.#end()
       } else if (body.length <= wholeBodyBytesMax) {
         this.bytesSent = body.length
-        response.end(body, this.headers.isEndAmbiguous)
+        response.end(body, this.headers.hasAmbiguousEnd)
         this.#end()
       } else this.#sendInPieces(body)
     })
@@ -173,8 +173,8 @@ export class Exchange {
     clearInterval(this.#retryTimer)
     if (this.#isSending) sendingCount--
     this.body.end()
-    this.body.share.release()
-    this.responseShare.release()
+    this.body.reservation.release()
+    this.responseReservation.release()
     this.#onEnd(this)
   }
 }

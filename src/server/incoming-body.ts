@@ -4,7 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { ServiceError } from '../contract/index.js'
-import type { BodyShare } from './body-admission.js'
+import type { BodyReservation } from './body-admission.js'
 import { GrowingBody } from './growing-body.js'
 
 /**
@@ -29,7 +29,7 @@ export interface AnnouncedBody {
 export type OnBodyStart = (bytes: Uint8Array) => void
 
 export class IncomingBody {
-  readonly share: BodyShare
+  readonly reservation: BodyReservation
   bytesReceived = 0
   readonly #announced: AnnouncedBody
   readonly #response: HttpResponse
@@ -40,10 +40,10 @@ export class IncomingBody {
   #endDrain: (() => void) | null = null
   #body: GrowingBody | null = null
 
-  constructor(announced: AnnouncedBody, response: HttpResponse, share: BodyShare) {
+  constructor(announced: AnnouncedBody, response: HttpResponse, reservation: BodyReservation) {
     this.#announced = announced
     this.#response = response
-    this.share = share
+    this.reservation = reservation
   }
 
   /**
@@ -62,7 +62,7 @@ export class IncomingBody {
       }, timeMsMax)
       const stop = (): void => {
         clearTimeout(timer)
-        this.share.arrived()
+        this.reservation.arrived()
         this.#refuse = null
         this.#onBytes = null
       }
@@ -96,7 +96,7 @@ export class IncomingBody {
   release(): void {
     this.#body?.release()
     this.#body = null
-    this.share.release()
+    this.reservation.release()
   }
 
   /** Stops reading a body that is still arriving: `read` rejects with the error. */
@@ -159,7 +159,7 @@ export class IncomingBody {
   }
 
   #admit(bytes: number, bytesMax: number): ServiceError | null {
-    return this.bytesReceived > bytesMax ? tooLarge(bytesMax) : this.share.receive(bytes)
+    return this.bytesReceived > bytesMax ? tooLarge(bytesMax) : this.reservation.receive(bytes)
   }
 }
 

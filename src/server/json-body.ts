@@ -22,7 +22,7 @@ export async function readJsonBody(
   const bytes = await exchange.body.read(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, onStart)
   if (!gzip) return { json: bytes, gzip: null }
   const json = await unpacking.run(() => gunzipBody(bytes))
-  const refusal = exchange.body.share.add(json.length)
+  const refusal = exchange.body.reservation.add(json.length)
   if (refusal !== null) throw refusal
   return { json, gzip: bytes }
 }

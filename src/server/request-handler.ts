@@ -39,8 +39,8 @@ export class RequestHandler {
 
   handle(response: HttpResponse, request: HttpRequest): void {
     const { requestBodies, responseBodies, log, operationParts } = this.#parts
-    const shares = { request: requestBodies.open(), response: responseBodies.open() }
-    const exchange = new Exchange(response, request, operationParts.clock(), shares, (ended) =>
+    const reservations = { request: requestBodies.open(), response: responseBodies.open() }
+    const exchange = new Exchange(response, request, operationParts.clock(), reservations, (ended) =>
       this.#ended(ended),
     )
     this.#open.add(exchange)
@@ -87,7 +87,7 @@ export class RequestHandler {
         'the API key is missing or unknown: it is the whole Authorization header, without a scheme',
       )
     }
-    if (exchange.headers.isEndAmbiguous)
+    if (exchange.headers.hasAmbiguousEnd)
       throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
     if (route instanceof ServiceError) throw route
     if (this.#closing) throw shuttingDown()
@@ -98,7 +98,7 @@ export class RequestHandler {
     const { acceptEncoding } = exchange.headers
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)
     const encoded = isPlain ? response : await gzipResponse(response)
-    const refusal = exchange.responseShare.add(encoded.body.length)
+    const refusal = exchange.responseReservation.add(encoded.body.length)
     if (refusal !== null) throw refusal
     return encoded
   }

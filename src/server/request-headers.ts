@@ -14,12 +14,12 @@ export interface RequestHeaders {
   /** uWebSockets.js closes the connection after the response. */
   readonly closesConnection: boolean
   /** `close` is among the options of `Connection` (RFC 9112, 9.6). */
-  readonly asksForClose: boolean
+  readonly requestsClose: boolean
   readonly acceptEncoding: string
   /** An empty value is present and malformed. */
   readonly contentSha256: string | undefined
   /** A proxy may find another end of the request than the server, so nothing after it on the connection may be served. */
-  readonly isEndAmbiguous: boolean
+  readonly hasAmbiguousEnd: boolean
 }
 
 /** uWebSockets.js recognises `Connection: close` by its length. */
@@ -39,11 +39,11 @@ export function readHeaders(request: HttpRequest): RequestHeaders {
     contentEncoding: valueOf('content-encoding'),
     contentLength: request.getHeader('content-length'),
     closesConnection: request.getHeader('connection').length === closeLength,
-    asksForClose: /(^|,)\s*close\s*(,|$)/i.test(valueOf('connection')),
+    requestsClose: /(^|,)\s*close\s*(,|$)/i.test(valueOf('connection')),
     acceptEncoding: valueOf('accept-encoding'),
     contentSha256: values.get('x-content-sha256'),
     // uWebSockets.js uses the first length, and reads any non-empty coding as chunked. A proxy in front may not.
-    isEndAmbiguous:
+    hasAmbiguousEnd:
       valueOf('content-length').includes(',') || (coding !== undefined && !/^chunked$/i.test(coding)),
   }
 }

@@ -9,7 +9,7 @@ import pino from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
-import { picture } from '../../test/helpers/pictures.js'
+import { smallJpeg } from '../../test/helpers/jpegs.js'
 import { referenceCodec } from '../codec/index.js'
 import { CycleService } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
@@ -186,9 +186,9 @@ test('a body that is dripped past the time limit costs the client its connection
 test('an image is created once; other bytes under its key are a conflict', async () => {
   const jpeg = { 'content-type': 'image/jpeg' }
   const put = async (grey: number): Promise<number> =>
-    (await call('PUT', '/v1/images/g/1/01', await picture(grey), jpeg)).status
+    (await call('PUT', '/v1/images/g/1/01', await smallJpeg(grey), jpeg)).status
   expect([await put(1), await put(1), await put(2)]).toEqual([201, 200, 409])
-  expect((await call('PUT', '/v1/images/g/1/1', await picture(1), jpeg)).status).toBe(400)
+  expect((await call('PUT', '/v1/images/g/1/1', await smallJpeg(1), jpeg)).status).toBe(400)
 })
 
 test('a request whose end is ambiguous is refused and ends its connection', async () => {

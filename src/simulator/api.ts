@@ -17,7 +17,7 @@ import {
 } from '../contract/index.js'
 import { ContractViolation, SimulationError } from './errors.js'
 import type { Call, HttpClient, Reply } from './http-client.js'
-import type { Upload } from './pictures.js'
+import type { Upload } from './base-images.js'
 import type { Rng } from './rng.js'
 
 const compress = promisify(gzip)

@@ -20,7 +20,7 @@ import { HttpClient } from './http-client.js'
 import { Ledger, type Expectation } from './ledger.js'
 import { resolveOptions, type Settings, type SimulationOptions } from './options.js'
 import { OutcomeReports } from './outcome-reports.js'
-import { Pictures } from './pictures.js'
+import { BaseImages } from './base-images.js'
 import {
   type SimulationProgress,
   type SimulationReport,
@@ -51,10 +51,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const client = new HttpClient({ ...settings, signal, onOutage })
   try {
     const api = new Api(client)
-    const [health, pictures] = await Promise.all([api.health(), Pictures.draw()])
+    const [health, baseImages] = await Promise.all([api.health(), BaseImages.draw()])
     const start = await findStart(api, settings, health, options.onSearch)
     const weights = await api.weights()
-    return await new Simulator(api, settings, options, { health, start, weights, pictures }).run()
+    return await new Simulator(api, settings, options, { health, start, weights, baseImages }).run()
   } catch (error) {
     signal?.throwIfAborted()
     throw error
@@ -67,7 +67,7 @@ interface InitialState {
   readonly health: Health
   readonly start: Start
   readonly weights: WeightsState
-  readonly pictures: Pictures
+  readonly baseImages: BaseImages
 }
 
 class Simulator {
@@ -92,13 +92,13 @@ class Simulator {
     private readonly hooks: Pick<SimulationOptions, 'onProgress' | 'signal'>,
     private readonly initial: InitialState,
   ) {
-    const { health, start, weights, pictures } = initial
+    const { health, start, weights, baseImages } = initial
     const { exclusive } = settings
     this.world = new World(settings.identity, start.atMs)
     const ownGalleries = new Set(this.world.galleries.map((gallery) => gallery.id))
     const isOwn = (gallId: string): boolean => ownGalleries.has(gallId)
     this.tools = { api, responses: this.responses, isOwn }
-    this.uploads = new Uploads(api, pictures, exclusive)
+    this.uploads = new Uploads(api, baseImages, exclusive)
     this.outcomes = new OutcomeReports(api, exclusive)
     const connectedAtMs = parseInstant(health.time)?.ms ?? NaN
     this.clockOffsetMs = connectedAtMs - Date.now()

@@ -2,7 +2,7 @@
  * Uploads images, each with bytes of its own, and checks whether the service reports them as new or known.
  */
 import type { Api } from './api.js'
-import type { Pictures, Upload } from './pictures.js'
+import type { BaseImages, Upload } from './base-images.js'
 
 const concurrentUploadsMax = 4
 
@@ -14,7 +14,7 @@ export class Uploads {
   /** `exclusive`: only this client has put images on the service. */
   constructor(
     private readonly api: Api,
-    private readonly pictures: Pictures,
+    private readonly baseImages: BaseImages,
     private readonly exclusive: boolean,
   ) {}
 
@@ -24,7 +24,10 @@ export class Uploads {
     const [first] = uploads
     if (firstLost && first !== undefined) {
       queue.next()
-      await this.api.client.breakOff(this.api.imageCall(first, this.pictures.jpeg(first)), 'response-unread')
+      await this.api.client.breakOff(
+        this.api.imageCall(first, this.baseImages.jpeg(first)),
+        'response-unread',
+      )
       await this.send(first, true)
     }
     const worker = async (): Promise<void> => {
@@ -34,7 +37,7 @@ export class Uploads {
   }
 
   private async send(upload: Upload, mayBeStored: boolean): Promise<void> {
-    const { status, retryCount } = await this.api.putImage(upload, this.pictures.jpeg(upload))
+    const { status, retryCount } = await this.api.putImage(upload, this.baseImages.jpeg(upload))
     const key = upload.comment
     const known = this.stored.has(key)
     const uncertain = mayBeStored || retryCount > 0 || !this.exclusive

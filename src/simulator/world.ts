@@ -14,7 +14,7 @@ import {
 } from '../contract/index.js'
 import { galleriesOf, type Gallery, type WorldIdentity } from './galleries.js'
 import { bodyHtml, titleText, topicOf } from './korean-text.js'
-import { baseImageCount, type Upload } from './pictures.js'
+import { baseImageCount, type Upload } from './base-images.js'
 import {
   dateTime,
   drawDeparture,
@@ -190,8 +190,8 @@ export class World {
     const rng = this.rngOf('images', gallId, postNo)
     return (candidate.image_positions ?? []).flatMap((position) => {
       if (rng.chance(0.05)) return []
-      const picture = rng.int(0, baseImageCount - 1)
-      const upload = { gallId, postNo, position, picture, comment: `${gallId}/${postNo}/${position}` }
+      const baseImage = rng.int(0, baseImageCount - 1)
+      const upload = { gallId, postNo, position, baseImage, comment: `${gallId}/${postNo}/${position}` }
       const ahead = rng.chance(0.4)
       const sentAt = index + (ahead ? 0 : rng.weighted([80, 15, 5]))
       if (!ahead) this.laterUploads.push({ sentAt, again: false, upload })

@@ -6,7 +6,7 @@ import type { StoredImage } from './store.js'
 /** An image that comes again within this time has not arrived anew: retries cost no write. Retention counts in days. */
 const freshMs = 3_600_000
 
-/** Whether `found`, as it is stored, is this picture, and has arrived lately or later than now. */
+/** Whether `found`, as it is stored, has this hash and has arrived recently or in the future. */
 export function isFresh(
   found: Pick<StoredImage, 'sha256' | 'arrivedAtMs'>,
   sha256: Uint8Array,

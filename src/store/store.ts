@@ -72,7 +72,7 @@ export interface StoredImage {
   /** SHA-256 of the uploaded bytes: an image's identity (decisions.md 26). 32 bytes. */
   readonly sha256: Uint8Array
   readonly uploadedBytes: number
-  /** Size of the uploaded picture, after its orientation is applied. */
+  /** Size of the uploaded image, after its orientation is applied. */
   readonly width: number
   readonly height: number
   /** JPEG of at most 1024 px on the long edge, without metadata. */
@@ -147,7 +147,7 @@ export interface ExpiryRecords {
   removeEntries(positions: readonly Position[]): Promise<void>
   /** Up to `count` images. `cursor`: that of the previous page, or null for the first one. */
   imagesAfter(cursor: Uint8Array | null, count: number): Page<ImageArrival>
-  /** Keeps images that have arrived again since they were read, and vectors of a picture that another image has. */
+  /** Keeps images that have arrived again since they were read, and vectors of an image whose bytes another image has. */
   removeImages(images: readonly ImageArrival[]): Promise<ImageKey[]>
   outcomesAfter(cursor: Uint8Array | null, count: number): Page<OutcomeEntry>
   /** Keeps outcomes that were written after they had been read. */
@@ -181,7 +181,7 @@ export interface Store {
   putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult>
   /** As it was put, without its arrival: put again, it arrives anew. */
   findImage(key: ImageKey): StoredImage | undefined
-  /** SHA-256 of a stored image, without its picture. */
+  /** SHA-256 of a stored image, without its bytes. */
   readImageHash(key: ImageKey): Uint8Array | undefined
   /** Positions of the stored images of one post, rising. */
   imagePositions(gallId: string, postNo: number): number[]

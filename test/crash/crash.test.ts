@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Random } from '../fuzz/random.js'
 import { freePort, ServerProcess } from '../helpers/server-process.js'
-import { picture } from '../helpers/pictures.js'
+import { smallJpeg } from '../helpers/jpegs.js'
 import { Client } from './client.js'
 import { Load } from './load.js'
 import { childrenOf, ended } from './processes.js'
@@ -33,11 +33,11 @@ const figures = {
 test.skipIf(process.platform !== 'linux')(
   `${killCount} kills take nothing that was answered, and leave no process behind`,
   async () => {
-    const pictures = await Promise.all(Array.from({ length: 12 }, (_, index) => picture(20 * index)))
+    const jpegs = await Promise.all(Array.from({ length: 12 }, (_, index) => smallJpeg(20 * index)))
     for (let round = 0; figures.kills < killCount; round++) {
       const roundSeed = seed + round
       try {
-        await runRound(roundSeed, Math.min(roundKillsMax, killCount - figures.kills), pictures)
+        await runRound(roundSeed, Math.min(roundKillsMax, killCount - figures.kills), jpegs)
       } catch (error) {
         throw new Error(`CRASH_SEED=${roundSeed}, kill ${figures.kills}: ${String(error)}`, { cause: error })
       }
@@ -48,9 +48,9 @@ test.skipIf(process.platform !== 'linux')(
   60_000 + killCount * 10_000,
 )
 
-async function runRound(roundSeed: number, kills: number, pictures: readonly Buffer[]): Promise<void> {
+async function runRound(roundSeed: number, kills: number, jpegs: readonly Buffer[]): Promise<void> {
   const random = new Random(roundSeed)
-  const load = new Load(roundSeed, pictures)
+  const load = new Load(roundSeed, jpegs)
   const server = new ServerProcess({ UNDERSTUDY_LOG_LEVEL: 'info' })
   // Before the first start, which is a process at once then: one that still looks for a port cannot be killed.
   server.port = await freePort()
@@ -62,7 +62,7 @@ async function runRound(roundSeed: number, kills: number, pictures: readonly Buf
     }
     await served(server, (client) => restore(load, client))
     await verifyOnDisk(load, server.dataDir)
-    figures.answers += load.answeredCount
+    figures.answers += load.responseCount
     figures.resent += load.resolvedCount
     figures.cycles += load.cycles.size
     figures.images += load.images.size

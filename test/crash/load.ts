@@ -30,7 +30,7 @@ interface Post {
 }
 
 /** Only posts in this gallery have images, so that the scores of the others do not depend on when an image arrived. */
-export const picturedGallery = 'pictured'
+export const imageGallery = 'with-images'
 const pendingMax = 40
 
 export class Load {
@@ -38,13 +38,13 @@ export class Load {
   readonly images = new Map<string, Buffer>()
   readonly outcomes = new Map<string, { revision: number; record: object }>()
   readonly weights: string[] = []
-  answeredCount = 0
+  responseCount = 0
   resolvedCount = 0
   /** Whether a 503 counts as no response: the request is repeated. */
   mayBeRefused = false
   refusedCount = 0
   readonly #random: Random
-  readonly #pictures: readonly Buffer[]
+  readonly #jpegs: readonly Buffer[]
   readonly #onPromise: (promised: Promised) => void
   readonly #pool = new NaivePool()
   readonly #unanswered: Operation[] = []
@@ -56,11 +56,11 @@ export class Load {
 
   constructor(
     seed: number,
-    pictures: readonly Buffer[],
+    jpegs: readonly Buffer[],
     onPromise: (promised: Promised) => void = () => undefined,
   ) {
     this.#random = new Random(seed)
-    this.#pictures = pictures
+    this.#jpegs = jpegs
     this.#onPromise = onPromise
   }
 
@@ -107,7 +107,7 @@ export class Load {
       if (cycle !== undefined && !body.equals(first.body))
         throw new Violation(`${cycle.cycle_id} got two different responses`)
     }
-    this.answeredCount += answers.length
+    this.responseCount += answers.length
     const promise = promised(first)
     this.#remember(operation, promise)
     this.#onPromise(promise)
@@ -151,7 +151,7 @@ export class Load {
     const index = this.#cycleCount++
     const atMs = cycleMs(index) - 1000
     const entering = Array.from({ length: 1 + random.below(6) }, () => ({
-      gall_id: random.pick(['a', 'b', picturedGallery]),
+      gall_id: random.pick(['a', 'b', imageGallery]),
       post_no: ++this.#postCount,
     }))
     const known = [...this.#pending, ...entering]
@@ -187,9 +187,9 @@ export class Load {
   }
 
   #image(): Operation {
-    const body = this.#random.pick(this.#pictures)
+    const body = this.#random.pick(this.#jpegs)
     const number = ++this.#imageCount
-    const path = `/v1/images/${picturedGallery}/${1 + (number >> 2)}/${String(1 + (number & 3)).padStart(2, '0')}`
+    const path = `/v1/images/${imageGallery}/${1 + (number >> 2)}/${String(1 + (number & 3)).padStart(2, '0')}`
     const sha256 = createHash('sha256').update(body).digest()
     return { call: { method: 'PUT', path, body }, promised: () => ({ kind: 'image', path, sha256 }) }
   }

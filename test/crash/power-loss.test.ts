@@ -10,11 +10,11 @@ import { expect, test } from 'vitest'
 import { openLmdbStore, type CycleRecord, type Store } from '../../src/store/index.js'
 import { Random } from '../fuzz/random.js'
 import { ServerProcess } from '../helpers/server-process.js'
-import { picture } from '../helpers/pictures.js'
+import { smallJpeg } from '../helpers/jpegs.js'
 import { scratchDir } from '../helpers/servers.js'
 import { Client } from './client.js'
 import { Disk, promiseEntry, readRecord, survivals, type Entry, type Survival } from './disk-record.js'
-import { Violation, Load, picturedGallery, type Promised } from './load.js'
+import { Violation, Load, imageGallery, type Promised } from './load.js'
 import { compileShim, shimImpossible } from './shim.js'
 
 const pointCount = Number(process.env['POWER_POINTS'] ?? 40)
@@ -72,8 +72,8 @@ async function record(): Promise<{ entries: Entry[]; promises: Promised[]; file:
     dataDir,
   )
   const promises: Promised[] = []
-  const pictures = await Promise.all(Array.from({ length: 12 }, (_, index) => picture(20 * index)))
-  const load = new Load(seed, pictures, (promised) => {
+  const jpegs = await Promise.all(Array.from({ length: 12 }, (_, index) => smallJpeg(20 * index)))
+  const load = new Load(seed, jpegs, (promised) => {
     appendFileSync(log, promiseEntry(promises.length))
     promises.push(promised)
   })
@@ -133,7 +133,7 @@ function isKept(store: Store, promised: Promised): boolean {
       return promised.response.equals(store.readResponse(promised.cycleId) ?? new Uint8Array())
     case 'image': {
       const [postNo, position] = promised.path.split('/').slice(-2).map(Number) as [number, number]
-      const stored = store.findImage({ gallId: picturedGallery, postNo, position })
+      const stored = store.findImage({ gallId: imageGallery, postNo, position })
       return stored !== undefined && promised.sha256.equals(stored.sha256)
     }
     case 'outcome': {

@@ -7,7 +7,7 @@ import type { CycleResponse, OutcomesResponse, WeightsState } from '../../src/co
 import { openLmdbStore, type StoredRequest } from '../../src/store/index.js'
 import { bytesOf } from '../helpers/bodies.js'
 import type { Answer, Call, Client } from './client.js'
-import { Violation, picturedGallery, type Load } from './load.js'
+import { Violation, imageGallery, type Load } from './load.js'
 
 /** Number of records that `verifyOverHttp` has checked. */
 export interface Verified {
@@ -73,7 +73,7 @@ export async function verifyOnDisk(load: Load, dataDir: string): Promise<void> {
     }
     for (const [path, body] of load.images) {
       const [postNo, position] = path.split('/').slice(-2).map(Number) as [number, number]
-      const image = store.findImage({ gallId: picturedGallery, postNo, position })
+      const image = store.findImage({ gallId: imageGallery, postNo, position })
       if (
         !createHash('sha256')
           .update(body)
@@ -108,7 +108,7 @@ export async function verifyAgainstUnkilled(load: Load, client: Client): Promise
 
 function predictions(body: Buffer): string {
   const { results } = JSON.parse(body.toString()) as CycleResponse
-  return JSON.stringify(results.filter((row) => row.gall_id !== picturedGallery))
+  return JSON.stringify(results.filter((row) => row.gall_id !== imageGallery))
 }
 
 function plain({ encoding, bytes }: StoredRequest): Uint8Array {

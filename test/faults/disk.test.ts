@@ -18,7 +18,7 @@ import { verifyOnDisk, verifyOverHttp } from '../crash/verify.js'
 import { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, ServerProcess, type Reply } from '../helpers/server-process.js'
-import { picture } from '../helpers/pictures.js'
+import { smallJpeg } from '../helpers/jpegs.js'
 import { ended, scratchDir } from '../helpers/servers.js'
 
 const roundCount = Number(process.env['FAULT_ROUNDS'] ?? 20)
@@ -76,7 +76,7 @@ async function putImage(server: ServerProcess): Promise<Reply> {
   return server.call({
     method: 'PUT',
     path: '/v1/images/g/1/01',
-    body: await picture(7),
+    body: await smallJpeg(7),
     headers: { 'Content-Type': 'image/jpeg' },
   })
 }
@@ -149,9 +149,9 @@ describe.skipIf(shimImpossible)('while the data file answers', () => {
     `${roundCount} faults at random instants under load lose nothing that was answered`,
     async () => {
       const { server, set } = await startFaulty()
-      const pictures = await Promise.all(Array.from({ length: 12 }, (_, index) => picture(20 * index)))
+      const jpegs = await Promise.all(Array.from({ length: 12 }, (_, index) => smallJpeg(20 * index)))
       const random = new Random(seed)
-      const load = new Load(seed, pictures)
+      const load = new Load(seed, jpegs)
       const figures = { faults: 0, restarts: 0 }
       let client = new Client(server)
       onTestFinished(() => client.close())
@@ -182,8 +182,8 @@ describe.skipIf(shimImpossible)('while the data file answers', () => {
       await verifyOverHttp(load, client)
       await server.kill('SIGKILL')
       await verifyOnDisk(load, server.dataDir)
-      const { answeredCount, refusedCount } = load
-      console.log(`disk faults: seed ${seed}, ${JSON.stringify({ ...figures, answeredCount, refusedCount })}`)
+      const { responseCount, refusedCount } = load
+      console.log(`disk faults: seed ${seed}, ${JSON.stringify({ ...figures, responseCount, refusedCount })}`)
       expect(refusedCount).toBeGreaterThan(0)
     },
     60_000 + roundCount * 5000,

@@ -77,7 +77,7 @@ export class FakeImageEncoder implements ImageEncoder {
   readonly required: boolean
   readonly values = new Map<number, number>()
   /** Images in the order in which they were encoded. */
-  readonly pictures: number[] = []
+  readonly encodedImages: number[] = []
   /** A batch with one of these images fails. */
   readonly crashing = new Set<number>()
   failing = false
@@ -90,15 +90,15 @@ export class FakeImageEncoder implements ImageEncoder {
 
   async encode(images: readonly Uint8Array[]): Promise<Vectors> {
     await Promise.resolve()
-    const pictures = images.map((image) => image[0] as number)
-    if (this.failing || pictures.some((picture) => this.crashing.has(picture)))
+    const firstBytes = images.map((image) => image[0] as number)
+    if (this.failing || firstBytes.some((byte) => this.crashing.has(byte)))
       throw new ModelError('the image encoder fails on purpose')
     // A real JPEG is the control image.
-    this.pictures.push(...images.flatMap((image) => (image.length === 1 ? (image[0] as number) : [])))
-    const vectors = new Float32Array(pictures.length * dim)
-    for (const [row, picture] of pictures.entries())
-      vectors.set([this.values.get(picture) ?? picture / 255, 1], row * dim)
-    return { vectors, encoded: new Uint8Array(pictures.length).fill(1) }
+    this.encodedImages.push(...images.flatMap((image) => (image.length === 1 ? (image[0] as number) : [])))
+    const vectors = new Float32Array(firstBytes.length * dim)
+    for (const [row, byte] of firstBytes.entries())
+      vectors.set([this.values.get(byte) ?? byte / 255, 1], row * dim)
+    return { vectors, encoded: new Uint8Array(firstBytes.length).fill(1) }
   }
 }
 

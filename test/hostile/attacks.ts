@@ -147,10 +147,10 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       await unreadResponses(target, count)
       return `${count} large responses that are not read`
     })
-    await attack('pictures', async () => {
-      const pictures = await deceptiveImages()
+    await attack('images', async () => {
+      const jpegs = await deceptiveImages()
       const post = ++round
-      const calls = pictures.map(({ name, bytes, allowed }, number): HostileCall => {
+      const calls = jpegs.map(({ name, bytes, allowed }, number): HostileCall => {
         const headers = { 'Content-Type': 'image/jpeg' }
         const call = {
           method: 'PUT',
@@ -161,7 +161,7 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
         return { name, allowed, call }
       })
       note(await callViolations(target, calls))
-      return `${pictures.length} deceptive images`
+      return `${jpegs.length} deceptive images`
     })
     await attack('wrong keys', async () => {
       const guesses = Array.from({ length: size.wrongKeys }, (_, number) =>

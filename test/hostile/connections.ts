@@ -49,7 +49,7 @@ export async function slowConnections(
   return { held, cut: cutByServer, secondsUntilLast }
 }
 
-/** Uploads of pictures and cycles that break off in the middle, a few at a time. */
+/** Uploads of images and cycles that break off in the middle, a few at a time. */
 export async function abortedUploads(target: Target, count: number): Promise<void> {
   const piece = Buffer.alloc(48 * 1024, 0xff)
   const abort = (number: number): Promise<void> =>

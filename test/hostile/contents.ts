@@ -5,7 +5,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Call } from '../helpers/server-process.js'
 import { cycleOf } from './bodies.js'
-import { picture } from './images.js'
+import { smallJpeg } from './images.js'
 import { oneAnswer, statuses, type Target } from './target.js'
 
 export interface HostileCall {
@@ -88,13 +88,13 @@ export function hostileBodies(heavy: boolean): HostileCall[] {
   ]
 }
 
-/** Segments for a gallery's id in a path, raw, and what becomes of a picture sent there. */
+/** Segments for a gallery's id in a path, raw, and what becomes of an image sent there. */
 export const galleryTricks: readonly (readonly [segment: string, allowed: readonly number[]])[] = [
   ['%00', [201]],
   ['%2e%2e', [201]],
   ['..%2f..%2fetc%2fpasswd', [201]],
   ['%2F', [201]],
-  // The same gallery as its escape above, with another picture.
+  // The same gallery as its escape above, with another image.
   ['..', [409]],
   ['.', [201]],
   ['%5c..%5c', [201]],
@@ -128,14 +128,14 @@ export const galleryTricks: readonly (readonly [segment: string, allowed: readon
 export async function galleryViolations(target: Target, round: number): Promise<string[]> {
   const violations: string[] = []
   for (const [number, [segment, allowed]] of galleryTricks.entries()) {
-    const body = await picture(number)
+    const body = await smallJpeg(number)
     const reply = await target.server.call({
       method: 'PUT',
       path: `/v1/images/${segment}/${round}/01`,
       body,
       headers: { 'Content-Type': 'image/jpeg' },
     })
-    // Each has a picture of its own: where two segments are one gallery, the second is 409.
+    // Each has an image of its own: where two segments are one gallery, the second is 409.
     if (!allowed.includes(reply.status)) violations.push(`gallery ${segment.slice(0, 40)}: ${reply.status}`)
   }
   const escapes = ['\\ud800', '\\udc00a', '\\u0000', '\\u202e', '\\uffff', '__proto__', '\\u0041']

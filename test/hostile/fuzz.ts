@@ -185,7 +185,7 @@ interface Attempt {
   readonly line: string
 }
 
-function attempts(target: Target, pictures: readonly Buffer[]): fc.Arbitrary<Attempt> {
+function attempts(target: Target, jpegs: readonly Buffer[]): fc.Arbitrary<Attempt> {
   const operation = fc.oneof(
     {
       weight: 4,
@@ -194,10 +194,10 @@ function attempts(target: Target, pictures: readonly Buffer[]): fc.Arbitrary<Att
     textFrom(outcomes).map((body) => ['POST /v1/outcomes', 'application/json', Buffer.from(body)] as const),
     textFrom(weights).map((body) => ['PUT /v1/weights', 'application/json', Buffer.from(body)] as const),
     fc
-      .tuple(fc.constantFrom(...pictures), damage, fc.nat({ max: 1000 }))
+      .tuple(fc.constantFrom(...jpegs), damage, fc.nat({ max: 1000 }))
       .map(
-        ([picture, replacements, post]) =>
-          [`PUT /v1/images/fuzz/${post + 1}/01`, 'image/jpeg', damaged(picture, replacements)] as const,
+        ([jpeg, replacements, post]) =>
+          [`PUT /v1/images/fuzz/${post + 1}/01`, 'image/jpeg', damaged(jpeg, replacements)] as const,
       ),
     fc
       .tuple(
@@ -236,8 +236,8 @@ export async function fuzzHttp(
   limits: { seconds: number; runs: number; seed?: number },
 ): Promise<number> {
   let tried = 0
-  const pictures = await validImages()
-  const batch = fc.array(attempts(target, pictures), { minLength: 1, maxLength: batchMax, size: 'max' })
+  const jpegs = await validImages()
+  const batch = fc.array(attempts(target, jpegs), { minLength: 1, maxLength: batchMax, size: 'max' })
   const property = fc.asyncProperty(batch, async (requests) => {
     tried += requests.length
     await Promise.all(

@@ -25,7 +25,7 @@ export async function fuzzImages(
   count: number,
   firstSeed: number,
 ): Promise<ImageFuzzFigures> {
-  const pictures = await validImages()
+  const jpegs = await validImages()
   const violations: string[] = []
   const statuses = new Map<number, number>()
   let slowestMs = 0
@@ -34,7 +34,7 @@ export async function fuzzImages(
   const worker = async (): Promise<void> => {
     while (next < end) {
       const seed = next++
-      const { mutation, bytes } = mutatedImage(new Random(seed), pictures)
+      const { mutation, bytes } = mutatedImage(new Random(seed), jpegs)
       const startedAt = performance.now()
       const reply = await target.server
         .call({

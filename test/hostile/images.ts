@@ -7,7 +7,7 @@ import sharp from 'sharp'
 export const payload = '<script>alert("understudy-payload")</script><?php system($_GET[0]); ?>'
 
 /** A small valid JPEG; each number gives other bytes. */
-export function picture(number: number): Promise<Buffer> {
+export function smallJpeg(number: number): Promise<Buffer> {
   const background = { r: number % 256, g: (number * 7) % 256, b: (number >> 8) % 256 }
   return sharp({ create: { width: 64, height: 48, channels: 3, background } })
     .jpeg()
@@ -76,18 +76,18 @@ export async function deceptiveImages(): Promise<DeceptiveImage[]> {
     { name: 'no width', bytes: sized(0, 120), allowed: [400] },
     { name: 'one pixel', bytes: sized(1, 1), allowed: [201, 400] },
     { name: 'only a signature', bytes: Buffer.from([0xff, 0xd8, 0xff]), allowed: [400] },
-    { name: 'a head without a picture', bytes: plain.subarray(0, frameAt(plain)), allowed: [400] },
+    { name: 'a head without an image', bytes: plain.subarray(0, frameAt(plain)), allowed: [400] },
     { name: 'cut in the middle', bytes: plain.subarray(0, plain.length >> 1), allowed: [400] },
     { name: '500 scans', bytes: manyScans(progressive), allowed: [201, 400, 503] },
     { name: 'a script in a comment', bytes: segment(0xfe, payload), allowed: [201] },
     { name: 'a script in EXIF', bytes: segment(0xe1, `Exif\0\0${payload}`), allowed: [201, 400] },
     {
-      name: 'a page behind the picture',
+      name: 'a page behind the image',
       bytes: Buffer.concat([plain, Buffer.from(payload)]),
       allowed: [201],
     },
     {
-      name: 'an archive behind the picture',
+      name: 'an archive behind the image',
       bytes: Buffer.concat([plain, Buffer.from('PK\x03\x04'), Buffer.alloc(500)]),
       allowed: [201],
     },

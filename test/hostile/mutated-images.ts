@@ -64,7 +64,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     pokes(random, mutated, 2, Math.min(mutated.length, 800))
     return mutated
   },
-  'bytes of the picture': (random, jpeg) => {
+  'bytes of the image': (random, jpeg) => {
     const mutated = Buffer.from(jpeg)
     pokes(random, mutated, mutated.length >> 1, mutated.length)
     return mutated
@@ -137,7 +137,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     const scan = segmentsOf(jpeg).at(-1) as Segment
     return Buffer.concat([jpeg.subarray(0, -2), ...Array<Buffer>(random.below(30)).fill(scan)])
   },
-  'markers in the picture': (random, jpeg) => {
+  'markers in the image': (random, jpeg) => {
     const mutated = Buffer.from(jpeg)
     for (let count = 1 + random.below(5); count > 0; count--)
       mutated.writeUInt16BE(
@@ -166,20 +166,20 @@ function middle(random: Random, bytes: Buffer): number {
   return from + random.below(bytes.length - from - 2)
 }
 
-export interface BentPicture {
+export interface MutatedImage {
   /** The last thing done to it. */
   readonly mutation: string
   readonly bytes: Buffer
 }
 
-/** One to three mutations of one of the pictures. */
-export function mutatedImage(random: Random, pictures: readonly Buffer[]): BentPicture {
-  let bytes = random.pick(pictures)
+/** One to three mutations of one of the JPEGs. */
+export function mutatedImage(random: Random, jpegs: readonly Buffer[]): MutatedImage {
+  let bytes = random.pick(jpegs)
   let mutation = ''
   for (let count = random.pick([1, 1, 1, 2, 3]); count > 0; count--) {
     mutation = random.pick(Object.keys(mutations))
     // What is left after a mutation may have no structure any more.
-    if (bytes.length > 100) bytes = (mutations[mutation] as Mutation)(random, bytes, random.pick(pictures))
+    if (bytes.length > 100) bytes = (mutations[mutation] as Mutation)(random, bytes, random.pick(jpegs))
   }
   return { mutation, bytes }
 }

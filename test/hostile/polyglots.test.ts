@@ -1,5 +1,5 @@
 /**
- * Pictures that are something else too: what becomes of the rest.
+ * Images that are something else too: what becomes of the rest.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { openLmdbStore } from '../../src/store/index.js'
 import { started } from '../helpers/servers.js'
 import { polyglots } from './polyglots.js'
 
-test('of a picture that is something else too, the disk and the log have its pixels alone, and nobody is served it', async () => {
+test('of an image that is something else too, the disk and the log have its pixels alone, and nobody is served it', async () => {
   const server = await started({ UNDERSTUDY_LOG_LEVEL: 'trace' })
   const all = await polyglots()
   for (const [index, { name, bytes, status }] of all.entries()) {
@@ -36,7 +36,7 @@ test('of a picture that is something else too, the disk and the log have its pix
       const { normalised } = stored
       const copy = await sharp(normalised).metadata()
       expect([copy.format, copy.width, copy.height], name).toEqual(['jpeg', 64, 48])
-      // One picture from its first byte to its last.
+      // One image from its first byte to its last.
       expect([...normalised.subarray(0, 3)]).toEqual([0xff, 0xd8, 0xff])
       expect(Buffer.from(normalised).indexOf(Buffer.from([0xff, 0xd9]))).toBe(normalised.length - 2)
     }

@@ -2,7 +2,7 @@
  * JPEGs that other programs take for something of theirs: archives, pages, scripts, documents.
  */
 import { crc32 } from 'node:zlib'
-import { payload, picture } from './images.js'
+import { payload, smallJpeg } from './images.js'
 
 export interface Polyglot {
   readonly name: string
@@ -45,9 +45,9 @@ function segment(marker: number, content: string | Buffer): Buffer {
   return Buffer.concat([head, bytes])
 }
 
-/** Each is a sound picture, but for those whose status says otherwise. */
+/** Each is a valid image, but for those whose status says otherwise. */
 export async function polyglots(): Promise<Polyglot[]> {
-  const plain = await picture(77)
+  const plain = await smallJpeg(77)
   const within = (...segments: Buffer[]): Buffer =>
     Buffer.concat([plain.subarray(0, 2), ...segments, plain.subarray(2)])
   const behind = (bytes: Buffer | string): Buffer => Buffer.concat([plain, Buffer.from(bytes as string)])

@@ -1,5 +1,5 @@
 /**
- * `npm run test:hostile`: all attacks, then fuzzing of requests and of pictures. Prints figures; exits with 1 if a
+ * `npm run test:hostile`: all attacks, then fuzzing of requests and of images. Prints figures; exits with 1 if a
  * guarantee is violated.
  */
 import { fuzzHttp } from './fuzz.js'
@@ -23,8 +23,8 @@ const attacks = await runAttacks(
   print,
 )
 const fuzzSeconds = Number(process.env.HOSTILE_FUZZ_SECONDS ?? 60)
-const pictureCount = Number(process.env.HOSTILE_PICTURES ?? 5000)
-const pictureSeed = Number(process.env.HOSTILE_PICTURE_SEED ?? 1)
+const imageCount = Number(process.env.HOSTILE_IMAGES ?? 5000)
+const imageSeed = Number(process.env.HOSTILE_IMAGE_SEED ?? 1)
 
 /** Fuzzes a server of its own. Returns the violations; prints the descriptors and memory it held before and after. */
 async function fuzz(name: string, run: (target: Target) => Promise<string>): Promise<string[]> {
@@ -65,11 +65,7 @@ const fuzzViolations =
           return `${tried} requests`
         })),
         ...(await fuzz('images', async (target) => {
-          const { violations, tried, statuses, slowestMs } = await fuzzImages(
-            target,
-            pictureCount,
-            pictureSeed,
-          )
+          const { violations, tried, statuses, slowestMs } = await fuzzImages(target, imageCount, imageSeed)
           if (violations.length > 0) throw new Error(violations.join('; '))
           const answers = [...statuses]
             .sort(([a], [b]) => a - b)

@@ -48,8 +48,8 @@ export const cliMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a secret that all users can read is a warning',
-        find: 'isOpenTo(path, 0o007)',
-        replace: 'isOpenTo(path, 0o002)',
+        find: 'hasPermission(path, 0o007)',
+        replace: 'hasPermission(path, 0o002)',
       },
       {
         breaks: 'a certificate and a key of two pairs are refused',

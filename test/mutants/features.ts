@@ -71,13 +71,13 @@ export const featuresMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'images_in_post stands in for absent positions',
-        find: "orElse(post('imagesExpected'), post('imagesInPost'))",
+        find: "coalesce(post('imagesExpected'), post('imagesInPost'))",
         replace: "post('imagesExpected')",
       },
       {
         breaks: 'the share of stored images is 1 when none is due',
-        find: 'orElse(atMost(divide(images, where(imagesDue, imagesDue)), 1), 1)',
-        replace: 'orElse(atMost(divide(images, where(imagesDue, imagesDue)), 1), 0)',
+        find: 'coalesce(atMost(divide(images, where(imagesDue, imagesDue)), 1), 1)',
+        replace: 'coalesce(atMost(divide(images, where(imagesDue, imagesDue)), 1), 0)',
       },
     ],
   },

@@ -99,7 +99,7 @@ export const nativeMutants: readonly MutantGroup[] = [
     killedBy: ['src/codec/column-program.test.ts'],
     mutants: [
       {
-        breaks: 'orElse takes the second operand where the first is NaN',
+        breaks: 'coalesce takes the second operand where the first is NaN',
         find: 'return x == x ? x : y;',
         replace: 'return y == y ? y : x;',
       },

@@ -165,8 +165,8 @@ export const serverMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a body of exactly its limit is read, a longer one is 413',
-        find: 'return this.bytesReceived > bytesMax ? tooLarge(bytesMax) : this.share.receive(bytes)',
-        replace: 'return this.share.receive(bytes)',
+        find: 'return this.bytesReceived > bytesMax ? tooLarge(bytesMax) : this.reservation.receive(bytes)',
+        replace: 'return this.reservation.receive(bytes)',
         also: [
           { find: 'if (announcedBytes > bytesMax) return Promise.reject(tooLarge(bytesMax))', replace: '' },
         ],
@@ -179,8 +179,8 @@ export const serverMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'decompressed bytes count in the memory of bodies',
-        find: 'const refusal = exchange.body.share.add(json.length)',
-        replace: 'const refusal = exchange.body.share.add(0)',
+        find: 'const refusal = exchange.body.reservation.add(json.length)',
+        replace: 'const refusal = exchange.body.reservation.add(0)',
       },
       {
         breaks: 'what follows a gzip body is refused',
@@ -200,7 +200,7 @@ export const serverMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'the memory of a request is released at its end',
-        find: 'this.body.share.release()',
+        find: 'this.body.reservation.release()',
         replace: '',
         also: [{ file: 'src/server/request-handler.ts', find: 'exchange.body.release()', replace: '' }],
       },

@@ -6,7 +6,7 @@ import { Target } from '../hostile/target.js'
 import { sendUntilAccepted } from './retrying-clients.js'
 import { overload } from './overload.js'
 import { RawClient } from './raw-client.js'
-import { cycleIdOfNumber, cycleTraffic, pictureTraffic, reading, type Traffic } from './traffic.js'
+import { cycleIdOfNumber, cycleTraffic, imageTraffic, reading, type Traffic } from './traffic.js'
 
 const size = { rounds: 1, peakSeconds: 0.5, overloadSeconds: 1.5, factor: 3 }
 
@@ -36,7 +36,7 @@ test('of too many cycles, each is accepted or gets 503 with Retry-After, and rea
 
 test('of too many images, each is accepted or gets 503 with Retry-After, and reads are served', async () => {
   const target = await start()
-  const figures = await overload(target, await pictureTraffic(target.server.key), size, ['/v1/health'])
+  const figures = await overload(target, await imageTraffic(target.server.key), size, ['/v1/health'])
   expect(figures.others).toEqual([])
   expect(figures.refused.filter(({ retryAfterS }) => !(Number(retryAfterS) >= 1))).toEqual([])
   expect(figures.taken.length).toBeGreaterThan(0)

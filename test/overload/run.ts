@@ -11,7 +11,7 @@ import { sendUntilAccepted, sendAtRate } from './retrying-clients.js'
 import { quantile } from './load.js'
 import { overload, type OverloadFigures } from './overload.js'
 import { RawClient, type Answer } from './raw-client.js'
-import { cycleIdOfNumber, cycleTraffic, pictureTraffic, type Traffic } from './traffic.js'
+import { cycleIdOfNumber, cycleTraffic, imageTraffic, type Traffic } from './traffic.js'
 
 const size = {
   rounds: Number(process.env['OVERLOAD_ROUNDS'] ?? 11),
@@ -32,7 +32,7 @@ pin(target.server.pid ?? 0)
 try {
   const cycles = cycleTraffic(target.server.key, pendingCount)
   const reads = ['/v1/health', `/v1/scores/${cycleIdOfNumber(0)}`]
-  for (const traffic of [cycles, await pictureTraffic(target.server.key)]) {
+  for (const traffic of [cycles, await imageTraffic(target.server.key)]) {
     const figures = await overload(target, traffic, size, reads)
     judge(figures)
     await judgeRetries(

@@ -1,7 +1,7 @@
 /**
- * What is sent: cycles over the same posts, pictures, and calls that only read. All but a few bytes of each is prepared.
+ * What is sent: cycles over the same posts, images, and calls that only read. All but a few bytes of each is prepared.
  */
-import { pictureSource } from '../../bench/pictures.js'
+import { jpegSource } from '../../bench/jpegs.js'
 import { rampCycleCount, worldCycles } from '../../bench/world.js'
 import { cycleBoundaryMs, cycleIdOf, formatInstant } from '../../src/contract/time.js'
 import type { RawRequest } from './raw-client.js'
@@ -38,14 +38,14 @@ export function cycleIdOfNumber(number: number): string {
   return cycleIdOf(firstCycleMs + number * cycleBoundaryMs)
 }
 
-/** Pictures of about 200 kB, each with a key and bytes of its own. */
-export async function pictureTraffic(key: string): Promise<Traffic> {
-  const picture = await pictureSource()
+/** Images of about 200 kB, each with a key and bytes of its own. */
+export async function imageTraffic(key: string): Promise<Traffic> {
+  const jpegOf = await jpegSource()
   return {
-    name: 'pictures',
+    name: 'images',
     first: [],
     request: (number) => {
-      const body = picture(number)
+      const body = jpegOf(number)
       const path = `/v1/images/overload/${number + 1}/01`
       return [head(key, `PUT ${path}`, body.length, 'image/jpeg'), body]
     },

@@ -19,7 +19,7 @@ import {
 } from '../../src/simulator/delivery.js'
 import { Ledger } from '../../src/simulator/ledger.js'
 import { HttpClient } from '../../src/simulator/http-client.js'
-import { Pictures } from '../../src/simulator/pictures.js'
+import { BaseImages } from '../../src/simulator/base-images.js'
 import { OutcomeReports } from '../../src/simulator/outcome-reports.js'
 import { Uploads } from '../../src/simulator/uploads.js'
 import { World } from '../../src/simulator/world.js'
@@ -67,14 +67,14 @@ export class SoakClient {
   #removalsPending: CycleRequest['removals'] = []
 
   /** `startAtMs`: start of the simulated time, a cycle boundary. */
-  constructor(target: SoakTarget, options: SoakOptions, pictures: Pictures, startAtMs: number) {
+  constructor(target: SoakTarget, options: SoakOptions, baseImages: BaseImages, startAtMs: number) {
     const url = `http://127.0.0.1:${target.port}`
     this.#target = target
     this.#options = options
     this.#http = new HttpClient({ url, apiKey: target.server.key, patienceMs, signal: undefined })
     this.#api = new Api(this.#http)
     this.#tools = { api: this.#api, responses: this.responses, isOwn: (id) => this.#galleries.has(id) }
-    this.#uploads = new Uploads(this.#api, pictures, true)
+    this.#uploads = new Uploads(this.#api, baseImages, true)
     this.#placements = new OutcomeReports(this.#api, true)
     this.#cycleAtMs = startAtMs
     this.#world = this.#newWorld()
@@ -82,7 +82,7 @@ export class SoakClient {
   }
 
   static async open(target: SoakTarget, options: SoakOptions, startAtMs: number): Promise<SoakClient> {
-    return new SoakClient(target, options, await Pictures.draw(), startAtMs)
+    return new SoakClient(target, options, await BaseImages.draw(), startAtMs)
   }
 
   get counts(): Readonly<Record<string, number>> {

@@ -5,7 +5,7 @@
  */
 import type { CycleRequest } from '../../src/contract/index.js'
 import { tombstoneAgeMsMax } from '../../src/pool/tombstones.js'
-import type { Upload } from '../../src/simulator/pictures.js'
+import type { Upload } from '../../src/simulator/base-images.js'
 import type { CyclePlan } from '../../src/simulator/world.js'
 
 /** Days that records are kept; cycles at least 8, whatever the setting (src/cycle/retention.ts). */

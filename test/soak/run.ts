@@ -1,6 +1,6 @@
 /**
  * `npm run soak`: seven simulated days (2,016 cycles; SOAK_CYCLES) of the documented client, after nine days of warm-up
- * (SOAK_RUN_UP_CYCLES), until cycles and images expire as fast as new ones arrive. Prints figures; exits with 1 if a rule
+ * (SOAK_WARM_UP_CYCLES), until cycles and images expire as fast as new ones arrive. Prints figures; exits with 1 if a rule
  * is violated.
  */
 import type { BlockCost, RemovalCost } from './cost.js'
@@ -16,7 +16,7 @@ const plan = {
   imageShare: numberOf('SOAK_IMAGE_SHARE', 0.25),
   // The minimum for cycles, because the pool remembers removals for seven days.
   keptDays: { cycles: 8, images: 7, outcomes: 3 },
-  runUpCycles: numberOf('SOAK_RUN_UP_CYCLES', 9 * 288),
+  warmUpCycles: numberOf('SOAK_WARM_UP_CYCLES', 9 * 288),
   leapMs: numberOf('SOAK_LEAP_CYCLES', 0) * 300_000,
   measuredCycles: numberOf('SOAK_CYCLES', 2016),
   sampleCycles: numberOf('SOAK_SAMPLE_CYCLES', 36),
@@ -50,7 +50,7 @@ function costWords(cost: BlockCost | RemovalCost): string {
     : `${cost.name} removed: ${cost.transactions} transactions, p50 ${ms(cost.p50Ms)} max ${ms(cost.maxMs)} ms; of it on the event loop p50 ${ms(cost.loopP50Ms)} max ${ms(cost.loopMaxMs)} ms`
 }
 
-print(`${plan.runUpCycles} cycles of warm-up, ${plan.measuredCycles} measured, seed ${plan.seed}`)
+print(`${plan.warmUpCycles} cycles of warm-up, ${plan.measuredCycles} measured, seed ${plan.seed}`)
 print(line(columns.map(([name]) => name)))
 const costs: (BlockCost | RemovalCost)[] = []
 const { verdicts, counts } = await soak(plan, {

@@ -9,7 +9,7 @@ const dayMs = 86_400_000
 test('after days of cycles retained records are unchanged, expired ones are gone, and verify passes', async () => {
   const { verdicts, counts } = await soak({
     ...{ seed: 1, postsPerDay: 400, imageShare: 0.2, keptDays: { cycles: 8, images: 7, outcomes: 3 } },
-    ...{ runUpCycles: 144, leapMs: 9 * dayMs, measuredCycles: 144, sampleCycles: 0, costCycles: 0 },
+    ...{ warmUpCycles: 144, leapMs: 9 * dayMs, measuredCycles: 144, sampleCycles: 0, costCycles: 0 },
   })
   expect(verdicts.filter(({ holds }) => !holds)).toEqual([])
   expect(counts['cycles']).toBe(288)

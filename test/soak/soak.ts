@@ -11,7 +11,7 @@ import { takeSample, type Sample } from './samples.js'
 import { SoakTarget } from './target.js'
 
 export interface SoakPlan extends SoakOptions {
-  readonly runUpCycles: number
+  readonly warmUpCycles: number
   /** Simulated time without cycles between run-up and measured cycles: a multiple of five minutes. */
   readonly leapMs: number
   readonly measuredCycles: number
@@ -49,7 +49,7 @@ export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {})
     }
   }
   try {
-    await run(plan.runUpCycles)
+    await run(plan.warmUpCycles)
     if (plan.leapMs > 0) client.leap(plan.leapMs)
     const from = samples.length
     await run(plan.measuredCycles)

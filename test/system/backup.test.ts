@@ -23,7 +23,7 @@ import { databasePath, openLmdbStore } from '../../src/store/index.js'
 import { cycleSample } from '../helpers/store-samples.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, ServerProcess } from '../helpers/server-process.js'
-import { picture } from '../helpers/pictures.js'
+import { smallJpeg } from '../helpers/jpegs.js'
 import { scratchDir } from '../helpers/servers.js'
 
 const cycleCount = 40
@@ -78,7 +78,7 @@ beforeAll(async () => {
   server = await new ServerProcess().start()
   for (let index = 0; index < 10; index++) answers.push((await server.postCycle(bodyOf(index))).text)
   const put = { method: 'PUT', path: '/v1/images/g/1/01', headers: { 'Content-Type': 'image/jpeg' } }
-  expect((await server.call({ ...put, body: await picture(1) })).status).toBe(201)
+  expect((await server.call({ ...put, body: await smallJpeg(1) })).status).toBe(201)
 })
 afterAll(() => server.dispose())
 
@@ -359,15 +359,15 @@ describe('verify', () => {
   test('decodes a sample of 200 images by default, and all images on request', async () => {
     const dataDir = join(scratchDir(), 'data')
     const store = await openLmdbStore({ dataDir })
-    const normalised = await picture(1)
+    const normalised = await smallJpeg(1)
     const image = { sha256: new Uint8Array(32), uploadedBytes: 1, width: 64, height: 48, normalised }
     const keys = Array.from({ length: 201 }, (_, index) => ({ gallId: 'g', postNo: index + 1, position: 1 }))
     await Promise.all(keys.map((key) => store.putImage(key, image)))
     await store.close()
     const decoded = (...flags: string[]): unknown =>
       JSON.parse(understudy('verify', '--json', '--data-dir', dataDir, ...flags).stdout)
-    expect(decoded()).toMatchObject({ sound: true, counts: { images: 201 }, picturesDecoded: 200 })
-    expect(decoded('--all-images')).toMatchObject({ sound: true, picturesDecoded: 201 })
+    expect(decoded()).toMatchObject({ sound: true, counts: { images: 201 }, imagesDecoded: 200 })
+    expect(decoded('--all-images')).toMatchObject({ sound: true, imagesDecoded: 201 })
   })
 })
 

@@ -227,7 +227,7 @@ test('an outcome that is rewritten after it was selected for removal is kept, an
 describe('an image', () => {
   const key = { gallId: 'lonely', postNo: 7, position: 1 }
   const dayAt = (day: number): number => atMs(day * perDay)
-  const picture = (fill: number, arrivedAtMs?: number) => ({
+  const imageOf = (fill: number, arrivedAtMs?: number) => ({
     ...{ sha256: new Uint8Array(32).fill(fill), uploadedBytes: 9, width: 9, height: 9 },
     normalised: new Uint8Array(500).fill(fill),
     ...(arrivedAtMs === undefined ? {} : { arrivedAtMs }),
@@ -236,13 +236,13 @@ describe('an image', () => {
 
   test('that is confirmed after it was selected for removal is kept, as is one removed and stored in the same commit', async () => {
     const other = { ...key, postNo: 8 }
-    await store.putImage(key, picture(1, dayAt(0)))
-    await store.putImage(other, picture(2, dayAt(0)))
+    await store.putImage(key, imageOf(1, dayAt(0)))
+    await store.putImage(other, imageOf(2, dayAt(0)))
     const { rows: images } = expiry().imagesAfter(null, 10)
-    expect(await store.putImage(key, picture(1, dayAt(8)))).toBe('same')
+    expect(await store.putImage(key, imageOf(1, dayAt(8)))).toBe('same')
     const [removed, result] = await Promise.all([
       expiry().removeImages(images),
-      store.putImage(other, picture(2, dayAt(8))),
+      store.putImage(other, imageOf(2, dayAt(8))),
     ])
     expect([removed, result]).toEqual([[other], 'created'])
     expect(store.findImage(key)).toBeDefined()
@@ -250,10 +250,10 @@ describe('an image', () => {
   })
 
   test('that is confirmed is kept for the full period from then on', async () => {
-    await store.putImage(key, picture(1, dayAt(0)))
-    await store.putImage({ ...key, position: 2 }, picture(2, dayAt(0)))
+    await store.putImage(key, imageOf(1, dayAt(0)))
+    await store.putImage({ ...key, position: 2 }, imageOf(2, dayAt(0)))
     for (let number = 0; number < 6 * perDay; number++) await run(number)
-    await store.putImage(key, picture(1, dayAt(6)))
+    await store.putImage(key, imageOf(1, dayAt(6)))
     for (let number = 6 * perDay; number < 9 * perDay; number++) await run(number)
     expect(store.imagePositions('lonely', 7)).toEqual([1])
     for (let number = 9 * perDay; number < 14 * perDay; number++) await run(number)
@@ -262,9 +262,9 @@ describe('an image', () => {
 
   test('that shares its bytes with others is removed without the vector; the last of them removes it', async () => {
     const other = { ...key, postNo: 8 }
-    const { sha256 } = picture(1)
+    const { sha256 } = imageOf(1)
     const encoders = ['ab'.repeat(32), 'cd'.repeat(32)]
-    for (const each of [key, other]) await store.putImage(each, picture(1, dayAt(0)))
+    for (const each of [key, other]) await store.putImage(each, imageOf(1, dayAt(0)))
     for (const encoder of encoders)
       await store.models.putEmbeddings(encoder, [{ key: sha256, vector: Float32Array.of(1, 2) }])
     const vectors = () => encoders.map((encoder) => store.models.readEmbedding(encoder, sha256)?.length)
@@ -275,14 +275,14 @@ describe('an image', () => {
   })
 
   test('without an arrival time is kept until it is uploaded again', async () => {
-    await store.putImage(key, picture(1, dayAt(0)))
+    await store.putImage(key, imageOf(1, dayAt(0)))
     await service.close()
     await store.close()
     await forgetArrivals(dataDir)
     await open()
     for (let number = 0; number < 9 * perDay; number++) await run(number)
     expect(store.imagePositions('lonely', 7)).toEqual([1])
-    expect(await store.putImage(key, picture(1, dayAt(9)))).toBe('same')
+    expect(await store.putImage(key, imageOf(1, dayAt(9)))).toBe('same')
     for (let number = 9 * perDay; number < 18 * perDay; number++) await run(number)
     expect(store.imagePositions('lonely', 7)).toEqual([])
   }, 120_000)

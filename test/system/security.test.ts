@@ -19,7 +19,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
-import { picture } from '../helpers/pictures.js'
+import { smallJpeg } from '../helpers/jpegs.js'
 import { scratchDir, started } from '../helpers/servers.js'
 import { makeTlsFiles, opensslMissing, shakeHands } from '../helpers/tls-files.js'
 
@@ -130,7 +130,7 @@ describe('files', () => {
       UNDERSTUDY_API_KEYS: '',
     }).finally(() => process.umask(mask))
     const key = readFileSync(join(dataDir, 'api-key'), 'utf8').trim()
-    const put = { method: 'PUT', path: '/v1/images/g/1/01', body: await picture(1), key }
+    const put = { method: 'PUT', path: '/v1/images/g/1/01', body: await smallJpeg(1), key }
     expect((await server.call({ ...put, headers: { 'Content-Type': 'image/jpeg' } })).status).toBe(201)
     const cycle = bytesOf(cycleBody(0, { candidates: [candidate('g', 1)] }))
     expect((await server.call({ method: 'POST', path: '/v1/cycles', body: cycle, key })).status).toBe(200)
@@ -224,7 +224,7 @@ describe('the log', () => {
         server.call({
           method: 'PUT',
           path: '/v1/images/g/1/01',
-          body: Buffer.concat([(await picture(1)).subarray(0, 300), Buffer.from(secret)]),
+          body: Buffer.concat([(await smallJpeg(1)).subarray(0, 300), Buffer.from(secret)]),
           headers: { 'Content-Type': 'image/jpeg' },
         }),
     ],
@@ -234,7 +234,7 @@ describe('the log', () => {
         server.call({
           method: 'PUT',
           path: '/v1/images/g/1/01',
-          body: await picture(1),
+          body: await smallJpeg(1),
           headers: { 'Content-Type': 'image/jpeg', 'X-Content-SHA256': secret },
         }),
     ],

@@ -9,7 +9,7 @@ import { imageBytesMax, jsonBodyBytesMax, type CycleResponse } from '../../src/c
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import type { ServerProcess } from '../helpers/server-process.js'
 import { firstBytes, head } from '../helpers/raw-http.js'
-import { picture } from '../helpers/pictures.js'
+import { smallJpeg } from '../helpers/jpegs.js'
 import { started } from '../helpers/servers.js'
 
 const jpeg = { 'Content-Type': 'image/jpeg' }
@@ -188,7 +188,7 @@ describe('a body that is too large is 413', () => {
 
   test('an image larger than 5 MiB; one of exactly 5 MiB is stored', async () => {
     const server = await started()
-    const image = Buffer.concat([await picture(1), Buffer.alloc(imageBytesMax)])
+    const image = Buffer.concat([await smallJpeg(1), Buffer.alloc(imageBytesMax)])
     const put = (bytes: number) =>
       send(server, 'PUT', '/v1/images/g/1/01', image.subarray(0, bytes), jpeg).then(({ status }) => status)
     expect(await put(imageBytesMax + 1)).toBe(413)
@@ -213,7 +213,7 @@ describe('a body that is too large is 413', () => {
 
 test('an upload is refused for its media type first, then for every malformed part', async () => {
   const server = await started()
-  const image = await picture(1)
+  const image = await smallJpeg(1)
   const refused = async (path: string, body: Buffer, hash?: string): Promise<unknown[]> => {
     const headers = { ...jpeg, ...(hash === undefined ? {} : { 'X-Content-SHA256': hash }) }
     const { status, json } = await server.call({ method: 'PUT', path: `/v1/images/${path}`, body, headers })
@@ -353,7 +353,7 @@ test('a stored image changes the score of its post, and of no other', async () =
   const put = await server.call({
     method: 'PUT',
     path: '/v1/images/g/2/01',
-    body: await picture(1),
+    body: await smallJpeg(1),
     headers: jpeg,
   })
   expect(put.status).toBe(201)

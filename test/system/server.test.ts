@@ -10,7 +10,7 @@ import type { CycleResponse, ErrorRecord, Health } from '../../src/contract/inde
 import { stageNames } from '../../src/cycle/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, projectDir } from '../helpers/server-process.js'
-import { picture } from '../helpers/pictures.js'
+import { smallJpeg } from '../helpers/jpegs.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 const outcome = {
@@ -24,7 +24,7 @@ const outcome = {
 
 test('after kill -9 every acknowledged write is stored byte for byte, and the pool continues', async () => {
   const server = await started()
-  const image = await picture(1)
+  const image = await smallJpeg(1)
   const put = (body: Buffer) =>
     server.call({
       method: 'PUT',
@@ -61,7 +61,7 @@ test('after kill -9 every acknowledged write is stored byte for byte, and the po
   expect((await server.call({ path: `/v1/scores/${first.cycle_id}` })).text).toBe(answer.text)
   expect((await server.postCycle(Object.fromEntries(Object.entries(first).reverse()))).text).toBe(answer.text)
   expect((await put(image)).status).toBe(200)
-  expect((await put(await picture(2))).status).toBe(409)
+  expect((await put(await smallJpeg(2))).status).toBe(409)
   expect((await setWeights(3)).status).toBe(409)
   expect(
     (

@@ -27,7 +27,7 @@ export function comparisonText(comparison: Comparison, columns: number | undefin
 }
 
 function summary(comparison: Comparison): string {
-  const { first, second, cycles, scores, posts, pooled, lacking_heads, left_out } = comparison
+  const { first, second, cycles, scores, posts, pooled, lacking_heads, skipped } = comparison
   const { count, from, to, without_scored_posts: empty } = cycles
   const span = count === 1 ? `cycle ${from}` : `${count} cycles from ${from} to ${to}`
   const lines = [
@@ -40,7 +40,7 @@ function summary(comparison: Comparison): string {
   ]
   for (const side of ['first', 'second'] as const) {
     const heads = lacking_heads[side]
-    const { texts, images } = left_out[side]
+    const { texts, images } = skipped[side]
     const version = comparison[side]
     if (heads.length > 0) lines.push(`${version} lacks ${heads.join(', ')}: its scores omit their weights.`)
     if (texts + images > 0)

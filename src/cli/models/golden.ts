@@ -115,11 +115,11 @@ function caseOf(
   index: number,
   directory: string,
   { cycle, plan: { scoring, next } }: ReplayedCycle,
-  { records, pictures }: ReplayedInputs,
+  { records, jpegs }: ReplayedInputs,
 ): RecordedRow {
   const slot = scoring.slots[row] as number
   const gallId = next.galleries[next.gallery[slot] as number] as string
-  const images = (pictures[index] ?? []).map((bytes, number) => {
+  const images = (jpegs[index] ?? []).map((bytes, number) => {
     const file = `golden/${index + 1}-${number + 1}.jpg`
     mkdirSync(join(directory, 'golden'), { recursive: true })
     writeFileSync(join(directory, file), bytes)

@@ -13,7 +13,7 @@ import {
   modelsDir,
   sha256,
 } from '../../../test/helpers/models-command.js'
-import { picture } from '../../../test/helpers/pictures.js'
+import { smallJpeg } from '../../../test/helpers/jpegs.js'
 import { scratchDir } from '../../../test/helpers/servers.js'
 import { referenceCodec } from '../../codec/index.js'
 import { CycleService, StageClock } from '../../cycle/index.js'
@@ -66,7 +66,7 @@ describe('golden', () => {
     expect(cases[1]?.features).toMatchObject({ text_encoded: 1, images_encoded_share: 1 })
     changeManifest('v1', JSON.parse(`{${stdout}}`) as object)
     expect(models('verify', 'v1').stdout).toMatch(/\nPASS {2}golden {7}2 golden cases: /)
-    writeFileSync(join(modelsDir, 'v1', 'golden', '2-1.jpg'), await picture(200))
+    writeFileSync(join(modelsDir, 'v1', 'golden', '2-1.jpg'), await smallJpeg(200))
     expect(models('verify', 'v1').stdout).toMatch(/\nFAIL {2}golden {7}.*2-1\.jpg has SHA-256/)
   })
 
@@ -299,18 +299,18 @@ const cycleId = cycleBody(0).cycle_id
 
 /**
  * A data directory with one or more cycles of the same `count` scored posts. Post n has 100 n views by default; the
- * posts in `pictured` have an image.
+ * posts in `postsWithImages` have an image.
  */
 async function servedDirectory(
   count: number,
-  pictured: readonly number[] = [],
+  postsWithImages: readonly number[] = [],
   viewsOf = (post: number): number => 100 * post,
   { cycles = 1, weights = { views: 1, comments: 0, up: 0, downvote_share: 0 } } = {},
 ): Promise<string> {
   const dataDir = join(scratchDir(), 'data')
   const store = await openLmdbStore({ dataDir })
-  for (const postNo of pictured) {
-    const normalised = await picture(postNo)
+  for (const postNo of postsWithImages) {
+    const normalised = await smallJpeg(postNo)
     const image = { sha256: new Uint8Array(32), uploadedBytes: 1, width: 64, height: 48, normalised }
     await store.putImage({ gallId: 'g', postNo, position: 1 }, image)
   }
@@ -329,7 +329,7 @@ async function servedDirectory(
     const entering = index === 0 ? posts : []
     const cycle = cycleBody(index, {
       candidates: entering.map((postNo) =>
-        candidate('g', postNo, { images_in_post: pictured.includes(postNo) ? 1 : 0 }),
+        candidate('g', postNo, { images_in_post: postsWithImages.includes(postNo) ? 1 : 0 }),
       ),
       engagement: posts.map((postNo) => reading('g', postNo, cycleMs(index), { views: viewsOf(postNo) })),
     })

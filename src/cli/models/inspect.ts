@@ -103,7 +103,7 @@ async function readGraph(
 function graphJson({ sha256Expected, ...view }: GraphView): object {
   return {
     ...view,
-    ...(sha256Expected === null ? {} : { is_as_manifest_says: view.sha256 === sha256Expected }),
+    ...(sha256Expected === null ? {} : { matches_manifest: view.sha256 === sha256Expected }),
   }
 }
 

@@ -128,7 +128,7 @@ void load_column(double* to, const column_view& column, const uint32_t* rows, si
       return for_rows(rows, [](double x, double y) { return x > y ? 1.0 : 0.0; });
     case column_operation::equal:
       return for_rows(rows, [](double x, double y) { return x == y ? 1.0 : 0.0; });
-    case column_operation::orElse:
+    case column_operation::coalesce:
       return for_rows(rows, [](double x, double y) { return x == x ? x : y; });
     case column_operation::where:
       return for_rows(rows, [](double x, double y) { return y > 0 ? x : not_a_number; });

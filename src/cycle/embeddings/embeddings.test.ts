@@ -95,7 +95,7 @@ function views({ results }: CycleResponse): Record<number, number> {
 }
 
 /** What `views` is when every text was read. */
-function shares(posts: readonly number[]): Record<number, number> {
+function titleShares(posts: readonly number[]): Record<number, number> {
   return Object.fromEntries(posts.map((post) => [post, titleShare(title(post))]))
 }
 
@@ -109,9 +109,9 @@ beforeEach(async () => {
 
 describe('a text', () => {
   test('is encoded with the cycle that brings it, and never again while its post is pending', async () => {
-    expect(views(await answer(cycle(0, [1, 2], [1, 2])))).toEqual(shares([1, 2]))
-    expect(views(await answer(cycle(1, [2, 3], [1, 2, 3])))).toEqual(shares([1, 2, 3]))
-    expect(views(await answer(cycle(2, [], [3, 1, 2])))).toEqual(shares([1, 2, 3]))
+    expect(views(await answer(cycle(0, [1, 2], [1, 2])))).toEqual(titleShares([1, 2]))
+    expect(views(await answer(cycle(1, [2, 3], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
+    expect(views(await answer(cycle(2, [], [3, 1, 2])))).toEqual(titleShares([1, 2, 3]))
     expect(text.titles).toEqual([1, 2, 3].map(title))
   })
 
@@ -128,7 +128,7 @@ describe('a text', () => {
     await service.close()
     const fresh = new FakeTextEncoder(hash)
     service = await open(new EncodingModel('m1', fresh))
-    expect(views(await answer(cycle(1, [3], [1, 2, 3])))).toEqual(shares([1, 2, 3]))
+    expect(views(await answer(cycle(1, [3], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
     expect(fresh.titles).toEqual([title(3)])
   })
 
@@ -141,7 +141,7 @@ describe('a text', () => {
     await store.close()
     const fresh = new FakeTextEncoder(hash)
     service = await open(new EncodingModel('m1', fresh), await openLmdbStore({ dataDir }))
-    expect(views(await answer(cycle(1, [], [1, 2])))).toEqual(shares([1, 2]))
+    expect(views(await answer(cycle(1, [], [1, 2])))).toEqual(titleShares([1, 2]))
     expect(fresh.titles).toEqual([])
     await service.close()
     await store.close()
@@ -152,22 +152,22 @@ describe('a text', () => {
     storeFails = true
     await expect(answer(cycle(1, [2, 3], [2, 3]))).rejects.toMatchObject({ status: 503 })
     storeFails = false
-    expect(views(await answer(cycle(2, [5, 4], [1, 4, 5])))).toEqual(shares([1, 4, 5]))
-    expect(views(await answer(cycle(3, [2, 3], [2, 3])))).toMatchObject(shares([2, 3]))
+    expect(views(await answer(cycle(2, [5, 4], [1, 4, 5])))).toEqual(titleShares([1, 4, 5]))
+    expect(views(await answer(cycle(3, [2, 3], [2, 3])))).toMatchObject(titleShares([2, 3]))
   })
 
   test('of a cycle that fails in the model is forgotten too', async () => {
     model.failing = true
     await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toMatchObject({ status: 503 })
     model.failing = false
-    expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(shares([3, 4]))
+    expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(titleShares([3, 4]))
   })
 
   test('of a cycle whose response cannot be encoded is forgotten too', async () => {
     codecFails = true
     await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toThrow('no answer')
     codecFails = false
-    expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(shares([3, 4]))
+    expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(titleShares([3, 4]))
   })
 })
 
@@ -175,12 +175,12 @@ describe('past the budget for texts', () => {
   test('posts are scored without their texts, a warning counts them, and the background encodes them', async () => {
     text.limits.push(1)
     const response = await answer(cycle(0, [1, 2, 3], [1, 2, 3]))
-    expect(views(response)).toEqual({ ...shares([1]), 2: 0, 3: 0 })
+    expect(views(response)).toEqual({ ...titleShares([1]), 2: 0, 3: 0 })
     expect(response.warnings).toEqual(['text not encoded in time, scored without it (2): g/2, g/3'])
     await vi.waitUntil(() => text.titles.length === 3, patience)
     await vi.waitUntil(() => contents.embeddings.size === 3, patience)
     const later = await answer(cycle(1, [], [1, 2, 3]))
-    expect(views(later)).toEqual(shares([1, 2, 3]))
+    expect(views(later)).toEqual(titleShares([1, 2, 3]))
     expect(later.warnings).toEqual([])
     expect(text.titles).toEqual([1, 2, 3].map(title))
   })
@@ -192,7 +192,7 @@ describe('past the budget for texts', () => {
     await service.close()
     const fresh = new FakeTextEncoder(hash)
     service = await open(new EncodingModel('m1', fresh))
-    expect(views(await answer(cycle(1, [], [1, 2, 3])))).toEqual(shares([1, 2, 3]))
+    expect(views(await answer(cycle(1, [], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
     expect(fresh.titles).toEqual([])
   })
 
@@ -204,7 +204,7 @@ describe('past the budget for texts', () => {
     await vi.waitUntil(() => contents.embeddings.size === 3, patience)
     const { callCount } = text
     const later = await answer(cycle(1, [], [1, 2, 3, 4]))
-    expect(views(later)).toEqual({ ...shares([1, 3, 4]), 2: 0 })
+    expect(views(later)).toEqual({ ...titleShares([1, 3, 4]), 2: 0 })
     expect(later.warnings).toEqual(['text not encoded in time, scored without it (1): g/2'])
     await answer(cycle(2, [], [1, 2, 3, 4]))
     // The one that cannot be read was given up.
@@ -220,7 +220,7 @@ describe('a swap', () => {
     await adopt(new EncodingModel('m2', fresh))
     const response = await answer(cycle(1, [3], [1, 2, 3]))
     expect(response.model_version).toBe('m2')
-    expect(views(response)).toEqual(shares([1, 2, 3]))
+    expect(views(response)).toEqual(titleShares([1, 2, 3]))
     expect(text.titles).toEqual([title(1), title(2)])
     expect(fresh.titles).toEqual([title(3)])
   })
@@ -233,9 +233,9 @@ describe('a swap', () => {
     expect(fresh.titles).toEqual([title(1), title(2)])
     const response = await answer(cycle(1, [], [1, 2]))
     expect(response.warnings).toEqual([])
-    expect(views(response)).toEqual(shares([1, 2]))
+    expect(views(response)).toEqual(titleShares([1, 2]))
     await adopt(before)
-    expect(views(await answer(cycle(2, [], [1, 2])))).toEqual(shares([1, 2]))
+    expect(views(await answer(cycle(2, [], [1, 2])))).toEqual(titleShares([1, 2]))
     expect(text.titles).toEqual([title(1), title(2)])
   })
 
@@ -248,7 +248,7 @@ describe('a swap', () => {
     expect((await answer(cycle(1, [3], [1, 2, 3]))).model_version).toBe('m1')
     fresh.failing = false
     await adopt(next)
-    expect(views(await answer(cycle(2, [], [1, 2, 3])))).toEqual(shares([1, 2, 3]))
+    expect(views(await answer(cycle(2, [], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
     expect([...fresh.titles].sort()).toEqual([1, 2, 3].map(title))
   })
 
@@ -264,7 +264,7 @@ describe('a swap', () => {
     const response = await answer(cycle(2, [], [1, 2, 3]))
     expect(response.model_version).toBe('m2')
     expect(response.warnings).toEqual([])
-    expect(views(response)).toEqual(shares([1, 2, 3]))
+    expect(views(response)).toEqual(titleShares([1, 2, 3]))
     expect([...fresh.titles].sort()).toEqual([1, 2, 3].map(title))
   })
 })

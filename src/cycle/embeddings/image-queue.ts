@@ -1,6 +1,6 @@
 /**
- * Encodes stored images for one encoder, in the background: a batch at a time, each picture once. Vectors are stored by
- * the hash of the picture. After a failure the images wait for the next image or cycle that is stored.
+ * Encodes stored images for one encoder, in the background: a batch at a time, each distinct image once. Vectors are stored by
+ * the hash of the image. After a failure the images wait for the next image or cycle that is stored.
  */
 import type { ImageEncoder } from '../../model/index.js'
 import { StoreError, type ImageKey, type Store } from '../../store/index.js'
@@ -11,7 +11,7 @@ import type { CacheParts } from './text-cache.js'
 /** Images per call of the encoder. */
 const batchSize = 8
 
-interface Picture {
+interface ImageContent {
   readonly key: ImageKey
   readonly hash: Uint8Array
   readonly bytes: Uint8Array
@@ -94,26 +94,26 @@ export class ImageQueue {
 
   /** Encodes and stores the vectors that these images lack. Rejects when the encoder fails or the store refuses them. */
   async #encode(keys: readonly ImageKey[]): Promise<void> {
-    const pictures = [...new Map(keys.flatMap((key) => this.#pictureWithoutVector(key))).values()]
-    if (pictures.length === 0) return
+    const images = [...new Map(keys.flatMap((key) => this.#imageWithoutVector(key))).values()]
+    if (images.length === 0) return
     const { hash: encoder, dim } = this.encoder
     const { vectors, encoded } = await this.#parts.quarantine.encodeAll(
       imageBatchEncoder(this.encoder),
-      pictures.map(({ bytes }) => bytes),
+      images.map(({ bytes }) => bytes),
       {
         ended: () => this.isClosed(),
         onQuarantined: (row, error) =>
-          this.#logLeftOut((pictures[row] as Picture).key, error, quarantinedMessage),
+          this.#logSkipped((images[row] as ImageContent).key, error, quarantinedMessage),
       },
     )
-    const made = pictures.flatMap(({ hash }, row) =>
+    const made = images.flatMap(({ hash }, row) =>
       encoded[row] === 1 ? [{ key: hash, vector: vectors.slice(row * dim, (row + 1) * dim) }] : [],
     )
     if (made.length > 0 && !this.#store.closed) await this.#store.models.putEmbeddings(encoder, made)
   }
 
-  /** The picture and its hash in hex, as an entry of a map; empty when it has a vector or cannot be read. */
-  #pictureWithoutVector(key: ImageKey): [string, Picture][] {
+  /** The image and its hash in hex, as an entry of a map; empty when it has a vector or cannot be read. */
+  #imageWithoutVector(key: ImageKey): [string, ImageContent][] {
     try {
       const hash = this.#store.readImageHash(key)
       if (hash === undefined || this.#store.models.readEmbedding(this.encoder.hash, hash) !== undefined)
@@ -124,12 +124,12 @@ export class ImageQueue {
         : [[Buffer.from(hash).toString('hex'), { key, hash, bytes: image.normalised }]]
     } catch (error) {
       if (!(error instanceof StoreError) || this.#store.closed) throw error
-      this.#logLeftOut(key, error, 'an image cannot be read; its post is scored without it')
+      this.#logSkipped(key, error, 'an image cannot be read; its post is scored without it')
       return []
     }
   }
 
-  #logLeftOut({ gallId, postNo, position }: ImageKey, { message }: Error, what: string): void {
+  #logSkipped({ gallId, postNo, position }: ImageKey, { message }: Error, what: string): void {
     this.#parts.log.error({ gall_id: gallId, post_no: postNo, position, problem: message }, what)
   }
 }

@@ -90,7 +90,7 @@ describe('an image', () => {
     service = await open(new EncodingModel('m1', null, image))
   })
 
-  /** The picture `grey` is the image at `position` of a post. */
+  /** The image `grey` is the image at `position` of a post. */
   async function put(post: number, position: number, grey: number): Promise<void> {
     const key = { gallId: 'g', postNo: post, position }
     const sha256 = new Uint8Array(32).fill(grey)
@@ -129,12 +129,12 @@ describe('an image', () => {
       1: Math.fround(0.2),
       2: Math.fround(0.3),
     })
-    expect(image.pictures).toEqual([51, 102])
+    expect(image.encodedImages).toEqual([51, 102])
     await service.close()
     const fresh = new FakeImageEncoder(hash)
     service = await open(new EncodingModel('m1', null, fresh))
     expect(comments(await answer(cycle(2, [], [1, 2])))[2]).toBe(Math.fround(0.3))
-    expect(fresh.pictures).toEqual([])
+    expect(fresh.encodedImages).toEqual([])
   })
 
   test('whose vector the store refuses is encoded again after the next cycle', async () => {
@@ -160,7 +160,7 @@ describe('an image', () => {
     expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.3) })
   })
 
-  test('that expires leaves its vector to a pending post with the same picture', async () => {
+  test('that expires leaves its vector to a pending post with the same image', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'understudy-embeddings-'))
     onTestFinished(() => rmSync(dataDir, { recursive: true }))
     service = await open(model, await openLmdbStore({ dataDir }))
@@ -168,17 +168,17 @@ describe('an image', () => {
     await put(1, 1, 51)
     await put(2, 1, 51)
     await put(2, 2, 204)
-    await vi.waitUntil(() => image.pictures.length === 2, patience)
+    await vi.waitUntil(() => image.encodedImages.length === 2, patience)
     const old = store.expiry.imagesAfter(null, 10).rows.filter(({ key }) => key.postNo === 2)
     const removed = await store.expiry.removeImages(old)
     expect(removed).toHaveLength(2)
     await put(1, 2, 102)
-    await vi.waitUntil(() => image.pictures.length === 3, patience)
+    await vi.waitUntil(() => image.encodedImages.length === 3, patience)
     await vi.waitUntil(
       async () => comments(await answer(cycle(++cycleCount, [], [1])))[1] === Math.fround(0.3),
       patience,
     )
-    expect(image.pictures).toEqual([51, 204, 102])
+    expect(image.encodedImages).toEqual([51, 204, 102])
     await service.close()
     await store.close()
   })
@@ -205,7 +205,7 @@ describe('an image', () => {
     await encodedCount(1)
     await answer({ ...cycle(1, [], []), removals: [removal('g', 1)] })
     expect(comments(await answer(cycle(2, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
-    expect(image.pictures).toEqual([51])
+    expect(image.encodedImages).toEqual([51])
   })
 
   test('never delays a cycle', async () => {
@@ -229,7 +229,7 @@ describe('an image', () => {
     image.crashing.add(9)
     for (const [position, grey] of [7, 8, 9, 10].entries()) await put(1, position + 1, grey)
     await encodedCount(3)
-    expect([...image.pictures].sort((a, b) => a - b)).toEqual([7, 8, 10])
+    expect([...image.encodedImages].sort((a, b) => a - b)).toEqual([7, 8, 10])
   })
 
   test('does not prevent a model from serving when its encoder fails', async () => {

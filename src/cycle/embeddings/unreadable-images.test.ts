@@ -20,7 +20,7 @@ beforeEach(() => {
   refusal = null
   lines = []
   unreadable = new Set()
-  encoder.pictures.length = 0
+  encoder.encodedImages.length = 0
   store = createMemoryStore({
     beforeWrite: (operation) => {
       if (operation === 'putEmbeddings' && refusal !== null) throw refusal
@@ -28,7 +28,7 @@ beforeEach(() => {
   })
   const findImage = store.findImage.bind(store)
   store.findImage = (key) => {
-    if (unreadable.has(key.postNo)) throw new StoreError('unusable', 'the stored picture is damaged')
+    if (unreadable.has(key.postNo)) throw new StoreError('unusable', 'the stored image is damaged')
     return findImage(key)
   }
   const error = (fields: object, message: string): void => void lines.push({ fields, message })
@@ -51,8 +51,8 @@ test('an image that cannot be read is left out and logged, and the others of its
   unreadable.add(2)
   for (const key of keys) cache.add(key)
   cache.add(await put(4))
-  while (encoder.pictures.length < 3) await vi.advanceTimersByTimeAsync(1)
-  expect(encoder.pictures).toEqual([1, 3, 4])
+  while (encoder.encodedImages.length < 3) await vi.advanceTimersByTimeAsync(1)
+  expect(encoder.encodedImages).toEqual([1, 3, 4])
   expect(lines).toHaveLength(1)
   expect(givenUp()).toMatchObject([{ gall_id: 'g', post_no: 2, position: 1 }])
 })
@@ -63,8 +63,8 @@ test('an image that can be read again is encoded with the next upload of its pos
   while (givenUp().length === 0) await vi.advanceTimersByTimeAsync(1)
   unreadable.clear()
   cache.add({ gallId: 'g', postNo: 1, position: 2 })
-  while (encoder.pictures.length === 0) await vi.advanceTimersByTimeAsync(1)
-  expect(encoder.pictures).toEqual([1])
+  while (encoder.encodedImages.length === 0) await vi.advanceTimersByTimeAsync(1)
+  expect(encoder.encodedImages).toEqual([1])
 })
 
 test('images whose vectors the store refuses are tried again with each cycle until it takes them', async () => {

@@ -3,7 +3,7 @@
  */
 import { columnOperations, type Codec, type ColumnOperation } from '../../codec/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
-import { orElse, type ColumnExpression, type ConstantExpression, type Expression } from './expression.js'
+import { coalesce, type ColumnExpression, type ConstantExpression, type Expression } from './expression.js'
 import type { Feature } from './feature.js'
 
 /**
@@ -31,7 +31,7 @@ export function compileFeatures(
 ): FillFeatures {
   const values = new Values()
   const outputs = features.map(({ value, missing }) =>
-    values.add(missingValues === 'nan' || missing === null ? value : orElse(value, missing)),
+    values.add(missingValues === 'nan' || missing === null ? value : coalesce(value, missing)),
   )
   const { columns, constants, instructions } = values
   const program = {

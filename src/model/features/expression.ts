@@ -1,6 +1,6 @@
 /**
  * Expressions: formulas over the columns of a row, as values that `compile.ts` compiles. A missing number is NaN, and so
- * is everything computed from it, except by `orElse`, `greater`, `equal`, `present` and `missing`.
+ * is everything computed from it, except by `coalesce`, `greater`, `equal`, `present` and `missing`.
  */
 import type { ColumnOperation, ProgramColumn } from '../../codec/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
@@ -49,7 +49,7 @@ export const greater = binary('greater')
 /** 1 if both are the same number, else 0. */
 export const equal = binary('equal')
 /** The first, or the second if the first is missing. */
-export const orElse = binary('orElse')
+export const coalesce = binary('coalesce')
 /** The first if the second is above 0, else missing. */
 export const where = binary('where')
 /** To the nearest whole number. */

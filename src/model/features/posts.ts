@@ -10,7 +10,7 @@ import {
   equal,
   greater,
   log,
-  orElse,
+  coalesce,
   present,
   subtract,
   where,
@@ -18,7 +18,7 @@ import {
 } from './expression.js'
 import { featureTable, type FeatureRow } from './feature.js'
 
-const imagesDue = orElse(post('imagesExpected'), post('imagesInPost'))
+const imagesDue = coalesce(post('imagesExpected'), post('imagesInPost'))
 const imagesOutstanding = atLeast(subtract(imagesDue, imagesStored), 0)
 
 export const postFeatures = featureTable([
@@ -59,6 +59,6 @@ function shareOfImages(state: string, images: Expression): FeatureRow {
   const formula =
     `${state} images / expected ones, within 0 to 1; images_in_post where image_positions is absent; ` +
     '1 when none is due'
-  const share = orElse(atMost(divide(images, where(imagesDue, imagesDue)), 1), 1)
+  const share = coalesce(atMost(divide(images, where(imagesDue, imagesDue)), 1), 1)
   return [`images_${state}_share`, formula, null, share]
 }

@@ -4,7 +4,7 @@
  */
 import type { SnapshotName } from '../../contract/index.js'
 import { cycleAt, snapshotAt, snapshotCounter } from './columns.js'
-import { add, atLeast, atMost, divide, log, orElse, present, where, type Expression } from './expression.js'
+import { add, atLeast, atMost, divide, log, coalesce, present, where, type Expression } from './expression.js'
 import { featureTable, type FeatureRow } from './feature.js'
 import { logHoursBetween } from './shared.js'
 
@@ -62,5 +62,5 @@ function total(name: PartedName): Expression {
 }
 
 function orZero(name: SnapshotName): Expression {
-  return orElse(snapshotCounter(name), 0)
+  return coalesce(snapshotCounter(name), 0)
 }

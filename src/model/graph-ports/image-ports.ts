@@ -1,5 +1,5 @@
 /**
- * The graph of an image encoder: a batch of pictures of one size in, a vector each out, or tokens or cells to pool.
+ * The graph of an image encoder: a batch of images of one size in, a vector each out, or tokens or cells to pool.
  */
 import type { ImageSettings } from '../package/index.js'
 import { allows, inputProblems, missingOutput, portNamed, portText, type Ports } from './ports.js'

@@ -1,5 +1,5 @@
 /**
- * Pictures as an encoder sees them, against references that go pixel by pixel.
+ * Images as an encoder sees them, against references that go pixel by pixel.
  */
 import fc from 'fast-check'
 import sharp from 'sharp'
@@ -18,14 +18,14 @@ const plain: PreprocessOptions = {
   std: [1, 1, 1],
 }
 
-interface Picture {
+interface Pixels {
   readonly width: number
   readonly height: number
   /** Three bytes a pixel. */
   readonly pixels: Uint8Array
 }
 
-/** A smooth picture, so that JPEG keeps it, and its bytes. */
+/** A smooth image, so that JPEG keeps it, and its bytes. */
 async function drawn(width: number, height: number): Promise<Uint8Array> {
   const pixels = Buffer.alloc(width * height * 3)
   for (let y = 0, at = 0; y < height; y++) {
@@ -40,7 +40,7 @@ async function drawn(width: number, height: number): Promise<Uint8Array> {
     .toBuffer()
 }
 
-async function decoded(jpeg: Uint8Array): Promise<Picture> {
+async function decoded(jpeg: Uint8Array): Promise<Pixels> {
   const { data, info } = await sharp(jpeg).raw().toBuffer({ resolveWithObject: true })
   return { width: info.width, height: info.height, pixels: data }
 }
@@ -70,7 +70,7 @@ describe('without a resize, every value', () => {
   test('is its byte of the centre crop, scaled and normalised', async () => {
     const [width, height] = [21, 14]
     const jpeg = await drawn(width, height)
-    const picture = await decoded(jpeg)
+    const image = await decoded(jpeg)
     const triple = (min: number, max: number) => {
       const part = fc.double({ min, max, noNaN: true })
       return fc.tuple(part, part, part)
@@ -96,7 +96,7 @@ describe('without a resize, every value', () => {
           const source = variant.channels === 'rgb' ? channel : 2 - channel
           for (let y = 0; y < variant.crop.height; y++) {
             for (let x = 0; x < variant.crop.width; x++) {
-              const byte = picture.pixels[((top + y) * width + left + x) * 3 + source] ?? NaN
+              const byte = image.pixels[((top + y) * width + left + x) * 3 + source] ?? NaN
               const expected = (byte * variant.scale - variant.mean[channel]!) / variant.std[channel]!
               const found = valueAt(tensor, options, channel, y, x)
               expect(Math.abs(found - expected)).toBeLessThanOrEqual(1e-6 * Math.max(1, Math.abs(expected)))
@@ -128,9 +128,9 @@ const kernels = {
   },
 }
 
-/** The value at (x, y) of the picture made smaller to `size`: a weighted mean of all source pixels, one by one. */
+/** The value at (x, y) of the image made smaller to `size`: a weighted mean of all source pixels, one by one. */
 function resampled(
-  { width, height, pixels }: Picture,
+  { width, height, pixels }: Pixels,
   size: { width: number; height: number },
   { support, weight }: (typeof kernels)['bilinear'],
   [channel, y, x]: readonly [number, number, number],
@@ -156,12 +156,12 @@ function resampled(
   return Math.min(255, Math.max(0, total))
 }
 
-describe('a picture that is scaled down', () => {
+describe('a image that is scaled down', () => {
   test.each(['bilinear', 'bicubic', 'lanczos3'] as const)(
     'is what a %s kernel over every source pixel gives: within 4 levels of 255, and on average within 1',
     async (interpolation) => {
       const jpeg = await drawn(90, 60)
-      const picture = await decoded(jpeg)
+      const image = await decoded(jpeg)
       const size = { width: 18, height: 15 }
       const options = { ...plain, interpolation, resize: size, scale: 1 }
       const tensor = await filled(jpeg, options)
@@ -169,7 +169,7 @@ describe('a picture that is scaled down', () => {
       for (let channel = 0; channel < 3; channel++) {
         for (let y = 0; y < size.height; y++) {
           for (let x = 0; x < size.width; x++) {
-            const expected = resampled(picture, size, kernels[interpolation], [channel, y, x])
+            const expected = resampled(image, size, kernels[interpolation], [channel, y, x])
             differences.push(Math.abs(valueAt(tensor, options, channel, y, x) - expected))
           }
         }
@@ -196,7 +196,7 @@ describe('to a shortest edge', () => {
     ['high by a fraction of a pixel', 20, 59],
     ['longer than any screen', 4, 1024],
     ['of one size', 20, 20],
-  ])('a picture that is %s keeps its proportions and gives its middle', async (_, width, height) => {
+  ])('a image that is %s keeps its proportions and gives its middle', async (_, width, height) => {
     const jpeg = await drawn(width, height)
     const edge = 16
     const options: PreprocessOptions = {
@@ -223,7 +223,7 @@ describe('to a shortest edge', () => {
   })
 })
 
-test('a grey picture has three equal channels', async () => {
+test('a grey image has three equal channels', async () => {
   const pixels = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
   const grey = await sharp(pixels, { raw: { width: 16, height: 16, channels: 1 } })
     .toColourspace('b-w')
@@ -235,9 +235,9 @@ test('a grey picture has three equal channels', async () => {
   expect(tensor.subarray(0, 64)).toEqual(tensor.subarray(128))
 })
 
-test('a damaged picture is refused', async () => {
+test('a damaged image is refused', async () => {
   const jpeg = await drawn(64, 64)
-  for (const bytes of [new Uint8Array(0), Buffer.from('no picture'), jpeg.subarray(0, jpeg.length >> 1)]) {
+  for (const bytes of [new Uint8Array(0), Buffer.from('no image'), jpeg.subarray(0, jpeg.length >> 1)]) {
     await expect(filled(bytes, plain)).rejects.toThrow()
   }
 })

@@ -19,7 +19,7 @@ interface Size {
 const channelCount = 3
 const byteCount = 256
 
-// Images are encoded in the background while cycles run: one thread a picture. None is decoded twice.
+// Images are encoded in the background while cycles run: one thread a image. None is decoded twice.
 sharp.concurrency(1)
 sharp.cache(false)
 
@@ -84,7 +84,7 @@ export class Preprocessor {
       .toColourspace('srgb')
       .raw()
       .toBuffer({ resolveWithObject: true })
-    if (info.channels !== channelCount) throw new Error(`the picture has ${info.channels} channels`)
+    if (info.channels !== channelCount) throw new Error(`the image has ${info.channels} channels`)
     return data
   }
 

@@ -70,7 +70,7 @@ describe('heads', () => {
     const plan = plannedHeads([
       { graph: of('numbers', 1), inputs: { features: 'numbers' }, heads: [column('p_views', 'probs')] },
       { graph: of('words', 3), inputs: { text: 'words' }, heads: [column('p_up', 'probs')] },
-      { graph: of('pictures', 2), inputs: { image: 'pictures' }, heads: [column('p_comments', 'probs')] },
+      { graph: of('images', 2), inputs: { image: 'images' }, heads: [column('p_comments', 'probs')] },
     ])
     const heads = await predict({ ...plan, widths: { features: 1, text: 3, image: 2 } }, 2, {
       features: [1, 2],

@@ -11,7 +11,7 @@ import type { Vectors } from '../model.js'
 import type { ImagePlan } from '../plans.js'
 import { openImageProgram } from './image-program.js'
 
-const picture = (red: number, blue: number): Promise<Uint8Array> =>
+const jpegOf = (red: number, blue: number): Promise<Uint8Array> =>
   sharp({ create: { width: 70, height: 50, channels: 3, background: { r: red, g: 90, b: blue } } })
     .jpeg()
     .toBuffer()
@@ -26,10 +26,10 @@ const row = (reply: Vectors, index: number, dim = 16): number[] => [
 ]
 
 describe('an image encoder', () => {
-  test('gives a picture the same vector alone and in several runs, with unreadable ones among them', async () => {
+  test('gives a image the same vector alone and in several runs, with unreadable ones among them', async () => {
     const program = await open()
-    const images = await Promise.all(Array.from({ length: 19 }, (_, index) => picture(10 * index, 200)))
-    images[3] = Buffer.from('no picture')
+    const images = await Promise.all(Array.from({ length: 19 }, (_, index) => jpegOf(10 * index, 200)))
+    images[3] = Buffer.from('no image')
     images[12] = images[12]?.subarray(0, 100) ?? new Uint8Array(0)
     const all = await program.run({ items: images, budgetMs: null })
     expect([...all.encoded]).toEqual(images.map((_, index) => (index === 3 || index === 12 ? 0 : 1)))
@@ -50,7 +50,7 @@ describe('an image encoder', () => {
   })
 
   test('pools tokens, cells and vectors as planned', async () => {
-    // Every output holds the mean red, green and blue of the picture, as one vector, as two tokens, as cells.
+    // Every output holds the mean red, green and blue of the image, as one vector, as two tokens, as cells.
     const plan: Partial<ImagePlan> = { dim: 3, scale: 1 / 255, mean: [0, 0, 0], std: [1, 1, 1] }
     for (const [output, pool] of [
       ['vector', null],
@@ -60,7 +60,7 @@ describe('an image encoder', () => {
     ] as const) {
       const program = await open(imagePlan({ ...plan, output, pool }, colourGraph()))
       const [red, green, blue] = row(
-        await program.run({ items: [await picture(200, 30)], budgetMs: null }),
+        await program.run({ items: [await jpegOf(200, 30)], budgetMs: null }),
         0,
         3,
       )
@@ -83,7 +83,7 @@ describe('an image encoder is not opened when', () => {
       /it has no input pixels; its inputs are pixel_values/,
     ],
     [
-      'its pictures have another size',
+      'its images have another size',
       { crop: { width: 24, height: 24 } },
       /pixel_values must be float32 \[N, 3, 24, 24\], but is float32 \[N, 3, 32, 32\]/,
     ],
@@ -103,7 +103,7 @@ describe('an image encoder is not opened when', () => {
   ])('%s', (_, changes, message) => refused(imagePlan(changes), message))
 })
 
-/** The mean of each channel as `vector` [N, 3], `tokens` [N, 2, 3] and `cells` [N, 3, 32, 32] (the picture itself). */
+/** The mean of each channel as `vector` [N, 3], `tokens` [N, 2, 3] and `cells` [N, 3, 32, 32] (the image itself). */
 function colourGraph(): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(1))
   graph.add('Identity', ['pixel_values'], {}, 'cells')

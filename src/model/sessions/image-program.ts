@@ -15,7 +15,7 @@ import type { OpenProgram, Program } from './program.js'
 const runImagesMax = 8
 const runValuesMax = 16 * 1024 * 1024
 
-/** Opens the encoder and runs it on pictures of zeros, so that an output that differs from the plan fails here. */
+/** Opens the encoder and runs it on images of zeros, so that an output that differs from the plan fails here. */
 export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> = async (
   plan,
   log,
@@ -61,7 +61,7 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     return { vectors, encoded }
   }
 
-  /** Two pictures where a run may have two: a graph may take a single picture and not declare it. */
+  /** Two images where a run may have two: a graph may take a single image and not declare it. */
   async probe(): Promise<void> {
     const count = Math.min(2, this.#runImages)
     await this.#runGraph(new Float32Array(count * this.#preprocessor.valueCount), count)

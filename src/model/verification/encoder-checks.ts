@@ -61,10 +61,10 @@ export async function trialVectors(
 
 async function trialItems(name: EncoderName): Promise<Uint8Array[]> {
   if (name === 'text') return trialTexts.map((record) => Buffer.from(JSON.stringify(record)))
-  return Promise.all([trialPicture(1024, 700), trialPicture(120, 900), trialPicture(1, 1)])
+  return Promise.all([trialImage(1024, 700), trialImage(120, 900), trialImage(1, 1)])
 }
 
-async function trialPicture(width: number, height: number): Promise<Buffer> {
+async function trialImage(width: number, height: number): Promise<Buffer> {
   // Loading the library is slow, and most models read no images.
   const { default: sharp } = await import('sharp')
   const background = { r: width % 256, g: height % 256, b: 90 }

@@ -33,7 +33,7 @@ const [textDim, imageDim] = [2, 3]
 const rowCount = 3
 /** Of no size that a graph of these families is made for. */
 const tokenCount = 5
-const picture = readFileSync(join(shipped, 'example-1/golden/ball.jpg'))
+const jpeg = readFileSync(join(shipped, 'example-1/golden/ball.jpg'))
 
 type Shape = Port['shape']
 const toFloat = { to: { int: elementTypes.float32 } }
@@ -160,7 +160,7 @@ describe('a graph is accepted by verification if and only if its process serves 
         isTraced: fc.boolean(),
       }),
       ({ shape, element, layout, form, pool, isTraced }) => {
-        const bytes = pictureGraph({ shape, element, form, isTraced })
+        const bytes = imageGraph({ shape, element, form, isTraced })
         const members = { layout, ...(pool === undefined ? {} : { pool }) }
         return {
           graph: bytes,
@@ -296,19 +296,19 @@ async function serveText({ text }: ModelPlans): Promise<void> {
 async function serveImages({ image }: ModelPlans): Promise<void> {
   if (image === null) throw new Error('there is no image encoder')
   const program = await openImageProgram(image, silentLog)
-  const { encoded } = await program.run({ items: [picture, picture, picture], budgetMs: null })
-  if (encoded.includes(0)) throw new Error('a picture was not encoded')
+  const { encoded } = await program.run({ items: [jpeg, jpeg, jpeg], budgetMs: null })
+  if (encoded.includes(0)) throw new Error('an image was not encoded')
 }
 
-interface PictureKind {
+interface ImageGraphKind {
   readonly shape: Shape
   readonly element: ElementType
   readonly form: string
   readonly isTraced: boolean
 }
 
-/** The mean of each channel as a vector, as two tokens, or the picture itself as cells. */
-function pictureGraph({ shape, element, form, isTraced }: PictureKind): Uint8Array {
+/** The mean of each channel as a vector, as two tokens, or the image itself as cells. */
+function imageGraph({ shape, element, form, isTraced }: ImageGraphKind): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(1))
   const cells = graph.add('Cast', ['pixels'], toFloat, form === 'cells' ? 'vectors' : 'cells')
   const mean = { axes: { ints: [-2, -1] }, keepdims: { int: 0 } }

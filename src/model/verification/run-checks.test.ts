@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import type { HeadColumns } from '../../contract/index.js'
 import { findFeature, type Feature } from '../features/index.js'
-import { settleShares } from '../head-shares.js'
+import { clampHeads } from '../head-shares.js'
 import { ModelError, type ModelInputs } from '../model.js'
 import type { ModelPackage } from '../package/index.js'
 import { compareWithCpu } from './provider-check.js'
@@ -167,7 +167,7 @@ describe('a model', () => {
       ...unchecked,
       predict: async (inputs) => {
         const found = await unchecked.predict(inputs)
-        settleShares(['p_up'], [found.p_up!])
+        clampHeads(['p_up'], [found.p_up!])
         return found
       },
     }

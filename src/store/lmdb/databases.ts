@@ -8,7 +8,7 @@
  *     cycle_ids           cycle id → position
  *     pool                0 → columns of the pending pool after the last cycle
  *     images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
- *     image_uses          SHA-256 of an upload and image key → nothing: the images that share a picture
+ *     image_uses          SHA-256 of an upload and image key → nothing: the images that have the same bytes
  *     embeddings          encoder and what it encoded → a vector
  *     shadow_scores       position and model version → packed scores of a shadow
  *     model_versions      model version → identity of its files

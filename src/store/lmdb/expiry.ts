@@ -113,7 +113,7 @@ export class Expiry implements ExpiryRecords {
     return true
   }
 
-  /** True when an image has this picture. */
+  /** True when an image has these bytes. */
   #isUsed(sha256: Uint8Array): boolean {
     const end = Buffer.concat([sha256, new Uint8Array(64).fill(afterAll)])
     return [...this.#db.imageUses.getKeys({ start: sha256, end, limit: 1 })].length > 0

@@ -1,6 +1,6 @@
 /**
- * Uploaded images in the databases. What identifies an image and its picture are two records, so that its hash is read without
- * the picture. Read `putImage` first. Like most writes of the store it packs at once, so that the caller may reuse its bytes,
+ * Uploaded images in the databases. An image is two records, its identity and its bytes, so that its hash is read without
+ * the bytes. Read `putImage` first. Like most writes of the store it packs at once, so that the caller may reuse its bytes,
  * and decides inside the transaction.
  */
 import { pageAfter, type Databases } from './databases.js'
@@ -26,8 +26,8 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       const known = access.read(db.images, imageKey)
       if (known !== undefined && isFresh(identityOf(known, key.gallId), sha256, arrivedAtMs)) return 'same'
       const identity = records.packImageIdentity(key.gallId, { ...image, arrivedAtMs })
-      const picture = records.packBytes(image.normalised)
-      return access.write<PutImageResult>('putImage', bytesOf(identity, picture), () => {
+      const bytes = records.packBytes(image.normalised)
+      return access.write<PutImageResult>('putImage', bytesOf(identity, bytes), () => {
         const stored = db.images.getBinary(imageKey)
         if (stored !== undefined) {
           const found = identityOf(stored, key.gallId)
@@ -37,7 +37,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
           return 'same'
         }
         db.images.putSync(imageKey, identity)
-        db.imageBytes.putSync(imageKey, picture)
+        db.imageBytes.putSync(imageKey, bytes)
         db.imageUses.putSync(imageUseKeyOf(sha256, imageKey), records.packBytes(new Uint8Array()))
         return 'created'
       })
@@ -47,9 +47,9 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       const record = access.read(db.images, imageKey)
       if (record === undefined) return undefined
       const { sha256, uploadedBytes, width, height } = identityOf(record, key.gallId)
-      const picture = access.read(db.imageBytes, imageKey)
-      if (picture === undefined) throw new StoreError('unusable', 'an image is stored without its picture')
-      return { sha256, uploadedBytes, width, height, normalised: records.readBytes(picture, 'picture') }
+      const bytes = access.read(db.imageBytes, imageKey)
+      if (bytes === undefined) throw new StoreError('unusable', 'an image is stored without its bytes')
+      return { sha256, uploadedBytes, width, height, normalised: records.readBytes(bytes, 'image') }
     },
     readImageHash(key) {
       const record = access.read(db.images, imageKeyOf(key))

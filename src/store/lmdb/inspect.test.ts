@@ -110,14 +110,14 @@ test('an image use that an earlier version left behind is no problem', async () 
   await tamper((db) => {
     const [key] = [...db.images.getKeys({})]
     const use = db.imageUses.getBinary([...db.imageUses.getKeys({})][0] as Uint8Array) as Uint8Array
-    // Of another picture of the same image, and of an image that has gone.
+    // Of other bytes of the same image, and of an image that has gone.
     db.imageUses.putSync(imageUseKeyOf(new Uint8Array(32).fill(77), key as Uint8Array), use)
     db.imageUses.putSync(imageUseKeyOf(new Uint8Array(32), new Uint8Array(32)), use)
   })
   expect(await problems()).toEqual([])
 })
 
-test('the last of 250 pictures is read: damage to it is reported, alone', async () => {
+test('the last of 250 images is read: damage to it is reported, alone', async () => {
   const store = await openLmdbStore({ dataDir })
   const keyAt = (postNo: number) => ({ gallId: 'many', postNo, position: 1 })
   const puts = Array.from({ length: 250 }, (_, index) => store.putImage(keyAt(index + 1), imageSample(7)))
@@ -126,12 +126,12 @@ test('the last of 250 pictures is read: damage to it is reported, alone', async 
   let last = ''
   await tamper((db) => {
     const key = [...db.imageBytes.getKeys({})].at(-1) as Uint8Array
-    const picture = Uint8Array.from(db.imageBytes.getBinary(key) as Uint8Array)
-    picture[picture.length - 1] = 0
-    db.imageBytes.putSync(key, picture)
+    const bytes = Uint8Array.from(db.imageBytes.getBinary(key) as Uint8Array)
+    bytes[bytes.length - 1] = 0
+    db.imageBytes.putSync(key, bytes)
     last = Buffer.from(key).toString('hex')
   })
-  expect(await problems()).toEqual([`pictures, ${last}: the stored picture is damaged`])
+  expect(await problems()).toEqual([`image bytes, ${last}: the stored image is damaged`])
 })
 
 test('ids, images and outcomes under a wrong key are reported', async () => {
@@ -145,7 +145,7 @@ test('ids, images and outcomes under a wrong key are reported', async () => {
   })
   expect(await problems()).toEqual([
     'cycle ids, 20990101T0000: position 1 holds 20260101T0001',
-    'images, humor/12/3: the picture is missing',
-    'outcomes, p1: stands under the key of another placement',
+    'images, humor/12/3: its bytes are missing',
+    'outcomes, p1: is stored under the key of another placement',
   ])
 })

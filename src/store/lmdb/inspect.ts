@@ -119,14 +119,15 @@ function inspectImages({ images, imageBytes, imageUses }: Databases, tell: Tell)
     const numbers = imageNumbersOf(key)
     const place = `images, ${gallId}/${numbers.postNo}/${numbers.position}`
     if (Buffer.compare(imageKeyOf({ gallId, ...numbers }), key) !== 0)
-      tell(`${place}: stands under the key of another gallery`)
-    if (imageBytes.getBinary(key) === undefined) tell(`${place}: the picture is missing`)
+      tell(`${place}: is stored under the key of another gallery`)
+    if (imageBytes.getBinary(key) === undefined) tell(`${place}: its bytes are missing`)
   })
-  each(imageBytes, 'pictures,', tell, (record, key) => {
-    records.readBytes(record, 'picture')
-    if (images.getBinary(key) === undefined) tell(`pictures, ${nameOf(key)}: there is no image of this key`)
+  each(imageBytes, 'image bytes,', tell, (record, key) => {
+    records.readBytes(record, 'image')
+    if (images.getBinary(key) === undefined)
+      tell(`image bytes, ${nameOf(key)}: there is no image of this key`)
   })
-  // Images that earlier versions stored may lack one. One whose image has gone, or is of another picture by now, was
+  // Images that earlier versions stored may lack one. One whose image has gone, or has other bytes by now, was
   // left behind by such a version and does no harm.
   each(imageUses, 'image uses,', tell, (record) => records.readBytes(record, 'image use'))
 }
@@ -156,7 +157,7 @@ function inspectHistory({ weights, outcomes }: Databases, tell: Tell): void {
   each(outcomes, 'outcomes,', tell, (record, key) => {
     const { placementId, record: json } = records.readStoredOutcome(record)
     if (Buffer.compare(placementKeyOf(placementId), key) !== 0)
-      tell(`outcomes, ${placementId}: stands under the key of another placement`)
+      tell(`outcomes, ${placementId}: is stored under the key of another placement`)
     JSON.parse(Buffer.from(json).toString())
   })
 }

@@ -76,7 +76,7 @@ export function readStoredRequest(record: Uint8Array): StoredRequest {
   return { encoding, bytes: payload.subarray(requestHeadBytes), bodyBytes }
 }
 
-/** A response, columns or a picture: bytes that the store does not look into. */
+/** A response, columns or an image: bytes that the store does not look into. */
 export function packBytes(bytes: Uint8Array, arena?: Arena): Uint8Array {
   return packRecord(recordVersion, 0, [bytes], arena)
 }
@@ -87,7 +87,7 @@ export function readBytes(record: Uint8Array, what: string): Uint8Array {
 
 // ---- images
 
-/** What identifies a stored image, without its picture. */
+/** What identifies a stored image, without its bytes. */
 export interface ImageIdentity extends Omit<StoredImage, 'normalised'> {
   readonly gallId: string
 }

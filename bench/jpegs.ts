@@ -9,7 +9,7 @@ const shortEdgePixels = 768
 const bytesTarget = 200_000
 
 /** Makes distinct JPEGs: each has a different comment segment after the start marker. */
-export async function pictureSource(): Promise<(number: number) => Buffer> {
+export async function jpegSource(): Promise<(number: number) => Buffer> {
   const base = await drawPicture()
   return (number) => {
     const comment = Buffer.from(`bench ${number}`)

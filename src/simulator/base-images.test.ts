@@ -4,13 +4,13 @@
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
 import { imageBytesMax, imageEdgePixelsMax } from '../contract/index.js'
-import { Pictures, baseImageCount, withComment } from './pictures.js'
+import { BaseImages, baseImageCount, withComment } from './base-images.js'
 
 test('every image decodes and is within the limits, and some have the maximum size', async () => {
-  const pictures = await Pictures.draw()
+  const baseImages = await BaseImages.draw()
   const edges: number[] = []
-  for (let picture = 0; picture < baseImageCount; picture++) {
-    const jpeg = pictures.jpeg({ picture, comment: `고양이/${picture}` })
+  for (let baseImage = 0; baseImage < baseImageCount; baseImage++) {
+    const jpeg = baseImages.jpeg({ baseImage, comment: `고양이/${baseImage}` })
     expect(jpeg.length).toBeLessThan(imageBytesMax)
     const { info } = await sharp(jpeg, { failOn: 'warning' }).raw().toBuffer({ resolveWithObject: true })
     edges.push(Math.max(info.width, info.height))
@@ -20,18 +20,18 @@ test('every image decodes and is within the limits, and some have the maximum si
 })
 
 test('a comment changes the bytes of an image and not its pixels', async () => {
-  const pictures = await Pictures.draw()
-  const one = pictures.jpeg({ picture: 0, comment: 'one' })
-  const other = pictures.jpeg({ picture: 0, comment: 'other' })
+  const baseImages = await BaseImages.draw()
+  const one = baseImages.jpeg({ baseImage: 0, comment: 'one' })
+  const other = baseImages.jpeg({ baseImage: 0, comment: 'other' })
   expect(one.equals(other)).toBe(false)
   const [onePixels, otherPixels] = await Promise.all([one, other].map((jpeg) => sharp(jpeg).raw().toBuffer()))
   expect(onePixels?.equals(otherPixels as Buffer)).toBe(true)
 })
 
 test('images drawn again have the same bytes', async () => {
-  const [one, other] = await Promise.all([Pictures.draw(), Pictures.draw()])
-  for (let picture = 0; picture < baseImageCount; picture++) {
-    const choice = { picture, comment: '' }
+  const [one, other] = await Promise.all([BaseImages.draw(), BaseImages.draw()])
+  for (let baseImage = 0; baseImage < baseImageCount; baseImage++) {
+    const choice = { baseImage, comment: '' }
     expect(one.jpeg(choice).equals(other.jpeg(choice))).toBe(true)
   }
 })
@@ -42,8 +42,8 @@ test('a comment segment is placed between the start marker and the rest', () => 
 })
 
 test('an unknown image is an error', async () => {
-  const pictures = await Pictures.draw()
-  expect(() => pictures.jpeg({ picture: baseImageCount, comment: '' })).toThrow(
-    `no picture ${baseImageCount}`,
+  const baseImages = await BaseImages.draw()
+  expect(() => baseImages.jpeg({ baseImage: baseImageCount, comment: '' })).toThrow(
+    `no base image ${baseImageCount}`,
   )
 })

@@ -16,26 +16,26 @@ export interface Upload {
   readonly postNo: number
   readonly position: number
   /** The base image, 0 to `baseImageCount` - 1. */
-  readonly picture: number
+  readonly baseImage: number
   /** Makes the bytes unique. */
   readonly comment: string
 }
 
 /** Encoded base images. Deterministic: the same release of sharp gives the same bytes. */
-export class Pictures {
+export class BaseImages {
   private constructor(private readonly jpegs: readonly Buffer[]) {}
 
   /** Draws and encodes the base images; takes about a second. */
-  static async draw(): Promise<Pictures> {
-    return new Pictures(
-      await Promise.all(Array.from({ length: baseImageCount }, (_, index) => drawPicture(index))),
+  static async draw(): Promise<BaseImages> {
+    return new BaseImages(
+      await Promise.all(Array.from({ length: baseImageCount }, (_, index) => drawBaseImage(index))),
     )
   }
 
   /** The bytes of one upload: a valid JPEG. */
-  jpeg(choice: Pick<Upload, 'picture' | 'comment'>): Buffer {
-    const base = this.jpegs[choice.picture]
-    assert(base !== undefined, `no picture ${choice.picture}`)
+  jpeg(choice: Pick<Upload, 'baseImage' | 'comment'>): Buffer {
+    const base = this.jpegs[choice.baseImage]
+    assert(base !== undefined, `no base image ${choice.baseImage}`)
     return withComment(base, choice.comment)
   }
 }
@@ -52,9 +52,9 @@ export function withComment(jpeg: Buffer, comment: string): Buffer {
   return Buffer.concat([head, text, jpeg.subarray(2)])
 }
 
-function drawPicture(picture: number): Promise<Buffer> {
-  const rng = new Rng('picture', picture)
-  const long = picture < largeCount ? imageEdgePixelsMax : rng.int(160, 800)
+function drawBaseImage(baseImage: number): Promise<Buffer> {
+  const rng = new Rng('picture', baseImage)
+  const long = baseImage < largeCount ? imageEdgePixelsMax : rng.int(160, 800)
   const short = Math.round(long * rng.pick([0.5625, 0.75, 1, 0.66]))
   const [width, height] = rng.chance(0.4) ? [short, long] : [long, short]
   const circles = Array.from(
