@@ -11,9 +11,10 @@ import { parseArgs } from 'node:util'
 import type * as Runtime from 'onnxruntime-node'
 import { koreanTokenizer } from '../models/korean-tokenizer.js'
 import { transformerGraph } from '../models/transformer.js'
-import type * as Sessions from '../src/model/sessions/index.js'
+import type * as SessionHost from '../src/model/sessions/session-host.js'
 import type { FilePlan, TextPlan } from '../src/model/plans.js'
-import type * as Text from '../src/model/text/index.js'
+import type * as PostText from '../src/model/text/post-text.js'
+import type * as Tokenizer from '../src/model/text/tokenizer.js'
 import { bodyHtml, titleText, topics } from '../src/simulator/korean-text.js'
 import { Rng } from '../src/simulator/rng.js'
 import { builtModule, circumstances } from './project.js'
@@ -48,7 +49,8 @@ export async function textEncoderBench(
   const directory = mkdtempSync(join(tmpdir(), 'understudy-text-encoder-'))
   try {
     const plan = writeEncoder(directory, options)
-    const { openTokenizer, parseTemplate, readPost } = await builtModule<typeof Text>('model/text/index.js')
+    const { openTokenizer } = await builtModule<typeof Tokenizer>('model/text/tokenizer.js')
+    const { parseTemplate, readPost } = await builtModule<typeof PostText>('model/text/post-text.js')
     const records = makeRecords(options.postCount)
     const tokenizer = openTokenizer(readFileSync(plan.tokenizer.file), plan)
     const template = parseTemplate(plan.template)
@@ -71,7 +73,7 @@ async function measure(
   print: (text: string) => void,
 ): Promise<EncoderBenchResult> {
   const bare = await openBare(plan)
-  const { openEncoderHost } = await builtModule<typeof Sessions>('model/sessions/index.js')
+  const { openEncoderHost } = await builtModule<typeof SessionHost>('model/sessions/session-host.js')
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const host = await openEncoderHost(plan, { bytesMax, log: silent })
   const splits = [8, 16, 32, 64].filter((rowCount) => rowCount < rows.length)

@@ -9,7 +9,8 @@ import { expect, test } from 'vitest'
 import { modelsDir, temporaryModelsDir } from '../../test/helpers/model-packages.js'
 import { readGolden } from './golden.js'
 import { verifyPackage } from './index.js'
-import { readHashed, readPackage } from './package/index.js'
+import { readHashed } from './package/read-file.js'
+import { readPackage } from './package/read-package.js'
 
 const version = 'example-1'
 /** All that the package has: no file is left that the script does not make. */

@@ -5,7 +5,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sigmoidGraph, temporaryModelsDir, writePackage } from '../../test/helpers/model-packages.js'
-import { readHashed, readPackage } from './package/index.js'
+import { readHashed } from './package/read-file.js'
+import { readPackage } from './package/read-package.js'
 
 test.each([
   ['an HTML page', '<!doctype html><title>Sign in</title>', /: it is an HTML page/],

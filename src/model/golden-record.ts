@@ -3,10 +3,10 @@
  */
 import { referenceCodec } from '../codec/index.js'
 import { headNames, type HeadColumns } from '../contract/index.js'
-import { compileFeatures } from './features/index.js'
+import { compileFeatures } from './features/compile.js'
 import type { GoldenCase, GoldenFile } from './golden.js'
 import type { ModelInputs } from './model.js'
-import type { ModelPackage } from './package/index.js'
+import type { ModelPackage } from './package/read-package.js'
 
 /** The parts of a case that are not features or heads. */
 export interface RecordedRow {

@@ -8,17 +8,14 @@ import { describe, expect, test } from 'vitest'
 import { temporaryModelsDir } from '../../test/helpers/model-packages.js'
 import { referenceCodec } from '../codec/index.js'
 import type { HeadColumns } from '../contract/index.js'
-import { compileFeatures, findFeature, type Feature } from './features/index.js'
+import { compileFeatures } from './features/compile.js'
+import { findFeature } from './features/catalogue.js'
+import type { Feature } from './features/feature.js'
 import { parseGolden, readGolden, runGolden, type GoldenCase, type GoldenSubject } from './golden.js'
 import { recordGolden } from './golden-record.js'
-import {
-  featureNames,
-  type HeadManifest,
-  type ImageManifest,
-  type Manifest,
-  type ModelPackage,
-  type TextManifest,
-} from './package/index.js'
+import { featureNames } from './package/parse-manifest.js'
+import type { HeadManifest, ImageManifest, Manifest, TextManifest } from './package/manifest.js'
+import type { ModelPackage } from './package/read-package.js'
 import { ModelError, ModelRowError, type FeatureRows } from './model.js'
 import { trialInputs } from './verification/trial-inputs.js'
 

@@ -5,17 +5,11 @@
 import { join } from 'node:path'
 import typia from 'typia'
 import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
-import {
-  featureNames,
-  headsOf,
-  missingEmbedding,
-  parseTyped,
-  readHashed,
-  type Manifest,
-  type ModelPackage,
-  type PackageFile,
-  type Sha256,
-} from './package/index.js'
+import { featureNames, headsOf, missingEmbedding } from './package/parse-manifest.js'
+import { parseTyped } from './package/parse-typed.js'
+import { readHashed } from './package/read-file.js'
+import type { Manifest, PackageFile, Sha256 } from './package/manifest.js'
+import type { ModelPackage } from './package/read-package.js'
 import { ModelError, ModelRowError, type Model, type FeatureRows } from './model.js'
 import { poolVectors } from './pooling.js'
 

@@ -1,24 +1,14 @@
 /**
  * Models: packages on disk, features, ONNX sessions in separate processes, and the lifecycle of versions.
  */
-export {
-  catalogue,
-  compileFeatures,
-  featureGroups,
-  findFeature,
-  nearestFeature,
-  type Feature,
-} from './features/index.js'
+export { catalogue, featureGroups, findFeature, nearestFeature } from './features/catalogue.js'
+export { compileFeatures } from './features/compile.js'
+export type { Feature } from './features/feature.js'
 export type { GoldenFile } from './golden.js'
 export { recordGolden, type RecordedRow } from './golden-record.js'
-export { portText, type Port, type Ports } from './graph-ports/index.js'
-export {
-  ModelLifecycle,
-  readStatus,
-  StatusFile,
-  type LifecycleStatus,
-  type ModelUsers,
-} from './lifecycle/index.js'
+export { portText, type Port, type Ports } from './graph-ports/ports.js'
+export { ModelLifecycle, type ModelUsers } from './lifecycle/lifecycle.js'
+export { readStatus, StatusFile, type LifecycleStatus } from './lifecycle/status-file.js'
 export { loadModel, type LoadedModel } from './loaded-model.js'
 export {
   ModelDownError,
@@ -32,31 +22,16 @@ export {
   type TextEncoder,
   type Vectors,
 } from './model.js'
-export {
-  activeVersion,
-  featureNames,
-  headsOf,
-  imageEncoderHash,
-  listModels,
-  manifestSchemaText,
-  modelIdentity,
-  readManifest,
-  readPackage,
-  shadowCountMax,
-  shadowVersions,
-  textEncoderHash,
-  type ExecutionProvider,
-  type Manifest,
-  type ModelPackage,
-} from './package/index.js'
+export { activeVersion, listModels, shadowCountMax, shadowVersions } from './package/selection.js'
+export { featureNames, headsOf } from './package/parse-manifest.js'
+export { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
+export { manifestSchemaText } from './package/manifest-schema.js'
+export { readManifest, readPackage, type ModelPackage } from './package/read-package.js'
+export type { ExecutionProvider, Manifest } from './package/manifest.js'
 export type { LoadOptions } from './plans.js'
 export { poolVectors } from './pooling.js'
 export { sizeText } from './size-text.js'
-export {
-  readPorts,
-  verifyPackage,
-  versionLoader,
-  type CheckLine,
-  type VerificationReport,
-  type VerifyOptions,
-} from './verification/index.js'
+export { readPorts } from './verification/port-checks.js'
+export { verifyPackage, type VerifyOptions } from './verification/verify.js'
+export { versionLoader } from './verification/verified-model.js'
+export type { CheckLine, VerificationReport } from './verification/report.js'

@@ -1,88 +1,23 @@
 /**
- * Models that serve, with the real runtime in its processes: their predictions, their failures and their restarts.
- * The processes run the files of `npm run build`.
+ * Predictions of loaded models, with the real runtime in its processes, and packages that are not loaded.
  */
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { appendFileSync, cpSync, existsSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
-  modelsDir,
-  sigmoidGraph,
-  smallGraph,
-  temporaryModelsDir,
-  writePackage,
-} from '../../test/helpers/model-packages.js'
+  expectClose,
+  expectedViews,
+  expectModelError,
+  load,
+  packaged,
+  postsWithViews,
+  quiet,
+} from '../../test/helpers/loaded-models.js'
+import { modelsDir, sigmoidGraph, smallGraph } from '../../test/helpers/model-packages.js'
 import { makeInputs, ordinaryInputs } from '../../test/helpers/scoring-inputs.js'
-import { loadModel, ModelError, type LoadedModel, type LoadOptions, type ModelInputs } from './index.js'
-
-/** p_views of the sigmoid graph for posts with these views: (1 + views) / (2 + views). */
-const expectedViews = (views: readonly number[]) => views.map((count) => (1 + count) / (2 + count))
-
-describe('a head that is NaN', () => {
-  const posts = (changes: Readonly<Record<string, number>> = {}) =>
-    makeInputs(3, 0, (_, path, row) => (row === 1 ? (changes[path] ?? 1) : 1))
-
-  test('names the feature that is missing, and no other one', async () => {
-    const graph = smallGraph({
-      inputs: [{ name: 'features', shape: ['N', 3] }],
-      constants: [
-        { name: 'views', shape: [1], values: BigInt64Array.of(0n) },
-        { name: 'down', shape: [1], values: BigInt64Array.of(2n) },
-      ],
-      operators: [
-        { type: 'Gather', inputs: ['features', 'views'], outputs: ['a'], attributes: { axis: { int: 1 } } },
-        { type: 'Gather', inputs: ['features', 'down'], outputs: ['c'], attributes: { axis: { int: 1 } } },
-        { type: 'Add', inputs: ['a', 'c'], outputs: ['sum'] },
-        { type: 'Sigmoid', inputs: ['sum'], outputs: ['probs'] },
-      ],
-    })
-    const features = ['views_log', 'up_log', { name: 'down', transform: 'log1p' }]
-    const model = await load(packaged(graph, () => ({ features, missing: 'nan' })))
-    await expectModelError(
-      model.predict(posts({ 'engagement.up': NaN, 'engagement.down': NaN })),
-      /the first is row 1 with NaN; caused by feature log1p\(down\) \(missing\)$/,
-    )
-    expectClose((await model.predict(posts())).p_views, Array<number>(3).fill(4 / 5))
-  })
-
-  test('names the embedding that is missing, which is NaN or zeros as the manifest says for its encoder', async () => {
-    const directory = temporaryModelsDir()
-    const version = 'example-1'
-    cpSync(join(modelsDir, version), join(directory, version), { recursive: true })
-    const file = join(directory, version, 'manifest.json')
-    const manifest = JSON.parse(readFileSync(file, 'utf8')) as { text: object }
-    writeFileSync(file, JSON.stringify({ ...manifest, text: { ...manifest.text, missing_embedding: 'nan' } }))
-    const model = await load({ ...quiet(), modelsDir: directory, version })
-    const inputs = ordinaryInputs(3, 1)
-    await expectModelError(
-      model.predict(inputs),
-      /3 of 3 rows are not finite .*; caused by text embedding \(missing\)$/,
-    )
-    const { dim } = model.text!
-    const text = { dim, vectors: new Float32Array(dim).fill(0.1), row: new Int32Array(2 * inputs.count) }
-    expect((await model.predict({ ...inputs, text })).p_views).toHaveLength(3)
-  })
-
-  test('names the feature whose value causes it', async () => {
-    const graph = smallGraph({
-      operators: [
-        { type: 'Sub', inputs: ['features', 'seven'], outputs: ['difference'] },
-        { type: 'Div', inputs: ['difference', 'difference'], outputs: ['one'] },
-        { type: 'Sigmoid', inputs: ['one'], outputs: ['probs'] },
-      ],
-      constants: [{ name: 'seven', shape: [1], values: Float32Array.of(7) }],
-    })
-    const model = await load(packaged(graph, () => ({ features: ['views'] })))
-    await expectModelError(
-      model.predict(posts({ 'engagement.views': 7 })),
-      /the first is row 1 with NaN; caused by feature views \(7\)$/,
-    )
-  })
-})
+import { loadModel } from './index.js'
 
 describe('a loaded model', () => {
   test('predicts what its graph computes, row by row, and gives null for a head that it lacks', async () => {
@@ -312,239 +247,12 @@ describe('a model is not loaded when', () => {
   })
 })
 
-describe('a model that returns invalid shares', () => {
-  // 1 - views_log is 1 for a post without views; its square root is NaN for one with many.
-  const oneLess = { type: 'Sub', inputs: ['one', 'features'], outputs: ['rest'] }
-  const constants = [{ name: 'one', shape: [1], values: Float32Array.of(1) }]
-
-  test('with NaN fails with an error that names the head and counts the rows, and serves the next call', async () => {
-    const operators = [oneLess, { type: 'Sqrt', inputs: ['rest'], outputs: ['probs'] }]
-    const model = await load(packaged(smallGraph({ constants, operators })))
-    await expectModelError(
-      model.predict(postsWithViews([0, 99, 0, 99])),
-      /^head p_views: 2 of 4 rows are not finite and within 0 to 1, the first is row 1 with NaN; caused by feature views_log \(4\.60517\)$/,
-    )
-    expectClose((await model.predict(postsWithViews([0]))).p_views, [1])
-  })
-
-  test('with a value outside 0 to 1 fails too', async () => {
-    const operators = [{ ...oneLess, outputs: ['probs'] }]
-    const model = await load(packaged(smallGraph({ constants, operators })))
-    await expectModelError(model.predict(postsWithViews([99])), /1 of 1 rows .* with -3\.6/)
-  })
-})
-
-describe('when the process of a model', () => {
-  test.each(['SIGSEGV', 'SIGKILL'] as const)(
-    'is ended by %s in a batch, every call in progress or waiting rejects, and later ones are served',
-    async (signal) => {
-      const model = await load(packaged(slowGraph))
-      const pid = processOf(model)
-      const calls = [model.predict(slowPosts), model.predict(slowPosts)]
-      process.kill(pid, signal)
-      const message = new RegExp(`the process of the model was ended by ${signal}$`)
-      await Promise.all(calls.map((call) => expectModelError(call, message)))
-      expect(model).toMatchObject({ available: false, processes: [] })
-      await expectModelError(model.predict(postsWithViews([1])), /the model is down: .* was ended by SIG/)
-      await vi.waitUntil(() => model.available, { timeout: 30_000 })
-      expect(processOf(model)).not.toBe(pid)
-      expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
-    },
-  )
-
-  test('hangs, the call rejects at the time limit, and the process is killed and replaced', async () => {
-    const model = await load(packaged(sigmoidGraph, undefined, { timeLimitMs: 2000 }))
-    const pid = processOf(model)
-    process.kill(pid, 'SIGSTOP')
-    await expectModelError(
-      model.predict(postsWithViews([1, 2])),
-      /a batch of 2 rows took longer than its time limit of 2000 ms/,
-    )
-    expect(model.available).toBe(false)
-    await vi.waitUntil(() => model.available, { timeout: 30_000 })
-    expect(processOf(model)).not.toBe(pid)
-    await vi.waitUntil(() => !isRunning(pid), { timeout: 30_000 })
-    expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
-  })
-
-  test('is busy past the time limit, the call rejects and the process is replaced', async () => {
-    const model = await load(packaged(slowGraph, undefined, { timeLimitMs: 1000 }))
-    await expectModelError(
-      model.predict(posts(4000)),
-      /a batch of 4000 rows took longer than its time limit of 1000 ms/,
-    )
-    expect(model.available).toBe(false)
-    await vi.waitUntil(() => model.available, { timeout: 30_000 })
-  })
-
-  test.runIf(process.platform === 'linux')(
-    'exceeds its memory bound, it is killed and replaced, and the log names the cause',
-    async () => {
-      const options = packaged(slowGraph, undefined, { processBytesMax: 300 * 2 ** 20 })
-      const model = await load(options)
-      const reason = /the process of the model holds \d+ MiB, and may hold 300 MiB$/
-      await expectModelError(model.predict(posts(6000)), reason)
-      expect(options.lines.at(-1)).toMatch(
-        /^error: the model is down: the process of the model holds \d+ MiB/,
-      )
-      await vi.waitUntil(() => model.available, { timeout: 30_000 })
-      expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
-    },
-  )
-
-  test('cannot be started again, the model keeps trying and logs each failure', async () => {
-    const options = packaged(sigmoidGraph)
-    const file = join(options.modelsDir, 'v1/head.onnx')
-    const model = await load(options)
-    writeFileSync(file, 'no graph')
-    process.kill(processOf(model), 'SIGKILL')
-    const refusals = () => options.lines.filter((line) => line.includes('head.onnx has SHA-256'))
-    await vi.waitUntil(() => refusals().length >= 2, { timeout: 30_000 })
-    await expectModelError(model.predict(postsWithViews([1])), /the model is down: .*head.onnx has SHA-256/)
-    writeFileSync(file, sigmoidGraph)
-    await vi.waitUntil(() => model.available, { timeout: 30_000 })
-    expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
-  })
-
-  test('receives a signal that is meant for the service, it continues: the service decides when it ends', async () => {
-    const model = await load(packaged(sigmoidGraph))
-    const pid = processOf(model)
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(pid, signal)
-    expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
-    expectClose((await model.predict(postsWithViews([8]))).p_views, expectedViews([8]))
-    expect(processOf(model)).toBe(pid)
-  })
-
-  test('hangs, closing the model does not wait and leaves no process', async () => {
-    const model = await load(packaged(slowGraph))
-    const pid = processOf(model)
-    const call = expectModelError(model.predict(slowPosts), /the model is closed/)
-    process.kill(pid, 'SIGSTOP')
-    await model.close()
-    await call
-    await vi.waitUntil(() => !isRunning(pid), { timeout: 30_000 })
-  })
-})
-
-test.runIf(process.platform === 'linux')(
-  'the process of a model ends with its owner, also in the middle of a batch',
-  async () => {
-    const { modelsDir: directory } = packaged(slowGraph)
-    const code = `
-      const { loadModel } = await import(${JSON.stringify(new URL('../../dist/model/index.js', import.meta.url))})
-      const log = { info() {}, warn() {}, error() {} }
-      const options = { modelsDir: ${JSON.stringify(directory)}, version: 'v1', executionProviders: ['cpu'], log }
-      const model = await loadModel(options)
-      const count = 8000
-      model.predictRows({ count, features: new Float32Array(count), text: null, image: null })
-      console.log(model.processes[0].pid)`
-    const owner = spawn(process.execPath, ['--input-type=module', '-e', code], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    onTestFinished(() => void owner.kill('SIGKILL'))
-    const [line] = (await once(owner.stdout, 'data')) as [Buffer]
-    const pid = Number(line.toString())
-    expect(isRunning(pid)).toBe(true)
-    const workingDirectory = readlinkSync(`/proc/${pid}/cwd`)
-    owner.kill('SIGKILL')
-    // A batch of 8000 rows of that graph takes minutes.
-    await vi.waitUntil(() => !isRunning(pid), { timeout: 20_000 })
-    expect(existsSync(workingDirectory)).toBe(false)
-  },
-)
-
-/** Slow for a batch of 1200 rows and fast for small ones: it multiplies [N, N] matrices. */
-const slowGraph = smallGraph({
-  operators: [
-    { type: 'Transpose', inputs: ['features'], outputs: ['turned'] },
-    { type: 'MatMul', inputs: ['features', 'turned'], outputs: ['square0'] },
-    ...Array.from({ length: 8 }, (_, index) => ({
-      type: 'MatMul',
-      inputs: [`square${index}`, 'square0'],
-      outputs: [`square${index + 1}`],
-    })),
-    { type: 'MatMul', inputs: ['square8', 'features'], outputs: ['sum'] },
-    { type: 'Sigmoid', inputs: ['sum'], outputs: ['probs'] },
-  ],
-})
-const slowPosts = posts(1200)
-
-interface TestOptions extends LoadOptions {
-  /** What was logged: level and message. */
-  readonly lines: string[]
-}
-
-function quiet(): TestOptions {
-  const lines: string[] = []
-  const at = (level: string) => (_: object, message: string) => {
-    lines.push(`${level}: ${message}`)
-  }
-  const log = { info: at('info'), warn: at('warn'), error: at('error') }
-  return { modelsDir: '', executionProviders: ['cpu'], log, lines }
-}
-
-/** Options for a model of that head in a directory of its own, as version v1. */
-function packaged(
-  head: Uint8Array,
-  change: (manifest: ReturnType<typeof writePackage>) => Record<string, unknown> = () => ({}),
-  more: Partial<LoadOptions> = {},
-): TestOptions {
-  const directory = temporaryModelsDir()
-  writePackage(directory, 'v1', head, change(writePackage(directory, 'v1', head)))
-  return { ...quiet(), modelsDir: directory, version: 'v1', ...more }
-}
-
 /** A graph of a manifest with several: the sigmoid graph, for one head. */
 function graphEntry(file: string, head: string): object {
   const sha256 = createHash('sha256').update(sigmoidGraph).digest('hex')
   return { file, sha256, inputs: { features: 'features' }, outputs: { [head]: { name: 'probs' } } }
 }
 
-/** Process id of the heads. */
-function processOf(model: LoadedModel): number {
-  expect(model.processes.map(({ role }) => role)).toEqual(['heads'])
-  return model.processes[0]!.pid
-}
-
-/** False for a zombie too: its new parent may never wait for it. */
-function isRunning(pid: number): boolean {
-  try {
-    return process.platform === 'linux'
-      ? !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
-      : process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
-async function load(options: LoadOptions): Promise<LoadedModel> {
-  const model = await loadModel(options)
-  onTestFinished(() => model.close())
-  return model
-}
-
-function posts(count: number): ModelInputs {
-  return postsWithViews(Array.from({ length: count }, () => 1))
-}
-
-function postsWithViews(views: readonly number[]): ModelInputs {
-  return makeInputs(views.length, 0, (_, path, row) =>
-    path === 'engagement.views' ? (views[row] as number) : 0,
-  )
-}
-
 function vectorOf(vectors: Float32Array, row: number, dim: number): number[] {
   return [...vectors.subarray(row * dim, (row + 1) * dim)]
-}
-
-function expectClose(values: Float32Array | null, expected: readonly number[]): void {
-  expect(values?.length).toBe(expected.length)
-  const errors = expected.map((value, row) => Math.abs((values?.[row] ?? NaN) - value))
-  expect(Math.max(0, ...errors)).toBeLessThan(1e-5)
-}
-
-async function expectModelError(call: Promise<unknown>, message: RegExp): Promise<void> {
-  const error: unknown = await call.catch((reason: unknown) => reason)
-  expect(error).toBeInstanceOf(ModelError)
-  expect((error as ModelError).message).toMatch(message)
 }

@@ -4,7 +4,7 @@
 import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns, type HeadName } from '../contract/index.js'
 import { fillEmbeddings } from './embedding-rows.js'
-import { compileFeatures, type FillFeatures } from './features/index.js'
+import { compileFeatures, type FillFeatures } from './features/compile.js'
 import { byName, clampHeads } from './head-shares.js'
 import { timeLimitMsDefault, type LoadOptions } from './plans.js'
 import {
@@ -15,28 +15,21 @@ import {
   type TextEncoder,
   type FeatureRows,
 } from './model.js'
-import {
-  activeVersion,
-  featureNames,
-  imageEncoderHash,
-  missingEmbedding,
-  modelIdentity,
-  readPackage,
-  textEncoderHash,
-  type Manifest,
-  type ModelPackage,
-} from './package/index.js'
+import { activeVersion } from './package/selection.js'
+import { featureNames, missingEmbedding } from './package/parse-manifest.js'
+import { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
+import { readPackage, type ModelPackage } from './package/read-package.js'
+import type { Manifest } from './package/manifest.js'
 import { planModel, type HeadsPlan, type ModelPlans, type Role } from './plans.js'
 import { withCause } from './row-failure.js'
 import {
   openEncoderHost,
   openHeadsHost,
   type EncoderHost,
-  type HeadRows,
   type HeadsHost,
-  type Matrices,
   type ServingOptions,
-} from './sessions/index.js'
+} from './sessions/session-host.js'
+import type { HeadRows, Matrices } from './sessions/batches.js'
 
 const processBytesMaxDefault = 4 * 2 ** 30
 /** Rows of the batches that new heads run before they serve: the fewest, and enough for all threads. */

@@ -6,22 +6,12 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Codec } from '../codec/index.js'
 import { headNames, type HeadName } from '../contract/index.js'
-import type { HeadColumn, HeadPorts, MatrixName, MatrixWidths } from './graph-ports/index.js'
+import type { HeadColumn, HeadPorts, MatrixName, MatrixWidths } from './graph-ports/head-ports.js'
 import { ModelError, type ModelLog } from './model.js'
-import {
-  featureNames,
-  headGraphs,
-  headsOf,
-  imageSettings,
-  namedGraphs,
-  textSettings,
-  type GraphManifest,
-  type HeadManifest,
-  type ImageSettings,
-  type Manifest,
-  type ModelPackage,
-  type TextSettings,
-} from './package/index.js'
+import { featureNames, headGraphs, headsOf, namedGraphs } from './package/parse-manifest.js'
+import { imageSettings, textSettings, type ImageSettings, type TextSettings } from './package/settings.js'
+import type { GraphManifest, HeadManifest, Manifest } from './package/manifest.js'
+import type { ModelPackage } from './package/read-package.js'
 
 const intraOpThreadsDefault = Math.min(2, availableParallelism())
 

@@ -2,10 +2,10 @@
  * Finds the input that makes a head NaN or infinite in a row: puts each input of the row into a row that is scored
  * well, and runs the heads once more.
  */
-import { matrixNames, type MatrixName, type MatrixWidths } from './graph-ports/index.js'
+import { matrixNames, type MatrixName, type MatrixWidths } from './graph-ports/head-ports.js'
 import { ModelRowError } from './model.js'
 import type { HeadsPlan } from './plans.js'
-import type { HeadRows, Matrices } from './sessions/index.js'
+import type { HeadRows, Matrices } from './sessions/batches.js'
 
 const causesShownMax = 5
 

@@ -11,7 +11,7 @@ import { modelsDir, temporaryModelsDir } from '../../test/helpers/model-packages
 import { ordinaryInputs } from '../../test/helpers/scoring-inputs.js'
 import { referenceCodec } from '../codec/index.js'
 import { headNames } from '../contract/index.js'
-import { compileFeatures } from './features/index.js'
+import { compileFeatures } from './features/compile.js'
 import { featureGroups, featureNames, loadModel, readPackage } from './index.js'
 
 const version = 'transport-test-1'

@@ -8,7 +8,9 @@ import { makeInputs, ordinaryInputs, type ColumnKind } from '../../../test/helpe
 import { referenceCodec, type Codec } from '../../codec/index.js'
 import { absentCode } from '../../contract/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
-import { catalogue, compileFeatures, findFeature, type Feature, type MissingValues } from './index.js'
+import { catalogue, findFeature } from './catalogue.js'
+import { compileFeatures, type MissingValues } from './compile.js'
+import type { Feature } from './feature.js'
 
 const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
 /** 0001-01-01 and 9999-12-31: about the first and last dates that a client can send. */

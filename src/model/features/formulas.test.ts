@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { codecs } from '../../../test/helpers/codecs.js'
 import { makeInputs } from '../../../test/helpers/scoring-inputs.js'
 import { absentCode } from '../../contract/index.js'
-import { compileFeatures, findFeature } from './index.js'
+import { compileFeatures } from './compile.js'
+import { findFeature } from './catalogue.js'
 
 // Noon in Korea.
 const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)

@@ -10,7 +10,7 @@ import {
   valuesOf,
 } from '../../../test/golden/features/golden-features.js'
 import { codecs } from '../../../test/helpers/codecs.js'
-import { catalogue, catalogueVersion, findFeature } from './index.js'
+import { catalogue, catalogueVersion, findFeature } from './catalogue.js'
 
 const golden = readGoldenFeatures(catalogueVersion)
 if (golden === null) throw new Error(`catalogue version ${catalogueVersion} has no golden file: see write.ts`)

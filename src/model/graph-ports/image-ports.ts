@@ -1,7 +1,7 @@
 /**
  * The graph of an image encoder: a batch of images of one size in, a vector each out, or tokens or cells to pool.
  */
-import type { ImageSettings } from '../package/index.js'
+import type { ImageSettings } from '../package/settings.js'
 import { allows, inputProblems, missingOutput, portNamed, portText, type Ports } from './ports.js'
 
 const channelCount = 3

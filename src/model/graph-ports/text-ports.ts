@@ -1,7 +1,7 @@
 /**
  * The graph of a text encoder: token ids and what goes with them in, token vectors or a vector a text out.
  */
-import type { TextSettings } from '../package/index.js'
+import type { TextSettings } from '../package/settings.js'
 import { allows, inputProblems, missingOutput, portNamed, portText, type Ports } from './ports.js'
 
 /** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */

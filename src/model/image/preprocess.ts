@@ -3,8 +3,8 @@
  * normalised. sharp decodes and resizes on its threads; the rest is one pass over the pixels.
  */
 import sharp, { type Sharp } from 'sharp'
-import { pixelSize } from '../graph-ports/index.js'
-import type { ImageSettings } from '../package/index.js'
+import { pixelSize } from '../graph-ports/image-ports.js'
+import type { ImageSettings } from '../package/settings.js'
 
 export type PreprocessOptions = Pick<
   ImageSettings,

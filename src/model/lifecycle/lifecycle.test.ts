@@ -9,7 +9,7 @@ import { sigmoidGraph, temporaryModelsDir, writePackage } from '../../../test/he
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type Model } from '../model.js'
 import { ModelLifecycle, type ModelUsers } from './lifecycle.js'
-import { versionLoader, type LoadVersion } from '../verification/index.js'
+import { versionLoader, type LoadVersion } from '../verification/verified-model.js'
 import { readStatus, StatusFile } from './status-file.js'
 
 const clockMs = Date.UTC(2026, 5, 1)

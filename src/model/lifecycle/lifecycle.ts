@@ -6,8 +6,8 @@
 import { assert } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type Model, type ModelLog } from '../model.js'
-import { activeVersion, shadowVersions } from '../package/index.js'
-import type { LoadVersion } from '../verification/index.js'
+import { activeVersion, shadowVersions } from '../package/selection.js'
+import type { LoadVersion } from '../verification/verified-model.js'
 import {
   initialLifecycle,
   servingEntry,

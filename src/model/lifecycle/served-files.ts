@@ -4,7 +4,8 @@
  */
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type ModelLog } from '../model.js'
-import { modelIdentity, readManifest } from '../package/index.js'
+import { modelIdentity } from '../package/identity.js'
+import { readManifest } from '../package/read-package.js'
 
 export class ServedFiles {
   readonly #modelsDir: string

@@ -4,7 +4,8 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findFeature, nearestFeature, type Feature } from '../features/index.js'
+import { findFeature, nearestFeature } from '../features/catalogue.js'
+import type { Feature } from '../features/feature.js'
 import { ModelError } from '../model.js'
 import type { Manifest } from './manifest.js'
 import { featureNames, namedFiles, parseManifest } from './parse-manifest.js'

@@ -4,7 +4,7 @@
  *   heads     features, text, image: float32 [count, width] each  →  float32 [count] for each head of the plan
  *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, a byte an item: 1 if it is encoded
  */
-import { matrixNames, type MatrixName } from '../graph-ports/index.js'
+import { matrixNames, type MatrixName } from '../graph-ports/head-ports.js'
 import type { Vectors } from '../model.js'
 import type { HeadsPlan } from '../plans.js'
 import type { ChildFormat, OwnerFormat } from './messages.js'

@@ -3,7 +3,7 @@
  * bytes, with one provider after another.
  */
 import * as ort from 'onnxruntime-node'
-import type { Port, Ports } from '../graph-ports/index.js'
+import type { Port, Ports } from '../graph-ports/ports.js'
 import type { ModelLog } from '../model.js'
 import { readHashed } from '../package/read-file.js'
 import type { GraphPlan } from '../plans.js'

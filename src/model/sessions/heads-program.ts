@@ -3,7 +3,7 @@
  * at their inputs and outputs; everything else is float32.
  */
 import * as ort from 'onnxruntime-node'
-import { headInputs, headPortProblems, type HeadColumn, type HeadInput } from '../graph-ports/index.js'
+import { headInputs, headPortProblems, type HeadColumn, type HeadInput } from '../graph-ports/head-ports.js'
 import type { HeadGraphPlan, HeadsPlan } from '../plans.js'
 import { openGraph, type GraphSession } from './graph-session.js'
 import type { HeadsBatch, Matrices } from './batches.js'

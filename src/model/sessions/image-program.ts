@@ -2,7 +2,7 @@
  * The image encoder of a model: JPEGs to tensors by sharp, a few at a time through the graph, outputs to vectors.
  */
 import * as ort from 'onnxruntime-node'
-import { imagePortProblems, inputShape, isPoolable } from '../graph-ports/index.js'
+import { imagePortProblems, inputShape, isPoolable } from '../graph-ports/image-ports.js'
 import { Preprocessor } from '../image/preprocess.js'
 import type { Vectors } from '../model.js'
 import { poolOutput, type EncoderOutput } from '../pooling.js'

@@ -3,13 +3,14 @@
  * It checks the clock between batches: past the budget, the remaining texts stay unencoded.
  */
 import * as ort from 'onnxruntime-node'
-import { textPortProblems } from '../graph-ports/index.js'
+import { textPortProblems } from '../graph-ports/text-ports.js'
 import type { Vectors } from '../model.js'
 import { readHashed } from '../package/read-file.js'
 import { poolOutput, type EncoderOutput } from '../pooling.js'
 import type { TextPlan } from '../plans.js'
-import { openTokenizer, parseTemplate, planBatches, readPost } from '../text/index.js'
-import type { TextTokenizer, TokenRow } from '../text/index.js'
+import { openTokenizer, type TextTokenizer, type TokenRow } from '../text/tokenizer.js'
+import { parseTemplate, readPost } from '../text/post-text.js'
+import { planBatches } from '../text/batches.js'
 import type { EncoderRequest } from './batches.js'
 import { openGraph, PortError, type Session } from './graph-session.js'
 import { reasonOf } from './onnx-errors.js'

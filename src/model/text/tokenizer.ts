@@ -3,7 +3,7 @@
  * keeps special tokens, token types, padding, and the comparison with the tokens of the training.
  */
 import { Tokenizer } from '@huggingface/tokenizers'
-import type { TextSettings } from '../package/index.js'
+import type { TextSettings } from '../package/settings.js'
 import { cutChars } from './html-text.js'
 
 export type TokenizerOptions = Pick<TextSettings, 'tokens_max' | 'pad_token_id' | 'golden_tokens'>

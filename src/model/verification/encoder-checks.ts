@@ -4,8 +4,10 @@
  */
 import { join } from 'node:path'
 import type { Vectors } from '../model.js'
-import { readHashed, textSettings, type ModelPackage } from '../package/index.js'
-import { openTokenizer } from '../text/index.js'
+import { readHashed } from '../package/read-file.js'
+import { textSettings } from '../package/settings.js'
+import type { ModelPackage } from '../package/read-package.js'
+import { openTokenizer } from '../text/tokenizer.js'
 import { counted, fail, pass, skip, type Outcome } from './report.js'
 import { figure, vectorDifference, type TrialModel } from './trial-model.js'
 

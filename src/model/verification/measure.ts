@@ -2,7 +2,7 @@
  * Measures the time of a batch, which has a limit, and the memory of a model's processes.
  */
 import { ModelRowError } from '../model.js'
-import { residentBytes } from '../sessions/index.js'
+import { residentBytes } from '../sessions/process-memory.js'
 import { sizeText } from '../size-text.js'
 import { counted, fail, pass, skip, type Outcome } from './report.js'
 import { trialRowCount, trialRows, type TrialModel } from './trial-model.js'

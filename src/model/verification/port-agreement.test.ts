@@ -21,7 +21,7 @@ import {
   temporaryModelsDir,
   writePackage,
 } from '../../../test/helpers/model-packages.js'
-import { readPackage, type ModelPackage } from '../package/index.js'
+import { readPackage, type ModelPackage } from '../package/read-package.js'
 import { planModel, type ModelPlans } from '../plans.js'
 import { openGraph } from '../sessions/graph-session.js'
 import { openHeadsProgram } from '../sessions/heads-program.js'

@@ -2,8 +2,8 @@
  * The problems that are reported for wrong exports: graphs against their manifests.
  */
 import { describe, expect, test } from 'vitest'
-import type { HeadManifest, ImageManifest, Manifest, TextManifest } from '../package/index.js'
-import type { Port, Ports } from '../graph-ports/index.js'
+import type { HeadManifest, ImageManifest, Manifest, TextManifest } from '../package/manifest.js'
+import type { Port, Ports } from '../graph-ports/ports.js'
 import { portProblems } from './port-checks.js'
 
 const head: HeadManifest = {

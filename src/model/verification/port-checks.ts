@@ -2,24 +2,17 @@
  * Inputs and outputs of the graphs against the manifest, as ONNX Runtime reports them: names, element types, ranks and
  * widths. A process of its own opens each graph, so that a wrong export fails in the words of the manifest.
  */
-import {
-  headPortProblems,
-  imagePortProblems,
-  portText,
-  textPortProblems,
-  type Port,
-  type Ports,
-} from '../graph-ports/index.js'
+import { headPortProblems } from '../graph-ports/head-ports.js'
+import { imagePortProblems } from '../graph-ports/image-ports.js'
+import { portText, type Port, type Ports } from '../graph-ports/ports.js'
+import { textPortProblems } from '../graph-ports/text-ports.js'
 import type { ModelLog } from '../model.js'
-import {
-  headGraphs,
-  imageSettings,
-  textSettings,
-  type Manifest,
-  type ModelPackage,
-} from '../package/index.js'
+import { headGraphs } from '../package/parse-manifest.js'
+import { imageSettings, textSettings } from '../package/settings.js'
+import type { Manifest } from '../package/manifest.js'
+import type { ModelPackage } from '../package/read-package.js'
 import { matrixWidths, planHeadPorts, type FilePlan } from '../plans.js'
-import { askProcess } from '../sessions/index.js'
+import { askProcess } from '../sessions/session-process.js'
 import { fail, pass, type Check } from './report.js'
 
 /** Of the process that opens one graph. */

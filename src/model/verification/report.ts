@@ -1,7 +1,7 @@
 /**
  * The report of a verification: one line a check.
  */
-import type { Manifest } from '../package/index.js'
+import type { Manifest } from '../package/manifest.js'
 
 /** warn: nothing is wrong, and something is not shown. skip: there is nothing to check, or a needed check has failed. */
 export type CheckState = 'pass' | 'warn' | 'fail' | 'skip'

@@ -3,10 +3,11 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { HeadColumns } from '../../contract/index.js'
-import { findFeature, type Feature } from '../features/index.js'
+import { findFeature } from '../features/catalogue.js'
+import type { Feature } from '../features/feature.js'
 import { clampHeads } from '../head-shares.js'
 import { ModelError, type ModelInputs } from '../model.js'
-import type { ModelPackage } from '../package/index.js'
+import type { ModelPackage } from '../package/read-package.js'
 import { compareWithCpu } from './provider-check.js'
 import type { CheckLine } from './report.js'
 import { assertChecksPass, runChecks, type CheckLimits } from './run-checks.js'

@@ -4,7 +4,8 @@
  */
 import { goldenToleranceDefault, readGolden, runGolden } from '../golden.js'
 import { latencyMsMaxDefault, timeLimitMsDefault, type LoadOptions } from '../plans.js'
-import { headsOf, type ModelPackage } from '../package/index.js'
+import { headsOf } from '../package/parse-manifest.js'
+import type { ModelPackage } from '../package/read-package.js'
 import { ModelError } from '../model.js'
 import { checkEncoder } from './encoder-checks.js'
 import { checkLatency } from './measure.js'

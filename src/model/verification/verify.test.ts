@@ -16,7 +16,7 @@ import {
 import { silentLog } from '../../../test/helpers/silent-log.js'
 import { referenceCodec } from '../../codec/index.js'
 import { ModelError } from '../model.js'
-import { listModels } from '../package/index.js'
+import { listModels } from '../package/selection.js'
 import type { CheckLine, VerificationReport } from './report.js'
 import { loadCandidateModel, loadVerifiedModel } from './verified-model.js'
 import { verifyPackage, type VerifyOptions } from './verify.js'

@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { referenceCodec } from '../../../src/codec/index.js'
-import { catalogue, catalogueVersion } from '../../../src/model/features/index.js'
+import { catalogue, catalogueVersion } from '../../../src/model/features/catalogue.js'
 import { bitsOf, goldenFile, readGoldenFeatures, valuesOf, type GoldenFeature } from './golden-features.js'
 
 const written = new Map(
