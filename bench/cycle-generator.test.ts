@@ -77,7 +77,7 @@ test('the generator makes the cycles of the world, and a server receives their b
   )
 })
 
-test('a wrong response ends the run with its reason', async () => {
+test('a wrong response stops the run with its reason', async () => {
   const correct = responseTo(worldCycles(shape).next().value)
   const unscored = correct.results.map((row) => ({ ...row, status: 'waiting' as const, score: null }))
   await withResponses(
@@ -97,7 +97,7 @@ test('a wrong response ends the run with its reason', async () => {
   )
 })
 
-test('a failure of the generator ends the run with its reason', async () => {
+test('a failure of the generator stops the run with its reason', async () => {
   await withGenerator({ ...shape, requestBytes: 10 }, async (generator) => {
     const makeAll = async (): Promise<never> => {
       for (;;) await generator.next()
@@ -107,7 +107,7 @@ test('a failure of the generator ends the run with its reason', async () => {
   })
 })
 
-test('the end of the generator ends the run, also while it works', async () => {
+test('the exit of the generator stops the run, also in the middle of a cycle', async () => {
   await withGenerator(shape, async (generator) => {
     const pending = generator.next()
     await Promise.all([expect(pending).rejects.toThrow('has ended'), generator.close()])

@@ -160,7 +160,7 @@ describe('the native codec', () => {
     expect(buildNative().stderr).toContain('the service will use the reference codec, which is slower')
   })
 
-  test('an installation goes on after a failure', () => {
+  test('an installation continues after a failure', () => {
     write('src/codec/native/addon.cc', 'broken')
     const { status, stderr } = buildNative([], {
       npm_config_node_gyp: 'node-gyp.cjs',

@@ -79,7 +79,7 @@ test.each<[string, (packages: Lockfile['packages']) => void, string]>([
   expect(status).toBe(1)
 })
 
-test('a package without a reason, a reason without a package and another version are found', () => {
+test('a package without a reason, a reason without a package and a wrong version are found', () => {
   edit('README.md', (text) => text.replace(/^\| `pino`.*\n/m, ''))
   expect(check().stderr).toContain('README.md does not say what pino is for')
   copyFileSync(join(projectDir, 'README.md'), join(copy, 'README.md'))
@@ -90,7 +90,7 @@ test('a package without a reason, a reason without a package and another version
   expect(check().stderr).toContain('out of date')
 })
 
-test('no package of others runs a script at installation', () => {
+test('no dependency runs a script at installation', () => {
   const read = (file: string): unknown => JSON.parse(readFileSync(join(projectDir, file), 'utf8'))
   const { packages } = read('package-lock.json') as Lockfile
   const { allowScripts } = read('package.json') as { allowScripts: Record<string, boolean> }
@@ -100,7 +100,7 @@ test('no package of others runs a script at installation', () => {
   expect(allowScripts).toEqual(Object.fromEntries(withScript.map((name) => [name, false])))
 })
 
-test('what builds is installed, whatever NODE_ENV says', () => {
+test('build dependencies are installed with any NODE_ENV', () => {
   // NODE_ENV=production leaves out `dev`, unless it is in this list.
   const { stdout } = spawnSync('npm', ['config', 'list', '--json'], {
     cwd: projectDir,
@@ -110,7 +110,7 @@ test('what builds is installed, whatever NODE_ENV says', () => {
   expect((JSON.parse(stdout) as { include: unknown }).include).toContain('dev')
 })
 
-test('npm does not warn of the settings of this project', () => {
+test('npm does not warn about the settings of this project', () => {
   const { stderr } = spawnSync('npm', ['run'], { cwd: projectDir, encoding: 'utf8' })
   expect(stderr).not.toContain('Unknown project config')
 })

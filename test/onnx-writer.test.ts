@@ -54,7 +54,7 @@ const someRows = [
 const tensor = (rows: readonly (readonly number[])[]) =>
   new ort.Tensor('float32', Float32Array.from(rows.flat()), [rows.length, 3])
 
-test('a regressor adds the leaves that each row comes to, missing values where the tree says', async () => {
+test('a regressor adds the leaves that each row reaches; missing values follow the branch that the tree defines', async () => {
   const base = [0.5, -0.25]
   const operators = [treeRegressor('x', 'y', { trees, base, targetCount: 2 })]
   const outputs = [{ name: 'y', shape: ['N', 2] }]
@@ -66,7 +66,7 @@ test('a regressor adds the leaves that each row comes to, missing values where t
   )
 })
 
-test('random rows agree with a walk by hand', async () => {
+test('random rows agree with a reference evaluation', async () => {
   const value = fc.oneof(fc.constant(NaN), fc.float({ min: -3, max: 3, noNaN: true }))
   const row = fc.tuple(value, value, value)
   const operators = [treeRegressor('x', 'y', { trees, targetCount: 2 })]
@@ -85,7 +85,7 @@ test('random rows agree with a walk by hand', async () => {
   )
 })
 
-test('a classifier gives labels and shares, and LOGISTIC makes shares of sums', async () => {
+test('a classifier gives labels and probabilities, and LOGISTIC turns sums into probabilities', async () => {
   const operators = [
     treeClassifier(
       'x',
@@ -117,7 +117,7 @@ test('a classifier gives labels and shares, and LOGISTIC makes shares of sums', 
   expect((y?.data as Float32Array)[0]).toBeCloseTo(1 / (1 + Math.exp(-1.25)), 5)
 })
 
-test('float64 goes in and comes out, at an older opset of ai.onnx.ml too', async () => {
+test('inputs and outputs may be float64, also at an older opset of ai.onnx.ml', async () => {
   const operators: Operator[] = [
     treeRegressor('x', 'sum', { trees, targetCount: 2 }),
     { type: 'Cast', inputs: ['sum'], outputs: ['y'], attributes: { to: { int: 11 } } },
@@ -137,7 +137,7 @@ test('float64 goes in and comes out, at an older opset of ai.onnx.ml too', async
   }
 })
 
-test('every kind of attribute and constant arrives', async () => {
+test('every kind of attribute and constant is written', async () => {
   const { y, z } = await run(
     {
       inputs: [],

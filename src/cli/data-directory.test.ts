@@ -43,7 +43,7 @@ test('a directory that is open to all users causes a warning with the command th
   expect(dataDirectoryWarnings(path)[0]).toContain(`chmod o= ${path}`)
 })
 
-test('a file in its place or above it is a usage error with the source of the path', () => {
+test('a file at its path or at a parent of it is a usage error with the source of the path', () => {
   const file = join(base, 'file')
   writeFileSync(file, '')
   expect(() => createDataDirectory(file, '--data-dir')).toThrow(

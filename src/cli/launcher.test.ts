@@ -59,7 +59,7 @@ test('the launcher finds its project through absolute and relative symlinks', ()
   expect(JSON.parse(launch(join(links, 'second'), ['x']).stdout)).toMatchObject({ args: ['x'] })
 })
 
-test('the program replaces the script, so that a signal reaches it', () => {
+test('the launcher replaces itself with the program, so that signals reach it', () => {
   const { pid, stdout } = launch(launcher)
   expect(JSON.parse(stdout)).toMatchObject({ pid })
 })

@@ -149,7 +149,7 @@ describe('measures of a text', () => {
     })
   })
 
-  test('agree with trim on what white space is', () => {
+  test('define white space as String.trim does', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const { chars, spaces } = measure(text, false)

@@ -102,7 +102,7 @@ describe.each(codecs)('the $name evaluator', (codec) => {
     expect(apply(codec, operation, [x], [y])).toEqual([result])
   })
 
-  test('has logarithms that are the next float32 at most away from the true ones', () => {
+  test('computes logarithms to within one unit in the last place of a float32', () => {
     const near = [0.4142, 0.41421356, 0.4143, 1, 1.828, 1.8284271, 1.829, 2 ** 53, 1e300, 5e-324]
     const xs = [...near, ...Array.from({ length: 4000 }, (_, i) => 10 ** (i / 100 - 20))]
     apply(codec, 'log', xs).forEach((value, i) => expectNear(value, Math.log1p(xs[i]!)))
@@ -113,7 +113,7 @@ describe.each(codecs)('the $name evaluator', (codec) => {
     ).forEach((value, i) => expectNear(value, -Math.log1p(xs[i]!)))
   })
 
-  test('has sines that are the next float32 at most away from the true ones', () => {
+  test('computes sines to within one unit in the last place of a float32', () => {
     const xs = Array.from({ length: 4001 }, (_, i) => (i - 2000) / 4001)
     apply(codec, 'sine', xs).forEach((value, i) => expectNear(value, Math.sin(2 * Math.PI * xs[i]!)))
     apply(
@@ -123,7 +123,7 @@ describe.each(codecs)('the $name evaluator', (codec) => {
     ).forEach((value, i) => expect(value).toBeCloseTo(Math.sin(2 * Math.PI * xs[i]!), 6))
   })
 
-  test.each(rowCounts)('takes %d rows in their order, through every kind of index and column', (count) => {
+  test.each(rowCounts)('computes %d rows in their order, through every kind of index and column', (count) => {
     const indexes = [
       identity(count),
       identity(count).map((row) => row + 3),
@@ -156,7 +156,7 @@ describe.each(codecs)('the $name evaluator', (codec) => {
     expect(run(codec, program, inputs)).toEqual(expected)
   })
 
-  test('shows constants, and what an instruction computes from them', () => {
+  test('outputs constants, and values computed from constants', () => {
     const program = makeProgram([['add', 0, 1]], [2, 0, 1], [])
     for (const constant of [4, 5]) {
       const matrix = run(codec, program, makeInputs(2, [], [0.5, constant]))

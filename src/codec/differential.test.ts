@@ -110,35 +110,39 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     },
   )
 
-  test('a mutated cycle gives the columns of the reference or is left to it', { timeout: timeoutMs }, () => {
-    const decode = createNativeDecode(addon)
-    const counts = { acceptedByBoth: 0, acceptedByReference: 0, refusedByBoth: 0 }
-    for (let seed = firstSeed; seed < firstSeed + caseCount; seed++) {
-      const random = new Random(seed)
-      const body = mutatedBody(random)
-      const columns = decode(
-        random.chance(0.5) ? padded(body, random.pick([0x30, 0x22, 0x7d, 0xff, 0x20])) : body,
-      )
-      const expected = referenceAnswer(body)
-      if (typeof columns === 'number') {
-        counts[expected instanceof ServiceError ? 'refusedByBoth' : 'acceptedByReference']++
-        continue
+  test(
+    'a mutated cycle is decoded like the reference does it, or left to the reference',
+    { timeout: timeoutMs },
+    () => {
+      const decode = createNativeDecode(addon)
+      const counts = { acceptedByBoth: 0, acceptedByReference: 0, refusedByBoth: 0 }
+      for (let seed = firstSeed; seed < firstSeed + caseCount; seed++) {
+        const random = new Random(seed)
+        const body = mutatedBody(random)
+        const columns = decode(
+          random.chance(0.5) ? padded(body, random.pick([0x30, 0x22, 0x7d, 0xff, 0x20])) : body,
+        )
+        const expected = referenceAnswer(body)
+        if (typeof columns === 'number') {
+          counts[expected instanceof ServiceError ? 'refusedByBoth' : 'acceptedByReference']++
+          continue
+        }
+        if (!isDeepStrictEqual(columns, expected)) {
+          throw new Error(`seed ${seed}: native code accepts ${body.toString().slice(0, 4000)}`, {
+            cause: expected,
+          })
+        }
+        counts.acceptedByBoth++
       }
-      if (!isDeepStrictEqual(columns, expected)) {
-        throw new Error(`seed ${seed}: native code accepts ${body.toString().slice(0, 4000)}`, {
-          cause: expected,
-        })
-      }
-      counts.acceptedByBoth++
-    }
-    console.log(`${caseCount} mutated cycles from seed ${firstSeed}: ${JSON.stringify(counts)}`)
-    // Leaving everything to the reference would pass all of the above.
-    expect(counts.acceptedByBoth).toBeGreaterThan(caseCount / 5)
-    expect(counts.refusedByBoth).toBeGreaterThan(caseCount / 5)
-    expect(counts.acceptedByReference).toBeLessThan(counts.acceptedByBoth / 2)
-  })
+      console.log(`${caseCount} mutated cycles from seed ${firstSeed}: ${JSON.stringify(counts)}`)
+      // Leaving everything to the reference would pass all of the above.
+      expect(counts.acceptedByBoth).toBeGreaterThan(caseCount / 5)
+      expect(counts.refusedByBoth).toBeGreaterThan(caseCount / 5)
+      expect(counts.acceptedByReference).toBeLessThan(counts.acceptedByBoth / 2)
+    },
+  )
 
-  test('what native code leaves alone is answered or refused as the reference does', () => {
+  test('a body that the native decoder leaves to the reference has the result of the reference', () => {
     const codec = nativeCodec(addon)
     const answer = (decode: () => object): unknown => {
       try {
@@ -153,7 +157,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     }
   })
 
-  test('values at the edges of their rules are read as the reference reads them, or left to it', () => {
+  test('values at the limits of their rules are decoded like the reference does it, or left to the reference', () => {
     const decode = createArenaDecode(addon)
     const text = JSON.stringify(cycleBody(0, { candidates: [candidate('g', 1)] }))
     const withMember = (member: string, json: string): Buffer =>
@@ -220,7 +224,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     }
   })
 
-  test('one text among many that native code does not unescape leaves the cycle to the reference', () => {
+  test('a cycle with one text that native code does not unescape is left to the reference', () => {
     const decode = createNativeDecode(addon)
     const text = bodyOfTexts(new Random(firstSeed), 300).toString()
     for (const escape of ['\\ud800', '\\u12x4', '\\x']) {
@@ -233,7 +237,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     }
   })
 
-  test('galleries of any number, length and likeness are numbered as the reference numbers them', () => {
+  test('galleries of any number, length and similarity have the codes of the reference', () => {
     const decode = createNativeDecode(addon)
     const random = new Random(firstSeed)
     const cycle = JSON.parse(validBody(random).toString()) as object
@@ -254,7 +258,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     }
   })
 
-  test('a list beyond its cap is left to the reference', () => {
+  test('a list beyond its limit is left to the reference', () => {
     const decode = createNativeDecode(addon)
     const cycle = JSON.parse(validBody(new Random(5)).toString()) as object
     const row = { gall_id: 'a', post_no: 1, reason: 'hidden', decided_at: '2026-01-05T00:00:00Z' }
@@ -264,7 +268,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     expect(typeof decode(bodyOf(5001))).toBe('number')
   })
 
-  test('a body of more arrays and objects than the reference takes is left to it', () => {
+  test('a body with more arrays and objects than the limit is left to the reference', () => {
     const decode = createNativeDecode(addon)
     const text = JSON.stringify(cycleBody(0))
     const stuffed = (count: number) => Buffer.from(`{"zz":[${'{},'.repeat(count - 1)}{}],${text.slice(1)}`)

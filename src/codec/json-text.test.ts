@@ -37,7 +37,7 @@ describe('a body that does not parse', () => {
     }
   })
 
-  test('is said to end too early when only something is missing', () => {
+  test('is reported as ending too early if it is only incomplete', () => {
     for (const body of ['', '  ', '{', '[1', '"abc', '{"a":', '{"a', 'tru']) {
       expect(refusal(body), body).toContain(`ends too early, at byte ${body.length}`)
     }
@@ -85,7 +85,7 @@ describe('a body that would cost too much to parse', () => {
   const brackets = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   const full = Array.from({ length: jsonContainerCountMax - 1 }, (_, n) => (n % 2 ? '{}' : '[]')).join(',')
 
-  test('is refused at the bracket that is one too deep, also when it is not JSON', () => {
+  test('is refused at the first bracket beyond the depth limit, also when it is not JSON', () => {
     expect(refusal(brackets(jsonDepthMax))).toBe('accepted')
     for (const body of [brackets(jsonDepthMax + 1), '['.repeat(1_000_000)]) {
       expect(refusal(body)).toBe(`the body nests deeper than ${jsonDepthMax} levels at byte ${jsonDepthMax}`)
@@ -93,14 +93,14 @@ describe('a body that would cost too much to parse', () => {
     expect(refusal('{"a":'.repeat(100_000))).toContain(`at byte ${jsonDepthMax * 5}`)
   })
 
-  test('is refused at the array or object that is one too many', () => {
+  test('is refused at the first array or object beyond the limit', () => {
     expect(refusal(`[${full}]`)).toBe('accepted')
     expect(refusal(`[${full},[]]`)).toBe(
       `the body has more than ${jsonContainerCountMax} arrays and objects at byte ${full.length + 2}`,
     )
   })
 
-  test('is not one whose strings are full of brackets, quotes and backslashes', () => {
+  test('does not include one whose strings are full of brackets, quotes and backslashes', () => {
     const text = fc.array(fc.constantFrom('[[[[[[[[', '{', '"', '\\', ']', 'x'.repeat(30), '가'), {
       maxLength: 300,
     })

@@ -24,18 +24,18 @@ test('every member of a cycle is in the plan, each column belongs to one member'
   expect(columns.toSorted((a, b) => a - b)).toEqual(cyclePlan().columns.map((_, index) => index))
 })
 
-test('the reference codec serves when it is chosen', () => {
+test('the reference codec is used when it is selected', () => {
   expect(loadCodec('reference').codec).toBe(referenceCodec)
 })
 
-test('an addon that refuses the plan makes no codec', () => {
+test('an addon that rejects the plan is not used', () => {
   const Decoder = function (): never {
     throw new TypeError('the native decoder cannot follow this plan')
   }
   expect(() => nativeCodec({ Decoder } as unknown as NativeAddon)).toThrow('cannot follow')
 })
 
-test('left to itself, the service takes the native codec or says in one line why not', () => {
+test('with the setting auto, the service uses the native codec or logs in one line why not', () => {
   const { codec, note } = loadCodec('auto')
   if (codec.name === 'native') expect(note).toBe('native codec')
   else expect(note).toMatch(/^reference codec, slower: the native codec does not load: [^\n]+$/)

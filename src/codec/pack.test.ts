@@ -44,7 +44,7 @@ test('bytes of another format are refused', () => {
   expect(() => unpackTable(packed.subarray(0, 15))).toThrow('not a packed table')
 })
 
-test('a column takes the narrowest form that holds its values', () => {
+test('a column has the narrowest form that holds its values', () => {
   const bytesOf = (values: number[]): number =>
     packTable(null, values.length, [Float64Array.from(values)]).length
   const empty = packTable(null, 0, []).length

@@ -32,7 +32,7 @@ const ending = `
   }
   console.log('still here')`
 
-test('ending a thread that decodes does not end the process', () => {
+test('terminating a thread that decodes does not crash the process', () => {
   const candidates = Array.from({ length: 2000 }, (_, i) =>
     candidate('gallery', i + 1, { body_html: '본문'.repeat(200) }),
   )

@@ -10,7 +10,7 @@ test('columns of one arena do not overlap, also when the block is too small for 
   columns.forEach((column, i) => expect(column.every((value) => value === i)).toBe(true))
 })
 
-test('the next arena has the memory of the one that was released, and a block for all of it', () => {
+test('the next arena reuses the memory of the released one, in one block of the total size', () => {
   const arenas = new ArenaPool()
   const first = arenas.acquire()
   first.float64(100_000)
@@ -32,7 +32,7 @@ test('memory that another holder has retained is not used again', () => {
   expect(arenas.acquire()).toBe(arena)
 })
 
-test('a second release by one holder is an error, not a column that changes under its reader', () => {
+test('a second release by one holder fails an assertion', () => {
   const arena = new ArenaPool().acquire()
   arena.release()
   expect(() => arena.release()).toThrow('broken invariant')

@@ -10,7 +10,7 @@ function createSchedule(workMs: number, secondsMax = 10) {
   return { clock, schedule }
 }
 
-test('callers refused at one instant get different seconds, each as many as there are slots', () => {
+test('callers refused at one instant are spread over seconds, each with as many callers as there are slots', () => {
   const { schedule } = createSchedule(10)
   const reserved = (count: number): number[] => Array.from({ length: count }, () => schedule.reserve(5, 5))
   expect(reserved(12)).toEqual([1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3])
@@ -26,12 +26,12 @@ test('callers refused one after the other may all retry after a second', () => {
   }
 })
 
-test('the more work waits, the longer the time', () => {
+test('the time grows with the amount of waiting work', () => {
   expect(createSchedule(300).schedule.reserve(2, 5)).toBe(1)
   expect(createSchedule(300).schedule.reserve(16, 17)).toBe(5)
 })
 
-test('the time is the maximum when all time is reserved, and when far too much work waits', () => {
+test('the time is the maximum when every slot is reserved, and when too much work waits', () => {
   const { schedule } = createSchedule(900, 4)
   expect(Array.from({ length: 5 }, () => schedule.reserve(1, 1))).toEqual([1, 2, 3, 4, 4])
   expect(createSchedule(10).schedule.reserve(1e9, 5)).toBe(10)
@@ -44,7 +44,7 @@ test('reservations of the past are dropped', () => {
   expect(schedule.reserve(1, 1)).toBe(1)
 })
 
-test('callers who are to retry at one moment are never more than there are slots', () => {
+test('no more callers retry in one second than there are slots', () => {
   const refusals = fc.array(fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 30 })))
   const room = fc.integer({ min: 1, max: 20 })
   fc.assert(

@@ -43,7 +43,7 @@ describe('a date-time', () => {
     }
   })
 
-  test('has a second 60 only where a leap second can be: at 23:59:60 UTC', () => {
+  test('may have a second 60 only at 23:59:60 UTC', () => {
     expect(at('2016-12-31T23:59:60Z')).toEqual(at('2017-01-01T00:00:00Z'))
     expect(at('2017-01-01T08:59:60+09:00')).toEqual(at('2017-01-01T00:00:00Z'))
     for (const text of ['2016-12-31T22:59:60Z', '2016-12-31T23:30:60Z', '2017-01-01T00:30:60+01:00'])
@@ -97,7 +97,7 @@ describe('a date-time', () => {
   })
 })
 
-test('a cycle id is the minute in KST, over midnight too', () => {
+test('a cycle id is the minute in KST, also across midnight', () => {
   expect(cycleIdOf(Date.parse('2013-06-05T14:55:00Z'))).toBe('20130605T2355')
   expect(cycleIdOf(Date.parse('2013-06-05T15:00:00Z'))).toBe('20130606T0000')
 })
@@ -125,7 +125,7 @@ test('the next boundary is a multiple of five minutes, at most five minutes late
   ])
 })
 
-test('the time of day in KST is nine hours ahead of UTC, before 1970 too', () => {
+test('the time of day in KST is nine hours ahead of UTC, also before 1970', () => {
   expect(kstTimeOfDay(0)).toBe(9 * 3_600_000)
   expect(kstTimeOfDay(Date.parse('0001-01-01T16:00:00Z'))).toBe(3_600_000)
 })

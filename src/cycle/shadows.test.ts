@@ -146,7 +146,7 @@ describe('a shadow', () => {
     expect(stored(3)?.p_views).toEqual(Float32Array.of(share(1), share(2)))
   })
 
-  test('whose texts take until after the next cycles leaves those out and scores the first', async () => {
+  test('whose texts take longer than the next cycles skips those cycles and scores the first', async () => {
     await service.models.addShadow(shadow)
     const encoder = shadow.text as FakeTextEncoder
     const slow = gate()

@@ -111,7 +111,7 @@ test('another encoder gets all texts, and the images that were stored then', asy
   expect([...(heads.p_comments ?? [])]).toEqual([0, expect.closeTo(mean, 6), Math.fround(10 / 255)])
 })
 
-test('a cycle of an earlier version has no such record: the images and texts of today count', async () => {
+test('for a cycle of an earlier version without this record, the images and texts stored now count', async () => {
   await later()
   contents.availability.removeSync(1)
   const { availability, inputState } = await replayed()

@@ -45,7 +45,7 @@ test('equal scores share the mean of their ranks', () => {
   expect(agreement.rank_correlation).toBeCloseTo(Math.sqrt(3) / 2, 12)
 })
 
-test('overlap counts the posts that both have among their best', () => {
+test('overlap counts the posts that are among the best of both', () => {
   const first = Float64Array.from({ length: 20 }, (_, row) => row)
   const second = Float64Array.from({ length: 20 }, (_, row) => (row < 5 ? 100 + row : row))
   expect(compareScores(first, second).agreement.overlap).toEqual({ 10: 0.5, 50: null, 100: null })

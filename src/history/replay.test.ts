@@ -40,7 +40,7 @@ describe('a replayed cycle', () => {
       { numRuns: 60 },
     ))
 
-  test('is the same among all cycles as alone', () =>
+  test('is the same in a replay of all cycles and in one of its own', () =>
     fc.assert(
       fc.asyncProperty(cycleSequence, async (cycles) => {
         const { store } = await served(cycles)

@@ -139,7 +139,7 @@ describe('scores of two models', () => {
     expect(image.encodedImages).toEqual([])
   })
 
-  test('of a replay leave out a text and an image that crash their encoders, and report each once', async () => {
+  test('of a replay skip a text and an image that crash their encoders, and report each once', async () => {
     for (const [postNo, grey] of [
       [1, 51],
       [3, 9],

@@ -76,7 +76,7 @@ test('an upload that would wait too long is refused with Retry-After, but 16 may
   expect(() => semaphore.refuseIfFull(1)).not.toThrow()
 })
 
-test('work that fails frees its slot', async () => {
+test('work that fails releases its slot', async () => {
   const semaphore = new ImageSemaphore({ activeCountMax: 1 })
   const failing = semaphore.run(1, () => Promise.reject(new RangeError('mine')))
   const next = semaphore.run(1, () => Promise.resolve('next'))

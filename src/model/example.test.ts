@@ -49,7 +49,7 @@ test('it passes every check, with golden cases made by other libraries', async (
   )
 })
 
-test('its golden cases have a text, a image, several, and a row with everything missing', async () => {
+test('its golden cases have a text, one image, several images, and a row with everything missing', async () => {
   const golden = await readGolden(await readPackage(modelsDir, version))
   const cases = golden?.cases ?? []
   expect(cases.some(({ record, images }) => record !== undefined && images?.length === 1)).toBe(true)

@@ -93,7 +93,7 @@ test('a package without golden cases has none', async () => {
 describe('golden cases', () => {
   const cases = [valid, { ...valid, name: 'the second', heads: { p_views: 0.25, p_up: 0.75 } }]
 
-  test('run as one batch of features in the order of the manifest, without a difference when the model is right', async () => {
+  test('run as one batch of features in the order of the manifest, without a difference for a correct model', async () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.5, 0.75] })
     expect(await runGolden(model, packageOf(manifest), { cases }, 1000)).toEqual({
       differenceMax: 0,
@@ -127,7 +127,7 @@ describe('golden cases', () => {
     ])
   })
 
-  test('whose heads are not shares are named', async () => {
+  test('whose heads are outside 0 to 1 are named', async () => {
     const model: GoldenSubject = {
       ...subject({}),
       predictRows: () => Promise.reject(new ModelRowError('head p_up: 1 of 2 rows are not finite', 1)),

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { clampHeads } from './head-shares.js'
 
 describe('a head', () => {
-  test('beyond a bound by rounding is set to the bound, and other values are unchanged', () => {
+  test('beyond a limit by rounding is clamped, and other values are unchanged', () => {
     const values = Float32Array.of(1.0000001192092896, -1e-8, 0, 1, 0.25, -0)
     clampHeads(['p_up'], [values])
     expect([...values]).toEqual([1, 0, 0, 1, 0.25, -0])
@@ -19,7 +19,7 @@ describe('a head', () => {
     expect(() => clampHeads(['p_up'], [Float32Array.of(NaN)])).toThrow(/with NaN$/)
   })
 
-  test('is named with its first bad row, after heads that are right', () => {
+  test('is named with its first bad row, after valid heads', () => {
     const columns = [Float32Array.of(0, 0.5, 1, 0), Float32Array.of(0, 7, 0.5, 9)]
     expect(() => clampHeads(['p_up', 'p_views'], columns)).toThrow(
       /^head p_views: 2 of 4 rows .* row 1 with 7/,

@@ -19,7 +19,7 @@ describe('a head that is NaN', () => {
   const posts = (changes: Readonly<Record<string, number>> = {}) =>
     makeInputs(3, 0, (_, path, row) => (row === 1 ? (changes[path] ?? 1) : 1))
 
-  test('names the feature that is missing, and no other one', async () => {
+  test('names the missing feature and no other', async () => {
     const graph = smallGraph({
       inputs: [{ name: 'features', shape: ['N', 3] }],
       constants: [

@@ -90,7 +90,7 @@ describe('a loaded model', () => {
     replies.forEach((heads, index) => expectClose(heads.p_views, expectedViews(batches[index] ?? [])))
   })
 
-  test('refuses calls beyond the longest queue', async () => {
+  test('refuses calls beyond the limit of the queue', async () => {
     const model = await load(packaged(sigmoidGraph))
     const calls = Array.from({ length: 40 }, () => model.predict(postsWithViews([1])))
     const settled = await Promise.allSettled(calls)
@@ -98,7 +98,7 @@ describe('a loaded model', () => {
     expect(settled.at(-1)).toMatchObject({ reason: { message: 'too many batches wait for the model' } })
   })
 
-  test('serves with the first provider that can, and logs why each one before it cannot', async () => {
+  test('uses the first provider that can run it, and logs why the ones before cannot', async () => {
     const options = packaged(sigmoidGraph, () => ({}), { executionProviders: ['abacus', 'cpu'] })
     const model = await load(options)
     expect(model.provider).toBe('cpu')
@@ -138,7 +138,7 @@ describe('a model with encoders', () => {
   const title = (text: string) => Buffer.from(JSON.stringify({ title: text, body_html: null }))
   const example = () => load({ ...quiet(), modelsDir, version: 'example-1' })
 
-  test('makes vectors of texts and images, and zeros for those that it cannot read', async () => {
+  test('encodes texts and images to vectors, and to zeros where they cannot be read', async () => {
     const { text, image, processes } = await example()
     expect(processes.map(({ role }) => role)).toEqual(['heads', 'text', 'image'])
     const texts = await text!.encode([title('안녕'), Buffer.from('no JSON'), title('안녕')], 10_000)

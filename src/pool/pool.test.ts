@@ -44,7 +44,7 @@ const withNulls = (results: NaiveResult[]): NaiveResult[] =>
       : result,
   )
 
-test('any sequence of cycles gives what the naive model gives', () => {
+test('any sequence of cycles has the results of the naive model', () => {
   fc.assert(
     fc.property(cycleSequence, (cycles) => {
       const pool = new Pool()
@@ -118,7 +118,7 @@ test('planning changes nothing: a plan made twice is the same, and so is the sta
   )
 })
 
-test('the order of rows does not change who is scored with what', () => {
+test('the order of rows does not change which posts are scored with which values', () => {
   fc.assert(
     fc.property(cycleSequence, (cycles) => {
       // Ties are the one thing that order decides: keep one row a post.
@@ -191,7 +191,7 @@ describe('warnings', () => {
     ])
   })
 
-  test('tell engagement of a removed post from that of a post never seen', () => {
+  test('distinguish engagement of a removed post from that of an unknown post', () => {
     const engagement = [reading('g', 1, cycleMs(1)), reading('g', 9, cycleMs(1))]
     expect(run(enter, cycleBody(1, { removals: [removal('g', 1)], engagement }))).toEqual([
       'engagement of a removed post, left out (1): g/1',
@@ -235,7 +235,7 @@ test('nothing is retained of galleries without a pending post', () => {
   expect(pool.state.galleries).toEqual([])
 })
 
-test('a plan of another state cannot be published', () => {
+test('a plan for another state cannot be published', () => {
   const pool = new Pool()
   const [a, b] = [0, 1].map((i) => pool.plan(columnsOf(cycleBody(i)), 1)) as [CyclePlan, CyclePlan]
   pool.publish(a)
@@ -244,7 +244,7 @@ test('a plan of another state cannot be published', () => {
   }).toThrow('the state that it was made for')
 })
 
-test('plans and states stay as they are while later cycles are planned and published', () => {
+test('plans and states do not change while later cycles are planned and published', () => {
   const pool = new Pool()
   const cycle = cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
   const plan = pool.plan(columnsOf(cycle), 1)

@@ -4,7 +4,7 @@ import { mapKey, PostMap } from './post-map.js'
 
 const high = 2 ** 32
 
-test('a map keeps posts apart whose galleries or halves of post numbers are equal', () => {
+test('a map distinguishes posts whose galleries or halves of post numbers are equal', () => {
   const map = new PostMap<string, string>()
   const postNos = [1, 2, high - 1, high, high + 1, 2 * high + 1, Number.MAX_SAFE_INTEGER]
   const posts = ['g', 'h'].flatMap((gallery) => postNos.map((postNo) => [gallery, postNo] as const))

@@ -57,7 +57,7 @@ function namesOf({ galleries: ids, gallery, postNo }: PostKeys): string[] {
   return Array.from(postNo, (each, i) => `${ids[gallery[i] as number] as string}/${each}`)
 }
 
-test('a post has a tombstone from its last removal on, until it is pending again or seven days are over', () => {
+test('a post has a tombstone from its last removal until it is pending again or seven days have passed', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const tombstones = new Tombstones()
@@ -79,7 +79,7 @@ test('a post has a tombstone from its last removal on, until it is pending again
   )
 })
 
-test('a tombstone lives for seven days to the millisecond, written as milliseconds', () => {
+test('a tombstone expires after exactly seven days, to the millisecond', () => {
   const tombstones = new Tombstones()
   tombstones.add(onePost, 1000)
   tombstones.add(noPosts, 1000 + 604_800_000)

@@ -49,13 +49,13 @@ describe('setting weights', () => {
   })
 })
 
-test('of several settings for one boundary the last is in force', () => {
+test('of several settings for one boundary the last applies', () => {
   const history = set(set(initial, 'a', 2, minute) as WeightsHistory, 'b', 3, 2 * minute) as WeightsHistory
   expect(weightsInForce(history, 5 * minute).version).toBe('b')
   expect(weightsInForce(history, 4 * minute).version).toBe('initial')
 })
 
-test('a score is the weighted sum of the heads that there are, as float32', () => {
+test('a score is the weighted sum of the available heads, as float32', () => {
   const share = fc.float({ min: 0, max: 1, noNaN: true })
   const weight = fc.double({ min: 0, max: 100, noNaN: true })
   fc.assert(
@@ -73,7 +73,7 @@ test('a score is the weighted sum of the heads that there are, as float32', () =
   )
 })
 
-test('a head that a model lacks is told where it has a weight', () => {
+test('a missing head is reported if it has a weight', () => {
   const heads = { p_views: Float32Array.of(1), p_comments: null, p_up: null, downvote_share: null }
   const w = { views: 1, comments: 0, up: 0.5, downvote_share: 2 }
   expect(missingHeads(heads, w)).toEqual(['p_up', 'downvote_share'])

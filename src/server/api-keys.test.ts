@@ -15,7 +15,7 @@ describe('keys', () => {
       expect(known.accepts(other), other).toBe(false)
   })
 
-  test('are refused without their end, without their start, and with anything before or behind them', () => {
+  test('are refused without their end, without their start, and with anything before or after them', () => {
     const known = new ApiKeys(keys)
     for (const key of keys) {
       for (let count = 0; count < key.length; count++) {
@@ -29,7 +29,7 @@ describe('keys', () => {
     }
   })
 
-  test('are told apart from characters that share a byte with theirs', () => {
+  test('differ from characters that share a byte with theirs', () => {
     const known = new ApiKeys(['AAAAAAAA'])
     expect(known.accepts('AAAAAAAA')).toBe(true)
     for (const like of ['\u0141', '\uff41', '\u4141', '\xc1', 'A\0']) {
@@ -45,7 +45,7 @@ describe('keys', () => {
     for (const more of ['k', '\0', 'k'.repeat(100_000)]) expect(known.accepts(longest + more)).toBe(false)
   })
 
-  test('have no memory of what came before', () => {
+  test('are compared independently of earlier calls', () => {
     const known = new ApiKeys(keys)
     for (const before of [longest, 'first-key', '', 'second-key'.repeat(50)]) {
       known.accepts(before)
@@ -55,7 +55,7 @@ describe('keys', () => {
     }
   })
 
-  test('accept nothing where there are none, not even nothing', () => {
+  test('are never empty, and an empty list accepts no value', () => {
     for (const given of ['', '\0', 'first-key']) expect(new ApiKeys([]).accepts(given)).toBe(false)
     expect(new ApiKeys(keys).accepts('')).toBe(false)
   })

@@ -19,13 +19,13 @@ describe.skipIf(opensslMissing)('a certificate of one day', () => {
     expect(Math.abs(validFrom - Date.now())).toBeLessThan(dayMs / 24)
   })
 
-  test('is good from its first to its last second', () => {
+  test('is valid from its first to its last second', () => {
     expect([validFrom, validTo].map((now) => dateProblem(dates, now))).toEqual([null, null])
     expect(dateProblem(dates, validFrom - 1)).toBe(`is not valid before ${new Date(validFrom).toISOString()}`)
     expect(dateProblem(dates, validTo + 1)).toBe(`expired at ${new Date(validTo).toISOString()}`)
   })
 
-  test('is told with its end, and a warning outside its dates', () => {
+  test('is logged with its end date, and with a warning outside its dates', () => {
     const lines: unknown[] = []
     const note =
       (level: string) =>

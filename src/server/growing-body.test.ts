@@ -6,7 +6,7 @@ import { GrowingBody } from './growing-body.js'
 
 const piece = fc.uint8Array({ maxLength: 70_000 })
 
-test('a body is its pieces in order, with padding behind it, for any announced length', () => {
+test('a body is its pieces in order, with padding after it, for any announced length', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 8 }), fc.nat(300_000), (pieces, announced) => {
       const body = new GrowingBody(announced)

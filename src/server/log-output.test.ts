@@ -42,7 +42,7 @@ test('lines arrive in their order, whole, in a real file', async () => {
   expect(readFileSync(file, 'utf8')).toBe(lines.join(''))
 })
 
-test.runIf(process.platform === 'linux')('a full device loses lines and does nothing else', async () => {
+test.runIf(process.platform === 'linux')('a full device loses lines and has no other effect', async () => {
   const descriptor = openSync('/dev/full', 'w')
   const output = new LogOutput(descriptor)
   for (let index = 0; index < 100; index++) output.write('{"msg":"x"}\n')
@@ -97,7 +97,7 @@ test('a reader that stalls costs a bounded amount of memory, and lines that do n
   expect(next().text).toBe('y\n')
 })
 
-test('draining gives up when its time has passed', async () => {
+test('draining stops at its time limit', async () => {
   const { output } = createOutput()
   output.write('a\n')
   await output.drain(1)

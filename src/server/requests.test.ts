@@ -139,7 +139,7 @@ test('health names the weights in force, which are those of the boundary before 
   expect(json(await call('GET', '/v1/health'))).toMatchObject({ last_cycle_id: '20240301T0000' })
 })
 
-test('weights that score nothing are unprocessable', async () => {
+test('weights of which views, comments and up are 0 are unprocessable', async () => {
   const none = await call('PUT', '/v1/weights', bytesOf({ version: 'v', weights: { ...weights, views: 0 } }))
   expect(none.status).toBe(422)
 })
@@ -168,7 +168,7 @@ test('a body larger than its limit is 413, plain and decompressed', async () => 
   expect((await call('POST', '/v1/cycles', gzipSync(large), gzip)).status).toBe(413)
 })
 
-test('a body that is dripped past the time limit costs the client its connection', async () => {
+test('a client that sends its body too slowly is disconnected at the time limit', async () => {
   settings = { bodyReadMsMax: 100 }
   const socket = connect(listener.port, '127.0.0.1')
   socket.write(

@@ -195,7 +195,7 @@ test.each(mutations)('%s is found at %s', (_what, path, mutate) => {
   expect(violationOf(response)?.path).toBe(path)
 })
 
-test('a row left out is found, whichever it is', () => {
+test('any missing row is found', () => {
   for (const [index, { status }] of correctResponse().results.entries()) {
     const response = correctResponse()
     response.results.splice(index, 1)
@@ -207,7 +207,7 @@ test('a row left out is found, whichever it is', () => {
   }
 })
 
-test('a score that JSON can write and a double cannot hold is found', () => {
+test('a score beyond the range of a double is found', () => {
   const text = JSON.stringify(correctResponse()).replace(/"score":0\.4\d*/, '"score":1e999')
   expect(violationOf(text)?.path).toBe('results[1].score')
 })
@@ -217,7 +217,7 @@ test('a response that is not JSON is a violation', () => {
   expect(violationOf('null')?.path).toBe('')
 })
 
-test("another client's post is a breach for a client that is exclusive", () => {
+test("another client's post is a violation for an exclusive client", () => {
   expect(violationOf(correctResponse(), { exclusive: true })?.path).toBe('results[0]')
 })
 
@@ -227,8 +227,8 @@ test('a response from before this client connected may name another model', () =
 })
 
 test('a violation names the path, the expected and the received value, and the cycle', () => {
-  const breach = violationOf({ ...correctResponse(), model_version: 'm2' })
-  expect(breach).toMatchObject({
+  const violation = violationOf({ ...correctResponse(), model_version: 'm2' })
+  expect(violation).toMatchObject({
     path: 'model_version',
     expected: 'm1',
     got: 'm2',
@@ -245,7 +245,7 @@ test.each([
   expect(weightsInForce(weights, time)?.version ?? null).toBe(version)
 })
 
-test('weights that were never changed are in force at all times', () => {
+test('weights that were never changed apply at all times', () => {
   const state = { ...weights, previous: null }
   expect(weightsInForce(state, '2020-01-01T00:00:00Z')?.version).toBe('w2')
 })

@@ -78,7 +78,7 @@ test('the client waits for a service that does not listen yet', async () => {
   expect((await reply).body.toString()).toBe('here')
 })
 
-test('a service that remains unavailable ends in an error of kind unreachable', async () => {
+test('a service that remains unavailable is an error of kind unreachable', async () => {
   const port = await listen(() => {})
   await new Promise((resolve) => servers.pop()?.close(resolve))
   await expect(newClient(port, { patienceMs: 80 }).send(call)).rejects.toMatchObject({ kind: 'unreachable' })

@@ -15,7 +15,7 @@ test('the same labels give the same numbers', () => {
   )
 })
 
-test('the first numbers are these on every machine', () => {
+test('the first numbers are the same on every machine', () => {
   const rng = new Rng(1, 'cycle', 0)
   expect([rng.int(0, 999), rng.int(0, 999), rng.int(0, 999)]).toMatchInlineSnapshot(`
     [

@@ -16,7 +16,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
   describe('images', () => {
     const key = { gallId: 'baseball', postNo: 7, position: 1 }
 
-    test('an image comes back as it was given', async () => {
+    test('an image is read as it was stored', async () => {
       const store = await newStore()
       const image = imageSample(1)
       expect(await store.putImage(key, image)).toBe('created')
@@ -24,7 +24,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.findImage({ ...key, position: 2 })).toBeUndefined()
     })
 
-    test('the same upload again is the same, another one is different, and the first stays', async () => {
+    test('a repeated upload is reported as the same, another one as different, and the first is kept', async () => {
       const store = await newStore()
       await store.putImage(key, imageSample(1))
       expect(await store.putImage(key, imageSample(1))).toBe('same')
@@ -32,7 +32,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.findImage(key)).toEqual(imageSample(1))
     })
 
-    test('an image that comes again has arrived anew, but not within an hour; one that differs changes nothing', async () => {
+    test('a repeated image has a new arrival time, but not within an hour; one that differs changes nothing', async () => {
       const store = await newStore()
       const hourMs = 3_600_000
       const arrivals: unknown[] = []
@@ -49,7 +49,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(arrivals).toEqual([10, 10, 10, 11, 11].map((hours) => hours * hourMs))
     })
 
-    test('an image that is put as it was found has arrived anew, now', async () => {
+    test('an image that is stored again as it was read arrives now', async () => {
       const store = await newStore()
       await store.putImage(key, { ...imageSample(1), arrivedAtMs: 1000 })
       const found = store.findImage(key) ?? expect.fail('it is not there')
@@ -60,7 +60,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(arrivalOf(store, key)).toBeGreaterThan(beforeMs - 1000)
     })
 
-    test('of many uploads to one key at once, exactly one is created', async () => {
+    test('of many concurrent uploads to one key, exactly one is created', async () => {
       const store = await newStore()
       const samples = [1, 1, 1, 1, 2, 2, 2, 2]
       const results = await Promise.all(samples.map((sample) => store.putImage(key, imageSample(sample))))
@@ -76,7 +76,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readImageHash({ ...key, gallId: 'h' })).toBeUndefined()
     })
 
-    test('keys that look alike do not meet, and all of them are listed', async () => {
+    test('similar keys do not collide, and all of them are listed', async () => {
       const store = await newStore()
       const gallIds = ['a/1', 'a', 'a\u0000', '\ud800', '\udfff', '\ufffd', '갤'.repeat(5000), '"', 'A']
       const keys = gallIds.flatMap((gallId) =>
@@ -100,7 +100,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
     })
   })
 
-  describe('what models leave behind', () => {
+  describe('records of models', () => {
     const encoder = 'a'.repeat(64)
     const otherEncoder = `${'a'.repeat(31)}b${'a'.repeat(32)}`
     const vector = (...values: readonly number[]) => Float32Array.from(values)
@@ -112,7 +112,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(models.readIdentity('m')).toBeUndefined()
     })
 
-    test('a vector comes back to the last bit, under its encoder and its key alone', async () => {
+    test('a vector is read bit for bit, only under its encoder and its key', async () => {
       const { models } = await newStore()
       const odd = vector(0.1, -0, 1e-45, 3.4e38, NaN)
       await models.putEmbeddings(encoder, [
@@ -127,7 +127,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(models.readEmbedding(otherEncoder, bytesOf(1))).toBeUndefined()
     })
 
-    test('a vector that is stored again replaces the one before', async () => {
+    test('a vector that is stored again replaces the previous one', async () => {
       const { models } = await newStore()
       await models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: vector(1, 2) }])
       await models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: vector(3) }])
@@ -158,7 +158,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.models.readEmbedding(encoder, bytesOf(7))).toEqual(vector(1))
     })
 
-    test('scores of shadows are told apart by cycle and by version', async () => {
+    test('scores of shadows are stored by cycle and by version', async () => {
       const { models } = await newStore()
       await models.putShadowScores(1, '모델 \ud800', bytesOf(1))
       await models.putShadowScores(1, 'm', bytesOf(2))
@@ -171,7 +171,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(models.readShadowScores(2, 'm')).toBeUndefined()
     })
 
-    test('a version is tied to the files that claimed it first, whoever asks at once', async () => {
+    test('a version belongs to the files that claimed it first, also among concurrent calls', async () => {
       const { models } = await newStore()
       const claims = ['one', 'two', 'one'].map((identity) => models.claimVersion('m', identity))
       expect(await Promise.all(claims)).toEqual(['one', 'one', 'one'])
@@ -182,14 +182,14 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
   })
 
   describe('weights and outcomes', () => {
-    test('weights come back in the order in which they were set, equal versions too', async () => {
+    test('weights are read in the order in which they were set, equal versions too', async () => {
       const store = await newStore()
       const entries = [weightsSample('a', 0.1), weightsSample('b', 1e-300), weightsSample('a', 0.1)]
       await Promise.all(entries.map((entry) => store.appendWeights(entry)))
       expect(store.listWeights()).toEqual(entries)
     })
 
-    test('an outcome is created once and then updated whole, within one call too', async () => {
+    test('an outcome is created once and then replaced, within one call too', async () => {
       const store = await newStore()
       const outcome = (placementId: string, value: number) => ({ placementId, record: bytesOf(value) })
       expect(await store.putOutcomes([])).toEqual({ created: 0, updated: 0 })

@@ -27,7 +27,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readOutcome('p')).toBeUndefined()
     })
 
-    test('everything of a cycle comes back as it was given', async () => {
+    test('a cycle is read as it was stored', async () => {
       const store = await newStore()
       const cycle = cycleSample(1, { entered: bytesOf(1, 2, 3), left: bytesOf(4), availability: bytesOf(5) })
       expect(await store.appendCycle(cycle)).toBe(1)
@@ -43,7 +43,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readPool()).toEqual(cycle.pool)
     })
 
-    test('columns that are null and columns that are empty stay apart', async () => {
+    test('null columns and empty columns are distinguished', async () => {
       const store = await newStore()
       await store.appendCycle(cycleSample(1, { entered: null, left: bytesOf(), pool: bytesOf() }))
       expect(store.readEntered(1)).toBeUndefined()
@@ -70,7 +70,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.lastCycle()?.cycleId).toBe(cycleIdAt(1))
     })
 
-    test('the pool is that of the last cycle to arrive', async () => {
+    test('the pool is that of the cycle that arrived last', async () => {
       const store = await newStore()
       await store.appendCycle(cycleSample(2, { pool: bytesOf(2, 2) }))
       await store.appendCycle(cycleSample(1, { pool: bytesOf(1) }))
@@ -89,7 +89,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(await store.appendCycle(cycleSample(2))).toBe(2)
     })
 
-    test('of two cycles with one id at once, one is stored, and no position is lost', async () => {
+    test('of two concurrent cycles with one id, one is stored, and no position is skipped', async () => {
       const store = await newStore()
       const samples = [cycleSample(1), cycleSample(1, { response: bytesOf(7) }), cycleSample(2)]
       const results = await Promise.allSettled(samples.map((sample) => store.appendCycle(sample)))
@@ -112,7 +112,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readPool()).toEqual(expected.pool)
     })
 
-    test('each reader of a response has a copy of its own', async () => {
+    test('each reader of a response receives a copy', async () => {
       const store = await newStore()
       const samples = [1, 2].map((number) => largeCycleSample(number, 5000 * number))
       for (const sample of samples) await store.appendCycle(sample)
@@ -124,7 +124,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       }
     })
 
-    test('cycles of any sizes, one after the other and at once, keep their bytes apart', async () => {
+    test('cycles of any sizes, sequential and concurrent, do not overwrite each other', async () => {
       const store = await newStore()
       const sizes = [0, 1, 4095, 4096, 20_000, 7, 200_000, 12, 20_000, 1, 0]
       const samples = sizes.map((bytes, number) => largeCycleSample(number, bytes))
@@ -139,7 +139,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readPool()).toEqual(samples.at(-1)?.pool)
     })
 
-    test('what was read stays as it is, whatever is read, written or changed later', async () => {
+    test('bytes that were read do not change with later reads and writes', async () => {
       const store = await newStore()
       const large = new Uint8Array(300_000).fill(1)
       await store.appendCycle(cycleSample(1, { pool: large }))
@@ -151,7 +151,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readPool()?.[0]).toBe(2)
     })
 
-    test('columns come back aligned to eight bytes', async () => {
+    test('columns are read aligned to eight bytes', async () => {
       const store = await newStore()
       for (const [index, count] of [1, 3, 5000, 100_000].entries()) {
         const columns = new Uint8Array(new Float64Array(count).fill(Math.PI).buffer)
@@ -162,7 +162,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
     })
   })
 
-  test('close waits for writes under way, and no call is allowed after it', async () => {
+  test('close waits for writes in progress, and no call is allowed after it', async () => {
     const store = await newStore()
     const written = store.appendCycle(cycleSample(1))
     await store.close()
@@ -180,7 +180,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
     await store.close()
   })
 
-  test('any sequence of writes leaves what a plain list and a plain map would hold', async () => {
+  test('any sequence of writes has the result of a plain list and a plain map', async () => {
     const write = fc.oneof(
       fc.record({ kind: fc.constant('cycle' as const), number: fc.nat(9), bytes: fc.uint8Array() }),
       fc.record({ kind: fc.constant('image' as const), number: fc.nat(4), sample: fc.nat(2) }),
@@ -233,7 +233,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
 })
 
 describe('memory store with faults', () => {
-  test('a write that fails changes nothing, and a later try works', async () => {
+  test('a write that fails changes nothing, and a later attempt succeeds', async () => {
     let failing = true
     const store = createMemoryStore({
       beforeWrite: (operation) => {

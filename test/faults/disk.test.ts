@@ -87,9 +87,9 @@ const smallCycle = (index: number, over: { body_html?: string } = {}) =>
     engagement: Array.from({ length: index + 1 }, (_, i) => reading('g', i + 1, cycleMs(index) - 1000)),
   })
 
-describe.skipIf(shimImpossible)('while the data file answers', () => {
+describe.skipIf(shimImpossible)('while the data file fails with', () => {
   test.each(faults)(
-    '$word, writes get 503 and change nothing, and the log and health say so',
+    '$word, writes get 503 and change nothing, and the log and health report it',
     async ({ word, says, needsRestart }) => {
       const { server, set } = await startFaulty()
       const first = await server.postCycle(smallCycle(0))
@@ -321,7 +321,7 @@ test.skipIf(!mountable())(
   },
 )
 
-test('a full map refuses cycles and keeps the others; with a larger one the same directory goes on', async () => {
+test('a full map refuses cycles and keeps the stored ones; the same directory continues with a larger one', async () => {
   const dataDir = join(scratchDir(), 'map')
   const small = await openLmdbStore({ dataDir, mapBytesMax: 8 * 1024 * 1024 })
   let count = 0

@@ -178,7 +178,7 @@ describe('a start is refused with a clear error, and the file stays unchanged,',
   test.each([
     ['text', 'is not a database', () => Buffer.from('not a database at all\n'.repeat(1000))],
     ['without its meta pages', 'is not a database', (file: Buffer) => Buffer.from(file).fill(0, 0, 8192)],
-    ['cut within its first pages', 'is cut short', (file: Buffer) => file.subarray(0, 5000)],
+    ['cut within its first pages', 'is truncated', (file: Buffer) => file.subarray(0, 5000)],
   ])('where the data file is %s', async (_, says, damage) => {
     const dataDir = mkdtempSync(join(scratchDir(), 'data-'))
     const path = join(dataDir, 'understudy.mdb')

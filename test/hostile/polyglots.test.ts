@@ -9,7 +9,7 @@ import { openLmdbStore } from '../../src/store/index.js'
 import { started } from '../helpers/servers.js'
 import { polyglots } from './polyglots.js'
 
-test('of an image that is something else too, the disk and the log have its pixels alone, and nobody is served it', async () => {
+test('only the pixels of a polyglot image reach the disk and the log, and no response contains it', async () => {
   const server = await started({ UNDERSTUDY_LOG_LEVEL: 'trace' })
   const all = await polyglots()
   for (const [index, { name, bytes, status }] of all.entries()) {

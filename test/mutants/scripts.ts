@@ -71,7 +71,7 @@ export const scriptsMutants: readonly MutantGroup[] = [
     killedBy: ['src/cli/launcher.test.ts'],
     mutants: [
       {
-        breaks: 'the program replaces the script, so that a signal reaches it',
+        breaks: 'the launcher replaces itself with the program, so that signals reach it',
         find: 'exec "$node"',
         replace: '"$node"',
       },

@@ -253,7 +253,7 @@ export const serverMutants: readonly MutantGroup[] = [
         replace: 'weights_version: cycles.weights.state().current.version',
       },
       {
-        breaks: 'weights that score nothing are unprocessable',
+        breaks: 'weights of which views, comments and up are 0 are unprocessable',
         find: 'if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {',
         replace: 'if (weights.views < 0) {',
       },

@@ -203,7 +203,7 @@ describe('a backup', () => {
       expect(existsSync(target)).toBe(false)
       return result.stderr
     }
-    expect(refuse((file) => truncateSync(file, statSync(file).size - 4096))).toContain('is cut short')
+    expect(refuse((file) => truncateSync(file, statSync(file).size - 4096))).toContain('is truncated')
     expect(refuse((file) => writeFileSync(file, 'x'.repeat(50_000)))).toContain(
       'is not a database of this program',
     )
@@ -213,7 +213,7 @@ describe('a backup', () => {
   })
 })
 
-describe('a process killed over its lock file', () => {
+describe('a process killed while it creates its lock file', () => {
   test('leaves a directory that the next backup and the next restore treat as empty', () => {
     const [copy, target] = [scratchDir(), join(scratchDir(), 'data')]
     const backup = ['backup', copy, '--data-dir', server.dataDir]
@@ -262,7 +262,7 @@ describe('a backup that fails', () => {
     expect(dangling.stderr).toBe(`understudy: ${link} is a link to nothing\n`)
   })
 
-  test.runIf(process.platform === 'linux')('ends where the file system takes no directories', () => {
+  test.runIf(process.platform === 'linux')('fails where the file system cannot create directories', () => {
     const refused = understudy('backup', '/proc/nope/copy', '--data-dir', server.dataDir)
     expect(refused.stderr).toMatch(/^understudy: \/proc\/nope\/copy cannot be created: ENOENT: .*\n$/)
     expect(refused.status).toBe(1)
@@ -348,7 +348,7 @@ describe('verify', () => {
       truncateSync(file, pageCount * 4096)
       const cut = understudy('verify', '--data-dir', copy)
       expect({ status: cut.status, signal: cut.signal }).toEqual({ status: 1, signal: null })
-      expect(cut.stdout).toMatch(/is damaged|cut short/)
+      expect(cut.stdout).toMatch(/is damaged|truncated/)
     }
     writeFileSync(file, 'x'.repeat(50_000))
     expect(understudy('verify', '--data-dir', copy).stdout).toContain('is not a database of this program')

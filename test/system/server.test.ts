@@ -263,7 +263,7 @@ test.skipIf(spawnSync('openssl', ['version']).error !== undefined)(
   },
 )
 
-test('a simulation of three hours passes despite a kill -9 in its middle', async () => {
+test('a simulation of three hours passes despite a kill -9 halfway', async () => {
   const server = await started({ UNDERSTUDY_LOG_LEVEL: 'info' })
   const simulation = spawn(
     executable,

@@ -44,7 +44,7 @@ describe('activate', () => {
     expect(statSync(join(modelsDir, 'ACTIVE')).mode & 0o777).toBe(0o644)
   })
 
-  test('with --wait returns when the server serves with the version, or says why it does not', async () => {
+  test('with --wait returns when the server serves the version, or reports why it does not', async () => {
     const dataDir = scratchDir()
     const wait = (version: string) => models('activate', version, '--wait', '--data-dir', dataDir)
     expect(wait('v1')).toMatchObject({
@@ -129,7 +129,7 @@ describe.each([
     expect(readFileSync(join(modelsDir, file), 'utf8')).toBe('v1\n')
   })
 
-  test('with a damaged database skips this check with a note', async () => {
+  test('skips this check with a note if the database is damaged', async () => {
     const dataDir = join(scratchDir(), 'data')
     const store = await openLmdbStore({ dataDir })
     await store.models.claimVersion('v1', 'another')

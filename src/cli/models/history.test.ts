@@ -146,7 +146,7 @@ describe('matrix', () => {
     expect(row.split(',')).toHaveLength(head.split(',').length)
   })
 
-  test('writes values that a reader of doubles recovers exactly', async () => {
+  test('writes values that parse to exactly the same float32', async () => {
     const dataDir = await servedDirectory(3)
     const out = join(scratchDir(), 'matrix.csv')
     models('matrix', '--data-dir', dataDir, '--from', cycleId, '--out', out)

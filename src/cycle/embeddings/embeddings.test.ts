@@ -147,7 +147,7 @@ describe('a text', () => {
     await store.close()
   })
 
-  test('of a cycle that was not stored is forgotten: posts that enter at its position have their own vectors', async () => {
+  test('of a cycle that was not stored is discarded: posts that enter at its position have their own vectors', async () => {
     await answer(cycle(0, [1], [1]))
     storeFails = true
     await expect(answer(cycle(1, [2, 3], [2, 3]))).rejects.toMatchObject({ status: 503 })
@@ -156,14 +156,14 @@ describe('a text', () => {
     expect(views(await answer(cycle(3, [2, 3], [2, 3])))).toMatchObject(titleShares([2, 3]))
   })
 
-  test('of a cycle that fails in the model is forgotten too', async () => {
+  test('of a cycle that fails in the model is discarded too', async () => {
     model.failing = true
     await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toMatchObject({ status: 503 })
     model.failing = false
     expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(titleShares([3, 4]))
   })
 
-  test('of a cycle whose response cannot be encoded is forgotten too', async () => {
+  test('of a cycle whose response cannot be encoded is discarded too', async () => {
     codecFails = true
     await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toThrow('no answer')
     codecFails = false
@@ -196,7 +196,7 @@ describe('past the budget for texts', () => {
     expect(fresh.titles).toEqual([])
   })
 
-  test('the background encodes in parts, and tries alone the texts of which it gets no vector', async () => {
+  test('the background encodes in parts, and retries a text without a vector in a batch of its own', async () => {
     text.unreadable.add(title(2))
     text.limits.push(0, 1, 1)
     await answer(cycle(0, [1, 2, 3, 4], [1, 2, 3, 4]))
@@ -225,7 +225,7 @@ describe('a swap', () => {
     expect(fresh.titles).toEqual([title(3)])
   })
 
-  test('to another encoder encodes all pending posts before it, and the way back nothing', async () => {
+  test('to another encoder encodes all pending posts first, and the swap back encodes nothing', async () => {
     await answer(cycle(0, [1, 2], [1, 2]))
     const before = model
     const fresh = new FakeTextEncoder(otherHash)

@@ -225,7 +225,7 @@ describe('an image', () => {
     expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
   })
 
-  test('that always ends its encoder does not prevent the encoding of others', async () => {
+  test('that always crashes its encoder does not prevent the encoding of others', async () => {
     image.crashing.add(9)
     for (const [position, grey] of [7, 8, 9, 10].entries()) await put(1, position + 1, grey)
     await encodedCount(3)

@@ -16,7 +16,7 @@ import { imageBatchEncoder, Quarantine, textBatchEncoder } from './quarantine.js
 const patience = { timeout: 60_000, interval: 20 }
 const notEncoded = 'text not encoded in time, scored without it'
 
-describe.runIf(isDeadlyHere)('a text that ends the process of its encoder each time', () => {
+describe.runIf(isDeadlyHere)('a text that crashes its encoder each time', () => {
   let modelsDir: string
   let contents: MemoryContents
   let model: LoadedModel
@@ -161,7 +161,7 @@ describe('a quarantine', () => {
     expect(encoder.callCount).toBe(callCount + 1)
   })
 
-  test('blames no item when the encoder fails on the control item too', async () => {
+  test('quarantines no item when the encoder fails on the control item too', async () => {
     const quarantine = new Quarantine()
     const encoder = new FakeTextEncoder('e')
     encoder.failing = true
@@ -172,7 +172,7 @@ describe('a quarantine', () => {
     expect(quarantine.isEmpty).toBe(true)
   })
 
-  test('suspects no item when the process is down', async () => {
+  test('quarantines no item when the process is down', async () => {
     const quarantine = new Quarantine(0)
     const down = Object.assign(new FakeTextEncoder('e'), {
       encode: (): Promise<Vectors> => Promise.reject(new ModelDownError('starting again')),
@@ -226,7 +226,7 @@ describe('a quarantine', () => {
     expect(quarantine.isEmpty).toBe(true)
   })
 
-  test('encodes images in calls of eight in the background, except those that end the encoder', async () => {
+  test('encodes images in batches of eight in the background, except those that crash the encoder', async () => {
     const quarantine = new Quarantine()
     const encoder = new FakeImageEncoder('e')
     encoder.crashing.add(4).add(6)
@@ -243,7 +243,7 @@ describe('a quarantine', () => {
     expect(Math.max(...encode.mock.calls.map(([images]) => images.length))).toBe(8)
   })
 
-  test('blames no image when the encoder ends on the control image too', async () => {
+  test('quarantines no image when the encoder crashes on the control image too', async () => {
     const encoder = new FakeImageEncoder('e')
     // A JPEG begins with 255.
     for (const grey of [1, 2, 3, 255]) encoder.crashing.add(grey)
@@ -255,7 +255,7 @@ describe('a quarantine', () => {
   })
 })
 
-describe('an image that ends the process of its encoder each time', () => {
+describe('an image that crashes its encoder each time', () => {
   test('is quarantined, logged once, and not tried when another post has it', async () => {
     const store = createMemoryStore({ contents: createMemoryContents() })
     const encoder = new FakeImageEncoder('e')

@@ -151,7 +151,7 @@ describe.each(codecs)('the feature matrix of the $name codec', (codec) => {
     })
   })
 
-  test('keeps the values behind it, and throws when it is too small', () => {
+  test('does not write beyond its end, and throws when it is too small', () => {
     const inputs = ordinaryInputs(2, 4)
     const out = new Float32Array(2 * catalogue.length + 1).fill(-7)
     compileFeatures(catalogue, { codec })(inputs, out)

@@ -96,7 +96,7 @@ describe('rates', () => {
     expect(valueOf('views_per_hour_of_life', at(cycleAtMs + hour))).toBeCloseTo(log1p(1200), 5)
   })
 
-  test('have momentum as their difference, or 0 if one is missing', () => {
+  test('have their difference as momentum, or 0 if one is missing', () => {
     const readings = twoReadings(110, 100, 6 * minute)
     const created = { 'posts.createdAtMs': cycleAtMs - 2 * hour }
     const expected = log1p(100) - log1p(55)

@@ -34,7 +34,7 @@ test.each(golden.features)('$name has the golden values of its independent formu
   expect(valuesOf(name)).toEqual(values)
 })
 
-test.each(golden.features)('$name is pinned on rows that tell it from a constant', ({ missing, values }) => {
+test.each(golden.features)('$name is pinned on rows with different values', ({ missing, values }) => {
   const known = values.filter((value) => value !== null)
   expect(known.length).toBeGreaterThan(50)
   expect(new Set(known).size).toBeGreaterThan(1)
@@ -60,7 +60,7 @@ describe.each(codecs)('by the $name codec,', (codec) => {
     },
   )
 
-  test.each(golden.features)('$name has the bits that it had', ({ name, bits }) => {
+  test.each(golden.features)('$name has the recorded bits', ({ name, bits }) => {
     expect(bitsOf(findFeature(name)!, codec)).toBe(bits)
   })
 })

@@ -156,7 +156,7 @@ function resampled(
   return Math.min(255, Math.max(0, total))
 }
 
-describe('a image that is scaled down', () => {
+describe('an image that is scaled down', () => {
   test.each(['bilinear', 'bicubic', 'lanczos3'] as const)(
     'is what a %s kernel over every source pixel gives: within 4 levels of 255, and on average within 1',
     async (interpolation) => {
@@ -179,7 +179,7 @@ describe('a image that is scaled down', () => {
     },
   )
 
-  test('by nearest has no new values', async () => {
+  test('by nearest neighbour has only values of the source', async () => {
     const jpeg = await drawn(64, 64)
     const { pixels } = await decoded(jpeg)
     const had = new Set(pixels)
@@ -196,7 +196,7 @@ describe('to a shortest edge', () => {
     ['high by a fraction of a pixel', 20, 59],
     ['longer than any screen', 4, 1024],
     ['of one size', 20, 20],
-  ])('a image that is %s keeps its proportions and gives its middle', async (_, width, height) => {
+  ])('an image that is %s keeps its proportions and gives its middle', async (_, width, height) => {
     const jpeg = await drawn(width, height)
     const edge = 16
     const options: PreprocessOptions = {

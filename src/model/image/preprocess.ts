@@ -19,7 +19,7 @@ interface Size {
 const channelCount = 3
 const byteCount = 256
 
-// Images are encoded in the background while cycles run: one thread a image. None is decoded twice.
+// Images are encoded in the background while cycles run: one thread an image. None is decoded twice.
 sharp.concurrency(1)
 sharp.cache(false)
 

@@ -107,7 +107,7 @@ function select(modelsDir: string, active: string, ...shadows: readonly string[]
 }
 
 describe('a change of ACTIVE', () => {
-  test('cancels a load that hangs at once, so that a rollback waits for nothing', async () => {
+  test('cancels a load that hangs at once, so that a rollback does not wait', async () => {
     const modelsDir = temporaryModelsDir()
     const { load, hanging, signals } = fakeLoads()
     select(modelsDir, 'a')
@@ -128,7 +128,7 @@ describe('a change of ACTIVE', () => {
     expect(errors.filter((line) => line.startsWith('b'))).toEqual([])
   })
 
-  test('is followed while the first version hangs, before any version has served', async () => {
+  test('takes effect while the first version hangs, before any version has served', async () => {
     const modelsDir = temporaryModelsDir()
     const { load, hanging } = fakeLoads()
     hanging.add('a')
@@ -140,7 +140,7 @@ describe('a change of ACTIVE', () => {
     await vi.waitUntil(() => lifecycle.current()?.version === 'b')
   })
 
-  test('ends an adoption under way: its model is closed and never serves', async () => {
+  test('cancels an adoption in progress: its model is closed and never serves', async () => {
     const modelsDir = temporaryModelsDir()
     const { load, models } = fakeLoads()
     select(modelsDir, 'a')
@@ -160,7 +160,7 @@ describe('a change of ACTIVE', () => {
     expect(lifecycle.current()).toBeNull()
   })
 
-  test('to a version that fails leaves the other serving; its state tells the problem and the time', async () => {
+  test('to a version that fails leaves the other serving; its state has the problem and the time', async () => {
     const modelsDir = temporaryModelsDir()
     const { load } = fakeLoads()
     select(modelsDir, 'a')
@@ -196,7 +196,7 @@ test('other processes read the state of each version, and its last failure, unti
   expect(await readStatus(modelsDir)).toBeNull()
 })
 
-test('a state that nobody has touched for ten seconds is that of a server that has ended', async () => {
+test('a state that was not updated for ten seconds belongs to a server that has ended', async () => {
   const modelsDir = temporaryModelsDir()
   await new StatusFile(modelsDir).write({ versions: [], failures: [] })
   expect(await readStatus(modelsDir)).toEqual({ versions: [], failures: [] })
@@ -229,7 +229,7 @@ test('a shadow that is no longer named is removed from its users, then closed', 
   expect(users.shadows.size).toBe(0)
 })
 
-test('ACTIVE that cannot be read is logged once for each problem, and the version that serves goes on', async () => {
+test('an unreadable ACTIVE is logged once for each problem, and the serving version continues', async () => {
   const modelsDir = temporaryModelsDir()
   const { load } = fakeLoads()
   select(modelsDir, 'a')
@@ -243,7 +243,7 @@ test('ACTIVE that cannot be read is logged once for each problem, and the versio
   expect(lifecycle.current()?.version).toBe('a')
 })
 
-test('the end cancels a load under way and closes every model', async () => {
+test('closing cancels a load in progress and closes every model', async () => {
   const modelsDir = temporaryModelsDir()
   const { load, models, hanging, signals } = fakeLoads()
   hanging.add('b')
@@ -280,7 +280,7 @@ describe('with real packages,', () => {
     return { ...opened, modelsDir, identities }
   }
 
-  test('another manifest under the name that serves is logged once, and again when it changes again', async () => {
+  test('a changed manifest of the serving version is logged once, and again when it changes again', async () => {
     const { lifecycle, errors, modelsDir } = await openReal()
     const poll = async (count: number): Promise<void> => {
       for (let at = 0; at < count; at++) await lifecycle.poll()
@@ -320,7 +320,7 @@ describe('with real packages,', () => {
     expect(lifecycle.current()?.version).toBe('v1')
   })
 
-  test('a version whose name is tied to other files is refused', async () => {
+  test('a version whose name belongs to other files is refused', async () => {
     const { lifecycle, errors, modelsDir, identities } = await openReal()
     writePackage(modelsDir, 'v2', sigmoidGraph)
     identities.set('v2', 'another')

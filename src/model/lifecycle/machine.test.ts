@@ -79,7 +79,7 @@ describe('the version that ACTIVE names', () => {
     expect(run.select('a').commands()).toEqual([])
   })
 
-  test('takes over from the one that serves, which is released then and not before', () => {
+  test('takes over from the serving one, which is released only then', () => {
     const run = serving().select('b').loaded('b')
     expect(run.states()).toEqual(['a serving', 'b candidate'])
     expect(run.commands()).toEqual(['load b'])
@@ -98,7 +98,7 @@ describe('the version that ACTIVE names', () => {
     ])
   })
 
-  test('cancels another one that hangs when it is the one that serves: a rollback loads nothing', () => {
+  test('cancels another one that hangs when it already serves: a rollback loads nothing', () => {
     const run = serving().select('b')
     const { id } = run.entry('b')
     run.commands()
@@ -134,13 +134,13 @@ describe('the version that ACTIVE names', () => {
     expect(run.entry('a')).toMatchObject({ state: 'serving', failure: { retryMs: retryMsMin } })
   })
 
-  test('that failed and is no longer named is forgotten', () => {
+  test('that failed and is no longer named has no state', () => {
     expect(serving().select('b').fail('b').select('a').states()).toEqual(['a serving'])
   })
 })
 
 describe('the versions that SHADOW names', () => {
-  test('wait for the version that is to serve, and are loaded one after the other', () => {
+  test('wait for the version that ACTIVE names, and are loaded one after the other', () => {
     const run = new Run().select('a', 's', 't')
     expect(run.commands()).toEqual(['load a'])
     expect(run.loaded('a').adopted('a').commands()).toEqual(['load s'])
@@ -159,14 +159,14 @@ describe('the versions that SHADOW names', () => {
     expect(run.states()).toEqual(['a serving'])
   })
 
-  test('stay as they are while SHADOW cannot be read', () => {
+  test('do not change while SHADOW cannot be read', () => {
     const run = serving('s').loaded('s', 'shadow').adopted('s', 'shadow')
     run.commands()
     run.send({ kind: 'selected', active: 'a', shadows: null })
     expect([run.commands(), run.states()]).toEqual([[], ['a serving', 's shadow']])
   })
 
-  test('change roles with the one that serves', () => {
+  test('swap roles with the serving version', () => {
     const run = serving('a', 'b').loaded('b', 'shadow').adopted('b', 'shadow')
     expect(run.states()).toEqual(['a serving', 'b shadow'])
     run.select('b', 'a', 'b').loaded('b')
@@ -176,13 +176,13 @@ describe('the versions that SHADOW names', () => {
     expect(run.states()).toEqual(['b serving', 'a loading'])
   })
 
-  test('do not keep ACTIVE from changing: a load of a shadow goes on beside that of a new version', () => {
+  test('do not delay a change of ACTIVE: a shadow and a new version load at the same time', () => {
     const run = serving('s').select('b', 's')
     expect([run.commands(), run.states()]).toEqual([['load b'], ['a serving', 's loading', 'b loading']])
   })
 })
 
-test('the end cancels what is loading, closes what is in use, and ignores what comes later', () => {
+test('closing cancels loads, releases models in use, and ignores later events', () => {
   const run = serving('s').loaded('s', 'shadow').adopted('s', 'shadow').select('b', 's')
   run.commands()
   run.send({ kind: 'closed' })
@@ -202,7 +202,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(2 * retryMsMax) }),
 )
 
-test('whatever happens, every load ends in one release, cancel or failure, and the named versions come to score', () => {
+test('in any order of events, every load ends in one release, cancel or failure, and the named versions finally score', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       let lifecycle = initialLifecycle

@@ -28,7 +28,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dataDir, { recursive: true }))
 
-test('what the server writes is what commands read, until the server removes it', async () => {
+test('commands read the status that the server wrote, until the server removes it', async () => {
   const status = new StatusFile(dataDir)
   await status.write(loading)
   expect(await readStatus(dataDir)).toEqual(loading)
@@ -37,7 +37,7 @@ test('what the server writes is what commands read, until the server removes it'
   expect(await readStatus(dataDir)).toBeNull()
 })
 
-test('a file that no server has touched for a while belongs to none; an unchanged state touches it', async () => {
+test('a file that was not updated recently is ignored; the server also updates the time of an unchanged one', async () => {
   const status = new StatusFile(dataDir)
   await status.write(loading)
   utimesSync(file, longAgo, longAgo)

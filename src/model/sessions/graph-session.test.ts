@@ -82,7 +82,7 @@ describe('the ports of a graph', () => {
   })
 })
 
-describe('a file that is not an ONNX model is refused by what it is', () => {
+describe('a file that is not an ONNX model is refused with an error that names its format', () => {
   test.each<[string, string | Uint8Array, RegExp]>([
     ['empty', '', /is not an ONNX model: it is empty$/],
     ['an HTML page', '<!DOCTYPE html>\n<html>Sign in</html>', /it is an HTML page/],

@@ -147,7 +147,7 @@ describe('heads', () => {
     },
   )
 
-  test('of each graph are served by the first provider that can, and the log names those before it', async () => {
+  test('of each graph run on the first provider that can, and the log names those before it', async () => {
     const graph = smallGraph({ operators: [operator('Sigmoid', 'features', 'probs')] })
     const plan = plannedHeads([{ graph, providers: ['abacus', 'cpu'] }])
     const lines: string[] = []

@@ -26,7 +26,7 @@ const row = (reply: Vectors, index: number, dim = 16): number[] => [
 ]
 
 describe('an image encoder', () => {
-  test('gives a image the same vector alone and in several runs, with unreadable ones among them', async () => {
+  test('encodes an image to the same vector in a batch of one and in several runs, also between unreadable ones', async () => {
     const program = await open()
     const images = await Promise.all(Array.from({ length: 19 }, (_, index) => jpegOf(10 * index, 200)))
     images[3] = Buffer.from('no image')

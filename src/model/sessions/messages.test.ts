@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ChildMessages, lineOf, LineReader, PayloadFile } from './messages.js'
 
-test('headers arrive complete and in their order, wherever the stream is cut', () => {
+test('headers arrive complete and in order, wherever the stream is split', () => {
   const header = fc.record({ kind: fc.string({ unit: 'binary' }), count: fc.nat() })
   fc.assert(
     fc.property(
@@ -40,13 +40,16 @@ test('headers arrive complete and in their order, wherever the stream is cut', (
   )
 })
 
-test.each(['Segmentation fault\n', 'null\n', '7\n'])('%j is refused, as when a library prints it', (text) => {
-  expect(() => new LineReader().take(Buffer.from(text))).toThrow(
-    `${JSON.stringify(text.trim())} is not a message`,
-  )
-})
+test.each(['Segmentation fault\n', 'null\n', '7\n'])(
+  '%j, which a library might print, is refused',
+  (text) => {
+    expect(() => new LineReader().take(Buffer.from(text))).toThrow(
+      `${JSON.stringify(text.trim())} is not a message`,
+    )
+  },
+)
 
-test('a line without an end is refused before it fills the memory', () => {
+test('a line without an end is refused at a limit of its length', () => {
   expect(() => new LineReader().take(Buffer.alloc(2 ** 24 + 1, 'x'))).toThrow('is not a message')
 })
 
@@ -64,7 +67,7 @@ test('a payload is read as it was written, also after a longer one', () => {
   }
 })
 
-test('a payload that the other side has cut off is an error, and the next one is whole', () => {
+test('a truncated payload is an error, and the next one is complete', () => {
   const file = payloadFile()
   const parts = [Uint8Array.of(1, 2, 3), Uint8Array.of(4)]
   file.write(parts)
@@ -78,7 +81,7 @@ test.each<unknown>([[-1], [NaN], ['x'], [2 ** 30, 1], undefined, null, 4])('%j a
   expect(() => payloadFile().read(lengths as number[])).toThrow('are not lengths')
 })
 
-test('a child receives one message after the other, and null at the end, also in the middle of one', () => {
+test('a child receives one message after the other, and null at the end of the stream, also within a message', () => {
   const file = payloadFile()
   file.write([Uint8Array.of(4, 5)])
   const line = lineOf(messageOf(Uint8Array.of(4, 5)))

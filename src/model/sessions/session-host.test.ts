@@ -52,7 +52,7 @@ describe('a session host', () => {
     expect(children).toHaveLength(2)
   })
 
-  test('replaces a process that cuts off the file of payloads, and serves the next batch', async () => {
+  test('replaces a process that truncates the file of payloads, and serves the next batch', async () => {
     const { host, children } = await open(standIn())
     await expectModelError(
       host.run('cut', 10_000),

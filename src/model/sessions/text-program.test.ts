@@ -36,7 +36,7 @@ function expectClose(actual: readonly number[], expected: readonly number[], tol
 }
 
 describe('a text encoder', () => {
-  test('gives a text the same vector alone and in any batch', async () => {
+  test('encodes a text to the same vector in a batch of one and in any other batch', async () => {
     const { encode } = await open()
     const words = fc.array(
       fc.constantFrom('오늘', '진짜', 'ㅋㅋㅋ', 'ok!', '후기', '<p>', '글&amp;', '1234'),
@@ -59,7 +59,7 @@ describe('a text encoder', () => {
     )
   })
 
-  test('makes different vectors of different texts, each of length 1 if normalised', async () => {
+  test('encodes different texts to different vectors, each of length 1 if normalised', async () => {
     const { encode } = await open()
     const reply = await encode([record('오늘 축구'), record('오늘 야구'), record('오늘 축구', '본문')])
     const vectors = [0, 1, 2].map((index) => row(reply, index))
@@ -77,7 +77,7 @@ describe('a text encoder', () => {
     expectClose(row(await cls.encode(records), 1), row(await cls.encode(records.slice(1)), 0))
   })
 
-  test('feeds no token types to a graph without that input', async () => {
+  test('passes no token types to a graph without that input', async () => {
     const { vocabularyCount } = koreanTokenizer()
     const graph = transformerGraph({
       ...{ layerCount: 1, width: dim, headCount: 2, hiddenWidth: 32, vocabularyCount, tokensMax: 64 },

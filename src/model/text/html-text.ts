@@ -20,7 +20,7 @@ const blockElements = new Set(
   ).split(' '),
 )
 
-/** They separate words; the alt text of a image is left out. */
+/** They separate words; the alt text of an image is left out. */
 const spacedElements = new Set(['img', ...hiddenElements])
 
 /**

@@ -66,7 +66,7 @@ async function lineOf(check: string, model: TrialModel): Promise<CheckLine | und
 }
 
 describe('a model', () => {
-  test('that is right passes, and checks of parts that it lacks are skipped', async () => {
+  test('that is correct passes, and checks of parts that it lacks are skipped', async () => {
     const lines = await linesOf(scoring(), {}, 'transport-test')
     expect(lines.map(({ check, state }) => `${check} ${state}`)).toEqual([
       'latency pass',
@@ -112,7 +112,7 @@ describe('a model', () => {
     await assertChecksPass(scoring(), modelPackage)
   })
 
-  test('that gives other heads for the same batch is called random', async () => {
+  test('that gives different heads for the same batch is reported as random', async () => {
     let calls = 0
     const random: TrialModel = {
       ...scoring(),
@@ -128,7 +128,7 @@ describe('a model', () => {
     )
   })
 
-  test('that is slow but finite fails on its latency, and is not run any more', async () => {
+  test('that is too slow fails on its latency, and is not run again', async () => {
     let calls = 0
     const slow: TrialModel = {
       ...scoring(),
@@ -145,7 +145,7 @@ describe('a model', () => {
     expect(calls).toBeLessThan(7)
   })
 
-  test('that fails on its first batch is not run any more', async () => {
+  test('that fails on its first batch is not run again', async () => {
     let calls = 0
     const hanging: TrialModel = {
       ...scoring(),
@@ -177,7 +177,7 @@ describe('a model', () => {
     expect(line?.sentence).toMatch(new RegExp(`head p_up: .* with ${Math.fround(value)}`))
   })
 
-  test('that rejects fails with the reason and the kind of rows, and the other checks run', async () => {
+  test('that rejects a batch fails with the reason and the kind of rows, and the other checks run', async () => {
     let calls = 0
     const model: TrialModel = {
       ...scoring(),
@@ -268,7 +268,7 @@ describe('a provider', () => {
 describe('trial rows', () => {
   const options = { textDim: 3, imageDim: null, seed: 7 }
 
-  test('depend on the seed alone', () => {
+  test('depend only on the seed', () => {
     expect(trialInputs(manyKinds(40), options)).toEqual(trialInputs(manyKinds(40), options))
     expect(trialInputs(manyKinds(40), { ...options, seed: 8 })).not.toEqual(
       trialInputs(manyKinds(40), options),
@@ -281,7 +281,7 @@ describe('trial rows', () => {
     expect(kinds.filter((kind) => kind === 'ordinary').length).toBeGreaterThan(60)
   })
 
-  test('of kind missing have no vectors and no counters; huge ones have the largest values', () => {
+  test('of the kind "missing" have no vectors and no counters; "huge" ones have the largest values', () => {
     const { text, engagement } = trialInputs(['missing', 'huge'], options)
     expect([...(text?.row ?? [])]).toEqual([-1, 1])
     expect([...engagement.views]).toEqual([NaN, Number.MAX_SAFE_INTEGER])

@@ -45,7 +45,7 @@ const hangingGraph = smallGraph({
 })
 
 describe('a package', () => {
-  test('that is right passes every check that applies, and reports latency and memory', async () => {
+  test('that is correct passes every check that applies, and reports latency and memory', async () => {
     const report = await verify(packaged(sigmoidGraph), 'v1')
     expect(report.checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
       'manifest pass',
@@ -86,7 +86,7 @@ describe('a package', () => {
     expect(lineOf(report, 'load').sentence).toMatch(/took longer than its time limit of 200 ms/)
   })
 
-  test('whose graph is random is called so', async () => {
+  test('whose graph is random is reported as random', async () => {
     const graph = smallGraph({
       operators: [{ type: 'RandomUniformLike', inputs: ['features'], outputs: ['probs'] }],
     })
@@ -148,7 +148,7 @@ describe('a package', () => {
     expect(lineOf(report, 'batches').sentence).toMatch(/The graph must treat each row by itself/)
   })
 
-  test('that is right for zeros only fails on the extremes', async () => {
+  test('that is correct for zeros only fails on extreme values', async () => {
     const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
     const report = await verify(packaged(graph), 'v1')
     expect(lineOf(report, 'load').state).toBe('pass')

@@ -107,7 +107,7 @@ test('only the owner of the directory can open the lock file, so no other user c
   await lock.release()
 })
 
-test('a lock file that is a link is refused, and the file that it leads to is unchanged', async () => {
+test('a lock file that is a link is refused, and its target is unchanged', async () => {
   const victim = join(directory, 'victim')
   writeFileSync(victim, 'mine')
   for (const link of [symlinkSync, linkSync]) {
@@ -118,7 +118,7 @@ test('a lock file that is a link is refused, and the file that it leads to is un
   }
 })
 
-test('a lock file that was removed while another process waited for it is not locked in vain', async () => {
+test('a process that waited for a lock file which was then removed locks the new file', async () => {
   const locks = await Promise.all(
     Array.from({ length: 5 }, async () => {
       const lock = await lockDirectory(directory).catch(() => null)

@@ -1,4 +1,4 @@
-/** What a look at a file says that may be written to meanwhile. */
+/** Checks of a database file to which another process may write at the same time. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -11,15 +11,15 @@ import { openLmdbStore } from './open-lmdb-store.js'
 import { readMeta } from './page-layout.js'
 import { cycleSample } from '../../../test/helpers/store-samples.js'
 
-/** `findings`: one for each look. The first pages change during the first `commits` looks. */
+/** `findings`: one for each check. The meta pages change during the first `commits` checks. */
 function agreed(findings: readonly (string | null)[], commits: number): string | null {
-  let looks = 0
-  const look = (): string | null => findings[looks++] ?? expect.fail('one look too many')
-  const metaPages = (): Uint8Array => Uint8Array.of(Math.min(looks, commits))
-  return agreedProblem(look, metaPages)
+  let checkCount = 0
+  const check = (): string | null => findings[checkCount++] ?? expect.fail('one check too many')
+  const metaPages = (): Uint8Array => Uint8Array.of(Math.min(checkCount, commits))
+  return agreedProblem(check, metaPages)
 }
 
-test('a look without a commit decides, and so does one that finds nothing', () => {
+test('a check without a concurrent commit is conclusive, and so is one that finds no problem', () => {
   expect(agreed(['a'], 0)).toBe('a')
   expect(agreed(['a', 'b'], 1)).toBe('b')
   expect(
@@ -30,12 +30,12 @@ test('a look without a commit decides, and so does one that finds nothing', () =
   ).toBeNull()
 })
 
-test('what all looks find is told of though each saw a commit, and findings that differ are not', () => {
+test('a problem that all checks find is reported although a commit happened during each; different problems are not', () => {
   expect(agreed(['a', 'a', 'a', 'a'], 4)).toBe('a')
   expect(agreed(['a', 'b', 'a', 'a'], 4)).toBeNull()
 })
 
-test('a damaged page is told of while other pages change: only the first two say that there was a commit', async () => {
+test('a damaged page is reported while other pages change: only the meta pages show that there was a commit', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'understudy-look-'))
   onTestFinished(() => rmSync(dataDir, { recursive: true }))
   const store = await openLmdbStore({ dataDir })

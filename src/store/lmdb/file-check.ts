@@ -1,7 +1,7 @@
 /**
- * Looks at the database file before LMDB maps it: given a file that is none of its own, lmdb-js 3.5.6 dies of a
- * segmentation fault, and a file cut short kills the process with SIGBUS at the first read behind its end.
- * A file starts with two meta pages (page-layout.ts); the one with the higher transaction holds.
+ * Checks the database file before LMDB maps it: lmdb-js 3.5.6 crashes with a segmentation fault on a file that is not a
+ * database, and a truncated file kills the process with SIGBUS at the first read beyond its end. A file starts with two
+ * meta pages (page-layout.ts); the one with the higher transaction number is current.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { keyedNames, numberedNames } from './databases.js'
@@ -11,22 +11,22 @@ import { StoreError } from '../store-error.js'
 import { treeDamage } from './tree-check.js'
 
 /**
- * LMDB writes no page that one transaction took and gave back, so a sound file may be shorter than its last page
- * number says. By more than one batch of writes it cannot be.
+ * LMDB does not write a page that one transaction both allocates and frees, so a valid file may be shorter than the number
+ * of its last page implies, but not by more than one batch of writes.
  */
 const unwrittenBytesMax = 256 * 1024 * 1024
 
 const names = [...Object.values(numberedNames), ...Object.values(keyedNames)]
-/** For a start: when nothing is in memory yet, each head of a large record is a way to the disk. */
+/** At a start, when nothing is in the page cache, the header of each large record is one read from the disk. */
 const headsMsMax = 1000
-/** A file that takes a commit during each of so many looks has a server, which has looked at its start. */
-const looksMax = 4
+/** If a commit arrives during each of these attempts, the file has a server, which has checked it at its start. */
+const attemptsMax = 4
 
 /**
- * Resolves with what was found when LMDB can open `path` safely; rejects with a StoreError `unusable` for anything else
- * than a database. `write`: the file may be missing or empty, and one shorter than it may grow is lengthened with zeros, so
- * that no read can end behind its end. `read`: a server may write to the file. `read whole`: the file must be as long as
- * its last page says, as a backup is.
+ * Resolves with the state of the file if LMDB can open `path` safely; rejects with a StoreError `unusable` if it is not a
+ * database or is damaged. `write`: the file may be missing or empty, and one that is shorter than its last page requires is
+ * extended with zeros, so that no read ends beyond its end. `read`: a server may be writing to the file. `read whole`: the
+ * file must have all its pages, as a backup does.
  */
 export async function checkDatabaseFile(
   path: string,
@@ -48,7 +48,7 @@ export async function checkDatabaseFile(
     const bytesNeeded = (meta.lastPage + 1) * meta.pageBytes
     const lackingMax = use === 'read whole' ? 0 : unwrittenBytesMax
     if (size < 2 * meta.pageBytes || bytesNeeded - size > lackingMax)
-      throw new StoreError('unusable', `${path} is cut short: ${size} bytes, ${bytesNeeded} are in use`)
+      throw new StoreError('unusable', `${path} is truncated: ${size} bytes, ${bytesNeeded} are in use`)
     checkTrees(file, path, meta, isWriter ? headsMsMax : Infinity)
     if (isWriter && size < bytesNeeded) await file.truncate(bytesNeeded)
     return 'whole'
@@ -57,7 +57,7 @@ export async function checkDatabaseFile(
   }
 }
 
-/** A server may write to the file: what is found counts where no commit has come between, or where each look finds it. */
+/** A server may write to the file: a problem counts if no commit happened during the check, or if every attempt finds it. */
 function checkTrees({ fd }: FileHandle, path: string, { pageBytes }: Meta, headsMs: number): void {
   const problem = agreedProblem(
     () => treeDamage(fd, names, headsMs),
@@ -67,14 +67,14 @@ function checkTrees({ fd }: FileHandle, path: string, { pageBytes }: Meta, heads
 }
 
 /**
- * What `look` finds wrong, or null: at once where `metaPages` are the same before and after it, or when so many looks in
- * which they have changed all find the same. Other findings may be half of one commit and half of the next.
+ * The problem that `check` finds, or null. The first result counts if `metaPages` are the same before and after it;
+ * otherwise `attemptsMax` attempts must find the same problem, because a check during a commit may see half of it.
  */
-export function agreedProblem(look: () => string | null, metaPages: () => Uint8Array): string | null {
+export function agreedProblem(check: () => string | null, metaPages: () => Uint8Array): string | null {
   const found = new Set<string>()
-  for (let count = 0; count < looksMax; count++) {
+  for (let count = 0; count < attemptsMax; count++) {
     const before = metaPages()
-    const problem = look()
+    const problem = check()
     if (problem === null || Buffer.compare(before, metaPages()) === 0) return problem
     found.add(problem)
   }

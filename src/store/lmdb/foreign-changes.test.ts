@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(dataDir, { recursive: true }))
 
-describe('a store whose file is not its own any more takes no writes until a restart', () => {
+describe('a store whose file was changed by another process refuses writes until a restart', () => {
   const image = imageSample(1)
 
   /** Opens a store, stores a cycle, lets `interfere` act, and expects that every later write is refused. */

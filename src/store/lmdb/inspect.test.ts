@@ -46,7 +46,7 @@ async function tamper(change: (databases: Databases) => void): Promise<void> {
   await databases.root.close()
 }
 
-test('a sound file has no problems, and all its records are counted', async () => {
+test('a valid file has no problems, and all its records are counted', async () => {
   const snapshot = await openSnapshot(databasePath(dataDir))
   const counts = inspectRecords(snapshot, (problem) => expect.fail(problem))
   expect(counts).toMatchObject({
@@ -95,7 +95,7 @@ test('a flipped bit in any record is reported', async () => {
   expect(await problems()).toEqual([])
 })
 
-test('missing records, and records in a place of none, are reported with their place', async () => {
+test('missing records and unexpected records are reported with their place', async () => {
   await tamper((db) => void db.requests.removeSync(2))
   expect(await problems()).toEqual(['requests, position 2: the record is missing'])
   await tamper((db) => {
@@ -117,7 +117,7 @@ test('an image use that an earlier version left behind is no problem', async () 
   expect(await problems()).toEqual([])
 })
 
-test('the last of 250 images is read: damage to it is reported, alone', async () => {
+test('the last of 250 images is read: damage to it is the only problem that is reported', async () => {
   const store = await openLmdbStore({ dataDir })
   const keyAt = (postNo: number) => ({ gallId: 'many', postNo, position: 1 })
   const puts = Array.from({ length: 250 }, (_, index) => store.putImage(keyAt(index + 1), imageSample(7)))

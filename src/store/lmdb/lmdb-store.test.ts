@@ -54,7 +54,7 @@ async function openError(): Promise<StoreError> {
 }
 
 describe('a restart', () => {
-  test('knows every id that was stored, in whatever order they came', async () => {
+  test('finds every stored id, in whatever order they arrived', async () => {
     const numbers = [5, 3, 9, 1, 8]
     await withStore(async (store) => {
       for (const number of numbers) await store.appendCycle(cycleSample(number))
@@ -74,7 +74,7 @@ describe('a restart', () => {
     })
   })
 
-  test('gives back everything that was stored', async () => {
+  test('returns everything that was stored', async () => {
     const cycle = largeCycleSample(1, 200_000)
     await withStore(async (store) => {
       await store.appendCycle(cycle)
@@ -148,7 +148,7 @@ describe('a killed process', () => {
     return acknowledged
   }
 
-  test('loses no cycle that it acknowledged and leaves none in halves', async () => {
+  test('loses no acknowledged cycle and leaves none in part', async () => {
     for (const count of [1, 7, 40]) {
       const acknowledged = await writeAndKill(count)
       await withStore((store) => {
@@ -221,7 +221,7 @@ describe('a data directory that cannot be used is refused in one line', () => {
     expect(message).toMatch(/is not a database of this program$/)
   })
 
-  test('when the database file is cut short in its head', async () => {
+  test('when the database file is truncated within its meta pages', async () => {
     await withStore((store) => store.appendCycle(largeCycleSample(1, 100_000)))
     await truncate(databasePath(dataDir), 4096)
     expect(await openError()).toMatchObject({ code: 'unusable' })
@@ -244,7 +244,7 @@ describe('a data directory that cannot be used is refused in one line', () => {
 })
 
 describe('damage', () => {
-  test('a file cut short behind its head is an error on reading, not the end of the process', async () => {
+  test('a file truncated after its meta pages is an error on reading and does not end the process', async () => {
     await withStore((store) => store.appendCycle(largeCycleSample(1, 500_000)))
     const { size } = await stat(databasePath(dataDir))
     await truncate(databasePath(dataDir), size >> 1)
@@ -280,8 +280,8 @@ describe('damage', () => {
   })
 })
 
-describe('a store without room', () => {
-  test('refuses a write that would pass its bound, and everything before it stays', async () => {
+describe('a store without free space', () => {
+  test('refuses a write that would exceed its limit, and keeps everything stored before', async () => {
     await withStore(
       async (store) => {
         let count = 0
@@ -341,7 +341,7 @@ function hasFileSizeLimits(): boolean {
   }
 }
 
-test('writes wait within a bound, and one past it is told so', async () => {
+test('the queue of writes is bounded, and a write beyond the limit is refused', async () => {
   const store = await openLmdbStore({ dataDir, waitingBytesMax: 500_000 })
   const writes = [1, 2, 3, 4].map((number) => store.appendCycle(largeCycleSample(number, 40_000)))
   const results = await Promise.allSettled(writes)

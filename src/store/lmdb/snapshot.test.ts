@@ -21,7 +21,7 @@ afterEach(async () => {
 })
 
 describe('a snapshot', () => {
-  test('stays what it was, turn after turn, while cycles are stored', async () => {
+  test('does not change while cycles are stored', async () => {
     await store.appendCycle(cycleSample(1))
     await store.putImage({ gallId: 'g', postNo: 1, position: 1 }, imageSample(1))
     const snapshot = await openSnapshot(databasePath(dataDir))
@@ -38,7 +38,7 @@ describe('a snapshot', () => {
     await snapshot.store.close()
   })
 
-  test('takes no writes', async () => {
+  test('refuses writes', async () => {
     const snapshot = await openSnapshot(databasePath(dataDir))
     await expect(snapshot.store.appendWeights({} as never)).rejects.toThrow()
     await expect(snapshot.store.putOutcomes([])).rejects.toThrow('reading only')

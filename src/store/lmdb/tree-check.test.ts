@@ -22,7 +22,7 @@ async function withStore(dataDir: string, work: (store: Store) => Promise<unknow
   await store.close()
 }
 
-test('a file opens after every commit, so does a copy of it, and so does the copy after its own first commits', async () => {
+test('a file passes the check after every commit, and so does a copy of it, before and after its own first commits', async () => {
   const directory = scratch()
   const dataDir = join(directory, 'data')
   for (let number = 1; number <= 8; number++) {
@@ -37,7 +37,7 @@ test('a file opens after every commit, so does a copy of it, and so does the cop
   }
 })
 
-test('a record that has become shorter in the transaction that made it keeps its pages, and is whole', async () => {
+test('a record that was shortened in the transaction that created it keeps its pages, and passes the check', async () => {
   const dataDir = scratch()
   const outcome = (placementId: string, bytes: number) => ({
     placementId,
@@ -55,7 +55,7 @@ test('a record that has become shorter in the transaction that made it keeps its
   await store.close()
 })
 
-test('a file that a server writes to can be looked through meanwhile', async () => {
+test('a file can be checked while a server writes to it', async () => {
   const dataDir = scratch()
   await withStore(dataDir, async (store) => {
     const end = new AbortController()
@@ -73,7 +73,7 @@ test('a file that a server writes to can be looked through meanwhile', async () 
   })
 })
 
-test('first pages of commits that do not follow each other are told of, and so is an unknown database', async () => {
+test('meta pages of commits that are not consecutive are reported, and so is an unknown database', async () => {
   const dataDir = scratch()
   for (let number = 1; number <= 4; number++)
     await withStore(dataDir, (store) => store.appendCycle(cycleSample(number)))
@@ -103,7 +103,7 @@ test('first pages of commits that do not follow each other are told of, and so i
   await store.close()
 })
 
-test('a file that ends within a large record is damaged, although all its trees are whole', async () => {
+test('a file that ends within a large record is damaged, although all its trees are complete', async () => {
   const directory = scratch()
   // Pages that earlier commits have freed take the later trees, so the last pages are those of a record.
   await withStore(directory, async (store) => {
@@ -120,5 +120,5 @@ test('a file that ends within a large record is damaged, although all its trees 
       (error: unknown) => problems.add(String(error).replace(/^.*: /, '')),
     )
   }
-  expect(problems).toContain('a record ends behind the end of the file')
+  expect(problems).toContain('a record ends beyond the end of the file')
 })

@@ -1,9 +1,9 @@
 /**
- * Looks through the trees of a database file before LMDB maps it. LMDB believes what a page says of itself: a flipped
- * bit in a page of a tree may end the process without a word, hide records, or make a later write land on records
- * that are there. Records themselves have checksums (record.ts); this looks at what stands around them: that each page
- * is what the page above it says, is reached once and is not in the list of free pages, that its nodes fill it without
- * gaps, that keys rise, and that pages and entries are as many as the tree says.
+ * Checks the trees of a database file before LMDB maps it. LMDB trusts the headers of pages: a flipped bit in a page of
+ * a tree may crash the process, hide records, or make a later write overwrite existing records. Records have checksums
+ * (record.ts); this file checks the pages around them: each page matches its parent, is referenced once and is not in
+ * the list of free pages; its nodes fill it without gaps; keys ascend; and the counts of pages and entries match those
+ * that the tree records.
  */
 import { fstatSync } from 'node:fs'
 import {
@@ -27,7 +27,7 @@ import {
 } from './page-layout.js'
 import { viewOf } from './record.js'
 
-/** LMDB's own bound (CURSOR_STACK). */
+/** LMDB's limit (CURSOR_STACK). */
 const depthMax = 32
 const metaPages = 2
 /** Databases of a file: sorted by bytes, or by number. None has more than one value for a key. */
@@ -39,9 +39,9 @@ class Damage extends Error {}
 class UnknownDatabase extends Error {}
 
 /**
- * Says what is wrong with the trees of the newest state of an open database file, as the end of a sentence that begins
- * with its name, or null. Where somebody writes to it meanwhile, that may be wrong. `names`: the databases that may be in
- * it. `headsMsMax`: how long to look at the heads of large records, one read each.
+ * Returns what is wrong with the trees of the newest state of an open database file, as the end of a sentence that begins
+ * with its name, or null. The result may be wrong if another process writes to the file at the same time. `names`: the
+ * databases that the file may have. `headsMsMax`: time limit for reading the headers of large records, one read each.
  */
 export function treeDamage(file: number, names: readonly string[], headsMsMax: number): string | null {
   try {
@@ -54,21 +54,21 @@ export function treeDamage(file: number, names: readonly string[], headsMsMax: n
   }
 }
 
-/** The one that LMDB takes, which must be the newer of two commits that follow each other. */
+/** The meta page that LMDB uses, which must be the newer one of two consecutive commits. */
 function newestMeta(file: number): Meta {
   const first = readMeta(readAt(file, 0, metaBytes))
   const second = first && readMeta(readAt(file, first.pageBytes, metaBytes))
-  if (first === null || second === null) throw new Damage('one of its two first pages is none')
+  if (first === null || second === null) throw new Damage('one of its two meta pages is invalid')
   const [newest, other] = second.transaction > first.transaction ? [second, first] : [first, second]
-  // Of a file that is new, or a copy: one page says that nothing was ever stored.
+  // In a new file, and in a copy, one meta page is that of an empty database.
   const isFirst = other.transaction === 0n && other.lastPage === metaPages - 1
-  // A commit goes to the page of its own parity, so that one before it stays.
+  // Commits write the two meta pages in turn, by parity, so that the previous one remains.
   const isInPlace = (newest.transaction & 1n) === (newest === second ? 1n : 0n)
   if (!isFirst && !(isInPlace && other.transaction === newest.transaction - 1n))
     throw new Damage(
-      `its two first pages are of the commits ${first.transaction} and ${second.transaction}, which do not follow each other`,
+      `its meta pages are of the commits ${first.transaction} and ${second.transaction}, which are not consecutive`,
     )
-  // Beside those of the tree stand flags with which the environment was opened.
+  // The field also has flags with which the environment was opened.
   const { free, databases } = newest
   const areFlagsSound = (free.flags & treeFlagsMask) === numberKeys
   if (
@@ -77,7 +77,7 @@ function newestMeta(file: number): Meta {
     !areFlagsSound ||
     databases.flags !== 0
   )
-    throw new Damage('its first pages say what this program never writes')
+    throw new Damage('its meta pages have values that this program never writes')
   return { ...newest, free: { ...free, flags: numberKeys } }
 }
 
@@ -97,12 +97,12 @@ interface Walk {
   readonly onLeafNode: (node: Node, page: Uint8Array) => void
 }
 
-/** A page, and all that hangs on it. */
+/** A page with its subtree. */
 interface Part {
   readonly number: number
   /** 1 for the root. */
   readonly level: number
-  /** Every key is this or more, and less than that. */
+  /** Every key is at least `from` and less than `below`. */
   readonly from: Uint8Array | null
   readonly below: Uint8Array | null
 }
@@ -111,9 +111,9 @@ class TreeWalk {
   readonly #file: number
   readonly #fileBytes: number
   readonly #meta: Meta
-  /** One bit for each page that was met. */
-  readonly #met: Uint8Array
-  /** First pages of large records, and how many pages they say they have. */
+  /** One bit for each page that was visited. */
+  readonly #visited: Uint8Array
+  /** First pages of large records, and the page counts in their nodes. */
   readonly #large: { readonly page: number; readonly pageCount: number }[] = []
 
   readonly #names: string[] = []
@@ -122,23 +122,23 @@ class TreeWalk {
     this.#file = file
     this.#meta = meta
     this.#fileBytes = fstatSync(file).size
-    this.#met = new Uint8Array(Math.ceil((meta.lastPage + 1) / 8))
-    for (let page = 0; page < metaPages; page++) this.#meet(page, 'the first pages')
+    this.#visited = new Uint8Array(Math.ceil((meta.lastPage + 1) / 8))
+    for (let page = 0; page < metaPages; page++) this.#visit(page, 'the meta pages')
   }
 
   check(names: readonly string[], headsMsMax: number): void {
     this.#checkTree(this.#meta.databases, 'the list of databases', (node) => this.#checkDatabase(node))
-    // A name that changes would make an empty database of the old one. Without `meta` it is another program's file.
+    // Under a damaged name, the old database would be opened as an empty one. Without `meta` it is another program's file.
     const unknown = this.#names.find((name) => !names.includes(name))
     if (unknown !== undefined && this.#names.includes('meta'))
       throw new UnknownDatabase(
         `has a database ${JSON.stringify(unknown)}, which this program does not know: a newer one may have made it. ` +
-          'Start that one, or restore a backup that this one made',
+          'Start the newer program, or restore a backup that this one made',
       )
     const freeLists: Uint8Array[] = []
     this.#checkTree(this.#meta.free, 'the list of free pages', (node, page) => {
       if (node.key.length !== 8 || viewOf(node.key).getBigUint64(0, true) > this.#meta.transaction)
-        throw new Damage('the list of free pages: an entry of no commit')
+        throw new Damage('the list of free pages: an entry without a valid commit')
       freeLists.push(this.#readData(node, page))
     })
     for (const list of freeLists) this.#checkFree(list)
@@ -148,7 +148,7 @@ class TreeWalk {
   #checkDatabase({ flags, key, data }: Node): void {
     const name = Buffer.from(key).toString('latin1').replace(/\0$/, '')
     if (flags !== nodeFlag.tree || data.length !== treeBytes)
-      throw new Damage(`the entry of the database ${JSON.stringify(name)} is none`)
+      throw new Damage(`the entry of the database ${JSON.stringify(name)} is invalid`)
     this.#names.push(name)
     this.#checkTree(readTree(data), name, () => undefined)
   }
@@ -161,7 +161,7 @@ class TreeWalk {
     else if (tree.depth !== 0) throw new Damage(`${name}: a tree of depth ${tree.depth} without a root`)
     for (const count of ['branchPages', 'leafPages', 'overflowPages', 'entries'] as const)
       if (tree[count] !== found[count])
-        throw new Damage(`${name}: ${found[count]} ${countNames[count]}, and not ${tree[count]}`)
+        throw new Damage(`${name}: ${found[count]} ${countNames[count]} instead of ${tree[count]}`)
   }
 
   #walk(walk: Walk, part: Part): void {
@@ -169,7 +169,7 @@ class TreeWalk {
     const { number, level } = part
     const isLeaf = level === tree.depth
     if (level > Math.min(tree.depth, depthMax)) throw new Damage(`${name}: deeper than ${tree.depth}`)
-    this.#meet(number, name)
+    this.#visit(number, name)
     const page = readAt(this.#file, number * this.#meta.pageBytes, this.#meta.pageBytes)
     const nodes = this.#nodesOf(page, number, isLeaf ? pageKind.leaf : pageKind.branch, name)
     this.#checkKeys(isLeaf ? nodes : nodes.slice(1), tree, part, `${name}, page ${number}`)
@@ -177,7 +177,7 @@ class TreeWalk {
       found.leafPages++
       found.entries += nodes.length
       for (const node of nodes) {
-        if (node.flags === nodeFlag.large) found.overflowPages += this.#meetLarge(node, page, name)
+        if (node.flags === nodeFlag.large) found.overflowPages += this.#visitLarge(node, page, name)
         else if (node.flags !== 0 && node.flags !== nodeFlag.tree)
           throw new Damage(`${name}, page ${number}: unknown flags of an entry`)
         onLeafNode(node, page)
@@ -211,16 +211,16 @@ class TreeWalk {
   }
 
   #checkHead(
-    { number: said, transaction, flags }: PageHead,
+    { number: recorded, transaction, flags }: PageHead,
     number: number,
     kind: number,
     name: string,
   ): void {
-    if (said !== number || flags !== kind || transaction > this.#meta.transaction)
-      throw new Damage(`${name}, page ${number}: not the page that was to stand there`)
+    if (recorded !== number || flags !== kind || transaction > this.#meta.transaction)
+      throw new Damage(`${name}, page ${number}: not the expected page`)
   }
 
-  /** `nodes`: of a branch those after the first, whose key stands for all that are less than the second's. */
+  /** `nodes`: of a branch those after the first, whose key is empty and sorts before all others. */
   #checkKeys(nodes: readonly Node[], tree: Tree, { from, below }: Part, place: string): void {
     const compare = tree.flags === numberKeys ? compareNumbers : compareBytes
     let before = from
@@ -236,31 +236,31 @@ class TreeWalk {
     }
   }
 
-  /** Gives the number of its pages. */
-  #meetLarge(node: Node, page: Uint8Array, name: string): number {
+  /** Returns the number of its pages. */
+  #visitLarge(node: Node, page: Uint8Array, name: string): number {
     const large = readLarge(node)
     const { pageBytes } = this.#meta
     const pageCountMin = Math.floor((headBytes - 1 + dataBytesOf(page, node)) / pageBytes) + 1
-    // More than it needs: a longer record stood there before it, in the same transaction.
+    // It may have more pages than it needs if it replaced a longer record in the same transaction.
     if (large.pageCount < pageCountMin)
       throw new Damage(`${name}: a record of ${dataBytesOf(page, node)} bytes on ${large.pageCount} pages`)
-    // Reading behind the end of the file through its map would end the process by SIGBUS.
+    // A read of the map beyond the end of the file would kill the process with SIGBUS.
     if (large.page * pageBytes + headBytes + dataBytesOf(page, node) > this.#fileBytes)
-      throw new Damage(`${name}: a record ends behind the end of the file`)
-    for (let offset = 0; offset < large.pageCount; offset++) this.#meet(large.page + offset, name)
+      throw new Damage(`${name}: a record ends beyond the end of the file`)
+    for (let offset = 0; offset < large.pageCount; offset++) this.#visit(large.page + offset, name)
     this.#large.push(large)
     return large.pageCount
   }
 
   #checkLargeHeads(msMax: number): void {
     const until = performance.now() + msMax
-    // In the order of the file: fewer and shorter ways on a disk.
+    // In the order of the file, to shorten the seeks of a disk.
     for (const { page, pageCount } of this.#large.sort((a, b) => a.page - b.page)) {
       if (performance.now() > until) return
       const head = readHead(readAt(this.#file, page * this.#meta.pageBytes, headBytes))
       this.#checkHead(head, page, pageKind.overflow, 'a large record')
       if (head.pageCount !== pageCount)
-        throw new Damage(`a large record, page ${page}: ${head.pageCount} pages, and not ${pageCount}`)
+        throw new Damage(`a large record, page ${page}: ${head.pageCount} pages instead of ${pageCount}`)
     }
   }
 
@@ -270,7 +270,7 @@ class TreeWalk {
     return readAt(this.#file, start, dataBytesOf(page, node))
   }
 
-  /** A list: how many numbers follow; each a page, or minus a count before the first of so many pages, or 0. */
+  /** `list`: a count, then that many numbers: a page, or a negative count followed by the first of as many pages, or 0. */
   #checkFree(list: Uint8Array): void {
     const view = viewOf(list)
     const count = list.length < 8 ? -1 : Number(view.getBigInt64(0, true))
@@ -282,19 +282,19 @@ class TreeWalk {
       if (value < 0) pageCount = -value
       else {
         for (let offset = 0; value > 0 && offset < pageCount; offset++)
-          this.#meet(value + offset, 'the list of free pages')
+          this.#visit(value + offset, 'the list of free pages')
         pageCount = 1
       }
     }
   }
 
-  #meet(page: number, name: string): void {
+  #visit(page: number, name: string): void {
     const byte = page >> 3
-    if (page > this.#meta.lastPage) throw new Damage(`${name}: page ${page} is behind the last one`)
+    if (page > this.#meta.lastPage) throw new Damage(`${name}: page ${page} is beyond the last one`)
     const bit = 1 << (page & 7)
-    const met = this.#met[byte] as number
-    if ((met & bit) !== 0) throw new Damage(`${name}: page ${page} is in use twice`)
-    this.#met[byte] = met | bit
+    const visited = this.#visited[byte] as number
+    if ((visited & bit) !== 0) throw new Damage(`${name}: page ${page} is used twice`)
+    this.#visited[byte] = visited | bit
   }
 }
 

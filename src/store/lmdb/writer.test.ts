@@ -127,7 +127,7 @@ describe('the write queue', () => {
     await expect(write('a')).rejects.toMatchObject({ code: 'full' })
   })
 
-  test('after a failure that breaks the environment, no further write begins', async () => {
+  test('after a failure that makes the environment unusable, no further write begins', async () => {
     const { faults, write, commitCount } = createEnvironment()
     await write('a')
     faults.commit = nativeError('Input/output error', 5)
@@ -179,7 +179,7 @@ describe('the write queue', () => {
     expect(writer.healthy).toBe(false)
   })
 
-  test('when the file is gone from its path, the writer stops for good and reports it once', async () => {
+  test('when the file is missing from its path, the writer stops permanently and reports it once', async () => {
     const { faults, write, writer, stops, committed } = createEnvironment()
     const reason = new StoreError('failed', 'the file was deleted')
     faults.file = reason
