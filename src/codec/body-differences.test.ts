@@ -34,6 +34,7 @@ test('differences come in the order of the new body, members that it lacks last'
 })
 
 test('lists of different lengths are one difference, and their common rows are compared', () => {
+  expect(lines({ rows: [1] }, { rows: [] })).toEqual(['rows: had 1 entry, has 0'])
   expect(lines({ rows: [1, 2] }, { rows: [1, 3, 4] })).toEqual([
     'rows: had 2 entries, has 3',
     'rows[1]: was 2, is 3',

@@ -112,7 +112,7 @@ function differencesOf(was: unknown, is: unknown): FieldProblem[] {
     if (isNumeric(a) && isNumeric(b)) {
       if (canonicalOf(a) !== canonicalOf(b)) add(`was ${textOf(a)}, is ${textOf(b)}`)
     } else if (Array.isArray(a) && Array.isArray(b)) {
-      if (a.length !== b.length) add(`had ${a.length} entries, has ${b.length}`)
+      if (a.length !== b.length) add(`had ${entries(a.length)}, has ${b.length}`)
       open.push({ was: a, is: b, names: null, next: -1, count: Math.min(a.length, b.length) })
     } else if (isPlainObject(a) && isPlainObject(b)) {
       const names = Object.keys(b)
@@ -166,4 +166,8 @@ function isNumeric(value: unknown): value is number | Decimal {
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Decimal)
+}
+
+function entries(count: number): string {
+  return `${count} ${count === 1 ? 'entry' : 'entries'}`
 }

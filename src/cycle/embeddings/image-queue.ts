@@ -135,7 +135,7 @@ export class ImageQueue {
 }
 
 const quarantinedMessage =
-  'image quarantined: it ends the image encoder; its post is scored without it until the service restarts'
+  'image quarantined: it crashes the image encoder; its post is scored without it until the service restarts'
 
 function imageName({ gallId, postNo, position }: ImageKey): string {
   return JSON.stringify([gallId, postNo, position])

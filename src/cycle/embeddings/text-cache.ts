@@ -185,7 +185,7 @@ export class TextCache {
     const { gall_id, post_no } = JSON.parse(Buffer.from(record).toString()) as Record<string, unknown>
     this.#parts.log.error(
       { gall_id, post_no, problem: message },
-      'text quarantined: it ends the text encoder; its post is scored without it until the service restarts',
+      'text quarantined: it crashes the text encoder; its post is scored without it until the service restarts',
     )
   }
 }

@@ -77,9 +77,9 @@ export interface GraphManifest {
   /** The file, relative to the manifest. */
   file: PackageFile
   sha256: Sha256
-  /** As for the whole model, for this graph alone. */
+  /** Overrides the member of the package for this graph. */
   execution_providers?: Providers
-  /** As for the whole model, for this graph alone. */
+  /** Overrides the member of the package for this graph. */
   intra_op_threads?: Threads
 }
 
