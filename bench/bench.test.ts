@@ -1,5 +1,5 @@
 /**
- * A small run of every scenario against real servers, which shows that each still works. It judges no figure.
+ * A small run of every scenario against real servers, which shows that each still works. It checks no figures.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /**
- * A small run of the text encoder bench with a real child process, which shows that it still works. It judges no figure.
+ * A small run of the text encoder bench with a real child process, which shows that it still works. It checks no figures.
  */
 import { expect, test } from 'vitest'
 import { textEncoderBench } from './text-encoder.js'

@@ -34,7 +34,7 @@ beforeEach(() => {
   write('src/codec/native/text.h', '')
   const sources = ['node_modules/simdjson/simdjson/src/simdjson.cpp', 'src/codec/native/addon.cc']
   write('binding.gyp', JSON.stringify({ targets: [{ target_name: 'understudy_codec', sources }] }, null, 1))
-  // The last argument is the directory of the output; a source that says so does not compile.
+  // The last argument is the directory of the output; a source that contains the marker does not compile.
   const compiler = '#!/bin/sh\ngrep -q broken src/a.ts && exit 2\nfor out; do :; done\ncp -r src "$out"\n'
   write('scripts/pinned', compiler, 0o755)
 })

@@ -44,7 +44,7 @@ napi_value walk(napi_env env, napi_callback_info info) {
       napi_get_buffer_info(env, arguments[0], &bytes, &capacity) != napi_ok ||
       napi_get_value_uint32(env, arguments[1], &byte_count) != napi_ok ||
       byte_count + simdjson::SIMDJSON_PADDING > capacity) {
-    napi_throw_error(env, nullptr, "walk takes a buffer and a number of bytes, with padding behind them");
+    napi_throw_error(env, nullptr, "walk takes a buffer and a number of bytes, with padding after them");
     return nullptr;
   }
   uint32_t reading_count = 0;

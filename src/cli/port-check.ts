@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { CommandError, messageOf } from './failure.js'
 
 /**
- * Listens briefly and resolves with the port: the given one, or for 0 a free one. Rejects with one line that says why the
+ * Listens briefly and resolves with the port: the given one, or for 0 a free one. Rejects with one line that states why the
  * port is not available and what to change.
  */
 export async function checkPort(host: string, port: number): Promise<number> {

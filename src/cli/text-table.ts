@@ -49,7 +49,7 @@ export function wrapCells(text: string, cellsMax: number): string[] {
 const textCellsDefault = 110
 const textCellsMin = 30
 
-/** A label and its text, wrapped at the right margin of a terminal and indented behind the label. */
+/** A label and its text, wrapped at the right margin of a terminal and indented after the label. */
 export function labelledLines(label: string, text: string, cellsMax = textCellsDefault): string {
   const indent = ' '.repeat(label.length)
   return wrapCells(text, Math.max(cellsMax - label.length, textCellsMin))

@@ -1,8 +1,8 @@
 /**
- * Padding behind a body: native code reads whole vectors, and with padding it decodes a body without a copy.
+ * Padding after a body: native code reads whole vectors, and with padding it decodes a body without a copy.
  */
 
-/** Bytes that native code may read behind a body (`body_padding_bytes` in native/padded_bytes.h). */
+/** Bytes that native code may read beyond a body (`body_padding_bytes` in native/padded_bytes.h). */
 const bodyPaddingBytes = 64
 
 /**

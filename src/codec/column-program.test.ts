@@ -18,7 +18,7 @@ const rowCounts = [0, 1, 3, 63, 64, 65, 128, 1030]
 
 type Instruction = readonly [operation: ColumnOperation | 'load', a: number, b: number]
 
-/** Columns are read by the one index there is, unless `columnIndexes` says otherwise. */
+/** Columns are read by the one index there is, unless `columnIndexes` is given. */
 function makeProgram(
   code: readonly Instruction[],
   outputs: readonly number[],
@@ -45,7 +45,7 @@ function identity(count: number): Uint32Array {
   return Uint32Array.from({ length: count }, (_, row) => row)
 }
 
-/** The matrix, in shared memory with a value behind it that must stay. */
+/** The matrix, in shared memory, followed by a value that must not change. */
 function run(codec: Codec, program: ColumnProgram, inputs: ColumnInputs): Float32Array {
   const length = inputs.rowCount * program.outputs.length
   const matrix = new Float32Array(new SharedArrayBuffer(4 * (length + 1))).fill(-7)
@@ -231,7 +231,7 @@ const numbers = fc.array(
   { minLength: 1, maxLength: 40 },
 )
 
-/** Three columns are loaded behind two constants, and each instruction reads values before it. All are shown. */
+/** Two constants, then three loaded columns; each instruction reads earlier values. All are outputs. */
 const programs: fc.Arbitrary<ColumnProgram> = fc
   .array(fc.tuple(fc.constantFrom(...columnOperations.slice(1)), fc.nat(), fc.nat()), { maxLength: 30 })
   .map((steps) => {

@@ -54,7 +54,7 @@ export interface ColumnInputs {
 }
 
 /**
- * Fills a row-major matrix [rowCount, outputs]; what lies behind it is left alone. Throws a RangeError, and writes
+ * Fills a row-major matrix [rowCount, outputs] and writes nothing beyond it. Throws a RangeError, and writes
  * nothing, when program, inputs and matrix do not fit together.
  */
 export type RunColumns = (program: ColumnProgram, inputs: ColumnInputs, matrix: Float32Array) => void
@@ -162,7 +162,7 @@ function compute(operation: ColumnOperation, x: number, y: number): number {
   }
 }
 
-/** Where 2^52 + 2^51 is added, no digits are left behind the point. */
+/** Adding 2^52 + 2^51 leaves no digits after the point. */
 const roundShift = 6755399441055744
 
 function round(x: number): number {

@@ -41,7 +41,7 @@ function referenceAnswer(body: Uint8Array): object | ServiceError {
   }
 }
 
-/** The body at the start of a buffer that goes on behind it, filled with what would prolong any token. */
+/** The body at the start of a longer buffer, followed by bytes that would extend any token. */
 function padded(body: Uint8Array, filler: number): Uint8Array {
   const buffer = new Uint8Array(bodyBufferBytes(body.length)).fill(filler)
   buffer.set(body)
@@ -102,7 +102,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
       for (let seed = firstSeed; seed < firstSeed + caseCount / 4; seed++) {
         const body = validBody(new Random(seed))
         const columns = decode(body)
-        // A title with half of a surrogate pair in it cannot come from these bodies: nothing else is left to the reference.
+        // These bodies have no lone surrogates, the only texts that are left to the reference.
         if (typeof columns === 'number')
           throw new Error(`seed ${seed}: ${String(addon.errorSentences[columns])}`)
         if (!isDeepStrictEqual(columns, decodeCycle(body))) throw new Error(`seed ${seed}: other columns`)

@@ -40,7 +40,7 @@ export function responseHead(response: ResponseColumns): string {
   return `${head.slice(0, -1)},"results":[`
 }
 
-/** What follows the key of a row, by outcome. A scored row goes on with its numbers. */
+/** What follows the key of a row, by outcome. The numbers of a scored row follow. */
 export const outcomeTexts = outcomeCodes.map(({ status, reason }) =>
   status === 'scored'
     ? ',"status":"scored","score":'

@@ -7,7 +7,7 @@ const float32Normal = 2 ** -126
 
 /** Shortest round-trip text of a finite float32. */
 export function float32Text(value: number): string {
-  // Six digits tell all normal float32 apart that have a text of six digits or fewer; nine always suffice.
+  // Six digits distinguish all normal float32 whose text has at most six digits; nine always suffice.
   const digitsMin = Math.abs(value) < float32Normal ? 1 : 6
   for (let digits = digitsMin; digits < 9; digits++) {
     const decimal = Number(value.toPrecision(digits))

@@ -31,7 +31,7 @@ export interface NativeDecoder {
   ): NativeFindings | readonly number[] | number
 }
 
-/** Concatenated texts, with 16 more bytes behind them; text i ends at `ends[i]`. */
+/** Concatenated texts, with 16 more bytes after them; text i ends at `ends[i]`. */
 export interface TextTable {
   readonly bytes: Uint8Array
   readonly ends: Uint32Array
@@ -45,7 +45,7 @@ export interface NativeRows {
   readonly outcome: Uint8Array
   readonly keys: TextTable
   readonly outcomes: TextTable
-  /** The text behind each column of `values`: the label of the next column, and for the last the end of the row. */
+  /** The text after each column of `values`: the label of the next column, and for the last the end of the row. */
   readonly labels: TextTable
   readonly values: readonly Float32Array[]
 }

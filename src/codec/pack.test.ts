@@ -54,7 +54,7 @@ test('a column has the narrowest form that holds its values', () => {
     [[NaN, NaN], 0],
     [[1, 255], 8],
     [[0, 254, NaN], 8],
-    // The highest offset stands for NaN, so these ranges need the next wider form.
+    // The highest offset means NaN, so these ranges need the next wider form.
     [[0, 255], 8],
     [[...Array(9).keys(), 255], 24],
     [[0, 65_535], 8],

@@ -5,7 +5,7 @@
  *   u32 magic "UPK1" · u32 header bytes · u32 column count · u32 row count · header (JSON, padded to 8)
  *   per column: u8 kind · 3 bytes 0 · u32 data bytes · f64 base · data (padded to 8)
  *
- * Numbers are little-endian. A value of an offset kind is base + offset; the highest offset stands for NaN.
+ * Numbers are little-endian. A value of an offset kind is base + offset; the highest offset means NaN.
  */
 
 import { assert } from '../contract/index.js'

@@ -1,7 +1,7 @@
 /**
  * Memory for the columns of one cycle: its decoded rows, and the state of the pool that it leads to. An arena allocates from
- * the front of one block, and the block serves a later cycle once nobody reads these columns any more. Without that, each
- * cycle would allocate megabytes behind typed arrays: page faults, and a full garbage collection every other cycle.
+ * the front of one block. After the last release a later cycle reuses the block. Without this reuse, each
+ * cycle would allocate megabytes for typed arrays: page faults, and a full garbage collection every other cycle.
  *
  *   | engagement.views | … | removals | latest.views | … | snapshot.upimg_height | free |
  *
@@ -18,7 +18,7 @@ const alignment = 64
 /** The arena of the current state, that of the cycle in progress, and one for a body that is decoded meanwhile. */
 const idleCountMax = 3
 
-/** Allocated columns have undefined contents: whoever allocates one writes every value. */
+/** Allocated columns have undefined contents: the caller writes every value. */
 export class Arena {
   #block = new ArrayBuffer(blockBytesMin)
   #used = 0

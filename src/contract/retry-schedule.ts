@@ -1,6 +1,6 @@
 /**
  * `Retry-After` of refused callers, in whole seconds. Each refusal reserves the time of one piece of work from the moment
- * of the retry on, behind the reservations before it, so that callers who were refused together do not all return together.
+ * of the retry on, after the earlier reservations, so that callers who were refused together do not all return together.
  */
 import { assert } from './assert.js'
 

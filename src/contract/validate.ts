@@ -44,7 +44,7 @@ function checkOf(hasType: (body: unknown) => boolean, shape: ObjectShape): Check
   }
 }
 
-/** The part of a shape that has rules which typia lacks; null when there are none. */
+/** The part of a shape that has rules which typia lacks; null if it has none. */
 function otherRules(shape: ValueShape): ValueShape | null {
   if (shape.kind === 'array') {
     const items = shape.unique ? shape.items : otherRules(shape.items)

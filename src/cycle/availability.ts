@@ -1,6 +1,6 @@
 /**
- * What the model saw of each scored post that the recorded cycle does not tell: whether its text was encoded, and which of its
- * images were stored and encoded. A record is stored with each cycle, so that a replay gives a model the same inputs.
+ * Inputs of the model that the recorded cycle does not contain: for each scored post, whether its text was encoded, and
+ * which of its images were stored and encoded. A record is stored with each cycle, so that a replay uses the same inputs.
  *
  *   zstd of: u32 length of the first table · two packed tables (codec/pack.ts)
  *   rows     one per scored post: 1 if its text was encoded. Header: layout, hashes of the encoders

@@ -18,7 +18,7 @@ export const stageNames = [
 ] as const
 export type StageName = (typeof stageNames)[number]
 
-/** What the response to a new cycle says, apart from its results. */
+/** The response to a new cycle, without its results. */
 export type CycleSummary = Omit<ResponseColumns, 'results'>
 
 export class StageClock {

@@ -197,10 +197,7 @@ describe('a body that starts like a JPEG but does not decode completely is a bad
       () => Buffer.concat([large.subarray(0, large.length >> 1), endOfImage]),
     ],
     ['one with an end marker in the middle', () => insert(large, large.length >> 1, [0xff, 0xd9])],
-    [
-      'a truncated one behind zeros between segments',
-      () => insert(truncated(), segment(small, 0xc0), [0, 0]),
-    ],
+    ['a truncated one after zeros between segments', () => insert(truncated(), segment(small, 0xc0), [0, 0])],
     ['a truncated one of a later JFIF revision', () => insert(truncated(), 2, laterJfif)],
     ['a truncated one with an unknown Adobe transform', () => insert(truncated(), 2, adobe(3))],
     ['one that declares more rows than it has', () => declare(small, 64, 4000)],

@@ -105,7 +105,7 @@ async function normaliseDespiteWarnings(bytes: Uint8Array): Promise<Uint8Array> 
       cleaned = next?.(bytes) ?? cleaned
     }
   }
-  // Padding behind the first scan, which only a decoder finds. Warnings of that scan would have come before it.
+  // Padding after the first scan, which only a decoder finds. Warnings about that scan would have come before this one.
   return encode(cleaned, 'error')
 }
 

@@ -1,6 +1,6 @@
 /**
  * Entry point of every child process: opens the program of its plan and runs batch after batch, until it is killed.
- * It keeps nothing that must be saved, so its owner ends it by SIGKILL and by nothing else.
+ * It keeps nothing that must be saved, so its owner always ends it by SIGKILL.
  */
 import { rmdirSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'

@@ -14,7 +14,7 @@ const knownBeginnings: readonly (readonly [beginning: RegExp, what: string])[] =
 ]
 const beginningBytes = 64
 
-/** As a clause; null: nothing that is known not to be a model. `bytes`: of the file or of its beginning. */
+/** A clause that names the format, or null if the file may be a model. `bytes`: the file or its beginning. */
 export function foreignKind(bytes: Uint8Array): string | null {
   const beginning = Buffer.from(bytes.subarray(0, beginningBytes)).toString('latin1')
   return knownBeginnings.find(([pattern]) => pattern.test(beginning))?.[1] ?? null

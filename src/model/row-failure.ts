@@ -27,7 +27,7 @@ interface Input {
   readonly end: number
 }
 
-/** The same error, with the inputs that cause it where they can be told. */
+/** The same error, with the inputs that cause it if they can be determined. */
 export async function withCause(error: ModelRowError, batch: FailedBatch): Promise<ModelRowError> {
   const { plan, featureNames, rows, columns, run } = batch
   const { widths } = plan

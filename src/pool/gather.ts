@@ -10,7 +10,7 @@ import type { Arena } from '../contract/index.js'
 /** Source of a row that has no value: NaN in a column of doubles, 0 in one of integers. */
 export const noSource = -1
 
-/** The source that stands for a row of the second column. The row of a source below -1 is `secondRow(source)` too. */
+/** The source that denotes a row of the second column. The row of a source below -1 is `secondRow(source)` too. */
 export function secondRow(row: number): number {
   return -2 - row
 }

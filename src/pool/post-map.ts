@@ -17,7 +17,7 @@ export function gallIdAt(
   return galleries[gallery[row] as number] as string
 }
 
-/** `Gallery` is a gall_id, or a code that stands for one. */
+/** `Gallery` is a gall_id or its code. */
 export class PostMap<Gallery, Value> {
   /** Values by post number, for each gallery that has any. */
   readonly #byGallery = new Map<Gallery, Map<number, Value>>()

@@ -27,7 +27,7 @@ const turnBytesMax = 2 * 1024 * 1024
 const pieceBytesMin = 64 * 1024
 /** Between two attempts to write to a full socket. They keep uWebSockets.js from closing the connection after 10 s. */
 const retryMs = 2000
-/** A client that accepts nothing for this long is disconnected. */
+/** A client that reads nothing for this long is disconnected. */
 const stallMsMax = 60_000
 
 /** Large responses that are being sent now. */
@@ -87,7 +87,7 @@ export class Exchange {
     if (this.#ended) return
     const { closesConnection, requestsClose, hasAmbiguousEnd } = this.headers
     if ((close || closesConnection) && !hasAmbiguousEnd && !this.body.isComplete) await this.body.drain()
-    // While this request is pending, uWebSockets.js closes the connection instead of serving what has arrived behind it.
+    // While this request is pending, uWebSockets.js closes the connection instead of serving the requests that follow.
     if (hasAmbiguousEnd) await nextTurn()
     if (!this.ended) this.#write(response, close || requestsClose)
   }

@@ -1,6 +1,6 @@
 /**
  * The buffer of a body that is arriving. It grows with the bytes received, not with the length announced: a client that
- * announces 16 MiB and sends one byte holds a few kilobytes. The native decoder needs the padding behind the body. The
+ * announces 16 MiB and sends one byte holds a few kilobytes. The native decoder needs the padding after the body. The
  * largest buffer that was released serves the next large body: cycles mostly come one after the other, and new memory of
  * their size costs page faults and garbage collections.
  */

@@ -93,7 +93,7 @@ export function authorityOf(host: string, port: number): string {
 type Library = typeof library
 
 /**
- * The uWebSockets.js apps behind the port: one listens, and with TLS others own the connections.
+ * The uWebSockets.js apps of the port: one listens, and with TLS others own the connections.
  *
  * An app cannot change its certificate. So the listening app passes every connection, before its first byte, to another
  * app, which can be replaced. uWebSockets.js has this feature to spread connections over threads; here both apps are in one

@@ -1,7 +1,7 @@
 /**
  * Writes log lines to a file descriptor in the background. A log that cannot be written (a full disk, a closed terminal, a
  * reader that stalls) loses lines and takes a bounded amount of memory, but never stops the service. The first line after
- * that says how many lines were lost.
+ * that states how many lines were lost.
  */
 import { write } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -56,7 +56,7 @@ type Handle = (call: Call) => Promise<OutgoingResponse> | OutgoingResponse
 export interface Operation {
   /** The operations of GET serve HEAD too. */
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** A name in braces stands for one path segment, which may be empty. */
+  /** A name in braces matches one path segment, which may be empty. */
   readonly path: string
   readonly needsKey: boolean
   /** Level of the log line of a request that succeeds. */

@@ -18,7 +18,7 @@ export interface RequestHeaders {
   readonly acceptEncoding: string
   /** An empty value is present and malformed. */
   readonly contentSha256: string | undefined
-  /** A proxy may find another end of the request than the server, so nothing after it on the connection may be served. */
+  /** A proxy may disagree with the server about the end of the request, so no later request of the connection may be served. */
   readonly hasAmbiguousEnd: boolean
 }
 

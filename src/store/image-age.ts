@@ -1,9 +1,9 @@
 /**
- * When an image that comes again has arrived anew, for every implementation of the store.
+ * When a repeated image counts as a new arrival, for every implementation of the store.
  */
 import type { StoredImage } from './store.js'
 
-/** An image that comes again within this time has not arrived anew: retries cost no write. Retention counts in days. */
+/** A repeat within this time is not a new arrival: retries cost no write. Retention counts in days. */
 const freshMs = 3_600_000
 
 /** Whether `found`, as it is stored, has this hash and has arrived recently or in the future. */

@@ -6,10 +6,10 @@
  * - `exists`: the cycle id is stored already.
  * - `busy`: too much is waiting to be written.
  * - `full`: no room, on the disk or under the store's own bound.
- * - `failed`: the storage refused the write; `cause` says why.
+ * - `failed`: the storage refused the write; `cause` has the reason.
  * - `closed`: called after `close`.
  * - `locked`: another process serves this data directory.
- * - `unusable`: the data directory or what lies in it cannot be used: foreign, damaged, or of another version.
+ * - `unusable`: the data directory or a file in it cannot be used: foreign, damaged, or of another version.
  */
 export type StoreErrorCode = 'exists' | 'busy' | 'full' | 'failed' | 'closed' | 'locked' | 'unusable'
 

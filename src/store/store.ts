@@ -1,12 +1,12 @@
 /**
- * What the service asks of durable storage. Small on purpose: LMDB implements it, memory implements it, and a
+ * The durable storage that the service needs. It is intentionally small: LMDB implements it, memory implements it, and a
  * replicated database could. A write that has resolved survives a power cut, and no read shows a record earlier
  * than that (decisions.md 23). A write that rejects has changed nothing and may be tried again.
  */
 
 import type { Weights } from '../contract/index.js'
 
-/** Where a cycle stands in the order of arrival: 1, 2, 3, … without gaps. */
+/** The place of a cycle in the order of arrival: 1, 2, 3, … without gaps. */
 export type Position = number
 
 export interface StoredRequest {
@@ -103,7 +103,7 @@ export interface OutcomeEntry {
   readonly arrivedAtMs?: number
 }
 
-/** What models leave behind. */
+/** Records of models. */
 export interface ModelRecords {
   /** `encoder`: its hash, 64 hex characters. A vector that is stored already is replaced. */
   putEmbeddings(encoder: string, entries: readonly Embedding[]): Promise<void>
@@ -111,7 +111,7 @@ export interface ModelRecords {
   /** Packed scores that a shadow gave a stored cycle. */
   putShadowScores(position: Position, modelVersion: string, scores: Uint8Array): Promise<void>
   readShadowScores(position: Position, modelVersion: string): Uint8Array | undefined
-  /** Ties a version to the identity of its files, once for ever, and gives the identity that it is tied to. */
+  /** Binds a version permanently to the identity of its files, unless it is bound already; returns its identity. */
   claimVersion(modelVersion: string, identity: string): Promise<string>
   /** The identity that a version is tied to. */
   readIdentity(modelVersion: string): string | undefined
@@ -179,7 +179,7 @@ export interface Store {
   readPool(): Uint8Array | undefined
 
   putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult>
-  /** As it was put, without its arrival: put again, it arrives anew. */
+  /** As it was stored, without its arrival time: storing it again is a new arrival. */
   findImage(key: ImageKey): StoredImage | undefined
   /** SHA-256 of a stored image, without its bytes. */
   readImageHash(key: ImageKey): Uint8Array | undefined
@@ -198,7 +198,7 @@ export interface Store {
   readOutcome(placementId: string): Uint8Array | undefined
 
   /**
-   * False from a write that storage refused until a cycle, or a write of at least the same size, is stored; and for good
+   * False from a write that storage refused until a cycle, or a write of at least the same size, is stored; and permanently
    * once the store refuses all writes until a restart.
    */
   readonly healthy: boolean

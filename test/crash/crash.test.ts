@@ -52,7 +52,7 @@ async function runRound(roundSeed: number, kills: number, jpegs: readonly Buffer
   const random = new Random(roundSeed)
   const load = new Load(roundSeed, jpegs)
   const server = new ServerProcess({ UNDERSTUDY_LOG_LEVEL: 'info' })
-  // Before the first start, which is a process at once then: one that still looks for a port cannot be killed.
+  // A port is chosen before the first start, so that the process exists at once and can be killed.
   server.port = await freePort()
   try {
     for (let kill = 0; kill < kills; kill++) {

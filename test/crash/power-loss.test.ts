@@ -19,7 +19,7 @@ import { compileShim, shimImpossible } from './shim.js'
 
 const pointCount = Number(process.env['POWER_POINTS'] ?? 40)
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
-/** A sync that ends this late makes an answer that did not wait for it stand before its end in the record. */
+/** With syncs this slow, the recording shows a response that did not wait for its sync before the end of the sync. */
 const syncDelayUs = 2000
 const stepCount = Math.min(30 + Math.floor(pointCount / 4), 300)
 
@@ -94,7 +94,7 @@ interface Cut {
   readonly survival: Survival
   readonly image: Uint8Array
   readonly promises: readonly Promised[]
-  /** How many of them stood before the cut. */
+  /** How many of them were recorded before the cut. */
   readonly promisedCount: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * A disk that fails: each fault ends in 503, a clear line and nothing changed, in memory or on the disk; when it is
+ * A disk that fails: each fault causes a 503 and a clear log line and changes neither memory nor disk; when it is
  * over, the same call works. Faults come from a preloaded library and from a file system without room.
  * `FAULT_ROUNDS` faults in a row at random instants (`npm run test:faults`), `FAULT_SEED` repeats them.
  */
@@ -25,7 +25,7 @@ const roundCount = Number(process.env['FAULT_ROUNDS'] ?? 20)
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
 const faultMsMax = 20
 
-/** What the library can do, what the log then says, and whether the service goes on by itself when it is over. */
+/** The faults of the library, the log message of each, and whether the service recovers by itself afterwards. */
 const faults = [
   { word: 'no-space', says: 'No space left on device', needsRestart: false },
   { word: 'write-error', says: 'Input/output error', needsRestart: false },
@@ -34,7 +34,7 @@ const faults = [
   { word: 'meta-error', says: 'Input/output error', needsRestart: true },
 ] as const
 
-/** Those that can meet the write of a meta page, past which LMDB reads and writes nothing until it is opened again. */
+/** Those that can affect the write of a meta page, after which LMDB reads and writes nothing until it is opened again. */
 const faultsThatBreak: readonly string[] = ['no-space', 'write-error', 'meta-error']
 
 interface FaultyServer {
@@ -100,7 +100,7 @@ describe.skipIf(shimImpossible)('while the data file fails with', () => {
       await server.logged(`a write: ${says}`)
       expect(await statusOf(server)).toBe('degraded')
       expect((await putImage(server)).status).toBe(503)
-      // Past a meta page that was not written, LMDB reads nothing until it is opened again.
+      // After a failed write of a meta page, LMDB reads nothing until it is opened again.
       const [absent, there] = needsRestart ? [503, 503] : [404, 200]
       expect((await server.call({ path: '/v1/scores/20240301T0005' })).status).toBe(absent)
       expect((await server.call({ path: '/v1/scores/20240301T0000' })).status).toBe(there)

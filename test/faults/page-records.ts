@@ -69,7 +69,7 @@ function* smallWrites(
     record: Buffer.from(JSON.stringify({ noise: Buffer.from(noise(bytesMax)).toString('hex') })),
   })
   const entries = Array.from({ length: 12 }, (_, index) => outcome(`p${number}-${index}`, 150))
-  // The second stands on the pages of the first, of which it may not need all.
+  // The second one reuses the pages of the first, and may not need all of them.
   entries.push(outcome(`twice-${number}`, 9000), outcome(`twice-${number}`, 3000))
   for (const { placementId, record } of entries) outcomes[placementId] = hashOf(record)
   yield store.putOutcomes(entries)

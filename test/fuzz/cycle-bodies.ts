@@ -5,7 +5,7 @@
 import { numberTexts, stringTexts, textOfEdges, timeTexts, valueText } from './json-values.js'
 import type { Random } from './random.js'
 
-/** A JSON value whose scalars, and whose member names, are texts as they will stand in the body. */
+/** A JSON value whose scalars and member names are texts in the spelling of the body. */
 type Node = string | Node[] | Member[]
 type Member = { name: string; value: Node }
 

@@ -66,7 +66,7 @@ class target {
   std::unique_ptr<decoder> decoder_;
 };
 
-/// The measures of a text are those of its parts, wherever these lie in vectors, whatever is behind the text.
+/// The measures of a text are those of its parts, at any position in the vectors, and whatever follows the text.
 void check_measures(const uint8_t* data, size_t bytes) {
   if (!simdjson::validate_utf8(reinterpret_cast<const char*>(data), bytes)) return;
   const std::string text(data, data + bytes);
@@ -95,7 +95,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const decode_error zeros = fuzzed.decode(data, bytes, 0);
   const bool accepted = zeros == decode_error::none;
   const auto columns = fuzzed.columns();
-  // The bytes behind the body must not matter: digits, quotes and braces would prolong a token.
+  // The bytes after the body must not matter: digits, quotes and braces would extend a token.
   for (const uint8_t filler : {uint8_t{'0'}, uint8_t{'"'}, uint8_t{'}'}}) {
     if ((fuzzed.decode(data, bytes, filler) == decode_error::none) != accepted)
       fail("the padding changes the answer");

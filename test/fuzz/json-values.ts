@@ -46,7 +46,7 @@ const otherTexts = [
   '[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,1]', '[18,17,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1]',
 ] as const // prettier-ignore
 
-/** Starts and ends of the ranges that text measures tell apart. */
+/** Starts and ends of the ranges that text measures distinguish. */
 const pointEdges = [
   0x20, 0x21, 0x2f, 0x30, 0x39, 0x3a, 0x3c, 0x3e, 0x3f, 0x40, 0x41, 0x5a, 0x5b, 0x60, 0x61, 0x7a, 0x7b, 0x7e, 0x80, 0x85,
   0x9f, 0xa0, 0xa1, 0xc0, 0xff, 0x7ff, 0x800, 0x10ff, 0x1100, 0x11ff, 0x1200, 0x167f, 0x1680, 0x1681, 0x1fff, 0x2000,
@@ -91,7 +91,7 @@ function nested(random: Random): string {
     : '{"a":'.repeat(depth) + '1' + '}'.repeat(depth)
 }
 
-/** Any text that might stand where a value is expected. */
+/** Any text in the place of a value. */
 export function valueText(random: Random): string {
   switch (random.below(8)) {
     case 0:

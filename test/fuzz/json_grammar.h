@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Whether bytes are one JSON text. UTF-8 is somebody else's to check.
+/// Whether bytes are one JSON text. Does not check UTF-8.
 class json_grammar {
  public:
   [[nodiscard]] static bool accepts(const uint8_t* bytes, size_t count) {

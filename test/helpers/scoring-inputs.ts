@@ -1,6 +1,6 @@
 /**
  * Scoring inputs for tests: columns filled by a function, and ordinary posts from a seed.
- * Rows, slots and readings are in different orders on purpose, so that a wrong index is detected.
+ * Rows, slots and readings are intentionally in different orders, so that a wrong index is detected.
  */
 import {
   counterNames,

@@ -12,7 +12,7 @@ export function cycleIdAt(number: number): string {
   return `20260101T${String(number).padStart(4, '0')}`
 }
 
-/** A small cycle whose bytes tell its number; `overrides` replaces members. */
+/** A small cycle whose bytes depend on its number; `overrides` replaces members. */
 export function cycleSample(number: number, overrides: Partial<CycleRecord> = {}): CycleRecord {
   return {
     cycleId: cycleIdAt(number),

@@ -18,7 +18,7 @@ import {
   hostileBodies,
   type HostileCall,
 } from './contents.js'
-import { ambiguousShapes, servedBehind } from './framing.js'
+import { ambiguousShapes, servedAfter } from './framing.js'
 import { deceptiveImages } from './images.js'
 import { Target } from './target.js'
 import { watchHealth, type HealthFigures } from './watch-health.js'
@@ -135,7 +135,7 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       return `${size.pipelines} × ${size.pipelined} requests`
     })
     await attack('smuggling', async () => {
-      note((await servedBehind(target, ++round)).map((name) => `served behind ${name}`))
+      note((await servedAfter(target, ++round)).map((name) => `served after ${name}`))
       return `${ambiguousShapes.length} shapes`
     })
     await attack('gallery ids', async () => {

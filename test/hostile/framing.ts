@@ -1,10 +1,10 @@
 /**
  * Requests whose end two readers may see in different places (request smuggling), and heads that no client sends. Behind
- * each stands another request, which must not be served.
+ * each follows another request, which must not be served.
  */
 import type { Target } from './target.js'
 
-/** Shapes: head lines after the request line, and the bytes behind the head up to the smuggled request. */
+/** Shapes: head lines after the request line, and the bytes after the head up to the smuggled request. */
 interface Shape {
   readonly name: string
   readonly bytes: (target: Target, smuggled: string) => string
@@ -93,8 +93,8 @@ export const ambiguousShapes: readonly Shape[] = [
   { name: 'TLS to a plain port', bytes: (_target, inner) => `\x16\x03\x01\x02\x00\x01\x00${inner}` },
 ]
 
-/** Sends every shape; returns those behind which the smuggled request was served. */
-export async function servedBehind(target: Target, round: number): Promise<string[]> {
+/** Sends every shape; returns those after which the smuggled request was served. */
+export async function servedAfter(target: Target, round: number): Promise<string[]> {
   const sockets = await Promise.all(
     ambiguousShapes.map(
       ({ bytes }, index) =>

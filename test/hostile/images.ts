@@ -82,12 +82,12 @@ export async function deceptiveImages(): Promise<DeceptiveImage[]> {
     { name: 'a script in a comment', bytes: segment(0xfe, payload), allowed: [201] },
     { name: 'a script in EXIF', bytes: segment(0xe1, `Exif\0\0${payload}`), allowed: [201, 400] },
     {
-      name: 'a page behind the image',
+      name: 'a page after the image',
       bytes: Buffer.concat([plain, Buffer.from(payload)]),
       allowed: [201],
     },
     {
-      name: 'an archive behind the image',
+      name: 'an archive after the image',
       bytes: Buffer.concat([plain, Buffer.from('PK\x03\x04'), Buffer.alloc(500)]),
       allowed: [201],
     },

@@ -3,7 +3,7 @@
  */
 import type { Random } from '../fuzz/random.js'
 
-/** A segment, its marker and length included; the last one goes on to the end of the file, with all scans in it. */
+/** A segment, its marker and length included; the last one extends to the end of the file, with all scans in it. */
 type Segment = Buffer
 
 const startOfScan = 0xda

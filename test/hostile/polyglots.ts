@@ -45,20 +45,20 @@ function segment(marker: number, content: string | Buffer): Buffer {
   return Buffer.concat([head, bytes])
 }
 
-/** Each is a valid image, but for those whose status says otherwise. */
+/** Each is a valid image unless its status is an error. */
 export async function polyglots(): Promise<Polyglot[]> {
   const plain = await smallJpeg(77)
   const within = (...segments: Buffer[]): Buffer =>
     Buffer.concat([plain.subarray(0, 2), ...segments, plain.subarray(2)])
-  const behind = (bytes: Buffer | string): Buffer => Buffer.concat([plain, Buffer.from(bytes as string)])
+  const followedBy = (bytes: Buffer | string): Buffer => Buffer.concat([plain, Buffer.from(bytes as string)])
   const page = `<!doctype html><html><body>${payload}</body></html>`
   const table = Buffer.alloc(65, 1)
   table[0] = 3 // A quantisation table that no component uses.
   table.write('understudy-payload', 1)
   return [
-    { name: 'an archive behind it', bytes: behind(zipOf(page, plain.length)), status: 201 },
+    { name: 'an archive after it', bytes: followedBy(zipOf(page, plain.length)), status: 201 },
     { name: 'an archive in a comment', bytes: within(segment(0xfe, zipOf(page, 6))), status: 201 },
-    { name: 'a page behind it', bytes: behind(page), status: 201 },
+    { name: 'a page after it', bytes: followedBy(page), status: 201 },
     { name: 'a page in a comment', bytes: within(segment(0xfe, `*/${page}<!--`)), status: 201 },
     { name: 'a document in a comment', bytes: within(segment(0xfe, `\n%PDF-1.7\n%${payload}`)), status: 201 },
     { name: 'a script in a comment', bytes: within(segment(0xfe, `*/=1;${payload};/*`)), status: 201 },
@@ -83,7 +83,7 @@ export async function polyglots(): Promise<Polyglot[]> {
     { name: 'an archive first', bytes: Buffer.concat([zipOf(page, 0), plain]), status: 415 },
     { name: 'a page first', bytes: Buffer.concat([Buffer.from(page), plain]), status: 415 },
     {
-      name: 'a GIF behind a signature',
+      name: 'a GIF after a signature',
       bytes: Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.from(`GIF89a${payload}`)]),
       status: 400,
     },

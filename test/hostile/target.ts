@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { projectDir, ServerProcess } from '../helpers/server-process.js'
 import type { LoopDelay } from './loop-delay.js'
 
-/** Resources of a process; zeros where /proc does not tell. */
+/** Resources of a process; zeros without /proc. */
 export interface Held {
   readonly descriptors: number
   readonly rssMib: number
@@ -163,7 +163,7 @@ export function statuses(received: string): number[] {
   return [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
 }
 
-/** Content of a `converse`: one whole answer of ours, or what uWebSockets.js itself says before it closes. */
+/** Content of a `converse`: one complete response of the service, or one of uWebSockets.js itself before it closes. */
 export function oneAnswer(received: string): boolean {
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd < 0) return false

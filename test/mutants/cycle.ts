@@ -103,8 +103,8 @@ export const cycleMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'an item that fails once is not quarantined',
-        find: 'const endsAloneMax = 3',
-        replace: 'const endsAloneMax = 1',
+        find: 'const singleCrashesMax = 3',
+        replace: 'const singleCrashesMax = 1',
       },
       {
         breaks: 'an encoder that fails on the control item is broken, and no item to blame',

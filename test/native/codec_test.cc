@@ -105,7 +105,7 @@ void test_recent_keys_are_found_without_a_look_up() {
     EXPECT(recent(from, to) == key_table::unknown_code);
     table.remember(start + from, start + to, 7);
     EXPECT(recent(from, to) == (to - from > 32 ? key_table::unknown_code : 7));
-    // White space behind a value: the token behind it is further on.
+    // White space after a value: the next token is further on.
     EXPECT(recent(from, to + 1) == key_table::unknown_code);
     table.clear();
     EXPECT(recent(from, to) == key_table::unknown_code);

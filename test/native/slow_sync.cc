@@ -1,4 +1,4 @@
-// Makes every flush to the disk take a third of a second, so that what happens before it can be told from what happens
+// Makes every flush to the disk take a third of a second, so that events before it can be distinguished from events
 // after it. Preloaded into a process under test.
 #include <dlfcn.h>
 #include <unistd.h>

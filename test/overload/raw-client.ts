@@ -1,5 +1,5 @@
 /**
- * A client that costs next to nothing: prepared bytes on plain sockets that stay open. Where client and server share a
+ * A client with little overhead: prepared bytes on plain sockets that stay open. Where client and server share a
  * machine, what the client takes is missing at the server.
  */
 import { connect, type Socket } from 'node:net'
@@ -72,7 +72,7 @@ class Connection {
   constructor(socket: Socket, onClose: () => void) {
     this.#socket = socket
     socket.setNoDelay(true)
-    socket.on('data', (chunk: Buffer) => this.#hear(chunk))
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     socket.on('drain', () => this.#flushed())
     socket.on('error', () => undefined)
     socket.on('close', () => {
@@ -112,7 +112,7 @@ class Connection {
     this.#socket.destroy()
   }
 
-  #hear(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     let bytes = chunk.length
     if (this.#left === null) {
       const before = this.#head.length

@@ -1,6 +1,6 @@
 /**
  * The rules of retention (docs/data.md) as seen on the disk: what may be removed at the moment of each removal, what must
- * be there byte for byte, and what must be gone once the service had idle time.
+ * be there byte for byte, and what must be deleted once the service had idle time.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { CycleRequest } from '../../src/contract/index.js'
@@ -89,7 +89,7 @@ export class RetentionOracle {
       if (position < firstPosition && !kept.has(position)) fail(`the entry of ${post} is missing`)
   }
 
-  /** What is old is gone. To be called when the service has had idle time. */
+  /** Checks that expired records are deleted. To be called when the service has had idle time. */
   checkGone(): void {
     const { firstPosition } = this.#disk
     if (firstPosition < this.#records.length && this.#isOldCycle(firstPosition, this.#nowMs))

@@ -18,7 +18,7 @@ import { dayMs, galleries, imagePostNoMax } from './workload.js'
 const startMs = cycleMs(0) + 5000
 /** Far more steps than any run takes: a run that exceeds it does not terminate. */
 const stepsMax = 20_000
-/** Cycles after which everything old is gone: one may continue a search of records that another has begun. */
+/** Cycles after which everything old is deleted: one may continue a search of records that another has begun. */
 const idleCycles = 3
 /** Days between probes: records expire with some of them. */
 const probeDays = [0, 1, 3, 9, 15] as const
@@ -259,7 +259,7 @@ class Simulation {
     else if (this.#server.serving === null) this.#server.swap()
   }
 
-  /** The server's clock jumps ahead by days, or back to the right time: then nothing may be under way that has read it. */
+  /** The server's clock jumps ahead by days, or back to the right time: then no work in progress may have read it. */
   #moveClock(): void {
     const { service, store } = this.#server
     if (!this.#isClockAhead) this.#clock.nowMs += this.#random.pick([9, 20, 400]) * dayMs

@@ -148,7 +148,7 @@ export class SoakClient {
     this.#http.close()
   }
 
-  /** Reads all responses again: those within retention are unchanged, the others are gone. */
+  /** Reads all responses again: those within retention are unchanged, the others are deleted. */
   async rereadAll(): Promise<{ kept: number; gone: number }> {
     const { kept, gone } = this.held.cycleIds()
     for (const cycleId of kept) await this.responses.reread(this.#api, cycleId)

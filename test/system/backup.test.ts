@@ -114,7 +114,7 @@ describe('a backup', () => {
         expect((await again.call({ path })).text).toBe(answers[at])
         expect((await again.postCycle(bodyOf(at))).text).toBe(answers[at])
       }
-      // And it goes on from there.
+      // And it continues from there.
       for (let at = counts.cycles; at < cycleCount; at++)
         expect((await again.postCycle(bodyOf(at))).status).toBe(200)
     } finally {
@@ -156,7 +156,7 @@ describe('a backup', () => {
       chownSync(target, 65533, 65534)
       expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
       expect(understudy('restore', copy, '--data-dir', target).status).toBe(0)
-      // Who looks at it as root leaves it to its owner too.
+      // A command that root runs leaves it to its owner too.
       expect(understudy('verify', '--data-dir', target).status).toBe(0)
       for (const name of ['understudy.mdb', 'understudy.mdb-lock']) {
         const { mode, uid, gid } = statSync(join(target, name))
@@ -237,7 +237,7 @@ describe('a backup that fails', () => {
     await store.close()
     const file = databasePath(source)
     const bytes = readFileSync(file)
-    // The tree of free pages of both states (src/store/lmdb/page-layout.ts): its pages are nobody's then.
+    // The tree of free pages of both states (src/store/lmdb/page-layout.ts): no tree uses its pages then.
     for (const tree of [48, 4096 + 48]) bytes.fill(0, tree + 6, tree + 40).fill(255, tree + 40, tree + 48)
     writeFileSync(file, bytes)
     const refused = understudy('backup', copy, '--data-dir', source)
@@ -377,7 +377,7 @@ function droppable(): boolean {
   return spawnSync('setpriv', ['--bounding-set=-chown', 'true']).status === 0
 }
 
-/** Flips a bit right behind the first place where `text` stands in a file. */
+/** Flips a bit right after the first occurrence of `text` in a file. */
 function flipIn(file: string, text: string): void {
   const bytes = readFileSync(file)
   const at = bytes.indexOf(text) + text.length + 3

@@ -202,7 +202,7 @@ test('config shows the source of each value and no key', () => {
 })
 
 describe('a generated key', () => {
-  // Root may read everything, and nobody else may reach a checkout that is root's alone.
+  // Root may read everything, and other users may not reach a checkout of root.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   const unreachable = user.uid !== undefined && spawnSync(understudy, ['--version'], user).status !== 0
 

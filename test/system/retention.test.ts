@@ -58,7 +58,7 @@ async function open(): Promise<void> {
   })
 }
 
-/** A post enters with each cycle and leaves a day later; post 1 stays for ever. */
+/** A post enters with each cycle and leaves a day later; post 1 stays permanently. */
 function body(number: number): CycleRequest {
   return cycleBody(number * stride, {
     candidates: [candidate('g', number + 1, { body_html: `${note}${number}` })],

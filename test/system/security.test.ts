@@ -165,7 +165,7 @@ test.runIf(process.platform === 'linux')('no process that the server starts inhe
 })
 
 describe('the log', () => {
-  // One word that stands wherever a client may put something, other than a path.
+  // One word, in every place that a client can fill except a path.
   const secret = 'GEHEIMNIS'
 
   const calls: [string, (server: ServerProcess) => Promise<unknown>][] = [

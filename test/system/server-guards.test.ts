@@ -370,7 +370,7 @@ test('a stored image changes the score of its post, and of no other', async () =
   expect(first).toBeTypeOf('number')
   expect(first).toBe(third)
   expect(second).not.toBe(first)
-  // As before, from what the disk says.
+  // As before, from the records on disk.
   await server.restart()
   const [again, withImage, control] = await scores(1, false)
   expect(again).toBe(control)

@@ -1,4 +1,4 @@
-/** How the server starts and ends, and what becomes of its process where something stands in the way. */
+/** How the server starts and ends, and what happens to its process if something prevents that. */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'

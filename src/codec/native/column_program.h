@@ -64,7 +64,7 @@ struct column_program {
 /// Whether all that the instructions and the indexes name exists, and each value is computed before it is read.
 [[nodiscard]] bool is_sound(const column_program& program);
 
-/// Fills the row-major matrix [row_count, outputs]. The program must be sound.
+/// Fills the row-major matrix [row_count, outputs]. The program must be valid.
 void run_columns(const column_program& program, float* matrix);
 
 }  // namespace understudy

@@ -17,7 +17,7 @@ constexpr size_t whole_bytes = 19;
 /// `Number` does.
 constexpr size_t fraction_digits_max = 15;
 
-/// Reads two digits; false when they are none.
+/// Reads two digits; false if there are not two.
 [[nodiscard]] bool read_two(const uint8_t* at, int64_t& value) noexcept {
   const uint32_t tens = at[0] - uint32_t{'0'};
   const uint32_t ones = at[1] - uint32_t{'0'};

@@ -55,7 +55,7 @@ class decoder {
   [[nodiscard]] const decode_plan& plan() const noexcept { return plan_; }
 
  private:
-  // Each takes the token at which a value starts and returns the token behind the value, or null with `error_` set.
+  // Each takes the token at which a value starts and returns the token after the value, or null with `error_` set.
   const uint32_t* decode_object(object_plan& plan, uint32_t object, uint32_t row, const uint32_t* at);
   const uint32_t* decode_member(member_plan& member, uint32_t row, const uint32_t* at);
   const uint32_t* decode_rows(uint32_t object, const uint32_t* at);
@@ -64,7 +64,7 @@ class decoder {
   const uint32_t* fail(decode_error error) noexcept;
   const uint32_t* request_rows(uint32_t object, uint32_t row_count, const uint32_t* at) noexcept;
 
-  // Values of one token at `token`; `next` is the token behind it.
+  // Values of one token at `token`; `next` is the token after it.
   decode_error decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   decode_error decode_integer(const member_plan& member, uint32_t row, const uint8_t* token,
                               const uint8_t* next);

@@ -29,8 +29,8 @@ fingerprint fingerprint_of(const uint8_t* text, size_t bytes) noexcept {
   size_t at = 0;
   for (; at + block_bytes <= bytes; at += block_bytes) mix_block(lanes, text + at);
   if (at < bytes) {
-    // The last block is filled up with zeros; the length below keeps a text apart from itself with zeros
-    // behind.
+    // The last block is padded with zeros; the length below distinguishes a text from the same text followed by
+    // zeros.
     uint8_t last[block_bytes] = {};
     std::memcpy(last, text + at, bytes - at);
     mix_block(lanes, last);

@@ -42,7 +42,7 @@ struct decimal {
 }
 
 /// `value` rounded to `count` digits, halves up, as Number.prototype.toPrecision does it. std::to_chars rounds halves to
-/// even, so it gets the next larger double, which is no half and rounds like the value in all other cases.
+/// even, so it gets the next larger double, which is not halfway and rounds like the value in all other cases.
 [[nodiscard]] decimal rounded(float value, int count) noexcept {
   char text[32];
   const double above = std::nextafter(static_cast<double>(value), std::numeric_limits<double>::infinity());
@@ -65,7 +65,7 @@ struct decimal {
 }
 
 /// Whether the reference may choose another decimal than std::to_chars, whose decimal for these bits has so many places
-/// behind the point. Halfway between two decimals that both read back, std::to_chars takes the even one: an odd multiple
+/// after the point. Halfway between two decimals that both read back, std::to_chars takes the even one: an odd multiple
 /// of 2^-(k+1) has k + 1 places, the last of which is a 5. For a power of two, whose neighbours are not equally far away,
 /// it may take a shorter decimal, which reads back but is not the nearest of its length.
 [[nodiscard]] bool may_differ(uint32_t bits, int places) noexcept {

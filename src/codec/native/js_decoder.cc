@@ -72,7 +72,7 @@ Napi::Value js_decoder::decode(const Napi::CallbackInfo& info) {
 
 padded_bytes js_decoder::padded(const Napi::Uint8Array& body) {
   const size_t bytes = body.ByteLength();
-  // Without a plain ArrayBuffer (with a SharedArrayBuffer, for example), the bytes behind the body are unknown.
+  // Without a plain ArrayBuffer (with a SharedArrayBuffer, for example), the bytes after the body are unknown.
   const Napi::Value buffer = body.ArrayBuffer();
   const size_t buffer_bytes = buffer.IsArrayBuffer() ? buffer.As<Napi::ArrayBuffer>().ByteLength() : 0;
   if (body.ByteOffset() + bytes + body_padding_bytes <= buffer_bytes) return {body.Data(), bytes};

@@ -10,7 +10,7 @@ namespace understudy {
 
 namespace {
 
-/// `{ bytes: Uint8Array, ends: Uint32Array }`. The ends must rise, and the bytes go on behind them.
+/// `{ bytes: Uint8Array, ends: Uint32Array }`. The ends must ascend, and readable bytes must follow the last one.
 text_table read_table(const Napi::Value& value) {
   const Napi::Object table = value.As<Napi::Object>();
   const auto bytes = table.Get("bytes").As<Napi::Uint8Array>();

@@ -9,7 +9,7 @@ namespace understudy {
 /// `rowsBytesMax(rows)`: bytes that suffice, 0 when the columns do not fit together.
 Napi::Value rows_bytes_max(const Napi::CallbackInfo& info);
 
-/// `writeRows(rows, out: Uint8Array, start: number)`: writes behind `start`, returns where the rows end.
+/// `writeRows(rows, out: Uint8Array, start: number)`: writes from `start` on, returns where the rows end.
 /// Throws a RangeError when `out` is too small.
 Napi::Value write_js_rows(const Napi::CallbackInfo& info);
 

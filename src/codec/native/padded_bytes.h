@@ -1,4 +1,4 @@
-// Bytes with readable memory behind them. A body that is read in words of 8 to 32 bytes needs memory past its end; this
+// Bytes followed by readable memory. A body that is read in words of 8 to 32 bytes needs memory past its end; this
 // type makes the caller, which knows the buffer, responsible for it.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace understudy {
 
-/// Bytes that must be readable behind a body. Their values never matter.
+/// Bytes that must be readable after a body. Their values never matter.
 inline constexpr size_t body_padding_bytes = 64;
 
 /// A body of `bytes` bytes, of which `bytes + body_padding_bytes` can be read.

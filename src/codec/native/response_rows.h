@@ -9,7 +9,7 @@
 
 namespace understudy {
 
-/// Texts are copied in steps of this many bytes, and so need as many readable bytes behind the last of them.
+/// Texts are copied in steps of this many bytes, and so need as many readable bytes after the last of them.
 inline constexpr size_t text_step_bytes = 16;
 
 /// Concatenated texts; text i ends at `ends[i]`.
@@ -33,7 +33,7 @@ struct response_rows {
   const uint8_t* outcome;
   text_table keys;
   text_table outcomes;
-  /// The text behind each column of `values`.
+  /// The text after each column of `values`.
   text_table labels;
   /// Columns with an entry for each row of outcome 0.
   std::vector<const float*> values;
@@ -41,7 +41,7 @@ struct response_rows {
 };
 
 /// Bytes that suffice for the rows, or 0 when the columns do not fit together: codes without a text, too few
-/// values, numbers that are no integers from 0 to 2^53-1 or not finite.
+/// values, or numbers that are not integers from 0 to 2^53-1 or not finite.
 [[nodiscard]] size_t response_bytes_max(const response_rows& rows) noexcept;
 
 /// Writes the rows with commas between them at `out`, which has room for `response_bytes_max`; returns the

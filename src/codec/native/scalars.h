@@ -75,8 +75,8 @@ inline constexpr int integer_digits_max = 16;
 }
 
 /// The closing quote of the string that opens at `open`, given the token after it. Between the two quotes
-/// stage 1 finds no token, and behind the closing one only white space: so it is the last byte before `next`
-/// that is none.
+/// stage 1 finds no token, and after the closing one only white space: so it is the last byte before `next`
+/// that is not white space.
 [[nodiscard]] inline const uint8_t* closing_quote(const uint8_t* open, const uint8_t* next) noexcept {
   const uint8_t* at = next - 1;
   while (is_json_space(*at)) at--;
@@ -87,7 +87,7 @@ inline constexpr int integer_digits_max = 16;
   return std::memchr(from, '\\', static_cast<size_t>(to - from)) != nullptr;
 }
 
-/// Bytes before and behind an unescaped text, so that it can be measured like a text in a body.
+/// Bytes before and after an unescaped text, so that it can be measured like a text in a body.
 inline constexpr size_t unescape_margin_bytes = 64;
 
 /// Writes the text between two quotes without its escapes, as UTF-8 between two margins. `unusual_text`: a
@@ -104,7 +104,7 @@ inline constexpr uint32_t skipped_depth_max = 64;
 /// 300,000 in a body of 16 MiB, fewer than the reference decoder takes; bodies with more are left to it.
 inline constexpr uint32_t skipped_container_count_max = 500'000;
 
-/// Checks the value at token `*at` in full and moves `at` behind it. Each array or object takes one of
+/// Checks the value at token `*at` in full and moves `at` past it. Each array or object takes one of
 /// `containers_left`.
 [[nodiscard]] decode_error skip_value(const uint8_t* body, const uint32_t*& at, const uint32_t* end,
                                       uint32_t& containers_left) noexcept;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t capacity_step_bytes = size_t{1} << 20;
 // simdjson keeps an offset of four bytes for each byte of capacity. Pages that no body touched cost nothing,
-// but a hostile body of brackets would leave 64 MiB resident for good.
+// but a hostile body of brackets would leave 64 MiB resident permanently.
 constexpr uint32_t kept_token_count_max = uint32_t{1} << 21;
 
 }  // namespace

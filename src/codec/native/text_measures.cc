@@ -155,7 +155,7 @@ template <bool all>
          point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000 || point == 0xfeff;
 }
 
-/// Reads the code point at `at` and moves behind it.
+/// Reads the code point at `at` and moves past it.
 [[nodiscard]] uint32_t next_point(const uint8_t*& at) noexcept {
   const uint32_t lead = *at++;
   if (lead < 0x80) return lead;

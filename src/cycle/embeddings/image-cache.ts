@@ -42,7 +42,7 @@ export class ImageCache {
     this.#vectors = new VectorTable(encoder.dim)
   }
 
-  /** The encoder of the newest model that uses the cache: the processes of an older one may be gone. */
+  /** The encoder of the newest model that uses the cache: the processes of an older one may have ended. */
   get encoder(): ImageEncoder {
     return this.#queue.encoder
   }

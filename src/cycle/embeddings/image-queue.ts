@@ -18,7 +18,7 @@ interface ImageContent {
 }
 
 export class ImageQueue {
-  /** The encoder of the newest model that uses the queue: the processes of an older one may be gone. */
+  /** The encoder of the newest model that uses the queue: the processes of an older one may have ended. */
   encoder: ImageEncoder
   readonly #store: Store
   readonly #parts: CacheParts

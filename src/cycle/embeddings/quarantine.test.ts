@@ -122,7 +122,7 @@ describe('a quarantine', () => {
   const records = (from: readonly string[]): Uint8Array[] =>
     from.map((title) => Buffer.from(JSON.stringify({ title })))
 
-  /** Encodes as a cycle does, with as much time as needed unless `budgetMs` says otherwise; or as the background does. */
+  /** Encodes as a cycle does, with as much time as needed unless `budgetMs` is given; or as the background does. */
   async function encode(
     quarantine: Quarantine,
     encoder: FakeTextEncoder,

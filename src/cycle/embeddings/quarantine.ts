@@ -1,8 +1,9 @@
 /**
- * Quarantine of texts and images that end the process of their encoder. A batch that ends the process is bisected until the
- * single item is found, in the background if the cycle has no time for it. That item is quarantined: it counts as missing
- * and is not tried again in the life of the service. A control item that no working encoder fails on tells a broken encoder
- * from a bad item. Items are known by the hash of their bytes. Read `encode` and `encodeAll` first.
+ * Quarantine of texts and images that crash the process of their encoder. A batch that crashes it is bisected down to the
+ * single item that is the cause, in the background if the cycle has no time for it. That item is quarantined: it counts as
+ * missing and is not tried again until the service restarts. A control item, which every working encoder can encode,
+ * distinguishes a broken encoder from a bad item. Items are identified by the hash of their bytes. Read `encode` and
+ * `encodeAll` first.
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,7 +20,7 @@ import { GatheredVectors } from './vectors.js'
 export interface BatchEncoder {
   readonly hash: string
   readonly dim: number
-  /** An item that every working encoder survives. */
+  /** An item that every working encoder can encode. */
   readonly control: Uint8Array
   /** Time limit of one call in the background: other calls wait no longer. Infinity: a call encodes all its items. */
   readonly callMsMax: number
@@ -35,19 +36,19 @@ export interface QuarantineOptions {
   readonly ended?: () => boolean
 }
 
-/** How long the background waits for a process that restarts. */
+/** How long the background waits for a process to restart. */
 const restartMsMaxDefault = 60_000
-/** Time for the control item: a bound, not an expectation. */
+/** Time limit for the control item. */
 const controlMsMax = 10_000
-/** How often the control item may end the process before the encoder counts as broken. */
-const controlEndsMax = 2
-/** How often an item must end the process alone, while the control item does not: a single failure may have another cause. */
-const endsAloneMax = 3
-/** How often a process is waited for that is down because of another call. */
+/** Crashes on the control item after which the encoder counts as broken. */
+const controlCrashesMax = 2
+/** Crashes in a batch of its own after which an item is quarantined: a single crash may have another cause. */
+const singleCrashesMax = 3
+/** How often to wait for a process that is down because of another call. */
 const downCountMax = 3
 const pauseMsMin = 50
 const pauseMsMax = 2000
-/** Far more than a pool holds. The oldest entries are forgotten. */
+/** Far more than a pool holds. The oldest entries are evicted. */
 const itemCountMax = 20_000
 
 interface Run {
@@ -61,7 +62,7 @@ interface Run {
 }
 
 export class Quarantine {
-  /** Items of batches that have ended the process, until they are encoded or quarantined. */
+  /** Items of batches that have crashed the process, until they are encoded or quarantined. */
   readonly #suspects = new Set<string>()
   readonly #quarantined = new Set<string>()
   readonly #restartMsMax: number
@@ -70,15 +71,15 @@ export class Quarantine {
     this.#restartMsMax = restartMsMax
   }
 
-  /** True when no item is suspect or quarantined: then no item needs to be hashed. */
+  /** True when no item is suspect or quarantined, so that no item needs to be hashed. */
   get isEmpty(): boolean {
     return this.#suspects.size === 0 && this.#quarantined.size === 0
   }
 
   /**
-   * Encodes items within a cycle: with one call of the encoder, or with several if an item ends the process. Leaves suspects
+   * Encodes items within a cycle: with one call of the encoder, or with several if an item crashes the process. Leaves suspects
    * of earlier calls to the background. Rejects with a `ModelError` when the encoder is broken, when its process is down,
-   * and when the process does not come back in time after the first call.
+   * and when the process does not restart in time after the first call.
    */
   encode(
     encoder: BatchEncoder,
@@ -93,9 +94,9 @@ export class Quarantine {
   }
 
   /**
-   * Encodes items in the background, suspects included. An item without a vector is quarantined then, or the encoder makes
-   * none of it, unless `ended` has stopped the work. Rejects with a `ModelError` when the encoder is broken, and when its
-   * process does not come back.
+   * Encodes items in the background, suspects included. An item without a vector is then quarantined, or the encoder cannot
+   * encode it, unless `ended` has stopped the work. Rejects with a `ModelError` when the encoder is broken, and when its
+   * process does not restart.
    */
   encodeAll(
     encoder: BatchEncoder,
@@ -115,9 +116,9 @@ export class Quarantine {
     const all = new GatheredVectors(items.length, encoder.dim)
     const queued = [...items.keys()].filter((row) => isBackground || !isSuspect(row))
     const batches = isBackground ? slices(queued, encoder.callCountMax) : [queued]
-    let [callCount, downCount, endsAlone] = [0, 0, 0]
+    let [callCount, downCount, singleCrashes] = [0, 0, 0]
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-      // Tested for each batch: one item may be there twice.
+      // Checked for each batch, because an item may occur twice.
       const rows = batch.filter((row) => !isQuarantined(row))
       if (rows.length === 0) continue
       if ((isBackground || callCount > 0) && ended()) break
@@ -125,11 +126,11 @@ export class Quarantine {
       try {
         const part = rows.map((row) => items[row] as Uint8Array)
         all.take(rows, await encoder.encode(part, callMs()))
-        endsAlone = 0
+        singleCrashes = 0
         const missing = all.missing(rows)
         if (this.#suspects.size > 0)
           for (const row of rows) if (!missing.includes(row)) this.#suspects.delete(keyOf(row))
-        if (isBackground && encoder.callMsMax < Infinity) batches.unshift(...untried(missing, rows))
+        if (isBackground && encoder.callMsMax < Infinity) batches.unshift(...unencoded(missing, rows))
       } catch (error) {
         if (!(error instanceof ModelError)) throw error
         const isCause = !(error instanceof ModelDownError)
@@ -140,9 +141,9 @@ export class Quarantine {
           break
         }
         if (isCause && rows.length > 1) batches.unshift(...slices(rows, Math.ceil(rows.length / 2)))
-        else if (!isCause || ++endsAlone < endsAloneMax) batches.unshift(rows)
+        else if (!isCause || ++singleCrashes < singleCrashesMax) batches.unshift(rows)
         else {
-          endsAlone = 0
+          singleCrashes = 0
           const [row] = rows as [number]
           this.#quarantine(keyOf(row))
           onQuarantined(row, error)
@@ -153,20 +154,20 @@ export class Quarantine {
   }
 
   /**
-   * Waits until the process encodes the control item; false when it does not in time. Rejects when the control item ends the
-   * process too: then the encoder is broken, and none of the items with these `keys` is to blame.
+   * Waits until the process encodes the control item; false when it does not in time. Rejects when the control item crashes
+   * the process too: then the encoder is broken, and the items with these `keys` are not suspect.
    */
   async #isUp(encoder: BatchEncoder, run: Run, keys: readonly string[]): Promise<boolean> {
     const { restartMs, ended } = run
     const untilMs = performance.now() + restartMs()
-    let endCount = 0
+    let crashCount = 0
     for (let pauseMs = pauseMsMin; !ended(); pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       try {
         await encoder.encode([encoder.control], controlMsMax)
         return true
       } catch (error) {
         if (!(error instanceof ModelError)) throw error
-        if (!(error instanceof ModelDownError) && ++endCount === controlEndsMax) {
+        if (!(error instanceof ModelDownError) && ++crashCount === controlCrashesMax) {
           for (const key of keys) this.#suspects.delete(key)
           throw error
         }
@@ -179,13 +180,13 @@ export class Quarantine {
 
   #suspect(keys: readonly string[]): void {
     for (const key of keys) this.#suspects.add(key)
-    forgetOldest(this.#suspects)
+    evictOldest(this.#suspects)
   }
 
   #quarantine(key: string): void {
     this.#suspects.delete(key)
     this.#quarantined.add(key)
-    forgetOldest(this.#quarantined)
+    evictOldest(this.#quarantined)
   }
 }
 
@@ -195,8 +196,8 @@ function slices(rows: readonly number[], countMax: number): number[][] {
   )
 }
 
-/** The rows that a call had no time for. When it made no vector of several, each is tried alone. */
-function untried(missing: number[], rows: readonly number[]): number[][] {
+/** Batches of the rows that a call had no time for. If it encoded none of several rows, each gets a batch of its own. */
+function unencoded(missing: number[], rows: readonly number[]): number[][] {
   if (missing.length < rows.length) return missing.length === 0 ? [] : [missing]
   return rows.length === 1 ? [] : slices(missing, 1)
 }
@@ -228,7 +229,7 @@ export function imageBatchEncoder(encoder: ImageEncoder): BatchEncoder {
   }
 }
 
-/** Keys of items, hashed when they are first asked for. */
+/** Keys of items, hashed at first use. */
 function keysOf({ hash }: BatchEncoder, items: readonly Uint8Array[]): (row: number) => string {
   const keys: string[] = []
   return (row) =>
@@ -237,7 +238,7 @@ function keysOf({ hash }: BatchEncoder, items: readonly Uint8Array[]): (row: num
       .digest('base64')}`)
 }
 
-function forgetOldest(items: Set<string>): void {
+function evictOldest(items: Set<string>): void {
   for (const key of items.keys()) {
     if (items.size <= itemCountMax) return
     items.delete(key)

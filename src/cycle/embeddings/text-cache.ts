@@ -29,7 +29,7 @@ export interface EnteringTexts {
 }
 
 export class TextCache {
-  /** The encoder of the newest model that uses the cache: the processes of an older one may be gone. */
+  /** The encoder of the newest model that uses the cache: the processes of an older one may have ended. */
   encoder: TextEncoder
   readonly #store: Store
   readonly #parts: CacheParts
@@ -94,7 +94,7 @@ export class TextCache {
 
   /**
    * Completes the cache for the pending posts: reads the stored vectors, and encodes and stores the others. `state` is
-   * read again after every wait, because cycles go on meanwhile. Stops when `ended` returns true.
+   * read again after every wait, because cycles continue meanwhile. Stops when `ended` returns true.
    */
   async complete(state: () => PoolState, ended: () => boolean): Promise<void> {
     for (;;) {

@@ -1,5 +1,5 @@
 /**
- * Idempotency of cycles (decisions.md 9, 10, 11): one lookup tells whether a cycle id is unknown, in progress, stored or
+ * Idempotency of cycles (decisions.md 9, 10, 11): one lookup determines whether a cycle id is unknown, in progress, stored or
  * expired, and a repeated body gets the first response byte for byte. There is no hash: bodies are compared, bytes
  * first, then JSON values. Calls with the id of a cycle in progress are coalesced (single flight).
  */
@@ -112,7 +112,7 @@ export class Idempotency {
   }
 }
 
-/** The record is gone: the response cannot be repeated, the body cannot be compared, and the cycle is not scored again. */
+/** The record has been deleted: the response cannot be repeated, the body cannot be compared, and the cycle is not scored again. */
 export function expiredCycle(cycleId: string): ServiceError {
   return new ServiceError('conflict', `cycle ${cycleId} was answered, and its record has expired`)
 }

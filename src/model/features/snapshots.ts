@@ -1,6 +1,6 @@
 /**
  * Features of the admin snapshot: its counters by part (PC, mobile `_m`, app `_a`), totals and shares. Without a snapshot
- * every one of them is 0; `snapshot_present` tells the cases apart.
+ * every one of them is 0; `snapshot_present` distinguishes the cases.
  */
 import type { SnapshotName } from '../../contract/index.js'
 import { cycleAt, snapshotAt, snapshotCounter } from './columns.js'

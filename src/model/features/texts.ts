@@ -7,7 +7,7 @@ import { equal, log } from './expression.js'
 import { featureTable, type FeatureRow } from './feature.js'
 import { ratio } from './shared.js'
 
-/** An absent body counts as an empty one, and `body_present` tells them apart; a title is always present. */
+/** An absent body counts as an empty one, and `body_present` distinguishes them; a title is always present. */
 const texts = {
   title: { measure: titleMeasure, missing: null },
   body: { measure: bodyMeasure, missing: 0 },

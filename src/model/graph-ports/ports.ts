@@ -26,7 +26,7 @@ export interface InputRule {
   readonly sizes: readonly (number | string)[]
   /** The graph may lack it. Default false. */
   readonly optional?: boolean
-  /** How to correct an input of the right type and rank; '': nothing is known. */
+  /** How to correct an input of the right type and rank; '' if unknown. */
   readonly remedy?: (shape: NonNullable<Port['shape']>) => string
 }
 

@@ -230,7 +230,7 @@ export class ModelLifecycle {
     const retryMs = this.#machine.entries.find((entry) => entry.id === id)?.failure?.retryMs
     const fields = {
       model_version: version,
-      // The stack of an invalid package helps nobody.
+      // For an invalid package the stack is of no use.
       ...(error instanceof ModelError ? { problem } : { err: error }),
       role,
       ...this.#servingField(),

@@ -35,7 +35,7 @@ export interface Failure {
 }
 
 export interface Lifecycle {
-  /** What `ACTIVE` names; null: nothing that can be read. */
+  /** The version that `ACTIVE` names; null if the file cannot be read. */
   readonly active: string | null
   /** What `SHADOW` names; null: it cannot be read, and shadows stay as they are. */
   readonly shadows: readonly string[] | null

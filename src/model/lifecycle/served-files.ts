@@ -1,5 +1,5 @@
 /**
- * Reports that the files under the version that serves have changed or are gone: neither a restart of the server nor of a
+ * Reports that the files under the version that serves have changed or are missing: neither a restart of the server nor of a
  * process of the model would find what it needs.
  */
 import type { LoadedModel } from '../loaded-model.js'

@@ -37,7 +37,7 @@ export interface PackageFileEntry {
 
 /**
  * Reads the package of a version and checks its manifest, its features and that its files exist. It does not hash the
- * files, which may be large: whoever uses a file checks its hash.
+ * files, which may be large: each reader of a file checks its hash.
  */
 export async function readPackage(modelsDir: string, version: string): Promise<ModelPackage> {
   const { directory, manifest, manifestFile } = await readManifest(modelsDir, version)

@@ -13,7 +13,7 @@ const shadowName = 'SHADOW'
 /** Each shadow scores every cycle; a longer list is taken for a mistake. */
 export const shadowCountMax = 8
 
-/** Versions that have a manifest, sorted by name. `readPackage` tells whether a package is valid. */
+/** Versions that have a manifest, sorted by name. `readPackage` checks whether a package is valid. */
 export async function listModels(modelsDir: string): Promise<string[]> {
   const entries = await accessFile(modelsDir, () => readdir(modelsDir, { withFileTypes: true }))
   const names = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map((e) => e.name)

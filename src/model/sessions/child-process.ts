@@ -29,7 +29,7 @@ const childFile = fileURLToPath(
 )
 
 export interface StartedChild {
-  /** undefined: it could not be started; `ended` says why, and there are no streams. */
+  /** undefined: it could not be started; `ended` has the reason, and there are no streams. */
   readonly pid: number | undefined
   /** Standard output and standard error. */
   readonly outputs: readonly Readable[]
@@ -37,9 +37,9 @@ export interface StartedChild {
   readonly payloads: PayloadFile
   /** Sends SIGKILL. */
   kill(): void
-  /** Resolves when the process is gone. Its last messages may still have to be read. */
+  /** Resolves when the process has ended. Its last messages may still be unread. */
   readonly gone: Promise<void>
-  /** Resolves when the process is gone and all of its streams were read: how it ended, such as `exited with code 7`. */
+  /** Resolves, when the process has ended and its streams were read, to how it ended, such as `exited with code 7`. */
   readonly ended: Promise<string>
 }
 

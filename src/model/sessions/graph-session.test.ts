@@ -97,7 +97,7 @@ describe('a file that is not an ONNX model is refused with an error that names i
 })
 
 /**
- * The graph multiplies its input by a weight that lies in another file: the score of 1 is the weight. `graph` fields
+ * The graph multiplies its input by a weight that is in another file: the score of 1 is the weight. `graph` fields
  * that are repeated are merged by protobuf, and initializers may be sparse or attributes of a node.
  */
 describe('a graph with external data is refused, wherever it names the file', () => {

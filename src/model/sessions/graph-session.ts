@@ -24,7 +24,7 @@ export interface GraphSession {
 /**
  * Opens the graph with the first provider that can serve it. `problemsOf` compares its ports with the plan; where they
  * differ this rejects with a `PortError`. Logs each provider that cannot serve and is followed by another one; the error
- * says why the last one cannot.
+ * states why the last one cannot.
  */
 export async function openGraph(
   plan: GraphPlan,

@@ -39,7 +39,7 @@ export interface ChildFormat<Request, Reply> {
   encodeReply(reply: Reply): OutgoingMessage
 }
 
-/** The file of payloads. It has no name, so it is gone when both processes have closed it. */
+/** The file of payloads. It has no name, so the system deletes it when both processes have closed it. */
 export class PayloadFile {
   readonly descriptor: number
   #memory = Buffer.alloc(0)

@@ -1,5 +1,5 @@
 /**
- * The life of session processes, with stand-ins that fail as a broken driver or library would. Real graphs, and real
+ * The lifecycle of session processes, with stubs that fail as a broken driver or library would. Real graphs, and real
  * crashes, are in loaded-model.test.ts.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -10,7 +10,7 @@ import { startChild, type SpawnOptions } from './child-process.js'
 import type { OwnerFormat } from './messages.js'
 import { SessionHost, type HostOptions } from './session-host.js'
 
-/** A stand-in answers a request with the request. */
+/** A stub replies to a request with the request. */
 const format: OwnerFormat<unknown, unknown> = {
   encodeRequest: (request) => ({
     header: { kind: 'batch' },
@@ -19,7 +19,7 @@ const format: OwnerFormat<unknown, unknown> = {
   decodeReply: ({ parts }) => JSON.parse(Buffer.concat(parts).toString()) as unknown,
 }
 
-/** A stand-in does not read it. */
+/** A stub does not read it. */
 const plan: ServingPlan = { role: 'heads', graphs: [], widths: { features: 0, text: 0, image: 0 }, heads: [] }
 
 describe('a session host', () => {

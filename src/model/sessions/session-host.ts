@@ -12,7 +12,7 @@ const restartMsMin = 100
 const restartMsMax = 10_000
 /** Batches that wait for another one to end. One cycle is scored at a time, so a queue of them is a mistake. */
 const batchesWaitingMax = 16
-/** Processes that were killed and are not gone yet, as a driver may hold one. At the bound no other is started. */
+/** Processes that were killed and have not ended yet, because of a driver for example. At this number no other is started. */
 const strayCountMax = 2
 
 export interface ServingOptions {
@@ -40,11 +40,11 @@ export class SessionHost<Request, Reply> {
   readonly #options: HostOptions<Request, Reply>
   #process: SessionProcess | null = null
   #provider = ''
-  /** Why there is no process, while there is none. */
+  /** Why no process serves, while none does. */
   #absence: ModelError
   #restartMs = restartMsMin
   #restartTimer: NodeJS.Timeout | undefined
-  /** The one that serves or is being started, and those that have ended and are not gone. */
+  /** The one that serves or is being started, and those that were killed and have not ended. */
   readonly #running = new Set<SessionProcess>()
   #closed = false
   /** Settles when the last batch of the queue has. */

@@ -15,7 +15,7 @@ import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protoc
 
 /** Reading graphs and preparing them for a device. A bound, not an expectation: TensorRT takes minutes. */
 export const startMsMax = 10 * 60_000
-/** A killed process is gone at once, unless a driver holds it. A shutdown does not wait longer. */
+/** A killed process ends at once, unless a driver holds it. A shutdown does not wait longer. */
 const stopMsMax = 2000
 /** Of a line that native code prints. */
 const lineCharsMax = 1000
@@ -45,7 +45,7 @@ interface Waiter {
 export class SessionProcess {
   /** Resolves with the reason when this process can serve no more. */
   readonly ended: Promise<ModelError>
-  /** Resolves when the process is gone: right after it has ended, unless the system cannot end it. */
+  /** Resolves when the process has ended, or when the system cannot end it. */
   readonly gone: Promise<void>
   readonly #options: ProcessOptions
   readonly #child: StartedChild
@@ -135,7 +135,7 @@ export class SessionProcess {
     return reply
   }
 
-  /** Kills the process, and resolves when it is gone or cannot be ended. A batch in progress rejects. */
+  /** Kills the process, and resolves when it has ended or cannot be ended. A batch in progress rejects. */
   async stop(): Promise<void> {
     this.#fail(new ModelDownError(`${this.#options.name} is closed`))
     let timer: NodeJS.Timeout | undefined

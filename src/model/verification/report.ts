@@ -3,7 +3,7 @@
  */
 import type { Manifest } from '../package/manifest.js'
 
-/** warn: nothing is wrong, and something is not shown. skip: there is nothing to check, or a needed check has failed. */
+/** warn: no problem, but something is unproven. skip: not applicable, or a check that this one needs has failed. */
 export type CheckState = 'pass' | 'warn' | 'fail' | 'skip'
 
 /** What a check has found. */

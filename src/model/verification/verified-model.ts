@@ -21,7 +21,7 @@ const verificationBytesMax = 4 * 2 ** 30
 type VersionOptions = LoadOptions & { readonly version: string }
 
 /**
- * Rejects with a `ModelError` that tells what is wrong, or soon after `signal` aborts; then nothing is left running.
+ * Rejects with a `ModelError` that names the problem, or soon after `signal` aborts; then nothing is left running.
  * `apart`: another process runs the checks, so that they do not block this one's event loop; they take longer that way.
  */
 export type LoadVersion = (

@@ -29,7 +29,7 @@ test('every shipped model passes', async () => {
   }
 })
 
-/** Seconds of matrix products for any number of rows; the result depends on the features, so nothing is folded. */
+/** Seconds of matrix products for any number of rows; the result depends on the features, so no constant folding is possible. */
 const hangingGraph = smallGraph({
   operators: [
     { type: 'ReduceMax', inputs: ['features'], outputs: ['m0'], attributes: { keepdims: { int: 1 } } },

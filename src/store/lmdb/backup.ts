@@ -35,7 +35,7 @@ const leftOverNames = new Set([partialName, `${partialName}-lock`, directoryLock
 
 /**
  * Copies the database of `dataDir` as of now to `backupDir`, which is made where it is missing and is empty otherwise.
- * A server may run and write. Rejects with a StoreError that says what is wrong; what was made by then is gone.
+ * A server may run and write. Rejects with a StoreError that says what is wrong; the files that it has created are deleted.
  */
 export async function backUp(dataDir: string, backupDir: string): Promise<BackupFacts> {
   return placeDatabase(backupDir, async (partial) => {
@@ -72,7 +72,7 @@ function copyError(error: unknown, source: string, target: string): StoreError {
 
 /**
  * Copies the database of `backupDir` to `dataDir`, which is made where it is missing and is empty otherwise. `verify` is
- * given the copy; when it rejects, so does this, and what was made by then is gone.
+ * given the copy; when it rejects, so does this, and the files that it has created are deleted.
  */
 export async function restore<T>(
   backupDir: string,

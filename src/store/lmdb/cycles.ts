@@ -115,7 +115,7 @@ export function firstPosition({ cycles }: Databases): Position {
   return [...cycles.getKeys({ limit: 1 })][0] ?? 1
 }
 
-/** The records of one cycle, except that of its id. They lie in an arena. */
+/** The records of one cycle, except that of its id. They are in an arena. */
 interface PackedCycle {
   /** By database, under the position of the cycle. */
   readonly parts: Readonly<Record<CyclePart, Uint8Array | null>>

@@ -94,7 +94,7 @@ export function databasePath(dataDir: string): string {
   return join(dataDir, databaseName)
 }
 
-/** Opens or creates the databases. Throws a StoreError `unusable` that says what is wrong with the file. */
+/** Opens or creates the databases. Throws a StoreError `unusable` that names the problem of the file. */
 export async function openDatabases(dataDir: string, mapBytesMax: number): Promise<FileDatabases> {
   const path = databasePath(dataDir)
   let root: Root | undefined

@@ -1,7 +1,7 @@
 /**
  * One process per data directory: an exclusive flock(2) on `understudy.lock` in the directory. The kernel releases it
  * when the process ends, however it ends, and it holds across containers and network namespaces. The file contains the
- * process id and host name of the last holder, for the error message; its presence means nothing.
+ * process id and host name of the last holder, for the error message; its presence has no meaning.
  *
  * Node has no call for flock. On Linux the program flock(1) locks the file that it inherits: such a lock belongs to the
  * open file, which this process keeps. macOS locks at open (O_EXLOCK).

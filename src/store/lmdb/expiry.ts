@@ -98,7 +98,7 @@ export class Expiry implements ExpiryRecords {
     })
   }
 
-  /** False when the image is gone or has arrived anew. */
+  /** False when the image was deleted or has arrived again. */
   #removeImage({ key, arrivedAtMs }: ImageArrival, encoders: readonly Buffer[]): boolean {
     const imageKey = imageKeyOf(key)
     const record = this.#db.images.getBinary(imageKey)
@@ -150,7 +150,7 @@ export class Expiry implements ExpiryRecords {
       const end = Buffer.from(start)
       end.writeUInt32BE(position + 1, encoderKeyBytes)
       for (const key of [...this.#db.embeddings.getKeys({ start, end })])
-        // Vectors of images, under longer keys, lie between them.
+        // Vectors of images, under longer keys, are between them.
         if (key.length === textKeyBytes) this.#db.embeddings.removeSync(key)
     }
   }

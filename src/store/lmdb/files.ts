@@ -102,7 +102,7 @@ export function asOwnerOf<T>(path: string, work: () => T): T {
   }
 }
 
-/** Asks by opening: access(2) asks for the real user. */
+/** Tries to open it, because access(2) checks the permissions of the real user. */
 function canEnter(directory: string): boolean {
   try {
     closeSync(openSync(`${directory}/.`, constants.O_RDONLY | constants.O_DIRECTORY))

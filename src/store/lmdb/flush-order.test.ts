@@ -51,7 +51,7 @@ test.skipIf(impossible)(
       // The write was slow enough to be watched.
       expect(seen.reads).toBeGreaterThan(100)
       // A record that shows before its flush shows for all of the flush. One that shows after it may be seen until the
-      // promise hears of it: a turn or two of the event loop, or more while the thread that says so has no core.
+      // promise settles: a turn or two of the event loop, or more while the reporting thread has no core.
       expect(seen.early).toBeLessThan(seen.reads / 2)
     } finally {
       rmSync(dir, { recursive: true, force: true })

@@ -22,7 +22,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       const imageKey = imageKeyOf(key)
       const sha256 = new Uint8Array(image.sha256)
       const arrivedAtMs = image.arrivedAtMs ?? Date.now()
-      // It is too young to be removed: nothing need be written.
+      // It is too recent to be removed, so no write is needed.
       const known = access.read(db.images, imageKey)
       if (known !== undefined && isFresh(identityOf(known, key.gallId), sha256, arrivedAtMs)) return 'same'
       const identity = records.packImageIdentity(key.gallId, { ...image, arrivedAtMs })

@@ -39,7 +39,7 @@ async function problems(): Promise<string[]> {
   return told
 }
 
-/** Changes the database behind the store's back. */
+/** Changes the database without the store. */
 async function tamper(change: (databases: Databases) => void): Promise<void> {
   const databases = await openDatabases(dataDir, 1 << 30)
   databases.root.transactionSync(() => change(databases))
@@ -110,7 +110,7 @@ test('an image use that an earlier version left behind is no problem', async () 
   await tamper((db) => {
     const [key] = [...db.images.getKeys({})]
     const use = db.imageUses.getBinary([...db.imageUses.getKeys({})][0] as Uint8Array) as Uint8Array
-    // Of other bytes of the same image, and of an image that has gone.
+    // Of other bytes of the same image, and of a deleted image.
     db.imageUses.putSync(imageUseKeyOf(new Uint8Array(32).fill(77), key as Uint8Array), use)
     db.imageUses.putSync(imageUseKeyOf(new Uint8Array(32), new Uint8Array(32)), use)
   })

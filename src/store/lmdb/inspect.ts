@@ -1,5 +1,5 @@
 /**
- * Every record of a snapshot, read whole: is it sound by itself, and do the records that belong together agree? What
+ * Reads every record of a snapshot: is it valid by itself, and do the records that belong together agree? What
  * the cycles mean is not looked at here.
  */
 import type { Databases, RecordDatabase } from './databases.js'
@@ -25,13 +25,13 @@ const countedNames = [
 /** Records by database. */
 export type RecordCounts = Record<Exclude<keyof Databases, 'meta'>, number>
 
-/** Numbers of an embedding: shorter is nothing, longer is no encoder's. */
+/** Largest dimension of an embedding; no encoder has more. */
 const embeddingWidthMax = 16_384
 const encoderKeyBytes = 16
 
 type Tell = (problem: string) => void
 
-/** Reads all records; `tell` hears of each that is wrong, in one line. Blocks while it reads. */
+/** Reads all records; calls `tell` with one line for each that is wrong. Blocks while it reads. */
 export function inspectRecords({ databases }: StoreSnapshot, tell: Tell): RecordCounts {
   inspectCycles(databases, tell)
   inspectImages(databases, tell)
@@ -73,7 +73,7 @@ function inspectCycles(databases: Databases, tell: Tell): void {
     const seen = new Set<number>()
     each(databases[name], `${name}, position`, tell, (record, position) => {
       seen.add(position)
-      // Before the first cycle that is kept stand records that a pending post still needs.
+      // Before the first retained cycle there are records that a pending post still needs.
       if (position >= first && !positions.has(position))
         tell(`${name}, position ${position}: there is no such cycle`)
       if (name === 'requests') records.readStoredRequest(record)
@@ -103,7 +103,7 @@ function inspectIds(
     const position = records.readPosition(record)
     found.add(position)
     const named = positions.get(position)
-    // An empty name is that of a header that could not be read, and has been told of.
+    // An empty name is that of an unreadable header, which has been reported.
     if (named === undefined ? position >= first : named !== '' && named !== cycleId)
       tell(`cycle ids, ${cycleId}: position ${position} holds ${named ?? 'no cycle'}`)
   })
@@ -127,8 +127,8 @@ function inspectImages({ images, imageBytes, imageUses }: Databases, tell: Tell)
     if (images.getBinary(key) === undefined)
       tell(`image bytes, ${nameOf(key)}: there is no image of this key`)
   })
-  // Images that earlier versions stored may lack one. One whose image has gone, or has other bytes by now, was
-  // left behind by such a version and does no harm.
+  // Images that earlier versions stored may lack one. One whose image was deleted, or has other bytes by now, was
+  // left by such a version and is harmless.
   each(imageUses, 'image uses,', tell, (record) => records.readBytes(record, 'image use'))
 }
 

@@ -1,6 +1,6 @@
 /**
  * Keys of the database. LMDB takes keys of 1 to 1978 bytes and sorts them as bytes, while a `gall_id` or a
- * `placement_id` has no bound (decisions.md 38): those stand in a key as the first 16 bytes of a SHA-256, over their
+ * `placement_id` has no maximum length (decisions.md 38): a key has the first 16 bytes of their SHA-256, over their
  * JSON text in UTF-8, so that a lone surrogate has a hash of its own too. The record holds the whole name.
  *
  *   cycle id        13 bytes   ASCII, YYYYMMDDTHHMM
@@ -20,7 +20,7 @@ import { viewOf } from './record.js'
 const nameHashBytes = 16
 const imageKeyBytes = nameHashBytes + 8 + 8
 
-/** Undefined for a text that is no cycle id: nothing is stored under it. */
+/** Undefined for a text that is not a cycle id: nothing is stored under it. */
 export function cycleIdKey(cycleId: string): Uint8Array | undefined {
   return cycleIdForm.test(cycleId) ? Buffer.from(cycleId, 'latin1') : undefined
 }
@@ -34,7 +34,7 @@ export function imageKeyOf(key: ImageKey): Uint8Array {
   return bytes
 }
 
-/** The numbers of an image key; the name stands in the record. */
+/** The numbers of an image key; the name is in the record. */
 export function imageNumbersOf(key: Uint8Array): { postNo: number; position: number } {
   const view = viewOf(key)
   return {

@@ -78,7 +78,7 @@ export async function removeUnfinishedLockFiles(path: string): Promise<void> {
   }
 }
 
-/** Writes the file under another name and links it: nobody opens an incomplete one, and one created meanwhile stays. */
+/** Writes the file under another name and links it: no process opens an incomplete one, and one created meanwhile is kept. */
 async function make(lockPath: string, path: string): Promise<void> {
   for (;;) {
     const freshPath = `${lockPath}.${randomUUID()}`

@@ -37,7 +37,7 @@ export interface LmdbStoreOptions {
 
 /**
  * Opens the store of a data directory and holds the directory until `close`. Rejects with a StoreError: `locked` when
- * another process serves it, `unusable` when what lies there cannot be read or is not ours, `full` when the disk has no
+ * another process serves it, `unusable` when its files cannot be read or belong to another program, `full` when the disk has no
  * room for a new database.
  */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {

@@ -6,7 +6,7 @@
  *           branch and leaf: 24 … offsets of nodes, 2 bytes each, counted from byte 24, by rising key; free room from
  *           `lower` to `upper`; nodes from `upper` to the end, without gaps
  *   node    0 size of the data, or in a branch a page [4] · 4 flags, or in a branch the page's high bytes [2]
- *           6 size of the key [2] · 8 key · data; of a large record, of which the data stand on pages of their own:
+ *           6 size of the key [2] · 8 key · data; of a large record, whose data is on separate pages:
  *           page [8], transaction [8], count of pages [8]
  *   tree    4 flags [2] · 6 depth [2] · 8 branch, 16 leaf, 24 overflow pages [8 each] · 32 entries [8] · 40 root [8]
  *   meta    a page of which byte 24 … is: magic number [4] · version [4] · address [8] · bytes of the map [8] ·
@@ -32,7 +32,7 @@ export const pageKind = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const
 export const nodeFlag = { large: 1, tree: 2 } as const
 /** Keys are numbers, little endian. */
 export const numberKeys = 8
-/** The root of a tree that holds nothing. */
+/** The root of an empty tree. */
 const noPage = 0xffff_ffff_ffff_ffffn
 
 export interface Tree {
@@ -42,7 +42,7 @@ export interface Tree {
   readonly leafPages: number
   readonly overflowPages: number
   readonly entries: number
-  /** Null in a tree that holds nothing. */
+  /** Null in an empty tree. */
   readonly root: number | null
 }
 
@@ -55,7 +55,7 @@ export interface Meta {
   readonly transaction: bigint
 }
 
-/** What stands at the head of every page. */
+/** The header of every page. */
 export interface PageHead {
   readonly number: number
   readonly transaction: bigint
@@ -73,7 +73,7 @@ export interface Node {
   readonly end: number
   readonly flags: number
   readonly key: Uint8Array
-  /** In a leaf; of a large record, where it stands. */
+  /** In a leaf; of a large record, its location. */
   readonly data: Uint8Array
   /** In a branch. */
   readonly child: number
@@ -122,7 +122,7 @@ export function readHead(page: Uint8Array): PageHead {
   }
 }
 
-/** Nodes of a branch or leaf by rising key; undefined where one does not stand within the page. */
+/** Nodes of a branch or leaf by ascending key; undefined if one is not within the page. */
 export function readNodes(page: Uint8Array, { flags, lower }: PageHead): Node[] | undefined {
   const view = viewOf(page)
   const nodes: Node[] = []
@@ -154,18 +154,18 @@ function readNode(page: Uint8Array, view: DataView, start: number, pageFlags: nu
   }
 }
 
-/** Where the data of a large record stand. */
+/** The location of the data of a large record. */
 export function readLarge({ data }: Node): { page: number; pageCount: number } {
   const view = viewOf(data)
   return { page: Number(view.getBigUint64(0, true)), pageCount: Number(view.getBigUint64(16, true)) }
 }
 
-/** How many bytes of data a leaf's node says that it has. */
+/** The size of the data that a leaf's node records. */
 export function dataBytesOf(page: Uint8Array, { start }: Node): number {
   return viewOf(page).getUint32(start, true)
 }
 
-/** So many bytes of an open file; what is behind its end reads as zero. */
+/** Reads this many bytes of an open file; bytes beyond its end are zero. */
 export function readAt(file: number, position: number, bytes: number): Uint8Array {
   const buffer = new Uint8Array(bytes)
   for (let read = 0; read < bytes;) {

@@ -46,7 +46,7 @@ export function bytesOf(...parts: readonly (Uint8Array | null)[]): number {
   return parts.reduce((sum, part) => sum + (part?.byteLength ?? 0), 0)
 }
 
-/** Names stand in keys as hashes: one name must not be taken for another. */
+/** Keys contain hashes of names: one name must not be mistaken for another. */
 export function checkName(stored: string, asked: string): void {
   if (stored !== asked) throw new StoreError('failed', 'two names share a key')
 }

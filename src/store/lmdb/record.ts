@@ -1,6 +1,6 @@
 /**
  * The envelope of every value in the database: a version, a tag and a checksum before the payload. LMDB itself
- * checks nothing it reads; a damaged record must be an error, never a wrong answer.
+ * does not check what it reads; a damaged record must be an error, never a wrong result.
  *
  *   byte  0        version of the payload's layout
  *         1        tag: a small number that belongs to the payload

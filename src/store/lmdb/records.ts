@@ -1,5 +1,5 @@
 /**
- * What each database holds, as bytes. All stand in the envelope of record.ts; below is the payload of version 1.
+ * The records of each database as bytes, each in the envelope of record.ts; below is the payload of version 1.
  *
  *   cycle        JSON of the labels: cycle_id, cycle_at_ms, received_at, model_version, weights_version
  *   cycle id     0-3 position
@@ -12,7 +12,7 @@
  *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 arrival, s · 16-47 SHA-256 of the upload ·
  *                48 … gall_id as JSON
  *   image bytes  the normalised JPEG
- *   image use    nothing: its key says all
+ *   image use    nothing: its key has everything
  *   weights      JSON of version, weights, note, set_at_ms, first_cycle_ms
  *   outcome      0-3 length of the id · tag 1: 4-7 second of arrival · placement_id as JSON · the record
  *

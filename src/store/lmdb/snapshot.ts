@@ -35,7 +35,7 @@ export interface SnapshotOptions {
   readonly whole?: boolean
 }
 
-/** Opens the database file `path`. Rejects with a StoreError `unusable` that says what is wrong with it. */
+/** Opens the database file `path`. Rejects with a StoreError `unusable` that names the problem. */
 export async function openSnapshot(path: string, options: SnapshotOptions = {}): Promise<StoreSnapshot> {
   await checkDatabaseFile(path, options.whole === true ? 'read whole' : 'read')
   await prepareLockFile(path, { readOnly: true })

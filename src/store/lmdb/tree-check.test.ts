@@ -86,7 +86,7 @@ test('meta pages of commits that are not consecutive are reported, and so is an 
     return openLmdbStore({ dataDir })
   }
   const newest = whole.readBigUInt64LE(152) > whole.readBigUInt64LE(4096 + 152) ? 0 : 4096
-  // LMDB would take the one before, and the last cycle would be gone.
+  // LMDB would use the previous one, and the last cycle would be lost.
   await expect(
     changed((file) => file.writeBigUInt64LE(whole.readBigUInt64LE(newest + 152) - 3n, newest + 152)),
   ).rejects.toThrow('is damaged and has to be restored from a backup')

@@ -1,5 +1,5 @@
 /**
- * The store in memory: for simulation, and for tests in which storage fails on purpose. Its databases are maps; the
+ * The store in memory: for simulation, and for tests that inject failures of storage. Its databases are maps; the
  * records in them, and the rules by which they change, are those of the store on LMDB.
  */
 import { keyedNames, numberedNames, type KeyRange, type RecordDatabase } from '../lmdb/databases.js'

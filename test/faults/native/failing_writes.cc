@@ -32,7 +32,7 @@ bool fails(int error) {
   return true;
 }
 
-// True: the call is to fail with `errno`. Else `shorten` says whether it is to be cut.
+// True: the call fails with `errno`. Otherwise `shorten` is whether to write less than requested.
 bool write_fails(int descriptor, bool *shorten) {
   *shorten = false;
   if (!is_watched(descriptor)) return false;

@@ -93,7 +93,7 @@ function snapshotShare(row: Row, name: string, part: string): number {
   return total === 0 ? 0 : orZero(snapshot(row, `${name}${part}`)) / total
 }
 
-/** One formula for each of `names`; `#` in a name stands for it. */
+/** One formula for each of `names`, which replaces the `#` of the feature's name. */
 function each(
   names: readonly string[],
   name: string,

@@ -30,7 +30,7 @@ export function goldenFile(version: number): string {
   return fileURLToPath(new URL(`catalogue-${version}.json`, import.meta.url))
 }
 
-/** null: there is none of this version. */
+/** null: this version has none. */
 export function readGoldenFeatures(version: number): GoldenFeatures | null {
   const file = goldenFile(version)
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as GoldenFeatures) : null
@@ -43,7 +43,7 @@ export function valuesOf(name: string): (number | null)[] {
   return cyclesOfRows.flatMap(({ cycleAtMs, rows }) =>
     rows.map((row) => {
       const value = formula(row, cycleAtMs)
-      // Nine digits tell any two float32 values apart.
+      // Nine digits distinguish any two float32 values.
       return Number.isNaN(value) ? null : Number(Math.fround(value).toPrecision(9))
     }),
   )
