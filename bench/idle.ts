@@ -13,13 +13,13 @@ const waitMsMax = 200
 
 /** Resolves when no thread of this process uses the CPU, or after `waitMsMax`. */
 export async function untilIdle(): Promise<void> {
-  const giveUpAt = performance.now() + waitMsMax
+  const deadline = performance.now() + waitMsMax
   for (;;) {
     const cpu = process.cpuUsage()
     const startedAt = performance.now()
     await sleep(pauseMs)
     const { user, system } = process.cpuUsage(cpu)
     const now = performance.now()
-    if ((user + system) / 1000 < idleCpuShareMax * (now - startedAt) || now > giveUpAt) return
+    if ((user + system) / 1000 < idleCpuShareMax * (now - startedAt) || now > deadline) return
   }
 }

@@ -16,7 +16,7 @@ import type { RawConnection } from './raw-connection.js'
 /** Counted cycles between swaps. About as many are counted near a swap. */
 const farCountDefault = 600
 /** Cycles between two swaps: about as many as run during a swap. */
-const farPerSwap = 40
+const unaffectedPerSwap = 40
 /** Cycles after the first response of the new version that still count as near. */
 const settleCount = 10
 const swapMsMax = 60_000
@@ -90,7 +90,7 @@ class SwapRun {
     this.connection.takeBusyShare()
     for (let counted = 0; counted < farCount;) {
       const round: { aMs: number[]; bMs: number[] } = { aMs: [], bMs: [] }
-      for (let i = 0; i < farPerSwap; i++) round.bMs.push(await this.#counted(figures))
+      for (let i = 0; i < unaffectedPerSwap; i++) round.bMs.push(await this.#counted(figures))
       await this.#swap(figures, round)
       figures.rounds.push(round)
       counted += round.bMs.length

@@ -66,17 +66,17 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   const server = startServer({ port, dataDir, keyFile: file }, context.env)
   const url = `http://${host}:${port}`
   const stop = new AbortController()
-  const stopped = stopSignal().then(() => stop.abort(new Interrupted()))
+  const stopped = stopSignal().then(() => stop.abort(new StoppedBySignal()))
   void server.ended.then((how) => stop.abort(new CommandError(`the server of the demo exited ${how}`)))
   try {
-    await untilUp(url, stop.signal)
+    await untilReady(url, stop.signal)
     const options = { ...workload, url, apiKey: key, exclusive: true, keepPosts: true, signal: stop.signal }
     const report = await runSimulation(options, context.display)
     context.print(closingText(report, url, key, context.columns()))
     await Promise.race([stopped, server.ended])
     stop.signal.throwIfAborted()
   } catch (error) {
-    if (!(error instanceof Interrupted)) throw error
+    if (!(error instanceof StoppedBySignal)) throw error
   } finally {
     server.process.kill('SIGTERM')
     await server.ended
@@ -85,7 +85,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
 }
 
 /** Ctrl-C, which ends every demo. */
-class Interrupted extends Error {}
+class StoppedBySignal extends Error {}
 
 interface DemoServer {
   readonly process: ChildProcess
@@ -118,7 +118,7 @@ function startServer({ port, dataDir, keyFile }: ServerOptions, env: NodeJS.Proc
 }
 
 /** Resolves when the server responds. */
-async function untilUp(url: string, signal: AbortSignal): Promise<void> {
+async function untilReady(url: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const health = await fetch(`${url}/v1/health`, { signal }).catch(() => null)
     signal.throwIfAborted()

@@ -47,8 +47,8 @@ test('the report counts every upload, and how many images were stored before', (
 
 test('the report counts injected faults and lists their kinds', () => {
   expect(describeReport(report)).toContain('\n77 faults injected (lost responses, broken connections, ')
-  const calm = { ...report, totals: { ...report.totals, faults: 0, restarts: 0 } }
-  expect(describeReport(calm)).toContain('\n0 faults injected\n')
+  const withoutFaults = { ...report, totals: { ...report.totals, faults: 0, restarts: 0 } }
+  expect(describeReport(withoutFaults)).toContain('\n0 faults injected\n')
 })
 
 test('the report warns that the order of a transport test model has no meaning', () => {

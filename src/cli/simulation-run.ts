@@ -15,7 +15,7 @@ import { CommandError, UsageError } from './failure.js'
 import { ProgressDisplay, type DisplayTarget } from './progress-display.js'
 
 /** OpenSSL's codes for an untrusted certificate, and the file that makes it trusted. */
-const trustedBy = new Map([
+const trustFiles = new Map([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', '<cert.pem>'],
   ['SELF_SIGNED_CERT_IN_CHAIN', "<the authority's cert.pem>"],
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', "<the authority's cert.pem>"],
@@ -62,7 +62,7 @@ function toCommandError(cause: unknown, { exclusive }: WorkloadOptions): unknown
 function remedyOf({ kind, cause }: SimulationError, isExclusive: boolean): string {
   if (kind === 'occupied' && !isExclusive) return '; give another start with --start-at'
   if (kind === 'used') return '; --into-used-server adds simulated posts to it all the same'
-  const file = cause instanceof Error && 'code' in cause ? trustedBy.get(String(cause.code)) : undefined
+  const file = cause instanceof Error && 'code' in cause ? trustFiles.get(String(cause.code)) : undefined
   return file === undefined ? '' : `; NODE_EXTRA_CA_CERTS=${file} in the environment makes it trusted`
 }
 

@@ -5,13 +5,13 @@
 // East Asian wide and full-width blocks, then emoji; combining marks and joiners take no cell of their own.
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}]|[\u{20000}-\u{3fffd}]/u
-const widthless = /\p{Mn}|\p{Me}|\p{Cf}|[\u1160-\u11ff]/u
+const zeroWidth = /\p{Mn}|\p{Me}|\p{Cf}|[\u1160-\u11ff]/u
 const control = /\p{Cc}/gu
 
 /** Cells that a text takes on a terminal. */
 export function cellWidth(text: string): number {
   let cells = 0
-  for (const point of text) cells += widthless.test(point) ? 0 : wide.test(point) ? 2 : 1
+  for (const point of text) cells += zeroWidth.test(point) ? 0 : wide.test(point) ? 2 : 1
   return cells
 }
 

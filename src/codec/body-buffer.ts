@@ -6,8 +6,8 @@
 const bodyPaddingBytes = 64
 
 /**
- * How large a buffer to allocate for a body of `length` bytes: native code decodes a body in place when its buffer goes
- * on behind it, and copies it otherwise.
+ * How large a buffer to allocate for a body of `length` bytes: native code decodes a body in place when its buffer continues
+ * after it, and copies it otherwise.
  */
 export function bodyBufferBytes(length: number): number {
   return length + bodyPaddingBytes

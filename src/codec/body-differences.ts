@@ -36,11 +36,11 @@ const inexactForm = /(?:^|[\s:,[])-?[\d.]{1,15}[eE]|\d[\d.]{14}/
 function exactParse(body: Uint8Array): unknown {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
   if (!inexactForm.test(text)) return JSON.parse(text) as unknown
-  const revive = (_key: string, value: unknown, context?: { source?: string }): unknown => {
+  const reviver = (_key: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== 'number' || context?.source === undefined) return value
     return isExact(value, context.source) ? value : new Decimal(canonicalDecimal(context.source))
   }
-  return JSON.parse(text, revive) as unknown
+  return JSON.parse(text, reviver) as unknown
 }
 
 /** Doubles below it are subnormal and have fewer digits. */

@@ -37,9 +37,9 @@ const instructionWords = 3
  */
 export interface ColumnProgram {
   readonly code: Uint32Array
-  /** By column: which of the indexes leads from a row into it. */
+  /** By column: which of the indexes maps a row to its entry. */
   readonly columnIndexes: Uint32Array
-  /** By column of the matrix: the value that it shows. */
+  /** By column of the matrix: the value that it contains. */
   readonly outputs: Uint32Array
 }
 
@@ -83,7 +83,7 @@ function check(
     for (let row = 0; row < rowCount; row++) last = Math.max(last, index[row] ?? Infinity)
     return last + 1
   })
-  const isSound = code.every((word, at) => {
+  const isValid = code.every((word, at) => {
     if (at % instructionWords === 0) return word < columnOperations.length
     const instruction = Math.floor(at / instructionWords)
     const isLoad = code[instruction * instructionWords] === 0
@@ -91,7 +91,7 @@ function check(
   })
   const fits =
     code.length % instructionWords === 0 &&
-    isSound &&
+    isValid &&
     outputs.every((value) => value < constants.length + code.length / instructionWords) &&
     columns.length === columnIndexes.length &&
     columns.every(({ length }, column) => length >= (ends[columnIndexes[column] as number] ?? Infinity))
@@ -128,7 +128,7 @@ function runBlock(
   })
 }
 
-/** Steps that every machine rounds alike. */
+/** Operations that every machine rounds in the same way. */
 function compute(operation: ColumnOperation, x: number, y: number): number {
   switch (operation) {
     case 'add':
@@ -177,8 +177,8 @@ const rootHalfHigh = 0x3fe6a09e
 const mantissaHigh = 0x000fffff
 
 /**
- * 1 + |x| = 2^k m with m within √½ to √2, and log m by the series of log((1 + s) / (1 - s)), whose first term left
- * away is 10^-10 of the sum.
+ * 1 + |x| = 2^k m with m within √½ to √2, and log m by the series of log((1 + s) / (1 - s)), whose first omitted
+ * term is 10^-10 of the sum.
  */
 function log(x: number): number {
   const size = x < 0 ? -x : x
@@ -201,7 +201,7 @@ function log(x: number): number {
   return x < 0 ? -result : result
 }
 
-/** x is led back to a quarter turn, for which the first terms of the series are good to 10^-11. */
+/** x is reduced to a quarter turn, where the first terms of the series are accurate to 10^-11. */
 function sine(x: number): number {
   const turn = x - round(x)
   const size = turn < 0 ? -turn : turn

@@ -8,7 +8,7 @@ const quote = 0x22
 const backslash = 0x5c
 const openBracket = 0x5b
 const closeBracket = 0x5d
-/** What sets `{` and `}` apart from `[` and `]`: without it, these two pairs of bytes, and no others, are the same. */
+/** The bit that distinguishes `{` and `}` from `[` and `]`: without it, these two pairs of bytes, and no others, are equal. */
 const braceBit = 0x20
 
 /** Throws `bad_request` with the byte offset where a body nests too deep or has too many arrays and objects. */

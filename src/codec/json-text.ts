@@ -34,7 +34,7 @@ function invalidUtf8Offset(bytes: Buffer): number {
 
 type Expectation = 'value' | 'valueOrEnd' | 'key' | 'keyOrEnd' | 'colon' | 'commaOrEnd' | 'end'
 
-// Tokens; one that is wrong is right up to the end of its partial form.
+// Tokens. An invalid token is correct up to the end of its partial form.
 const whiteSpace = /[ \n\r\t]*/y
 const plainCharacters = /[ !#-[\]-\xff]*/y
 const escapeSequence = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y

@@ -6,7 +6,7 @@ import { checkCycle, checkOutcomes, checkWeights } from './validate.js'
 
 const paths = (body: unknown): string[] => checkCycle(body)?.fields.map((field) => field.path) ?? []
 
-function rich() {
+function completeCycle() {
   return cycleBody(0, {
     candidates: [1, 2, 3].map((n) => candidate('g', n, { image_positions: [1, 3] })),
     engagement: [1, 2, 3].map((n) => reading('g', n, 0)),
@@ -17,7 +17,7 @@ function rich() {
 
 describe('a cycle body', () => {
   test('that is complete has no problems', () => {
-    expect(checkCycle(rich())).toBeNull()
+    expect(checkCycle(completeCycle())).toBeNull()
   })
 
   test('that is not an object fails at the path ""', () => {
@@ -25,7 +25,7 @@ describe('a cycle body', () => {
   })
 
   test('names every failing path in document order, missing members last', () => {
-    const body = rich() as unknown as Record<string, Record<string, unknown>[]>
+    const body = completeCycle() as unknown as Record<string, Record<string, unknown>[]>
     body.removals![0]!.reason = 'gone'
     body.engagement![1]!.views = -1
     body.engagement![1]!.rtb_vote = 'x'
@@ -45,7 +45,7 @@ describe('a cycle body', () => {
   })
 
   test('requires a tier of saved removals only', () => {
-    const body = rich()
+    const body = completeCycle()
     const row = body.removals[0] as unknown as Record<string, unknown>
     delete row.tier
     expect(checkCycle(body)?.fields).toEqual([
@@ -58,25 +58,25 @@ describe('a cycle body', () => {
   })
 
   test('refuses an array, null and a string as rows', () => {
-    const body = { ...rich(), engagement: [reading('g', 1, 0), [], null, 'x'] }
+    const body = { ...completeCycle(), engagement: [reading('g', 1, 0), [], null, 'x'] }
     expect(paths(body)).toEqual(['engagement[1]', 'engagement[2]', 'engagement[3]'])
   })
 
   test('with a list that is too long has one problem, and its rows are not checked', () => {
-    const body = { ...rich(), engagement: Array.from({ length: 5001 }, () => ({})) }
+    const body = { ...completeCycle(), engagement: Array.from({ length: 5001 }, () => ({})) }
     expect(paths(body)).toEqual(['engagement'])
   })
 
   test('with a list of exactly the maximum length and one invalid row has the problem of this row', () => {
     const engagement = Array.from({ length: 5000 }, (_, n) => reading('g', n + 1, 0))
-    expect(checkCycle({ ...rich(), engagement })).toBeNull()
+    expect(checkCycle({ ...completeCycle(), engagement })).toBeNull()
     engagement[4999] = reading('g', 5000, 0, { views: -1 })
-    expect(paths({ ...rich(), engagement })).toEqual(['engagement[4999].views'])
+    expect(paths({ ...completeCycle(), engagement })).toEqual(['engagement[4999].views'])
   })
 
   test('lists 100 problems and counts the others', () => {
     const body = {
-      ...rich(),
+      ...completeCycle(),
       engagement: Array.from({ length: 150 }, (_, n) => reading('g', n + 1, 0, { views: -1 })),
     }
     const problems = checkCycle(body)
@@ -88,7 +88,7 @@ describe('a cycle body', () => {
 
   test('names every invalid image position, and duplicates only where all positions are valid', () => {
     const problemsOf = (positions: unknown[]): unknown => {
-      const body = rich()
+      const body = completeCycle()
       body.candidates[1]!.image_positions = positions as number[]
       return checkCycle(body)?.fields.map(({ path, problem }) => `${path.slice(14)} ${problem}`)
     }
@@ -101,7 +101,8 @@ describe('a cycle body', () => {
 
   test('gets an example for an invalid date-time, and the limit for one that is too long', () => {
     const rule = 'must be an RFC 3339 date-time that exists, with an explicit offset, such as '
-    const problemOf = (cycle_time: unknown) => checkCycle({ ...rich(), cycle_time })?.fields[0]?.problem
+    const problemOf = (cycle_time: unknown) =>
+      checkCycle({ ...completeCycle(), cycle_time })?.fields[0]?.problem
     for (const time of ['2026-03-02T12:10:00+0900', '2026-02-30T12:10:00+09:00', '2026-03-02T12:10:60Z', 5])
       expect(problemOf(time)).toBe(`${rule}2026-03-02T12:05:00+09:00`)
     expect(isDateTime('2026-03-02T12:05:00+09:00')).toBe(true)
@@ -111,7 +112,7 @@ describe('a cycle body', () => {
   })
 
   test('refuses integers that a double cannot hold, and accepts 2^53-1', () => {
-    const body = rich()
+    const body = completeCycle()
     body.engagement[0]!.views = 2 ** 53 - 1
     expect(checkCycle(body)).toBeNull()
     for (const views of [2 ** 53, 1e300, Infinity, 0.5, NaN]) {
@@ -121,7 +122,7 @@ describe('a cycle body', () => {
   })
 
   const withRow = (list: string, change: object) => {
-    const body = rich() as unknown as Record<string, object[]>
+    const body = completeCycle() as unknown as Record<string, object[]>
     return { ...body, [list]: [{ ...body[list]?.[0], ...change }] }
   }
   test.each([
@@ -142,7 +143,7 @@ describe('a cycle body', () => {
 
   test('is checked by own members: a member named __proto__ is an unknown one', () => {
     const body = JSON.parse(
-      JSON.stringify(rich()).replace('"candidates"', '"__proto__":{"candidates":5},"candidates"'),
+      JSON.stringify(completeCycle()).replace('"candidates"', '"__proto__":{"candidates":5},"candidates"'),
     ) as unknown
     expect(checkCycle(body)).toBeNull()
   })
@@ -159,7 +160,7 @@ describe('a hostile body is refused with bounded work:', () => {
   }
   const ascending = Array.from({ length: 300_000 }, (_, index) => index + 1)
   const withPositions = (image_positions: unknown): unknown => ({
-    ...rich(),
+    ...completeCycle(),
     candidates: [{ ...candidate('g', 1), image_positions }],
   })
 
@@ -189,9 +190,9 @@ describe('a hostile body is refused with bounded work:', () => {
 
   test('a row of very many unknown members', () => {
     const unknown = Object.fromEntries(ascending.map((n) => [`m${n}`, []]))
-    expect(paths({ ...rich(), removals: [{ ...unknown, ...removal('g', 1), gall_id: 1 }] })).toEqual([
-      'removals[0].gall_id',
-    ])
+    expect(paths({ ...completeCycle(), removals: [{ ...unknown, ...removal('g', 1), gall_id: 1 }] })).toEqual(
+      ['removals[0].gall_id'],
+    )
   })
 })
 

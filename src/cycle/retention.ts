@@ -82,7 +82,7 @@ export class Retention {
   }
 
   async #work(expiry: ExpiryRecords): Promise<void> {
-    if (!(await this.#mayGoOn())) return
+    if (!(await this.#mayContinue())) return
     const last = this.#parts.store.lastCycle()
     if (last === undefined) return
     const nowMs = Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)
@@ -99,7 +99,7 @@ export class Retention {
     const beforeMs = nowMs - Math.max(days, cycleDaysMin) * dayMs
     const isOld = (cycle: StoredCycle): boolean =>
       Math.max(Date.parse(cycle.receivedAt), cycle.cycleAtMs) < beforeMs
-    for (let step = 0; step < stepsPerCycle && (await this.#mayGoOn()); step++) {
+    for (let step = 0; step < stepsPerCycle && (await this.#mayContinue()); step++) {
       const oldest = expiry.oldestCycles(cyclesPerStep)
       const young = oldest.findIndex((cycle) => !isOld(cycle))
       const old = young < 0 ? oldest : oldest.slice(0, young)
@@ -112,7 +112,7 @@ export class Retention {
 
   /** Requests that were kept for posts that have left since. */
   async #entries(expiry: ExpiryRecords): Promise<void> {
-    if (!(await this.#mayGoOn())) return
+    if (!(await this.#mayContinue())) return
     const kept = expiry.keptEntries(keptEntriesMax)
     if (kept.length === 0) return
     const needed = this.#neededPositions()
@@ -149,7 +149,7 @@ export class Retention {
 
   /** Reads the next pages of one kind of record, and removes what is old. */
   async #pages<Row>(kind: 'images' | 'outcomes', { read, isOld, remove }: PagedRecords<Row>): Promise<void> {
-    for (let page = 0; page < pagesPerCycle && (await this.#mayGoOn()); page++) {
+    for (let page = 0; page < pagesPerCycle && (await this.#mayContinue()); page++) {
       const { rows, cursor } = read(this.#cursors[kind], pageRows)
       this.#cursors[kind] = cursor
       const old = rows.filter(isOld)
@@ -165,7 +165,7 @@ export class Retention {
   }
 
   /** Waits for the next turn of the event loop; false when the work has to stop. */
-  async #mayGoOn(): Promise<boolean> {
+  async #mayContinue(): Promise<boolean> {
     await nextTurn()
     return !this.#parts.store.closed && this.#parts.isIdle()
   }

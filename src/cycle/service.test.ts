@@ -181,8 +181,8 @@ describe('a cycle', () => {
       engagement: [reading('g', 1, cycleMs(0)), reading('g', 1, late)],
       candidate_scores: [snapshot('g', 1, late)],
     })
-    const turned = Object.fromEntries(Object.entries({ ...body, cycle_id: '20240301T0005' }).reverse())
-    expect(await refusal(submitBytes(bytesOf(turned)))).toMatchObject({
+    const reordered = Object.fromEntries(Object.entries({ ...body, cycle_id: '20240301T0005' }).reverse())
+    expect(await refusal(submitBytes(bytesOf(reordered)))).toMatchObject({
       status: 422,
       paths: ['candidate_scores[0].snapshot_at', 'engagement[1].observed_at', 'cycle_id'],
     })
@@ -215,8 +215,8 @@ describe('a cycle sent again', () => {
   test('gets the stored bytes with any formatting or compression, and at any later time', async () => {
     const response = await submit(first())
     await submit(cycleBody(1, { removals: [removal('g', 1)] }))
-    const turned = Object.fromEntries(Object.entries(first()).reverse())
-    expect(await submitBytes(Buffer.from(JSON.stringify(turned, null, 2)))).toBe(response)
+    const reordered = Object.fromEntries(Object.entries(first()).reverse())
+    expect(await submitBytes(Buffer.from(JSON.stringify(reordered, null, 2)))).toBe(response)
     expect(await submitBytes(bytesOf(first()), gzipSync(bytesOf(first())), nowMs + 1000)).toBe(response)
     expect(text(service.response(first().cycle_id))).toBe(response)
     expect(service.pendingCount).toBe(0)

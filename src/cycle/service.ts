@@ -142,14 +142,14 @@ export class CycleService {
   }
 
   async #score(call: NewCycle): Promise<Uint8Array> {
-    this.#modelToScoreWith()
+    this.#requireModel()
     return unavailableWhenModelFails(() =>
-      this.#queue.run('cycle', () => this.#pipeline.process(call, this.#modelToScoreWith())),
+      this.#queue.run('cycle', () => this.#pipeline.process(call, this.#requireModel())),
     )
   }
 
   /** The model for a cycle that would begin now. Throws `unavailable`. */
-  #modelToScoreWith(): Model {
+  #requireModel(): Model {
     this.#throwIfClosing()
     const model = this.#parts.model()
     if (model === null) throw new ServiceError('unavailable', 'no model is loaded')

@@ -178,12 +178,12 @@ describe('a shadow', () => {
   })
 
   test('with the encoder of the serving model shares its vectors', async () => {
-    const twin = new EncodingModel('s2', new FakeTextEncoder(hash))
-    await service.models.addShadow(twin)
+    const other = new EncodingModel('s2', new FakeTextEncoder(hash))
+    await service.models.addShadow(other)
     await answer(cycle(0, [1, 2]))
     await vi.waitUntil(() => stored(1, 's2') !== null, patience)
     expect(stored(1, 's2')?.p_views).toEqual(Float32Array.of(share(1), share(2)))
-    expect(twin.text?.titles).toEqual([])
+    expect(other.text?.titles).toEqual([])
     expect(model.text?.titles).toEqual(['post 1', 'post 2'])
   })
 

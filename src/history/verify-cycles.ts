@@ -32,10 +32,10 @@ export async function verifyCycles(store: Store, { codec, report }: VerifyCycles
   const verifier = new CycleVerifier(store, codec, first === 1)
   try {
     for (const stored of store.tail(first)) {
-      const reportHere = (problem: string): void =>
+      const reportForCycle = (problem: string): void =>
         report(`cycle ${stored.cycleId} (position ${stored.position}): ${problem}`)
-      verifyHeader(stored, history, reportHere)
-      await verifier.verify(stored, reportHere)
+      verifyHeader(stored, history, reportForCycle)
+      await verifier.verify(stored, reportForCycle)
     }
   } catch (error) {
     verifier.isBroken = true

@@ -12,7 +12,7 @@ import { reasonOf } from './sessions/onnx-errors.js'
 import type { Program } from './sessions/program.js'
 import type { ChildHeader, OpenHeader, ProcessPlan } from './sessions/protocol.js'
 
-/** Of 1000: where the system is short of memory, it ends this process and not the service. */
+/** `oom_score_adj`, at most 1000: when memory runs out, the kernel kills this process and not the service. */
 const oomScoreAdjustment = 500
 
 const messages = new ChildMessages(headerDescriptor, payloadDescriptor)
@@ -34,7 +34,7 @@ interface Opened {
 
 endWithOwner()
 prepareProcess()
-// What cannot be sent, as the owner has ended, is no longer of interest.
+// A failure to send is ignored: the owner has ended.
 await serve().catch(() => undefined)
 end()
 

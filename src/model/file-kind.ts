@@ -1,5 +1,5 @@
 /**
- * Says what a file is that was delivered in place of a model.
+ * Names the format of a file that was delivered in place of a model.
  */
 
 /** Beginnings of files, in Latin-1. */

@@ -11,7 +11,7 @@ import type { HeadColumns } from '../contract/index.js'
 import { compileFeatures } from './features/compile.js'
 import { findFeature } from './features/catalogue.js'
 import type { Feature } from './features/feature.js'
-import { parseGolden, readGolden, runGolden, type GoldenCase, type GoldenSubject } from './golden.js'
+import { parseGolden, readGolden, runGolden, type GoldenCase, type GoldenRunner } from './golden.js'
 import { recordGolden } from './golden-record.js'
 import { featureNames } from './package/parse-manifest.js'
 import type { HeadManifest, ImageManifest, Manifest, TextManifest } from './package/manifest.js'
@@ -97,7 +97,7 @@ describe('golden cases', () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.5, 0.75] })
     expect(await runGolden(model, packageOf(manifest), { cases }, 1000)).toEqual({
       differenceMax: 0,
-      misses: [],
+      mismatches: [],
     })
     expect(model.seen).toMatchObject([
       { count: 2, features: Float32Array.of(1, 2, 1, 2), text: null, image: null },
@@ -107,20 +107,22 @@ describe('golden cases', () => {
   test('that differ by more than the tolerance are named, with the expected and the found value', async () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.505, 0.5] })
     const golden = { file: 'golden.json', sha256: '', tolerance: 0.01 }
-    const { misses, differenceMax } = await runGolden(
+    const { mismatches, differenceMax } = await runGolden(
       model,
       packageOf({ ...manifest, golden }),
       { cases },
       1000,
     )
-    expect(misses).toEqual([{ case: 'golden case 2 (the second)', head: 'p_up', expected: 0.75, found: 0.5 }])
+    expect(mismatches).toEqual([
+      { case: 'golden case 2 (the second)', head: 'p_up', expected: 0.75, found: 0.5 },
+    ])
     expect(differenceMax).toBe(0.25)
   })
 
   test('fail for a head that is NaN or missing', async () => {
     const model = subject({ p_views: [NaN, 0.25] })
-    const { misses } = await runGolden(model, packageOf(manifest), { cases }, 1000)
-    expect(misses.map(({ case: name, head: column }) => `${name} ${column}`)).toEqual([
+    const { mismatches } = await runGolden(model, packageOf(manifest), { cases }, 1000)
+    expect(mismatches.map(({ case: name, head: column }) => `${name} ${column}`)).toEqual([
       'golden case 1 p_views',
       'golden case 1 p_up',
       'golden case 2 (the second) p_up',
@@ -128,7 +130,7 @@ describe('golden cases', () => {
   })
 
   test('whose heads are outside 0 to 1 are named', async () => {
-    const model: GoldenSubject = {
+    const model: GoldenRunner = {
       ...subject({}),
       predictRows: () => Promise.reject(new ModelRowError('head p_up: 1 of 2 rows are not finite', 1)),
     }
@@ -215,7 +217,7 @@ function packageOf(changed: Manifest, directory = '/nowhere'): ModelPackage {
 function subject(
   heads: { [name: string]: number[] },
   reads = false,
-): GoldenSubject & { readonly seen: FeatureRows[] } {
+): GoldenRunner & { readonly seen: FeatureRows[] } {
   const seen: FeatureRows[] = []
   const vectorsOf = (items: readonly Uint8Array[], value: (item: Uint8Array) => number) => ({
     vectors: Float32Array.from(items.flatMap((item) => [value(item), 0])),

@@ -33,7 +33,7 @@ export interface GoldenCase {
 }
 
 /** One head of one case that differs from its golden value by more than the tolerance. */
-export interface GoldenMiss {
+export interface GoldenMismatch {
   readonly case: string
   readonly head: HeadName
   readonly expected: number
@@ -60,19 +60,19 @@ export function parseGolden(text: string, file: string, manifest: Manifest): Gol
 }
 
 /** The part of a model that golden cases use. */
-export interface GoldenSubject extends Pick<Model, 'text' | 'image'> {
+export interface GoldenRunner extends Pick<Model, 'text' | 'image'> {
   predictRows(rows: FeatureRows): Promise<HeadColumns>
 }
 
 export interface GoldenResult {
   /** Largest difference of any head from its golden value. */
   readonly differenceMax: number
-  readonly misses: readonly GoldenMiss[]
+  readonly mismatches: readonly GoldenMismatch[]
 }
 
 /** Runs all cases as one batch, and compares. Rejects with a `ModelError` when the model fails. */
 export async function runGolden(
-  model: GoldenSubject,
+  model: GoldenRunner,
   { directory, manifest }: ModelPackage,
   { cases }: GoldenFile,
   encodeMsMax: number,
@@ -100,7 +100,7 @@ function nameOf(cases: readonly GoldenCase[], index: number): string {
 
 function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: number): GoldenResult {
   let differenceMax = 0
-  const misses: GoldenMiss[] = []
+  const mismatches: GoldenMismatch[] = []
   cases.forEach((one, row) => {
     for (const head of headNames) {
       const expected = one.heads[head]
@@ -109,14 +109,14 @@ function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: nu
       const difference = Math.abs(found - expected)
       differenceMax = Math.max(differenceMax, difference)
       // NaN is a miss.
-      if (!(difference <= tolerance)) misses.push({ case: nameOf(cases, row), head, expected, found })
+      if (!(difference <= tolerance)) mismatches.push({ case: nameOf(cases, row), head, expected, found })
     }
   })
-  return { differenceMax, misses }
+  return { differenceMax, mismatches }
 }
 
 async function encodeTexts(
-  encoder: NonNullable<GoldenSubject['text']>,
+  encoder: NonNullable<GoldenRunner['text']>,
   cases: readonly GoldenCase[],
   missing: number,
   encodeMsMax: number,
@@ -135,7 +135,7 @@ async function encodeTexts(
 }
 
 async function encodeImages(
-  encoder: NonNullable<GoldenSubject['image']>,
+  encoder: NonNullable<GoldenRunner['image']>,
   cases: readonly GoldenCase[],
   missing: number,
   directory: string,

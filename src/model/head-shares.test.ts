@@ -35,14 +35,14 @@ describe('a head', () => {
     fc.assert(
       fc.property(fc.array(value, { maxLength: 20 }), (list) => {
         const values = Float32Array.from(list)
-        const isFar = list.some((x) => !(Math.abs(x - 0.5) <= 0.5 + 1e-6))
+        const isOutside = list.some((x) => !(Math.abs(x - 0.5) <= 0.5 + 1e-6))
         let failed = false
         try {
           clampHeads(['p_views'], [values])
         } catch {
           failed = true
         }
-        expect(failed).toBe(isFar)
+        expect(failed).toBe(isOutside)
         if (!failed) expect(values.every((x) => x >= 0 && x <= 1)).toBe(true)
       }),
     )

@@ -1,6 +1,6 @@
 /**
- * The range of heads: finite and within 0 to 1. A batch with any other value fails. A value that is outside by rounding
- * alone is set to the bound: the sigmoid of ONNX Runtime gives 1.0000001 for some inputs.
+ * The range of heads: finite and within 0 to 1. A batch with any other value fails. A value that is outside only by
+ * rounding is clamped: the sigmoid of ONNX Runtime gives 1.0000001 for some inputs.
  */
 import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
 import { ModelRowError } from './model.js'
@@ -12,7 +12,7 @@ const remedy =
   '; let the graph end in a sigmoid, or set activation in the manifest: sigmoid for a logit, clip for a regressor'
 
 /**
- * Sets shares that are outside by rounding to the bound. Throws a `ModelRowError` that counts the bad rows of the first
+ * Clamps values that are outside only by rounding. Throws a `ModelRowError` that counts the invalid rows of the first
  * head that has some.
  */
 export function clampHeads(heads: readonly HeadName[], columns: readonly Float32Array[]): void {

@@ -139,8 +139,8 @@ test.runIf(process.platform === 'linux')(
 /** Slow for a batch of 1200 rows and fast for small ones: it multiplies [N, N] matrices. */
 const slowGraph = smallGraph({
   operators: [
-    { type: 'Transpose', inputs: ['features'], outputs: ['turned'] },
-    { type: 'MatMul', inputs: ['features', 'turned'], outputs: ['square0'] },
+    { type: 'Transpose', inputs: ['features'], outputs: ['transposed'] },
+    { type: 'MatMul', inputs: ['features', 'transposed'], outputs: ['square0'] },
     ...Array.from({ length: 8 }, (_, index) => ({
       type: 'MatMul',
       inputs: [`square${index}`, 'square0'],

@@ -28,7 +28,7 @@ export function keepReadings(
 ): KeptReadings {
   const latestSources = new Int32Array(sources.length)
   const previousSources = new Int32Array(sources.length)
-  const olderSlots: number[] = []
+  const lateSlots: number[] = []
   const { status, observedAtMs } = engagement
   const latestAtMs = pool.latest.observedAtMs
   for (let slot = 0; slot < sources.length; slot++) {
@@ -40,14 +40,14 @@ export function keepReadings(
     // Mostly the times differ by more than a fraction of a millisecond.
     const isLater = kept < 0 || (observedAtMs[row] as number) > (latestAtMs[kept] as number)
     const order = isLater ? 1 : compareReadings(engagement, row, pool.latest, kept)
-    if (order < 0) olderSlots.push(slot)
+    if (order < 0) lateSlots.push(slot)
     else latestSources[slot] = secondRow(row)
     if (order > 0 && kept >= 0) previousSources[slot] = secondRow(kept)
   }
   const latest = gatherFloats(readingNames, new Sources(latestSources), pool.latest, engagement, arena)
   const previous = gatherFloats(readingNames, new Sources(previousSources), pool.previous, pool.latest, arena)
-  if (olderSlots.length === 0) return { latest, previous, before: previous }
-  return { latest, previous, before: keepOlderReadings(previous, engagement, rowOfSlot, olderSlots) }
+  if (lateSlots.length === 0) return { latest, previous, before: previous }
+  return { latest, previous, before: keepOlderReadings(previous, engagement, rowOfSlot, lateSlots) }
 }
 
 /**

@@ -23,7 +23,7 @@ export function keepSnapshots(
   arena: Arena,
 ): KeptSnapshots {
   const latestSources = new Int32Array(sources.length)
-  const tooNewSlots: number[] = []
+  const laterSlots: number[] = []
   const [atMs, atFraction] = [scores.snapshotAtMs, scores.snapshotAtFraction]
   const [poolAtMs, poolAtFraction] = [pool.snapshot.snapshotAtMs, pool.snapshot.snapshotAtFraction]
   for (let slot = 0; slot < sources.length; slot++) {
@@ -38,12 +38,12 @@ export function keepSnapshots(
       row >= 0 && ((atMs[row] as number) - keptMs || (atFraction[row] as number) - keptFraction) < 0
     if (row >= 0 && !isOlder) latestSources[slot] = secondRow(row)
     if ((row < 0 || isOlder) && (keptMs - cycleAt.ms || keptFraction - cycleAt.fraction) > 0)
-      tooNewSlots.push(slot)
+      laterSlots.push(slot)
   }
   const latest = gatherFloats(snapshotColumnNames, new Sources(latestSources), pool.snapshot, scores, arena)
-  if (tooNewSlots.length === 0) return { latest, used: latest }
+  if (laterSlots.length === 0) return { latest, used: latest }
   const used = copyFloats(snapshotColumnNames, latest)
-  for (const slot of tooNewSlots) {
+  for (const slot of laterSlots) {
     const row = rowOfSlot[slot] as number
     for (const name of snapshotColumnNames) used[name][slot] = row < 0 ? NaN : (scores[name][row] as number)
   }

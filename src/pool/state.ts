@@ -1,6 +1,6 @@
 /**
- * The state of the pending pool: which posts are pending, in order of entry, and what is known of each. A state never
- * changes once made; a cycle makes the next one.
+ * The state of the pending pool: which posts are pending, in order of entry, and what is known of each. States are
+ * immutable; each cycle creates the next one.
  */
 import type { PostColumns, ReadingColumns, SnapshotColumns } from '../contract/index.js'
 import { listPostColumns, noPosts, noReadings, noSnapshots } from './post-columns.js'

@@ -1,5 +1,5 @@
 /**
- * The dates of a certificate, and what is logged about them.
+ * The dates of a certificate, and their log messages.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'

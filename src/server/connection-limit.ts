@@ -18,8 +18,8 @@ export class ConnectionLimit {
   readonly #descriptorsMax: number
   #max = 0
   #openCount = 0
-  readonly #refused: OccasionalWarning
-  readonly #silent: OccasionalWarning | null
+  readonly #refused: RateLimitedWarning
+  readonly #silent: RateLimitedWarning | null
   /** No request has arrived since a connection was opened. */
   #awaitsRequest = false
 
@@ -33,8 +33,8 @@ export class ConnectionLimit {
     }: { isTls?: boolean; descriptorsMax?: number } = {},
   ) {
     this.#log = log
-    this.#refused = new OccasionalWarning(log, 'connections are refused: the limit is reached')
-    this.#silent = isTls ? new OccasionalWarning(log, silentMessage) : null
+    this.#refused = new RateLimitedWarning(log, 'connections are refused: the limit is reached')
+    this.#silent = isTls ? new RateLimitedWarning(log, silentMessage) : null
     this.#descriptorsMax = descriptorsMax
     this.limit(max)
   }
@@ -84,7 +84,7 @@ const silentMessage =
   'certificate end like this'
 
 /** Logs a repeated event at most once a minute, with its number so far. */
-class OccasionalWarning {
+class RateLimitedWarning {
   #count = 0
   #loggedAt = -Infinity
 

@@ -20,8 +20,8 @@ export interface OutgoingResponse {
 /** A larger body is sent in pieces. uWebSockets.js copies what the socket does not accept of a body sent as a whole. */
 const wholeBodyBytesMax = 16 * 1024
 /**
- * What all large responses together give to their sockets in one turn of the event loop, and the least that each of them
- * gives. The kernel accepts megabytes for a client that does not read, and the event loop waits while it copies them.
+ * Bytes that all large responses together write to their sockets in one turn of the event loop, and the minimum that each
+ * writes. The kernel accepts megabytes for a client that does not read, and the event loop waits while it copies them.
  */
 const turnBytesMax = 2 * 1024 * 1024
 const pieceBytesMin = 64 * 1024

@@ -64,7 +64,7 @@ export class ImageUploads {
 
   /**
    * Hash and normalised image. Where the same bytes are stored under this key, the stored image: it need not be decoded
-   * again. It is written again all the same, since retention may be removing it, and to refresh its arrival time.
+   * again. It is written again anyway, since retention may be removing it, and to refresh its arrival time.
    */
   async #examine(
     key: ImageKey,

@@ -49,7 +49,7 @@ export class IncomingBody {
   /**
    * Resolves with the whole body. Must be called in the turn of the event loop in which the request arrived. Rejects with
    * what `onStart` throws, with `too_large` past `bytesMax`, with `unavailable` where the body is not admitted, and with
-   * the error of `refuse`. A body that takes longer than `timeMsMax` costs the client its connection.
+   * the error of `refuse`. Closes the connection of a client whose body takes longer than `timeMsMax`.
    */
   read(bytesMax: number, timeMsMax: number, onStart: OnBodyStart = () => undefined): Promise<Uint8Array> {
     const { bytes: announcedBytes, isPresent } = this.#announced

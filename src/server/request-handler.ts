@@ -16,7 +16,7 @@ import { findRoute } from './router.js'
 
 /** Of a 401 (RFC 9110, 15.5.2). The scheme has no standard name: the header holds nothing but the key. */
 const challenge = 'ApiKey'
-/** A gallery id makes a path as long as a client likes. */
+/** A path may contain a gallery id, which has no maximum length. */
 const loggedPathCharsMax = 200
 
 export interface RequestHandlerParts {

@@ -54,7 +54,7 @@ export async function startServer(settings: Settings, lock: DirectoryLock): Prom
   const onStopped = (err: StoreError): void => log.error({ err }, 'the store refuses all further writes')
   const store = await openLmdbStore({ dataDir: settings.dataDir, lock, onMade, onStopped })
   try {
-    return await startOn(store, settings, log, () => output.drain(logMsMax))
+    return await startParts(store, settings, log, () => output.drain(logMsMax))
   } catch (error) {
     await store.close()
     await output.drain(logMsMax)
@@ -79,7 +79,7 @@ interface Parts extends ReloadParts {
   readonly drainLog: () => Promise<void>
 }
 
-async function startOn(
+async function startParts(
   store: Store,
   settings: Settings,
   log: Logger,

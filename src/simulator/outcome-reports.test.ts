@@ -7,14 +7,14 @@ import type { Outcome, OutcomesResponse } from '../contract/index.js'
 import { Api } from './api.js'
 import type { Call, HttpClient } from './http-client.js'
 import { OutcomeReports } from './outcome-reports.js'
-import { drawGrowth, type LivePost } from './posts.js'
+import { drawGrowth, type QueuedPost } from './posts.js'
 import { Rng } from './rng.js'
 
 const rng = new Rng('outcomes')
 const savedAtMs = Date.UTC(2026, 0, 5)
 const hourMs = 3_600_000
 
-function savedPost(postNo: number): LivePost {
+function savedPost(postNo: number): QueuedPost {
   return {
     gallId: 'dcbest',
     postNo,

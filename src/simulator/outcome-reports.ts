@@ -4,7 +4,7 @@
  */
 import { assert, type CycleResponse, type Outcome, type OutcomeReading } from '../contract/index.js'
 import type { Api } from './api.js'
-import { countersAt, kst, type LivePost } from './posts.js'
+import { countersAt, kst, type QueuedPost } from './posts.js'
 import { Rng } from './rng.js'
 
 const hourMs = 3_600_000
@@ -13,7 +13,7 @@ const agesH = [1, 6, 24, 48] as const
 const boardViewFactor = 12
 
 interface Placement {
-  readonly post: LivePost
+  readonly post: QueuedPost
   readonly record: Outcome
   /** -1 before the record is acknowledged. */
   sentReadingCount: number
@@ -31,7 +31,7 @@ export class OutcomeReports {
   ) {}
 
   /** Adds posts that were saved after `lastResponse`, the last response that ranked them. */
-  add(posts: readonly LivePost[], lastResponse: CycleResponse | null): void {
+  add(posts: readonly QueuedPost[], lastResponse: CycleResponse | null): void {
     this.open.push(
       ...posts.map((post) => ({ post, record: recordOf(post, lastResponse), sentReadingCount: -1 })),
     )
@@ -61,11 +61,11 @@ export class OutcomeReports {
 }
 
 /** The ages, in hours on the board, that the post has reached at `atMs`. */
-function dueAges({ departure }: LivePost, atMs: number): (typeof agesH)[number][] {
+function dueAges({ departure }: QueuedPost, atMs: number): (typeof agesH)[number][] {
   return agesH.filter((age) => departure.atMs + age * hourMs <= atMs)
 }
 
-function readingsOf(post: LivePost, atMs: number): OutcomeReading[] {
+function readingsOf(post: QueuedPost, atMs: number): OutcomeReading[] {
   const { growth, departure, gallId, postNo } = post
   const onBoard = {
     ...growth,
@@ -83,7 +83,7 @@ function readingsOf(post: LivePost, atMs: number): OutcomeReading[] {
 }
 
 function recordOf(
-  { gallId, postNo, growth, departure }: LivePost,
+  { gallId, postNo, growth, departure }: QueuedPost,
   lastResponse: CycleResponse | null,
 ): Outcome {
   assert(departure.tier !== undefined, 'a placed post has a tier')

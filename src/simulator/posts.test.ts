@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { ageFilterMs, countersAt, drawDeparture, drawGrowth } from './posts.js'
 import { Rng } from './rng.js'
 
-const born = Date.UTC(2026, 0, 5)
+const createdAtMs = Date.UTC(2026, 0, 5)
 const hourMs = 3_600_000
 
 test('no counter ever decreases, at any age', () => {
@@ -15,8 +15,8 @@ test('no counter ever decreases, at any age', () => {
       fc.integer(),
       fc.array(fc.integer({ min: -hourMs, max: 72 * hourMs }), { minLength: 2 }),
       (seed, ages) => {
-        const growth = drawGrowth(new Rng(seed), born)
-        const readings = ages.sort((a, b) => a - b).map((age) => countersAt(growth, born + age))
+        const growth = drawGrowth(new Rng(seed), createdAtMs)
+        const readings = ages.sort((a, b) => a - b).map((age) => countersAt(growth, createdAtMs + age))
         for (const [index, reading] of readings.entries()) {
           for (const name of ['views', 'up', 'down', 'comment_cnt', 'rtb_vote'] as const) {
             expect(Number.isSafeInteger(reading[name])).toBe(true)
@@ -29,8 +29,8 @@ test('no counter ever decreases, at any age', () => {
 })
 
 test('views level off: the second day adds fewer than the first', () => {
-  const growth = drawGrowth(new Rng('views'), born)
-  const [first, second] = [24, 48].map((age) => countersAt(growth, born + age * hourMs).views)
+  const growth = drawGrowth(new Rng('views'), createdAtMs)
+  const [first, second] = [24, 48].map((age) => countersAt(growth, createdAtMs + age * hourMs).views)
   expect((second as number) - (first as number)).toBeLessThan((first as number) / 2)
 })
 
@@ -38,10 +38,10 @@ test('a post leaves after it entered and no later than the age filter, and only 
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 0, max: 90 }), (seed, minutes) => {
       const rng = new Rng(seed)
-      const entered = born + minutes * 60_000
-      const departure = drawDeparture(rng, drawGrowth(rng, born), entered)
+      const entered = createdAtMs + minutes * 60_000
+      const departure = drawDeparture(rng, drawGrowth(rng, createdAtMs), entered)
       expect(departure.atMs).toBeGreaterThan(entered)
-      expect(departure.atMs).toBeLessThanOrEqual(born + ageFilterMs)
+      expect(departure.atMs).toBeLessThanOrEqual(createdAtMs + ageFilterMs)
       expect(departure.tier !== undefined).toBe(departure.reason === 'saved')
     }),
   )
@@ -49,8 +49,8 @@ test('a post leaves after it entered and no later than the age filter, and only 
 
 test('operators are more likely to save posts of high quality', () => {
   const rng = new Rng('saving')
-  const lives = Array.from({ length: 3000 }, () => drawGrowth(rng, born))
-  const saved = lives.filter((growth) => drawDeparture(rng, growth, born + 60_000).reason === 'saved')
+  const lives = Array.from({ length: 3000 }, () => drawGrowth(rng, createdAtMs))
+  const saved = lives.filter((growth) => drawDeparture(rng, growth, createdAtMs + 60_000).reason === 'saved')
   const mean = (list: typeof lives): number =>
     list.reduce((sum, growth) => sum + growth.quality, 0) / list.length
   expect(mean(saved)).toBeGreaterThan(1.5 * mean(lives))

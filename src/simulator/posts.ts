@@ -44,7 +44,7 @@ export interface Departure {
 }
 
 /** A post in the client's queue. */
-export interface LivePost {
+export interface QueuedPost {
   readonly gallId: string
   readonly postNo: number
   readonly growth: PostGrowth
@@ -110,7 +110,7 @@ function tierAt(rng: Rng, atMs: number): Tier {
 // ---- rows
 
 /** The row of one post in `engagement`: mostly all counters, sometimes only some or none. */
-export function readingOf(rng: Rng, post: LivePost, observedAtMs: number): EngagementRow {
+export function readingOf(rng: Rng, post: QueuedPost, observedAtMs: number): EngagementRow {
   const key = { gall_id: post.gallId, post_no: post.postNo, observed_at: kst(observedAtMs) }
   const noise = rng.next()
   const missing = observedAtMs >= post.missingFromMs || noise < 0.002
@@ -146,7 +146,7 @@ export function unknownReading(rng: Rng, key: Pick<EngagementRow, 'gall_id' | 'p
 }
 
 /** The admin table's counters of a post, split by PC, mobile and app. */
-export function snapshotOf(rng: Rng, post: LivePost, snapshotAtMs: number): CandidateScoreRow {
+export function snapshotOf(rng: Rng, post: QueuedPost, snapshotAtMs: number): CandidateScoreRow {
   const counters = countersAt(post.growth, snapshotAtMs)
   const part = (total: number, share: number): number | null =>
     rng.chance(0.03) ? null : Math.floor(total * share)
@@ -170,7 +170,7 @@ export function snapshotOf(rng: Rng, post: LivePost, snapshotAtMs: number): Cand
 }
 
 /** The removal of a post in the cycle that ends at `cycleAtMs`. */
-export function removalOf({ gallId, postNo, departure }: LivePost, cycleAtMs: number): Removal {
+export function removalOf({ gallId, postNo, departure }: QueuedPost, cycleAtMs: number): Removal {
   const { reason, atMs, tier, reasonCode } = departure
   return {
     gall_id: gallId,

@@ -24,7 +24,7 @@ import {
   removalOf,
   snapshotOf,
   unknownReading,
-  type LivePost,
+  type QueuedPost,
 } from './posts.js'
 import { Rng } from './rng.js'
 
@@ -51,15 +51,15 @@ export interface CyclePlan {
   /** Images that were sent before. */
   readonly uploadsAgain: readonly Upload[]
   /** Posts that operators have placed on a board; they have a tier. */
-  readonly placed: readonly LivePost[]
+  readonly placed: readonly QueuedPost[]
 }
 
 interface Entry {
-  readonly post: LivePost
+  readonly post: QueuedPost
   readonly candidate: Candidate
 }
 
-interface LaterUpload {
+interface ScheduledUpload {
   /** Index of its cycle. */
   readonly sentAt: number
   readonly again: boolean
@@ -69,10 +69,10 @@ interface LaterUpload {
 /** The posts of a simulation. Its methods are called for one cycle after the other. */
 export class World {
   readonly galleries: readonly Gallery[]
-  private pending: LivePost[] = []
+  private pending: QueuedPost[] = []
   private cycleIndex = 0
   private postCount = 0
-  private laterUploads: LaterUpload[] = []
+  private scheduledUploads: ScheduledUpload[] = []
 
   constructor(
     private readonly identity: WorldIdentity,
@@ -91,8 +91,8 @@ export class World {
     const leaving = all.filter((post) => post.departure.atMs <= cycleAtMs)
     this.pending = all.filter((post) => post.departure.atMs > cycleAtMs)
     const uploadsBefore = entered.flatMap((entry) => this.planUploads(entry, index))
-    const due = this.laterUploads.filter(({ sentAt }) => sentAt === index)
-    this.laterUploads = this.laterUploads.filter(({ sentAt }) => sentAt > index)
+    const due = this.scheduledUploads.filter(({ sentAt }) => sentAt === index)
+    this.scheduledUploads = this.scheduledUploads.filter(({ sentAt }) => sentAt > index)
     return {
       index,
       cycleAtMs,
@@ -161,7 +161,7 @@ export class World {
     return { post, candidate: this.candidate(rng, gallery, post, extractedAtMs) }
   }
 
-  private candidate(rng: Rng, gallery: Gallery, post: LivePost, extractedAtMs: number): Candidate {
+  private candidate(rng: Rng, gallery: Gallery, post: QueuedPost, extractedAtMs: number): Candidate {
     const topic = topicOf(gallery.name)
     const imageCount = rng.chance(0.4) ? 0 : Math.min(20, 1 + Math.floor(-2 * Math.log(1 - rng.next())))
     const source = sources[rng.weighted([50, 15, 12, 15, 5, 3])] as Source
@@ -194,8 +194,9 @@ export class World {
       const upload = { gallId, postNo, position, baseImage, comment: `${gallId}/${postNo}/${position}` }
       const ahead = rng.chance(0.4)
       const sentAt = index + (ahead ? 0 : rng.weighted([80, 15, 5]))
-      if (!ahead) this.laterUploads.push({ sentAt, again: false, upload })
-      if (rng.chance(0.04)) this.laterUploads.push({ sentAt: sentAt + rng.int(0, 3), again: true, upload })
+      if (!ahead) this.scheduledUploads.push({ sentAt, again: false, upload })
+      if (rng.chance(0.04))
+        this.scheduledUploads.push({ sentAt: sentAt + rng.int(0, 3), again: true, upload })
       return ahead ? [upload] : []
     })
   }

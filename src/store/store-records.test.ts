@@ -7,9 +7,9 @@ import { bytesOf, cycleSample, imageSample, weightsSample } from '../../test/hel
 import type { ImageKey, Store } from './index.js'
 
 function arrivalOf(store: Store, key: ImageKey): number | null | undefined {
-  const isThis = (row: { readonly key: ImageKey }): boolean =>
+  const isSameImage = (row: { readonly key: ImageKey }): boolean =>
     JSON.stringify(Object.entries(row.key).sort()) === JSON.stringify(Object.entries(key).sort())
-  return store.expiry.imagesAfter(null, 1000).rows.find(isThis)?.arrivedAtMs
+  return store.expiry.imagesAfter(null, 1000).rows.find(isSameImage)?.arrivedAtMs
 }
 
 describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const endMsMax = 10_000
-const lookMs = 20
+const pollMs = 20
 
 /** Pid and start time, since a pid may be given again. */
 export interface Child {
@@ -34,7 +34,7 @@ export async function ended(children: readonly Child[]): Promise<void> {
       const pids = children.filter(lives).map(({ pid }) => pid)
       throw new Error(`children outlive their server: ${pids.join()}`)
     }
-    await delay(lookMs)
+    await delay(pollMs)
   }
 }
 

@@ -5,7 +5,7 @@
 import { createInterface } from 'node:readline'
 import { inspectRecords, openLmdbStore, openSnapshot, StoreError, type Store } from '../../src/store/index.js'
 import { cycleSample, imageSample } from '../helpers/store-samples.js'
-import { readThrough, type Contents } from './page-records.js'
+import { readAllRecords, type Contents } from './page-records.js'
 
 export interface Case {
   readonly dataDir: string
@@ -24,7 +24,7 @@ export interface Finding {
   /** Records that differ from what was stored. */
   readonly wrong: readonly string[]
   /** Errors that are no StoreError. */
-  readonly strange: readonly string[]
+  readonly unexpected: readonly string[]
 }
 
 async function problemsOf(path: string): Promise<string[]> {
@@ -41,20 +41,20 @@ async function problemsOf(path: string): Promise<string[]> {
 
 async function inspect({ dataDir, expected }: Case): Promise<Finding> {
   const problems = await problemsOf(`${dataDir}/understudy.mdb`)
-  const finding = { problems, failed: 0, absent: 0, wrong: [] as string[], strange: [] as string[] }
+  const finding = { problems, failed: 0, absent: 0, wrong: [] as string[], unexpected: [] as string[] }
   let store: Store
   try {
     store = await openLmdbStore({ dataDir })
   } catch (error) {
-    if (!(error instanceof StoreError)) finding.strange.push(String(error))
+    if (!(error instanceof StoreError)) finding.unexpected.push(String(error))
     return { ...finding, refusal: String(error) }
   }
   try {
-    readThrough(store, expected, finding)
+    readAllRecords(store, expected, finding)
     await change(store)
-    readThrough(store, expected, { ...finding, failed: 0, absent: 0 })
+    readAllRecords(store, expected, { ...finding, failed: 0, absent: 0 })
   } catch (error) {
-    if (!(error instanceof StoreError)) finding.strange.push(String(error))
+    if (!(error instanceof StoreError)) finding.unexpected.push(String(error))
     finding.failed++
   }
   await store.close()

@@ -35,7 +35,7 @@ const faults = [
 ] as const
 
 /** Those that can affect the write of a meta page, after which LMDB reads and writes nothing until it is opened again. */
-const faultsThatBreak: readonly string[] = ['no-space', 'write-error', 'meta-error']
+const fatalFaults: readonly string[] = ['no-space', 'write-error', 'meta-error']
 
 interface FaultyServer {
   readonly server: ServerProcess
@@ -169,7 +169,7 @@ describe.skipIf(shimImpossible)('while the data file fails with', () => {
         figures.faults++
         await load.resolve(client)
         if (await isBroken(server)) {
-          expect(faultsThatBreak).toContain(fault.word)
+          expect(fatalFaults).toContain(fault.word)
           await server.restart()
           client.close()
           client = new Client(server)

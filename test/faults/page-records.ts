@@ -22,7 +22,7 @@ export interface Reading {
   failed: number
   absent: number
   readonly wrong: string[]
-  readonly strange: string[]
+  readonly unexpected: string[]
 }
 
 /** Fills an empty store. */
@@ -84,7 +84,7 @@ async function expire({ expiry }: Store): Promise<void> {
 }
 
 /** Reads all that `fill` stored, but for what the test itself removes, and notes in `reading` what is not as it was. */
-export function readThrough(store: Store, { cycles, images, outcomes }: Contents, reading: Reading): void {
+export function readAllRecords(store: Store, { cycles, images, outcomes }: Contents, reading: Reading): void {
   for (const [cycleId, { position, response, request }] of Object.entries(cycles)) {
     note(reading, `cycle ${cycleId}`, cycleId, () => store.findCycle(cycleId)?.cycleId)
     note(reading, `response ${cycleId}`, response, () => hashOf(store.readResponse(cycleId)))
@@ -105,7 +105,7 @@ function note(reading: Reading, name: string, expected: string, read: () => stri
     else if (found !== expected) reading.wrong.push(name)
   } catch (error) {
     if (error instanceof StoreError) reading.failed++
-    else reading.strange.push(`${name}: ${String(error)}`)
+    else reading.unexpected.push(`${name}: ${String(error)}`)
   }
 }
 

@@ -112,7 +112,7 @@ test(
       const finding = await inspector.inspect({ dataDir, expected }).catch((error: unknown) => {
         throw new Error(`seed ${seed}, ${place}: ${String(error)}`)
       })
-      expect({ ...finding, place }).toMatchObject({ wrong: [], strange: [], place })
+      expect({ ...finding, place }).toMatchObject({ wrong: [], unexpected: [], place })
       if (finding.refusal !== null || finding.absent + finding.failed > 0)
         expect(finding.problems, `seed ${seed}, ${place}, ${JSON.stringify(finding)}`).not.toEqual([])
       return finding

@@ -37,7 +37,7 @@ const cycle = (index: number, count = 3) =>
   })
 
 /** Posts a cycle until it gets 200; every other response must be 503. Returns the number of those. */
-async function postUntilTaken(server: ServerProcess, index: number, count = 3): Promise<number> {
+async function postUntilAccepted(server: ServerProcess, index: number, count = 3): Promise<number> {
   for (let refusedCount = 0; ; refusedCount++) {
     const { status } = await server.postCycle(cycle(index, count))
     if (status === 200) return refusedCount
@@ -57,11 +57,11 @@ function limit(pid: number, resource: string): void {
 describe.skipIf(!limitable)('the process of the model', () => {
   test('is logged and replaced when it is killed; until then cycles get 200 or 503', async () => {
     const server = await started()
-    await postUntilTaken(server, 0)
+    await postUntilAccepted(server, 0)
     for (const index of [1, 2, 3]) {
       const [child] = childrenOf(server.pid as number)
       process.kill(child!.pid, 'SIGKILL')
-      await postUntilTaken(server, index)
+      await postUntilAccepted(server, index)
     }
     await server.logged('the model is down')
     expect((await healthOf(server)).status).toBe('ok')
@@ -69,14 +69,14 @@ describe.skipIf(!limitable)('the process of the model', () => {
 
   test('is replaced when it is out of memory; until then cycles get 200 or 503', async () => {
     const server = await started()
-    await postUntilTaken(server, 0)
+    await postUntilAccepted(server, 0)
     const [child] = childrenOf(server.pid as number)
     limit(child!.pid, 'as=1')
-    await postUntilTaken(server, 1, 5000)
+    await postUntilAccepted(server, 1, 5000)
     const isThere = childrenOf(server.pid as number).some(({ pid }) => pid === child!.pid)
     // It may already have ended for lack of memory.
     if (isThere) process.kill(child!.pid, 'SIGKILL')
-    await postUntilTaken(server, 2, 5000)
+    await postUntilAccepted(server, 2, 5000)
     expect((await healthOf(server)).status).toBe('ok')
   })
 })
@@ -134,7 +134,7 @@ describe('a model that cannot be loaded', () => {
       await server.logged('model failed to load; cycles get 503 until one serves')
       await server.logged('head.onnx')
       writeFileSync(file, sound)
-      await postUntilTaken(server, 0)
+      await postUntilAccepted(server, 0)
       expect(await healthOf(server)).toMatchObject({ status: 'ok', model_version: version })
     },
   )

@@ -226,14 +226,14 @@ function serialize(random: Random, node: Node, spaces: boolean): string {
   return `${gap()}{${members.join(',')}${gap()}}${gap()}`
 }
 
-const oddBytes = [
+const unusualBytes = [
   [0x00], [0x0c], [0x1a], [0x22], [0x5c], [0x7f], [0x80], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xff],
   [0xe3, 0x80], [0xef, 0xbb, 0xbf], [0xc2, 0xa0], [0x2c], [0x3a], [0x7b], [0x7d], [0x5b], [0x5d], [0x20], [0x30], [0x2d], [0x65],
 ] as const // prettier-ignore
 
 function mutateBytes(random: Random, body: Buffer): Buffer {
   const at = random.below(body.length + 1)
-  const odd = Buffer.from(random.pick(oddBytes))
+  const odd = Buffer.from(random.pick(unusualBytes))
   switch (random.below(6)) {
     case 0: // truncated
       return body.subarray(0, at)

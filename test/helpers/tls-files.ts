@@ -39,7 +39,7 @@ export interface Handshake {
 }
 
 /** Performs a TLS handshake with a local port and closes the connection. Rejects when it fails. */
-export function shakeHands(port: number, options: ConnectionOptions = {}): Promise<Handshake> {
+export function tlsHandshake(port: number, options: ConnectionOptions = {}): Promise<Handshake> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options })
     socket.on('error', reject)

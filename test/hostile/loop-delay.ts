@@ -34,10 +34,10 @@ function threadTimes(): { workedMs: number; waitedMs: number } {
 }
 
 /** Whoever arrives in a gap waits for what is left of it. */
-function waits(gapsMs: readonly number[], lastingMs: number): [p99Ms: number, maxMs: number] {
+function waits(gapsMs: readonly number[], durationMs: number): [p99Ms: number, maxMs: number] {
   const max = gapsMs.reduce((most, gap) => Math.max(most, gap), 0)
   const longer = (waitMs: number): number =>
-    gapsMs.reduce((sum, gap) => sum + Math.max(0, gap - waitMs), 0) / lastingMs
+    gapsMs.reduce((sum, gap) => sum + Math.max(0, gap - waitMs), 0) / durationMs
   let [low, high] = [0, max]
   while (high - low > 0.1) {
     const middle = (low + high) / 2
@@ -60,21 +60,21 @@ function watch(file: string): void {
   let times = threadTimes()
   setInterval(() => {
     const now = performance.now()
-    const timesNow = threadTimes()
+    const timesAfter = threadTimes()
     const allMs = now - last - everyMs
     if (allMs > 1) {
-      const ownMs = Math.max(0, allMs - (timesNow.waitedMs - times.waitedMs))
-      gaps.push({ allMs, ownMs, workMs: Math.min(ownMs, timesNow.workedMs - times.workedMs) })
+      const ownMs = Math.max(0, allMs - (timesAfter.waitedMs - times.waitedMs))
+      gaps.push({ allMs, ownMs, workMs: Math.min(ownMs, timesAfter.workedMs - times.workedMs) })
     }
     last = now
-    times = timesNow
+    times = timesAfter
   }, everyMs).unref()
   process.on('SIGUSR2', () => {
-    const lastingMs = performance.now() - since
+    const durationMs = performance.now() - since
     const waitsFor = (part: keyof Gap): [number, number] =>
       waits(
         gaps.map((gap) => gap[part]),
-        lastingMs,
+        durationMs,
       )
     const [p99Ms, maxMs] = waitsFor('allMs')
     const [ownP99Ms, ownMaxMs] = waitsFor('ownMs')

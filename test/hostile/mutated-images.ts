@@ -34,7 +34,7 @@ function edgeByte(random: Random): number {
   return random.chance(0.5) ? random.pick(edgeBytes) : random.below(256)
 }
 
-function pokes(random: Random, bytes: Buffer, from: number, to: number): void {
+function overwriteBytes(random: Random, bytes: Buffer, from: number, to: number): void {
   for (let count = 1 + random.below(6); count > 0 && to > from; count--)
     bytes[from + random.below(to - from)] = edgeByte(random)
 }
@@ -61,12 +61,12 @@ type Mutation = (random: Random, jpeg: Buffer, other: Buffer) => Buffer
 export const mutations: Readonly<Record<string, Mutation>> = {
   'bytes of the head': (random, jpeg) => {
     const mutated = Buffer.from(jpeg)
-    pokes(random, mutated, 2, Math.min(mutated.length, 800))
+    overwriteBytes(random, mutated, 2, Math.min(mutated.length, 800))
     return mutated
   },
   'bytes of the image': (random, jpeg) => {
     const mutated = Buffer.from(jpeg)
-    pokes(random, mutated, mutated.length >> 1, mutated.length)
+    overwriteBytes(random, mutated, mutated.length >> 1, mutated.length)
     return mutated
   },
   'lengths of segments': (random, jpeg) =>
@@ -95,13 +95,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       frame[1] = 0xc0 + random.below(16)
     }),
   'tables of numbers': (random, jpeg) =>
-    mutateSegment(random, jpeg, isTable, (table) => pokes(random, table, 4, table.length)),
+    mutateSegment(random, jpeg, isTable, (table) => overwriteBytes(random, table, 4, table.length)),
   metadata: (random, jpeg) =>
     mutateSegment(
       random,
       jpeg,
       (segment) => ((segment[1] ?? 0) & 0xf0) === 0xe0,
-      (metadata) => pokes(random, metadata, 4, metadata.length),
+      (metadata) => overwriteBytes(random, metadata, 4, metadata.length),
     ),
   markers: (random, jpeg) =>
     mutateSegment(

@@ -12,12 +12,12 @@ export interface Edit {
 }
 
 /** Test files of the quick lane, or the simulation. */
-export type Killers = readonly string[] | 'simulation'
+export type KillingTests = readonly string[] | 'simulation'
 
 /** Mutants of one file that the same tests find. */
 export interface MutantGroup {
   readonly file: string
-  readonly killedBy: Killers
+  readonly killedBy: KillingTests
   readonly mutants: readonly {
     /** The rule that the mutant breaks. */
     readonly breaks: string
@@ -31,7 +31,7 @@ export interface MutantGroup {
 export interface Mutant {
   readonly name: string
   readonly edits: readonly Edit[]
-  readonly killedBy: Killers
+  readonly killedBy: KillingTests
 }
 
 export function listMutants(groups: readonly MutantGroup[]): Mutant[] {

@@ -103,7 +103,7 @@ export const simulationMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a late cycle never replaces a newer reading',
-        find: 'if (order < 0) olderSlots.push(slot)\n    else latestSources',
+        find: 'if (order < 0) lateSlots.push(slot)\n    else latestSources',
         replace: 'latestSources',
       },
     ],

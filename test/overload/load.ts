@@ -60,13 +60,13 @@ export async function openLoop(
   return { answers: await Promise.all(answers), tookS, goodPerSecond: goodInTime / tookS }
 }
 
-/** Milliseconds from now until a call is taken within `usualMs`; what still waits is in its way. */
-export async function recovery(one: () => Promise<Answer>, usualMs: number): Promise<number> {
+/** Milliseconds from now until a call is accepted within `normalMs`; what still waits is in its way. */
+export async function recovery(one: () => Promise<Answer>, normalMs: number): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
     const { status, tookMs } = await one()
     const sinceMs = performance.now() - startedAt
-    if ((status > 0 && status < 300 && tookMs < usualMs) || sinceMs > 60_000) return sinceMs
+    if ((status > 0 && status < 300 && tookMs < normalMs) || sinceMs > 60_000) return sinceMs
     if (status === 503) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -21,7 +21,7 @@ export interface Round {
   readonly offered: number
   /** Taken a second, under overload. */
   readonly goodput: number
-  /** From the last call of the overload until a call is taken in about its usual time. */
+  /** From the last call of the overload until a call is accepted in about its usual time. */
   readonly recoveredMs: number
 }
 
@@ -29,7 +29,7 @@ export interface OverloadFigures {
   readonly name: string
   readonly rounds: readonly Round[]
   /** Under overload, of all rounds. */
-  readonly taken: readonly Answer[]
+  readonly accepted: readonly Answer[]
   readonly refused: readonly Answer[]
   /** Answers that are neither. */
   readonly others: readonly Answer[]
@@ -68,7 +68,7 @@ export async function overload(
     const readAnswers: Answer[] = []
     let peak = await closedLoop(peakClients, size.peakSeconds, one)
     for (let round = 0; round < size.rounds; round++) {
-      const stop = readOnAndOn(client, target.server.key, reads, readAnswers)
+      const stop = readContinuously(client, target.server.key, reads, readAnswers)
       const { load, ...figures } = await oneOverload(peak, size, one)
       await stop()
       peak = await closedLoop(peakClients, size.peakSeconds, one)
@@ -78,9 +78,9 @@ export async function overload(
     return {
       name: traffic.name,
       rounds,
-      taken: answers.filter(isTaken),
+      accepted: answers.filter(isAccepted),
       refused: answers.filter(({ status }) => status === 503),
-      others: answers.filter((answer) => !isTaken(answer) && answer.status !== 503),
+      others: answers.filter((answer) => !isAccepted(answer) && answer.status !== 503),
       reads: readAnswers,
       connections: client.connectionCount,
       sentCount: next,
@@ -96,7 +96,7 @@ async function oneOverload(
   { overloadSeconds, factor }: OverloadSize,
   one: () => Promise<Answer>,
 ): Promise<Round & { load: Load }> {
-  const usualMs =
+  const normalMs =
     quantile(
       peak.answers.map(({ tookMs }) => tookMs),
       0.5,
@@ -106,13 +106,13 @@ async function oneOverload(
   const offered = peak.goodPerSecond * factor
   let recoveredMs = 0
   const load = await openLoop(offered, overloadSeconds, one, async () => {
-    recoveredMs = await recovery(one, usualMs)
+    recoveredMs = await recovery(one, normalMs)
   })
   return { peak: peak.goodPerSecond, offered, goodput: load.goodPerSecond, recoveredMs, load }
 }
 
 /** Reads until the function returned is called, which resolves when the last is answered. */
-function readOnAndOn(
+function readContinuously(
   client: RawClient,
   key: string,
   paths: readonly string[],
@@ -132,9 +132,9 @@ function readOnAndOn(
 
 async function mustBeTaken(client: RawClient, request: RawRequest): Promise<void> {
   const answer = await client.send(request)
-  if (!isTaken(answer)) throw new Error(`a first request was answered ${answer.status}`)
+  if (!isAccepted(answer)) throw new Error(`a first request was answered ${answer.status}`)
 }
 
-function isTaken({ status }: Answer): boolean {
+function isAccepted({ status }: Answer): boolean {
   return status >= 200 && status < 300
 }

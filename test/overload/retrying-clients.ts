@@ -3,7 +3,7 @@
  */
 import type { Answer, RawClient, RawRequest } from './raw-client.js'
 
-const triesMax = 30
+const attemptsMax = 30
 
 /** Starts calls at a constant rate for `seconds`. Resolves with the number of tries of each. */
 export async function sendAtRate(
@@ -23,7 +23,7 @@ export async function sendAtRate(
 /** The responses to one call, in order; only the last is not 503. Rejects after too many tries. */
 export async function sendUntilAccepted(client: RawClient, request: RawRequest): Promise<Answer[]> {
   const answers: Answer[] = []
-  while (answers.length < triesMax) {
+  while (answers.length < attemptsMax) {
     const answer = await client.send(request)
     answers.push(answer)
     if (answer.status !== 503) return answers
@@ -31,5 +31,5 @@ export async function sendUntilAccepted(client: RawClient, request: RawRequest):
     const { retryAfterS } = answer
     await new Promise((resolve) => setTimeout(resolve, retryAfterS * 1000))
   }
-  throw new Error(`refused ${triesMax} times, although the client respected Retry-After`)
+  throw new Error(`refused ${attemptsMax} times, although the client respected Retry-After`)
 }

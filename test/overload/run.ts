@@ -21,7 +21,7 @@ const size = {
 }
 const pendingCount = 1000
 /** Clients that respect Retry-After: their rate as a share of the peak, and the duration of the phase. */
-const retrying = { factor: 1.5, seconds: 4, triesMax: 10 }
+const retrying = { factor: 1.5, seconds: 4, attemptsMax: 10 }
 const goodputMin = 0.8
 const recoveryMsMax = 1000
 const readMsMax = 250
@@ -34,7 +34,7 @@ try {
   const reads = ['/v1/health', `/v1/scores/${cycleIdOfNumber(0)}`]
   for (const traffic of [cycles, await imageTraffic(target.server.key)]) {
     const figures = await overload(target, traffic, size, reads)
-    judge(figures)
+    checkRules(figures)
     await judgeRetries(
       traffic,
       quantile(
@@ -63,7 +63,16 @@ function pin(server: number): void {
   }
 }
 
-function judge({ name, rounds, taken, refused, others, reads, connections, rssMib }: OverloadFigures): void {
+function checkRules({
+  name,
+  rounds,
+  accepted,
+  refused,
+  others,
+  reads,
+  connections,
+  rssMib,
+}: OverloadFigures): void {
   const shares = rounds.map(({ goodput, peak }) => goodput / peak)
   const share = quantile(shares, 0.5)
   const recoveredMs = quantile(
@@ -79,7 +88,7 @@ function judge({ name, rounds, taken, refused, others, reads, connections, rssMi
   }
   console.log(
     `${name}, ${rounds.length} rounds: goodput ${percent(share)} of the peak (${shares.map(percent).join(' ')}); ` +
-      `accepted after ${times(taken)}; ${refused.length} refused after ${times(refused)}; ` +
+      `accepted after ${times(accepted)}; ${refused.length} refused after ${times(refused)}; ` +
       `Retry-After ${retryAfters(refused)}; recovered after ${recoveredMs.toFixed(0)} ms, at worst ${recoveredMsWorst.toFixed(0)}; ` +
       `${reads.length} reads after ${times(reads)}; ${connections} connections; ` +
       `memory ${rssMib.before.toFixed(0)} MiB before, ${rssMib.after.toFixed(0)} after`,
@@ -124,7 +133,7 @@ async function judgeRetries(traffic: Traffic, peak: number, firstNumber: number)
       `${traffic.name}: ${tries.length} calls at ${factor} times the peak that respect Retry-After: accepted at once ${part(1)}, ` +
         `after two tries ${part(2)}, after three ${part(3)}, all after ${most}`,
     )
-    if (most > retrying.triesMax)
+    if (most > retrying.attemptsMax)
       violations.push(`${traffic.name}: ${most} tries, although the client respected Retry-After`)
   } finally {
     client.destroy()

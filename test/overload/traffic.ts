@@ -11,7 +11,7 @@ const firstCycleMs = Date.UTC(2025, 2, 10)
 
 export interface Traffic {
   readonly name: string
-  /** Requests to be taken before anything is measured, one after the other. */
+  /** Requests to be accepted before anything is measured, one after the other. */
   readonly first: readonly RawRequest[]
   /** A request of its own for each number. */
   readonly request: (number: number) => RawRequest

@@ -15,7 +15,7 @@ import { imagesShare, titleShare, viewsShare } from './sim-model.js'
 import type { SentBody } from './workload.js'
 
 /** The state of the run when a cycle is stored. */
-export interface StoringContext {
+export interface StoreContext {
   /** The version that serves, and whether it has a text encoder. */
   readonly model: { readonly version: string; readonly readsTexts: boolean } | null
   /** Arrival times of the calls with this cycle that have no response yet. */
@@ -79,7 +79,7 @@ export class Oracle {
 
   // ---- writes
 
-  cycleStored(position: number, context: StoringContext): void {
+  cycleStored(position: number, context: StoreContext): void {
     const record = this.#disk.cycleAt(position)
     if (this.#stored.has(record.cycleId)) fail(`${record.cycleId} is stored twice`)
     const json = unpack(record.request)
@@ -160,7 +160,7 @@ export class Oracle {
     record: CycleOnDisk,
     cycle: CycleRequest,
     parsed: CycleResponse,
-    { model, arrivedMs }: StoringContext,
+    { model, arrivedMs }: StoreContext,
   ): void {
     same(parsed.cycle_id, cycle.cycle_id, 'cycle_id')
     same(parsed.cycle_time, cycle.cycle_time, 'cycle_time')
@@ -178,7 +178,7 @@ export class Oracle {
     position: number,
     parsed: CycleResponse,
     { results, titles }: ExpectedResponse,
-    { model, images }: StoringContext,
+    { model, images }: StoreContext,
   ): void {
     const weights = this.#disk.weights().find(({ version }) => version === parsed.weights_version)?.weights
     const scored: ScoredRow[] = []

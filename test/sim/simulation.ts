@@ -141,13 +141,13 @@ class Simulation {
     this.#server.boot()
     this.#nextOperation()
     await this.#drain()
-    await this.#calmDown()
+    await this.#runUntilIdle()
     this.#clients.probe()
     await this.#drain()
     await this.#expire()
     this.#server.crash()
     this.#server.boot()
-    await this.#calmDown()
+    await this.#runUntilIdle()
     this.#oracle.checkDisk()
     this.#clients.requestAgain()
     await this.#drain()
@@ -171,7 +171,7 @@ class Simulation {
       this.#clients.putImage()
       await this.#drain()
       await this.#probeDaysLater()
-      await this.#calmDown()
+      await this.#runUntilIdle()
     }
     this.#clients.probe(this.#random.pick(probeDays))
     const stepCount = this.#random.below(60)
@@ -196,7 +196,7 @@ class Simulation {
   }
 
   /** Ends the faults and waits until the service runs and has its model. */
-  async #calmDown(): Promise<void> {
+  async #runUntilIdle(): Promise<void> {
     this.#calm = true
     await this.#drain()
     this.#server.absent = false

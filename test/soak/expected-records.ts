@@ -98,10 +98,10 @@ export class ExpectedRecords {
   /** Cycle ids whose responses must be stored, and those whose responses must have expired. */
   cycleIds(): { kept: string[]; gone: string[] } {
     const from = this.#agoMs(this.#cycleDays)
-    const goneBefore = this.#agoMs(this.#cycleDays, cyclesLag)
+    const deletedBefore = this.#agoMs(this.#cycleDays, cyclesLag)
     const named = (wanted: (receivedAtMs: number) => boolean): string[] =>
       this.#cycles.filter(({ receivedAtMs }) => wanted(receivedAtMs)).map(({ cycleId }) => cycleId)
-    return { kept: named((ms) => ms >= from), gone: named((ms) => ms < goneBefore) }
+    return { kept: named((ms) => ms >= from), gone: named((ms) => ms < deletedBefore) }
   }
 
   cycles(): Bounds {

@@ -51,7 +51,7 @@ function understudyWith(env: NodeJS.ProcessEnv, ...args: string[]): SpawnSyncRet
 }
 
 /** The same without blocking the server's client meanwhile. */
-function understudyBeside(...args: string[]): Promise<number | null> {
+function understudyInBackground(...args: string[]): Promise<number | null> {
   return new Promise((resolve) => spawn(executable, args, { stdio: 'ignore' }).on('exit', resolve))
 }
 
@@ -66,7 +66,7 @@ function beginningWith(source: string): NodeJS.ProcessEnv {
 }
 
 /** Killed, as by the kernel, when it gives its lock file the last name. */
-const killedOverLockFile = beginningWith(
+const killedCreatingLockFile = beginningWith(
   `promises.link = () => { process.kill(process.pid, 'SIGKILL'); return new Promise(() => undefined) }`,
 )
 
@@ -87,7 +87,7 @@ describe('a backup', () => {
     const [copy, target] = [join(scratchDir(), 'copy'), join(scratchDir(), 'data')]
     let index = 10
     const [code] = await Promise.all([
-      understudyBeside('backup', copy, '--data-dir', server.dataDir),
+      understudyInBackground('backup', copy, '--data-dir', server.dataDir),
       (async () => {
         for (; index < cycleCount; index++) answers.push((await server.postCycle(bodyOf(index))).text)
       })(),
@@ -217,7 +217,7 @@ describe('a process killed while it creates its lock file', () => {
   test('leaves a directory that the next backup and the next restore treat as empty', () => {
     const [copy, target] = [scratchDir(), join(scratchDir(), 'data')]
     const backup = ['backup', copy, '--data-dir', server.dataDir]
-    expect(understudyWith(killedOverLockFile, ...backup).signal).toBe('SIGKILL')
+    expect(understudyWith(killedCreatingLockFile, ...backup).signal).toBe('SIGKILL')
     const left = readdirSync(copy).find((name) => name.includes('.partial-lock.')) ?? ''
     expect(left).toMatch(/^understudy\.mdb\.partial-lock\..{36}$/)
     expect(understudy(...backup)).toMatchObject({ status: 0, stderr: '' })

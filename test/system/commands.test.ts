@@ -383,8 +383,8 @@ test.skipIf(opensslMissing)(
     expect(await refused.stderr).toMatch(
       /^understudy: https:.*certificate.*; NODE_EXTRA_CA_CERTS=<cert\.pem> in the environment makes it trusted\n$/,
     )
-    const trusting = simulate({ NODE_EXTRA_CA_CERTS: files.cert })
-    expect(await trusting.stderr).toMatch(/^understudy: the service violated the contract: /)
+    const withTrust = simulate({ NODE_EXTRA_CA_CERTS: files.cert })
+    expect(await withTrust.stderr).toMatch(/^understudy: the service violated the contract: /)
     server.close()
   },
 )

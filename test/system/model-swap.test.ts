@@ -80,7 +80,7 @@ async function servingVersion(): Promise<unknown> {
   return (json as { model_version: string }).model_version
 }
 
-const comesToServe = (version: string): Promise<boolean> =>
+const waitUntilServing = (version: string): Promise<boolean> =>
   vi.waitUntil(async () => (await servingVersion()) === version, patience)
 
 /** Sends cycles one after the other until `stop`; each must succeed. */
@@ -199,9 +199,9 @@ describe('a change of ACTIVE', () => {
     expect((await post(2)).response.model_version).toBe('a')
     writeVersion('b', seeds['b'] ?? 0)
     choose('ACTIVE', 'b')
-    await comesToServe('b')
+    await waitUntilServing('b')
     choose('ACTIVE', 'a')
-    await comesToServe('a')
+    await waitUntilServing('a')
     expect((await post(3)).response.model_version).toBe('a')
   })
 
@@ -209,7 +209,7 @@ describe('a change of ACTIVE', () => {
     await startServer()
     await post(0)
     choose('ACTIVE', 'b')
-    await comesToServe('b')
+    await waitUntilServing('b')
     writeVersion('a', 33)
     choose('ACTIVE', 'a')
     await server.logged('model_version a was loaded with other files before')
@@ -219,7 +219,7 @@ describe('a change of ACTIVE', () => {
     expect(await servingVersion()).toBe('none')
     expect((await server.postCycle(cycle(2))).status).toBe(503)
     writeVersion('a', seeds['a'] ?? 0)
-    await comesToServe('a')
+    await waitUntilServing('a')
     await post(2)
     await expectTrueLabels(['a', 'b'])
   })
@@ -233,7 +233,7 @@ describe('a change of ACTIVE', () => {
       choose('ACTIVE', 'b')
       await vi.waitUntil(() => server.log.slice(logged).includes(moment), { ...patience, interval: 1 })
       await server.restart()
-      await comesToServe('b')
+      await waitUntilServing('b')
       for (const [index, { text, response }] of before.entries()) {
         expect((await post(index)).text).toBe(text)
         expect((await server.call({ path: `/v1/scores/${response.cycle_id}` })).text).toBe(text)
@@ -270,7 +270,7 @@ describe('a change of ACTIVE', () => {
     await startServer()
     for (let index = 0; index < 4; index++) await post(index)
     choose('ACTIVE', 'example-1')
-    await comesToServe('example-1')
+    await waitUntilServing('example-1')
     const { response } = await post(4)
     expect(response.model_version).toBe('example-1')
     expect(response.warnings).toHaveLength(1)
@@ -317,7 +317,7 @@ describe('a change of SHADOW', () => {
     await startServer()
     await server.logged('shadow scores')
     choose('ACTIVE', 'b')
-    await comesToServe('b')
+    await waitUntilServing('b')
     await vi.waitUntil(() => server.log.split('shadow scores').length === 3, patience)
     await post(0)
     await vi.waitUntil(() => isShadowed(1, 'a'), patience)

@@ -10,7 +10,7 @@ import { cycleBoundaryMs } from '../../src/contract/index.js'
 import { cycleBody, cycleMs } from '../helpers/bodies.js'
 import type { ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
-import { expire, makeTlsFiles, opensslMissing, shakeHands } from '../helpers/tls-files.js'
+import { expire, makeTlsFiles, opensslMissing, tlsHandshake } from '../helpers/tls-files.js'
 
 /** Sends SIGHUP and resolves with the log lines up to the one with the result. */
 async function hangUp(server: ServerProcess): Promise<string> {
@@ -143,7 +143,7 @@ describe.skipIf(opensslMissing)('a certificate', () => {
     }
     use(first)
     const server = await started({ UNDERSTUDY_TLS_CERT: live.cert, UNDERSTUDY_TLS_KEY: live.key })
-    const nameOf = async (): Promise<string> => (await shakeHands(server.port)).name
+    const nameOf = async (): Promise<string> => (await tlsHandshake(server.port)).name
     return { server, first, second, live, use, nameOf }
   }
 
@@ -179,7 +179,7 @@ describe.skipIf(opensslMissing)('a certificate', () => {
     let done = false
     const client = async (): Promise<void> => {
       while (!done) {
-        const { name } = await shakeHands(server.port)
+        const { name } = await tlsHandshake(server.port)
         seen.set(name, (seen.get(name) ?? 0) + 1)
       }
     }

@@ -97,7 +97,7 @@ async function run(number: number, receivedAtMs = atMs(number)): Promise<Uint8Ar
   return answer
 }
 
-async function holdings(): Promise<ReturnType<typeof inspectRecords> & { bytes: number }> {
+async function recordCounts(): Promise<ReturnType<typeof inspectRecords> & { bytes: number }> {
   const snapshot = await openSnapshot(databasePath(dataDir))
   const problems: string[] = []
   const tell = (problem: string): void => void problems.push(problem)
@@ -120,9 +120,9 @@ describe('over weeks', () => {
         answer = Uint8Array.from(await run(number))
     }
     await runDays(24)
-    const early = await holdings()
+    const early = await recordCounts()
     await runDays(16)
-    const late = await holdings()
+    const late = await recordCounts()
     const kept = limits.retainCyclesDays * perDay
     expect(late.cycles).toBe(kept + 1)
     expect(late.responses).toBe(kept + 1)
@@ -148,7 +148,7 @@ describe('over weeks', () => {
     await expect(submitted(0)).rejects.toThrow('was answered, and its record has expired')
     expect(Uint8Array.from(await submitted(number - 1))).toEqual(answer)
     expect(await run(number)).toBeDefined()
-    expect((await holdings()).cycles).toBe(kept + 1)
+    expect((await recordCounts()).cycles).toBe(kept + 1)
   }, 120_000)
 
   test('the records of a post expire after the post', async () => {
@@ -159,7 +159,7 @@ describe('over weeks', () => {
     await service.retention.done()
     expect(store.readRequest(1)).toBeUndefined()
     expect(store.readEntered(1)).toBeUndefined()
-    await holdings()
+    await recordCounts()
   }, 120_000)
 })
 
@@ -167,7 +167,7 @@ test('no record expires when the clock jumps a year ahead', async () => {
   for (let number = 0; number < 30; number++) await run(number)
   await run(30, atMs(30) + 365 * dayMs)
   await run(31)
-  expect((await holdings()).cycles).toBe(32)
+  expect((await recordCounts()).cycles).toBe(32)
   expect(store.imagePositions('nobody', 1)).toEqual([1])
 })
 

@@ -21,7 +21,7 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodi
 import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 import { scratchDir, started } from '../helpers/servers.js'
-import { makeTlsFiles, opensslMissing, shakeHands } from '../helpers/tls-files.js'
+import { makeTlsFiles, opensslMissing, tlsHandshake } from '../helpers/tls-files.js'
 
 describe('connections', () => {
   /** Opens connections and returns those that the server has accepted. */
@@ -94,9 +94,10 @@ describe.skipIf(opensslMissing)('TLS', () => {
   test('is 1.2 or 1.3, with forward secrecy and authenticated encryption, and nothing else', async () => {
     const files = makeTlsFiles(scratchDir(), 'localhost')
     const server = await started({ UNDERSTUDY_TLS_CERT: files.cert, UNDERSTUDY_TLS_KEY: files.key })
-    expect(await shakeHands(server.port)).toMatchObject({ name: 'localhost', protocol: 'TLSv1.3' })
+    expect(await tlsHandshake(server.port)).toMatchObject({ name: 'localhost', protocol: 'TLSv1.3' })
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.2' } as const
-    const with12 = (ciphers: string) => shakeHands(server.port, { ...old, ciphers: `${ciphers}:@SECLEVEL=0` })
+    const with12 = (ciphers: string) =>
+      tlsHandshake(server.port, { ...old, ciphers: `${ciphers}:@SECLEVEL=0` })
     expect(await with12('ALL')).toMatchObject({ protocol: 'TLSv1.2', cipher: /^ECDHE-RSA-/ })
     for (const good of ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-CHACHA20-POLY1305'])
       expect((await with12(good)).cipher).toBe(good)
@@ -108,7 +109,7 @@ describe.skipIf(opensslMissing)('TLS', () => {
     ])
       await expect(with12(weak), weak).rejects.toThrow()
     await expect(
-      shakeHands(server.port, { ...old, maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
+      tlsHandshake(server.port, { ...old, maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
     ).rejects.toThrow()
   })
 })

@@ -94,7 +94,10 @@ test('repeated header lines are one value, no part of which is ignored', async (
 
 test('a request whose end is ambiguous is the last of its connection: 401 without a key, 400 with one', async () => {
   const server = await started()
-  for (const unclear of [['Content-Length: 2', 'Content-Length: 2'], ['Transfer-Encoding: gzip, chunked']])
+  for (const headerLines of [
+    ['Content-Length: 2', 'Content-Length: 2'],
+    ['Transfer-Encoding: gzip, chunked'],
+  ])
     for (const [line, status] of [
       [`GET /v1/weights HTTP/1.1\r\nAuthorization: ${server.key}`, 400],
       ['GET /v1/weights HTTP/1.1\r\nAuthorization: another', 401],
@@ -102,10 +105,10 @@ test('a request whose end is ambiguous is the last of its connection: 401 withou
       ['GET /v1/health HTTP/1.1', 400],
     ] as const) {
       const socket = connect(server.port, '127.0.0.1')
-      socket.write(`${[line, 'Host: x', ...unclear].join('\r\n')}\r\n\r\n`)
+      socket.write(`${[line, 'Host: x', ...headerLines].join('\r\n')}\r\n\r\n`)
       let answer = ''
       for await (const chunk of socket) answer += String(chunk)
-      expect(answer, `${line} ${unclear.join()}`).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+      expect(answer, `${line} ${headerLines.join()}`).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     }
 })
 

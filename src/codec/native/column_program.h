@@ -47,7 +47,7 @@ struct column_view {
   const void* data;
   size_t length;
   column_type type;
-  /// Which of the indexes leads from a row into it.
+  /// Which of the indexes maps a row to its entry.
   uint32_t index;
 };
 

@@ -1,7 +1,7 @@
 /** Texts and images that end the process of their encoder: each is found and quarantined, and no other is lost. */
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
-import { isDeadlyHere, writeDeadlyExample } from '../../../test/helpers/deadly-example.js'
+import { canCrash, writeCrashingExample } from '../../../test/helpers/crashing-example.js'
 import { FakeImageEncoder, FakeTextEncoder } from '../../../test/helpers/encoding-model.js'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import { referenceCodec } from '../../codec/index.js'
@@ -16,7 +16,7 @@ import { imageBatchEncoder, Quarantine, textBatchEncoder } from './quarantine.js
 const patience = { timeout: 60_000, interval: 20 }
 const notEncoded = 'text not encoded in time, scored without it'
 
-describe.runIf(isDeadlyHere)('a text that crashes its encoder each time', () => {
+describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
   let modelsDir: string
   let contents: MemoryContents
   let model: LoadedModel
@@ -27,7 +27,7 @@ describe.runIf(isDeadlyHere)('a text that crashes its encoder each time', () => 
 
   beforeEach(async () => {
     modelsDir = temporaryModelsDir()
-    writeDeadlyExample(modelsDir)
+    writeCrashingExample(modelsDir)
     contents = createMemoryContents()
     quarantined = []
     service = await open()
@@ -41,7 +41,7 @@ describe.runIf(isDeadlyHere)('a text that crashes its encoder each time', () => 
         if (message.startsWith('text quarantined')) quarantined.push(fields)
       },
     }
-    model = await loadModel({ modelsDir, version: 'deadly', executionProviders: ['cpu'], log })
+    model = await loadModel({ modelsDir, version: 'crashing', executionProviders: ['cpu'], log })
     onTestFinished(() => model.close())
     const opened = await CycleService.open({
       ...{ codec: referenceCodec, store: createMemoryStore({ contents }), model: () => model, log },

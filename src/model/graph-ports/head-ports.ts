@@ -46,7 +46,7 @@ export interface HeadInput {
   readonly columnCount: number
 }
 
-/** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */
+/** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
 export function headPortProblems(ports: Ports, { inputs, heads }: HeadPorts, widths: MatrixWidths): string[] {
   const rules = matricesOf(inputs, widths).map(({ name, columnCount }): InputRule => {
     const remedy = ([count, width]: NonNullable<Port['shape']>): string =>

@@ -6,13 +6,13 @@ import { allows, inputProblems, missingOutput, portNamed, portText, type Ports }
 
 const channelCount = 3
 
-/** Width and height of what the graph sees. */
+/** Width and height of the graph's input. */
 export function pixelSize({ resize, crop }: Pick<ImageSettings, 'resize' | 'crop'>): {
   readonly width: number
   readonly height: number
 } {
   if (crop !== null) return crop
-  // The manifest's check sees to it that a shortest edge comes with a crop.
+  // The check of the manifest guarantees a crop for a shortest edge.
   if ('shortest_edge' in resize) throw new Error('resize to a shortest edge needs a crop')
   return resize
 }
@@ -26,7 +26,7 @@ export function inputShape(
   return plan.layout === 'nchw' ? [count, channelCount, height, width] : [count, height, width, channelCount]
 }
 
-/** Whether vectors can be made of an output of this shape, free sizes included. */
+/** Whether an output of this shape can be pooled to vectors, also with free sizes. */
 export function isPoolable(
   shape: readonly (number | string | null)[],
   { dim, pool }: Pick<ImageSettings, 'dim' | 'pool'>,
@@ -43,7 +43,7 @@ export function isPoolable(
   }
 }
 
-/** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */
+/** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
 export function imagePortProblems(ports: Ports, plan: ImageSettings): string[] {
   return [
     ...inputProblems(ports, [{ name: plan.input, types: ['float32'], sizes: inputShape(plan, 1).slice(1) }]),
@@ -66,7 +66,7 @@ function outputProblems(ports: Ports, plan: ImageSettings): string[] {
   ]
 }
 
-/** Where another `pool` would do. */
+/** The end of the message if another value of `pool` would be valid, else empty. */
 function hint(plan: ImageSettings, shape: readonly (number | string | null)[] | null): string {
   if (shape === null || isPoolable(shape, plan) || !isPoolable(shape, { dim: plan.dim, pool: 'mean' }))
     return ''

@@ -1,8 +1,8 @@
 /**
- * Inputs and outputs of a graph as its session declares them, and the rules that all roles share; `verify`
- * and the process that opens the graph apply the same ones. ONNX Runtime rejects a
- * batch that differs from the sizes of an input. Sizes of an output are only a hint, and exporters leave the 1 of their
- * trace there: the rules check rank and width of outputs, and the first batch shows the rest.
+ * Inputs and outputs of a graph as its session declares them, and the rules that all roles share. `verify` and the process
+ * that opens the graph apply the same rules. ONNX Runtime rejects a batch that differs from the sizes of an input. Sizes of
+ * an output are only a hint, and exporters leave the 1 of their trace there: the rules check rank and width of outputs, and
+ * the first batch shows the rest.
  */
 
 export interface Ports {

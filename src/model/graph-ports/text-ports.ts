@@ -1,10 +1,10 @@
 /**
- * The graph of a text encoder: token ids and what goes with them in, token vectors or a vector a text out.
+ * The graph of a text encoder: token ids and attention mask in, token vectors or one vector per text out.
  */
 import type { TextSettings } from '../package/settings.js'
 import { allows, inputProblems, missingOutput, portNamed, portText, type Ports } from './ports.js'
 
-/** The problems of a graph's inputs and outputs, a phrase each; none: it can serve. */
+/** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
 export function textPortProblems(ports: Ports, text: TextSettings): string[] {
   const { input_ids, attention_mask, token_type_ids } = text.inputs
   // Batches have as many rows and tokens as their texts need: a graph of one size would serve hardly any.

@@ -15,7 +15,7 @@ import { readStatus, StatusFile } from './status-file.js'
 const clockMs = Date.UTC(2026, 5, 1)
 
 /** Users that record who scores. `preparing` holds adoptions back while it is pending. */
-class FakeUsers implements ModelUsers {
+class FakeModelUsers implements ModelUsers {
   preparing = Promise.resolve()
   readonly shadows = new Set<Model>()
   readonly signals: AbortSignal[] = []
@@ -56,7 +56,7 @@ class FakeModel {
 
 interface Opened {
   readonly lifecycle: ModelLifecycle
-  readonly users: FakeUsers
+  readonly users: FakeModelUsers
   readonly errors: string[]
 }
 
@@ -72,7 +72,7 @@ async function open(modelsDir: string, load: LoadVersion, isAwaited = true): Pro
   }
   const statusFile = new StatusFile(modelsDir)
   const lifecycle = new ModelLifecycle({ modelsDir, load, log, clock: () => clockMs, statusFile })
-  const users = new FakeUsers()
+  const users = new FakeModelUsers()
   onTestFinished(() => lifecycle.close())
   const opening = lifecycle.open(users)
   if (isAwaited) await opening
@@ -145,8 +145,8 @@ describe('a change of ACTIVE', () => {
     const { load, models } = fakeLoads()
     select(modelsDir, 'a')
     const { lifecycle, users } = await open(modelsDir, load)
-    let goOn = (): void => undefined
-    users.preparing = new Promise((resolve) => (goOn = resolve))
+    let continuePreparation = (): void => undefined
+    users.preparing = new Promise((resolve) => (continuePreparation = resolve))
     select(modelsDir, 'b')
     await lifecycle.poll()
     await vi.waitUntil(() => lifecycle.status.versions.some(({ state }) => state === 'candidate'))
@@ -154,7 +154,7 @@ describe('a change of ACTIVE', () => {
     await lifecycle.poll()
     expect(users.signals.at(-1)?.aborted).toBe(true)
     await vi.waitUntil(() => (models.get('b')?.closeCount ?? 0) > 0)
-    goOn()
+    continuePreparation()
     await lifecycle.close()
     expect(models.get('a')?.closeCount).toBe(1)
     expect(lifecycle.current()).toBeNull()

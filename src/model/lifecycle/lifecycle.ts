@@ -1,7 +1,7 @@
 /**
  * Runs the state machine of model versions: polls `ACTIVE` and `SHADOW`, executes the machine's commands, reports their
  * results to it, and logs what happens. A version that fails leaves the other one serving; a change of `ACTIVE` or
- * `SHADOW` cancels the load that it makes superfluous at once.
+ * `SHADOW` immediately cancels a load that is no longer needed.
  */
 import { assert } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
@@ -25,11 +25,11 @@ const pollMs = 1000
 /** Where models score: implemented by the cycles' side. */
 export interface ModelUsers {
   /**
-   * Prepares `model` and calls `takeOver` between two cycles; from then on `before` is not used. Rejects with what
+   * Prepares `model` and calls `takeOver` between two cycles; from then on `before` is not used. Rejects if a step
    * fails or `takeOver` throws; then nothing has changed. An aborted `signal` ends the preparation.
    */
   adopt(model: Model, before: Model | null, takeOver: () => void, signal: AbortSignal): Promise<void>
-  /** From when it resolves on, `model` scores every cycle after its answer. */
+  /** Once it has resolved, `model` scores every cycle after its response. */
   addShadow(model: Model, signal: AbortSignal): Promise<void>
   /** Resolves when the model is no longer used. */
   removeShadow(model: Model): Promise<void>
@@ -45,11 +45,11 @@ export interface LifecycleParts {
   readonly statusFile?: Pick<StatusFile, 'write' | 'remove'>
 }
 
-/** The model of an entry, from its load to its end. */
+/** The model of an entry, from its load until it is closed. */
 interface Run {
   readonly cancel: AbortController
   model: LoadedModel | null
-  /** Resolves when the load and the adoption have ended, either way. */
+  /** Resolves when the load and the adoption have succeeded or failed. */
   done: Promise<void>
 }
 

@@ -1,5 +1,5 @@
 /**
- * The life of model versions as a pure state machine. An event goes in; the next state and the commands to execute come
+ * The lifecycle of model versions as a pure state machine. An event goes in; the next state and the commands to execute come
  * out. No I/O, no clock, no randomness: `lifecycle.ts` executes the commands and reports their results as events.
  *
  *             load             loaded               adopted
@@ -19,7 +19,7 @@ export type VersionState = 'wanted' | 'loading' | 'candidate' | 'serving' | 'sha
 
 /** One version in one role. A version that serves and is then named as a shadow has two entries for a while. */
 export interface Entry {
-  /** Identifies the entry in events and commands; never used again. */
+  /** Identifies the entry in events and commands; never reused. */
   readonly id: number
   readonly version: string
   readonly role: Role
@@ -120,7 +120,7 @@ class Work {
     }
   }
 
-  /** Makes the entries those that are named, and starts what may start. */
+  /** Reconciles the entries with the named versions, and starts the loads that may start. */
   reconcile(nowMs: number): void {
     this.#reconcileActive()
     this.#reconcileShadows()
@@ -135,7 +135,7 @@ class Work {
     for (const entry of this.#of('active'))
       if (entry !== serving && entry.version !== active) this.#drop(entry)
     if (active === null || active === serving?.version) return
-    if (this.#of('active').every((entry) => entry === serving)) this.#want(active, 'active')
+    if (this.#of('active').every((entry) => entry === serving)) this.#addEntry(active, 'active')
   }
 
   /** The version that serves is not a shadow too. */
@@ -145,7 +145,7 @@ class Work {
     const named = versions.filter((version) => version !== serving?.version)
     for (const entry of this.#of('shadow')) if (!named.includes(entry.version)) this.#drop(entry)
     for (const version of named)
-      if (this.#of('shadow').every((entry) => entry.version !== version)) this.#want(version, 'shadow')
+      if (this.#of('shadow').every((entry) => entry.version !== version)) this.#addEntry(version, 'shadow')
   }
 
   /** One version of a role is loaded at a time. */
@@ -167,7 +167,7 @@ class Work {
     return { ...entry, state: 'serving' }
   }
 
-  #want(version: string, role: Role): void {
+  #addEntry(version: string, role: Role): void {
     const { entries, nextId } = this.next
     const entry: Entry = { id: nextId, version, role, state: 'wanted', failure: null }
     this.next = { ...this.next, entries: [...entries, entry], nextId: nextId + 1 }

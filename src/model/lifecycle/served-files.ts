@@ -1,6 +1,6 @@
 /**
- * Reports that the files under the version that serves have changed or are missing: neither a restart of the server nor of a
- * process of the model would find what it needs.
+ * Reports changed or missing files of the serving version: a restart of the server, or of a process of the model, would
+ * fail.
  */
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type ModelLog } from '../model.js'

@@ -132,10 +132,10 @@ function headRules(manifest: Manifest): Rule[] {
 function encoderRules(manifest: Manifest): Rule[] {
   const rules = (['text', 'image'] as const).flatMap((encoder): Rule[] => {
     const isUsed = headGraphs(manifest).some(({ inputs }) => inputs[encoder] !== undefined)
-    const isThere = manifest[encoder] !== undefined
+    const hasEncoder = manifest[encoder] !== undefined
     return [
-      [isUsed && !isThere, `a head has an input for ${encoder}, and there is no ${encoder} encoder`],
-      [isThere && !isUsed, `there is a ${encoder} encoder, and no head has an input for it`],
+      [isUsed && !hasEncoder, `a head has an input for ${encoder}, and there is no ${encoder} encoder`],
+      [hasEncoder && !isUsed, `there is a ${encoder} encoder, and no head has an input for it`],
     ]
   })
   const placeholders = manifest.text?.template.match(placeholderForm) ?? []

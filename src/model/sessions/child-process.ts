@@ -1,5 +1,5 @@
 /**
- * Starts a child process and follows it to its end. Its working directory is empty and its own, so that no graph can
+ * Starts a child process and reports its exit. Its working directory is empty and its own, so that no graph can
  * name a file of this machine by a relative path; ONNX Runtime refuses the other paths.
  */
 import { spawn, type ChildProcess } from 'node:child_process'

@@ -1,6 +1,6 @@
 /**
  * Messages between a child process and its owner. The header of a message is one line of JSON on a socket. Its payload
- * lies at the start of a file that both have open, since the buffer of a socket holds only a part of a batch. The two
+ * is at the start of a file that both have open, since the buffer of a socket holds only a part of a batch. The two
  * take turns, so each payload is read before the next one is written.
  */
 import { randomUUID } from 'node:crypto'
@@ -116,7 +116,7 @@ export class LineReader {
     const bytes = Buffer.concat([this.#partial, chunk])
     const end = bytes.lastIndexOf('\n') + 1
     this.#partial = bytes.subarray(end)
-    if (this.#partial.length > lineBytesMax) throw notAMessage(bytes.toString('utf8', 0, 80))
+    if (this.#partial.length > lineBytesMax) throw invalidMessage(bytes.toString('utf8', 0, 80))
     return bytes.toString('utf8', 0, end).split('\n').slice(0, -1).map(parseHeader)
   }
 }
@@ -157,10 +157,10 @@ function parseHeader(line: string): Header {
   } catch {
     // Reported below.
   }
-  throw notAMessage(line)
+  throw invalidMessage(line)
 }
 
-function notAMessage(text: string): Error {
+function invalidMessage(text: string): Error {
   return new Error(`${JSON.stringify(text.slice(0, 40))} is not a message`)
 }
 

@@ -27,7 +27,7 @@ export function graphProblem(error: unknown, graph: Uint8Array): string | null {
   return null
 }
 
-/** What a file is that is not an ONNX model. */
+/** The format of a file that is not an ONNX model. */
 function describeBytes(bytes: Uint8Array): string {
   const quoted = JSON.stringify(Buffer.from(bytes.subarray(0, 16)).toString('latin1'))
   return (

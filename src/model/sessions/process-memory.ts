@@ -1,5 +1,5 @@
 /**
- * The resident memory of a process. Linux only: elsewhere it is unknown, and has no bound.
+ * The resident memory of a process. Linux only: elsewhere it is unknown and not limited.
  */
 import { readFile } from 'node:fs/promises'
 

@@ -24,7 +24,7 @@ const plan: ServingPlan = { role: 'heads', graphs: [], widths: { features: 0, te
 
 describe('a session host', () => {
   test('sends requests and returns the replies, one after the other', async () => {
-    const { host } = await open(standIn())
+    const { host } = await open(stubProgram())
     expect(host).toMatchObject({ available: true, provider: 'stand-in' })
     const requests = [{ at: 1 }, 'x'.repeat(1_000_000), [1, 2]]
     expect(await Promise.all(requests.map((request) => host.run(request, 10_000)))).toEqual(requests)
@@ -32,7 +32,7 @@ describe('a session host', () => {
 
   test('logs what the process prints, line by line, and cuts long lines', async () => {
     const { lines } = await open(
-      standIn(`console.error('\\x1b[1;31mone\\x1b[m\\ntwo'); console.log('x'.repeat(5000))`),
+      stubProgram(`console.error('\\x1b[1;31mone\\x1b[m\\ntwo'); console.log('x'.repeat(5000))`),
     )
     const expected = [
       'warn: the stand-in: one',
@@ -43,7 +43,7 @@ describe('a session host', () => {
   })
 
   test('replaces a process that sends anything but messages', async () => {
-    const { host, children } = await open(standIn())
+    const { host, children } = await open(stubProgram())
     await expectModelError(
       host.run('print', 10_000),
       /process of the stand-in sent what is not a message: "something went wrong.*" is not a message/,
@@ -53,7 +53,7 @@ describe('a session host', () => {
   })
 
   test('replaces a process that truncates the file of payloads, and serves the next batch', async () => {
-    const { host, children } = await open(standIn())
+    const { host, children } = await open(stubProgram())
     await expectModelError(
       host.run('cut', 10_000),
       /sent what is not a message: the file of payloads ends after 2 of 5 bytes/,
@@ -64,7 +64,7 @@ describe('a session host', () => {
   })
 
   test('doubles the delay before a restart while no batch succeeds', async () => {
-    const { host, waits } = await open(standIn())
+    const { host, waits } = await open(stubProgram())
     for (let i = 0; i < 3; i++) {
       await vi.waitUntil(() => host.available, { timeout: 30_000 })
       await expectModelError(host.run('exit', 10_000), /the process of the stand-in exited with code 7/)
@@ -78,7 +78,7 @@ describe('a session host', () => {
 
   test('does not accumulate processes that cannot be ended: after two, it starts none until one is gone', async () => {
     const { host, children, lines } = await open((options) =>
-      Object.assign(standIn()(options), { kill: () => true }),
+      Object.assign(stubProgram()(options), { kill: () => true }),
     )
     for (let i = 0; i < 2; i++) {
       await vi.waitUntil(() => host.available, { timeout: 30_000 })
@@ -100,10 +100,10 @@ describe('a session host', () => {
       () => refuse('spawn ENOMEM'),
       /the process of the stand-in cannot be started: spawn ENOMEM/,
     ],
-    ['ends at its start', standIn('process.exit(7)'), /the process of the stand-in exited with code 7/],
+    ['ends at its start', stubProgram('process.exit(7)'), /the process of the stand-in exited with code 7/],
     [
       'reports that it cannot serve',
-      standIn(`send({ kind: 'failed', reason: 'no such device' })`),
+      stubProgram(`send({ kind: 'failed', reason: 'no such device' })`),
       /^no such device$/,
     ],
   ])('is not opened when its first process %s', async (_, start, message) => {
@@ -113,7 +113,7 @@ describe('a session host', () => {
   test('is not opened when the load is cancelled, and the process is gone then', async () => {
     const cancelling = new AbortController()
     const children: ChildProcess[] = []
-    const start = (options: SpawnOptions) => kept(children, standIn()(options))
+    const start = (options: SpawnOptions) => kept(children, stubProgram()(options))
     const warmUp: Options['warmUp'] = async (run) => {
       const hanging = run('hang')
       cancelling.abort()
@@ -126,7 +126,9 @@ describe('a session host', () => {
   })
 
   test('is not opened when the first run of a graph takes longer than its time limit', async () => {
-    const hanging = standIn(`send({ kind: 'opened' }); await new Promise(() => setInterval(() => 0, 1000))`)
+    const hanging = stubProgram(
+      `send({ kind: 'opened' }); await new Promise(() => setInterval(() => 0, 1000))`,
+    )
     await expectModelError(
       open(hanging, { warmUpMsMax: 200 }),
       /the first run of the stand-in took longer than its time limit of 200 ms/,
@@ -135,14 +137,14 @@ describe('a session host', () => {
       await run('hang')
     }
     await expectModelError(
-      open(standIn(), { warmUpMsMax: 200, warmUp }),
+      open(stubProgram(), { warmUpMsMax: 200, warmUp }),
       /a request took longer than its time limit of 200 ms/,
     )
   })
 
   test('is not opened when a batch of the warm-up fails, and the process is gone then', async () => {
     const children: ChildProcess[] = []
-    const start = (options: SpawnOptions) => kept(children, standIn()(options))
+    const start = (options: SpawnOptions) => kept(children, stubProgram()(options))
     const warmUp: Options['warmUp'] = async (run) => {
       await run('a batch that succeeds')
       throw new ModelError('its vectors are not finite')
@@ -177,7 +179,7 @@ async function open(start: (options: SpawnOptions) => ChildProcess, more: Partia
 }
 
 /** A process that answers each request with the request, except for commands such as 'exit', after it has run `first`. */
-function standIn(first = ''): (options: SpawnOptions) => ChildProcess {
+function stubProgram(first = ''): (options: SpawnOptions) => ChildProcess {
   const messages = new URL('../../../dist/model/sessions/messages.js', import.meta.url)
   const code = `
     const { ChildMessages } = await import(${JSON.stringify(messages.href)})

@@ -10,10 +10,10 @@ import { SessionProcess, startMsMax, type ProcessOptions } from './session-proce
 
 const restartMsMin = 100
 const restartMsMax = 10_000
-/** Batches that wait for another one to end. One cycle is scored at a time, so a queue of them is a mistake. */
+/** Batches that wait for another one to end. One cycle is scored at a time, so a longer queue is a bug. */
 const batchesWaitingMax = 16
 /** Processes that were killed and have not ended yet, because of a driver for example. At this number no other is started. */
-const strayCountMax = 2
+const killedCountMax = 2
 
 export interface ServingOptions {
   readonly bytesMax: number
@@ -129,9 +129,9 @@ export class SessionHost<Request, Reply> {
 
   async #startProcess(signal?: AbortSignal): Promise<void> {
     const { name, plan, warmUp, warmUpMsMax = startMsMax, log } = this.#options
-    const strayCount = this.#running.size
-    if (strayCount >= strayCountMax) {
-      throw new ModelError(`${strayCount} processes of ${name} were killed and are not gone`)
+    const killedCount = this.#running.size
+    if (killedCount >= killedCountMax) {
+      throw new ModelError(`${killedCount} processes of ${name} were killed and are not gone`)
     }
     const process = new SessionProcess(this.#options, signal)
     this.#running.add(process)

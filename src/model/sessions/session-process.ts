@@ -13,7 +13,7 @@ import { reasonOf } from './onnx-errors.js'
 import { watchMemory } from './process-memory.js'
 import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protocol.js'
 
-/** Reading graphs and preparing them for a device. A bound, not an expectation: TensorRT takes minutes. */
+/** Time limit for reading graphs and preparing them for a device: TensorRT takes minutes. */
 export const startMsMax = 10 * 60_000
 /** A killed process ends at once, unless a driver holds it. A shutdown does not wait longer. */
 const stopMsMax = 2000

@@ -85,7 +85,7 @@ describe('a graph is accepted by verification if and only if its process serves 
           },
           place: 'head',
           feeds: (count) => ({ features: zeros(element === 'float64' ? element : 'float32', [count, 2]) }),
-          isRight: ({ probs }, count) => {
+          isCorrect: ({ probs }, count) => {
             const [rows, columnCount = 1, ...more] = probs?.dims ?? []
             const isNumbers = probs?.type === 'float32' || probs?.type === 'float64'
             const isFound = column === undefined ? columnCount === 1 : column < columnCount
@@ -106,10 +106,10 @@ describe('a graph is accepted by verification if and only if its process serves 
         dim: fc.constantFrom(textDim, textDim, textDim + 1),
         isPooled: fc.boolean(),
         output: fc.constantFrom('last_hidden_state', 'last_hidden_state', 'pooled'),
-        isStray: fc.constantFrom(false, false, false, true),
+        isUnexpected: fc.constantFrom(false, false, false, true),
         isTraced: fc.boolean(),
       }),
-      ({ shape, element, dim, isPooled, output, isStray, isTraced }) => {
+      ({ shape, element, dim, isPooled, output, isUnexpected, isTraced }) => {
         const graph = new GraphBuilder(randomNumbers(1))
         const ids = graph.add('Cast', ['input_ids'], toFloat)
         const mask = graph.add('Cast', ['attention_mask'], toFloat)
@@ -117,7 +117,7 @@ describe('a graph is accepted by verification if and only if its process serves 
         const spread = graph.floats([dim], new Float32Array(dim).fill(0.5))
         const tokens = graph.add('Mul', [wide, spread], {}, isPooled ? 'tokens' : output)
         if (isPooled) graph.add('ReduceMean', [tokens], { axes: { ints: [1] }, keepdims: { int: 0 } }, output)
-        const names = ['input_ids', 'attention_mask', ...(isStray ? ['position_ids'] : [])]
+        const names = ['input_ids', 'attention_mask', ...(isUnexpected ? ['position_ids'] : [])]
         const given = shape === null ? null : [...(isPooled ? shape.slice(0, 1) : shape), dim]
         const bytes = graph.write({
           ...{ name: 'text', note: '' },
@@ -132,7 +132,7 @@ describe('a graph is accepted by verification if and only if its process serves 
             const shape = [count, tokenCount]
             return { input_ids: zeros('int64', shape), attention_mask: zeros('int64', shape) }
           },
-          isRight: ({ last_hidden_state: found }, count) =>
+          isCorrect: ({ last_hidden_state: found }, count) =>
             found?.type === 'float32' &&
             [`${count},${textDim}`, `${count},${tokenCount},${textDim}`].includes(String(found.dims)),
           isDeclared: shape !== null,
@@ -169,7 +169,7 @@ describe('a graph is accepted by verification if and only if its process serves 
           feeds: (count) => ({
             pixels: zeros('float32', layout === 'nchw' ? [count, 3, 4, 4] : [count, 4, 4, 3]),
           }),
-          isRight: ({ vectors: found }, count) => {
+          isCorrect: ({ vectors: found }, count) => {
             const [rows, ...rest] = found?.dims ?? []
             const isOne = rest.length === 1 && rest[0] === imageDim
             const isTokens = rest.length === 2 && rest[1] === imageDim && pool !== undefined
@@ -192,7 +192,7 @@ interface Delivery {
   /** What its process would feed it for so many rows. */
   readonly feeds: (count: number) => Record<string, ort.Tensor>
   /** Whether that is of use to its process. */
-  readonly isRight: (outputs: ort.InferenceSession.OnnxValueMapType, count: number) => boolean
+  readonly isCorrect: (outputs: ort.InferenceSession.OnnxValueMapType, count: number) => boolean
 }
 
 async function agree<Kind>(
@@ -210,13 +210,13 @@ async function agree<Kind>(
       writeFiles(join(modelsDir, 'v'), { ...encoderFiles, ...(place === 'head' ? {} : { [place]: graph }) })
       const found = await readPackage(modelsDir, 'v')
       const plans = planModel(found, { executionProviders: ['cpu'], log: silentLog })
-      const verdict = await verdictOn(found, plans, place)
+      const verdict = await verdictOf(found, plans, place)
       const problem = await serve(plans).then(
         () => null,
         (error: unknown) => String(error),
       )
       if (problem === null) servedCount++
-      if (await runsRight(delivery)) expect(problem).toBeNull()
+      if (await runsCorrectly(delivery)) expect(problem).toBeNull()
       if (problem === null) expect(verdict).toEqual([])
       else if (isDeclared) expect(verdict, problem).not.toEqual([])
     }),
@@ -226,7 +226,7 @@ async function agree<Kind>(
 }
 
 /** What verification finds wrong with the graph; none: it accepts it. */
-async function verdictOn(
+async function verdictOf(
   { manifest }: ModelPackage,
   { heads, text, image }: ModelPlans,
   place: Delivery['place'],
@@ -242,12 +242,12 @@ async function verdictOn(
 }
 
 /** By ONNX Runtime alone, without a rule of ours; what it does not run at all, it does not run right. */
-async function runsRight({ graph, feeds, isRight }: Delivery): Promise<boolean> {
+async function runsCorrectly({ graph, feeds, isCorrect }: Delivery): Promise<boolean> {
   const session = await ort.InferenceSession.create(graph, { logSeverityLevel: 4 }).catch(() => null)
   if (session === null) return false
   try {
     for (const count of [1, rowCount]) {
-      if (!isRight(await session.run(feeds(count)), count)) return false
+      if (!isCorrect(await session.run(feeds(count)), count)) return false
     }
     return true
   } catch {

@@ -101,8 +101,10 @@ describe('a model', () => {
   test('whose rows depend on their number fails, whatever the tolerance of its golden cases', async () => {
     const model = scoring((share, rowCount) => share * 0.9 + (rowCount === 1 ? 5e-5 : 0))
     const golden = { file: 'golden.json', sha256: '', tolerance: 1e-2 }
-    const tolerant = { ...modelPackage, manifest: { ...modelPackage.manifest, golden } }
-    await expect(assertChecksPass(model, tolerant)).rejects.toThrow(/batches: .* alone .*may by 0\.00001/)
+    const withTolerance = { ...modelPackage, manifest: { ...modelPackage.manifest, golden } }
+    await expect(assertChecksPass(model, withTolerance)).rejects.toThrow(
+      /batches: .* alone .*may by 0\.00001/,
+    )
   })
 
   test('that is trained and has no golden cases gets a warning that names the risk, and passes', async () => {

@@ -72,15 +72,15 @@ async function checkGolden(
     return { state: 'warn', sentence }
   }
   const tolerance = manifest.golden?.tolerance ?? goldenToleranceDefault
-  const { differenceMax, misses } = await runGolden(model, modelPackage, golden, encodeMsMax)
+  const { differenceMax, mismatches } = await runGolden(model, modelPackage, golden, encodeMsMax)
   const cases = counted(golden.cases.length, 'golden case')
-  const [first] = misses
+  const [first] = mismatches
   if (first === undefined)
     return pass(
       `${cases}: the largest difference of a head is ${figure(differenceMax)}, and may be ${tolerance}.`,
     )
   return fail(
-    `${counted(misses.length, 'head')} of ${cases} differ by more than ${tolerance}; the first is ${first.head} of ` +
+    `${counted(mismatches.length, 'head')} of ${cases} differ by more than ${tolerance}; the first is ${first.head} of ` +
       `${first.case}: ${figure(first.found)}, and should be ${figure(first.expected)}; they differ by ` +
       `${figure(Math.abs(first.found - first.expected))}.`,
   )

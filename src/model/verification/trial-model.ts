@@ -2,12 +2,12 @@
  * What the checks need of a model, and how they compare its outputs.
  */
 import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
-import type { GoldenSubject } from '../golden.js'
+import type { GoldenRunner } from '../golden.js'
 import type { Model, ModelInputs } from '../model.js'
 import { trialInputs, type TrialKind } from './trial-inputs.js'
 
 /** The part of a model that the checks use. */
-export type TrialModel = GoldenSubject & Pick<Model, 'predict'>
+export type TrialModel = GoldenRunner & Pick<Model, 'predict'>
 
 /** Rows of a full pool. */
 export const trialRowCount = 5000

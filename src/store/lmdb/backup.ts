@@ -34,7 +34,7 @@ const partialName = `${databaseName}.partial`
 const leftOverNames = new Set([partialName, `${partialName}-lock`, directoryLockName, `${databaseName}-lock`])
 
 /**
- * Copies the database of `dataDir` as of now to `backupDir`, which is made where it is missing and is empty otherwise.
+ * Copies the database of `dataDir` as of now to `backupDir`, which is created if it is missing and must otherwise be empty.
  * A server may run and write. Rejects with a StoreError that says what is wrong; the files that it has created are deleted.
  */
 export async function backUp(dataDir: string, backupDir: string): Promise<BackupFacts> {
@@ -59,7 +59,7 @@ export async function backUp(dataDir: string, backupDir: string): Promise<Backup
 }
 
 /**
- * LMDB's own errors are about what it reads, and so is EFAULT, of a page that the disk does not give. All others of the
+ * LMDB's own errors are about what it reads, and so is EFAULT, for a page that the disk cannot read. All others of the
  * system are about what it writes.
  */
 function copyError(error: unknown, source: string, target: string): StoreError {
@@ -71,7 +71,7 @@ function copyError(error: unknown, source: string, target: string): StoreError {
 }
 
 /**
- * Copies the database of `backupDir` to `dataDir`, which is made where it is missing and is empty otherwise. `verify` is
+ * Copies the database of `backupDir` to `dataDir`, which is created if it is missing and must otherwise be empty. `verify` is
  * given the copy; when it rejects, so does this, and the files that it has created are deleted.
  */
 export async function restore<T>(
@@ -83,7 +83,7 @@ export async function restore<T>(
   return placeDatabase(dataDir, async (partial) => {
     await copyFile(databasePath(backupDir), partial, constants.COPYFILE_EXCL)
     // Before it is verified: LMDB opens it as its owner.
-    const note = giveToOwner(partial, dataDir)
+    const note = giveToDirectoryOwner(partial, dataDir)
     await checkDatabaseFile(partial, 'read whole')
     return { verified: await verify(partial), note }
   })
@@ -97,7 +97,7 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
   const partial = join(path, partialName)
   let isPlaced = false
   try {
-    const found = (await readdir(path)).find((name) => !isLeftOver(name))
+    const found = (await readdir(path)).find((name) => !isLeftover(name))
     if (found !== undefined) throw new StoreError('unusable', `${path} is not empty: ${found} is in it`)
     await removePartial(partial)
     await removeUnfinishedLockFiles(databasePath(path))
@@ -117,7 +117,7 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
 }
 
 /** Whether an interrupted copy, a lock or LMDB may have left the file behind; none of them holds data. */
-function isLeftOver(name: string): boolean {
+function isLeftover(name: string): boolean {
   return (
     leftOverNames.has(name) ||
     [databaseName, partialName].some((database) => isUnfinishedLockFile(name, database))
@@ -131,7 +131,7 @@ async function removePartial(partial: string): Promise<void> {
 }
 
 /** Gives a restored file to the owner of the directory, who serves it. Returns a note where that is not possible. */
-function giveToOwner(path: string, directory: string): string | null {
+function giveToDirectoryOwner(path: string, directory: string): string | null {
   const owner = statSync(directory)
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {

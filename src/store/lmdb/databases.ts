@@ -22,7 +22,7 @@ import { packBytes, readBytes } from './records.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Page } from '../store.js'
 
-/** Raised with every change that an older program cannot read; what it cannot read, it must not open. */
+/** Raised with every change that older programs cannot read: they must not open such a file. */
 export const schemaVersion = 1
 
 export type Root = RootDatabase<Uint8Array, Uint8Array>

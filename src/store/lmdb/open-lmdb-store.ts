@@ -93,7 +93,7 @@ function storeOf(
     databases,
     write: (operation, bytes, apply) => writer.run(bytes, apply, operation === 'appendCycle'),
     checkWritable: () => writer.checkRunning(),
-    onForeignFile: (reason) => writer.stop(reason),
+    onFileReplaced: (reason) => writer.stop(reason),
     removeDeadReaders: () => root.readerCheck(),
     isHealthy: () => writer.healthy,
     close: async () => {

@@ -11,22 +11,22 @@ import { readHeader } from './records.js'
 
 export class Positions {
   readonly #cycles: Databases['cycles']
-  readonly #onForeignFile: (reason: StoreError) => void
+  readonly #onFileReplaced: (reason: StoreError) => void
   /** Every position up to this one is taken, by a cycle of this process or one that was there at the start. */
   #lastSeen: Position
   /** Ids by position of cycles that were written and are not known to be stored: under way, or reported as failed. */
   readonly #unconfirmed = new Map<Position, string>()
 
-  constructor({ cycles }: Databases, onForeignFile: (reason: StoreError) => void) {
+  constructor({ cycles }: Databases, onFileReplaced: (reason: StoreError) => void) {
     this.#cycles = cycles
-    this.#onForeignFile = onForeignFile
+    this.#onFileReplaced = onFileReplaced
     this.#lastSeen = [...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   }
 
   /** The first position that neither a commit nor the current transaction has taken. */
   next(): Position {
     if (this.#lastSeen > 0 && readRecord(this.#cycles, this.#lastSeen) === undefined)
-      this.#onForeignFile(
+      this.#onFileReplaced(
         new StoreError(
           'failed',
           `the cycle at position ${this.#lastSeen} is no longer in the file, which was overwritten while it was open; ` +
@@ -39,7 +39,7 @@ export class Positions {
       const { cycleId } = readHeader(record)
       // A write that was reported as failed may have reached the disk.
       if (this.#unconfirmed.get(position) === cycleId) continue
-      this.#onForeignFile(
+      this.#onFileReplaced(
         new StoreError(
           'failed',
           `another process has stored the cycle ${cycleId} at position ${position}; ` +

@@ -19,7 +19,7 @@ export interface RecordStoreParts {
   readonly write: <T>(operation: WriteOperation, bytes: number, apply: () => T) => Promise<T>
   /** Called in a transaction, before anything is written. Throws when nothing may be written. */
   readonly checkWritable: () => void
-  readonly onForeignFile: (reason: StoreError) => void
+  readonly onFileReplaced: (reason: StoreError) => void
   /** Removes readers that were killed: they would keep the pages that a removal frees. */
   readonly removeDeadReaders: () => void
   readonly isHealthy: () => boolean
@@ -28,8 +28,8 @@ export interface RecordStoreParts {
 }
 
 export function createRecordStore(parts: RecordStoreParts): Store {
-  const { databases, write, checkWritable, onForeignFile, removeDeadReaders, isHealthy, close } = parts
-  const positions = new Positions(databases, onForeignFile)
+  const { databases, write, checkWritable, onFileReplaced, removeDeadReaders, isHealthy, close } = parts
+  const positions = new Positions(databases, onFileReplaced)
   let closing: Promise<void> | undefined
   const checkOpen = (): void => {
     if (closing !== undefined) throw new StoreError('closed', 'the store is closed')

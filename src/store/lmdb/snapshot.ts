@@ -64,7 +64,7 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
     databases,
     write: () => Promise.reject(new StoreError('failed', 'the store is open for reading only')),
     checkWritable: () => undefined,
-    onForeignFile: () => undefined,
+    onFileReplaced: () => undefined,
     removeDeadReaders: () => undefined,
     isHealthy: () => true,
     close: () => {

@@ -50,7 +50,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     databases: contents,
     write,
     checkWritable: () => undefined,
-    onForeignFile: () => undefined,
+    onFileReplaced: () => undefined,
     removeDeadReaders: () => undefined,
     isHealthy: () => refused === null,
     close: async () => {
@@ -94,8 +94,8 @@ export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDa
 
   getRange({ start, end, limit, reverse = false }: KeyRange<Key>): { key: Key; value: Uint8Array }[] {
     this.#order ??= [...this.#rows.keys()].sort((a, b) => (a < b ? -1 : 1))
-    const from = start === undefined ? 0 : firstNotBelow(this.#order, orderOf(start))
-    const to = end === undefined ? this.#order.length : firstNotBelow(this.#order, orderOf(end))
+    const from = start === undefined ? 0 : lowerBound(this.#order, orderOf(start))
+    const to = end === undefined ? this.#order.length : lowerBound(this.#order, orderOf(end))
     const found = this.#order.slice(from, to)
     if (reverse) found.reverse()
     return found.slice(0, limit).map((order) => {
@@ -111,7 +111,7 @@ function orderOf(key: number | Uint8Array): number | string {
 }
 
 /** The index of the first element that is `wanted` or more. */
-function firstNotBelow(order: readonly (number | string)[], wanted: number | string): number {
+function lowerBound(order: readonly (number | string)[], wanted: number | string): number {
   let [low, high] = [0, order.length]
   while (low < high) {
     const middle = (low + high) >> 1
