@@ -1,6 +1,6 @@
 /**
  * Makes the package `transport-test-1`: a network with fixed pseudo-random weights. It tests the data path from a cycle to
- * its scores; its predictions mean nothing.
+ * its scores; its predictions have no meaning.
  * `scripts/pinned node --import ./bench/typescript.mjs models/make-transport-test.ts [directory]`. Same bytes each time.
  */
 import { createHash } from 'node:crypto'

@@ -1,5 +1,5 @@
 // Compiles src into dist, unless dist was made from exactly these sources: `npm run build`, and before tests run.
-// A hash of all inputs decides, not their times, so a build is right after any edit, checkout or pull. TypeScript's own
+// A hash of all inputs decides, not their times, so a build is correct after any edit, checkout or pull. TypeScript's own
 // incremental mode is not enough: typia writes validators into files whose source has not changed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -51,11 +51,11 @@ export async function runBodyTask<Name extends BodyTaskName>(
     if (cause instanceof ServiceError) throw cause
     throw new ServiceError('unavailable', 'the body could not be examined', { cause })
   })
-  return valueOf(answer as Answer) as ReturnType<BodyTasks[Name]>
+  return valueOf(answer as TaskOutcome) as ReturnType<BodyTasks[Name]>
 }
 
 /** What the thread posts: a value, or the refusal that becomes the client's error. */
-type Answer =
+type TaskOutcome =
   | { readonly value: unknown }
   | {
       readonly refusal: {
@@ -66,7 +66,7 @@ type Answer =
     }
 
 /** Runs `task` in the thread. Throws what is no refusal. */
-export function answerOf(task: () => unknown): Answer {
+export function outcomeOf(task: () => unknown): TaskOutcome {
   try {
     return { value: task() }
   } catch (error) {
@@ -75,7 +75,7 @@ export function answerOf(task: () => unknown): Answer {
   }
 }
 
-function valueOf(answer: Answer): unknown {
+function valueOf(answer: TaskOutcome): unknown {
   if ('value' in answer) return answer.value
   const { kind, message, fields } = answer.refusal
   throw new ServiceError(kind, message, fields === undefined ? {} : { fields })

@@ -1,8 +1,8 @@
 /**
  * What a disk may hold after a power cut: read from the record of the writes to a file (native/record_writes.cc).
  *
- * At a point of the record, a write is certain when a sync that began after it has ended by then, or when it is a sync
- * itself and has ended. The disk may have kept any others, whole, in part or not at all, in any order.
+ * At a point of the record, a write is durable if a sync that began after it has ended by then, or if it is itself a sync
+ * and has ended. The disk may have kept any of the others completely, in part or not at all, in any order.
  */
 import type { Random } from '../fuzz/random.js'
 
@@ -17,7 +17,7 @@ const kinds = {
   promise: 7,
 } as const
 
-/** One entry of the record. A promise is the driver's own: its number. */
+/** One entry of the record. The test driver adds promises, each with a number. */
 export interface Entry {
   readonly kind: keyof typeof kinds
   /** Of a write its place, of `truncate` the new length, of a sync or a promise its number. */
@@ -29,7 +29,7 @@ const kindNames = new Map<number, keyof typeof kinds>(
   Object.entries(kinds).map(([name, code]) => [code, name as keyof typeof kinds]),
 )
 
-/** An entry that the driver writes into the record when it holds the answer. */
+/** An entry that the test driver appends when it has received a response. */
 export function promiseEntry(number: number): Uint8Array {
   const head = Buffer.alloc(headBytes)
   head.writeUInt32LE(kinds.promise, 0)
@@ -37,7 +37,7 @@ export function promiseEntry(number: number): Uint8Array {
   return head
 }
 
-/** Reads a whole record; throws where it is broken. */
+/** Reads a complete record; throws if it is malformed. */
 export function readRecord(record: Buffer): Entry[] {
   const entries: Entry[] = []
   for (let at = 0; at < record.length;) {
@@ -51,7 +51,7 @@ export function readRecord(record: Buffer): Entry[] {
   return entries
 }
 
-/** How much of what is not certain the disk kept. */
+/** Which of the writes that are not durable the disk kept. */
 export const survivals = ['none', 'all', 'prefix', 'writes', 'pages', 'sectors'] as const
 export type Survival = (typeof survivals)[number]
 
@@ -61,7 +61,7 @@ const sectorBytes = 512
 /** The file as it grows along the record. */
 export class Disk {
   readonly #certain = new FileImage()
-  /** In order; those up to a sync's begin become certain when it ends. */
+  /** In order; those before the begin of a sync become durable when it ends. */
   #open: Entry[] = []
   /** Entries that were open when a sync began. */
   readonly #syncs = new Map<number, Set<Entry>>()
@@ -73,7 +73,7 @@ export class Disk {
         this.#open.push(entry)
         return
       case 'syncedWrite': {
-        // Certain itself, but not what was written before it: those must not come over it later.
+        // It is durable, but earlier writes are not: they must not overwrite it later.
         const before = new Set(this.#open.filter((earlier) => overlaps(earlier, entry)))
         this.#settle(before)
         this.#certain.apply(entry)
@@ -92,7 +92,7 @@ export class Disk {
     }
   }
 
-  /** Writes that are not certain now. */
+  /** Writes that are not durable now. */
   get openCount(): number {
     return this.#open.length
   }

@@ -11,7 +11,7 @@ const compiler = process.env['CXX'] ?? 'g++'
 export const shimImpossible =
   process.platform !== 'linux' || spawnSync(compiler, ['--version']).error !== undefined
 
-/** Compiles `source`, a path within `test`, into `dir` and gives the library's path. */
+/** Compiles `source`, a path within `test`, into `dir` and returns the library's path. */
 export function compileShim(source: string, dir: string): string {
   const library = join(dir, 'shim.so')
   const flags = ['-std=c++17', '-O2', '-shared', '-fPIC']

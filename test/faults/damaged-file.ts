@@ -23,7 +23,7 @@ export interface Finding {
   readonly absent: number
   /** Records that differ from what was stored. */
   readonly wrong: readonly string[]
-  /** Errors that are no StoreError. */
+  /** Errors that are not a `StoreError`. */
   readonly unexpected: readonly string[]
 }
 

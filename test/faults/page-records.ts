@@ -1,4 +1,4 @@
-/** A data file with records of every kind, large and small, free pages among them; and what it must give when it is read. */
+/** A data file with records of every kind, large and small, free pages among them; and the records that reading it must return. */
 import { createHash } from 'node:crypto'
 import { StoreError, type Store } from '../../src/store/index.js'
 import { cycleSample, weightsSample } from '../helpers/store-samples.js'
@@ -83,7 +83,7 @@ async function expire({ expiry }: Store): Promise<void> {
   await expiry.removeImages(images.filter(({ key }) => key.gallId === 'old').slice(0, 2))
 }
 
-/** Reads all that `fill` stored, but for what the test itself removes, and notes in `reading` what is not as it was. */
+/** Reads all that `fill` stored, except what the test itself removes, and adds every difference to `reading`. */
 export function readAllRecords(store: Store, { cycles, images, outcomes }: Contents, reading: Reading): void {
   for (const [cycleId, { position, response, request }] of Object.entries(cycles)) {
     note(reading, `cycle ${cycleId}`, cycleId, () => store.findCycle(cycleId)?.cycleId)

@@ -1,5 +1,5 @@
 /**
- * Seeded chance for tests: the same seed gives the same cases on every machine, and a failing case names its seed.
+ * Seeded random numbers for tests: the same seed gives the same cases on every machine, and a failing case names its seed.
  */
 
 export class Random {

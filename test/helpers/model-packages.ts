@@ -20,7 +20,7 @@ export function temporaryModelsDir(): string {
   return directory
 }
 
-/** A graph from `features` [N, 1] to `probs` [N, 1] unless ports say otherwise. */
+/** A graph from `features` [N, 1] to `probs` [N, 1] unless `ports` are given. */
 export function smallGraph(parts: {
   operators: readonly Operator[]
   constants?: readonly Constant[]

@@ -1,6 +1,6 @@
 /**
- * Clients that hold on to what they have: heads and bodies by the byte, uploads that break off, bodies without end,
- * more requests at once than anyone can use.
+ * Clients that occupy resources: heads and bodies sent byte by byte, uploads that break off, bodies without end,
+ * and more requests at the same time than the server processes.
  */
 import type { Socket } from 'node:net'
 import { cycleIdOf, formatInstant } from '../../src/contract/time.js'
@@ -10,14 +10,14 @@ import { statuses, type Target } from './target.js'
 const dripMs = 400
 
 export interface SlowFigures {
-  /** Connections that the server had taken. */
+  /** Connections that the server accepted. */
   readonly held: number
   /** Of these, ended by the server. */
   readonly cut: number
   readonly secondsUntilLast: number
 }
 
-/** Half of the connections send a head by the byte, half a body, until the server ends them all. */
+/** Half of the connections send a head byte by byte, half a body, until the server has closed all of them. */
 export async function slowConnections(
   target: Target,
   count: number,
@@ -65,7 +65,7 @@ export async function abortedUploads(target: Target, count: number): Promise<voi
     await Promise.all(Array.from({ length: Math.min(16, count - sent) }, (_, index) => abort(sent + index)))
 }
 
-/** Chunks without end: resolves with the statuses of the answers, when the server has ended every connection. */
+/** Chunks without end: resolves with the statuses of the responses when the server has closed every connection. */
 export async function endlessBodies(target: Target, count: number): Promise<number[]> {
   const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, ' '), Buffer.from('\r\n')])
   const endless = (path: string): Promise<number[]> =>
@@ -95,7 +95,7 @@ export async function endlessBodies(target: Target, count: number): Promise<numb
   return all.flat()
 }
 
-/** Requests sent in advance, on several connections; resolves with how many answers each of them got. */
+/** Requests sent in advance, on several connections; resolves with the number of responses on each. */
 export async function pipelined(target: Target, connections: number, requests: number): Promise<number[]> {
   const bytes = target.head('GET /v1/health').repeat(requests)
   const answers = (received: string): number => received.split('HTTP/1.1 200 ').length - 1

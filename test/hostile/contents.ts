@@ -1,6 +1,6 @@
 /**
- * Bodies, heads and paths that cost or confuse: gzip bombs, depth, huge numbers, floods of headers, tricks with percent
- * and Unicode in a gallery's id. Each names the statuses that are right.
+ * Bodies, heads and paths that are expensive or ambiguous: gzip bombs, depth, huge numbers, floods of headers, tricks with
+ * percent escapes and Unicode in a gallery id. Each names the allowed statuses.
  */
 import { gzipSync } from 'node:zlib'
 import type { Call } from '../helpers/server-process.js'
@@ -45,7 +45,7 @@ function wrongRows(count: number): string {
   return JSON.stringify({ ...rest, candidates: rows(candidates[0]), engagement: rows(engagement[0]) })
 }
 
-/** `heavy`: bodies as large as may be; else small ones of the same kinds. */
+/** `heavy`: bodies of the maximum size; otherwise small ones of the same kinds. */
 export function hostileBodies(heavy: boolean): HostileCall[] {
   const size = heavy ? 16 * mebibyte - 64 : mebibyte
   const half = size / 2
@@ -54,7 +54,7 @@ export function hostileBodies(heavy: boolean): HostileCall[] {
   const valid = JSON.stringify(cycleOf(0, 'huge', 123_454_321))
   const withNumber = (digits: string): string => valid.replace('123454321', digits)
   return [
-    // 503: as many as are unpacked at a time may spend the budget for bodies.
+    // 503: those that are decompressed at the same time may exceed the memory limit for bodies.
     post('a gzip bomb', [413], bomb, gzip),
     post('a bomb in a bomb', [400], layered, gzip),
     post('gzip that breaks off', [400, 413], bomb.subarray(0, bomb.length / 2), gzip),

@@ -1,5 +1,5 @@
 /**
- * Requests whose end two readers may see in different places (request smuggling), and heads that no client sends. Behind
+ * Requests with an ambiguous end (request smuggling), and heads that no client sends. After
  * each follows another request, which must not be served.
  */
 import type { Target } from './target.js'

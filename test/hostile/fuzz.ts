@@ -1,5 +1,5 @@
 /**
- * Requests that are nearly right: structure-aware mutations of every operation, by fast-check. Every response
+ * Requests that are almost valid: structure-aware mutations of every operation, by fast-check. Every response
  * has a status of the contract, and never 500. A failure is shrunk and prints its seed.
  */
 import fc from 'fast-check'

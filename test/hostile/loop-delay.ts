@@ -1,25 +1,25 @@
 /**
- * Loaded into the attacked server (`--import`): how long its event loop makes others wait, and how much of that is the
- * machine's doing, since the thread was ready and had no core, or waited for another thread that had none. On SIGUSR2 it
- * writes what was seen since the last time.
+ * Loaded into the attacked server (`--import`): measures the delay of its event loop, and how much of it the machine
+ * causes: the thread was runnable without a core, or waited for another thread that was. On SIGUSR2 it
+ * writes the delays since the last signal.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 
-/** What a request that arrives at any moment waits for the event loop. */
+/** The delay of the event loop for a request that arrives at a random moment. */
 export interface LoopDelay {
   readonly p99Ms: number
   readonly maxMs: number
-  /** The same without the time in which its thread was ready and had no core. */
+  /** The same without the time in which its thread was runnable without a core. */
   readonly ownP99Ms: number
   readonly ownMaxMs: number
-  /** Of that, the time in which it worked. The rest are locks, other threads, the disk. */
+  /** The part in which the thread computed. The rest is locks, other threads and the disk. */
   readonly workP99Ms: number
   readonly workMaxMs: number
 }
 
 const everyMs = 2
-/** Nanoseconds that this thread has worked, and nanoseconds that it was ready and had no core. */
+/** Nanoseconds for which this thread computed, and for which it was runnable without a core. */
 const schedulerFile = '/proc/self/schedstat'
 const nsPerMs = 1e6
 
@@ -33,7 +33,7 @@ function threadTimes(): { workedMs: number; waitedMs: number } {
   }
 }
 
-/** Whoever arrives in a gap waits for what is left of it. */
+/** A request that arrives in a gap waits for the rest of it. */
 function waits(gapsMs: readonly number[], durationMs: number): [p99Ms: number, maxMs: number] {
   const max = gapsMs.reduce((most, gap) => Math.max(most, gap), 0)
   const longer = (waitMs: number): number =>
@@ -90,5 +90,5 @@ function watch(file: string): void {
 }
 
 const file = process.env['HOSTILE_LOOP_DELAY_FILE']
-// Not in its threads, nor in the processes that it starts.
+// Not in worker threads, and not in child processes.
 if (file !== undefined && isMainThread && process.argv[2] === 'serve') watch(file)

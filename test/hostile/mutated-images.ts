@@ -167,7 +167,7 @@ function middle(random: Random, bytes: Buffer): number {
 }
 
 export interface MutatedImage {
-  /** The last thing done to it. */
+  /** The last mutation. */
   readonly mutation: string
   readonly bytes: Buffer
 }

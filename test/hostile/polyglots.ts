@@ -1,5 +1,5 @@
 /**
- * JPEGs that other programs take for something of theirs: archives, pages, scripts, documents.
+ * JPEGs that are valid files of another format too: archives, pages, scripts, documents.
  */
 import { crc32 } from 'node:zlib'
 import { payload, smallJpeg } from './images.js'

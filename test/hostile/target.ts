@@ -1,5 +1,5 @@
 /**
- * The server that is attacked: a real process of its own, what it holds, and raw bytes to throw at it.
+ * The attacked server: a real process, its resources, and connections for raw bytes.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -18,7 +18,7 @@ export interface Held {
   readonly rssPeakMib: number
 }
 
-/** A request that was cut short is given up after this. */
+/** Time limit for the response to an incomplete request. */
 const quietMsMax = 200
 const loopDelayMsMax = 10_000
 
@@ -52,7 +52,7 @@ export class Target {
     rmSync(this.#scratchDir, { recursive: true, force: true })
   }
 
-  /** How long the server's event loop has made others wait since it was asked last. */
+  /** The delay of the server's event loop since the last call. */
   async loopDelay(): Promise<LoopDelay> {
     rmSync(this.#loopDelayFile, { force: true })
     if (this.server.pid !== undefined) process.kill(this.server.pid, 'SIGUSR2')
@@ -90,12 +90,12 @@ export class Target {
     }
   }
 
-  /** Opens a connection whose errors are of no interest. */
+  /** Opens a connection whose errors are ignored. */
   open(): Socket {
     return connect(this.port, '127.0.0.1').on('error', () => undefined)
   }
 
-  /** Sends bytes on a connection of their own; resolves with all that came back when it ends or `done` is content. */
+  /** Sends bytes on a new connection; resolves with all bytes received when it ends or when `done` returns true. */
   async converse(bytes: Uint8Array | string, done: (received: string) => boolean): Promise<string> {
     const socket = this.open()
     let received = ''
@@ -117,7 +117,7 @@ export class Target {
   }
 
   /**
-   * As `converse`, with an end of the sending: a server that waits for more than was sent ends the connection, instead of
+   * As `converse`, and closes the sending side: a server that waits for more bytes then closes the connection, instead of
    * both waiting for the other.
    */
   async exchange(bytes: Uint8Array, done: (received: string) => boolean): Promise<string> {
@@ -140,14 +140,14 @@ export class Target {
     })
   }
 
-  /** Resolves when the server has seen all that was written to it before, and written its log of it. */
+  /** Resolves when the server has processed and logged everything that was sent before. */
   async settle(): Promise<void> {
     const path = `/v1/mark-${String(++this.#marks)}-end`
     await this.server.call({ path })
     await this.server.logged(path)
   }
 
-  /** Resolves with true when the server holds no more descriptors than `count`, with false when it does for long. */
+  /** Resolves with true when the server has at most `count` descriptors open, with false after a time limit. */
   async descriptorsFallTo(count: number): Promise<boolean> {
     const until = performance.now() + 20_000
     while (this.held().descriptors > count) {
@@ -158,12 +158,12 @@ export class Target {
   }
 }
 
-/** Status codes of the answers in what a connection has received. */
+/** Status codes of the responses in the bytes that a connection has received. */
 export function statuses(received: string): number[] {
   return [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
 }
 
-/** Content of a `converse`: one complete response of the service, or one of uWebSockets.js itself before it closes. */
+/** For `done` of `converse`: one complete response of the service, or one of uWebSockets.js itself before it closes. */
 export function oneAnswer(received: string): boolean {
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd < 0) return false

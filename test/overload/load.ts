@@ -1,19 +1,19 @@
 /**
- * Two ways to load a server: clients that wait for their answer before they send again, which shows what it can take, and
- * calls at a rate of their own, answered or not, which is what overload is.
+ * Two kinds of load: a closed loop of clients that wait for a response before they send again, which shows the peak rate,
+ * and an open loop of calls at a fixed rate, which causes overload.
  */
 import type { Answer } from './raw-client.js'
 
 export interface Load {
   readonly answers: readonly Answer[]
   readonly tookS: number
-  /** Answers below 300 while the load lasted, a second. */
+  /** Responses below 300 per second, during the load. */
   readonly goodPerSecond: number
 }
 
 const tickMs = 1
 
-/** `clients` that send as soon as they are answered. */
+/** `clients` that send as soon as they receive a response. */
 export async function closedLoop(
   clients: number,
   seconds: number,
@@ -29,7 +29,7 @@ export async function closedLoop(
   return { answers, tookS, goodPerSecond: answers.filter(({ status }) => status < 300).length / tookS }
 }
 
-/** Calls at even distances; `atEnd` runs when the last has been sent, before all are answered. */
+/** Calls at a fixed rate; `atEnd` runs when the last has been sent, before all responses have arrived. */
 export async function openLoop(
   perSecond: number,
   seconds: number,
@@ -60,7 +60,7 @@ export async function openLoop(
   return { answers: await Promise.all(answers), tookS, goodPerSecond: goodInTime / tookS }
 }
 
-/** Milliseconds from now until a call is accepted within `normalMs`; what still waits is in its way. */
+/** Milliseconds until a call is accepted within `normalMs`: until then, earlier calls are still in the queue. */
 export async function recovery(one: () => Promise<Answer>, normalMs: number): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
@@ -71,7 +71,7 @@ export async function recovery(one: () => Promise<Answer>, normalMs: number): Pr
   }
 }
 
-/** Of unsorted values; 0 of none. */
+/** The values need not be sorted; 0 without values. */
 export function quantile(values: readonly number[], part: number): number {
   return [...values].sort((a, b) => a - b)[Math.max(0, Math.ceil(part * values.length) - 1)] ?? 0
 }

@@ -1,6 +1,6 @@
 /**
- * Overload on a real server: what it takes and what it takes under three times that, measured in turns, so that whatever
- * else the machine does meets both alike; and beside it, calls that only read. Read `overload` first.
+ * Overload on a real server: its peak rate, and its rate under three times that load, measured alternately, so that other
+ * load of the machine affects both; reads run at the same time. Read `overload` first.
  */
 import type { Target } from '../hostile/target.js'
 import { closedLoop, openLoop, quantile, recovery, type Load } from './load.js'
@@ -16,10 +16,10 @@ export interface OverloadSize {
 }
 
 export interface Round {
-  /** Taken a second, by clients that wait: mean of the phases before and after. */
+  /** Accepted calls per second in a closed loop: mean of the phases before and after. */
   readonly peak: number
   readonly offered: number
-  /** Taken a second, under overload. */
+  /** Accepted calls per second under overload. */
   readonly goodput: number
   /** From the last call of the overload until a call is accepted in about its usual time. */
   readonly recoveredMs: number
@@ -31,7 +31,7 @@ export interface OverloadFigures {
   /** Under overload, of all rounds. */
   readonly accepted: readonly Answer[]
   readonly refused: readonly Answer[]
-  /** Answers that are neither. */
+  /** Responses that are neither. */
   readonly others: readonly Answer[]
   readonly reads: readonly Answer[]
   readonly connections: number
@@ -45,11 +45,11 @@ const peakClients = 4
 const readEveryMs = 25
 /** Before the first round, unmeasured. */
 const warmUpSeconds = 2
-/** Usual time of a call: so much longer than its median at the peak may it take. */
+/** Factor over the median at the peak up to which the time of a call counts as normal. */
 const usualFactor = 3
 const usualExtraMs = 20
 
-/** `reads`: paths of calls that only read, made under overload in turn. */
+/** `reads`: paths of read-only calls, made in turn under overload. */
 export async function overload(
   target: Target,
   traffic: Traffic,
@@ -111,7 +111,7 @@ async function oneOverload(
   return { peak: peak.goodPerSecond, offered, goodput: load.goodPerSecond, recoveredMs, load }
 }
 
-/** Reads until the function returned is called, which resolves when the last is answered. */
+/** Reads until the returned function is called, which resolves after the last response. */
 function readContinuously(
   client: RawClient,
   key: string,

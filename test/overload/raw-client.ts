@@ -1,6 +1,6 @@
 /**
  * A client with little overhead: prepared bytes on plain sockets that stay open. Where client and server share a
- * machine, what the client takes is missing at the server.
+ * machine, the CPU time of the client is lost to the server.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -29,11 +29,11 @@ export class RawClient {
     return this.#all.size
   }
 
-  /** Never rejects. Takes a connection that is idle, or one more. */
+  /** Never rejects. Uses an idle connection, or opens another one. */
   async send(request: RawRequest): Promise<Answer> {
     const connection = this.#idle.pop() ?? this.#open()
     const answer = await connection.send(request)
-    // With what is left of a refused body still on its way, the next request would wait for it.
+    // While the rest of a refused body is still being sent, the next request would wait for it.
     if (answer.status !== 0) {
       void connection.flushed().then((usable) => {
         if (usable) this.#idle.push(connection)
@@ -60,7 +60,7 @@ export class RawClient {
 class Connection {
   readonly #socket: Socket
   #head = ''
-  /** Of the body of the answer that arrives; null while its head does. */
+  /** Bytes of the arriving body that are missing; null before the end of the head. */
   #left: number | null = null
   #status = 0
   #retryAfterS: number | null = null
@@ -102,7 +102,7 @@ class Connection {
     })
   }
 
-  /** Resolves when all that was sent is with the system; false: the connection has ended. */
+  /** Resolves with true when the system has accepted all bytes, with false when the connection has ended. */
   flushed(): Promise<boolean> {
     if (this.#closed || this.#socket.writableLength === 0) return Promise.resolve(!this.#closed)
     return new Promise((resolve) => (this.#onFlushed = resolve))

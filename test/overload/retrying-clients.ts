@@ -5,7 +5,7 @@ import type { Answer, RawClient, RawRequest } from './raw-client.js'
 
 const attemptsMax = 30
 
-/** Starts calls at a constant rate for `seconds`. Resolves with the number of tries of each. */
+/** Starts calls at a constant rate for `seconds`. Resolves with the number of attempts of each. */
 export async function sendAtRate(
   perSecond: number,
   seconds: number,
@@ -20,7 +20,7 @@ export async function sendAtRate(
   return (await Promise.all(calls)).map((answers) => answers.length)
 }
 
-/** The responses to one call, in order; only the last is not 503. Rejects after too many tries. */
+/** The responses to one call, in order; only the last is not 503. Rejects after too many attempts. */
 export async function sendUntilAccepted(client: RawClient, request: RawRequest): Promise<Answer[]> {
   const answers: Answer[] = []
   while (answers.length < attemptsMax) {

@@ -1,23 +1,23 @@
 /**
- * What is sent: cycles over the same posts, images, and calls that only read. All but a few bytes of each is prepared.
+ * The requests: cycles over the same posts, images, and read-only calls. All but a few bytes of each are prepared.
  */
 import { jpegSource } from '../../bench/jpegs.js'
 import { rampCycleCount, worldCycles } from '../../bench/world.js'
 import { cycleBoundaryMs, cycleIdOf, formatInstant } from '../../src/contract/time.js'
 import type { RawRequest } from './raw-client.js'
 
-/** Cycles are numbered on from here: after those that brought the posts in, and long past. */
+/** The first number of the measured cycles: after those that filled the pool, and far in the past. */
 const firstCycleMs = Date.UTC(2025, 2, 10)
 
 export interface Traffic {
   readonly name: string
   /** Requests to be accepted before anything is measured, one after the other. */
   readonly first: readonly RawRequest[]
-  /** A request of its own for each number. */
+  /** A different request for each number. */
   readonly request: (number: number) => RawRequest
 }
 
-/** Cycles over `pending` posts, each with an id of its own before a body that all share. */
+/** Cycles over `pending` posts, each with its own id and otherwise the same body. */
 export function cycleTraffic(key: string, pending: number): Traffic {
   const world = worldCycles({ pending, turnover: 0, snapshots: true, bodyChars: 400 })
   const first = Array.from({ length: rampCycleCount }, () => post(key, [world.next().value.request]))
@@ -38,7 +38,7 @@ export function cycleIdOfNumber(number: number): string {
   return cycleIdOf(firstCycleMs + number * cycleBoundaryMs)
 }
 
-/** Images of about 200 kB, each with a key and bytes of its own. */
+/** Images of about 200 kB, each with a different key and different bytes. */
 export async function imageTraffic(key: string): Promise<Traffic> {
   const jpegOf = await jpegSource()
   return {

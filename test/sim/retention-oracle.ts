@@ -25,7 +25,7 @@ export class RetentionOracle {
   readonly #enteredAt = new Map<string, number>()
   /** The time by which records are old. */
   #nowMs = -Infinity
-  /** The latest that this time has been: a removal under way goes by the time at which it began. */
+  /** The latest value of this time: a removal in progress uses the time at which it began. */
   #latestMs = -Infinity
 
   constructor(disk: SimDisk, pool: NaivePool, limits: RetentionLimits) {

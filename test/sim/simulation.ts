@@ -163,7 +163,7 @@ class Simulation {
     return { ...this.#figures, steps: step, traceSum, stored: this.#disk.lastPosition }
   }
 
-  /** Days pass, and only removals of what has expired fail. At the end, one is under way. */
+  /** Days pass, and only removals of what has expired fail. At the end, one is in progress. */
   async #expire(): Promise<void> {
     this.#removalsFail = true
     for (let round = 0; round < 2; round++) {

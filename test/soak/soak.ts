@@ -1,6 +1,6 @@
 /**
  * A soak test: a real server under the load of the simulated client, as fast as possible, on a simulated clock. First a
- * run-up until as many records expire as arrive, then the measured cycles; at the end all retained data is read again.
+ * warm-up until as many records expire as arrive, then the measured cycles; at the end all retained data is read again.
  */
 import { spawnSync } from 'node:child_process'
 import { executable } from '../helpers/server-process.js'
@@ -12,7 +12,7 @@ import { SoakTarget } from './target.js'
 
 export interface SoakPlan extends SoakOptions {
   readonly warmUpCycles: number
-  /** Simulated time without cycles between run-up and measured cycles: a multiple of five minutes. */
+  /** Simulated time without cycles between warm-up and measured cycles: a multiple of five minutes. */
   readonly leapMs: number
   readonly measuredCycles: number
   /** Cycles between two samples of the server's resources; 0: no samples, and levels are not checked. */

@@ -1,6 +1,6 @@
 // Records what is written to one file, in order, into the log WRITES_LOG: test/crash/disk-record.ts reads it. Preloaded
 // into a server. A write and its record happen under one lock; a sync is two records, since writes that arrive while it
-// runs are not covered by it. SYNC_DELAY_US makes each sync end late, so that an answer that does not wait for it shows.
+// runs are not covered by it. SYNC_DELAY_US makes each sync end late, so that a response that does not wait for it is detected.
 //
 //   record: kind u32, 0 u32, offset u64, byte count u64, then the bytes of a write
 //   kinds:  1 write   2 write that is a sync itself (O_DSYNC)   3 truncate to offset   4 sync begins   5 sync has ended

@@ -1,5 +1,5 @@
-// Makes writes and syncs of one file (WATCHED_FILE) fail while the file FAULT_FILE holds a word: what a test writes
-// there holds from the next call on. Preloaded into a server.
+// Makes writes and syncs of one file (WATCHED_FILE) fail while the file FAULT_FILE contains a word: what a test writes
+// there takes effect at the next call. Preloaded into a server.
 //
 //   no-space     writes fail with ENOSPC            short       writes take half of their bytes, at least one
 //   write-error  writes fail with EIO               sync-error  syncs fail with EIO

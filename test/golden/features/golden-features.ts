@@ -67,7 +67,7 @@ export function columnOf(
 export function bitsOf(feature: Feature, codec: Pick<Codec, 'runColumns'>): string {
   const hash = createHash('sha256')
   for (const missing of ['imputed', 'nan'] as const)
-    // One NaN is as good as another.
+    // All NaN are equivalent.
     for (const value of columnOf(feature, codec, missing))
       hash.update(Number.isNaN(value) ? 'NaN' : bytesOf(value))
   return hash.digest('hex')

@@ -49,7 +49,7 @@ function makeCycles(): CycleOfRows[] {
   }))
 }
 
-/** What a model gets of these rows. */
+/** The inputs of a model for these rows. */
 function inputsOf({ cycleAtMs, rows }: CycleOfRows): ModelInputs {
   return makeInputs(rows.length, cycleAtMs, (_, path, row) => rows[row]?.[path] ?? 0)
 }
@@ -122,5 +122,5 @@ function numbersOf(seed: number): () => number {
 
 // After the constants that they are made of.
 export const cyclesOfRows: readonly CycleOfRows[] = makeCycles()
-/** What a model gets of each cycle. */
+/** The inputs of a model for each cycle. */
 export const inputsOfRows: readonly ModelInputs[] = cyclesOfRows.map(inputsOf)
