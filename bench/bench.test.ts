@@ -85,8 +85,8 @@ test.skipIf(spawnSync(process.env.CXX ?? 'g++', ['--version']).error !== undefin
     onTestFinished(() => void server.kill('SIGKILL'))
     const ended = new Promise((resolve) => server.once('exit', resolve))
     const url = `http://127.0.0.1:${port}/v1`
-    const isUp = () => fetch(`${url}/health`).then(Boolean, () => false)
-    while (!(await isUp())) expect(await Promise.race([ended, delay(50, 'running')])).toBe('running')
+    const isReady = () => fetch(`${url}/health`).then(Boolean, () => false)
+    while (!(await isReady())) expect(await Promise.race([ended, delay(50, 'running')])).toBe('running')
     const cycles = worldCycles({ pending: 10, turnover: 1, snapshots: true, bodyChars: 20 })
     for (let count = 0; count < 3; count++) {
       const { request, counts } = cycles.next().value
@@ -103,7 +103,7 @@ test.skipIf(spawnSync(process.env.CXX ?? 'g++', ['--version']).error !== undefin
 describe('only a correct response counts', () => {
   const cycle = worldCycles({ pending: 10, turnover: 1, snapshots: false, bodyChars: 20 }).next().value
   const key = { gall_id: 'g', post_no: 1 }
-  const right = {
+  const correct = {
     cycle_id: cycle.cycleId,
     cycle_time: '2025-03-03T09:00:00+09:00',
     received_at: '2025-03-03T09:00:00Z',
@@ -120,14 +120,14 @@ describe('only a correct response counts', () => {
   }
 
   test('a correct response passes', () => {
-    expect(() => checkResponse(cycle, right)).not.toThrow()
+    expect(() => checkResponse(cycle, correct)).not.toThrow()
   })
 
   test('a wrong count, another cycle, or a post without a score does not pass', () => {
     const wrong = [
-      { ...right, counts: { ...right.counts, candidates: 1 } },
-      { ...right, cycle_id: '20250303T0905' },
-      { ...right, results: [right.results[0]!, { ...key, status: 'waiting' as const, score: null }] },
+      { ...correct, counts: { ...correct.counts, candidates: 1 } },
+      { ...correct, cycle_id: '20250303T0905' },
+      { ...correct, results: [correct.results[0]!, { ...key, status: 'waiting' as const, score: null }] },
     ]
     for (const response of wrong) expect(() => checkResponse(cycle, response)).toThrow(/wrong response/)
   })

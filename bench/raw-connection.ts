@@ -167,7 +167,7 @@ function readHead(bytes: Buffer, byteCount: number): Head | null {
   }
   const text = bytes.toString('latin1', 0, end)
   const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1]
-  if (status === undefined) throw new Error(`no HTTP/1.1 response: ${text}`)
+  if (status === undefined) throw new Error(`not an HTTP/1.1 response: ${text}`)
   const bodyBytes = headerOf(text, 'content-length')
   if (bodyBytes === undefined) throw new Error(`a response without content-length: ${text}`)
   const bodyAt = end + headEnd.length

@@ -65,7 +65,7 @@ interface Post {
   readonly gall_id: string
   readonly post_no: number
   /** Mean number of views that the post gains per cycle. */
-  readonly pace: number
+  readonly viewsPerCycle: number
   views: number
   up: number
   down: number
@@ -141,7 +141,7 @@ class World {
     this.#pending.push({
       gall_id,
       post_no,
-      pace: Math.exp(3 + 1.4 * rng.normal()),
+      viewsPerCycle: Math.exp(3 + 1.4 * rng.normal()),
       views: rng.int(20, 4000),
       up: rng.int(0, 120),
       down: rng.int(0, 12),
@@ -167,7 +167,7 @@ class World {
 
   #advance(post: Post): void {
     const rng = this.#rng
-    const views = Math.round(post.pace * 2 * rng.next())
+    const views = Math.round(post.viewsPerCycle * 2 * rng.next())
     post.views += views
     post.up += Math.round(views * 0.04 * rng.next())
     post.down += rng.next() < 0.1 ? 1 : 0

@@ -154,9 +154,14 @@ function imageGraph(): Uint8Array {
   const kernel = graph.weights([imageDim, 3, patchPixels, patchPixels], 1 / Math.sqrt(3 * patchPixels))
   const strides = { strides: { ints: [patchPixels, patchPixels] } }
   const patches = graph.add('Conv', ['pixel_values', kernel, graph.weights([imageDim], 0.1)], strides)
-  const around = graph.weights([imageDim, imageDim, 3, 3], 1 / Math.sqrt(imageDim * 9))
+  const neighbourKernel = graph.weights([imageDim, imageDim, 3, 3], 1 / Math.sqrt(imageDim * 9))
   const pads = { pads: { ints: [1, 1, 1, 1] } }
-  graph.add('Conv', [graph.add('Relu', [patches]), around, graph.weights([imageDim], 0.1)], pads, 'patches')
+  graph.add(
+    'Conv',
+    [graph.add('Relu', [patches]), neighbourKernel, graph.weights([imageDim], 0.1)],
+    pads,
+    'patches',
+  )
   const rows = imagePixels / patchPixels
   return graph.write({
     name: 'image-encoder',

@@ -70,8 +70,8 @@ function attention(graph: GraphBuilder, shape: TransformerShape, state: string, 
   const [queries, keys, values] = [projection(0, 2, 1, 3), projection(0, 2, 3, 1), projection(0, 2, 1, 3)]
   const scale = graph.floats([1], Float32Array.of(1 / Math.sqrt(headWidth)))
   const scores = graph.add('Mul', [graph.add('MatMul', [queries, keys]), scale])
-  const shares = graph.add('Softmax', [graph.add('Add', [scores, mask])], { axis: { int: -1 } })
-  const mixed = graph.add('Transpose', [graph.add('MatMul', [shares, values])], {
+  const probabilities = graph.add('Softmax', [graph.add('Add', [scores, mask])], { axis: { int: -1 } })
+  const mixed = graph.add('Transpose', [graph.add('MatMul', [probabilities, values])], {
     perm: { ints: [0, 2, 1, 3] },
   })
   return graph.linear(graph.add('Reshape', [mixed, graph.integers(0, 0, width)]), width, width)

@@ -64,8 +64,9 @@ if (problems.length > 0) {
 const { dependencies, optionalDependencies, devDependencies } = manifest
 const reasons = readReasons()
 const named = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }))
-const stray = [...reasons.keys()].filter((name) => !named.has(name) && name !== 'uws-pack')
-if (stray.length > 0) throw new Error(`README.md lists what package.json does not: ${stray.join(', ')}`)
+const unused = [...reasons.keys()].filter((name) => !named.has(name) && name !== 'uws-pack')
+if (unused.length > 0)
+  throw new Error(`README.md lists packages that package.json lacks: ${unused.join(', ')}`)
 const deployed = entries.filter(([, entry]) => entry.dev !== true)
 const development = entries.filter(([, entry]) => entry.dev === true)
 const scripts = entries.filter(([, entry]) => entry.hasInstallScript === true)

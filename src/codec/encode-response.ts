@@ -40,7 +40,7 @@ export function responseHead(response: ResponseColumns): string {
   return `${head.slice(0, -1)},"results":[`
 }
 
-/** What follows the key of a row, by outcome. The numbers of a scored row follow. */
+/** The text after the key of a row, by outcome; for a scored row, the text before its numbers. */
 export const outcomeTexts = outcomeCodes.map(({ status, reason }) =>
   status === 'scored'
     ? ',"status":"scored","score":'

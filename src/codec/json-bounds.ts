@@ -32,7 +32,7 @@ export function checkJsonBounds(body: Buffer): void {
   }
 }
 
-/** Longest run that is looked at byte by byte: most strings of a body are shorter, and a native call costs as much. */
+/** Longest run that is scanned byte by byte: most strings of a body are shorter, and a native call costs as much. */
 const shortStringBytes = 24
 
 /** The offset of the quote that closes the string which opens at `open`; the length of `body` if none does. */

@@ -1,7 +1,7 @@
 /**
  * Runs tasks that would take the event loop too long in a worker thread: one at a time, with limits on the time of a
- * task, the heap of the thread and the bytes that wait. A failure of the thread fails the task at hand and no other.
- * worker-entry.ts is what the thread runs.
+ * task, the heap of the thread and the bytes that wait. A failure of the thread fails only the current task.
+ * The thread runs worker-entry.ts.
  */
 import { Worker } from 'node:worker_threads'
 import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
@@ -52,14 +52,14 @@ export class WorkerRunner {
         new ServiceError('unavailable', 'too many large bodies are waiting', { retryAfterS }),
       )
     this.#waitingBytes += bytes
-    const answer = this.#last
-      .then(() => this.#ask({ name, bodies: bodies.map(paddedCopy) }))
+    const result = this.#last
+      .then(() => this.#runTask({ name, bodies: bodies.map(paddedCopy) }))
       .finally(() => {
         this.#waitingBytes -= bytes
         assert(this.#waitingBytes >= 0, 'a task is subtracted once')
       })
-    this.#last = answer.catch(() => undefined)
-    return answer
+    this.#last = result.catch(() => undefined)
+    return result
   }
 
   /** Ends the thread, which must have no task. The next task starts another one. */
@@ -70,7 +70,7 @@ export class WorkerRunner {
     if (thread !== null) void thread.terminate()
   }
 
-  async #ask(task: WorkerTask): Promise<unknown> {
+  async #runTask(task: WorkerTask): Promise<unknown> {
     clearTimeout(this.#idleTimer)
     const thread = (this.#thread ??= this.#started())
     thread.ref()
@@ -81,7 +81,7 @@ export class WorkerRunner {
       )
       return await nextMessage(thread, this.#taskMsMax)
     } catch (error) {
-      this.#forget(thread)
+      this.#discard(thread)
       void thread.terminate()
       throw error
     } finally {
@@ -94,10 +94,10 @@ export class WorkerRunner {
   #started(): Worker {
     const thread = this.#start()
     // A thread may also fail between two tasks.
-    return thread.on('error', () => this.#forget(thread)).on('exit', () => this.#forget(thread))
+    return thread.on('error', () => this.#discard(thread)).on('exit', () => this.#discard(thread))
   }
 
-  #forget(thread: Worker): void {
+  #discard(thread: Worker): void {
     if (this.#thread === thread) this.#thread = null
   }
 }

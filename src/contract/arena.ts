@@ -1,5 +1,5 @@
 /**
- * Memory for the columns of one cycle: its decoded rows, and the state of the pool that it leads to. An arena allocates from
+ * Memory for the columns of one cycle: its decoded rows and the resulting state of the pool. An arena allocates from
  * the front of one block. After the last release a later cycle reuses the block. Without this reuse, each
  * cycle would allocate megabytes for typed arrays: page faults, and a full garbage collection every other cycle.
  *

@@ -208,6 +208,6 @@ export interface ResultColumns extends KeyColumns {
 
 function enumCodes(list: string, member: string): readonly string[] {
   const value = rowShape(cycleShape, list).members.find((m) => m.name === member)?.value as ValueShape
-  if (value.kind !== 'enum') throw new Error(`${list}[].${member} is no enum`)
+  if (value.kind !== 'enum') throw new Error(`${list}[].${member} is not an enum`)
   return value.values.map(String)
 }

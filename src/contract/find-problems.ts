@@ -74,7 +74,7 @@ class Walk {
     return this.#problems.listing
   }
 
-  /** Adds the problem of a missing member. Millions may be missing, so a problem that is only counted makes no path. */
+  /** Adds the problem of a missing member. Millions may be missing, so a problem that is only counted gets no path. */
   #addMissing(name: string, problem: string): void {
     if (!this.#listing) {
       this.#problems.addUnlisted()

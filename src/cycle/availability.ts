@@ -86,7 +86,7 @@ export function packAvailability({
   return zstdCompressSync(Buffer.concat([length, rows, imageTable]))
 }
 
-/** What the model saw in the cycle at `position`; null when the cycle has no record: one of an earlier version. */
+/** The record of the cycle at `position`; null if it has none, as cycles of earlier versions. */
 export function readAvailability(store: Store, position: Position): Availability | null {
   const packed = store.readAvailability(position)
   if (packed === undefined) return null

@@ -66,7 +66,7 @@ test('it does not take over when it fails on a post, and the error names version
 
 const problem = 'fake-1, the pending posts, post g/3: head p_up: row'
 
-test('the first model takes over all the same, because only a cycle can remove a post that it fails on', async () => {
+test('the first model takes over anyway, because only a cycle can remove a post that it fails on', async () => {
   const first = new FakeModel()
   first.wrongRow = 1
   let hasTakenOver = false

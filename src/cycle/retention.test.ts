@@ -1,4 +1,4 @@
-/** What expires, on a real LMDB file: the exact age, both clocks, and all records of what goes. */
+/** Expiry on a real LMDB file: the exact age, both clocks, and all records of what expires. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ describe('a cycle', () => {
     expect(isStored(0)).toBe(false)
   })
 
-  test('that only its cycle_time calls old is kept', async () => {
+  test('that is old only by its cycle_time is kept', async () => {
     const lateMs = cycleMs(5 * perDay)
     await submit(cycleBody(0), lateMs)
     await submit(cycleBody((retainCyclesDays + 1) * perDay))
@@ -73,7 +73,7 @@ describe('a cycle', () => {
     expect(isStored(0)).toBe(false)
   })
 
-  test('that only its arrival calls old is kept', async () => {
+  test('that is old only by its arrival is kept', async () => {
     await submit(cycleBody(5 * perDay), cycleMs(0))
     await submit(cycleBody((retainCyclesDays + 1) * perDay))
     expect(isStored(5 * perDay)).toBe(true)

@@ -1,4 +1,4 @@
-/** Stored cycles once more: what the model saw then, and the scores that were stored. */
+/** Replays of stored cycles: the inputs that the model received, and the stored scores. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'

@@ -139,7 +139,7 @@ describe('golden cases', () => {
     )
   })
 
-  test('have missing embeddings as the manifest says for each encoder', async () => {
+  test('have missing embeddings as the manifest specifies for each encoder', async () => {
     const model = subject({ p_views: [0], p_up: [0] }, true)
     const zeroText = { ...text, missing_embedding: 'zeros' } as const
     await runGolden(

@@ -42,7 +42,7 @@ describe('a head that is NaN', () => {
     expectClose((await model.predict(posts())).p_views, Array<number>(3).fill(4 / 5))
   })
 
-  test('names the embedding that is missing, which is NaN or zeros as the manifest says for its encoder', async () => {
+  test('names the embedding that is missing, which is NaN or zeros as the manifest specifies for its encoder', async () => {
     const directory = temporaryModelsDir()
     const version = 'example-1'
     cpSync(join(modelsDir, version), join(directory, version), { recursive: true })

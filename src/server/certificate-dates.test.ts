@@ -13,8 +13,8 @@ describe.skipIf(opensslMissing)('a certificate of one day', () => {
   const dates = datesOf(readFileSync(makeTlsFiles(scratchDir(), 'one-day').cert))
   const { validFrom, validTo } = dates
 
-  test('has the dates that its file says', () => {
-    // OpenSSL asks the clock twice.
+  test('has the dates in its file', () => {
+    // OpenSSL reads the clock twice.
     expect(Math.abs(validTo - validFrom - dayMs)).toBeLessThanOrEqual(1000)
     expect(Math.abs(validFrom - Date.now())).toBeLessThan(dayMs / 24)
   })

@@ -33,8 +33,8 @@ export class IncomingBody {
   bytesReceived = 0
   readonly #announced: AnnouncedBody
   readonly #response: HttpResponse
-  #listens = false
-  #lastReceived = false
+  #isListening = false
+  #isLastReceived = false
   #onBytes: ((chunk: ArrayBuffer, isLast: boolean) => void) | null = null
   #refuse: ((error: Error) => void) | null = null
   #endDrain: (() => void) | null = null
@@ -106,7 +106,7 @@ export class IncomingBody {
 
   /** The body is complete, or the request has none. */
   get isComplete(): boolean {
-    return this.#lastReceived || !this.#announced.isPresent
+    return this.#isLastReceived || !this.#announced.isPresent
   }
 
   /** Reads and discards the rest. Resolves when the last byte has arrived, at the time limit, or at the end. */
@@ -149,11 +149,11 @@ export class IncomingBody {
    */
   #listen(onBytes: (chunk: ArrayBuffer, isLast: boolean) => void): void {
     this.#onBytes = onBytes
-    if (this.#listens) return
-    this.#listens = true
+    if (this.#isListening) return
+    this.#isListening = true
     this.#response.onData((chunk, isLast) => {
       this.bytesReceived += chunk.byteLength
-      this.#lastReceived = isLast
+      this.#isLastReceived = isLast
       this.#onBytes?.(chunk, isLast)
     })
   }

@@ -28,7 +28,7 @@ function createOutput() {
 
 const failure = (code: string): NodeJS.ErrnoException => Object.assign(new Error(code), { code })
 
-test('lines arrive in their order, whole, in a real file', async () => {
+test('complete lines are written in order to a real file', async () => {
   const file = join(directory, 'log')
   const descriptor = openSync(file, 'w')
   const output = new LogOutput(descriptor)
@@ -81,7 +81,7 @@ test('a short write is continued, byte for byte', () => {
   expect(next().text).toBe('b\n')
 })
 
-test('a reader that stalls costs a bounded amount of memory, and lines that do not fit are counted', () => {
+test('a reader that stalls causes a bounded use of memory, and lines that do not fit are counted', () => {
   const { output, next } = createOutput()
   const line = `${'x'.repeat(1023)}\n`
   for (let index = 0; index < 3000; index++) output.write(line)

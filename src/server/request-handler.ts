@@ -47,7 +47,7 @@ export class RequestHandler {
     this.#respond(exchange)
       .catch((error: unknown) => this.#errorResponse(exchange, error))
       .then((outgoing) => {
-        // Nothing reads the request's body any more. The response may take its time.
+        // Nothing reads the request's body any more, and sending the response may take long.
         exchange.body.release()
         return exchange.send(outgoing, this.#closing)
       })

@@ -83,7 +83,7 @@ function correctResponse(): CycleResponse {
     missing_feature_share: 0.15,
     warnings: ['unknown post (1): cat/9'],
     results: [
-      { gall_id: 'unknownRow', post_no: 1, status: 'waiting', score: null },
+      { gall_id: 'foreign', post_no: 1, status: 'waiting', score: null },
       scored(5),
       { gall_id: 'cat', post_no: 3, status: 'waiting', score: null },
       { gall_id: 'cat', post_no: 4, status: 'not_scored', score: null, reason: 'missing_clock' },
@@ -134,7 +134,7 @@ const mutations: [what: string, path: string, mutate: Mutate][] = [
   ['no model version', 'model_version', (a) => set(a, { model_version: '' })],
   ['another model version', 'model_version', (a) => set(a, { model_version: 'm2' })],
   ['no weights version', 'weights_version', (a) => set(a, { weights_version: '' })],
-  ['the weights of before', 'weights_version', (a) => set(a, { weights_version: 'w1' })],
+  ['the previous weights', 'weights_version', (a) => set(a, { weights_version: 'w1' })],
   ['two rows in the wrong order', 'results[1]', (_a, r) => r.splice(1, 2, row(r, 2), row(r, 1))],
   ['a row twice', 'results[2]', (_a, r) => r.splice(2, 1, row(r, 0))],
   [
@@ -145,7 +145,7 @@ const mutations: [what: string, path: string, mutate: Mutate][] = [
   ['an unknown post among the pending', 'results[3]', (_a, r) => r.splice(3, 2, row(r, 4), row(r, 3))],
   ['a scored post said to wait', 'results[1].status', (a, r) => setStatus(a, r, 1, 'waiting')],
   ['a waiting post said to be not scored', 'results[2].status', (a, r) => setStatus(a, r, 2, 'not_scored')],
-  ["a unknownRow's post scored", 'results[0].status', (a, r) => setStatus(a, r, 0, 'scored')],
+  ["another client's post scored", 'results[0].status', (a, r) => setStatus(a, r, 0, 'scored')],
   ['a wrong reason', 'results[3].reason', (_a, r) => set(row(r, 3), { reason: 'missing_title' })],
   ['no reason', 'results[3].reason', (_a, r) => set(row(r, 3), { reason: undefined })],
   [
@@ -175,7 +175,7 @@ const mutations: [what: string, path: string, mutate: Mutate][] = [
   ['a prediction below 0', 'results[1].downvote_share', (_a, r) => set(row(r, 1), { downvote_share: -0.1 })],
 ]
 
-/** Gives a row another status and keeps the counts right, so that the row exclusive is wrong. */
+/** Gives a row another status and keeps the counts right, so that only the row is wrong. */
 function setStatus(
   response: CycleResponse,
   rows: ResultRow[],

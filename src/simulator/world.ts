@@ -205,9 +205,9 @@ export class World {
 
   private readPending(rng: Rng, cycleAtMs: number, index: number): EngagementRow[] {
     const observedAtMs = cycleAtMs - rng.int(4, 45) * secondMs - rng.int(0, 999)
-    const skippedIndex = rng.chance(0.08) ? rng.int(0, Math.max(0, this.pending.length - 1)) : -1
+    const skippedCount = rng.chance(0.08) ? rng.int(0, Math.max(0, this.pending.length - 1)) : -1
     const rows = this.pending
-      .filter((_post, at) => at !== skippedIndex)
+      .filter((_post, at) => at !== skippedCount)
       .map((post) => readingOf(rng, post, observedAtMs))
     // A post that the service does not know, such as one whose candidate the client lost.
     if (rng.chance(0.03)) {

@@ -59,7 +59,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.lastCycle()).toMatchObject(labels)
     })
 
-    test('positions count 1, 2, 3 in order of arrival, whatever the cycle ids say', async () => {
+    test('positions count 1, 2, 3 in order of arrival, whatever the cycle ids are', async () => {
       const store = await newStore()
       const numbers = [5, 3, 9, 1]
       const positions = await Promise.all(numbers.map((number) => store.appendCycle(cycleSample(number))))

@@ -1,4 +1,4 @@
-// JSON's grammar (RFC 8259) as a recursive walk: slow, obvious, and written apart from the decoder that it
+// JSON's grammar (RFC 8259) as a recursive walk: slow, obvious, and independent of the decoder that it
 // checks.
 #pragma once
 

@@ -98,15 +98,16 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
   const note = (found: readonly string[]): void => void violations.push(...found)
   try {
     const pid = target.server.pid
-    const before = target.held()
+    const before = target.resources()
 
     if (size.heavy) lowerPriority()
 
     await attack('slow heads and bodies', async () => {
       const slow = await slowConnections(target, size.slow, size.slowSecondsMax)
-      if (slow.held < size.slow) note([`slow connections: only ${slow.held} of ${size.slow} were accepted`])
+      if (slow.acceptedCount < size.slow)
+        note([`slow connections: only ${slow.acceptedCount} of ${size.slow} were accepted`])
       if (slow.cut < size.slow) note([`slow connections: ${size.slow - slow.cut} were never closed`])
-      return `${slow.held} connections held, all ended after ${slow.secondsUntilLast.toFixed(0)} s`
+      return `${slow.acceptedCount} connections accepted, all ended after ${slow.secondsUntilLast.toFixed(0)} s`
     })
     await attack('aborted uploads', async () => {
       await besideIdle(target, 100, () => abortedUploads(target, size.aborted))
@@ -177,16 +178,16 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       return `${size.wrongKeys} guesses`
     })
 
-    const peak = target.held()
-    const fell = await target.descriptorsFallTo(before.descriptors + descriptorSlack)
-    const after = target.held()
+    const peak = target.resources()
+    const fell = await target.waitForDescriptors(before.descriptors + descriptorSlack)
+    const after = target.resources()
     if (!fell) note([`descriptors: ${before.descriptors} before, ${after.descriptors} after`])
     if (peak.rssPeakMib > before.rssMib + rssGrowthMibMax)
       note([`memory: ${before.rssMib.toFixed(0)} MiB before, at most ${peak.rssPeakMib.toFixed(0)}`])
     if (target.server.pid !== pid || pid === undefined) note(['the server process was replaced'])
     if (/"status":500|"level":50/.test(target.server.log))
       note([`the log has an error: ${/.*("status":500|"level":50).*/.exec(target.server.log)?.[0] ?? ''}`])
-    const line = `descriptors ${before.descriptors} before, ${after.descriptors} after; memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after, ${after.ownMib.toFixed(0)} of it without pages of files, ${peak.rssPeakMib.toFixed(0)} at most`
+    const line = `descriptors ${before.descriptors} before, ${after.descriptors} after; memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after, ${after.privateMib.toFixed(0)} of it without pages of files, ${peak.rssPeakMib.toFixed(0)} at most`
     figures.push(line)
     print(line)
     if ((await target.server.kill('SIGTERM')) !== 0) note(['the server exited with an error'])

@@ -11,7 +11,7 @@ const dripMs = 400
 
 export interface SlowFigures {
   /** Connections that the server accepted. */
-  readonly held: number
+  readonly acceptedCount: number
   /** Of these, ended by the server. */
   readonly cut: number
   readonly secondsUntilLast: number
@@ -24,7 +24,7 @@ export async function slowConnections(
   secondsMax: number,
 ): Promise<SlowFigures> {
   const startedAt = performance.now()
-  const before = target.held().descriptors
+  const before = target.resources().descriptors
   let cut = 0
   const sockets = Array.from({ length: count }, (_, index) => {
     const socket = target.open()
@@ -33,10 +33,10 @@ export async function slowConnections(
     socket.write(index % 2 === 0 ? 'GET /v1/weights HTTP/1.1\r\nX-Slow: ' : bodyHead)
     return socket
   })
-  let held = 0
+  let acceptedCount = 0
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
-      held = Math.max(held, target.held().descriptors - before)
+      acceptedCount = Math.max(acceptedCount, target.resources().descriptors - before)
       for (const socket of sockets) if (!socket.destroyed) socket.write('x')
       if (cut < count && performance.now() - startedAt < secondsMax * 1000) return
       clearInterval(timer)
@@ -46,7 +46,7 @@ export async function slowConnections(
   const secondsUntilLast = (performance.now() - startedAt) / 1000
   const cutByServer = cut
   for (const socket of sockets) socket.destroy()
-  return { held, cut: cutByServer, secondsUntilLast }
+  return { acceptedCount, cut: cutByServer, secondsUntilLast }
 }
 
 /** Uploads of images and cycles that break off in the middle, a few at a time. */
@@ -101,7 +101,7 @@ export async function pipelined(target: Target, connections: number, requests: n
   const answers = (received: string): number => received.split('HTTP/1.1 200 ').length - 1
   const all = await Promise.all(
     Array.from({ length: connections }, () =>
-      target.converse(bytes, (received) => received.endsWith('}') && answers(received) >= requests),
+      target.sendRaw(bytes, (received) => received.endsWith('}') && answers(received) >= requests),
     ),
   )
   return all.map(answers)

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { Call } from '../helpers/server-process.js'
 import { cycleOf } from './bodies.js'
 import { smallJpeg } from './images.js'
-import { oneAnswer, statuses, type Target } from './target.js'
+import { isCompleteResponse, statuses, type Target } from './target.js'
 
 export interface HostileCall {
   readonly name: string
@@ -162,7 +162,7 @@ export async function headFloodViolations(target: Target): Promise<string[]> {
   ]
   const violations: string[] = []
   for (const [name, head] of floods) {
-    const received = await target.converse(head, oneAnswer)
+    const received = await target.sendRaw(head, isCompleteResponse)
     if (statuses(received).some((status) => status < 400 || status === 500))
       violations.push(`${name}: ${received.slice(0, 60)}`)
   }

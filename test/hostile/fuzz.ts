@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
 import { cycleOf } from './bodies.js'
 import { validImages } from './images.js'
-import { oneAnswer, statuses, type Target } from './target.js'
+import { isCompleteResponse, statuses, type Target } from './target.js'
 
 const allowed = new Set([200, 201, 400, 401, 404, 405, 409, 413, 414, 415, 422, 431, 501, 503, 505])
 
@@ -242,7 +242,7 @@ export async function fuzzHttp(
     tried += requests.length
     await Promise.all(
       requests.map(async ({ bytes, line }) => {
-        const received = await target.exchange(bytes, oneAnswer)
+        const received = await target.sendRawAndEnd(bytes, isCompleteResponse)
         for (const status of statuses(received))
           if (status !== 100 && !allowed.has(status)) throw new Error(`${line} was answered ${status}`)
       }),

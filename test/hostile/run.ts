@@ -26,28 +26,28 @@ const fuzzSeconds = Number(process.env.HOSTILE_FUZZ_SECONDS ?? 60)
 const imageCount = Number(process.env.HOSTILE_IMAGES ?? 5000)
 const imageSeed = Number(process.env.HOSTILE_IMAGE_SEED ?? 1)
 
-/** Fuzzes a server of its own. Returns the violations; prints the descriptors and memory it held before and after. */
+/** Fuzzes a server of its own. Returns the violations; prints the descriptors and memory before and after. */
 async function fuzz(name: string, run: (target: Target) => Promise<string>): Promise<string[]> {
   const violations: string[] = []
   const target = await new Target().start()
   try {
-    const before = target.held()
+    const before = target.resources()
     const startedAt = performance.now()
     const figure = await run(target).catch((error: unknown) => {
       violations.push(`${name}: ${String(error)}`)
       return 'aborted'
     })
     const seconds = (performance.now() - startedAt) / 1000
-    if (!(await target.descriptorsFallTo(before.descriptors + 3)))
+    if (!(await target.waitForDescriptors(before.descriptors + 3)))
       violations.push(`${name}: descriptors leak`)
     if (/"status":500|"level":50/.test(target.server.log)) violations.push(`${name}: the log has an error`)
-    const after = target.held()
+    const after = target.resources()
     if (after.rssPeakMib > before.rssMib + rssGrowthMibMax) violations.push(`${name}: memory grows`)
     print(
       [
         `${name}: ${figure} in ${seconds.toFixed(0)} s`,
         `descriptors ${before.descriptors} before, ${after.descriptors} after`,
-        `memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after, ${after.ownMib.toFixed(0)} of it without pages of files, ${after.rssPeakMib.toFixed(0)} at most`,
+        `memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after, ${after.privateMib.toFixed(0)} of it without pages of files, ${after.rssPeakMib.toFixed(0)} at most`,
       ].join('; '),
     )
   } finally {

@@ -10,16 +10,16 @@ import { projectDir, ServerProcess } from '../helpers/server-process.js'
 import type { LoopDelay } from './loop-delay.js'
 
 /** Resources of a process; zeros without /proc. */
-export interface Held {
+export interface ProcessResources {
   readonly descriptors: number
   readonly rssMib: number
-  /** Without the pages of files, of which the data file's are as many as the machine can spare. */
-  readonly ownMib: number
+  /** Without the pages of files: the kernel keeps as many pages of the data file as memory allows. */
+  readonly privateMib: number
   readonly rssPeakMib: number
 }
 
 /** Time limit for the response to an incomplete request. */
-const quietMsMax = 200
+const responseMsMax = 200
 const loopDelayMsMax = 10_000
 
 export class Target {
@@ -63,7 +63,7 @@ export class Target {
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
     }
-    throw new Error('the server does not tell the delay of its event loop')
+    throw new Error('the server does not report the delay of its event loop')
   }
 
   /** Head of a request with the right key. */
@@ -73,7 +73,7 @@ export class Target {
     )
   }
 
-  held(): Held {
+  resources(): ProcessResources {
     const proc = `/proc/${String(this.server.pid)}`
     try {
       const status = readFileSync(`${proc}/status`, 'utf8')
@@ -82,11 +82,11 @@ export class Target {
       return {
         descriptors: readdirSync(`${proc}/fd`).length,
         rssMib: mib('VmRSS'),
-        ownMib: mib('RssAnon'),
+        privateMib: mib('RssAnon'),
         rssPeakMib: mib('VmHWM'),
       }
     } catch {
-      return { descriptors: 0, rssMib: 0, ownMib: 0, rssPeakMib: 0 }
+      return { descriptors: 0, rssMib: 0, privateMib: 0, rssPeakMib: 0 }
     }
   }
 
@@ -96,7 +96,7 @@ export class Target {
   }
 
   /** Sends bytes on a new connection; resolves with all bytes received when it ends or when `done` returns true. */
-  async converse(bytes: Uint8Array | string, done: (received: string) => boolean): Promise<string> {
+  async sendRaw(bytes: Uint8Array | string, done: (received: string) => boolean): Promise<string> {
     const socket = this.open()
     let received = ''
     return new Promise((resolve) => {
@@ -117,10 +117,10 @@ export class Target {
   }
 
   /**
-   * As `converse`, and closes the sending side: a server that waits for more bytes then closes the connection, instead of
+   * As `sendRaw`, and closes the sending side: a server that waits for more bytes then closes the connection, instead of
    * both waiting for the other.
    */
-  async exchange(bytes: Uint8Array, done: (received: string) => boolean): Promise<string> {
+  async sendRawAndEnd(bytes: Uint8Array, done: (received: string) => boolean): Promise<string> {
     const socket = this.open()
     let received = ''
     return new Promise((resolve) => {
@@ -129,7 +129,7 @@ export class Target {
         socket.destroy()
         resolve(received)
       }
-      const timer = setTimeout(() => socket.end(), quietMsMax)
+      const timer = setTimeout(() => socket.end(), responseMsMax)
       socket.setEncoding('latin1')
       socket.on('data', (text: string) => {
         received += text
@@ -148,9 +148,9 @@ export class Target {
   }
 
   /** Resolves with true when the server has at most `count` descriptors open, with false after a time limit. */
-  async descriptorsFallTo(count: number): Promise<boolean> {
+  async waitForDescriptors(count: number): Promise<boolean> {
     const until = performance.now() + 20_000
-    while (this.held().descriptors > count) {
+    while (this.resources().descriptors > count) {
       if (performance.now() > until) return false
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
@@ -163,8 +163,8 @@ export function statuses(received: string): number[] {
   return [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
 }
 
-/** For `done` of `converse`: one complete response of the service, or one of uWebSockets.js itself before it closes. */
-export function oneAnswer(received: string): boolean {
+/** For `done` of `sendRaw`: one complete response of the service, or one of uWebSockets.js itself before it closes. */
+export function isCompleteResponse(received: string): boolean {
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd < 0) return false
   const length = /\r\ncontent-length: (\d+)/i.exec(received.slice(0, headEnd))?.[1]

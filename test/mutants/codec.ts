@@ -67,7 +67,7 @@ export const codecMutants: readonly MutantGroup[] = [
     mutants: [
       { breaks: 'emoji begin at U+1F000', find: 'point >= 0x1f000', replace: 'point > 0x1f000' },
       {
-        breaks: 'U+200B is no white space',
+        breaks: 'U+200B is not white space',
         find: 'point === 0x3000 ||',
         replace: 'point === 0x3000 ||\n        point === 0x200b ||',
       },
@@ -168,8 +168,8 @@ export const codecMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'tasks run one after the other',
-        find: 'this.#last = answer.catch(() => undefined)',
-        replace: 'void answer.catch(() => undefined)',
+        find: 'this.#last = result.catch(() => undefined)',
+        replace: 'void result.catch(() => undefined)',
       },
     ],
   },

@@ -51,7 +51,7 @@ export const storeMutants: readonly MutantGroup[] = [
   {
     file: 'src/store/lmdb/open-lmdb-store.ts',
     killedBy: ['src/store/lmdb/lmdb-store.test.ts', 'src/store/store-suite.test.ts'],
-    mutants: [{ breaks: 'close waits for writes under way', find: 'await writer.idle()', replace: '' }],
+    mutants: [{ breaks: 'close waits for writes in progress', find: 'await writer.idle()', replace: '' }],
   },
   {
     file: 'src/store/lmdb/cycles.ts',
@@ -139,7 +139,7 @@ export const storeMutants: readonly MutantGroup[] = [
     killedBy: ['src/store/lmdb/records.test.ts'],
     mutants: [
       {
-        breaks: 'a text that is no cycle id has no key',
+        breaks: 'a text that is not a cycle id has no key',
         find: 'return cycleIdForm.test(cycleId) ? Buffer',
         replace: 'return cycleId.length > 0 ? Buffer',
       },
@@ -188,7 +188,7 @@ export const storeMutants: readonly MutantGroup[] = [
     killedBy: ['src/store/store-records.test.ts'],
     mutants: [
       {
-        breaks: 'an image that comes again after an hour has arrived anew',
+        breaks: 'a repeated image counts as a new arrival after an hour',
         find: 'const freshMs = 3_600_000',
         replace: 'const freshMs = 36_000_000',
       },

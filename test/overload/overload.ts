@@ -62,7 +62,7 @@ export async function overload(
   try {
     for (const request of traffic.first) await mustBeTaken(client, request)
     await closedLoop(peakClients, Math.min(warmUpSeconds, size.peakSeconds), one)
-    const before = target.held().rssMib
+    const before = target.resources().rssMib
     const rounds: Round[] = []
     const answers: Answer[] = []
     const readAnswers: Answer[] = []
@@ -84,7 +84,7 @@ export async function overload(
       reads: readAnswers,
       connections: client.connectionCount,
       sentCount: next,
-      rssMib: { before, after: target.held().rssMib },
+      rssMib: { before, after: target.resources().rssMib },
     }
   } finally {
     client.destroy()

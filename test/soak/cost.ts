@@ -57,7 +57,7 @@ export async function blockCosts(
     await target.keepFor(keepAll)
     costs.push(await block('without', cycles))
     await target.keepFor(keptDays)
-    costs.push(await block(`what piled up in ${cycles} cycles goes`, catchUpCycles))
+    costs.push(await block(`backlog of ${cycles} cycles`, catchUpCycles))
     costs.push(await block('with removals', cycles))
   }
   return costs

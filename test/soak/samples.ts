@@ -41,7 +41,7 @@ export async function takeSample(target: SoakTarget, client: SoakClient): Promis
   await delay(settleMs)
   const pid = target.server.pid as number
   const children = childrenOf(pid)
-  const { rssMib, descriptors } = target.held()
+  const { rssMib, descriptors } = target.resources()
   const { ownP99Ms, ownMaxMs } = await target.loopDelay()
   const posts = client.postMs.splice(0).sort((a, b) => a - b)
   return {

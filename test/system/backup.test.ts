@@ -1,4 +1,4 @@
-/** Backup, restore and verification as an operator meets them: real processes on real directories. */
+/** Backup, restore and verification: real processes on real directories. */
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import {
   chmodSync,
@@ -40,7 +40,7 @@ function understudy(...args: string[]): SpawnSyncReturns<string> {
 
 /** With more in its environment. */
 function understudyWith(env: NodeJS.ProcessEnv, ...args: string[]): SpawnSyncReturns<string> {
-  // One that never ends must not keep the others from their end.
+  // A process that never ends must not prevent the others from being stopped.
   return spawnSync(executable, args, {
     encoding: 'utf8',
     cwd: '/',
@@ -71,7 +71,7 @@ const killedCreatingLockFile = beginningWith(
 )
 
 let server: ServerProcess
-/** Stored answers by index of the cycle. */
+/** Stored responses by index of the cycle. */
 const answers: string[] = []
 
 beforeAll(async () => {
@@ -280,7 +280,7 @@ describe('a backup that fails', () => {
       writeFileSync(victim, 'mine')
       rmSync(path, { force: true })
       symlinkSync(victim, path)
-      // What belongs to a service account is what root must not trust.
+      // Root must not trust files that belong to a service account.
       if (process.getuid?.() === 0) for (const owned of [dataDir, file]) chownIfThere(owned)
       const refused = understudy(...command)
       expect([refused.status, refused.stdout + refused.stderr]).toEqual([

@@ -65,7 +65,7 @@ inline constexpr int integer_digits_max = 16;
   if (digit > 9) return read_unusual_integer(token, value);
   uint64_t sum = digit;
   const uint8_t* at = token + 1;
-  // A zero ends the number: 01 is no JSON.
+  // A zero ends the number: 01 is not JSON.
   if (digit != 0) {
     for (digit = *at - uint32_t{'0'}; digit <= 9; digit = *++at - uint32_t{'0'}) sum = sum * 10 + digit;
   }
@@ -101,7 +101,7 @@ inline constexpr size_t unescape_margin_bytes = 64;
 inline constexpr uint32_t skipped_depth_max = 64;
 
 /// Arrays and objects that skipped values may hold, all together. With those of the rows, which are some
-/// 300,000 in a body of 16 MiB, fewer than the reference decoder takes; bodies with more are left to it.
+/// 300,000 in a body of 16 MiB, fewer than the reference decoder accepts; bodies with more are left to it.
 inline constexpr uint32_t skipped_container_count_max = 500'000;
 
 /// Checks the value at token `*at` in full and moves `at` past it. Each array or object takes one of

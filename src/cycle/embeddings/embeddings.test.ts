@@ -94,7 +94,7 @@ function views({ results }: CycleResponse): Record<number, number> {
   return Object.fromEntries(results.map((row) => [row.post_no, Math.fround(row.p_views ?? NaN)]))
 }
 
-/** What `views` is when every text was read. */
+/** The expected `views` if every text was encoded. */
 function titleShares(posts: readonly number[]): Record<number, number> {
   return Object.fromEntries(posts.map((post) => [post, titleShare(title(post))]))
 }
@@ -108,7 +108,7 @@ beforeEach(async () => {
 })
 
 describe('a text', () => {
-  test('is encoded with the cycle that brings it, and never again while its post is pending', async () => {
+  test('is encoded with the cycle that contains it, and never again while its post is pending', async () => {
     expect(views(await answer(cycle(0, [1, 2], [1, 2])))).toEqual(titleShares([1, 2]))
     expect(views(await answer(cycle(1, [2, 3], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
     expect(views(await answer(cycle(2, [], [3, 1, 2])))).toEqual(titleShares([1, 2, 3]))
@@ -207,7 +207,7 @@ describe('past the budget for texts', () => {
     expect(views(later)).toEqual({ ...titleShares([1, 3, 4]), 2: 0 })
     expect(later.warnings).toEqual(['text not encoded in time, scored without it (1): g/2'])
     await answer(cycle(2, [], [1, 2, 3, 4]))
-    // The one that cannot be read was given up.
+    // The unreadable text is not tried again.
     expect(text.callCount - callCount).toBeLessThanOrEqual(1)
     expect(text.titles).toHaveLength(3)
   })

@@ -77,7 +77,7 @@ export class Quarantine {
   }
 
   /**
-   * Encodes items within a cycle: with one call of the encoder, or with several if an item crashes the process. Leaves suspects
+   * Encodes items within a cycle: with one call of the encoder, or several if an item crashes the process. Leaves suspects
    * of earlier calls to the background. Rejects with a `ModelError` when the encoder is broken, when its process is down,
    * and when the process does not restart in time after the first call.
    */
@@ -136,7 +136,7 @@ export class Quarantine {
         const isCause = !(error instanceof ModelDownError)
         if (isCause) this.#suspect(rows.map(keyOf))
         const mayWait = isCause || ((isBackground || callCount > 1) && ++downCount < downCountMax)
-        if (!mayWait || !(await this.#isUp(encoder, run, rows.map(keyOf)))) {
+        if (!mayWait || !(await this.#waitUntilUp(encoder, run, rows.map(keyOf)))) {
           if (isBackground ? !ended() : callCount === 1) throw error
           break
         }
@@ -157,7 +157,7 @@ export class Quarantine {
    * Waits until the process encodes the control item; false when it does not in time. Rejects when the control item crashes
    * the process too: then the encoder is broken, and the items with these `keys` are not suspect.
    */
-  async #isUp(encoder: BatchEncoder, run: Run, keys: readonly string[]): Promise<boolean> {
+  async #waitUntilUp(encoder: BatchEncoder, run: Run, keys: readonly string[]): Promise<boolean> {
     const { restartMs, ended } = run
     const untilMs = performance.now() + restartMs()
     let crashCount = 0

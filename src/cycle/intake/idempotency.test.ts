@@ -22,7 +22,7 @@ async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
   return { store, cycle }
 }
 
-test('one lookup tells an unknown cycle, one in progress, a stored one and an expired one apart', async () => {
+test('one lookup distinguishes an unknown cycle, one in progress, a stored one and an expired one', async () => {
   const { store, cycle } = await storeWithCycle()
   const idempotency = new Idempotency(store)
   expect(idempotency.lookup(cycleId)).toEqual({ kind: 'stored', cycle })

@@ -22,7 +22,7 @@ import type { LifecycleStatus, StatusFile, VersionFailure } from './status-file.
 
 const pollMs = 1000
 
-/** Where models score: implemented by the cycles' side. */
+/** The users of models: implemented by `src/cycle`. */
 export interface ModelUsers {
   /**
    * Prepares `model` and calls `takeOver` between two cycles; from then on `before` is not used. Rejects if a step
@@ -146,7 +146,7 @@ export class ModelLifecycle {
     this.#publishing = this.#publishing.then(() => this.#publish())
   }
 
-  /** The state by then. Nothing but a command that waits depends on the file, so a failure is not an error. */
+  /** Writes the current state. Only a command that waits depends on the file, so a failure is not an error. */
   async #publish(): Promise<void> {
     await this.#parts.statusFile?.write(this.status).catch((error: unknown) => {
       this.#parts.log.warn({ err: error }, 'the states of the model versions cannot be written')
@@ -189,7 +189,7 @@ export class ModelLifecycle {
   async #loadAndAdopt(entry: Entry, run: Run): Promise<void> {
     const { signal } = run.cancel
     try {
-      run.model = await this.#parts.load(entry.version, { apart: this.#serving() !== null, signal })
+      run.model = await this.#parts.load(entry.version, { inChildProcess: this.#serving() !== null, signal })
       signal.throwIfAborted()
       this.#dispatch({ kind: 'loaded', id: entry.id })
       if (entry.role === 'active') await this.#adopt(entry, run.model, signal)

@@ -19,7 +19,7 @@ export async function readHashed(file: string, sha256: string): Promise<Buffer> 
   if (found === sha256) return bytes
   const kind = file.endsWith('.json') ? null : foreignKind(bytes)
   const what = kind === null ? '' : `: ${kind}`
-  throw new ModelError(`${file} has SHA-256 ${found}, and its manifest says ${sha256}${what}`)
+  throw new ModelError(`${file} has SHA-256 ${found}; the manifest states ${sha256}${what}`)
 }
 
 /** Runs `access` on the file or directory `path`. Rejects with a `ModelError` where it fails. */

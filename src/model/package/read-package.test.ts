@@ -83,7 +83,7 @@ describe('a package', () => {
     const found = await readPackage(directory, 'v1')
     const [head] = found.files
     await expect(readHashed(head!.path, head!.sha256)).rejects.toThrow(
-      /head\.onnx has SHA-256 [0-9a-f]{64}, and its manifest says/,
+      /head\.onnx has SHA-256 [0-9a-f]{64}; the manifest states/,
     )
   })
 
@@ -147,7 +147,7 @@ describe('a package', () => {
     expectRefusal(
       temporaryModelsDir(),
       version,
-      /is no model version: a version is the name of a directory in the models directory/,
+      /is not a model version: a version is the name of a directory in the models directory/,
     ),
   )
 })

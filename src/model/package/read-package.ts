@@ -78,7 +78,7 @@ export function isVersion(name: string): boolean {
 function checkVersion(version: string): void {
   if (!isVersion(version))
     throw new ModelError(
-      `${JSON.stringify(version)} is no model version: a version is the name of a directory in the models directory, ` +
+      `${JSON.stringify(version)} is not a model version: a version is the name of a directory in the models directory, ` +
         'of letters, digits, ., _ and -, and begins with a letter or a digit',
     )
 }

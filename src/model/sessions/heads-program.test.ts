@@ -232,7 +232,7 @@ describe('a graph is refused when', () => {
       'its file has another hash',
       identity,
       { sha256: '0'.repeat(64) },
-      /head0.onnx has SHA-256 [0-9a-f]{64}, and its manifest says 0{64}$/,
+      /head0.onnx has SHA-256 [0-9a-f]{64}; the manifest states 0{64}$/,
     ],
   ])('%s', (_, graph, change, message) => refused(graph, change, message))
 

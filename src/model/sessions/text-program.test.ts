@@ -155,10 +155,7 @@ describe('a text encoder is not opened when', () => {
 
   test('a file has another hash', async () => {
     const plan = textPlan()
-    await refused(
-      { ...plan, sha256: '0'.repeat(64) },
-      /model\.onnx has SHA-256 .*, and its manifest says 0000/,
-    )
+    await refused({ ...plan, sha256: '0'.repeat(64) }, /model\.onnx has SHA-256 .*; the manifest states 0000/)
     await refused(
       { ...plan, tokenizer: { ...plan.tokenizer, sha256: '0'.repeat(64) } },
       /tokenizer\.json has SHA-256/,

@@ -13,7 +13,7 @@ import { askProcess, startMsMax } from '../sessions/session-process.js'
 import type { VerificationPlan } from '../sessions/protocol.js'
 import { assertChecksPass } from './run-checks.js'
 
-/** Start and checks together. A bound, not an expectation. */
+/** Start and checks together. An upper limit, not an estimate. */
 const verificationMsMax = 2 * startMsMax
 /** Of the process that verifies a version, in bytes; it holds no session itself. */
 const verificationBytesMax = 4 * 2 ** 30
@@ -22,11 +22,11 @@ type VersionOptions = LoadOptions & { readonly version: string }
 
 /**
  * Rejects with a `ModelError` that names the problem, or soon after `signal` aborts; then nothing is left running.
- * `apart`: another process runs the checks, so that they do not block this one's event loop; they take longer that way.
+ * `inChildProcess`: another process runs the checks, so that they do not block this one's event loop; they take longer that way.
  */
 export type LoadVersion = (
   version: string,
-  options: { readonly apart: boolean; readonly signal: AbortSignal },
+  options: { readonly inChildProcess: boolean; readonly signal: AbortSignal },
 ) => Promise<LoadedModel>
 
 export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'signal'> {
@@ -38,8 +38,8 @@ export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'sig
 }
 
 export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions): LoadVersion {
-  return async (version, { apart, signal }) => {
-    const load = apart ? loadCandidateModel : loadVerifiedModel
+  return async (version, { inChildProcess, signal }) => {
+    const load = inChildProcess ? loadCandidateModel : loadVerifiedModel
     const model = await load({ ...options, version, signal })
     try {
       if ((await claimVersion(version, model.identity)) === model.identity) return model

@@ -61,7 +61,7 @@ export async function lockDirectory(dataDir: string): Promise<DirectoryLock> {
   }
 }
 
-/** For the message of the next process. A full disk has no space for it, and the lock holds all the same. */
+/** For the message of the next process. A full disk has no space for it; the lock is valid without it. */
 function writeHolder(fd: number): void {
   try {
     ftruncateSync(fd)

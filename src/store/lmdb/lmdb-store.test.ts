@@ -248,7 +248,7 @@ describe('damage', () => {
     await withStore((store) => store.appendCycle(largeCycleSample(1, 500_000)))
     const { size } = await stat(databasePath(dataDir))
     await truncate(databasePath(dataDir), size >> 1)
-    // In a process of its own: LMDB writes to stderr what it meets there.
+    // In a separate process, because LMDB writes messages to stderr.
     const child = `
       const { openLmdbStore } = await import(process.argv[1])
       const reads = async () => {
@@ -266,7 +266,7 @@ describe('damage', () => {
     expect(output).toBe('StoreError\n')
   })
 
-  test('a flipped bit in a record is an error, not a wrong answer', async () => {
+  test('a flipped bit in a record is an error, not a wrong result', async () => {
     await withStore((store) => store.appendCycle(largeCycleSample(1, 100_000)))
     const file = await openFile(databasePath(dataDir), 'r+')
     const { buffer } = await file.read(Buffer.alloc((await file.stat()).size))
