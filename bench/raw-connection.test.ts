@@ -81,7 +81,7 @@ test('the client reconnects after the server closed the connection between two c
 
 describe('a call fails', () => {
   test.each([
-    ['of another protocol', 'TTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', /no HTTP/],
+    ['of another protocol', 'TTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', /not an HTTP/],
     ['without content-length', 'HTTP/1.1 200 OK\r\n\r\n', /without content-length/],
     ['larger than the buffer', 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n', /500 bytes, more than/],
     [
