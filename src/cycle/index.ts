@@ -4,17 +4,34 @@
  */
 export { packAvailability, readAvailability, type Availability } from './availability.js'
 export {
+  eventsOf,
+  readEvaluationEvents,
+  readEvaluationRows,
+  readEvaluationScores,
+  rowsOf,
+  type EvaluationEvents,
+  type EvaluationRows,
+} from './evaluation-record.js'
+export {
   imageBatchEncoder,
   Quarantine,
   readCandidates,
   textBatchEncoder,
   textKey,
 } from './embeddings/index.js'
-export { findCycleId, Semaphore } from './intake/index.js'
+export { checkTimes, findCycleId, Idempotency, Semaphore, type CycleRecords } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
 export { unpackRequest, type RequestBody } from './request-body.js'
-export { loadPool, postName, saveCycle, savedNames } from './saved-state.js'
+export {
+  loadPool,
+  postName,
+  saveCycle,
+  savedDepartures,
+  savedEntries,
+  savedNames,
+  type SavedEntries,
+} from './saved-state.js'
 export { CycleService, type CycleServiceParts } from './service.js'
 export { unpackHeads } from './shadows.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'
-export type { InitialWeights } from './stored-weights.js'
+export { changeWeights, type InitialWeights } from './stored-weights.js'

@@ -21,6 +21,7 @@ import {
 } from '../pool/index.js'
 import { StoreError, type CycleRecord, type Store, type StoredRequest } from '../store/index.js'
 import { availabilityOf, packAvailability } from './availability.js'
+import { packEvaluation } from './evaluation-record.js'
 import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
 import type { NewCycle } from './intake/index.js'
@@ -109,9 +110,10 @@ export class CyclePipeline {
     const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))
     try {
       const planned: PlannedCycle = { call, model, plan, weights }
-      const { columns, saved, imagesStored, packing } = await this.#predict(planned)
+      const { columns, saved, imagesStored, packing, evaluating } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
       const request = await packing
+      const evaluation = (await evaluating)(columns.results.score)
       stages.lap('encode')
       await this.#commit(plan, {
         cycleId: cycle.cycleId,
@@ -122,6 +124,7 @@ export class CyclePipeline {
         request,
         response,
         ...saved,
+        evaluation,
         texts: texts?.encoded ?? null,
       })
       stages.lap('commit')
@@ -153,6 +156,8 @@ export class CyclePipeline {
     await yieldIfLarge(json)
     const availability = scoring.count === 0 ? null : packAvailability(available)
     const saved = { ...saveCycle(cycle, plan), availability }
+    const evaluating = packEvaluation(cycle, plan)
+    evaluating.catch(() => undefined)
     const heads = await predicting.catch((error: unknown) => {
       if (error instanceof ModelRowError) this.#modelWithInvalidRow = model
       throw placedFailure(error, { version: model.version, what: `cycle ${cycle.cycleId}`, plan })
@@ -176,7 +181,7 @@ export class CyclePipeline {
       warnings: [...modelKindWarnings(model), ...plan.warnings, ...missingInputWarnings(model, plan, inputs)],
       results,
     }
-    return { columns, saved, imagesStored, packing }
+    return { columns, saved, imagesStored, packing, evaluating }
   }
 
   /** Stores the cycle, then publishes its plan. */
@@ -231,6 +236,7 @@ interface PredictedCycle {
   readonly saved: Pick<CycleRecord, 'entered' | 'left' | 'pool' | 'availability'>
   readonly imagesStored: Uint32Array
   readonly packing: Promise<StoredRequest>
+  readonly evaluating: ReturnType<typeof packEvaluation>
 }
 
 /** Each step of a cycle with a body this large takes milliseconds. */

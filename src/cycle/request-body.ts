@@ -37,13 +37,16 @@ export async function packRequest({ json, gzip }: RequestBody): Promise<StoredRe
   return { encoding: 'zstd', bytes, bodyBytes: json.length }
 }
 
-export async function unpackRequest({ encoding, bytes }: StoredRequest): Promise<Uint8Array> {
+export async function unpackRequest({ encoding, bytes, bodyBytes }: StoredRequest): Promise<Uint8Array> {
+  // One output buffer for the whole body: each further one is another task of the thread pool.
+  const chunkSize = Math.min(Math.max(bodyBytes, outputBytesMin), jsonBodyBytesMax)
+  const options = { maxOutputLength: jsonBodyBytesMax, chunkSize }
   switch (encoding) {
     case 'identity':
       return bytes
     case 'gzip':
-      return decompressGzip(bytes, { maxOutputLength: jsonBodyBytesMax })
+      return decompressGzip(bytes, options)
     case 'zstd':
-      return decompressZstd(bytes, { maxOutputLength: jsonBodyBytesMax })
+      return decompressZstd(bytes, options)
   }
 }

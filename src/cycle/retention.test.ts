@@ -26,17 +26,19 @@ const key = { gallId: 'g', postNo: 1, position: 1 }
 const image = { sha256: new Uint8Array(32).fill(7), uploadedBytes: 9, width: 9, height: 9 }
 
 let dataDir: string
+let retainOutcomesDays: number
 let store: Store
 let service: CycleService
 
 beforeEach(async () => {
+  retainOutcomesDays = 0
   dataDir = mkdtempSync(join(tmpdir(), 'understudy-retention-'))
   store = await openLmdbStore({ dataDir })
   service = await CycleService.open({
     ...{ codec: referenceCodec, store, model: () => new FakeModel(), textEncodeMsMax: 1000 },
     clock: () => cycleMs(100 * perDay),
     limits: () => ({ clockSkewMs: 365 * dayMs, cyclesWaitingMax: 4 }),
-    retention: () => ({ retainCyclesDays, retainImagesDays: 1, retainOutcomesDays: 0 }),
+    retention: () => ({ retainCyclesDays, retainImagesDays: 1, retainOutcomesDays }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: { warn: () => undefined, error: (fields) => expect.fail(JSON.stringify(fields)) },
   })
@@ -97,7 +99,26 @@ test('an image whose removal fails after it is stored is not counted', async () 
   expect(service.images.positions('g', 1)).toEqual([])
 })
 
-test('after expiry nothing is left of a cycle but its id, and nothing of an image', async () => {
+test('the evaluation record of a cycle lives as long as outcomes do, and as long as its cycle', async () => {
+  retainOutcomesDays = 20
+  await submit(cycleBody(0))
+  await submit(cycleBody(15 * perDay))
+  expect(isStored(0)).toBe(false)
+  expect(store.readEvaluation(1)).toBeDefined()
+  expect([...store.evaluatedCycles()].map(({ cycleId }) => cycleId)).toEqual([
+    cycleBody(0).cycle_id,
+    cycleBody(15 * perDay).cycle_id,
+  ])
+  await submit(cycleBody(20 * perDay))
+  expect(store.readEvaluation(1)).toBeDefined()
+  await submit(cycleBody(20 * perDay + 1))
+  expect(store.readEvaluation(1)).toBeUndefined()
+  retainOutcomesDays = 1
+  await submit(cycleBody(25 * perDay))
+  expect(store.readEvaluation(2)).toBeDefined()
+})
+
+test('after expiry nothing is left of a cycle but its id and its evaluation record, and nothing of an image', async () => {
   await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
   service.imageStored(key)
   const scored = [reading('g', 1, cycleMs(0))]
@@ -115,6 +136,6 @@ test('after expiry nothing is left of a cycle but its id, and nothing of an imag
   await snapshot.store.close()
   expect(counts).toMatchObject({
     ...{ cycles: 3, requests: 3, responses: 3, cycleIds: 5 },
-    ...{ entered: 0, left: 0, availability: 0, images: 0, imageBytes: 0, imageUses: 0 },
+    ...{ evaluations: 5, entered: 0, left: 0, availability: 0, images: 0, imageBytes: 0, imageUses: 0 },
   })
 })

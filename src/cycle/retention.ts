@@ -24,7 +24,7 @@ export interface RetentionLimits {
   readonly retainCyclesDays: number
   /** Images, from their arrival; never those of a post that is pending or left in the last 7 days. */
   readonly retainImagesDays: number
-  /** Outcomes, from their placement. */
+  /** Outcomes, from their placement, and evaluation records of cycles. */
   readonly retainOutcomesDays: number
 }
 
@@ -88,6 +88,7 @@ export class Retention {
     const nowMs = Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)
     await this.#cycles(expiry, nowMs)
     await this.#entries(expiry)
+    await this.#evaluations(expiry, nowMs)
     await this.#images(expiry, nowMs)
     await this.#outcomes(expiry, nowMs)
   }
@@ -97,12 +98,8 @@ export class Retention {
     const days = this.#parts.limits().retainCyclesDays
     if (days === 0) return
     const beforeMs = nowMs - Math.max(days, cycleDaysMin) * dayMs
-    const isOld = (cycle: StoredCycle): boolean =>
-      Math.max(Date.parse(cycle.receivedAt), cycle.cycleAtMs) < beforeMs
     for (let step = 0; step < stepsPerCycle && (await this.#mayContinue()); step++) {
-      const oldest = expiry.oldestCycles(cyclesPerStep)
-      const young = oldest.findIndex((cycle) => !isOld(cycle))
-      const old = young < 0 ? oldest : oldest.slice(0, young)
+      const old = oldOnes(expiry.oldestCycles(cyclesPerStep), beforeMs)
       if (old.length === 0) return
       const needed = this.#neededPositions()
       await expiry.removeCycles(old.map(({ position }) => ({ position, keepEntry: needed.has(position) })))
@@ -118,6 +115,18 @@ export class Retention {
     const needed = this.#neededPositions()
     const done = kept.filter((position) => !needed.has(position)).slice(0, removalsPerStep)
     if (done.length > 0) await expiry.removeEntries(done)
+  }
+
+  /** They outlive their cycles, and live at least as long: a cycle that is stored can be evaluated. */
+  async #evaluations(expiry: ExpiryRecords, nowMs: number): Promise<void> {
+    const { retainCyclesDays, retainOutcomesDays } = this.#parts.limits()
+    if (retainOutcomesDays === 0 || retainCyclesDays === 0) return
+    const beforeMs = nowMs - Math.max(retainOutcomesDays, retainCyclesDays, cycleDaysMin) * dayMs
+    for (let step = 0; step < stepsPerCycle && (await this.#mayContinue()); step++) {
+      const old = oldOnes(expiry.oldestEvaluations(cyclesPerStep), beforeMs)
+      if (old.length > 0) await expiry.removeEvaluations(old.map(({ position }) => position))
+      if (old.length < cyclesPerStep) return
+    }
   }
 
   async #images(expiry: ExpiryRecords, nowMs: number): Promise<void> {
@@ -176,6 +185,14 @@ interface PagedRecords<Row> {
   readonly read: (cursor: Uint8Array | null, count: number) => Page<Row>
   readonly isOld: (row: Row) => boolean
   readonly remove: (rows: readonly Row[]) => Promise<void>
+}
+
+/** The first cycles up to the first one that is young by either clock. */
+function oldOnes(oldest: readonly StoredCycle[], beforeMs: number): readonly StoredCycle[] {
+  const young = oldest.findIndex(
+    ({ receivedAt, cycleAtMs }) => Math.max(Date.parse(receivedAt), cycleAtMs) >= beforeMs,
+  )
+  return young < 0 ? oldest : oldest.slice(0, young)
 }
 
 /**

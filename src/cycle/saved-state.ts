@@ -6,7 +6,7 @@
  *   pool     of every pending post: where it entered (position, row), its readings and its snapshot
  */
 import { packTable, unpackTable, type PackedTable } from '../codec/index.js'
-import { GalleryTable, type CycleColumns } from '../contract/index.js'
+import { GalleryTable, type CycleColumns, type PostColumns } from '../contract/index.js'
 import {
   emptyPool,
   listPostColumns,
@@ -37,6 +37,46 @@ export function savedNames(packed: Uint8Array | null | undefined): string[] {
   const { galleries = [] } = header as { galleries?: readonly string[] }
   const [codes, postNo] = columns
   return Array.from(codes ?? [], (code, row) => postName(galleries[code] ?? '', postNo?.[row] ?? 0))
+}
+
+/** The posts of a record, by row. */
+export interface SavedPosts {
+  readonly gallIds: readonly string[]
+  readonly postNo: Float64Array
+}
+
+/** The posts that entered with a cycle; a row is also a slice of the body. */
+export interface SavedEntries extends SavedPosts {
+  readonly rowStart: Float64Array
+  readonly rowEnd: Float64Array
+  readonly posts: PostColumns
+}
+
+/** The posts that left with a cycle; `reason` and `tier` are codes. */
+export interface SavedDepartures extends SavedPosts {
+  readonly reason: Float64Array
+  readonly tier: Float64Array
+  readonly decidedAtMs: Float64Array
+}
+
+/** The posts of an `entered` record; null where there is no record. */
+export function savedEntries(packed: Uint8Array | undefined): SavedEntries | null {
+  if (packed === undefined) return null
+  const { gallIds, columns } = openPosts(packed, 'entered')
+  const [postNo, rowStart, rowEnd, ...posts] = columns
+  if (postNo === undefined || rowStart === undefined || rowEnd === undefined)
+    fail('the entered record has too few columns')
+  return { gallIds, postNo, rowStart, rowEnd, posts: postColumnsOf(posts) }
+}
+
+/** The posts of a `left` record; null where there is no record. */
+export function savedDepartures(packed: Uint8Array | undefined): SavedDepartures | null {
+  if (packed === undefined) return null
+  const { gallIds, columns } = openPosts(packed, 'left')
+  const [postNo, reason, tier, decidedAtMs] = columns
+  if (postNo === undefined || reason === undefined || tier === undefined || decidedAtMs === undefined)
+    fail('the left record has too few columns')
+  return { gallIds, postNo, reason, tier, decidedAtMs }
 }
 
 /** Version of the three layouts above. */
@@ -104,6 +144,16 @@ function open(packed: Uint8Array, what: string): Saved {
   const header = table.header as Header
   if (header.layout !== layout) fail(`the ${what} record has layout ${header.layout}, not ${layout}`)
   return { ...table, header }
+}
+
+/** Gallery ids by row, and the columns after that of the galleries. */
+function openPosts(
+  packed: Uint8Array,
+  what: string,
+): { readonly gallIds: readonly string[]; readonly columns: readonly Float64Array[] } {
+  const { header, columns } = open(packed, what)
+  const [gallery = new Float64Array(0), ...others] = columns
+  return { gallIds: Array.from(gallery, (code) => header.galleries?.[code] ?? ''), columns: others }
 }
 
 function fail(message: string): never {

@@ -92,16 +92,7 @@ export class StoredWeights {
   }
 
   #plan(request: WeightsToSet, nowMs: number, newestCycleMs: number): WeightsAccepted {
-    const plan = planWeights(this.#history, request, nowMs, newestCycleMs)
-    if (plan.kind !== 'conflict') return plan
-    throw new ServiceError('conflict', 'this version was used before with other weights', {
-      fields: weightNames
-        .filter((name) => plan.used[name] !== request.weights[name])
-        .map((name) => ({
-          path: `weights.${name}`,
-          problem: `was ${plan.used[name]}, is ${request.weights[name]}`,
-        })),
-    })
+    return changeWeights(this.#history, request, { nowMs, newestCycleMs })
   }
 
   /** `current` is the setting made last, also before it takes effect. */
@@ -110,6 +101,32 @@ export class StoredWeights {
     assert(current !== undefined, 'there are weights')
     return { current: recordOf(current), previous: previous === undefined ? null : recordOf(previous) }
   }
+}
+
+/**
+ * What setting weights would do: see `planWeights`. Throws `unprocessable` for weights that score nothing, and `conflict`
+ * for a version used before with other weights.
+ */
+export function changeWeights(
+  history: WeightsHistory,
+  request: WeightsToSet,
+  { nowMs, newestCycleMs }: { readonly nowMs: number; readonly newestCycleMs: number },
+): WeightsAccepted {
+  const { views, comments, up } = request.weights
+  if (views === 0 && comments === 0 && up === 0)
+    throw new ServiceError('unprocessable', 'the weights score nothing', {
+      fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
+    })
+  const plan = planWeights(history, request, nowMs, newestCycleMs)
+  if (plan.kind !== 'conflict') return plan
+  throw new ServiceError('conflict', 'this version was used before with other weights', {
+    fields: weightNames
+      .filter((name) => plan.used[name] !== request.weights[name])
+      .map((name) => ({
+        path: `weights.${name}`,
+        problem: `was ${plan.used[name]}, is ${request.weights[name]}`,
+      })),
+  })
 }
 
 function initialSetting({ version, weights, note }: InitialWeights, nowMs: number): WeightsSetting {

@@ -50,6 +50,7 @@ function recordsOf(store: Store): CycleRecord[] {
     entered: store.readEntered(position) ?? null,
     left: store.readLeft(position) ?? null,
     availability: store.readAvailability(position) ?? null,
+    evaluation: store.readEvaluation(position) ?? null,
     pool: store.readPool() as Uint8Array,
   }))
 }
@@ -80,8 +81,8 @@ describe('verification reports', () => {
   let weights: WeightsEntry[]
   /** The pool after the second cycle. */
   let poolBefore: Uint8Array
-  /** The pool of the same cycles, apart from the last reading. */
-  let variantPool: Uint8Array
+  /** The last records of the same cycles, apart from the last reading. */
+  let variant: CycleRecord
   const cycles = (views: number): CycleRequest[] => [
     cycleBody(0, {
       candidates: [candidate('g', 1), candidate('g', 2)],
@@ -99,7 +100,7 @@ describe('verification reports', () => {
     records = recordsOf(store)
     weights = store.listWeights()
     poolBefore = (await served(cycles(7).slice(0, 2))).readPool() as Uint8Array
-    variantPool = (await served(cycles(8))).readPool() as Uint8Array
+    variant = recordsOf(await served(cycles(8)))[2] as CycleRecord
   })
 
   const change = (index: number, over: (cycle: CycleRecord) => Partial<CycleRecord>): void => {
@@ -117,7 +118,7 @@ describe('verification reports', () => {
     ['a pool of an earlier cycle', () => change(2, () => ({ pool: poolBefore })), /^pool: post g\/2 differs/],
     [
       'a pool with another latest reading',
-      () => change(2, () => ({ pool: variantPool })),
+      () => change(2, () => ({ pool: variant.pool })),
       /^pool: post g\/3 differs/,
     ],
     [
@@ -180,6 +181,35 @@ describe('verification reports', () => {
       'texts and images of another cycle',
       () => change(0, () => ({ availability: packAvailability(fiveRows) })),
       /the record of texts and images has other rows/,
+    ],
+    [
+      'an evaluation record of another cycle',
+      () => change(1, () => ({ evaluation: other(0).evaluation ?? null })),
+      /the posts of the evaluation record differ from the request/,
+    ],
+    [
+      'a response with another score than the evaluation record',
+      () => response(2, ({ results }) => ({ results: results.map((row) => ({ ...row, score: 0.125 })) })),
+      /the evaluation record has other scores than the response/,
+    ],
+    [
+      'a response with another outcome than the evaluation record',
+      () =>
+        response(2, ({ results, counts }) => ({
+          counts: { ...counts, scored_now: 1, waiting: 1 },
+          results: results.map((row, index) => (index === 0 ? { ...row, status: 'waiting' } : row)),
+        })),
+      /the evaluation record has other results than the response/,
+    ],
+    [
+      'an evaluation record with other counters',
+      () => change(2, () => ({ evaluation: variant.evaluation ?? null })),
+      /the rows of the evaluation record differ from the request/,
+    ],
+    [
+      'an evaluation record that does not unpack',
+      () => change(1, () => ({ evaluation: Uint8Array.of(1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 7) })),
+      /position 2/,
     ],
     [
       'a request that does not unpack',

@@ -6,6 +6,7 @@
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import { loadPool, postName, readAvailability, saveCycle, savedNames } from '../cycle/index.js'
+import { verifyEvaluation } from './verify-evaluation.js'
 import {
   gallIdAt,
   Pool,
@@ -109,6 +110,11 @@ class CycleVerifier {
     if (this.isBroken) return
     const plan = this.pool.plan(cycle, stored.position)
     if (response !== null) this.#compareResults(response, plan, cycle, report)
+    const record = this.#store.readEvaluation(stored.position)
+    if (record !== undefined) {
+      const expected = this.#isComplete ? { cycle, plan } : null
+      verifyEvaluation(record, stored.position, { response, expected, report })
+    }
     this.#compareMoves(stored.position, cycle, plan, report)
     this.pool.publish(plan)
   }

@@ -29,7 +29,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
 
     test('a cycle is read as it was stored', async () => {
       const store = await newStore()
-      const cycle = cycleSample(1, { entered: bytesOf(1, 2, 3), left: bytesOf(4), availability: bytesOf(5) })
+      const columns = { entered: bytesOf(1, 2, 3), left: bytesOf(4), availability: bytesOf(5) }
+      const cycle = cycleSample(1, { ...columns, evaluation: bytesOf(6, 7) })
       expect(await store.appendCycle(cycle)).toBe(1)
       const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycle
       const header = { position: 1, cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }
@@ -40,6 +41,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readEntered(1)).toEqual(cycle.entered)
       expect(store.readLeft(1)).toEqual(cycle.left)
       expect(store.readAvailability(1)).toEqual(cycle.availability)
+      expect(store.readEvaluation(1)).toEqual(cycle.evaluation)
+      expect([...store.evaluatedCycles()]).toEqual([header])
       expect(store.readPool()).toEqual(cycle.pool)
     })
 
@@ -48,6 +51,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       await store.appendCycle(cycleSample(1, { entered: null, left: bytesOf(), pool: bytesOf() }))
       expect(store.readEntered(1)).toBeUndefined()
       expect(store.readAvailability(1)).toBeUndefined()
+      expect(store.readEvaluation(1)).toBeUndefined()
+      expect([...store.evaluatedCycles()]).toEqual([])
       expect(store.readLeft(1)).toEqual(bytesOf())
       expect(store.readPool()).toEqual(bytesOf())
     })

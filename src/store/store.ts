@@ -52,6 +52,8 @@ export interface CycleRecord extends CycleHeader {
   readonly pool: Uint8Array
   /** Which texts and images the model had of the scored posts, packed; null or absent: nothing was scored. */
   readonly availability?: Uint8Array | null
+  /** Posts that came and left, and the scores, packed; kept after the cycle has expired. */
+  readonly evaluation?: Uint8Array | null
   /** Vectors of the texts that entered with this cycle. */
   readonly texts?: EncodedTexts | null
 }
@@ -111,6 +113,8 @@ export interface ModelRecords {
   /** Packed scores that a shadow gave a stored cycle. */
   putShadowScores(position: Position, modelVersion: string, scores: Uint8Array): Promise<void>
   readShadowScores(position: Position, modelVersion: string): Uint8Array | undefined
+  /** Versions that have shadow scores of a cycle. */
+  shadowVersions(position: Position): string[]
   /** Binds a version permanently to the identity of its files, unless it is bound already; returns its identity. */
   claimVersion(modelVersion: string, identity: string): Promise<string>
   /** The identity that a version is tied to. */
@@ -140,11 +144,15 @@ export interface ExpiryRecords {
   /** Positions of expired cycles whose request and entered posts are kept, at most `count`. */
   keptEntries(count: number): Position[]
   /**
-   * Removes all of the oldest cycles but their ids; the newest must not be among them. `keepEntry`: request, entered
-   * posts and their vectors stay too.
+   * Removes all of the oldest cycles but their ids, evaluation records and shadow scores; the newest must not be among
+   * them. `keepEntry`: request, entered posts and their vectors stay too.
    */
   removeCycles(cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]): Promise<void>
   removeEntries(positions: readonly Position[]): Promise<void>
+  /** The oldest cycles by arrival that have an evaluation record. */
+  oldestEvaluations(count: number): StoredCycle[]
+  /** Removes evaluation records and shadow scores of cycles. */
+  removeEvaluations(positions: readonly Position[]): Promise<void>
   /** Up to `count` images. `cursor`: that of the previous page, or null for the first one. */
   imagesAfter(cursor: Uint8Array | null, count: number): Page<ImageArrival>
   /** Keeps images that have arrived again since they were read, and vectors of an image whose bytes another image has. */
@@ -175,6 +183,10 @@ export interface Store {
   readLeft(position: Position): Uint8Array | undefined
   /** Undefined where nothing was scored, and for cycles of earlier versions. */
   readAvailability(position: Position): Uint8Array | undefined
+  /** Undefined for cycles of earlier versions. */
+  readEvaluation(position: Position): Uint8Array | undefined
+  /** Cycles that have an evaluation record, in order of arrival; the other records of some have expired. */
+  evaluatedCycles(): Iterable<StoredCycle>
   /** Packed columns of the pending pool after the last cycle. */
   readPool(): Uint8Array | undefined
 
@@ -196,6 +208,8 @@ export interface Store {
   /** Stores outcome records in one transaction; of two with one placement id, the later stays. */
   putOutcomes(entries: readonly OutcomeEntry[]): Promise<{ created: number; updated: number }>
   readOutcome(placementId: string): Uint8Array | undefined
+  /** All outcomes, in no particular order. */
+  outcomes(): Iterable<OutcomeEntry>
 
   /**
    * False from a write that storage refused until a cycle, or a write of at least the same size, is stored; and permanently

@@ -32,6 +32,13 @@ export function simExpiry(memory: Store, write: Write): ExpiryRecords {
         () => expiry.removeEntries(positions),
         () => ({ kind: 'entries removed', positions }),
       ),
+    oldestEvaluations: (count) => expiry.oldestEvaluations(count),
+    removeEvaluations: (positions) =>
+      write(
+        'removal of evaluations',
+        () => expiry.removeEvaluations(positions),
+        () => ({ kind: 'evaluations removed', positions }),
+      ),
     imagesAfter: (cursor, count) => expiry.imagesAfter(cursor, Math.min(count, pageMax)),
     removeImages: (images) =>
       write(

@@ -49,6 +49,7 @@ export type StoredWrite =
       readonly cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]
     }
   | { readonly kind: 'entries removed'; readonly positions: readonly Position[] }
+  | { readonly kind: 'evaluations removed'; readonly positions: readonly Position[] }
   | { readonly kind: 'images removed'; readonly images: readonly ImageArrival[] }
   | { readonly kind: 'outcomes removed'; readonly outcomes: readonly OutcomeEntry[] }
   | { readonly kind: 'other' }
@@ -84,6 +85,7 @@ export class SimStore implements Store {
         )
       },
       readShadowScores: (position, modelVersion) => models.readShadowScores(position, modelVersion),
+      shadowVersions: (position) => models.shadowVersions(position),
       claimVersion: (version, identity) =>
         this.#write('claim', () => models.claimVersion(version, identity), other),
       readIdentity: (version) => models.readIdentity(version),
@@ -173,6 +175,9 @@ export class SimStore implements Store {
   readEntered = (position: Position): ReturnType<Store['readEntered']> => this.#memory.readEntered(position)
   readAvailability = (position: Position): ReturnType<Store['readAvailability']> =>
     this.#memory.readAvailability(position)
+  readEvaluation = (position: Position): ReturnType<Store['readEvaluation']> =>
+    this.#memory.readEvaluation(position)
+  evaluatedCycles = (): ReturnType<Store['evaluatedCycles']> => this.#memory.evaluatedCycles()
   readLeft = (position: Position): ReturnType<Store['readLeft']> => this.#memory.readLeft(position)
   readPool = (): ReturnType<Store['readPool']> => this.#memory.readPool()
   findImage = (key: ImageKey): ReturnType<Store['findImage']> => this.#memory.findImage(key)
@@ -182,6 +187,7 @@ export class SimStore implements Store {
   listWeights = (): WeightsEntry[] => this.#memory.listWeights()
   readOutcome = (placementId: string): ReturnType<Store['readOutcome']> =>
     this.#memory.readOutcome(placementId)
+  outcomes = (): ReturnType<Store['outcomes']> => this.#memory.outcomes()
 
   get healthy(): boolean {
     return this.#healthy
@@ -203,7 +209,7 @@ function other(): StoredWrite {
 /** A copy that shares no memory with `record`. */
 function copyOf(record: CycleRecord): CycleRecord {
   const copied = (bytes: Uint8Array | null | undefined): Uint8Array | null => bytes?.slice() ?? null
-  const { request, response, entered, left, availability, pool, texts } = record
+  const { request, response, entered, left, availability, evaluation, pool, texts } = record
   const entries = texts?.entries.map(({ key, vector }) => ({ key: key.slice(), vector: vector.slice() }))
   return {
     ...record,
@@ -213,6 +219,7 @@ function copyOf(record: CycleRecord): CycleRecord {
     entered: copied(entered),
     left: copied(left),
     availability: copied(availability),
+    evaluation: copied(evaluation),
     texts: texts ? { encoder: texts.encoder, entries: entries ?? [] } : null,
   }
 }

@@ -295,6 +295,10 @@ class Simulation {
         this.#oracle.retention.entriesRemoved(write.positions)
         return
       }
+      case 'evaluations removed': {
+        this.#figures.expired += write.positions.length
+        return
+      }
       case 'images removed': {
         this.#figures.expired += write.images.length
         this.#oracle.retention.imagesRemoved(write.images)

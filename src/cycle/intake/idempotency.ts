@@ -5,7 +5,7 @@
  */
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
-import type { Store, StoredCycle, StoredRequest } from '../../store/index.js'
+import type { ExpiryRecords, Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { unpackRequest } from '../request-body.js'
 import { Semaphore } from './semaphore.js'
 
@@ -33,13 +33,18 @@ export type KnownCycle =
   | { readonly kind: 'stored'; readonly cycle: StoredCycle }
   | { readonly kind: 'expired' }
 
+/** What is read of stored cycles. */
+export type CycleRecords = Pick<Store, 'findCycle' | 'readRequest' | 'readResponse'> & {
+  readonly expiry: Pick<ExpiryRecords, 'isExpired'>
+}
+
 export class Idempotency {
-  readonly #store: Store
+  readonly #store: CycleRecords
   readonly #flights = new Map<string, Flight>()
   readonly #byteComparisons = new Semaphore(byteComparisonsMax)
   readonly #valueComparisons = new Semaphore(valueComparisonsMax)
 
-  constructor(store: Store) {
+  constructor(store: CycleRecords) {
     this.#store = store
   }
 
@@ -79,6 +84,17 @@ export class Idempotency {
     const known = this.lookup(flight.cycleId)
     if (known.kind !== 'stored') throw expiredCycle(flight.cycleId)
     return this.replay(known.cycle, body)
+  }
+
+  /**
+   * True for a stored cycle with this body, false for an unknown id. Throws `conflict` for a different body, and for a cycle
+   * whose record has expired.
+   */
+  async findRepeat(cycleId: string, body: Uint8Array): Promise<boolean> {
+    const known = this.lookup(cycleId)
+    if (known.kind === 'expired') throw expiredCycle(cycleId)
+    if (known.kind === 'stored') await this.replay(known.cycle, body)
+    return known.kind !== 'unknown'
   }
 
   /** The response of a stored cycle. Throws `conflict` for a different body, and for a cycle that expires meanwhile. */

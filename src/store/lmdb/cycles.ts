@@ -22,6 +22,8 @@ type CycleRecords = Pick<
   | 'readEntered'
   | 'readLeft'
   | 'readAvailability'
+  | 'readEvaluation'
+  | 'evaluatedCycles'
   | 'readPool'
 >
 
@@ -106,6 +108,15 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
     readEntered: (position) => readColumns(db.entered, position, 'columns of entered posts'),
     readLeft: (position) => readColumns(db.left, position, 'columns of posts that left'),
     readAvailability: (position) => readColumns(db.availability, position, 'availability'),
+    readEvaluation(position) {
+      const record = access.read(db.evaluations, position)
+      return record && records.readEvaluation(record).columns
+    },
+    *evaluatedCycles() {
+      access.checkOpen()
+      for (const { key, value } of db.evaluations.getRange({}))
+        yield { position: key, ...records.readEvaluation(value).header }
+    },
     readPool: () => readColumns(db.pool, poolKey, 'pool'),
   }
 }
@@ -124,7 +135,7 @@ interface PackedCycle {
   readonly bytes: number
 }
 
-type CyclePart = 'requests' | 'responses' | 'entered' | 'left' | 'availability' | 'cycles'
+type CyclePart = 'requests' | 'responses' | 'entered' | 'left' | 'availability' | 'evaluations' | 'cycles'
 
 function packCycle(cycle: CycleRecord, arena: Arena): PackedCycle {
   const packed = (bytes: Uint8Array | null | undefined): Uint8Array | null =>
@@ -135,6 +146,7 @@ function packCycle(cycle: CycleRecord, arena: Arena): PackedCycle {
     entered: packed(cycle.entered),
     left: packed(cycle.left),
     availability: packed(cycle.availability),
+    evaluations: cycle.evaluation ? records.packEvaluation(cycle, cycle.evaluation, arena) : null,
     cycles: records.packHeader(cycle),
   }
   const pool = records.packBytes(cycle.pool, arena)

@@ -5,6 +5,7 @@
  *     meta                text → record: `schema_version` (u32), `created_at` (RFC 3339)
  *     cycles              position → labels of a cycle
  *     requests, responses, entered, left, availability: the same key
+ *     evaluations         position → labels of a cycle, and what an evaluation reads of it; kept when the cycle expires
  *     cycle_ids           cycle id → position
  *     pool                0 → columns of the pending pool after the last cycle
  *     images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
@@ -59,6 +60,7 @@ export const numberedNames = {
   entered: 'entered',
   left: 'left',
   availability: 'availability',
+  evaluations: 'evaluations',
   pool: 'pool',
   weights: 'weights',
 } as const

@@ -4,10 +4,16 @@
  */
 import { firstPosition } from './cycles.js'
 import { keyAfter, pageAfter, type Databases } from './databases.js'
-import { cycleIdKey, imageKeyOf, imageNumbersOf, imageUseKeyOf, placementKeyOf } from './keys.js'
+import {
+  cycleIdKey,
+  imageKeyOf,
+  imageNumbersOf,
+  imageUseKeyOf,
+  placementKeyOf,
+  shadowKeyRange,
+} from './keys.js'
 import type { RecordAccess } from './record-access.js'
 import * as records from './records.js'
-import { viewOf } from './record.js'
 import type {
   ExpiryRecords,
   ImageArrival,
@@ -70,7 +76,8 @@ export class Expiry implements ExpiryRecords {
         this.#db.responses.removeSync(position)
         this.#db.left.removeSync(position)
         this.#db.availability.removeSync(position)
-        this.#removeShadowScores(position)
+        // Shadow scores are evaluated with the evaluation record, and stay as long.
+        if (!this.#db.evaluations.doesExist(position)) this.#removeShadowScores(position)
         if (!keepEntry) this.#removeEntry(position, encoders)
       }
     })
@@ -80,6 +87,22 @@ export class Expiry implements ExpiryRecords {
     return this.#write('expire', removalBytes, () => {
       const encoders = this.#encoders()
       for (const position of positions) this.#removeEntry(position, encoders)
+    })
+  }
+
+  oldestEvaluations(count: number): StoredCycle[] {
+    return [...this.#db.evaluations.getRange({ limit: count })].map(({ key, value }) => ({
+      position: key,
+      ...records.readEvaluation(value).header,
+    }))
+  }
+
+  removeEvaluations(positions: readonly Position[]): Promise<void> {
+    return this.#write('expire', removalBytes, () => {
+      for (const position of positions) {
+        this.#db.evaluations.removeSync(position)
+        this.#removeShadowScores(position)
+      }
     })
   }
 
@@ -156,9 +179,7 @@ export class Expiry implements ExpiryRecords {
   }
 
   #removeShadowScores(position: Position): void {
-    const [start, end] = [new Uint8Array(4), new Uint8Array(4)]
-    viewOf(start).setUint32(0, position)
-    viewOf(end).setUint32(0, position + 1)
+    const [start, end] = shadowKeyRange(position)
     for (const key of [...this.#db.shadowScores.getKeys({ start, end })])
       this.#db.shadowScores.removeSync(key)
   }

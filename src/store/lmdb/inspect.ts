@@ -9,7 +9,17 @@ import { describe } from '../store-error.js'
 import type { StoreSnapshot } from './snapshot.js'
 
 const countedNames = [
-  ...['cycles', 'requests', 'responses', 'cycleIds', 'entered', 'left', 'availability', 'pool'],
+  ...[
+    'cycles',
+    'requests',
+    'responses',
+    'cycleIds',
+    'entered',
+    'left',
+    'availability',
+    'evaluations',
+    'pool',
+  ],
   ...[
     'images',
     'imageBytes',
@@ -83,6 +93,13 @@ function inspectCycles(databases: Databases, tell: Tell): void {
     for (const position of positions.keys())
       if (!seen.has(position)) tell(`${name}, position ${position}: the record is missing`)
   }
+  // An evaluation record outlives the other records of its cycle.
+  each(databases.evaluations, 'evaluations, position', tell, (record, position) => {
+    const { header } = records.readEvaluation(record)
+    const named = positions.get(position)
+    if (named === undefined ? position >= first : named !== '' && named !== header.cycleId)
+      tell(`evaluations, position ${position}: the record is that of cycle ${header.cycleId}`)
+  })
   each(databases.pool, 'pool, key', tell, (record, key) => {
     if (key !== 0) tell(`pool, key ${key}: no such record is ever made`)
     records.readBytes(record, 'pool')
@@ -143,7 +160,7 @@ function inspectModels({ embeddings, shadowScores, modelVersions }: Databases, t
       tell(`embeddings, ${nameOf(key)}: ${vector.length} numbers, others of the encoder have ${width}`)
     else if (!vector.every(Number.isFinite)) tell(`embeddings, ${nameOf(key)}: a number is not finite`)
   })
-  each(shadowScores, 'shadow scores,', tell, (record) => records.readBytes(record, 'shadow scores'))
+  each(shadowScores, 'shadow scores,', tell, (record) => records.readShadowScores(record))
   each(modelVersions, 'model versions,', tell, (record) => records.readText(record, 'identity of a model'))
 }
 

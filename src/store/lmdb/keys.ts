@@ -62,6 +62,14 @@ export function shadowKeyOf(position: number, modelVersion: string): Uint8Array 
   return key
 }
 
+/** All keys of shadow scores at a position: from the first key up to the second, which is not one of them. */
+export function shadowKeyRange(position: number): [start: Uint8Array, end: Uint8Array] {
+  const [start, end] = [new Uint8Array(4), new Uint8Array(4)]
+  viewOf(start).setUint32(0, position)
+  viewOf(end).setUint32(0, position + 1)
+  return [start, end]
+}
+
 export function versionKeyOf(modelVersion: string): Uint8Array {
   return nameHash(modelVersion)
 }

@@ -2,7 +2,7 @@
  * Records of models in the databases: vectors of texts and images, scores of shadows, identities of versions.
  */
 import type { Databases } from './databases.js'
-import { embeddingKeyOf, shadowKeyOf, versionKeyOf } from './keys.js'
+import { embeddingKeyOf, shadowKeyOf, shadowKeyRange, versionKeyOf } from './keys.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import type { Embedding, ModelRecords } from '../store.js'
@@ -33,14 +33,21 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
       return record && records.readVector(record)
     },
     async putShadowScores(position, modelVersion, scores) {
-      const record = records.packBytes(scores)
+      const record = records.packShadowScores(modelVersion, scores)
       await access.write('putShadowScores', record.byteLength, () => {
         db.shadowScores.putSync(shadowKeyOf(position, modelVersion), record)
       })
     },
     readShadowScores(position, modelVersion) {
       const record = access.read(db.shadowScores, shadowKeyOf(position, modelVersion))
-      return record && records.readBytes(record, 'shadow scores')
+      return record && records.readShadowScores(record).scores
+    },
+    shadowVersions(position) {
+      access.checkOpen()
+      const [start, end] = shadowKeyRange(position)
+      return [...db.shadowScores.getRange({ start, end })]
+        .map(({ value }) => records.readShadowScores(value).modelVersion)
+        .filter((name) => name !== null)
     },
     async claimVersion(modelVersion, identity) {
       const key = versionKeyOf(modelVersion)

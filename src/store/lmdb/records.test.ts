@@ -38,6 +38,13 @@ const golden = {
     '307d2c226e6f7465223a22eba994ebaaa8205c7564383030222c227365745f61745f6d73223a313736373230',
     '303030303132332c2266697273745f6379636c655f6d73223a313736373230303130303030307d',
   ),
+  evaluation: joined(
+    '01000000eea3e342970000007b226379636c655f6964223a2232303236303130315430303037222c22637963',
+    '6c655f61745f6d73223a313736373230323130303030302c2272656365697665645f6174223a22323032362d',
+    '30312d30315430303a30303a30312e3233345a222c226d6f64656c5f76657273696f6e223a226d6f64656c2d',
+    '37222c22776569676874735f76657273696f6e223a22696e697469616c227d010203',
+  ),
+  shadowScores: '010100005e379b5f0a000000226d2d5c75643830302207',
   outcome: '01000000a63a30410a00000022702d5c7564383030227b7d',
   arrivedOutcome: '01010000f772de230a0000007b55556922702d5c7564383030227b7d',
 }
@@ -64,6 +71,17 @@ describe('the bytes of records of version 1 do not change', () => {
   test('image', () => {
     const written = records.packImageIdentity(identity.gallId, imageSample(5))
     checkGolden('image', written, records.readImageIdentity, identity)
+  })
+  test('evaluation', () => {
+    const value = { header, columns: bytesOf(1, 2, 3) }
+    checkGolden('evaluation', records.packEvaluation(header, value.columns), records.readEvaluation, value)
+  })
+  test('shadow scores', () => {
+    const value = { modelVersion: 'm-\ud800', scores: bytesOf(7) }
+    const written = records.packShadowScores(value.modelVersion, value.scores)
+    checkGolden('shadowScores', written, records.readShadowScores, value)
+    const unnamed = records.packBytes(bytesOf(7))
+    expect(records.readShadowScores(unnamed)).toEqual({ modelVersion: null, scores: bytesOf(7) })
   })
   test('weights', () => checkGolden('weights', records.packWeights(weights), records.readWeights, weights))
   test('outcome', () =>

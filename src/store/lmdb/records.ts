@@ -6,9 +6,11 @@
  *   request      tag 0 identity, 1 gzip, 2 zstd · 0-3 length of the JSON body · 4-7 zero · 8 … the encoded body
  *   response     the JSON body
  *   embedding    the vector, 32-bit floats, little endian
- *   shadow score packed columns, which the store does not look into
+ *   shadow score tag 1: 0-3 length of the version · model_version as JSON · packed columns, which the store does not look
+ *                into; tag 0, of earlier versions: packed columns only
  *   version      identity of a model's files as JSON
  *   columns      entered, left, availability, pool: packed columns, which the store does not look into
+ *   evaluation   0-3 length of the labels · labels of a cycle as JSON · packed columns
  *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 arrival, s · 16-47 SHA-256 of the upload ·
  *                48 … gall_id as JSON
  *   image bytes  the normalised JPEG
@@ -53,6 +55,23 @@ export function packHeader(header: CycleHeader): Uint8Array {
 
 export function readHeader(record: Uint8Array): CycleHeader {
   return fromNamedJson<CycleHeader>(readBytes(record, 'cycle'), headerNames)
+}
+
+export function packEvaluation(header: CycleHeader, columns: Uint8Array, arena?: Arena): Uint8Array {
+  const labels = toNamedJson(header, headerNames)
+  return packRecord(recordVersion, 0, [numbers(labels.byteLength), labels, columns], arena)
+}
+
+export function readEvaluation(record: Uint8Array): {
+  readonly header: CycleHeader
+  readonly columns: Uint8Array
+} {
+  const { payload } = openRecord(record, recordVersion, 'evaluation')
+  const end = 4 + viewOf(payload).getUint32(0, true)
+  return {
+    header: fromNamedJson<CycleHeader>(payload.subarray(4, end), headerNames),
+    columns: payload.subarray(end),
+  }
 }
 
 export function packPosition(position: Position): Uint8Array {
@@ -119,6 +138,27 @@ export function packVector(vector: Float32Array): Uint8Array {
 
 export function readVector(record: Uint8Array): Float32Array {
   return new Float32Array(readBytes(record, 'embedding').slice().buffer)
+}
+
+/** Tags of shadow scores: with the version that gave them, or without, as earlier versions stored them. */
+const shadowTag = { named: 1, unnamed: 0 } as const
+
+export function packShadowScores(modelVersion: string, scores: Uint8Array): Uint8Array {
+  const name = toJson(modelVersion)
+  return packRecord(recordVersion, shadowTag.named, [numbers(name.byteLength), name, scores])
+}
+
+/** `modelVersion`: null in a record of an earlier version. */
+export function readShadowScores(record: Uint8Array): {
+  readonly modelVersion: string | null
+  readonly scores: Uint8Array
+} {
+  const { tag, payload } = openRecord(record, recordVersion, 'shadow scores')
+  if (tag === shadowTag.unnamed) return { modelVersion: null, scores: payload }
+  if (tag !== shadowTag.named)
+    throw new StoreError('unusable', `stored shadow scores have unknown tag ${tag}`)
+  const end = 4 + viewOf(payload).getUint32(0, true)
+  return { modelVersion: fromJson(payload.subarray(4, end)) as string, scores: payload.subarray(end) }
 }
 
 export function packText(text: string): Uint8Array {

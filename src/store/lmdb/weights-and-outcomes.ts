@@ -7,7 +7,10 @@ import { bytesOf, checkName, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import type { Store, WeightsEntry } from '../store.js'
 
-type WeightsAndOutcomes = Pick<Store, 'appendWeights' | 'listWeights' | 'putOutcomes' | 'readOutcome'>
+type WeightsAndOutcomes = Pick<
+  Store,
+  'appendWeights' | 'listWeights' | 'putOutcomes' | 'readOutcome' | 'outcomes'
+>
 
 export function weightsAndOutcomes(db: Databases, access: RecordAccess): WeightsAndOutcomes {
   return {
@@ -47,6 +50,11 @@ export function weightsAndOutcomes(db: Databases, access: RecordAccess): Weights
       const outcome = records.readStoredOutcome(record)
       checkName(outcome.placementId, placementId)
       return outcome.record
+    },
+    *outcomes() {
+      access.checkOpen()
+      for (const { value } of db.outcomes.getRange({}))
+        yield records.readStoredOutcome(Uint8Array.from(value))
     },
   }
 }

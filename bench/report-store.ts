@@ -1,0 +1,128 @@
+/**
+ * How long `understudy report` takes, and how much memory: makes a store of 14 days with 2,200 pending posts (4,032 cycles,
+ * 8.9 million scores) and measures the report in a process of its own. Prints the bytes that a score takes.
+ *
+ *   npm run build && scripts/pinned node --import ./bench/typescript.mjs bench/report-store.ts [cycles] [directory]
+ *
+ * The cycles are planned and packed by the service's own code; request and response are left out, as after their expiry.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type * as Codec from '../src/codec/index.js'
+import { cycleIdOf, formatInstant } from '../src/contract/time.js'
+import type { CycleRequest } from '../src/contract/wire.js'
+import type * as EvaluationRecord from '../src/cycle/evaluation-record.js'
+import type * as SavedState from '../src/cycle/saved-state.js'
+import type * as PoolFolder from '../src/pool/index.js'
+import type * as Store from '../src/store/index.js'
+import { builtModule, projectDir } from './project.js'
+
+const { loadCodec } = await builtModule<typeof Codec>('codec/index.js')
+const { packEvaluation } = await builtModule<typeof EvaluationRecord>('cycle/evaluation-record.js')
+const { saveCycle } = await builtModule<typeof SavedState>('cycle/saved-state.js')
+const { Pool } = await builtModule<typeof PoolFolder>('pool/index.js')
+const { openLmdbStore } = await builtModule<typeof Store>('store/index.js')
+const { codec } = loadCodec('auto')
+
+const cycleCount = Number(process.argv[2] ?? 4032)
+const [pending, turnover] = [2200, 20]
+const directory = process.argv[3] ?? mkdtempSync(join(tmpdir(), 'understudy-report-'))
+const startMs = Date.UTC(2026, 2, 1, 15)
+const boundaryMs = 300_000
+
+let state = 12345
+const random = (): number => {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+  return state / 2 ** 32
+}
+
+interface Post {
+  readonly gall_id: string
+  readonly post_no: number
+  readonly appeal: number
+  readonly bornMs: number
+}
+
+const posts: Post[] = []
+let lastNo = 100_000
+
+function bodyOf(index: number): CycleRequest {
+  const atMs = startMs + index * boundaryMs
+  const leaving = index === 0 ? [] : posts.splice(0, turnover)
+  const entering = Array.from({ length: index === 0 ? pending : turnover }, (): Post => ({
+    ...{ gall_id: `gallery${Math.floor(random() * 40)}`, post_no: (lastNo += 1 + Math.floor(random() * 9)) },
+    ...{ appeal: random(), bornMs: atMs - Math.floor(random() * 600_000) },
+  }))
+  posts.push(...entering)
+  return {
+    cycle_id: cycleIdOf(atMs),
+    cycle_time: formatInstant(atMs),
+    candidates: entering.map(({ gall_id, post_no, bornMs }) => ({
+      ...{ gall_id, post_no, title: 'title', source: 'score', manual_flag: 0, images_in_post: 0 },
+      ...{ created_at: formatInstant(bornMs), extracted_at: formatInstant(atMs - 60_000) },
+    })),
+    engagement: posts.map(({ gall_id, post_no, appeal, bornMs }) => {
+      const views = Math.floor((1 + (20 * appeal * (atMs - bornMs)) / 60_000) * (0.5 + random()))
+      return {
+        ...{ gall_id, post_no, observed_at: formatInstant(atMs - 30_000), status: 'ok', views },
+        ...{ up: Math.floor((views * appeal) / 30), down: Math.floor(views / 200) },
+        ...{ comment_cnt: Math.floor(views / 60), rtb_vote: Math.floor((appeal * views) / 900) },
+      }
+    }),
+    candidate_scores: [],
+    removals: leaving.map(({ gall_id, post_no, appeal }) => ({
+      ...{ gall_id, post_no, decided_at: formatInstant(atMs - Math.floor(random() * boundaryMs)) },
+      ...(random() < appeal / 6 ? { reason: 'saved', tier: 'main' } : { reason: 'aged_out' }),
+    })),
+  }
+}
+
+async function fill(): Promise<number> {
+  const store = await openLmdbStore({ dataDir: directory })
+  const pool = new Pool()
+  let evaluationBytes = 0
+  let writing: Promise<unknown> = Promise.resolve()
+  for (let index = 0; index < cycleCount; index++) {
+    const cycle = codec.decodeCycle(Buffer.from(JSON.stringify(bodyOf(index))))
+    const plan = pool.plan(cycle, index + 1)
+    const scores = Float32Array.from(
+      { length: plan.scoring.count },
+      (_, row) => 1 / (1 + Math.exp(-4 * ((posts[row]?.appeal ?? 0) + random() - 1))),
+    )
+    const evaluation = (await packEvaluation(cycle, plan))(scores)
+    evaluationBytes += evaluation.length
+    await writing
+    writing = store.appendCycle({
+      ...{ cycleId: cycle.cycleId, cycleAtMs: cycle.cycleAt.ms, receivedAt: cycle.cycleTime },
+      ...{ modelVersion: 'bench', weightsVersion: 'initial', response: new Uint8Array(), evaluation },
+      request: { encoding: 'identity', bytes: new Uint8Array(), bodyBytes: 0 },
+      ...saveCycle(cycle, plan),
+    })
+    pool.publish(plan)
+  }
+  await writing
+  await store.close()
+  return evaluationBytes
+}
+
+const bytes = await fill()
+const scoreCount = cycleCount * pending
+console.log(`${cycleCount} cycles, ${scoreCount} scores: ${(bytes / scoreCount).toFixed(2)} bytes per score`)
+const startedAt = performance.now()
+const run = spawnSync(
+  process.execPath,
+  [join(projectDir, 'dist/cli/main.js'), 'report', '--data-dir', directory, '--json'],
+  { encoding: 'utf8', maxBuffer: 2 ** 26, env: { ...process.env, NODE_OPTIONS: '' } },
+)
+const seconds = (performance.now() - startedAt) / 1000
+if (run.status !== 0) throw new Error(run.stderr)
+const usage = spawnSync(
+  '/usr/bin/time',
+  ['-f', '%M', process.execPath, join(projectDir, 'dist/cli/main.js'), 'report', '--data-dir', directory],
+  { encoding: 'utf8', maxBuffer: 2 ** 26 },
+)
+console.log(`report: ${seconds.toFixed(1)} s, peak ${usage.stderr.trim() || 'unknown'} KiB`)
+console.log(usage.stdout.split('\n').slice(0, 30).join('\n'))
+if (process.argv[3] === undefined) rmSync(directory, { recursive: true })
