@@ -28,6 +28,7 @@ const onlyFrom = { pool: ['contract'], client: ['contract'], simulator: ['contra
 /** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
 const owners = {
   'uWebSockets.js': 'server',
+  '@duckdb/node-api': 'history',
   commander: 'cli',
   lmdb: 'store',
   'onnxruntime-node': 'model',

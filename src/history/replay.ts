@@ -40,16 +40,37 @@ export async function* replayCycles(
 ): AsyncGenerator<ReplayedCycle> {
   const pool = new Pool()
   const records = new Map<Position, readonly Uint8Array[]>()
-  for (let position = firstNeeded(store, from); position <= to; position++) {
-    // Requests of expired cycles are only kept for pending posts.
-    if (position < from && store.readRequest(position) === undefined) continue
-    const json = await readBody(store, position)
+  for await (const { position, json } of bodies(store, { first: firstNeeded(store, from), from, to })) {
     const cycle = codec.decodeCycle(json)
     const plan = pool.plan(cycle, position)
     records.set(position, recordsOf(json, cycle, plan))
     if (position >= from) yield replayed(store, cycle, plan, records)
     pool.publish(plan)
     forgetRecords(records, plan.next)
+  }
+}
+
+/** Bodies that are decompressed ahead, in the thread pool. */
+const bodiesAhead = 8
+
+/** The bodies from `first` to `to`. Before `from` some may be missing: those of expired cycles without pending posts. */
+async function* bodies(
+  store: Store,
+  { first, from, to }: { readonly first: Position; readonly from: Position; readonly to: Position },
+): AsyncGenerator<{ readonly position: Position; readonly json: Uint8Array }> {
+  const ahead: { readonly position: Position; readonly json: Promise<Uint8Array> }[] = []
+  for (let position = first; position <= to || ahead.length > 0;) {
+    while (position <= to && ahead.length < bodiesAhead) {
+      if (position >= from || store.readRequest(position) !== undefined) {
+        const json = readBody(store, position)
+        // Until it is awaited, a failure is not unhandled.
+        json.catch(() => undefined)
+        ahead.push({ position, json })
+      }
+      position++
+    }
+    const next = ahead.shift()
+    if (next !== undefined) yield { position: next.position, json: await next.json }
   }
 }
 

@@ -81,6 +81,42 @@ export async function* scorePairs(store: Store, options: ScorePairsOptions): Asy
   }
 }
 
+export interface ReplayScoresOptions extends Omit<ScorePairsOptions, 'versions'> {
+  readonly version: string
+}
+
+/**
+ * Scores of a version, by store position, for the cycles that it has neither served nor scored as a shadow. Cycles whose
+ * request has expired are left out. Rejects with the errors of `load` and of a replay.
+ */
+export async function replayScores(
+  store: Store,
+  { version, ...options }: ReplayScoresOptions,
+): Promise<Map<Position, Float32Array>> {
+  const scores = new Map<Position, Float32Array>()
+  const history = store.listWeights()
+  const missing = options.cycles
+    .filter((cycle) => sourceOf(store, cycle, version) === 'replay' && store.findCycle(cycle.cycleId))
+    .sort((a, b) => a.position - b.position)
+  const [first, last] = [missing[0], missing.at(-1)]
+  if (first === undefined || last === undefined) return scores
+  const replayer = new Replayer(store, version, { ...options, versions: [version, version] })
+  const replays = replayCycles(store, { from: first.position, to: last.position, codec: options.codec })
+  try {
+    for (const cycle of missing) {
+      const response = readScoredRows(store, cycle)
+      if (response.posts.length === 0) continue
+      const heads = await replayer.heads(await replayAt(replays, cycle.position), response)
+      const whose = `${version} at ${cycle.cycleId}`
+      const weighted = weightedScores(heads, weightsOf(history, cycle), response, whose)
+      scores.set(cycle.position, Float32Array.from(weighted))
+    }
+  } finally {
+    await replays.return(undefined)
+  }
+  return scores
+}
+
 /** The best source for the scores of a version. */
 export function sourceOf(store: Store, cycle: StoredCycle, version: string): ScoreSource {
   if (cycle.modelVersion === version) return 'response'
@@ -109,7 +145,7 @@ function readScoredRows(store: Store, { cycleId }: StoredCycle): ScoredRows {
 }
 
 /** A version may be set more than once, but always with the same weights. */
-function weightsOf(history: WeightsHistory, { weightsVersion }: StoredCycle): Weights {
+export function weightsOf(history: WeightsHistory, { weightsVersion }: StoredCycle): Weights {
   const setting = history.find(({ version }) => version === weightsVersion)
   if (setting === undefined) throw new Error(`the store has no weights ${weightsVersion}`)
   return setting.weights

@@ -2,7 +2,7 @@
  * Models: packages on disk, features, ONNX sessions in separate processes, and the lifecycle of versions.
  */
 export { catalogue, featureGroups, findFeature, nearestFeature } from './features/catalogue.js'
-export { compileFeatures } from './features/compile.js'
+export { compileFeatures, type FillFeatures } from './features/compile.js'
 export type { Feature } from './features/feature.js'
 export type { GoldenFile } from './golden.js'
 export { recordGolden, type RecordedRow } from './golden-record.js'
@@ -15,6 +15,7 @@ export {
   ModelError,
   ModelRowError,
   type EmbeddingColumn,
+  type FeatureRows,
   type ImageEncoder,
   type Model,
   type ModelInputs,
@@ -23,7 +24,7 @@ export {
   type Vectors,
 } from './model.js'
 export { activeVersion, listModels, shadowCountMax, shadowVersions } from './package/selection.js'
-export { featureNames, headsOf } from './package/parse-manifest.js'
+export { featureNames, headsOf, missingEmbedding } from './package/parse-manifest.js'
 export { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
 export { manifestSchemaText } from './package/manifest-schema.js'
 export { readManifest, readPackage, type ModelPackage } from './package/read-package.js'

@@ -171,11 +171,6 @@ function getWeights({ cycles }: Call): OutgoingResponse {
 async function putWeights({ exchange, cycles, settings }: Call): Promise<OutgoingResponse> {
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const { version, weights, note = '' } = await runBodyTask('weights', [body.json])
-  if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {
-    throw new ServiceError('unprocessable', 'the weights score nothing', {
-      fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
-    })
-  }
   const setting = await cycles.setWeights({ version, weights, note })
   const ack: WeightsAck = {
     version: setting.version,

@@ -106,4 +106,148 @@ export const historyMutants: readonly MutantGroup[] = [
       },
     ],
   },
+  {
+    file: 'src/history/evaluation/visits.ts',
+    killedBy: ['src/history/evaluation/evaluate.test.ts'],
+    mutants: [
+      {
+        breaks: 'a post that is sent again while pending stays in its visit',
+        find: 'latest === undefined || !this.#isOpen(latest)',
+        replace: 'latest === undefined || this.#isOpen(latest)',
+      },
+      {
+        breaks: 'a post that was pending before the window may be sent again in it',
+        find: 'for (const entry of rows.entry) this.#beginBefore(entry)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    file: 'src/history/evaluation/ranker-evaluation.ts',
+    killedBy: ['src/history/evaluation/evaluate.test.ts', 'src/history/evaluation/evaluation.test.ts'],
+    mutants: [
+      {
+        breaks: 'what was decided at the time of the cycle can no longer be picked',
+        find: 'if (cycleMs >= decided) continue',
+        replace: 'if (cycleMs > decided) continue',
+      },
+      {
+        breaks: 'a decision at the time of the next cycle is a pick of this one',
+        find: 'decided <= nextMs',
+        replace: 'decided < nextMs',
+      },
+      {
+        breaks: 'a ranker picks a visit once',
+        find: 'this.#picked[visit] = 1',
+        replace: 'this.#picked[visit] = 0',
+      },
+      {
+        breaks: 'equal scores share their average rank',
+        find: '(amongAll.tied + 1) / 2',
+        replace: 'amongAll.tied',
+      },
+    ],
+  },
+  {
+    file: 'src/history/evaluation/rankers.ts',
+    killedBy: ['src/history/evaluation/evaluate.test.ts'],
+    mutants: [
+      {
+        breaks: 'a post without views counts as one view',
+        find: 'Math.max(views[row] as number, 1)',
+        replace: '(views[row] as number)',
+      },
+    ],
+  },
+  {
+    file: 'src/history/evaluation/breakdowns.ts',
+    killedBy: ['src/history/evaluation/evaluate.test.ts'],
+    mutants: [
+      {
+        breaks: 'an open pick is neither right nor wrong',
+        find: 'group.picks - group.openPicks',
+        replace: 'group.picks',
+      },
+    ],
+  },
+  {
+    file: 'src/history/past/registry.ts',
+    killedBy: ['src/history/evaluation/evaluate.test.ts'],
+    mutants: [
+      {
+        breaks: 'a removal ends the entry that is pending, not one that has left',
+        find: 'at > entered && at < position',
+        replace: 'at > position',
+      },
+    ],
+  },
+  {
+    file: 'src/history/past/from-body.ts',
+    killedBy: ['src/history/evaluation/evaluate.test.ts'],
+    mutants: [
+      {
+        breaks: 'of two readings at one time, the last one counts',
+        find: '!isBefore(engagement, row, known)',
+        replace: 'isBefore(engagement, known, row)',
+      },
+    ],
+  },
+  {
+    file: 'src/history/explain/explain-score.ts',
+    killedBy: ['src/history/explain/explain-score.test.ts'],
+    mutants: [
+      {
+        breaks: 'the largest change comes first',
+        find: 'sizeOf(b) - sizeOf(a)',
+        replace: 'sizeOf(a) - sizeOf(b)',
+      },
+      {
+        breaks: 'a feature that is never missing is not set to missing',
+        find: 'isMissing || missing === null ? null',
+        replace: 'isMissing ? null',
+      },
+      {
+        breaks: 'the part of the weights is measured with the later inputs',
+        find: 'scoreInputs(earlier.scorer, later.weights, [after])',
+        replace: 'scoreInputs(earlier.scorer, later.weights, [before])',
+      },
+    ],
+  },
+  {
+    file: 'src/history/export/export-store.ts',
+    killedBy: ['src/history/export/export.test.ts'],
+    mutants: [
+      {
+        breaks: 'equal scores share their average rank',
+        find: '(from + 1 + to) / 2',
+        replace: 'place + 1',
+      },
+      {
+        breaks: 'a removal of a post that has left ends no visit',
+        find: 'ended.delete(number)',
+        replace: '',
+      },
+      {
+        breaks: 'a late cycle is marked',
+        find: 'cycleAtMs < this.#newestMs',
+        replace: 'cycleAtMs > this.#newestMs',
+      },
+    ],
+  },
+  {
+    file: 'src/history/export/visit-tracker.ts',
+    killedBy: ['src/history/export/export.test.ts'],
+    mutants: [
+      {
+        breaks: 'a score names the visit of its time',
+        find: 'this.#open.set(post, visit)',
+        replace: '',
+      },
+      {
+        breaks: 'a post that comes and leaves with one call has a visit',
+        find: '{ post, entered: position, row: -1, candidate, end: null }',
+        replace: '{ post, entered: -1, row: -1, candidate, end: null }',
+      },
+    ],
+  },
 ]

@@ -244,6 +244,17 @@ export const serverMutants: readonly MutantGroup[] = [
     ],
   },
   {
+    file: 'src/cycle/stored-weights.ts',
+    killedBy: ['src/server/requests.test.ts'],
+    mutants: [
+      {
+        breaks: 'weights of which views, comments and up are 0 are unprocessable',
+        find: 'if (views === 0 && comments === 0 && up === 0)',
+        replace: 'if (views < 0)',
+      },
+    ],
+  },
+  {
     file: 'src/server/operations.ts',
     killedBy: ['src/server/requests.test.ts'],
     mutants: [
@@ -251,11 +262,6 @@ export const serverMutants: readonly MutantGroup[] = [
         breaks: 'health names the weights in force, not those that are set',
         find: 'weights_version: cycles.weights.versionAt(clock())',
         replace: 'weights_version: cycles.weights.state().current.version',
-      },
-      {
-        breaks: 'weights of which views, comments and up are 0 are unprocessable',
-        find: 'if (weights.views === 0 && weights.comments === 0 && weights.up === 0) {',
-        replace: 'if (weights.views < 0) {',
       },
       { breaks: 'an image that is new is 201', find: 'created ? 201 : 200', replace: '200' },
     ],

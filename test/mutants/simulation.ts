@@ -170,6 +170,17 @@ export const simulationMutants: readonly MutantGroup[] = [
     ],
   },
   {
+    file: 'src/cycle/evaluation-record.ts',
+    killedBy: 'simulation',
+    mutants: [
+      {
+        breaks: 'a record whose compression fails ends its call only',
+        find: 'known.catch(() => undefined)',
+        replace: '',
+      },
+    ],
+  },
+  {
     file: 'src/cycle/retention.ts',
     killedBy: 'simulation',
     mutants: [
@@ -180,8 +191,8 @@ export const simulationMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a cycle that one of its times calls young is kept',
-        find: 'Math.max(Date.parse(cycle.receivedAt), cycle.cycleAtMs) < beforeMs',
-        replace: 'cycle.cycleAtMs < beforeMs',
+        find: 'Math.max(Date.parse(receivedAt), cycleAtMs) >= beforeMs',
+        replace: 'cycleAtMs >= beforeMs',
       },
       {
         breaks: 'cycles are kept for as long as departures are remembered',

@@ -1,0 +1,234 @@
+/**
+ * Checks request bodies without a server: with the codec and the rules of the server, and against a store, what each cycle
+ * would do to its pool. Bodies are applied in order to a copy in memory; nothing is stored. Read `check` first.
+ */
+import { runBodyTask, type Codec } from '../codec/index.js'
+import {
+  formatInstant,
+  outcome,
+  outcomeCodes,
+  removalReasonCodes,
+  tierCodes,
+  type CycleColumns,
+  type WeightsRequest,
+} from '../contract/index.js'
+import { changeWeights, checkTimes, Idempotency, loadPool, type CycleRecords } from '../cycle/index.js'
+import {
+  gallIdAt,
+  weightsInForce,
+  type CyclePlan,
+  type Pool,
+  type PostKeys,
+  type WeightsHistory,
+} from '../pool/index.js'
+import type { Position, Store, StoredCycle, StoredRequest } from '../store/index.js'
+import type { PostKey } from './pool-list.js'
+
+export interface BodyCheckerOptions {
+  readonly codec: Codec
+  /** Time of the service's clock when a body arrives. */
+  readonly nowMs: number
+  readonly clockSkewMs: number
+  /** Without a store, only the bodies themselves are checked. */
+  readonly store: Store | null
+}
+
+export type BodyKind = BodyEffect['kind']
+
+/** What the server would do with a valid body. */
+export type BodyEffect =
+  | { readonly kind: 'outcomes'; readonly outcomes: number }
+  | { readonly kind: 'weights'; readonly version: string; readonly first_cycle_time: string | null }
+  | CycleEffect
+
+export interface CycleEffect {
+  readonly kind: 'cycle'
+  readonly cycle_id: string
+  /** Rows received. */
+  readonly candidates: number
+  readonly engagement: number
+  readonly candidate_scores: number
+  readonly removals: number
+  /** repeat: the id is known with this body, and the server returns its stored response. Null without a store. */
+  readonly effect: 'new' | 'repeat' | null
+  /** Of a new cycle. */
+  readonly change: PoolEffect | null
+}
+
+/** What a new cycle does to the pool. */
+export interface PoolEffect {
+  /** An older cycle than the newest one that is stored. */
+  readonly late: boolean
+  readonly weights_version: string | null
+  readonly pending_before: number
+  readonly pending_after: number
+  readonly entering: readonly PostKey[]
+  readonly leaving: readonly (PostKey & {
+    readonly reason: string
+    readonly tier: string | null
+    readonly decided_at: string
+  })[]
+  readonly scored: readonly PostKey[]
+  /** Pending posts without a reading in this call. */
+  readonly waiting: readonly PostKey[]
+  readonly not_scored: readonly (PostKey & { readonly reason: string })[]
+  /** Those of the response that follow from the request. */
+  readonly warnings: readonly string[]
+}
+
+/** Reads and applies bodies in order. */
+export class BodyChecker {
+  readonly #options: BodyCheckerOptions
+  readonly #pool: Pool | null
+  #weights: WeightsHistory
+  /** Cycles of this run, as if they were stored. */
+  readonly #cycles = new Map<string, StoredCycle>()
+  readonly #requests = new Map<Position, StoredRequest>()
+  readonly #idempotency: Idempotency
+  #lastPosition: Position
+
+  constructor(options: BodyCheckerOptions) {
+    const { store } = options
+    this.#options = options
+    this.#pool = store === null ? null : loadPool(store)
+    this.#weights = store?.listWeights() ?? []
+    this.#lastPosition = store?.lastCycle()?.position ?? 0
+    this.#idempotency = new Idempotency(this.#records())
+  }
+
+  /** What the server would do with a body. Rejects with the `ServiceError` of the server. */
+  async check(json: Uint8Array, kind: BodyKind): Promise<BodyEffect> {
+    if (kind === 'cycle') return this.#checkCycle(json)
+    if (kind === 'weights') return this.#checkWeights(await runBodyTask(kind, [json]))
+    return { kind, outcomes: (await runBodyTask(kind, [json])).length }
+  }
+
+  async #checkCycle(json: Uint8Array): Promise<CycleEffect> {
+    const { codec, nowMs, clockSkewMs } = this.#options
+    const cycle = await codec.readCycle(json)
+    const problems = checkTimes(cycle, { nowMs, skewMs: clockSkewMs })
+    if (problems !== null)
+      throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
+    const { candidates, engagement, candidateScores, removals, cycleId } = cycle
+    const received = {
+      kind: 'cycle' as const,
+      cycle_id: cycleId,
+      candidates: candidates.count,
+      engagement: engagement.count,
+      candidate_scores: candidateScores.count,
+      removals: removals.count,
+    }
+    const isRepeat = await this.#isRepeat(cycleId, json)
+    if (this.#pool === null) return { ...received, effect: null, change: null }
+    if (isRepeat) return { ...received, effect: 'repeat', change: null }
+    const change = this.#apply(this.#pool, cycle)
+    return { ...received, effect: 'new', change }
+  }
+
+  /** Remembers the body of a new cycle. Throws `conflict` for a known id with another body, or whose record has expired. */
+  async #isRepeat(cycleId: string, json: Uint8Array): Promise<boolean> {
+    if (await this.#idempotency.findRepeat(cycleId, json)) return true
+    const position = ++this.#lastPosition
+    this.#requests.set(position, { encoding: 'identity', bytes: json, bodyBytes: json.length })
+    const labels = { cycleAtMs: NaN, receivedAt: '', modelVersion: '', weightsVersion: '' }
+    this.#cycles.set(cycleId, { position, cycleId, ...labels })
+    return false
+  }
+
+  #apply(pool: Pool, cycle: CycleColumns): PoolEffect {
+    const late = cycle.cycleAt.ms < pool.state.newestCycleMs
+    const before = pool.state.count
+    const plan = pool.plan(cycle, this.#lastPosition)
+    const change = {
+      late,
+      weights_version:
+        this.#weights.length === 0 ? null : weightsInForce(this.#weights, cycle.cycleAt.ms).version,
+      pending_before: before,
+      pending_after: plan.next.count,
+      entering: keysOf(plan.entries.entered),
+      leaving: leavingPosts(cycle, plan),
+      ...results(cycle, plan),
+      warnings: [...plan.warnings],
+    }
+    pool.publish(plan)
+    return change
+  }
+
+  #checkWeights(request: WeightsRequest): BodyEffect {
+    const { nowMs, store } = this.#options
+    const newestCycleMs = this.#pool?.state.newestCycleMs ?? -Infinity
+    const note = request.note ?? ''
+    const { kind, setting } = changeWeights(this.#weights, { ...request, note }, { nowMs, newestCycleMs })
+    if (kind === 'appended') this.#weights = [...this.#weights, setting]
+    const first = store === null ? null : formatInstant(setting.firstCycleMs)
+    return { kind: 'weights', version: request.version, first_cycle_time: first }
+  }
+
+  /** The cycles of the store, and those of this run. */
+  #records(): CycleRecords {
+    const { store } = this.#options
+    return {
+      findCycle: (cycleId) => this.#cycles.get(cycleId) ?? store?.findCycle(cycleId),
+      readRequest: (position) => this.#requests.get(position) ?? store?.readRequest(position),
+      readResponse: (cycleId) =>
+        this.#cycles.has(cycleId) ? new Uint8Array() : store?.readResponse(cycleId),
+      expiry: { isExpired: (cycleId) => store?.expiry.isExpired(cycleId) ?? false },
+    }
+  }
+}
+
+function leavingPosts({ removals }: CycleColumns, { entries }: CyclePlan): PoolEffect['leaving'] {
+  const keys = keysOf(entries.left)
+  return keys.map((key, index) => {
+    const row = entries.leftRows[index] as number
+    return {
+      ...key,
+      reason: removalReasonCodes[removals.reason[row] as number] ?? '',
+      tier: tierCodes[removals.tier[row] as number] ?? null,
+      decided_at: formatInstant(removals.decidedAtMs[row] as number),
+    }
+  })
+}
+
+function results(
+  cycle: CycleColumns,
+  { next, outcomes, unknownRows }: CyclePlan,
+): Pick<PoolEffect, 'scored' | 'waiting' | 'not_scored'> {
+  const scored: PostKey[] = []
+  const waiting: PostKey[] = []
+  const notScored: (PostKey & { reason: string })[] = []
+  for (let slot = 0; slot < next.count; slot++) {
+    const key = { gall_id: gallIdAt(next, slot), post_no: next.postNo[slot] as number }
+    const code = outcomes[slot] as number
+    if (code === outcome.scored) scored.push(key)
+    else if (code === outcome.waiting) waiting.push(key)
+    else notScored.push({ ...key, reason: outcomeCodes[code]?.reason ?? '' })
+  }
+  const { engagement } = cycle
+  for (const row of unknownRows)
+    notScored.push({
+      gall_id: cycle.galleries[engagement.gallery[row] as number] as string,
+      post_no: engagement.postNo[row] as number,
+      reason: 'unknown_post',
+    })
+  return { scored, waiting, not_scored: notScored }
+}
+
+function keysOf(posts: PostKeys): PostKey[] {
+  return Array.from(posts.postNo, (post_no, row) => ({ gall_id: gallIdAt(posts, row), post_no }))
+}
+
+/** The kind of a body by its members; a cycle where they do not tell. */
+export function kindOfBody(json: Uint8Array): BodyKind {
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.length).toString())
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return 'cycle'
+  }
+  const has = (member: string): boolean => typeof value === 'object' && value !== null && member in value
+  if (has('cycle_id') || has('cycle_time')) return 'cycle'
+  if (has('outcomes')) return 'outcomes'
+  return has('weights') ? 'weights' : 'cycle'
+}

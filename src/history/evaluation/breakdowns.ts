@@ -1,0 +1,116 @@
+/**
+ * The model's figures by group: gallery, tier, source, gallery type, hour of the decision, and version. A visit belongs to
+ * one group of each kind; its version is that of its decision cycle, and a pick's that of the cycle of the pick.
+ */
+import { galleryTypeCodes, sourceCodes, tierCodes } from '../../contract/index.js'
+import { kstHour, type Estimate, type Units } from './estimates.js'
+import { UnitSums } from './intervals.js'
+import { fates, type RankerEvaluation } from './ranker-evaluation.js'
+import type { EvaluationWindow } from './window.js'
+
+export const groupKinds = ['gallery', 'tier', 'source', 'gallery_type', 'hour', 'version'] as const
+export type GroupKind = (typeof groupKinds)[number]
+
+export interface GroupFigures {
+  /** Null for visits of which it is not known. An hour has two digits; a version is `model_version / weights_version`. */
+  readonly value: string | null
+  readonly visits: number
+  readonly saved: number
+  readonly picks: number
+  /** Picks that were saved. */
+  readonly pickedSaved: number
+  readonly rankPercentile: Estimate
+  readonly precision: number | null
+  readonly recall: number | null
+}
+
+const saved = fates.indexOf('saved')
+
+export function breakdowns(
+  window: EvaluationWindow,
+  evaluation: RankerEvaluation,
+  units: Units,
+): Record<GroupKind, GroupFigures[]> {
+  const of = (
+    valueOf: (visit: number) => string | null,
+    ofPick: (pick: RankerEvaluation['picks'][number]) => string | null = ({ visit }) => valueOf(visit),
+  ): GroupFigures[] => groups(window, evaluation, units, valueOf, ofPick)
+  const { visits, entries, posts, fates: visitFates, decisions, cycles } = window
+  const entryOf = (visit: number): number => visits.entry[visit] as number
+  const versionOf = (cycleIndex: number): string | null => {
+    const cycle = cycles[cycleIndex]
+    return cycle === undefined ? null : `${cycle.modelVersion} / ${cycle.weightsVersion}`
+  }
+  return {
+    gallery: of((visit) => posts.gallId(visits.post[visit] as number)),
+    tier: of((visit) => tierCodes[visits.tier[visit] as number] ?? null),
+    source: of((visit) => sourceCodes[entries.source(entryOf(visit))] ?? null),
+    gallery_type: of((visit) => galleryTypeCodes[entries.galleryType(entryOf(visit))] ?? null),
+    hour: of((visit) => {
+      const decided = visitFates.decidedMs[visit] as number
+      return Number.isFinite(decided) ? String(kstHour(decided)).padStart(2, '0') : null
+    }),
+    version: of(
+      (visit) => versionOf(decisions.cycle[visit] as number),
+      ({ cycleIndex }) => versionOf(cycleIndex),
+    ),
+  }
+}
+
+class Group {
+  visits = 0
+  saved = 0
+  picks = 0
+  openPicks = 0
+  pickedSaved = 0
+  /** Saved visits of the group that were picked, in whatever group the pick counts. */
+  recalled = 0
+  readonly percentiles = new UnitSums()
+}
+
+function groups(
+  { visits, fates: { fate } }: EvaluationWindow,
+  { picks, rankPercentile }: RankerEvaluation,
+  units: Units,
+  valueOf: (visit: number) => string | null,
+  ofPick: (pick: RankerEvaluation['picks'][number]) => string | null,
+): GroupFigures[] {
+  const found = new Map<string | null, Group>()
+  const groupOf = (value: string | null): Group => {
+    const known = found.get(value) ?? new Group()
+    found.set(value, known)
+    return known
+  }
+  const picked = new Set<number>()
+  for (const pick of picks) {
+    const group = groupOf(ofPick(pick))
+    picked.add(pick.visit)
+    group.picks++
+    if (fates[fate[pick.visit] as number] === 'open') group.openPicks++
+    if (fate[pick.visit] === saved) group.pickedSaved++
+  }
+  for (let visit = 0; visit < visits.count; visit++) {
+    const group = groupOf(valueOf(visit))
+    group.visits++
+    if (fate[visit] !== saved) continue
+    group.saved++
+    if (picked.has(visit)) group.recalled++
+    const percentile = rankPercentile[visit] as number
+    if (!Number.isNaN(percentile)) group.percentiles.add(units.ofVisit(visit), percentile)
+  }
+  const figures = [...found].map(([value, group]) => ({
+    value,
+    ...{ visits: group.visits, saved: group.saved, picks: group.picks, pickedSaved: group.pickedSaved },
+    rankPercentile: units.estimate(group.percentiles),
+    precision: ratio(group.pickedSaved, group.picks - group.openPicks),
+    recall: ratio(group.recalled, group.saved),
+  }))
+  // Values in order, unknown last.
+  return figures.sort((a, b) =>
+    a.value === null ? 1 : b.value === null ? -1 : a.value < b.value ? -1 : a.value > b.value ? 1 : 0,
+  )
+}
+
+function ratio(part: number, whole: number): number | null {
+  return whole > 0 ? part / whole : null
+}

@@ -1,0 +1,63 @@
+/**
+ * Estimates with their bootstrap intervals. The unit that a bootstrap draws is the KST day, or the decision cycle where
+ * the window has few days with saves.
+ */
+import type { Interval, UnitSums } from './intervals.js'
+import { fates, lastBefore } from './ranker-evaluation.js'
+import type { EvaluationWindow } from './window.js'
+
+/** A mean or a share. `value` and `ci95` are null without data. */
+export interface Estimate {
+  readonly value: number | null
+  readonly n: number
+  readonly ci95: Interval | null
+}
+
+const daysMin = 5
+const kstOffsetMs = 9 * 3_600_000
+const dayMs = 24 * 3_600_000
+const hourMs = 3_600_000
+
+export function kstDay(ms: number): number {
+  return Math.floor((ms + kstOffsetMs) / dayMs)
+}
+
+export function kstHour(ms: number): number {
+  return Math.floor((ms + kstOffsetMs) / hourMs) - 24 * kstDay(ms)
+}
+
+export class Units {
+  readonly isDays: boolean
+  readonly #window: EvaluationWindow
+  readonly #times: readonly number[]
+
+  readonly #draws: number | undefined
+
+  /** `draws`: of each bootstrap; 2,000 where absent. */
+  constructor(window: EvaluationWindow, draws?: number) {
+    this.#window = window
+    this.#draws = draws
+    this.#times = window.cycles.map(({ cycleAtMs }) => cycleAtMs)
+    const { fate, decidedMs, count } = window.fates
+    const days = new Set<number>()
+    for (let visit = 0; visit < count; visit++)
+      if (fates[fate[visit] as number] === 'saved') days.add(kstDay(decidedMs[visit] as number))
+    this.isDays = days.size >= daysMin
+  }
+
+  /** The unit of a decided visit: the day of its decision, or the cycle. */
+  ofVisit(visit: number): number {
+    const decided = this.#window.fates.decidedMs[visit] as number
+    if (this.isDays) return kstDay(decided)
+    const cycle = this.#window.decisions.cycle[visit] as number
+    return cycle >= 0 ? cycle : lastBefore(this.#times, decided)
+  }
+
+  ofCycle(index: number): number {
+    return this.isDays ? kstDay(this.#times[index] as number) : index
+  }
+
+  estimate(sums: UnitSums): Estimate {
+    return { value: sums.ratio, n: sums.denominator, ci95: sums.interval(this.#draws) }
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Evaluates a window: how the model, other versions and simple orders rank the posts that the operators picked, and what
+ * each would have picked. docs/evaluation.md defines the figures. Read `evaluate` first.
+ */
+import type { Codec } from '../../codec/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
+import { Past } from '../past/index.js'
+import { breakdowns, type GroupFigures, type GroupKind } from './breakdowns.js'
+import { kstDay, Units } from './estimates.js'
+import { firstScoreFigures, type FirstScoreFigures } from './first-score-ledger.js'
+import { outcomeFigures, type OutcomeFigures } from './outcomes.js'
+import { fates, poolOf, RankerEvaluation, type Fate } from './ranker-evaluation.js'
+import { difference, rankerFigures, type Difference, type RankerFigures } from './ranker-figures.js'
+import { baselineRankers, modelRanker, versionRanker, type Ranker } from './rankers.js'
+import { readWindow, type EvaluationWindow } from './window.js'
+
+export interface EvaluationOptions {
+  readonly codec: Codec
+  /** Cycles with from ≤ cycle_time ≤ to, milliseconds since 1970; everything where absent. */
+  readonly fromMs?: number
+  readonly toMs?: number
+  /** Versions to rank beside the model in force. Without them: those that left shadow scores in the window. */
+  readonly versions?: readonly string[]
+  /** Scores of cycles that a version neither served nor scored as a shadow, by version and store position. */
+  readonly replay?: (
+    cycles: readonly StoredCycle[],
+    versions: readonly string[],
+  ) => Promise<ReadonlyMap<string, ReadonlyMap<Position, Float32Array>>>
+  /** Draws of each bootstrap; 2,000 where absent. */
+  readonly draws?: number
+}
+
+export interface Evaluation {
+  readonly window: {
+    /** Times of the first and the last cycle, milliseconds since 1970; null in an empty window. */
+    readonly fromMs: number | null
+    readonly toMs: number | null
+    readonly cycles: number
+    /** KST days with a cycle. */
+    readonly days: number
+    /** What the bootstrap draws. */
+    readonly unit: 'day' | 'cycle'
+    /** `model_version / weights_version` in force, in order of their first cycle. */
+    readonly versions: readonly string[]
+  }
+  readonly visits: Readonly<Record<Fate | 'total' | 'unranked_saved', number>>
+  /** The model first, then other versions, then the baselines. */
+  readonly rankers: readonly RankerFigures[]
+  /** The model against each other ranker, then each pair of versions. */
+  readonly differences: readonly Difference[]
+  readonly firstScore: FirstScoreFigures
+  readonly outcomes: OutcomeFigures
+  /** Of the model. */
+  readonly by: Readonly<Record<GroupKind, readonly GroupFigures[]>>
+}
+
+/** Rejects where the records of a cycle are missing or damaged. */
+export async function evaluate(store: Store, options: EvaluationOptions): Promise<Evaluation> {
+  const { codec, fromMs = -Infinity, toMs = Infinity } = options
+  const past = new Past(store, codec)
+  const cycles = past.window(fromMs, toMs)
+  const window = await readWindow(past, cycles)
+  const versions = options.versions ?? shadowVersions(store, cycles)
+  const replayed = (await options.replay?.(cycles, versions)) ?? new Map<string, never>()
+  const rankers = [
+    modelRanker(),
+    ...versions.map((version) => versionRanker(version, store, replayed.get(version) ?? new Map())),
+    ...baselineRankers(window),
+  ]
+  const evaluated = await evaluateRankers(past, window, rankers)
+  const units = new Units(window, options.draws)
+  const days = new Set(cycles.map(({ cycleAtMs }) => kstDay(cycleAtMs))).size
+  const modelCount = 1 + versions.length
+  const [model, ...others] = evaluated
+  if (model === undefined) throw new Error('there is no ranker')
+  const shadows = evaluated.slice(1, modelCount)
+  const pairs = shadows.flatMap((a, place) => shadows.slice(place + 1).map((b) => [a, b] as const))
+  return {
+    window: {
+      fromMs: cycles[0]?.cycleAtMs ?? null,
+      toMs: cycles.at(-1)?.cycleAtMs ?? null,
+      ...{ cycles: cycles.length, days, unit: units.isDays ? 'day' : 'cycle' },
+      versions: [...new Set(cycles.map(versionsOf))],
+    },
+    visits: visitCounts(window),
+    rankers: evaluated.map(({ name, evaluation, cycleCount }, place) =>
+      rankerFigures(evaluation, window, units, {
+        name,
+        versions:
+          place === 0
+            ? [...new Set(cycles.map(versionsOf))]
+            : place < modelCount
+              ? [name.replace(/^shadow:/, '')]
+              : [],
+        cycles: cycleCount,
+        isModel: place < modelCount,
+      }),
+    ),
+    differences: [...others.map((b) => [model, b] as const), ...pairs].map(([a, b]) =>
+      difference(a, b, units, days),
+    ),
+    firstScore: firstScoreFigures(window),
+    outcomes: outcomeFigures(store.outcomes(), { fromMs, toMs }),
+    by: breakdowns(window, model.evaluation, units),
+  }
+}
+
+interface EvaluatedRanker {
+  readonly name: string
+  readonly evaluation: RankerEvaluation
+  cycleCount: number
+}
+
+/** The second reading of the window. */
+async function evaluateRankers(
+  past: Past,
+  { cycles, scored, fates: visitFates, decisions, budget }: EvaluationWindow,
+  rankers: readonly Ranker[],
+): Promise<EvaluatedRanker[]> {
+  const evaluated = rankers.map(({ name }) => ({
+    name,
+    evaluation: new RankerEvaluation(visitFates),
+    cycleCount: 0,
+  }))
+  for (const [index, labels] of cycles.entries()) {
+    const rows = scored[index]
+    if (rows === undefined || rows.visits.length === 0) continue
+    const pool = poolOf(index, rows, visitFates, decisions)
+    const cycle = await past.read(labels)
+    for (const [place, ranker] of rankers.entries()) {
+      const scores = ranker.scores(cycle, rows.visits)
+      const into = evaluated[place]
+      if (scores === null || into === undefined) continue
+      into.cycleCount++
+      into.evaluation.add(index, rows, pool, scores, budget[index] as number)
+    }
+  }
+  return evaluated
+}
+
+function versionsOf({ modelVersion, weightsVersion }: StoredCycle): string {
+  return `${modelVersion} / ${weightsVersion}`
+}
+
+function shadowVersions(store: Store, cycles: readonly StoredCycle[]): string[] {
+  const versions = new Set<string>()
+  for (const { position } of cycles)
+    for (const version of store.models.shadowVersions(position)) versions.add(version)
+  return [...versions].sort()
+}
+
+function visitCounts({ fates: { fate, count }, decisions }: EvaluationWindow): Evaluation['visits'] {
+  const counts = { ...Object.fromEntries(fates.map((each) => [each, 0])), total: count, unranked_saved: 0 }
+  const visits = counts as Record<Fate | 'total' | 'unranked_saved', number>
+  for (let visit = 0; visit < count; visit++) {
+    const its = fates[fate[visit] as number] as Fate
+    visits[its]++
+    if (its === 'saved' && (decisions.cycle[visit] as number) < 0) visits.unranked_saved++
+  }
+  return visits
+}

@@ -1,0 +1,76 @@
+/**
+ * The figures of the first-score ledger over a window, and the visits whose first score came latest, with the reason.
+ */
+import { outcomeCodes } from '../../contract/index.js'
+import { firstScore, firstScoreDeadline, firstScoreTarget, type FirstScore } from './first-score.js'
+import type { EvaluationWindow } from './window.js'
+
+const worstMax = 20
+
+/** A visit whose first score came late or never. Times are milliseconds since 1970. */
+export interface Offender {
+  readonly gallId: string | null
+  readonly postNo: number | null
+  readonly result: 'late' | 'never'
+  readonly extractedMs: number
+  readonly deadlineMs: number
+  /** Null for none. */
+  readonly firstMs: number | null
+  /** Up to the first score, or to the decision, or to the end of the window. */
+  readonly minutesLate: number
+  /** What the latest result up to the deadline said; `no_cycle` where no cycle had a result. */
+  readonly reason: string
+}
+
+export interface FirstScoreFigures extends Readonly<Record<FirstScore, number>> {
+  readonly share: number | null
+  readonly target: number
+  /** Those of `late` and `never`, by reason. */
+  readonly reasons: Readonly<Record<string, number>>
+  readonly worst: readonly Offender[]
+}
+
+export function firstScoreFigures({
+  cycles,
+  visits,
+  fates: { decidedMs },
+  decisions,
+  entries,
+  posts,
+}: EvaluationWindow): FirstScoreFigures {
+  const windowEndMs = cycles.at(-1)?.cycleAtMs ?? -Infinity
+  const counts: Record<FirstScore, number> = { on_time: 0, late: 0, never: 0, excluded: 0 }
+  const reasons: Record<string, number> = {}
+  const offenders: Offender[] = []
+  for (let visit = 0; visit < visits.count; visit++) {
+    // A visit that began before the window may have had its first score there.
+    if ((visits.began[visit] as number) < 0) continue
+    const extractedMs = entries.extractedMs(visits.entry[visit] as number)
+    const firstMs = cycles[decisions.first[visit] as number]?.cycleAtMs ?? NaN
+    const decided = decidedMs[visit] as number
+    const result = firstScore({ extractedMs, firstMs, decidedMs: decided, windowEndMs })
+    counts[result]++
+    if (result !== 'late' && result !== 'never') continue
+    const deadlineMs = firstScoreDeadline(extractedMs)
+    const code = outcomeCodes[visits.waitedFor[visit] as number]
+    const reason = code === undefined ? 'no_cycle' : (code.reason ?? code.status)
+    reasons[reason] = (reasons[reason] ?? 0) + 1
+    const post = visits.post[visit] as number
+    const endMs = result === 'late' ? firstMs : Math.min(decided, windowEndMs)
+    offenders.push({
+      gallId: posts.gallId(post),
+      postNo: posts.postNo(post),
+      ...{ result, extractedMs, deadlineMs, reason },
+      firstMs: result === 'late' ? firstMs : null,
+      minutesLate: (endMs - deadlineMs) / 60_000,
+    })
+  }
+  const judged = counts.on_time + counts.late + counts.never
+  return {
+    ...counts,
+    share: judged > 0 ? counts.on_time / judged : null,
+    target: firstScoreTarget,
+    reasons,
+    worst: offenders.sort((a, b) => b.minutesLate - a.minutesLate).slice(0, worstMax),
+  }
+}

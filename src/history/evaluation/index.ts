@@ -1,0 +1,11 @@
+/** The evaluation of a rehearsal: how rankers would have picked, next to the operators. */
+export { groupKinds, type GroupFigures, type GroupKind } from './breakdowns.js'
+export type { Estimate } from './estimates.js'
+export { evaluate, type Evaluation, type EvaluationOptions } from './evaluate.js'
+export type { FirstScoreFigures, Offender } from './first-score-ledger.js'
+export type { Interval } from './intervals.js'
+export { outcomeAges, outcomeCounters, type OutcomeFigures } from './outcomes.js'
+export { ndcgDepths, topDepths } from './ranker-evaluation.js'
+export type { Difference, RankerFigures, Verdict } from './ranker-figures.js'
+export { versionQuality, type Quality } from './quality.js'
+export { reportJson } from './report-json.js'

@@ -1,0 +1,67 @@
+/**
+ * Bootstrap intervals of ratios of sums (a mean is one): whole units (days, or cycles) are drawn with replacement, so
+ * that what happened on one day is not counted as independent. Percentile method; a fixed seed, so that a report repeats.
+ */
+import { quantile } from './ranking.js'
+
+export type Interval = readonly [low: number, high: number]
+
+const drawsDefault = 2000
+const seed = 0x5eed
+
+/** Sums by unit: the ratio is sum of `numerators` by sum of `denominators`. */
+export class UnitSums {
+  readonly #units = new Map<number, { numerator: number; denominator: number }>()
+
+  add(unit: number, numerator: number, denominator = 1): void {
+    const sums = this.#units.get(unit)
+    if (sums === undefined) this.#units.set(unit, { numerator, denominator })
+    else {
+      sums.numerator += numerator
+      sums.denominator += denominator
+    }
+  }
+
+  get denominator(): number {
+    let sum = 0
+    for (const unit of this.#units.values()) sum += unit.denominator
+    return sum
+  }
+
+  get ratio(): number | null {
+    let [numerator, denominator] = [0, 0]
+    for (const unit of this.#units.values()) {
+      numerator += unit.numerator
+      denominator += unit.denominator
+    }
+    return denominator > 0 ? numerator / denominator : null
+  }
+
+  /** 95 %. Null without data. Draws whose denominator is 0 are left out. */
+  interval(draws = drawsDefault): Interval | null {
+    const units = [...this.#units.values()]
+    if (this.ratio === null) return null
+    const random = generator(seed)
+    const ratios: number[] = []
+    for (let draw = 0; draw < draws; draw++) {
+      let [numerator, denominator] = [0, 0]
+      for (let place = 0; place < units.length; place++) {
+        const unit = units[Math.floor(random() * units.length)] as (typeof units)[number]
+        numerator += unit.numerator
+        denominator += unit.denominator
+      }
+      if (denominator > 0) ratios.push(numerator / denominator)
+    }
+    return [quantile(ratios, 0.025) as number, quantile(ratios, 0.975) as number]
+  }
+}
+
+/** mulberry32: 32 bits of state, uniform in [0, 1). */
+function generator(state: number): () => number {
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
+    return ((bits ^ (bits >>> 14)) >>> 0) / 4294967296
+  }
+}

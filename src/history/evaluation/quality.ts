@@ -1,0 +1,38 @@
+/**
+ * The quality of two versions over the same cycles, for `models compare`: how each ranks the posts that the operators saved,
+ * and whether the difference is real.
+ */
+import type { Position, Store } from '../../store/index.js'
+import { evaluate, type EvaluationOptions } from './evaluate.js'
+import type { Difference } from './ranker-figures.js'
+import { rankerJson } from './report-json.js'
+
+export interface Quality {
+  /** As the rankers of a report. */
+  readonly first: object
+  readonly second: object
+  readonly difference: Omit<Difference, 'moreDays'> & {
+    /** Further days after which the versions would be told apart; 0 where they are, null where none would do. */
+    readonly more_days: number | null
+  }
+}
+
+/** `scores`: of cycles that a version neither served nor scored as a shadow, by version and store position. */
+export async function versionQuality(
+  store: Store,
+  versions: readonly [first: string, second: string],
+  scores: ReadonlyMap<string, ReadonlyMap<Position, Float32Array>>,
+  window: Pick<EvaluationOptions, 'codec' | 'fromMs' | 'toMs'>,
+): Promise<Quality | null> {
+  const options = { ...window, versions, replay: () => Promise.resolve(scores) }
+  const { rankers, differences } = await evaluate(store, options)
+  const [, first, second] = rankers
+  const pair = differences.at(-1)
+  if (first === undefined || second === undefined || pair === undefined) return null
+  const { moreDays, ...difference } = pair
+  return {
+    first: rankerJson(first),
+    second: rankerJson(second),
+    difference: { ...difference, a: versions[0], b: versions[1], more_days: moreDays },
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Ranking metrics of one list of scores, as docs/evaluation.md defines them. A higher score ranks first, NaN (no score)
+ * ranks below every number, and equal scores share their average rank. Pure functions.
+ */
+
+/** How many of the `rows` rank above, and how many tie with, a score. Rows are indexes of `scores`. */
+export function rankAmong(
+  scores: Float64Array,
+  rows: ArrayLike<number>,
+  score: number,
+): { readonly above: number; readonly tied: number } {
+  const key = keyOf(score)
+  let [above, tied] = [0, 0]
+  for (let place = 0; place < rows.length; place++) {
+    const other = keyOf(scores[rows[place] as number] as number)
+    if (other > key) above++
+    else if (other === key) tied++
+  }
+  return { above, tied }
+}
+
+/**
+ * The `count` highest of `rows`, highest first; of equal scores the earlier row first. Selection by a bounded insertion
+ * sort: `count` is small, and most rows are below the lowest one selected.
+ */
+export function highest(scores: Float64Array, rows: ArrayLike<number>, count: number): number[] {
+  const best: number[] = []
+  if (count <= 0) return best
+  for (let place = 0; place < rows.length; place++) {
+    const row = rows[place] as number
+    const key = keyOf(scores[row] as number)
+    if (best.length === count && key <= keyOf(scores[best[count - 1] as number] as number)) continue
+    if (best.length === count) best.pop()
+    let at = best.length
+    while (at > 0 && keyOf(scores[best[at - 1] as number] as number) < key) at--
+    best.splice(at, 0, row)
+  }
+  return best
+}
+
+/** Normalised discounted cumulative gain of the first `depth` rows: binary gain, log2 discount. NaN without a relevant row. */
+export function ndcg(
+  ranked: readonly number[],
+  isRelevant: (row: number) => boolean,
+  relevantCount: number,
+  depth: number,
+): number {
+  let gain = 0
+  for (const [place, row] of ranked.slice(0, depth).entries())
+    if (isRelevant(row)) gain += 1 / Math.log2(place + 2)
+  let ideal = 0
+  for (let place = 0; place < Math.min(relevantCount, depth); place++) ideal += 1 / Math.log2(place + 2)
+  return gain / ideal
+}
+
+/** Area under the ROC curve: the share of pairs in order, ties counting half. Null where a class is empty. */
+export function rocAuc(scores: Float64Array, isPositive: Uint8Array): number | null {
+  const ranks = averageRanks(scores)
+  let [positives, rankSum] = [0, 0]
+  for (const [row, rank] of ranks.entries()) {
+    if (isPositive[row] === 0) continue
+    positives++
+    rankSum += rank
+  }
+  const negatives = scores.length - positives
+  if (positives === 0 || negatives === 0) return null
+  return (rankSum - (positives * (positives + 1)) / 2) / (positives * negatives)
+}
+
+/** As scikit-learn's `average_precision_score`: the sum over distinct scores of recall gained times precision. */
+export function averagePrecision(scores: Float64Array, isPositive: Uint8Array): number | null {
+  const rows = ascending(scores).reverse()
+  const positives = isPositive.reduce((sum, value) => sum + value, 0)
+  if (positives === 0) return null
+  let [found, sum] = [0, 0]
+  for (let from = 0; from < rows.length;) {
+    let to = from
+    let foundHere = 0
+    const key = keyOf(scores[rows[from] as number] as number)
+    while (to < rows.length && keyOf(scores[rows[to] as number] as number) === key)
+      foundHere += isPositive[rows[to++] as number] as number
+    found += foundHere
+    sum += (foundHere / positives) * (found / to)
+    from = to
+  }
+  return sum
+}
+
+/** Spearman's correlation over the rows in which both are numbers. Null for fewer than two, or where one side is constant. */
+export function spearman(first: Float64Array, second: Float64Array): number | null {
+  const rows = [...first.keys()].filter((row) => !Number.isNaN(first[row]) && !Number.isNaN(second[row]))
+  const a = averageRanks(Float64Array.from(rows, (row) => first[row] as number))
+  const b = averageRanks(Float64Array.from(rows, (row) => second[row] as number))
+  const mean = (rows.length + 1) / 2
+  let [both, ofA, ofB] = [0, 0, 0]
+  for (let row = 0; row < rows.length; row++) {
+    const [x, y] = [(a[row] as number) - mean, (b[row] as number) - mean]
+    both += x * y
+    ofA += x * x
+    ofB += y * y
+  }
+  return ofA > 0 && ofB > 0 ? both / Math.sqrt(ofA * ofB) : null
+}
+
+/** Linear interpolation between the closest values, NumPy's default. Null without values. */
+export function quantile(values: ArrayLike<number>, share: number): number | null {
+  if (values.length === 0) return null
+  const sorted = Float64Array.from(values).sort()
+  const place = share * (sorted.length - 1)
+  const below = sorted[Math.floor(place)] as number
+  const above = sorted[Math.ceil(place)] as number
+  return below + (above - below) * (place - Math.floor(place))
+}
+
+/** Ranks from 1, the lowest score. */
+function averageRanks(scores: Float64Array): Float64Array {
+  const rows = ascending(scores)
+  const ranks = new Float64Array(scores.length)
+  for (let from = 0; from < rows.length;) {
+    let to = from + 1
+    const key = keyOf(scores[rows[from] as number] as number)
+    while (to < rows.length && keyOf(scores[rows[to] as number] as number) === key) to++
+    for (let place = from; place < to; place++) ranks[rows[place] as number] = (from + 1 + to) / 2
+    from = to
+  }
+  return ranks
+}
+
+function ascending(scores: Float64Array): number[] {
+  return [...scores.keys()].sort((a, b) => {
+    const [x, y] = [keyOf(scores[a] as number), keyOf(scores[b] as number)]
+    return x < y ? -1 : x > y ? 1 : a - b
+  })
+}
+
+/** The scores as numbers that compare as they rank: a missing score is the lowest. */
+export function sortKeys(scores: Float64Array | Float32Array): Float64Array {
+  const keys = new Float64Array(scores)
+  for (let row = 0; row < keys.length; row++) keys[row] = keyOf(keys[row] as number)
+  return keys
+}
+
+/** NaN as a value below every score. */
+function keyOf(score: number): number {
+  return Number.isNaN(score) ? -Infinity : score
+}

@@ -1,0 +1,116 @@
+/**
+ * Visits: stays of posts in the pool, found from cycles in order of cycle_time. Columns by visit, in order of beginning.
+ * docs/evaluation.md defines a visit and its fate.
+ */
+import { absentCode, assert, outcome, removalReasonCodes } from '../../contract/index.js'
+import type { PastCycle, PastEntries } from '../past/index.js'
+import { firstScoreDeadline } from './first-score.js'
+import { fates, type VisitFates } from './ranker-evaluation.js'
+
+const open = fates.indexOf('open')
+const fateOfReason = removalReasonCodes.map((reason) => fates.indexOf(reason as (typeof fates)[number]))
+
+export class Visits {
+  /** Index of the cycle that brought the post; -1 for a visit that began before the window. */
+  readonly began: number[] = []
+  readonly post: number[] = []
+  /** The candidate row that began the visit; before the window, the entry of its first row. */
+  readonly entry: number[] = []
+  /** Index in `tierCodes`. */
+  readonly tier: number[] = []
+  /** Outcome of the latest row without a score up to the deadline of the first score; `absentCode` for none. */
+  readonly waitedFor: number[] = []
+  /** By visit, NaN where unknown. */
+  readonly deadlineMs: number[] = []
+  readonly #entries: PastEntries
+  readonly #beganBefore: (entry: number) => boolean
+  readonly #fate: number[] = []
+  readonly #decidedMs: number[] = []
+  /** The latest visit of a post. */
+  readonly #latest: (number | undefined)[] = []
+  #cycles = 0
+
+  /** `beganBefore`: whether the cycle of an entry lies before the window, or is not stored. */
+  constructor(entries: PastEntries, beganBefore: (entry: number) => boolean) {
+    this.#entries = entries
+    this.#beganBefore = beganBefore
+  }
+
+  /**
+   * Adds the next cycle in order of cycle_time. Candidates apply first, then removals. Returns the visit of each scored
+   * row; -1 where the row lies before its visit or after it, as the results of a late cycle can.
+   */
+  add(cycle: PastCycle): Int32Array {
+    const index = this.#cycles++
+    const { rows, removals } = cycle
+    // First, since a post that was pending before the window may be sent again in it.
+    for (const entry of removals.entry) if (entry >= 0) this.#beginBefore(entry)
+    for (const entry of rows.entry) this.#beginBefore(entry)
+    for (const entry of cycle.candidates.entry) {
+      const latest = this.#visitOf(entry)
+      if (latest === undefined || !this.#isOpen(latest)) this.#begin(entry, index)
+    }
+    this.#remove(removals)
+    const scored = new Int32Array(cycle.scored.count)
+    let place = 0
+    for (let row = 0; row < rows.count; row++) {
+      const latest = this.#visitOf(rows.entry[row] as number)
+      const visit = latest !== undefined && this.#isOpen(latest) ? latest : -1
+      const code = rows.outcome[row] as number
+      if (code === outcome.scored) scored[place++] = visit
+      else if (visit >= 0 && cycle.cycleAtMs <= (this.deadlineMs[visit] as number))
+        this.waitedFor[visit] = code
+    }
+    assert(place === scored.length, 'each scored row has a score')
+    return scored
+  }
+
+  get count(): number {
+    return this.post.length
+  }
+
+  fates(): VisitFates {
+    return {
+      count: this.count,
+      fate: Uint8Array.from(this.#fate),
+      decidedMs: Float64Array.from(this.#decidedMs),
+    }
+  }
+
+  #remove({ count, post, reason, tier, decidedMs }: PastCycle['removals']): void {
+    for (let row = 0; row < count; row++) {
+      const visit = this.#latest[post[row] as number]
+      if (visit === undefined || !this.#isOpen(visit)) continue
+      this.#fate[visit] = fateOfReason[reason[row] as number] as number
+      this.tier[visit] = tier[row] as number
+      this.#decidedMs[visit] = decidedMs[row] as number
+    }
+  }
+
+  /** Begins the visit of a post that the window has not shown so far, and that entered before it. */
+  #beginBefore(entry: number): void {
+    if (this.#visitOf(entry) === undefined && this.#beganBefore(entry)) this.#begin(entry, -1)
+  }
+
+  #visitOf(entry: number): number | undefined {
+    return this.#latest[this.#entries.post(entry)]
+  }
+
+  #isOpen(visit: number): boolean {
+    return this.#fate[visit] === open
+  }
+
+  #begin(entry: number, cycle: number): number {
+    const post = this.#entries.post(entry)
+    const visit = this.post.push(post) - 1
+    this.entry.push(entry)
+    this.began.push(cycle)
+    this.tier.push(absentCode)
+    this.waitedFor.push(absentCode)
+    this.deadlineMs.push(firstScoreDeadline(this.#entries.extractedMs(entry)))
+    this.#fate.push(open)
+    this.#decidedMs.push(Infinity)
+    this.#latest[post] = visit
+    return visit
+  }
+}

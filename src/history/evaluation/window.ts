@@ -1,0 +1,41 @@
+/**
+ * The first reading of a window: its visits with their fates, the visit of each scored row, the budget of each cycle and
+ * the decision cycle of each visit. The second reading (evaluate.ts) evaluates the rankers with it.
+ */
+import type { StoredCycle } from '../../store/index.js'
+import type { Past, PastEntries, PastPosts } from '../past/index.js'
+import { budgets, DecisionCycles, type ScoredCycle, type VisitFates } from './ranker-evaluation.js'
+import { Visits } from './visits.js'
+
+export interface EvaluationWindow {
+  /** By cycle_time. */
+  readonly cycles: readonly StoredCycle[]
+  readonly scored: readonly ScoredCycle[]
+  readonly visits: Visits
+  readonly fates: VisitFates
+  readonly decisions: DecisionCycles
+  /** By cycle: how many visits the operators picked. */
+  readonly budget: Uint32Array
+  readonly posts: PastPosts
+  readonly entries: PastEntries
+}
+
+export async function readWindow(past: Past, cycles: readonly StoredCycle[]): Promise<EvaluationWindow> {
+  const startMs = cycles[0]?.cycleAtMs ?? -Infinity
+  const { entries, posts } = past
+  const visits = new Visits(entries, (entry) => {
+    const cycle = past.cycleAt(entries.position(entry))
+    return cycle === undefined || cycle.cycleAtMs < startMs
+  })
+  const scored: ScoredCycle[] = []
+  for (const [index, cycle] of cycles.entries()) {
+    const visitOfRow = visits.add(await past.read(cycle))
+    const nextMs = cycles[index + 1]?.cycleAtMs ?? Infinity
+    scored.push({ cycleMs: cycle.cycleAtMs, nextMs, visits: visitOfRow })
+  }
+  const fates = visits.fates()
+  const decisions = new DecisionCycles(fates)
+  for (const [index, cycle] of scored.entries()) decisions.add(index, cycle)
+  const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
+  return { cycles, scored, visits, fates, decisions, budget: budgets(times, fates), posts, entries }
+}

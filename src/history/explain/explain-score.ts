@@ -1,0 +1,216 @@
+/**
+ * Why a post has its score: each input with its place in the pool and the change of the score when the pool's median or
+ * nothing replaces it; and for two cycles of one post, the change when the input of one cycle replaces that of the other.
+ */
+import type { Weights } from '../../contract/index.js'
+import type { Feature, Model } from '../../model/index.js'
+import {
+  median,
+  percentileOf,
+  presentValues,
+  scoreInputs,
+  type CycleInputs,
+  type InputRow,
+  type Scorer,
+} from './scored-inputs.js'
+
+/** An input of the model and what it contributes. Changes are new score minus score. */
+export interface ExplainedInput {
+  readonly kind: 'feature' | 'text' | 'image'
+  /** Of the feature; `text` or `image`. */
+  readonly name: string
+  /** Null for a missing feature, and for texts and images. */
+  readonly value: number | null
+  readonly missing: boolean
+  /** Share of the pool's present values below this one, plus half of those equal to it. */
+  readonly percentile: number | null
+  /** Of the pool's present values; null for texts and images. */
+  readonly median: number | null
+  /** Change of the score with the pool's median; null where no post of the pool has a value. */
+  readonly to_median: number | null
+  /** Null where the input is missing, and for a feature that is never missing. */
+  readonly to_missing: number | null
+}
+
+export interface ExplainedScore {
+  /** Computed now from the recorded inputs. */
+  readonly score: number
+  /** Largest change first. */
+  readonly inputs: readonly ExplainedInput[]
+}
+
+/** The inputs of a post without a model: no change is known. */
+export function describeInputs(features: readonly Feature[], inputs: CycleInputs): ExplainedInput[] {
+  return inputParts({ features, model: { text: null, image: null } }, inputs).map(({ part }) => ({
+    ...part,
+    ...{ to_median: null, to_missing: null },
+  }))
+}
+
+export async function explainScore(
+  scorer: Scorer,
+  weights: Weights,
+  inputs: CycleInputs,
+): Promise<ExplainedScore> {
+  const rows: InputRow[] = [inputs.own]
+  const changed = (row: InputRow | null): number | null => (row === null ? null : rows.push(row) - 1)
+  const parts = inputParts(scorer, inputs).map(({ part, atMedian, atMissing }) => ({
+    part,
+    atMedian: changed(atMedian),
+    atMissing: changed(atMissing),
+  }))
+  const scores = await scoreInputs(scorer, weights, rows)
+  const score = scores[0] as number
+  const change = (row: number | null): number | null =>
+    row === null ? null : (scores[row] as number) - score
+  const explained = parts.map(({ part, atMedian, atMissing }) => ({
+    ...part,
+    to_median: change(atMedian),
+    to_missing: change(atMissing),
+  }))
+  return { score, inputs: explained.sort((a, b) => sizeOf(b) - sizeOf(a)) }
+}
+
+function sizeOf({ to_median, to_missing }: ExplainedInput): number {
+  return Math.max(Math.abs(to_median ?? 0), Math.abs(to_missing ?? 0))
+}
+
+/** An input, and the row of the post with another value of it. */
+interface Part {
+  readonly part: Omit<ExplainedInput, 'to_median' | 'to_missing'>
+  readonly atMedian: InputRow | null
+  readonly atMissing: InputRow | null
+}
+
+function inputParts(
+  {
+    features,
+    model,
+  }: { readonly features: readonly Feature[]; readonly model: Pick<Model, 'text' | 'image'> },
+  inputs: CycleInputs,
+): Part[] {
+  const { own } = inputs
+  const parts = features.map(({ name, missing }, column): Part => {
+    const present = presentValues(inputs, column)
+    const middle = median(present)
+    const value = own.features[column] as number
+    const isMissing = Number.isNaN(value)
+    return {
+      part: {
+        ...{ kind: 'feature', name, missing: isMissing },
+        value: isMissing ? null : value,
+        percentile: isMissing ? null : percentileOf(present, value),
+        median: Number.isNaN(middle) ? null : middle,
+      },
+      atMedian: Number.isNaN(middle) ? null : withFeature(own, column, middle),
+      atMissing: isMissing || missing === null ? null : withFeature(own, column, NaN),
+    }
+  })
+  const unranked = { value: null, percentile: null, median: null }
+  for (const [kind, middle] of [
+    ['text', inputs.medianText],
+    ['image', inputs.medianImage],
+  ] as const) {
+    if (model[kind] === null) continue
+    parts.push({
+      part: { ...{ kind, name: kind, missing: own[kind] === null }, ...unranked },
+      atMedian: middle === null ? null : { ...own, [kind]: middle },
+      atMissing: own[kind] === null ? null : { ...own, [kind]: null },
+    })
+  }
+  return parts
+}
+
+function withFeature(row: InputRow, column: number, value: number): InputRow {
+  const features = row.features.slice()
+  features[column] = value
+  return { ...row, features }
+}
+
+/** An input that differs between two cycles. */
+export interface ChangedInput {
+  readonly kind: 'feature' | 'text' | 'image'
+  readonly name: string
+  /** Null where missing, and for texts and images. */
+  readonly from: number | null
+  readonly to: number | null
+  /** Of the earlier inputs' score, when only this input changes. */
+  readonly change: number
+}
+
+/**
+ * The change of a score in three steps that add up: the later inputs replace the earlier ones, then the weights, then the
+ * model. Inputs interact, so that the changes of single inputs need not add up to that of all.
+ */
+export interface ExplainedChange {
+  readonly from_score: number
+  readonly to_score: number
+  readonly by_inputs: number
+  readonly by_weights: number
+  readonly by_model: number
+  /** Largest change first. */
+  readonly inputs: readonly ChangedInput[]
+}
+
+/** One side of a comparison: what scored the post in a cycle. */
+export interface ScoredSide {
+  readonly scorer: Scorer
+  readonly weights: Weights
+}
+
+/**
+ * `before`, `after`: inputs of the model of the earlier side in the two cycles. `afterOwn`: inputs of the model of the later
+ * side in the later cycle.
+ */
+export async function explainChange(
+  earlier: ScoredSide,
+  later: ScoredSide,
+  {
+    before,
+    after,
+    afterOwn,
+  }: { readonly before: InputRow; readonly after: InputRow; readonly afterOwn: InputRow },
+): Promise<ExplainedChange> {
+  const changed = changedParts(earlier.scorer, before, after)
+  const rows = [before, after, ...changed.map(({ row }) => row)]
+  const scores = await scoreInputs(earlier.scorer, earlier.weights, rows)
+  const [weighted = NaN] = await scoreInputs(earlier.scorer, later.weights, [after])
+  const [toScore = NaN] = await scoreInputs(later.scorer, later.weights, [afterOwn])
+  const [fromScore = NaN, withInputs = NaN] = scores
+  const inputs = changed.map(({ part }, index) => ({
+    ...part,
+    change: (scores[index + 2] as number) - fromScore,
+  }))
+  return {
+    from_score: fromScore,
+    to_score: toScore,
+    by_inputs: withInputs - fromScore,
+    by_weights: weighted - withInputs,
+    by_model: toScore - weighted,
+    inputs: inputs.sort((a, b) => Math.abs(b.change) - Math.abs(a.change)),
+  }
+}
+
+function changedParts(
+  { features }: Scorer,
+  before: InputRow,
+  after: InputRow,
+): { readonly part: Omit<ChangedInput, 'change'>; readonly row: InputRow }[] {
+  const parts: { part: Omit<ChangedInput, 'change'>; row: InputRow }[] = []
+  for (const [column, { name }] of features.entries()) {
+    const [from, to] = [before.features[column] as number, after.features[column] as number]
+    if (Object.is(from, to)) continue
+    const row = withFeature(before, column, to)
+    parts.push({ part: { kind: 'feature', name, from: orNull(from), to: orNull(to) }, row })
+  }
+  for (const kind of ['text', 'image'] as const) {
+    const [from, to] = [before[kind], after[kind]]
+    if (from?.toString() === to?.toString()) continue
+    parts.push({ part: { kind, name: kind, from: null, to: null }, row: { ...before, [kind]: to } })
+  }
+  return parts
+}
+
+function orNull(value: number): number | null {
+  return Number.isNaN(value) ? null : value
+}

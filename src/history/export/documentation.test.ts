@@ -1,0 +1,111 @@
+/**
+ * docs/export.md: its tables are those of the schema, and its example queries run on an export.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../../../test/helpers/bodies.js'
+import { RecordedDirectory } from '../../../test/helpers/recorded-directory.js'
+import { projectDir } from '../../../test/helpers/server-process.js'
+import { referenceCodec } from '../../codec/index.js'
+import { formatInstant } from '../../contract/index.js'
+import { catalogue } from '../../model/index.js'
+import { exportStore } from './export-store.js'
+import { queryExport } from './query.js'
+import { exportTables } from './schema.js'
+import { Staging } from './staging.js'
+
+const file = join(projectDir, 'docs/export.md')
+const page = readFileSync(file, 'utf8')
+
+test('the tables are those of the schema', () => {
+  const [before = '', , after = ''] = page.split(
+    /(?<=<!-- tables:begin.*-->\n)([^]*?)(?=<!-- tables:end -->)/,
+  )
+  const expected = `${before}\n<!-- prettier-ignore-start -->\n\n${tablesText()}\n<!-- prettier-ignore-end -->\n\n${after}`
+  if (process.env['UPDATE_DOCS'] !== undefined) writeFileSync(file, expected)
+  else expect(page).toBe(expected)
+})
+
+function tablesText(): string {
+  return Object.entries(exportTables)
+    .map(([name, { meaning, columns }]) => {
+      const rows = columns.map((column) => `| \`${column.name}\` | ${column.type} | ${column.meaning} |\n`)
+      return `### \`${name}\`\n\n${meaning}\n\n| Column | Type | Meaning |\n| --- | --- | --- |\n${rows.join('')}`
+    })
+    .join('\n')
+}
+
+const queries = [...page.matchAll(/^### (.+)\n[^#]*?```sql\n([^]*?)```/gm)].map(([, title, sql]) => ({
+  title,
+  sql,
+}))
+
+describe('the example queries', () => {
+  let directory: string
+
+  beforeAll(async () => {
+    // A scratch directory is removed after the first test.
+    directory = mkdtempSync(join(tmpdir(), 'understudy-export-'))
+    const recorded = await recordedHistory()
+    const staging = await Staging.open({ directory, features: catalogue.map(({ name }) => name) })
+    const window = { fromMs: -Infinity, toMs: Infinity }
+    await exportStore(recorded.store, {
+      ...{ codec: referenceCodec, staging, features: catalogue, texts: false, ...window },
+    })
+  })
+
+  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+  test('are at least a dozen', () => {
+    expect(queries.length).toBeGreaterThanOrEqual(12)
+  })
+
+  test.each(queries)('$title: runs and finds rows', async ({ sql }) => {
+    const { rows } = await queryExport(directory, sql ?? '', 1000)
+    expect(rows.length).toBeGreaterThan(0)
+    expect(rows.flat().some((value) => value !== null && value !== 0)).toBe(true)
+  })
+})
+
+/** Posts 1 to 5 enter: 1 is saved, 2 is hidden, 3 waits, 4 lacks its title, 5 stays. */
+async function recordedHistory(): Promise<RecordedDirectory> {
+  const recorded = await RecordedDirectory.open()
+  for (const index of [0, 1, 2, 3])
+    await recorded.submit(
+      cycleBody(index, {
+        candidates:
+          index === 0
+            ? [1, 2, 3, 4, 5].map((post) => candidate('humor', post, post === 4 ? { title: '' } : {}))
+            : [],
+        engagement: [1, 2, 4, 5].map((post) =>
+          reading('humor', post, cycleMs(index), { views: 10 * post + index, up: post === 2 ? null : 3 }),
+        ),
+        candidate_scores: [snapshot('humor', 1, cycleMs(index) - 60_000, { hit_cnt: index, upimg_cnt: 1 })],
+        removals:
+          index === 3
+            ? [
+                removal('humor', 1, {
+                  reason: 'saved',
+                  tier: 'main',
+                  decided_at: formatInstant(cycleMs(2) + 1000),
+                }),
+                removal('humor', 2, { reason: 'hidden', decided_at: formatInstant(cycleMs(2) + 2000) }),
+              ]
+            : [],
+      }),
+    )
+  const placement = {
+    ...{ placement_id: 'p1', gall_id: 'humor', post_no: 1, tier: 'main', placed_at: cycleBody(3).cycle_time },
+    ...{ picked_by: { type: 'operator' as const }, score_at_placement: 0.5 },
+    readings: [
+      {
+        ...{ age_h: 24 as const, observed_at: cycleBody(290).cycle_time },
+        ...{ views: 100, up: 5, down: 0, comment_cnt: 2 },
+      },
+    ],
+  }
+  await recorded.putOutcomes([placement], cycleMs(300))
+  return recorded
+}

@@ -1,0 +1,246 @@
+/**
+ * Stages rows in DuckDB, in memory, and writes them to Parquet files: DIR/TABLE/day=YYYY-MM-DD/PART.parquet. Read `append` and
+ * `flush` first. DuckDB is loaded when a staging opens: no other command needs it.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type * as Duck from '@duckdb/node-api'
+import type { DuckDBAppender, DuckDBConnection, DuckDBType } from '@duckdb/node-api'
+import { assert } from '../../contract/index.js'
+import { tableNames, tableWith, type ExportTable, type TableName } from './schema.js'
+
+/** DuckDB never fetches anything: the extensions that are needed are part of the package. */
+export const duckOptions = {
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+  memory_limit: '1GB',
+  threads: '2',
+}
+
+/** A staged column: numbers with NaN for null, or texts. */
+export type StagedValues = Float32Array | Float64Array | Int32Array | readonly (string | null)[]
+
+/** DuckDB's vectors have this many rows. */
+const chunkRows = 2048
+/** Numbers that are staged before they are written: about 100 MB. */
+const stagedValuesMax = 12_000_000
+
+export interface StagingOptions {
+  readonly directory: string
+  /** Columns of `scores`. */
+  readonly features: readonly string[]
+  /** Rows of other tables are dropped. Absent: all. */
+  readonly tables?: readonly TableName[]
+}
+
+export class Staging {
+  readonly #duck: typeof Duck
+  readonly #connection: DuckDBConnection
+  /** A connection runs one statement at a time: files are written on their own. */
+  readonly #writer: DuckDBConnection
+  readonly #directory: string
+  readonly #tables: ReadonlyMap<TableName, ExportTable>
+  readonly #appenders = new Map<string, DuckDBAppender>()
+  readonly #rows = new Map<TableName, number>()
+  readonly #parts = new Map<string, number>()
+  #stagedValues = 0
+  #generation = 0
+  #writing: Promise<void> = Promise.resolve()
+
+  private constructor(
+    duck: typeof Duck,
+    connections: readonly [rows: DuckDBConnection, files: DuckDBConnection],
+    { directory, features, tables = tableNames }: StagingOptions,
+  ) {
+    this.#duck = duck
+    ;[this.#connection, this.#writer] = connections
+    this.#directory = directory
+    this.#tables = new Map(tables.map((name) => [name, tableWith(name, features)]))
+  }
+
+  static async open(options: StagingOptions): Promise<Staging> {
+    const duck = await import('@duckdb/node-api')
+    const instance = await duck.DuckDBInstance.create(':memory:', duckOptions)
+    const connections = [await instance.connect(), await instance.connect()] as const
+    const staging = new Staging(duck, connections, options)
+    await staging.#create('posts', { id: 'INTEGER', gall_id: 'VARCHAR', post_no: 'BIGINT' })
+    await staging.#create('positions', {
+      id: 'INTEGER',
+      cycle_id: 'VARCHAR',
+      cycle_ms: 'DOUBLE',
+      received_ms: 'DOUBLE',
+      model_version: 'VARCHAR',
+      weights_version: 'VARCHAR',
+    })
+    for (const [name, { staged }] of staging.#tables) await staging.#createStage(name, staged)
+    return staging
+  }
+
+  /** Names a post for staged rows. */
+  addPost(id: number, gallId: string, postNo: number): void {
+    const appender = this.#appender('posts')
+    appender.appendInteger(id)
+    appender.appendVarchar(gallId)
+    appender.appendBigInt(BigInt(postNo))
+    appender.endRow()
+  }
+
+  /** Names a cycle for staged rows. */
+  addPosition(
+    id: number,
+    cycle: {
+      readonly cycleId: string
+      readonly cycleMs: number
+      /** NaN and null for a cycle that has expired. */
+      readonly receivedMs: number
+      readonly modelVersion: string | null
+      readonly weightsVersion: string | null
+    },
+  ): void {
+    const appender = this.#appender('positions')
+    appender.appendInteger(id)
+    appender.appendVarchar(cycle.cycleId)
+    appender.appendDouble(cycle.cycleMs)
+    appender.appendDouble(cycle.receivedMs)
+    for (const text of [cycle.modelVersion, cycle.weightsVersion])
+      if (text === null) appender.appendNull()
+      else appender.appendVarchar(text)
+    appender.endRow()
+  }
+
+  /** Stages rows of a day, `YYYY-MM-DD`. `columns` has an entry for each staged column of the table. */
+  append(name: TableName, day: string, count: number, columns: Readonly<Record<string, StagedValues>>): void {
+    const table = this.#tables.get(name)
+    if (count === 0 || table === undefined) return
+    const staged = Object.entries(table.staged)
+    const values = staged.map(([column]) => {
+      const found = columns[column]
+      assert(found?.length === count, `${name}.${column} has a value for each row`)
+      return found
+    })
+    const types = [this.#duck.VARCHAR, ...staged.map(([, type]) => this.#typeOf(type))]
+    const appender = this.#appender(stageOf(name, this.#generation))
+    for (let from = 0; from < count; from += chunkRows) {
+      const to = Math.min(count, from + chunkRows)
+      const chunk = this.#duck.DuckDBDataChunk.create(types, to - from)
+      chunk.setColumnValues(0, new Array<string>(to - from).fill(day))
+      // A chunk reads its values by index: a typed array needs no copy.
+      for (const [index, column] of values.entries())
+        chunk.setColumnValues(index + 1, sliced(column, from, to) as unknown as readonly number[])
+      appender.appendDataChunk(chunk)
+    }
+    this.#rows.set(name, (this.#rows.get(name) ?? 0) + count)
+    this.#stagedValues += count * types.length
+  }
+
+  /** Whether enough is staged to be written. */
+  get isFull(): boolean {
+    return this.#stagedValues >= stagedValuesMax
+  }
+
+  /** Rows so far, by table. */
+  get rowCounts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(tableNames.map((name) => [name, this.#rows.get(name) ?? 0]))
+  }
+
+  /**
+   * Begins to write what is staged, one file per table and day; rows that are appended meanwhile belong to the next part.
+   * Resolves when the rows of the call before are written.
+   */
+  async flush(): Promise<void> {
+    await this.#writing
+    const generation = this.#generation++
+    for (const appender of this.#appenders.values()) appender.flushSync()
+    for (const [name, { staged }] of this.#tables) {
+      const stage = stageOf(name, generation)
+      this.#appenders.get(stage)?.closeSync()
+      this.#appenders.delete(stage)
+      await this.#createStage(name, staged)
+    }
+    this.#stagedValues = 0
+    this.#writing = this.#writeStaged(generation)
+    // Until it is awaited, a failure is not unhandled.
+    this.#writing.catch(() => undefined)
+  }
+
+  /** Writes all that is staged, and closes DuckDB. */
+  async end(): Promise<void> {
+    await this.flush()
+    await this.#writing
+    this.close()
+  }
+
+  /** Closes DuckDB; what is not written is lost. */
+  close(): void {
+    for (const appender of this.#appenders.values()) appender.closeSync()
+    this.#appenders.clear()
+    this.#writer.interrupt()
+    this.#connection.closeSync()
+    this.#writer.closeSync()
+  }
+
+  async #writeStaged(generation: number): Promise<void> {
+    for (const [name, table] of this.#tables) {
+      const stage = stageOf(name, generation)
+      const days = await this.#writer.runAndReadAll(`select distinct day from ${stage} order by day`)
+      for (const [day] of days.getRows() as [string][]) await this.#write(name, table, { stage, day })
+      await this.#writer.run(`drop table ${stage}`)
+    }
+  }
+
+  async #write(
+    name: TableName,
+    { columns, staged }: ExportTable,
+    { stage, day }: { readonly stage: string; readonly day: string },
+  ): Promise<void> {
+    const directory = join(this.#directory, name, `day=${day}`)
+    mkdirSync(directory, { recursive: true })
+    const part = this.#parts.get(directory) ?? 0
+    this.#parts.set(directory, part + 1)
+    const joins = [
+      'post' in staged ? 'left join posts p on p.id = s.post' : '',
+      'position' in staged ? 'left join positions c on c.id = s.position' : '',
+      'entered' in staged ? 'left join positions e on e.id = s.entered' : '',
+    ]
+    const selected = columns.map((column) => `${column.sql} as "${column.name}"`).join(', ')
+    const file = join(directory, `${part}.parquet`)
+    await this.#writer.run(
+      `copy (select ${selected} from ${stage} s ${joins.join(' ')} where s.day = '${day}')
+       to ${quoted(file)} (format parquet, compression zstd, compression_level 1, row_group_size 40960)`,
+    )
+  }
+
+  #createStage(name: TableName, staged: ExportTable['staged']): Promise<void> {
+    return this.#create(stageOf(name, this.#generation), { day: 'VARCHAR', ...staged })
+  }
+
+  async #create(table: string, columns: Readonly<Record<string, string>>): Promise<void> {
+    const list = Object.entries(columns).map(([name, type]) => `"${name}" ${type}`)
+    await this.#connection.run(`create table ${table} (${list.join(', ')})`)
+    this.#appenders.set(table, await this.#connection.createAppender(table))
+  }
+
+  #appender(table: string): DuckDBAppender {
+    const appender = this.#appenders.get(table)
+    assert(appender !== undefined, 'every staged table has an appender')
+    return appender
+  }
+
+  #typeOf(type: ExportTable['staged'][string]): DuckDBType {
+    const { DOUBLE, FLOAT, INTEGER, VARCHAR } = this.#duck
+    return { DOUBLE, FLOAT, INTEGER, VARCHAR }[type]
+  }
+}
+
+function stageOf(name: TableName, generation: number): string {
+  return `staged_${name}_${generation}`
+}
+
+function sliced(values: StagedValues, from: number, to: number): StagedValues {
+  return ArrayBuffer.isView(values) ? values.subarray(from, to) : values.slice(from, to)
+}
+
+/** A text as a literal of SQL. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
