@@ -3,10 +3,15 @@
  */
 import type { Command } from 'commander'
 import { addBackupCommand } from './backup-command.js'
+import { addCheckCommand } from './check-command.js'
 import { addConfigCommand } from './config-command.js'
 import type { CommandContext } from './context.js'
 import { addDemoCommand } from './demo-command.js'
 import { addModelsCommand } from './models/index.js'
+import { addExplainCommand } from './explain-command.js'
+import { addExportCommand, addSqlCommand } from './export-command.js'
+import { addPoolCommand } from './pool-command.js'
+import { addReportCommand } from './report/report-command.js'
 import { addRestoreCommand } from './restore-command.js'
 import { addServeCommand } from './serve-command.js'
 import { addSimulateCommand } from './simulate-command.js'
@@ -20,6 +25,12 @@ const commandTable: readonly AddCommand[] = [
   addDemoCommand,
   addSimulateCommand,
   addModelsCommand,
+  addPoolCommand,
+  addReportCommand,
+  addExplainCommand,
+  addExportCommand,
+  addSqlCommand,
+  addCheckCommand,
   addConfigCommand,
   addBackupCommand,
   addRestoreCommand,
@@ -43,6 +54,20 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'models features': ['', '--json'],
   'models matrix': ['--from 20260301T0005 --to 20260302T0000 --out features.csv'],
   'models schema': ['', '> manifest.schema.json'],
+  pool: ['', '--digest --data-dir /var/lib/understudy', '--cycle 20260302T1205 --json'],
+  report: [
+    '',
+    '--from 2026-03-01 --to 2026-03-14 --html report.html',
+    '--models head-2026-03,head-2026-04 --json',
+  ],
+  explain: ['humor 1012635', 'humor 1012635 --cycle 20260302T1205 --against 20260302T1100 --json'],
+  export: ['/srv/export', '/srv/export --from 2026-03-01 --to 2026-03-07 --features'],
+  sql: ["'select count(*) from cycles'", "'select * from visits limit 5' --export /srv/export --json"],
+  check: [
+    'cycle.json',
+    'cycle-1205.json cycle-1210.json.gz --data-dir /var/lib/understudy',
+    'outcomes.json --kind outcomes --json',
+  ],
   config: ['', '--config understudy.json --json'],
   backup: ['/backups/understudy-2026-03-02', '--data-dir /var/lib/understudy /backups/today'],
   restore: ['/backups/understudy-2026-03-02 --data-dir /var/lib/understudy'],

@@ -1,18 +1,23 @@
 /**
- * `understudy demo`: starts a server with an empty data directory, simulates a day against it and prints the best
- * posts. The server keeps running until Ctrl-C. It is a child process, so its timings exclude the client's work.
+ * `understudy demo`: starts a server with an empty data directory, simulates a day against it, prints the best posts and
+ * the first screen of the report. `demo-1` serves, which was trained on simulated posts; the transport test is its shadow.
+ * The server keeps running until Ctrl-C. It is a child process, so its timings exclude the client's work.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { loadCodec } from '../codec/index.js'
 import { cycleIdOf } from '../contract/index.js'
+import { evaluate } from '../history/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { numberArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 import { checkPort } from './port-check.js'
+import { withStore } from './models/common.js'
+import { firstScreen } from './report/report-text.js'
 import { describeReport } from './simulation-report.js'
 import { checkWorkload, runSimulation } from './simulation-run.js'
 import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-command.js'
@@ -29,6 +34,7 @@ const ownSettings: readonly SettingName[] = [
   'host',
   'port',
   'dataDir',
+  'modelsDir',
   'apiKeys',
   'apiKeysFile',
   'tlsCertFile',
@@ -41,7 +47,9 @@ type DemoFlags = WorkloadFlags & { readonly port: number }
 export function addDemoCommand(commands: Command, context: CommandContext): void {
   const command = commands
     .command('demo')
-    .description('start a server with an empty data directory, simulate a day, print the best posts')
+    .description(
+      'start a server with an empty data directory, simulate a day, print the best posts and the report',
+    )
     .option('--port <number>', 'port of the server; 0 selects a free one', numberArgument, 8080)
   addWorkloadFlags(command).action((flags: DemoFlags) => demo(flags, context))
 }
@@ -63,7 +71,8 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   context.printMessage(
     `Starting a server with an empty data directory, ${dataDir}, and a client that simulates a day:\n\n`,
   )
-  const server = startServer({ port, dataDir, keyFile: file }, context.env)
+  const modelsDir = makeModels(dataDir)
+  const server = startServer({ port, dataDir, modelsDir, keyFile: file }, context.env)
   const url = `http://${host}:${port}`
   const stop = new AbortController()
   const stopped = stopSignal().then(() => stop.abort(new StoppedBySignal()))
@@ -72,6 +81,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
     await untilReady(url, stop.signal)
     const options = { ...workload, url, apiKey: key, exclusive: true, keepPosts: true, signal: stop.signal }
     const report = await runSimulation(options, context.display)
+    context.print(await reportOf(dataDir, context))
     context.print(closingText(report, url, key, context.columns()))
     await Promise.race([stopped, server.ended])
     stop.signal.throwIfAborted()
@@ -96,12 +106,16 @@ interface DemoServer {
 interface ServerOptions {
   readonly port: number
   readonly dataDir: string
+  readonly modelsDir: string
   readonly keyFile: string
 }
 
-function startServer({ port, dataDir, keyFile }: ServerOptions, env: NodeJS.ProcessEnv): DemoServer {
+function startServer(
+  { port, dataDir, modelsDir, keyFile }: ServerOptions,
+  env: NodeJS.ProcessEnv,
+): DemoServer {
   const removed = new Set(['UNDERSTUDY_CONFIG', ...ownSettings.map(variableOf)])
-  const flags = ['--host', host, '--port', String(port), '--data-dir', dataDir]
+  const flags = ['--host', host, '--port', String(port), '--data-dir', dataDir, '--models-dir', modelsDir]
   const child = spawn(
     process.execPath,
     [program, 'serve', ...flags, '--api-keys-file', keyFile, '--log-level', 'warn'],
@@ -115,6 +129,27 @@ function startServer({ port, dataDir, keyFile }: ServerOptions, env: NodeJS.Proc
     child.on('exit', (code, signal) => resolve(signal === null ? `with code ${code}` : `by ${signal}`))
   })
   return { process: child, ended }
+}
+
+const packages = fileURLToPath(new URL('../../models', import.meta.url))
+const [servingVersion, shadowVersion] = ['demo-1', 'transport-test-1']
+
+/** A models directory of its own, so that the demo changes no other. Returns its path. */
+function makeModels(dataDir: string): string {
+  const modelsDir = join(dataDir, 'models')
+  mkdirSync(modelsDir)
+  for (const version of [servingVersion, shadowVersion])
+    symlinkSync(join(packages, version), join(modelsDir, version))
+  writeFileSync(join(modelsDir, 'ACTIVE'), `${servingVersion}\n`)
+  writeFileSync(join(modelsDir, 'SHADOW'), `${shadowVersion}\n`)
+  return modelsDir
+}
+
+/** The first screen of the report, from the directory of the running server. */
+async function reportOf(dataDir: string, context: CommandContext): Promise<string> {
+  const { codec } = loadCodec('auto')
+  const evaluation = await withStore(dataDir, (store) => evaluate(store, { codec }))
+  return `\n${firstScreen(evaluation, context.columns())}`
 }
 
 /** Resolves when the server responds. */

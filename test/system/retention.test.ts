@@ -127,7 +127,9 @@ describe('over weeks', () => {
     expect(late.cycles).toBe(kept + 1)
     expect(late.responses).toBe(kept + 1)
     expect(late.availability).toBe(kept + 1)
-    expect(late.shadowScores).toBe(kept + 1)
+    // What an evaluation reads lives as long as outcomes.
+    expect(late.evaluations).toBe(limits.retainOutcomesDays * perDay + 1)
+    expect(late.shadowScores).toBe(late.evaluations)
     // The request that brought post 1.
     expect(late.requests).toBe(kept + 2)
     expect(late.entered).toBe(kept + 2)

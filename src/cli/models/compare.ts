@@ -3,14 +3,15 @@
  * stored are computed by a replay. The server of the data directory may run.
  */
 import { loadCodec } from '../../codec/index.js'
-import { ComparisonFigures, scorePairs } from '../../history/index.js'
+import { ComparisonFigures, scorePairs, versionQuality } from '../../history/index.js'
 import { loadModel, ModelError, type LoadedModel } from '../../model/index.js'
-import type { Store, StoredCycle } from '../../store/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { checkIdentity } from './activate.js'
 import { loadOptions, rangeOf, withStore } from './common.js'
+import { versionsSentence } from '../report/wording.js'
 import { comparisonText } from './comparison-text.js'
 import { excludedInputText } from './golden.js'
 
@@ -30,6 +31,7 @@ export async function compare(
     const { codec } = loadCodec(settings.codec)
     const figures = new ComparisonFigures(versions)
     const loaded: LoadedModel[] = []
+    const replayed = new Map(versions.map((version) => [version, new Map<Position, Float32Array>()]))
     const load = async (version: string): Promise<LoadedModel> => {
       const model = await loadModel({ ...loadOptions(version, settings, context), codec })
       loaded.push(model)
@@ -48,7 +50,12 @@ export async function compare(
           context.printMessage(`${version}: ${excludedInputText(left)}`)
         },
       })
-      for await (const pair of pairs) figures.add(pair)
+      for await (const pair of pairs) {
+        figures.add(pair)
+        for (const [index, side] of [pair.first, pair.second].entries())
+          if (side.source === 'replay')
+            replayed.get(versions[index] as string)?.set(pair.cycle.position, Float32Array.from(side.scores))
+      }
     } catch (error) {
       if (error instanceof ModelError || error instanceof CommandError) throw error
       throw new CommandError(`the comparison failed: ${messageOf(error)}`, { cause: error })
@@ -56,7 +63,14 @@ export async function compare(
       await Promise.all(loaded.map((model) => model.close()))
     }
     const comparison = await figures.comparison(store, cycles)
-    printResult(context, flags, comparison, () => comparisonText(comparison, context.columns()))
+    const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
+    const quality = await versionQuality(store, versions, replayed, {
+      ...{ codec, fromMs: Math.min(...times), toMs: Math.max(...times) },
+    })
+    printResult(context, flags, { ...comparison, quality }, () => {
+      const text = comparisonText(comparison, context.columns())
+      return quality === null ? text : `${text}\n${versionsSentence(quality.difference)}\n`
+    })
   })
 }
 

@@ -69,7 +69,8 @@ export async function writeMatrix(flags: Flags, context: CommandContext): Promis
   })
 }
 
-function chosenFeatures(names: unknown): readonly Feature[] {
+/** The features of a list, in its order; without one all of the catalogue. */
+export function chosenFeatures(names: unknown): readonly Feature[] {
   if (typeof names !== 'string') return Object.values(featureGroups).flat()
   return names.split(',').map((name) => {
     const feature = findFeature(name.trim())

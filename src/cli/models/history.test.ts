@@ -225,6 +225,12 @@ describe('compare', () => {
       },
       pooled: { overlap: { 10: null, 50: null, 100: null }, second: { distinct_scores: 3 } },
       per_cycle: [{ cycle_id: cycleId, posts: 3, first_source: 'replay', second_source: 'response' }],
+      // No post was saved.
+      quality: {
+        first: { name: 'shadow:v1', rank_percentile: { mean: null, n: 0, ci95: null } },
+        second: { name: 'shadow:fake-1' },
+        difference: { a: 'v1', b: 'fake-1', mean: null, verdict: null, more_days: null },
+      },
     })
     const { pooled, median } = comparison as Record<'pooled' | 'median', { rank_correlation: number }>
     expect(median.rank_correlation).toBe(pooled.rank_correlation)

@@ -1,0 +1,181 @@
+/**
+ * `understudy check`: validates request bodies in files with the codec and the rules of the server, and says what each cycle
+ * would do to a data directory. Stores nothing.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Option, type Command } from 'commander'
+import { loadCodec } from '../codec/index.js'
+import { gzipBodyBytesMax, jsonBodyBytesMax, parseInstant, ServiceError } from '../contract/index.js'
+import {
+  BodyChecker,
+  kindOfBody,
+  type BodyEffect,
+  type CycleEffect,
+  type PoolEffect,
+  type PostKey,
+} from '../history/index.js'
+import { gunzipBody } from '../server/index.js'
+import type { Store } from '../store/index.js'
+import { addSettingFlags, type CommandContext } from './context.js'
+import { CommandError, messageOf, UsageError } from './failure.js'
+import { withStore } from './models/common.js'
+import { readSettings, type Flags } from './read-settings.js'
+
+const kinds = ['cycle', 'outcomes', 'weights'] as const
+/** Posts that a line of the report names. */
+const namedMax = 5
+
+export function addCheckCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('check <files...>')
+    .description(
+      'validate request bodies as the server would, and with --data-dir say what each cycle would do; stores nothing',
+    )
+    .addOption(
+      new Option('--kind <kind>', 'what the files contain (default: found from their members)').choices(
+        kinds,
+      ),
+    )
+    .option('--now <time>', "the service's clock, in RFC 3339 (default: the time now)")
+    .option('--json', 'print JSON: one line per file, with the key of every post')
+  addSettingFlags(command, ['dataDir', 'clockSkewMs', 'codec']).action((files: string[], flags: Flags) =>
+    checkFiles(files, flags, context),
+  )
+}
+
+interface CheckedFile {
+  readonly file: string
+  /** Of the response that the server would send. */
+  readonly status: number
+  readonly error: ReturnType<ServiceError['toRecord']>['error'] | null
+  readonly effect: BodyEffect | null
+}
+
+async function checkFiles(files: readonly string[], flags: Flags, context: CommandContext): Promise<void> {
+  const { env, directory, print } = context
+  const { settings, origins } = readSettings({ flags, env, directory })
+  const nowMs = timeOf(flags['now'])
+  let refused = 0
+  const checkAll = async (store: Store | null): Promise<void> => {
+    const { codec } = loadCodec(settings.codec)
+    const checker = new BodyChecker({ codec, nowMs, clockSkewMs: settings.clockSkewMs, store })
+    for (const file of files) {
+      const checked = await checkFile(checker, file, resolve(directory, file), flags['kind'])
+      if (checked.error !== null) refused++
+      print(flags['json'] === true ? `${JSON.stringify(checked)}\n` : textOf(checked))
+    }
+  }
+  if (origins.get('dataDir') === 'default') await checkAll(null)
+  else await withStore(settings.dataDir, checkAll)
+  if (refused > 0) throw new CommandError(`the server would refuse ${refused} of ${files.length} files`)
+}
+
+function timeOf(text: unknown): number {
+  if (typeof text !== 'string') return Date.now()
+  const instant = parseInstant(text)
+  if (instant === null) throw new UsageError(`--now must be a date-time with an offset, not ${text}`)
+  return instant.ms
+}
+
+async function checkFile(
+  checker: BodyChecker,
+  file: string,
+  path: string,
+  kind: unknown,
+): Promise<CheckedFile> {
+  try {
+    const json = await readFile(path)
+    const effect = await checker.check(json, kinds.find((each) => each === kind) ?? kindOfBody(json))
+    return { file, status: 200, error: null, effect }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    return { file, status: error.status, error: error.toRecord().error, effect: null }
+  }
+}
+
+/** The JSON of a file, which may be compressed with gzip. Throws `too_large` as the server does. */
+async function readFile(path: string): Promise<Uint8Array> {
+  let bytes: Buffer
+  try {
+    if (statSync(path).size > gzipBodyBytesMax) throw tooLarge(gzipBodyBytesMax)
+    bytes = readFileSync(path)
+  } catch (cause) {
+    if (cause instanceof ServiceError) throw cause
+    throw new UsageError(`cannot read ${path}: ${messageOf(cause)}`)
+  }
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return gunzipBody(bytes)
+  if (bytes.length > jsonBodyBytesMax) throw tooLarge(jsonBodyBytesMax)
+  return bytes
+}
+
+function tooLarge(bytesMax: number): ServiceError {
+  return new ServiceError('too_large', `the body is larger than ${bytesMax} bytes`)
+}
+
+function textOf({ file, status, error, effect }: CheckedFile): string {
+  if (error !== null) {
+    const fields = (error.fields ?? []).map(({ path, problem }) => `  ${path || '(body)'}: ${problem}\n`)
+    return `${file}: ${status} ${error.code}: ${error.message}\n${fields.join('')}`
+  }
+  switch (effect?.kind) {
+    case 'outcomes':
+      return `${file}: ${effect.outcomes} valid outcomes\n`
+    case 'weights': {
+      const { version, first_cycle_time: first } = effect
+      return `${file}: valid weights ${version}${first === null ? '' : `, in force from ${first}`}\n`
+    }
+    default:
+      return effect === null ? '' : cycleText(file, effect)
+  }
+}
+
+function cycleText(file: string, effect: CycleEffect): string {
+  const { candidates, engagement, candidate_scores: snapshots, removals, change } = effect
+  const rows = `${candidates} candidates, ${engagement} readings, ${snapshots} snapshots, ${removals} removals`
+  const head = `${file}: cycle ${effect.cycle_id} is valid: ${rows}\n`
+  if (effect.effect === 'repeat') return `${head}  a repeat: the server returns its stored response\n`
+  return change === null ? head : head + changeText(change)
+}
+
+function changeText(change: PoolEffect): string {
+  const { late, pending_before: before, pending_after: after, weights_version: weights } = change
+  const lines = [
+    `a new${late ? ', late' : ''} cycle: ${before} pending posts before it, ${after} after it` +
+      (weights === null ? '' : `; weights ${weights}`),
+    groupLine('enter', change.entering),
+    ...groupsBy(change.leaving, ({ reason, tier }) => (tier === null ? reason : `${reason} (${tier})`)).map(
+      ([reason, posts]) => groupLine(`leave, ${reason}`, posts),
+    ),
+    groupLine('scored', change.scored),
+    groupLine('waiting, no reading in this call', change.waiting),
+    ...groupsBy(change.not_scored, ({ reason }) => reason).map(([reason, posts]) =>
+      groupLine(`not scored, ${reason}`, posts),
+    ),
+    ...change.warnings.map((warning) => `warning: ${warning}`),
+  ]
+  return lines
+    .filter((line) => line !== null)
+    .map((line) => `  ${line}\n`)
+    .join('')
+}
+
+/** Null for no posts. */
+function groupLine(what: string, posts: readonly PostKey[]): string | null {
+  if (posts.length === 0) return null
+  const names = posts.slice(0, namedMax).map(({ gall_id, post_no }) => `${gall_id}/${post_no}`)
+  return `${posts.length} ${what}: ${names.join(', ')}${posts.length > namedMax ? ', …' : ''}`
+}
+
+function groupsBy<Post extends PostKey>(
+  posts: readonly Post[],
+  name: (post: Post) => string,
+): [string, Post[]][] {
+  const groups = new Map<string, Post[]>()
+  for (const post of posts) {
+    const group = groups.get(name(post))
+    if (group === undefined) groups.set(name(post), [post])
+    else group.push(post)
+  }
+  return [...groups]
+}

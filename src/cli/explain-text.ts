@@ -1,0 +1,177 @@
+/**
+ * The text of `understudy explain`.
+ */
+import { headNames, type Weights } from '../contract/index.js'
+import type {
+  CycleSummary,
+  ExplainedAgainst,
+  ExplainedCycle,
+  ExplainedInput,
+  Explanation,
+  VisitSummary,
+} from '../history/index.js'
+import { formatTable } from './text-table.js'
+
+/** Cycles of the table; all are in the JSON. */
+const cyclesShown = 12
+const sparklineCells = 60
+
+export function explanationText(explanation: Explanation): string {
+  const { gall_id, post_no, candidate, visits, visit, cycles, explained, against, outcomes } = explanation
+  const sections = [
+    `${gall_id}/${post_no}${candidate === null ? '' : `  ${candidate.title}`}\n` +
+      visits.map((each, index) => visitText(each, index, index === visit)).join(''),
+    cyclesText(cycles),
+    explained === null ? 'No stored cycle of this visit scored the post.\n' : cycleText(explained),
+    against === null || explained === null ? '' : againstText(against, explained),
+    outcomesText(outcomes),
+  ]
+  return sections.filter((section) => section !== '').join('\n')
+}
+
+function visitText(visit: VisitSummary, index: number, isExplained: boolean): string {
+  const entered =
+    visit.entered_cycle === null ? 'entered with an expired cycle' : `entered ${visit.entered_cycle}`
+  const tier = visit.tier === null ? '' : ` (${visit.tier})`
+  const fate =
+    visit.fate === 'open'
+      ? 'pending'
+      : `${visit.fate}${tier} at ${visit.decided_at ?? '?'}, reported by cycle ${visit.left_cycle ?? '?'}`
+  return `${isExplained ? '▸' : ' '} visit ${index + 1}: ${entered}, ${fate}\n`
+}
+
+function cyclesText(cycles: readonly CycleSummary[]): string {
+  const scores = cycles.flatMap(({ score }) => (score === null ? [] : [score]))
+  if (cycles.length === 0) return 'No stored cycle has a result for this visit.\n'
+  const heads = headNames.filter((name) => cycles.some((cycle) => cycle.heads[name] !== undefined))
+  const rows = cycles
+    .slice(-cyclesShown)
+    .map((cycle) => [
+      cycle.cycle_id,
+      cycle.reason ?? cycle.status,
+      cycle.score === null ? '' : cycle.score.toFixed(4),
+      cycle.rank === null ? '' : `${cycle.rank} of ${cycle.scored}`,
+      ...heads.map((name) => cycle.heads[name]?.toFixed(4) ?? ''),
+      cycle.weights_version,
+      cycle.model_version,
+    ])
+  const more = cycles.length - rows.length
+  return (
+    (scores.length === 0
+      ? ''
+      : `Score in ${scores.length} of ${cycles.length} cycles, ${Math.min(...scores).toFixed(4)} to ` +
+        `${Math.max(...scores).toFixed(4)}:  ${sparkline(scores)}\n\n`) +
+    formatTable(['cycle', 'status', 'score', 'rank', ...heads, 'weights', 'model'], rows) +
+    (more > 0 ? `${more} earlier cycles are in the output of --json.\n` : '')
+  )
+}
+
+const bars = '▁▂▃▄▅▆▇█'
+
+/** One character per value, or per group of values where there are many: its mean. */
+export function sparkline(values: readonly number[]): string {
+  const cells = Math.min(values.length, sparklineCells)
+  const means = Array.from({ length: cells }, (_, cell) => {
+    const from = Math.floor((cell * values.length) / cells)
+    const group = values.slice(from, Math.floor(((cell + 1) * values.length) / cells))
+    return group.reduce((sum, value) => sum + value, 0) / group.length
+  })
+  const [low, high] = [Math.min(...means), Math.max(...means)]
+  const level = (value: number): number => (high > low ? (value - low) / (high - low) : 0.5)
+  return means
+    .map((value) => bars[Math.min(bars.length - 1, Math.floor(level(value) * bars.length))])
+    .join('')
+}
+
+function cycleText(explained: ExplainedCycle): string {
+  const { cycle_id, score, rank, scored, model_version, weights, weights_version, problem } = explained
+  const now = explained.score_now
+  const head =
+    `Cycle ${cycle_id}: score ${score?.toFixed(4) ?? ''}, rank ${rank ?? ''} of ${scored}; model ${model_version}, ` +
+    `weights ${weights_version} (${weightsText(weights)}).\n`
+  const notes = [
+    problem === null ? '' : `What moves the score is not known: ${problem}.\n`,
+    now === null || score === null || Math.abs(now - score) <= differenceShown
+      ? ''
+      : `The recorded inputs give ${now.toFixed(6)} here: another provider, or inputs that are not recorded.\n`,
+  ]
+  if (explained.inputs.length === 0) return head + notes.join('')
+  return `${head}${notes.join('')}\n${inputsTable(explained.inputs)}`
+}
+
+const differenceShown = 1e-4
+
+function weightsText(weights: Weights): string {
+  return Object.entries(weights)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ')
+}
+
+function inputsTable(inputs: readonly ExplainedInput[]): string {
+  const rows = inputs.map((input) => [
+    input.name,
+    input.missing ? 'missing' : input.value === null ? 'present' : number(input.value),
+    input.percentile === null ? '' : `${(100 * input.percentile).toFixed(0)} %`,
+    input.median === null ? '' : number(input.median),
+    change(input.to_median),
+    change(input.to_missing),
+  ])
+  const head = ['input', 'value', 'percentile', 'median', 'score at median', 'score if missing']
+  return formatTable(head, rows)
+}
+
+function number(value: number): string {
+  return String(Number(value.toPrecision(5)))
+}
+
+function change(value: number | null): string {
+  if (value === null) return ''
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(4)}`
+}
+
+function againstText(against: ExplainedAgainst, explained: ExplainedCycle): string {
+  const total = (explained.score ?? NaN) - (against.score ?? NaN)
+  const head =
+    `Since cycle ${against.cycle_id}: score ${against.score?.toFixed(4) ?? ''} → ${explained.score?.toFixed(4) ?? ''} ` +
+    `(${change(total)}), rank ${against.rank ?? ''} of ${against.scored} → ${explained.rank ?? ''} of ${explained.scored}.\n`
+  if (against.change === null) return `${head}Why is not known: ${against.problem ?? ''}.\n`
+  const { by_inputs, by_weights, by_model, inputs } = against.change
+  const weights =
+    against.weights_version === explained.weights_version
+      ? ''
+      : ` (${against.weights_version} → ${explained.weights_version})`
+  const model =
+    against.model_version === explained.model_version
+      ? ''
+      : ` (${against.model_version} → ${explained.model_version})`
+  const rows = inputs.map((input) => [
+    input.name,
+    input.kind !== 'feature' ? '' : input.from === null ? 'missing' : number(input.from),
+    input.kind !== 'feature' ? '' : input.to === null ? 'missing' : number(input.to),
+    change(input.change),
+  ])
+  return (
+    `${head}Inputs ${change(by_inputs)}, weights${weights} ${change(by_weights)}, model${model} ${change(by_model)}.\n` +
+    (rows.length === 0
+      ? ''
+      : `\n${formatTable(['input that differs', 'from', 'to', 'score if only it changes'], rows)}`)
+  )
+}
+
+function outcomesText(outcomes: Explanation['outcomes']): string {
+  return outcomes
+    .map((outcome) => {
+      const readings = (outcome['readings'] ?? []) as readonly Record<string, number | null>[]
+      const { type, model_version } = (outcome['picked_by'] ?? {}) as Record<string, string | undefined>
+      const by = type === 'model' ? `the model ${model_version ?? ''}` : 'an operator'
+      const ends = (['hidden_at', 'deleted_at'] as const)
+        .filter((name) => typeof outcome[name] === 'string')
+        .map((name) => `, ${name.slice(0, -'_at'.length)} at ${String(outcome[name])}`)
+      const head = `Placed on ${String(outcome['tier'])} at ${String(outcome['placed_at'])} by ${by}${ends.join('')}.\n`
+      const rows = readings.map((reading) =>
+        ['age_h', 'views', 'up', 'down', 'comment_cnt'].map((name) => String(reading[name] ?? '')),
+      )
+      return rows.length === 0 ? head : head + formatTable(['hours', 'views', 'up', 'down', 'comments'], rows)
+    })
+    .join('\n')
+}

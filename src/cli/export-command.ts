@@ -1,0 +1,202 @@
+/**
+ * `understudy export`: writes the stored cycles to Parquet files, one directory per table and KST day. `understudy sql`: runs
+ * one statement over such files, or over a data directory. The server may run.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { loadCodec } from '../codec/index.js'
+import { parseInstant } from '../contract/index.js'
+import {
+  exportSchemaVersion,
+  exportStore,
+  queryExport,
+  QueryError,
+  Staging,
+  tableNames,
+  tablesIn,
+  viewSql,
+  type QueryResult,
+  type TableName,
+} from '../history/index.js'
+import { catalogue, type Feature } from '../model/index.js'
+import { addSettingFlags, numberArgument, type CommandContext } from './context.js'
+import { keepFilesPrivate } from './data-directory.js'
+import { CommandError, messageOf, UsageError } from './failure.js'
+import { withStore } from './models/common.js'
+import { settingsOf, type Flags } from './read-settings.js'
+import { chosenFeatures } from './models/features.js'
+import { formatTable } from './text-table.js'
+
+const rowsShown = 1000
+const cycleIdForm = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)$/
+const dayForm = /^\d{4}-\d\d-\d\d$/
+const dayMs = 86_400_000
+
+export function addExportCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('export <dir>')
+    .description('write the stored cycles to Parquet files, for training and analysis; the server may run')
+  addRangeFlags(command)
+    .option('--texts', 'also write the bodies of the posts')
+    .action((directory: string, flags: Flags) =>
+      exportTo(resolve(context.directory, directory), flags, context),
+    )
+}
+
+export function addSqlCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('sql <statement>')
+    .description('run one SQL statement over the tables of an export, or of --data-dir; it can only read')
+    .option('--export <dir>', 'a directory that `export` has written; it is much faster than --data-dir')
+    .option('--rows <count>', `most rows to print (default: ${rowsShown})`, numberArgument)
+    .option('--json', 'print JSON: one line per row')
+  addRangeFlags(command).action((statement: string, flags: Flags) => query(statement, flags, context))
+}
+
+function addRangeFlags(command: Command): Command {
+  command
+    .option('--from <time>', 'first cycle: a cycle id or a KST day (default: the oldest)')
+    .option('--to <time>', 'last cycle: a cycle id or a KST day, to its end (default: the newest)')
+    .option(
+      '--features [names]',
+      'add features to scores, separated by commas; without names all of the catalogue',
+    )
+  return addSettingFlags(command, ['dataDir', 'codec'])
+}
+
+async function exportTo(directory: string, flags: Flags, context: CommandContext): Promise<void> {
+  keepFilesPrivate()
+  createEmptyDirectory(directory)
+  const options = { ...rangeOf(flags), features: featuresOf(flags), texts: flags['texts'] === true }
+  const startedAt = performance.now()
+  const { cycles, rows } = await writeTables(directory, options, flags, context)
+  const seconds = (performance.now() - startedAt) / 1000
+  writeFileSync(
+    join(directory, 'export.json'),
+    `${JSON.stringify({ schema_version: exportSchemaVersion, cycles, rows }, null, 2)}\n`,
+  )
+  // Paths are relative, so that a copy of the directory works: run duckdb inside it.
+  const views = tableNames.map((name) => viewSql(name, directory).replaceAll(`${directory}/`, ''))
+  writeFileSync(join(directory, 'views.sql'), `${views.join('\n')}\n`)
+  const table = formatTable(
+    ['table', 'rows'],
+    Object.entries(rows).map(([name, count]) => [name, String(count)]),
+  )
+  context.print(`${cycles} cycles written to ${directory} in ${seconds.toFixed(1)} s\n\n${table}`)
+}
+
+interface TableOptions {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly features: readonly Feature[]
+  readonly texts: boolean
+  /** Tables to write; absent: all. */
+  readonly tables?: readonly TableName[]
+}
+
+async function writeTables(
+  directory: string,
+  options: TableOptions,
+  flags: Flags,
+  context: CommandContext,
+): Promise<{ readonly cycles: number; readonly rows: Readonly<Record<string, number>> }> {
+  const settings = settingsOf(flags, context)
+  const { codec } = loadCodec(settings.codec)
+  return withStore(settings.dataDir, async (store) => {
+    const { features, tables } = options
+    const staging = await Staging.open({
+      ...{ directory, features: features.map(({ name }) => name) },
+      ...(tables === undefined ? {} : { tables }),
+    })
+    try {
+      const cycles = await exportStore(store, { ...options, codec, staging })
+      return { cycles, rows: staging.rowCounts }
+    } catch (error) {
+      staging.close()
+      throw new CommandError(`the export failed: ${messageOf(error)}`, { cause: error })
+    }
+  })
+}
+
+/** Throws where the directory has files. */
+function createEmptyDirectory(directory: string): void {
+  try {
+    if (existsSync(directory) && readdirSync(directory).length > 0)
+      throw new CommandError(`${directory} is not empty`)
+    mkdirSync(directory, { recursive: true })
+  } catch (cause) {
+    if (cause instanceof CommandError) throw cause
+    throw new UsageError(`${directory} cannot be written: ${messageOf(cause)}`)
+  }
+}
+
+function rangeOf({ from, to }: Flags): { readonly fromMs: number; readonly toMs: number } {
+  const fromMs = timeOf('--from', from, 0) ?? -Infinity
+  const toMs = timeOf('--to', to, dayMs - 1) ?? Infinity
+  if (toMs < fromMs) throw new UsageError('--to is before --from')
+  return { fromMs, toMs }
+}
+
+/** A cycle id, or a KST day, of which `ofDayMs` is meant. */
+function timeOf(flag: string, value: unknown, ofDayMs: number): number | null {
+  if (typeof value !== 'string') return null
+  const isDay = dayForm.test(value)
+  const text = isDay ? `${value}T00:00:00+09:00` : value.replace(cycleIdForm, '$1-$2-$3T$4:$5:00+09:00')
+  const instant = parseInstant(text)
+  if (instant === null || text === value)
+    throw new UsageError(`${flag} must be a cycle id or a day such as 2026-03-02, not ${value}`)
+  return instant.ms + (isDay ? ofDayMs : 0)
+}
+
+function featuresOf({ features }: Flags): readonly Feature[] {
+  if (features === undefined) return []
+  return features === true ? catalogue : chosenFeatures(features)
+}
+
+async function query(statement: string, flags: Flags, context: CommandContext): Promise<void> {
+  keepFilesPrivate()
+  const rowsMax = flags['rows'] ?? rowsShown
+  if (!(Number.isInteger(rowsMax) && Number(rowsMax) >= 1))
+    throw new UsageError('--rows must be a whole number from 1')
+  const given = flags['export']
+  const scratch = typeof given === 'string' ? null : mkdtempSync(join(tmpdir(), 'understudy-sql-'))
+  const directory = scratch ?? resolve(context.directory, String(given))
+  try {
+    if (scratch === null) checkExport(directory)
+    else {
+      const options = { ...rangeOf(flags), features: featuresOf(flags), texts: true }
+      await writeTables(directory, { ...options, tables: tablesIn(statement) }, flags, context)
+    }
+    const result = await queryExport(directory, statement, Number(rowsMax))
+    context.print(flags['json'] === true ? jsonLines(result) : tableText(result))
+    if (result.truncated)
+      context.printMessage(`understudy: there are more than ${Number(rowsMax)} rows; --rows prints more\n`)
+  } catch (error) {
+    if (error instanceof QueryError) throw new CommandError(error.message, { cause: error })
+    throw error
+  } finally {
+    if (scratch !== null) rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+function checkExport(directory: string): void {
+  if (!existsSync(join(directory, 'export.json')))
+    throw new UsageError(`${directory} is no finished export: it has no export.json`)
+}
+
+function jsonLines({ names, rows }: QueryResult): string {
+  return rows
+    .map((row) => `${JSON.stringify(Object.fromEntries(names.map((name, i) => [name, row[i] ?? null])))}\n`)
+    .join('')
+}
+
+function tableText({ names, rows }: QueryResult): string {
+  const cells = rows.map((row) =>
+    row.map((value) =>
+      value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value),
+    ),
+  )
+  return formatTable(names, cells)
+}

@@ -1,0 +1,43 @@
+/** A report as text for a terminal: one screen in words, then tables. */
+import type { Evaluation } from '../../history/index.js'
+import { formatTable, wrapCells } from '../text-table.js'
+import { rankerTable, reportTables, type ReportTable } from './tables.js'
+import { differenceSentence, pickSentences, windowSentence } from './wording.js'
+
+const cellsDefault = 100
+
+/** `columns`: width of the terminal. */
+export function reportText(evaluation: Evaluation, columns: number | undefined): string {
+  const paragraph = paragraphs(columns)
+  const tables = evaluation.window.cycles === 0 ? [] : reportTables(evaluation)
+  return [
+    firstScreen(evaluation, columns),
+    ...tables.map((table) => tableText(table, columns, paragraph)),
+  ].join('\n')
+}
+
+/** What an editor needs: the counts, the picks of the model next to the baselines, and whether the differences are real. */
+export function firstScreen(evaluation: Evaluation, columns: number | undefined): string {
+  const paragraph = paragraphs(columns)
+  const first = [windowSentence(evaluation), ...pickSentences(evaluation)].map(paragraph).join('')
+  if (evaluation.window.cycles === 0) return first
+  const verdicts = evaluation.differences.map((each) => paragraph(differenceSentence(each))).join('')
+  const { rows, head } = rankerTable(evaluation)
+  return [first, formatTable(head, rows), verdicts].join('\n')
+}
+
+function paragraphs(columns = cellsDefault): (text: string) => string {
+  return (text) =>
+    wrapCells(text.trimStart(), columns - 2)
+      .map((line) => `${text.startsWith(' ') ? '  ' : ''}${line}\n`)
+      .join('')
+}
+
+function tableText(
+  { title, note, head, rows }: ReportTable,
+  columns: number | undefined,
+  paragraph: (text: string) => string,
+): string {
+  const table = formatTable(head, rows, { cellsMax: columns, column: 0 })
+  return `${paragraph(title)}${note === '' ? '' : paragraph(note)}${table}`
+}

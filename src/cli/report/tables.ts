@@ -1,0 +1,159 @@
+/**
+ * The tables of a report after its first screen, as rows of text: metrics of the rankers, groups, the first-score ledger,
+ * outcomes. The terminal and the page print the same ones.
+ */
+import {
+  groupKinds,
+  ndcgDepths,
+  outcomeCounters,
+  topDepths,
+  type Evaluation,
+  type GroupKind,
+} from '../../history/index.js'
+import {
+  count,
+  kstTime,
+  minutes,
+  number,
+  percent,
+  percentWithInterval,
+  rankerHead,
+  rankerRow,
+  rankerWords,
+} from './wording.js'
+
+export interface ReportTable {
+  readonly title: string
+  /** What the reader needs to know to read it; may be empty. */
+  readonly note: string
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+const groupWords: Readonly<Record<GroupKind, string>> = {
+  gallery: 'gallery',
+  tier: 'tier',
+  source: 'source',
+  gallery_type: 'gallery type',
+  hour: 'hour of the decision (KST)',
+  version: 'model / weights',
+}
+
+export function rankerTable({ rankers }: Evaluation): ReportTable {
+  return {
+    title: 'Orders compared',
+    note: 'Means with 95 % intervals. 50 % of posts rank below a saved post where the order is random.',
+    head: rankerHead,
+    rows: rankers.map(rankerRow),
+  }
+}
+
+/** Tables without rows are left out. */
+export function reportTables(evaluation: Evaluation): ReportTable[] {
+  return [
+    metricTable(evaluation),
+    ...groupKinds.map((kind) => groupTable(evaluation, kind)),
+    ledgerTable(evaluation),
+    pickerTable(evaluation),
+    correlationTable(evaluation),
+  ].filter(({ rows }) => rows.length > 0)
+}
+
+function metricTable({ rankers }: Evaluation): ReportTable {
+  return {
+    title: 'Ranking metrics',
+    note: 'Saved posts in the first k of the pool; NDCG; ROC AUC and average precision by visit.',
+    head: [
+      'order',
+      'cycles',
+      ...topDepths.map((depth) => `top ${depth}`),
+      ...ndcgDepths.map((depth) => `NDCG ${depth}`),
+      ...['AUC first', 'AUC last', 'AP last', 'earlier p10', 'p90'],
+    ],
+    rows: rankers.map((ranker) => [
+      rankerWords(ranker.name),
+      count(ranker.cycles),
+      ...topDepths.map((depth) => percent(ranker.savedInTop[depth]?.value ?? null)),
+      ...ndcgDepths.map((depth) => number(ranker.ndcg[depth]?.value ?? null)),
+      ...[ranker.aucFirst, ranker.aucLast, ranker.averagePrecisionLast].map((value) => number(value)),
+      ...[ranker.sameBudget.leadMinutes.p10, ranker.sameBudget.leadMinutes.p90].map(minutes),
+    ]),
+  }
+}
+
+function groupTable({ by }: Evaluation, kind: GroupKind): ReportTable {
+  return {
+    title: `The model by ${groupWords[kind]}`,
+    note: '',
+    head: [
+      groupWords[kind],
+      'posts',
+      'saved',
+      'picks',
+      'ranked below a saved post',
+      'found',
+      'of its picks saved',
+    ],
+    rows: by[kind].map((group) => [
+      group.value ?? 'unknown',
+      ...[group.visits, group.saved, group.picks].map(count),
+      percentWithInterval(group.rankPercentile),
+      percent(group.recall),
+      percent(group.precision),
+    ]),
+  }
+}
+
+function ledgerTable({ firstScore }: Evaluation): ReportTable {
+  const { on_time, late, never, excluded, share, target, reasons, worst } = firstScore
+  const causes = Object.entries(reasons).map(([reason, posts]) => `${reason} ${count(posts)}`)
+  return {
+    title: 'First score within two cycles',
+    note:
+      `${percent(share, 1)} on time, target ${percent(target)}: ${count(on_time)} on time, ${count(late)} late, ` +
+      `${count(never)} never, ${count(excluded)} excluded.${causes.length > 0 ? ` Reasons: ${causes.join(', ')}.` : ''}`,
+    head: ['latest first scores', 'extracted (KST)', 'deadline', 'first score', 'late by', 'reason'],
+    rows: [
+      ...worst.map((offender) => [
+        `${offender.gallId ?? 'unknown'}/${offender.postNo ?? 'unknown'}`,
+        ...[offender.extractedMs, offender.deadlineMs].map(kstTime),
+        offender.firstMs === null ? 'never' : kstTime(offender.firstMs),
+        minutes(offender.minutesLate),
+        offender.reason,
+      ]),
+      ...(worst.length === 0 && share !== null ? [['none', '', '', '', '', '']] : []),
+    ],
+  }
+}
+
+function pickerTable({ outcomes }: Evaluation): ReportTable {
+  return {
+    title: 'Placements: medians of the counters by age',
+    note: `${count(outcomes.placements)} placements.`,
+    head: ['picked by', 'placements', 'hidden', 'deleted', 'age', 'readings', ...outcomeCounters],
+    rows: outcomes.by_picker.flatMap((picker) =>
+      picker.ages.map((figures) => [
+        picker.model_version === null ? picker.picked_by : `${picker.picked_by} ${picker.model_version}`,
+        count(picker.placements),
+        ...[picker.hidden_share, picker.deleted_share].map((share) => percent(share, 1)),
+        `${figures.age_h} h`,
+        count(figures.n),
+        ...outcomeCounters.map((counter) => number(figures[counter], 0)),
+      ]),
+    ),
+  }
+}
+
+function correlationTable({ outcomes }: Evaluation): ReportTable {
+  const rows = outcomes.score_correlation.filter(({ n }) => n > 0)
+  return {
+    title: 'Score at placement and what followed',
+    note: 'Spearman correlation.',
+    head: ['age', 'placements', ...outcomeCounters],
+    rows: rows.map((figures) => [
+      `${figures.age_h} h`,
+      count(figures.n),
+      ...outcomeCounters.map((counter) => number(figures[counter], 2)),
+    ]),
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The words of a report that its text and its page share: names of rankers, numbers with their intervals, and sentences
+ * that say whether a difference is real.
+ */
+import type { Difference, Estimate, Evaluation, Quality, RankerFigures } from '../../history/index.js'
+
+const baselineWords: Readonly<Record<string, string>> = {
+  views: 'views',
+  up: 'recommendations',
+  comment_cnt: 'comments',
+  rtb_vote: 'Send-to-Best votes',
+  newest: 'newest first',
+  up_per_view: 'recommendations per view',
+}
+
+/** In a table: `model`, a version, or the counter that posts are sorted by. */
+export function rankerWords(name: string): string {
+  return baselineWords[name] ?? name.replace(/^shadow:/, '')
+}
+
+export function isBaseline(name: string): boolean {
+  return Object.hasOwn(baselineWords, name)
+}
+
+export function count(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+export function percent(value: number | null, digits = 0): string {
+  return value === null ? '–' : `${(100 * value).toFixed(digits)} %`
+}
+
+export function percentWithInterval({ value, ci95 }: Estimate, digits = 0): string {
+  if (value === null) return '–'
+  if (ci95 === null) return percent(value, digits)
+  return `${percent(value, digits)} (${ci95.map((end) => (100 * end).toFixed(digits)).join(' to ')})`
+}
+
+export function minutes(value: number | null): string {
+  return value === null ? '–' : value >= 120 ? `${(value / 60).toFixed(1)} h` : `${Math.round(value)} min`
+}
+
+export function number(value: number | null, digits = 3): string {
+  return value === null ? '–' : value.toFixed(digits)
+}
+
+/** In Korean time, to the minute. */
+export function kstTime(ms: number | null): string {
+  if (ms === null) return '–'
+  return new Date(ms + 9 * 3_600_000).toISOString().slice(0, 16).replace('T', ' ')
+}
+
+/** The window in one sentence. */
+export function windowSentence({ window }: Evaluation): string {
+  if (window.cycles === 0) return 'No cycle is stored in this window.'
+  const { fromMs, toMs, cycles, days, versions } = window
+  const changes =
+    versions.length > 1
+      ? ` ${versions.length} combinations of model and weights were in force; figures of "model" mix them: see the table by version.`
+      : ''
+  return (
+    `${count(cycles)} cycles on ${days} ${days === 1 ? 'day' : 'days'}, ${kstTime(fromMs)} to ${kstTime(toMs)} KST. ` +
+    `Model / weights: ${versions.join(', ')}.${changes}`
+  )
+}
+
+/** What happened to the posts, and what the model would have done with the operators' budget. */
+export function pickSentences({ visits, rankers }: Evaluation): string[] {
+  const posts =
+    `${count(visits.total)} posts were pending. The operators saved ${count(visits.saved)}, hid ${count(visits.hidden)} and ` +
+    `deleted ${count(visits.deleted)}; ${count(visits.aged_out)} aged out, ${count(visits.open)} are still pending.`
+  const model = rankers[0]
+  if (model === undefined || model.sameBudget.picks === 0)
+    return [posts, 'There are no picks to compare yet.']
+  const { sameBudget } = model
+  const { saved, hidden, deleted } = sameBudget.byFate
+  return [
+    posts,
+    `With as many picks in each cycle, the model would have picked ${count(sameBudget.picks)} posts:`,
+    `  ${count(saved)} of those that the operators saved: ${percentWithInterval(sameBudget.recall)}, half of them at ` +
+      `least ${minutes(sameBudget.leadMinutes.p50)} earlier;`,
+    `  ${count(hidden + deleted)} that were hidden or deleted: ${percentWithInterval(sameBudget.harm, 1)} of its ` +
+      'decided picks.',
+  ]
+}
+
+/** Whether a difference is real, in one sentence. */
+export function differenceSentence({ a, b, mean, ci95, verdict, moreDays }: Difference): string {
+  const [first, second] = [subject(a), subject(b)]
+  if (mean === null || ci95 === null || verdict === null)
+    return `${capital(first)} and ${second} have no saved post in common to compare.`
+  const points = (value: number): string => (100 * value).toFixed(1)
+  const size = `${points(Math.abs(mean))} points, 95 % interval ${points(ci95[0])} to ${points(ci95[1])}`
+  if (verdict !== 'cannot be told apart')
+    return `${capital(first)} ranks the saved posts ${verdict} than ${second}: ${size}. The difference is real.`
+  const wait =
+    moreDays === null
+      ? 'More days would not tell.'
+      : `If it persists, about ${count(moreDays)} more ${moreDays === 1 ? 'day' : 'days'} would tell.`
+  return `${capital(first)} and ${second} cannot be told apart: ${size}. ${wait}`
+}
+
+/** The same for two versions of `models compare`. */
+export function versionsSentence({ a, b, more_days, ...difference }: Quality['difference']): string {
+  return differenceSentence({ ...difference, a: `shadow:${a}`, b: `shadow:${b}`, moreDays: more_days })
+}
+
+function subject(name: string): string {
+  if (name === 'newest') return 'listing the newest first'
+  return name === 'model'
+    ? 'the model'
+    : isBaseline(name)
+      ? `sorting by ${rankerWords(name)}`
+      : rankerWords(name)
+}
+
+function capital(text: string): string {
+  return text.replace(/^(the|sorting|listing) /, (word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+}
+
+/** One row of the table of rankers, and its head. */
+export const rankerHead = [
+  'order of the posts',
+  'ranked below a saved post',
+  'saved posts found',
+  'of its picks saved',
+  'hidden or deleted',
+  'earlier (median)',
+]
+
+export function rankerRow({ name, rankPercentile, sameBudget }: RankerFigures): string[] {
+  return [
+    rankerWords(name),
+    percentWithInterval(rankPercentile),
+    percentWithInterval(sameBudget.recall),
+    percentWithInterval(sameBudget.precision),
+    percentWithInterval(sameBudget.harm, 1),
+    minutes(sameBudget.leadMinutes.p50),
+  ]
+}
