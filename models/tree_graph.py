@@ -62,10 +62,12 @@ def lightgbm_nodes(node, nodes):
 
 def sklearn_nodes(tree, column=0, scale=1.0):
     """Nodes of `estimator.tree_`. A leaf is `scale` times its value; for a classifier, the share of class `column`."""
+    # Before 1.3, trees of scikit-learn know no missing values.
+    missing_left = getattr(tree, "missing_go_to_left", np.zeros(tree.node_count, dtype=bool))
     return [
         float(scale * tree.value[index, 0, column]) if tree.children_left[index] < 0 else
         (int(tree.feature[index]), tree.threshold[index], int(tree.children_left[index]),
-         int(tree.children_right[index]), bool(tree.missing_go_to_left[index]))
+         int(tree.children_right[index]), bool(missing_left[index]))
         for index in range(tree.node_count)]
 
 
