@@ -91,7 +91,7 @@ async function fill(): Promise<number> {
       { length: plan.scoring.count },
       (_, row) => 1 / (1 + Math.exp(-4 * ((posts[row]?.appeal ?? 0) + random() - 1))),
     )
-    const evaluation = (await packEvaluation(cycle, plan))(scores)
+    const evaluation = packEvaluation(cycle, plan)(scores)
     evaluationBytes += evaluation.length
     await writing
     writing = store.appendCycle({

@@ -1,17 +1,16 @@
 /**
  * The evaluation record of a cycle: what a report needs to know of it after request and response have expired. Posts are
- * named by candidates and removals only; a result names its post by where it entered, which compresses to almost nothing.
+ * named by candidates and removals only; a result names its post by where it entered, which takes two bytes.
  *
- *   u32 layout · u32 length of the tables · the tables, compressed with zstd · scores as float32
- *   tables   four packed tables (codec/pack.ts), each after its u32 length: distinct candidates, those that entered first;
- *            removals of the request, with the entry of each post that was pending; one row per pending post in the order
- *            of the results (how many cycles ago it entered, rows skipped since the row before, outcome); counters of the
- *            scored rows
+ *   u32 layout · four packed tables (codec/pack.ts), each after its u32 length · scores as float32
+ *
+ * The tables: distinct candidates, those that entered first; removals of the request, with the entry of each post that was
+ * pending; one row per pending post in the order of the results (how many cycles ago it entered, rows skipped since the row
+ * before, outcome); counters of the scored rows. Nothing is compressed: that would save a third of 12 bytes per score, and
+ * cost more time than all the rest.
  */
-import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdDecompressSync, type ZstdOptions } from 'node:zlib'
 import { packTable, unpackTable, type PackedTable } from '../codec/index.js'
-import { absentCode, assert, type CycleColumns } from '../contract/index.js'
+import { absentCode, assert, GalleryTable, type CycleColumns } from '../contract/index.js'
 import { PostMap, type CyclePlan } from '../pool/index.js'
 import { StoreError } from '../store/index.js'
 
@@ -55,44 +54,31 @@ export interface EvaluationRows {
   readonly rtb_vote: Float64Array
 }
 
-const compressZstd = promisify(zstdCompress) as (
-  bytes: Uint8Array,
-  options: ZstdOptions,
-) => Promise<Uint8Array>
-/** Small tables take half the time of zstd's defaults to set up, and one output buffer avoids a second round. */
-const params: ZstdOptions['params'] = {
-  [constants.ZSTD_c_compressionLevel]: 1,
-  [constants.ZSTD_c_windowLog]: 16,
-  [constants.ZSTD_c_hashLog]: 12,
-}
-const outputBytesMin = 1024
-
 const layout = 1
-const headBytes = 8
+const tableCount = 4
 const numberBytes = 4
 
-/**
- * Packs what is known before the scores, and compresses it in the thread pool. The function that it resolves with adds the
- * scores: these hardly compress.
- */
-export async function packEvaluation(
-  cycle: CycleColumns,
-  plan: CyclePlan,
-): Promise<(scores: Float32Array) => Uint8Array> {
-  const tables = joinTables([...packEvents(eventsOf(cycle, plan)), ...packRows(rowsOf(plan), plan.position)])
-  const packed = await compressZstd(tables, { params, chunkSize: tables.length + outputBytesMin })
+/** Packs what is known before the scores. The function that it returns makes the record of the cycle. */
+export function packEvaluation(cycle: CycleColumns, plan: CyclePlan): (scores: Float32Array) => Uint8Array {
+  const tables = [...packEvents(eventsOf(cycle, plan)), ...packRows(rowsOf(plan), plan.position)]
+  const parts = tables.flatMap((table) => [numberBytesOf(table.length), table])
   return (scores) => {
     assert(scores.length === plan.scoring.count, 'each scored row has a score')
-    const head = Buffer.alloc(headBytes)
-    head.writeUInt32LE(layout)
-    head.writeUInt32LE(packed.length, numberBytes)
-    return Buffer.concat([head, packed, new Uint8Array(scores.buffer, scores.byteOffset, scores.byteLength)])
+    const scoreBytes = new Uint8Array(scores.buffer, scores.byteOffset, scores.byteLength)
+    return Buffer.concat([numberBytesOf(layout), ...parts, scoreBytes])
   }
+}
+
+function numberBytesOf(value: number): Uint8Array {
+  const bytes = Buffer.alloc(numberBytes)
+  bytes.writeUInt32LE(value)
+  return bytes
 }
 
 /** Candidates and removals of a record. Throws a `StoreError` for a record of another layout. */
 export function readEvaluationEvents(record: Uint8Array): EvaluationEvents {
-  const [candidates, removals] = tablesOf(record)
+  const { tables } = sectionsOf(record)
+  const [candidates, removals] = [unpackTable(tables[0]), unpackTable(tables[1])]
   const [gallery, postNo, createdMs, extractedMs, source, galleryType] = columnsOf(candidates, 6)
   const [removedGallery, removedNo, reason, tier, decidedMs, position, row] = columnsOf(removals, 7)
   const header = candidates.header as { readonly galleries: readonly string[]; readonly entered: number }
@@ -112,7 +98,8 @@ export function readEvaluationEvents(record: Uint8Array): EvaluationEvents {
 
 /** Results of a record that was stored at `position`. */
 export function readEvaluationRows(record: Uint8Array, position: number): EvaluationRows {
-  const [, , rows, scored] = tablesOf(record)
+  const { tables } = sectionsOf(record)
+  const [rows, scored] = [unpackTable(tables[2]), unpackTable(tables[3])]
   const [age, skipped, outcome] = columnsOf(rows, 3)
   const [views, up, comments, votes] = columnsOf(scored, 4)
   const enteredRow = skipped
@@ -126,7 +113,7 @@ export function readEvaluationRows(record: Uint8Array, position: number): Evalua
 }
 
 export function readEvaluationScores(record: Uint8Array): Float32Array {
-  return new Float32Array(Uint8Array.from(record.subarray(tablesEnd(record))).buffer)
+  return new Float32Array(Uint8Array.from(sectionsOf(record).scores).buffer)
 }
 
 /** What the record of a cycle holds besides its scores. */
@@ -135,47 +122,66 @@ export function eventsOf(cycle: CycleColumns, plan: CyclePlan): EvaluationEvents
 }
 
 function candidatesOf({ candidates, galleries }: CycleColumns, { entries }: CyclePlan) {
+  const { enteredRows } = entries
+  const rows = enteredRows.length === candidates.count ? enteredRows : distinctRows(candidates, enteredRows)
+  const { createdAtMs, createdAtFraction, extractedAtMs, extractedAtFraction, source, galleryType } =
+    candidates
+  const columns = {
+    createdMs: new Float64Array(rows.length),
+    extractedMs: new Float64Array(rows.length),
+    source: new Float64Array(rows.length),
+    galleryType: new Float64Array(rows.length),
+  }
+  for (let place = 0; place < rows.length; place++) {
+    const row = rows[place] as number
+    columns.createdMs[place] = (createdAtMs[row] as number) + (createdAtFraction[row] as number)
+    columns.extractedMs[place] = (extractedAtMs[row] as number) + (extractedAtFraction[row] as number)
+    columns.source[place] = source[row] as number
+    columns.galleryType[place] = galleryType[row] ?? absentCode
+  }
+  return { enteredCount: enteredRows.length, ...keysOf(galleries, rows, candidates), ...columns }
+}
+
+/**
+ * The rows that entered, then the first row of each other post: sent again while pending, or removed by the same call. A
+ * late cycle can make such a row the first of a visit.
+ */
+function distinctRows(
+  { gallery, postNo, count }: CycleColumns['candidates'],
+  enteredRows: Uint32Array,
+): Uint32Array {
   const seen = new PostMap<number, true>()
-  const rows = [...entries.enteredRows]
-  const isNew = (row: number): boolean => {
-    const [gallery, postNo] = [candidates.gallery[row] as number, candidates.postNo[row] as number]
-    if (seen.get(gallery, postNo) === true) return false
-    seen.set(gallery, postNo, true)
-    return true
+  const rows: number[] = []
+  const add = (row: number): void => {
+    const [code, number] = [gallery[row] as number, postNo[row] as number]
+    if (seen.get(code, number) === true) return
+    seen.set(code, number, true)
+    rows.push(row)
   }
-  for (const row of rows) isNew(row)
-  // Sent again while pending, or removed by the same call: a late cycle can make such a row the first of a visit.
-  for (let row = 0; row < candidates.count; row++) if (isNew(row)) rows.push(row)
-  const column = (value: (row: number) => number): Float64Array => Float64Array.from(rows, value)
-  const instant = (ms: Float64Array, fraction: Float64Array): Float64Array =>
-    column((row) => (ms[row] as number) + (fraction[row] as number))
-  return {
-    enteredCount: entries.enteredRows.length,
-    ...keysOf(galleries, rows, candidates),
-    createdMs: instant(candidates.createdAtMs, candidates.createdAtFraction),
-    extractedMs: instant(candidates.extractedAtMs, candidates.extractedAtFraction),
-    source: column((row) => candidates.source[row] as number),
-    galleryType: column((row) => candidates.galleryType[row] ?? absentCode),
-  }
+  enteredRows.forEach(add)
+  for (let row = 0; row < count; row++) add(row)
+  return Uint32Array.from(rows)
 }
 
 function removalsOf({ removals, galleries }: CycleColumns, { entries, base }: CyclePlan) {
-  const rows = [...Array(removals.count).keys()]
-  const enteredPosition = new Float64Array(rows.length).fill(NaN)
-  const enteredRow = new Float64Array(rows.length).fill(NaN)
-  const codes = galleries.map((id) => base.galleries.indexOf(id))
+  const enteredPosition = new Float64Array(removals.count).fill(NaN)
+  const enteredRow = new Float64Array(removals.count).fill(NaN)
   for (const row of entries.leftRows) {
-    const code = codes[removals.gallery[row] as number] as number
+    const code = base.galleries.indexOf(galleries[removals.gallery[row] as number] as string)
     const slot = code < 0 ? -1 : base.index.find(code, removals.postNo[row] as number)
     if (slot < 0) continue
     enteredPosition[row] = base.enteredPosition[slot] as number
     enteredRow[row] = base.enteredRow[slot] as number
   }
   return {
-    ...keysOf(galleries, rows, removals),
-    reason: Float64Array.from(removals.reason),
-    tier: Float64Array.from(removals.tier),
-    decidedMs: Float64Array.from(removals.decidedAtMs),
+    ...keysOf(
+      galleries,
+      Uint32Array.from({ length: removals.count }, (_, row) => row),
+      removals,
+    ),
+    reason: new Float64Array(removals.reason),
+    tier: new Float64Array(removals.tier),
+    decidedMs: new Float64Array(removals.decidedAtMs),
     ...{ enteredPosition, enteredRow },
   }
 }
@@ -183,16 +189,18 @@ function removalsOf({ removals, galleries }: CycleColumns, { entries, base }: Cy
 /** Keys of some rows, with the galleries of these rows only. */
 function keysOf(
   galleries: readonly string[],
-  rows: readonly number[],
+  rows: Uint32Array,
   keys: { readonly gallery: Uint32Array; readonly postNo: Float64Array },
 ): EventKeys {
-  const used = [...new Set(rows.map((row) => keys.gallery[row] as number))]
-  const codes = new Map(used.map((code, index) => [code, index]))
-  return {
-    galleries: used.map((code) => galleries[code] as string),
-    gallery: Float64Array.from(rows, (row) => codes.get(keys.gallery[row] as number) as number),
-    postNo: Float64Array.from(rows, (row) => keys.postNo[row] as number),
+  const used = new GalleryTable()
+  const gallery = new Float64Array(rows.length)
+  const postNo = new Float64Array(rows.length)
+  for (let place = 0; place < rows.length; place++) {
+    const row = rows[place] as number
+    gallery[place] = used.code(galleries[keys.gallery[row] as number] as string)
+    postNo[place] = keys.postNo[row] as number
   }
+  return { galleries: used.ids, gallery, postNo }
 }
 
 export function rowsOf({ next, outcomes, scoring }: CyclePlan): EvaluationRows {
@@ -206,7 +214,7 @@ export function rowsOf({ next, outcomes, scoring }: CyclePlan): EvaluationRows {
   return {
     enteredPosition: next.enteredPosition.subarray(0, next.count),
     enteredRow: next.enteredRow.subarray(0, next.count),
-    outcome: Float64Array.from(outcomes),
+    outcome: new Float64Array(outcomes),
     views: counter(views),
     up: counter(up),
     comment_cnt: counter(comment_cnt),
@@ -242,40 +250,24 @@ function packRows(rows: EvaluationRows, position: number): Uint8Array[] {
   ]
 }
 
-// ---- tables
-
-function joinTables(tables: readonly Uint8Array[]): Uint8Array {
-  return Buffer.concat(tables.flatMap((table) => [lengthOf(table), table]))
+interface Sections {
+  readonly tables: [candidates: Uint8Array, removals: Uint8Array, rows: Uint8Array, scored: Uint8Array]
+  readonly scores: Uint8Array
 }
 
-function lengthOf(table: Uint8Array): Uint8Array {
-  const length = Buffer.alloc(numberBytes)
-  length.writeUInt32LE(table.length)
-  return length
-}
-
-/** Where the scores begin. */
-function tablesEnd(record: Uint8Array): number {
+function sectionsOf(record: Uint8Array): Sections {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength)
   const found = view.getUint32(0, true)
   if (found !== layout)
     throw new StoreError('unusable', `the evaluation record has layout ${found}, not ${layout}`)
-  return headBytes + view.getUint32(numberBytes, true)
-}
-
-type Tables = [candidates: PackedTable, removals: PackedTable, rows: PackedTable, scored: PackedTable]
-
-function tablesOf(record: Uint8Array): Tables {
-  const bytes = zstdDecompressSync(record.subarray(headBytes, tablesEnd(record)))
-  const tables: PackedTable[] = []
-  for (let at = 0; at < bytes.length;) {
-    const end = at + numberBytes + bytes.readUInt32LE(at)
-    tables.push(unpackTable(bytes.subarray(at + numberBytes, end)))
-    at = end
+  const tables: Uint8Array[] = []
+  let at = numberBytes
+  while (tables.length < tableCount) {
+    const start = at + numberBytes
+    at = start + view.getUint32(at, true)
+    tables.push(record.subarray(start, at))
   }
-  if (tables.length !== 4)
-    throw new StoreError('unusable', `the evaluation record has ${tables.length} tables, not 4`)
-  return tables as Tables
+  return { tables: tables as Sections['tables'], scores: record.subarray(at) }
 }
 
 function columnsOf<Count extends 3 | 4 | 6 | 7>({ columns }: PackedTable, count: Count): Tuple<Count> {

@@ -110,10 +110,10 @@ export class CyclePipeline {
     const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))
     try {
       const planned: PlannedCycle = { call, model, plan, weights }
-      const { columns, saved, imagesStored, packing, evaluating } = await this.#predict(planned)
+      const { columns, saved, imagesStored, packing, evaluationOf } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
       const request = await packing
-      const evaluation = (await evaluating)(columns.results.score)
+      const evaluation = evaluationOf(columns.results.score)
       stages.lap('encode')
       await this.#commit(plan, {
         cycleId: cycle.cycleId,
@@ -156,8 +156,7 @@ export class CyclePipeline {
     await yieldIfLarge(json)
     const availability = scoring.count === 0 ? null : packAvailability(available)
     const saved = { ...saveCycle(cycle, plan), availability }
-    const evaluating = packEvaluation(cycle, plan)
-    evaluating.catch(() => undefined)
+    const evaluationOf = packEvaluation(cycle, plan)
     const heads = await predicting.catch((error: unknown) => {
       if (error instanceof ModelRowError) this.#modelWithInvalidRow = model
       throw placedFailure(error, { version: model.version, what: `cycle ${cycle.cycleId}`, plan })
@@ -181,7 +180,7 @@ export class CyclePipeline {
       warnings: [...modelKindWarnings(model), ...plan.warnings, ...missingInputWarnings(model, plan, inputs)],
       results,
     }
-    return { columns, saved, imagesStored, packing, evaluating }
+    return { columns, saved, imagesStored, packing, evaluationOf }
   }
 
   /** Stores the cycle, then publishes its plan. */
@@ -236,7 +235,7 @@ interface PredictedCycle {
   readonly saved: Pick<CycleRecord, 'entered' | 'left' | 'pool' | 'availability'>
   readonly imagesStored: Uint32Array
   readonly packing: Promise<StoredRequest>
-  readonly evaluating: ReturnType<typeof packEvaluation>
+  readonly evaluationOf: ReturnType<typeof packEvaluation>
 }
 
 /** Each step of a cycle with a body this large takes milliseconds. */

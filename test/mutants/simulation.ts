@@ -170,17 +170,6 @@ export const simulationMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/cycle/evaluation-record.ts',
-    killedBy: 'simulation',
-    mutants: [
-      {
-        breaks: 'a record whose compression fails ends its call only',
-        find: 'known.catch(() => undefined)',
-        replace: '',
-      },
-    ],
-  },
-  {
     file: 'src/cycle/retention.ts',
     killedBy: 'simulation',
     mutants: [
