@@ -9,7 +9,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { loadCodec } from '../codec/index.js'
 import { cycleIdOf } from '../contract/index.js'
 import { evaluate } from '../history/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
@@ -147,8 +146,7 @@ function makeModels(dataDir: string): string {
 
 /** The first screen of the report, from the directory of the running server. */
 async function reportOf(dataDir: string, context: CommandContext): Promise<string> {
-  const { codec } = loadCodec('auto')
-  const evaluation = await withStore(dataDir, (store) => evaluate(store, { codec }))
+  const evaluation = await withStore(dataDir, (store) => evaluate(store))
   return `\n${firstScreen(evaluation, context.columns())}`
 }
 

@@ -5,22 +5,13 @@
 import type { Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
 import { explainPost, type Scorer } from '../history/index.js'
-import {
-  featureNames,
-  findFeature,
-  loadModel,
-  missingEmbedding,
-  ModelError,
-  readManifest,
-  type LoadedModel,
-} from '../model/index.js'
-import type { Settings } from '../settings/index.js'
+import { featureNames, findFeature, missingEmbedding, ModelError, readManifest } from '../model/index.js'
 import type { Store } from '../store/index.js'
 import { addSettingFlags, printResult, type CommandContext } from './context.js'
 import { explanationText } from './explain-text.js'
-import { CommandError, messageOf, UsageError } from './failure.js'
-import { checkIdentity } from './models/activate.js'
-import { loadOptions, positionOf, sessionSettingNames, withStore } from './models/common.js'
+import { CommandError, UsageError } from './failure.js'
+import { positionOf, sessionSettingNames, withStore } from './models/common.js'
+import { withModels, type LoadVersion } from './models/loaded-models.js'
 import { settingsOf, type Flags } from './read-settings.js'
 
 export function addExplainCommand(program: Command, context: CommandContext): void {
@@ -50,24 +41,19 @@ async function explain(
   await withStore(settings.dataDir, async (store) => {
     const cycleId = cycleOf(store, flags['cycle'])
     const againstId = cycleOf(store, flags['against'])
-    const loaded: LoadedModel[] = []
-    const load = async (version: string): Promise<Scorer> => {
-      const { scorer, model } = await loadScorer(store, version, settings, context)
-      loaded.push(model)
-      return scorer
-    }
-    try {
-      const key = { gall_id, post_no }
-      const explanation = await explainPost(store, key, { codec, cycleId, againstId, load })
-      if (explanation === null)
-        throw new CommandError(`no stored cycle has the post ${gall_id}/${post_no} as a candidate`)
-      printResult(context, flags, explanation, () => explanationText(explanation))
-    } catch (error) {
-      if (error instanceof CommandError) throw error
-      throw new CommandError(messageOf(error), { cause: error })
-    } finally {
-      await Promise.all(loaded.map((model) => model.close()))
-    }
+    await withModels(
+      { store, codec, settings, context },
+      'the post cannot be explained',
+      async (loadVersion) => {
+        const load = (version: string): Promise<Scorer> =>
+          loadScorer(version, settings.modelsDir, loadVersion)
+        const key = { gall_id, post_no }
+        const explanation = await explainPost(store, key, { codec, cycleId, againstId, load })
+        if (explanation === null)
+          throw new CommandError(`no stored cycle has the post ${gall_id}/${post_no} as a candidate`)
+        printResult(context, flags, explanation, () => explanationText(explanation))
+      },
+    )
   })
 }
 
@@ -78,31 +64,21 @@ function cycleOf(store: Store, id: unknown): string | null {
   return id
 }
 
-async function loadScorer(
-  store: Store,
-  version: string,
-  settings: Settings,
-  context: CommandContext,
-): Promise<{ readonly scorer: Scorer; readonly model: LoadedModel }> {
-  const { manifest } = await readManifest(settings.modelsDir, version)
-  const model = await loadModel(loadOptions(version, settings, context))
-  try {
-    // The recorded scores belong to the files that the server loaded.
-    checkIdentity(store, model)
-  } catch (error) {
-    await model.close()
-    throw new ModelError(messageOf(error), { cause: error })
-  }
-  const scorer = {
+/** Rejects with a `ModelError` for a version that cannot be loaded, or whose files are not those of the server. */
+async function loadScorer(version: string, modelsDir: string, load: LoadVersion): Promise<Scorer> {
+  const { manifest } = await readManifest(modelsDir, version)
+  const model = await load(version).catch((error: unknown) => {
+    throw error instanceof CommandError ? new ModelError(error.message, { cause: error }) : error
+  })
+  return {
     model,
     features: featureNames(manifest)
       .map(findFeature)
       .filter((feature) => feature !== undefined),
-    missing: manifest.missing ?? ('imputed' as const),
+    missing: manifest.missing ?? 'imputed',
     missingEmbedding: {
       text: missingEmbedding(manifest, 'text'),
       image: missingEmbedding(manifest, 'image'),
     },
   }
-  return { scorer, model }
 }

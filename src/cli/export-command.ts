@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
-import { parseInstant } from '../contract/index.js'
 import {
   exportSchemaVersion,
   exportStore,
@@ -28,17 +27,15 @@ import { withStore } from './models/common.js'
 import { settingsOf, type Flags } from './read-settings.js'
 import { chosenFeatures } from './models/features.js'
 import { formatTable } from './text-table.js'
+import { addRangeFlags, timeRangeOf, type TimeRange } from './time-range.js'
 
 const rowsShown = 1000
-const cycleIdForm = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)$/
-const dayForm = /^\d{4}-\d\d-\d\d$/
-const dayMs = 86_400_000
 
 export function addExportCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('export <dir>')
     .description('write the stored cycles to Parquet files, for training and analysis; the server may run')
-  addRangeFlags(command)
+  addTableFlags(command)
     .option('--texts', 'also write the bodies of the posts')
     .action((directory: string, flags: Flags) =>
       exportTo(resolve(context.directory, directory), flags, context),
@@ -52,24 +49,21 @@ export function addSqlCommand(program: Command, context: CommandContext): void {
     .option('--export <dir>', 'a directory that `export` has written; it is much faster than --data-dir')
     .option('--rows <count>', `most rows to print (default: ${rowsShown})`, numberArgument)
     .option('--json', 'print JSON: one line per row')
-  addRangeFlags(command).action((statement: string, flags: Flags) => query(statement, flags, context))
+  addTableFlags(command).action((statement: string, flags: Flags) => query(statement, flags, context))
 }
 
-function addRangeFlags(command: Command): Command {
-  command
-    .option('--from <time>', 'first cycle: a cycle id or a KST day (default: the oldest)')
-    .option('--to <time>', 'last cycle: a cycle id or a KST day, to its end (default: the newest)')
-    .option(
-      '--features [names]',
-      'add features to scores, separated by commas; without names all of the catalogue',
-    )
+function addTableFlags(command: Command): Command {
+  addRangeFlags(command).option(
+    '--features [names]',
+    'add features to scores, separated by commas; without names all of the catalogue',
+  )
   return addSettingFlags(command, ['dataDir', 'codec'])
 }
 
 async function exportTo(directory: string, flags: Flags, context: CommandContext): Promise<void> {
   keepFilesPrivate()
   createEmptyDirectory(directory)
-  const options = { ...rangeOf(flags), features: featuresOf(flags), texts: flags['texts'] === true }
+  const options = { ...timeRangeOf(flags), features: featuresOf(flags), texts: flags['texts'] === true }
   const startedAt = performance.now()
   const { cycles, rows } = await writeTables(directory, options, flags, context)
   const seconds = (performance.now() - startedAt) / 1000
@@ -87,9 +81,7 @@ async function exportTo(directory: string, flags: Flags, context: CommandContext
   context.print(`${cycles} cycles written to ${directory} in ${seconds.toFixed(1)} s\n\n${table}`)
 }
 
-interface TableOptions {
-  readonly fromMs: number
-  readonly toMs: number
+interface TableOptions extends TimeRange {
   readonly features: readonly Feature[]
   readonly texts: boolean
   /** Tables to write; absent: all. */
@@ -132,24 +124,6 @@ function createEmptyDirectory(directory: string): void {
   }
 }
 
-function rangeOf({ from, to }: Flags): { readonly fromMs: number; readonly toMs: number } {
-  const fromMs = timeOf('--from', from, 0) ?? -Infinity
-  const toMs = timeOf('--to', to, dayMs - 1) ?? Infinity
-  if (toMs < fromMs) throw new UsageError('--to is before --from')
-  return { fromMs, toMs }
-}
-
-/** A cycle id, or a KST day, of which `ofDayMs` is meant. */
-function timeOf(flag: string, value: unknown, ofDayMs: number): number | null {
-  if (typeof value !== 'string') return null
-  const isDay = dayForm.test(value)
-  const text = isDay ? `${value}T00:00:00+09:00` : value.replace(cycleIdForm, '$1-$2-$3T$4:$5:00+09:00')
-  const instant = parseInstant(text)
-  if (instant === null || text === value)
-    throw new UsageError(`${flag} must be a cycle id or a day such as 2026-03-02, not ${value}`)
-  return instant.ms + (isDay ? ofDayMs : 0)
-}
-
 function featuresOf({ features }: Flags): readonly Feature[] {
   if (features === undefined) return []
   return features === true ? catalogue : chosenFeatures(features)
@@ -166,7 +140,7 @@ async function query(statement: string, flags: Flags, context: CommandContext): 
   try {
     if (scratch === null) checkExport(directory)
     else {
-      const options = { ...rangeOf(flags), features: featuresOf(flags), texts: true }
+      const options = { ...timeRangeOf(flags), features: featuresOf(flags), texts: true }
       await writeTables(directory, { ...options, tables: tablesIn(statement) }, flags, context)
     }
     const result = await queryExport(directory, statement, Number(rowsMax))

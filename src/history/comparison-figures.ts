@@ -2,9 +2,9 @@
  * The figures of a comparison of two models, collected cycle by cycle: over all scores, per cycle, and the posts whose
  * ranks differ most.
  */
-import type { HeadName } from '../contract/index.js'
-import { postName, readCandidates } from '../cycle/index.js'
-import type { Store, StoredCycle } from '../store/index.js'
+import { outcome, type HeadName } from '../contract/index.js'
+import { postName, readCandidates, readEvaluationRows } from '../cycle/index.js'
+import type { Position, Store, StoredCycle } from '../store/index.js'
 import {
   compareScores,
   largestMovers,
@@ -14,7 +14,6 @@ import {
   type Mover,
   type ScoreFigures,
 } from './comparison.js'
-import { findEntries } from './records.js'
 import type { ExcludedInput } from './replayed-inputs.js'
 import { scoreSources, type ScorePair, type ScoreSource } from './score-pairs.js'
 
@@ -77,7 +76,9 @@ export interface MoverFigures extends Omit<Mover, 'row'> {
 const moversMax = 20
 
 interface FoundMover {
-  readonly position: number
+  readonly position: Position
+  /** Of the scored rows. */
+  readonly row: number
   readonly figures: Omit<MoverFigures, 'title'>
 }
 
@@ -129,7 +130,7 @@ export class ComparisonFigures {
         first_score: first.scores[row] as number,
         second_score: second.scores[row] as number,
       }
-      const mover = { position: cycle.position, figures }
+      const mover = { position: cycle.position, row, figures }
       const name = postName(gallId, postNo)
       const known = this.#movers.get(name)
       if (known === undefined || rankDistance(figures) > rankDistance(known.figures))
@@ -208,19 +209,29 @@ function joined(parts: readonly Float64Array[]): Float64Array {
 }
 
 /** Adds the titles that were recorded when the posts entered. */
-async function withTitles(store: Store, movers: readonly FoundMover[]): Promise<MoverFigures[]> {
-  const places = findEntries(
-    store,
-    movers.map(({ position, figures }) => ({ gallId: figures.gall_id, postNo: figures.post_no, position })),
-  )
+function withTitles(store: Store, movers: readonly FoundMover[]): Promise<MoverFigures[]> {
   return Promise.all(
-    movers.map(async ({ figures }, index) => {
-      const place = places[index]
-      const isStored = place !== undefined && store.readRequest(place.position) !== undefined
-      const [record] = isStored ? await readCandidates(store, place.position, [place.row]) : []
+    movers.map(async ({ position, row, figures }) => {
+      const entered = enteredPlace(store, position, row)
+      const isStored = entered !== null && store.readRequest(entered.position) !== undefined
+      const [record] = isStored ? await readCandidates(store, entered.position, [entered.row]) : []
       return { ...figures, title: record === undefined ? null : titleOf(record) }
     }),
   )
+}
+
+/** Where the post of a scored row entered: position of the cycle, and row there. Null without an evaluation record. */
+function enteredPlace(
+  store: Store,
+  position: Position,
+  scoredRow: number,
+): { readonly position: Position; readonly row: number } | null {
+  const record = store.readEvaluation(position)
+  if (record === undefined) return null
+  const { outcome: outcomes, enteredPosition, enteredRow } = readEvaluationRows(record, position)
+  const rows = [...outcomes.keys()].filter((row) => outcomes[row] === outcome.scored)
+  const row = rows[scoredRow] as number
+  return { position: enteredPosition[row] as number, row: enteredRow[row] as number }
 }
 
 function titleOf(record: Uint8Array): string {

@@ -50,6 +50,18 @@ export async function* replayCycles(
   }
 }
 
+/** The cycle at a position of a replay that has not reached it; valid until another one is requested. */
+export async function replayAt(
+  replays: AsyncGenerator<ReplayedCycle>,
+  position: Position,
+): Promise<ReplayedCycle> {
+  for (;;) {
+    const next = await replays.next()
+    if (next.done === true) throw new Error(`there is no replay of position ${position}`)
+    if (next.value.position === position) return next.value
+  }
+}
+
 /** Bodies that are decompressed ahead, in the thread pool. */
 const bodiesAhead = 8
 

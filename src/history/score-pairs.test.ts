@@ -12,7 +12,6 @@ import type { CycleRequest } from '../contract/index.js'
 import { CycleService, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
-import { findEntries } from './records.js'
 import type { ExcludedInput } from './replayed-inputs.js'
 import { scorePairs, type ScorePair } from './score-pairs.js'
 
@@ -204,18 +203,4 @@ describe('heads that a model lacks', () => {
     // The model has no downvote_share either, which weighs 0.
     for (const { first, second } of all) expect([first.lacking, second.lacking]).toEqual([['p_up'], ['p_up']])
   })
-})
-
-test('the entry of a post is the latest by the time of its cycle', async () => {
-  await submit(cycle(0, [1, 2]))
-  await submit({ ...cycleBody(1), removals: [removal('g', 2)] })
-  await submit(cycle(2, [3, 2]))
-  const at = (position: number, postNo: number) => ({ gallId: 'g', postNo, position })
-  expect(findEntries(store, [at(1, 2), at(3, 2), at(3, 1), at(1, 3), at(3, 8)])).toEqual([
-    { position: 1, row: 1 },
-    { position: 3, row: 1 },
-    { position: 1, row: 0 },
-    undefined,
-    undefined,
-  ])
 })

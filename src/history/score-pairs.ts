@@ -9,7 +9,7 @@ import { ModelError, type Model } from '../model/index.js'
 import { gallIdAt, missingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { VectorCache } from './vector-cache.js'
-import { replayCycles, type ReplayedCycle } from './replay.js'
+import { replayAt, replayCycles, type ReplayedCycle } from './replay.js'
 import { readResponse } from './records.js'
 import { replayedInputs, type ExcludedInput, type ReplayEncoding } from './replayed-inputs.js'
 
@@ -33,10 +33,10 @@ export interface ScorePair {
   readonly second: SourcedScores
 }
 
-export interface ScorePairsOptions {
+export interface ScoresOptions {
   /** Stored cycles in order of arrival. */
   readonly cycles: readonly StoredCycle[]
-  readonly versions: readonly [first: string, second: string]
+  readonly versions: readonly string[]
   readonly codec: Codec
   /** Loads a model for cycles that it has not scored. Called at most once per version. */
   readonly load: (version: string) => Promise<Model>
@@ -44,15 +44,51 @@ export interface ScorePairsOptions {
   readonly onExcluded: (version: string, left: ExcludedInput) => void
 }
 
+export interface ScorePairsOptions extends ScoresOptions {
+  readonly versions: readonly [first: string, second: string]
+}
+
 /** Time limit for the texts of one cycle. */
 const encodeMsMax = 60 * 60_000
 
-/** Skips cycles without scored rows. Rejects with the errors of `load` and of a replay. */
+/** Scores of two versions. Skips cycles without scored rows. Rejects with the errors of `load` and of a replay. */
 export async function* scorePairs(store: Store, options: ScorePairsOptions): AsyncGenerator<ScorePair> {
+  for await (const { cycle, posts, sides } of sourcedScores(store, options)) {
+    const [first, second] = sides
+    if (first !== undefined && second !== undefined) yield { cycle, posts, first, second }
+  }
+}
+
+/**
+ * Scores by version and store position, for the cycles that a version has neither served nor scored as a shadow. Cycles
+ * whose request has expired are left out. Rejects with the errors of `load` and of a replay.
+ */
+export async function replayScores(
+  store: Store,
+  options: ScoresOptions,
+): Promise<Map<string, Map<Position, Float32Array>>> {
+  const { versions } = options
+  const scores = new Map(versions.map((version) => [version, new Map<Position, Float32Array>()]))
+  const cycles = options.cycles
+    .filter(({ cycleId }) => store.findCycle(cycleId) !== undefined)
+    .filter((cycle) => versions.some((version) => sourceOf(store, cycle, version) === 'replay'))
+    .sort((a, b) => a.position - b.position)
+  for await (const { cycle, sides } of sourcedScores(store, { ...options, cycles }))
+    for (const [index, side] of sides.entries())
+      if (side.source === 'replay')
+        scores.get(versions[index] as string)?.set(cycle.position, Float32Array.from(side.scores))
+  return scores
+}
+
+interface SourcedCycle extends Pick<ScorePair, 'cycle' | 'posts'> {
+  /** By version. */
+  readonly sides: readonly SourcedScores[]
+}
+
+async function* sourcedScores(store: Store, options: ScoresOptions): AsyncGenerator<SourcedCycle> {
   const { cycles, versions, codec } = options
   const history = store.listWeights()
-  const [first, second] = versions.map((version) => new Replayer(store, version, options))
-  if (first === undefined || second === undefined) return
+  const replayers = versions.map((version) => new Replayer(store, version, options))
   const replayed = cycles
     .filter((cycle) => versions.some((version) => sourceOf(store, cycle, version) === 'replay'))
     .map(({ position }) => position)
@@ -62,59 +98,37 @@ export async function* scorePairs(store: Store, options: ScorePairsOptions): Asy
       const response = readScoredRows(store, cycle)
       if (response.posts.length === 0) continue
       const weights = weightsOf(history, cycle)
-      let again: Promise<ReplayedCycle> | null = null
-      const scoresOf = async (replayer: Replayer): Promise<SourcedScores> => {
+      let again: ReplayedCycle | null = null
+      const sides: SourcedScores[] = []
+      for (const replayer of replayers) {
         const source = sourceOf(store, cycle, replayer.version)
-        if (source === 'response')
-          return { source, scores: response.scores, lacking: missingHeads(response.heads, weights) }
+        if (source === 'response') {
+          sides.push({ source, scores: response.scores, lacking: missingHeads(response.heads, weights) })
+          continue
+        }
         const heads =
           source === 'shadow'
-            ? unpackHeads(store.models.readShadowScores(cycle.position, replayer.version) as Uint8Array)
-            : await replayer.heads(await (again ??= replayAt(replays, cycle.position)), response)
-        const scores = weightedScores(heads, weights, response, `${replayer.version} at ${cycle.cycleId}`)
-        return { source, scores, lacking: missingHeads(heads, weights) }
+            ? (shadowHeads(store, cycle, replayer.version) as HeadColumns)
+            : await replayer.heads((again ??= await replayAt(replays, cycle.position)), response)
+        const whose = `${replayer.version} at ${cycle.cycleId}`
+        const scores = Float64Array.from(weightedScores(heads, weights, response.posts.length, whose))
+        sides.push({ source, scores, lacking: missingHeads(heads, weights) })
       }
-      yield { cycle, posts: response.posts, first: await scoresOf(first), second: await scoresOf(second) }
+      yield { cycle, posts: response.posts, sides }
     }
   } finally {
     await replays.return(undefined)
   }
 }
 
-export interface ReplayScoresOptions extends Omit<ScorePairsOptions, 'versions'> {
-  readonly version: string
-}
-
-/**
- * Scores of a version, by store position, for the cycles that it has neither served nor scored as a shadow. Cycles whose
- * request has expired are left out. Rejects with the errors of `load` and of a replay.
- */
-export async function replayScores(
+/** The stored heads of a shadow; undefined where there are none. */
+export function shadowHeads(
   store: Store,
-  { version, ...options }: ReplayScoresOptions,
-): Promise<Map<Position, Float32Array>> {
-  const scores = new Map<Position, Float32Array>()
-  const history = store.listWeights()
-  const missing = options.cycles
-    .filter((cycle) => sourceOf(store, cycle, version) === 'replay' && store.findCycle(cycle.cycleId))
-    .sort((a, b) => a.position - b.position)
-  const [first, last] = [missing[0], missing.at(-1)]
-  if (first === undefined || last === undefined) return scores
-  const replayer = new Replayer(store, version, { ...options, versions: [version, version] })
-  const replays = replayCycles(store, { from: first.position, to: last.position, codec: options.codec })
-  try {
-    for (const cycle of missing) {
-      const response = readScoredRows(store, cycle)
-      if (response.posts.length === 0) continue
-      const heads = await replayer.heads(await replayAt(replays, cycle.position), response)
-      const whose = `${version} at ${cycle.cycleId}`
-      const weighted = weightedScores(heads, weightsOf(history, cycle), response, whose)
-      scores.set(cycle.position, Float32Array.from(weighted))
-    }
-  } finally {
-    await replays.return(undefined)
-  }
-  return scores
+  { position }: StoredCycle,
+  version: string,
+): HeadColumns | undefined {
+  const packed = store.models.readShadowScores(position, version)
+  return packed && unpackHeads(packed)
 }
 
 /** The best source for the scores of a version. */
@@ -151,16 +165,17 @@ export function weightsOf(history: WeightsHistory, { weightsVersion }: StoredCyc
   return setting.weights
 }
 
-function weightedScores(
+/** Throws where the heads are not those of `count` rows. `whose`: names them. */
+export function weightedScores(
   heads: HeadColumns,
   weights: Weights,
-  { posts }: ScoredRows,
+  count: number,
   whose: string,
-): Float64Array {
+): Float32Array {
   for (const column of Object.values(heads) as (Float32Array | null)[])
-    if (column !== null && column.length !== posts.length)
-      throw new Error(`${column.length} scores of ${whose}, and ${posts.length} scored posts`)
-  return Float64Array.from(scoreRows(heads, weights, posts.length))
+    if (column !== null && column.length !== count)
+      throw new Error(`${column.length} scores of ${whose}, and ${count} scored posts`)
+  return scoreRows(heads, weights, count)
 }
 
 /** One model that scores replayed cycles. */
@@ -171,7 +186,7 @@ class Replayer {
   readonly #onExcluded: (left: ExcludedInput) => void
   #opened: { readonly model: Model; readonly encoding: ReplayEncoding } | null = null
 
-  constructor(store: Store, version: string, { load, onExcluded }: ScorePairsOptions) {
+  constructor(store: Store, version: string, { load, onExcluded }: ScoresOptions) {
     this.#store = store
     this.version = version
     this.#load = load
@@ -216,13 +231,4 @@ function checkSamePosts({ cycle, plan }: ReplayedCycle, posts: ScoredRows['posts
       return next.postNo[slot] === postNo && gallIdAt(next, slot) === gallId
     })
   if (!same) throw new Error(`the replay of cycle ${cycle.cycleId} has other scored posts than its response`)
-}
-
-/** The cycle at a position of a replay that has not reached it; valid until another one is requested. */
-async function replayAt(replays: AsyncGenerator<ReplayedCycle>, position: Position): Promise<ReplayedCycle> {
-  for (;;) {
-    const next = await replays.next()
-    if (next.done === true) throw new Error(`there is no replay of position ${position}`)
-    if (next.value.position === position) return next.value
-  }
 }

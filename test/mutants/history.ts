@@ -171,24 +171,13 @@ export const historyMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/history/past/registry.ts',
+    file: 'src/history/past-entries.ts',
     killedBy: ['src/history/evaluation/evaluate.test.ts'],
     mutants: [
       {
-        breaks: 'a removal ends the entry that is pending, not one that has left',
-        find: 'at > entered && at < position',
-        replace: 'at > position',
-      },
-    ],
-  },
-  {
-    file: 'src/history/past/from-body.ts',
-    killedBy: ['src/history/evaluation/evaluate.test.ts'],
-    mutants: [
-      {
-        breaks: 'of two readings at one time, the last one counts',
-        find: '!isBefore(engagement, row, known)',
-        replace: 'isBefore(engagement, known, row)',
+        breaks: 'a row names the entry of its own cycle',
+        find: 'there = this.#entriesAt(position)',
+        replace: '',
       },
     ],
   },

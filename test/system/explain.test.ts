@@ -225,7 +225,7 @@ describe('explain', () => {
     }
     expect(failure('g', '77')).toEqual(['understudy: no stored cycle has the post g/77 as a candidate\n', 1])
     expect(failure('g', '20', '--cycle', id(2))).toEqual([
-      `understudy: cycle ${id(2)} has no score of g/20: waiting\n`,
+      `understudy: the post cannot be explained: cycle ${id(2)} has no score of g/20: waiting\n`,
       1,
     ])
     expect(failure('g', '3', '--cycle', id(3))[0]).toContain('has no score of g/3: it was not pending')

@@ -83,7 +83,7 @@ describe('export', () => {
     const other = join(scratchDir(), 'out')
     expect(run('export', other, '--features', 'luck').stderr).toContain('no feature "luck"')
     expect(run('export', other, '--from', 'monday').stderr).toContain(
-      '--from must be a cycle id or a day such as 2026-03-02, not monday',
+      '--from must be a day such as 2026-03-02, a cycle id or an RFC 3339 time, not monday',
     )
     expect(run('export', other, '--from', '2024-03-02', '--to', '2024-03-01').status).toBe(2)
   })

@@ -4,16 +4,15 @@
  */
 import { loadCodec } from '../../codec/index.js'
 import { ComparisonFigures, scorePairs, versionQuality } from '../../history/index.js'
-import { loadModel, ModelError, type LoadedModel } from '../../model/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { printResult, type CommandContext } from '../context.js'
-import { CommandError, messageOf, UsageError } from '../failure.js'
+import { CommandError, UsageError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
-import { checkIdentity } from './activate.js'
-import { loadOptions, rangeOf, withStore } from './common.js'
+import { rangeOf, withStore } from './common.js'
 import { versionsSentence } from '../report/wording.js'
 import { comparisonText } from './comparison-text.js'
 import { excludedInputText } from './golden.js'
+import { withModels } from './loaded-models.js'
 
 const cyclesDefault = 12
 const cyclesMax = 2016
@@ -30,16 +29,8 @@ export async function compare(
     const cycles = chosenCycles(store, flags)
     const { codec } = loadCodec(settings.codec)
     const figures = new ComparisonFigures(versions)
-    const loaded: LoadedModel[] = []
     const replayed = new Map(versions.map((version) => [version, new Map<Position, Float32Array>()]))
-    const load = async (version: string): Promise<LoadedModel> => {
-      const model = await loadModel({ ...loadOptions(version, settings, context), codec })
-      loaded.push(model)
-      // Stored scores belong to the files that the server loaded.
-      checkIdentity(store, model)
-      return model
-    }
-    try {
+    await withModels({ store, codec, settings, context }, 'the comparison failed', async (load) => {
       const pairs = scorePairs(store, {
         cycles,
         versions,
@@ -56,16 +47,11 @@ export async function compare(
           if (side.source === 'replay')
             replayed.get(versions[index] as string)?.set(pair.cycle.position, Float32Array.from(side.scores))
       }
-    } catch (error) {
-      if (error instanceof ModelError || error instanceof CommandError) throw error
-      throw new CommandError(`the comparison failed: ${messageOf(error)}`, { cause: error })
-    } finally {
-      await Promise.all(loaded.map((model) => model.close()))
-    }
+    })
     const comparison = await figures.comparison(store, cycles)
     const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
     const quality = await versionQuality(store, versions, replayed, {
-      ...{ codec, fromMs: Math.min(...times), toMs: Math.max(...times) },
+      ...{ fromMs: Math.min(...times), toMs: Math.max(...times) },
     })
     printResult(context, flags, { ...comparison, quality }, () => {
       const text = comparisonText(comparison, context.columns())

@@ -35,17 +35,17 @@ export function breakdowns(
     valueOf: (visit: number) => string | null,
     ofPick: (pick: RankerEvaluation['picks'][number]) => string | null = ({ visit }) => valueOf(visit),
   ): GroupFigures[] => groups(window, evaluation, units, valueOf, ofPick)
-  const { visits, entries, posts, fates: visitFates, decisions, cycles } = window
+  const { visits, entries, fates: visitFates, decisions, cycles } = window
   const entryOf = (visit: number): number => visits.entry[visit] as number
   const versionOf = (cycleIndex: number): string | null => {
     const cycle = cycles[cycleIndex]
     return cycle === undefined ? null : `${cycle.modelVersion} / ${cycle.weightsVersion}`
   }
   return {
-    gallery: of((visit) => posts.gallId(visits.post[visit] as number)),
+    gallery: of((visit) => entries.gallIds[visits.post[visit] as number] ?? null),
     tier: of((visit) => tierCodes[visits.tier[visit] as number] ?? null),
-    source: of((visit) => sourceCodes[entries.source(entryOf(visit))] ?? null),
-    gallery_type: of((visit) => galleryTypeCodes[entries.galleryType(entryOf(visit))] ?? null),
+    source: of((visit) => sourceCodes[entries.source[entryOf(visit)] as number] ?? null),
+    gallery_type: of((visit) => galleryTypeCodes[entries.galleryType[entryOf(visit)] as number] ?? null),
     hour: of((visit) => {
       const decided = visitFates.decidedMs[visit] as number
       return Number.isFinite(decided) ? String(kstHour(decided)).padStart(2, '0') : null

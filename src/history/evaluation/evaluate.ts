@@ -2,9 +2,8 @@
  * Evaluates a window: how the model, other versions and simple orders rank the posts that the operators picked, and what
  * each would have picked. docs/evaluation.md defines the figures. Read `evaluate` first.
  */
-import type { Codec } from '../../codec/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
-import { Past } from '../past/index.js'
+import { Past } from '../past.js'
 import { breakdowns, type GroupFigures, type GroupKind } from './breakdowns.js'
 import { kstDay, Units } from './estimates.js'
 import { firstScoreFigures, type FirstScoreFigures } from './first-score-ledger.js'
@@ -15,7 +14,6 @@ import { baselineRankers, modelRanker, versionRanker, type Ranker } from './rank
 import { readWindow, type EvaluationWindow } from './window.js'
 
 export interface EvaluationOptions {
-  readonly codec: Codec
   /** Cycles with from ≤ cycle_time ≤ to, milliseconds since 1970; everything where absent. */
   readonly fromMs?: number
   readonly toMs?: number
@@ -24,7 +22,6 @@ export interface EvaluationOptions {
   /** Scores of cycles that a version neither served nor scored as a shadow, by version and store position. */
   readonly replay?: (
     cycles: readonly StoredCycle[],
-    versions: readonly string[],
   ) => Promise<ReadonlyMap<string, ReadonlyMap<Position, Float32Array>>>
   /** Draws of each bootstrap; 2,000 where absent. */
   readonly draws?: number
@@ -54,20 +51,20 @@ export interface Evaluation {
   readonly by: Readonly<Record<GroupKind, readonly GroupFigures[]>>
 }
 
-/** Rejects where the records of a cycle are missing or damaged. */
-export async function evaluate(store: Store, options: EvaluationOptions): Promise<Evaluation> {
-  const { codec, fromMs = -Infinity, toMs = Infinity } = options
-  const past = new Past(store, codec)
+/** Rejects where the record of a cycle is damaged. */
+export async function evaluate(store: Store, options: EvaluationOptions = {}): Promise<Evaluation> {
+  const { fromMs = -Infinity, toMs = Infinity } = options
+  const past = new Past(store)
   const cycles = past.window(fromMs, toMs)
-  const window = await readWindow(past, cycles)
+  const window = readWindow(past, cycles)
   const versions = options.versions ?? shadowVersions(store, cycles)
-  const replayed = (await options.replay?.(cycles, versions)) ?? new Map<string, never>()
+  const replayed = (await options.replay?.(cycles)) ?? new Map<string, never>()
   const rankers = [
     modelRanker(),
     ...versions.map((version) => versionRanker(version, store, replayed.get(version) ?? new Map())),
     ...baselineRankers(window),
   ]
-  const evaluated = await evaluateRankers(past, window, rankers)
+  const evaluated = evaluateRankers(past, window, rankers)
   const units = new Units(window, options.draws)
   const days = new Set(cycles.map(({ cycleAtMs }) => kstDay(cycleAtMs))).size
   const modelCount = 1 + versions.length
@@ -112,23 +109,23 @@ interface EvaluatedRanker {
 }
 
 /** The second reading of the window. */
-async function evaluateRankers(
+function evaluateRankers(
   past: Past,
-  { cycles, scored, fates: visitFates, decisions, budget }: EvaluationWindow,
+  { cycles, scored: ofRows, fates: visitFates, decisions, budget }: EvaluationWindow,
   rankers: readonly Ranker[],
-): Promise<EvaluatedRanker[]> {
+): EvaluatedRanker[] {
   const evaluated = rankers.map(({ name }) => ({
     name,
     evaluation: new RankerEvaluation(visitFates),
     cycleCount: 0,
   }))
-  for (const [index, labels] of cycles.entries()) {
-    const rows = scored[index]
+  for (const [index, cycle] of cycles.entries()) {
+    const rows = ofRows[index]
     if (rows === undefined || rows.visits.length === 0) continue
     const pool = poolOf(index, rows, visitFates, decisions)
-    const cycle = await past.read(labels)
+    const scored = past.readScored(cycle)
     for (const [place, ranker] of rankers.entries()) {
-      const scores = ranker.scores(cycle, rows.visits)
+      const scores = ranker.scores(scored, cycle, rows.visits)
       const into = evaluated[place]
       if (scores === null || into === undefined) continue
       into.cycleCount++

@@ -36,7 +36,6 @@ export function firstScoreFigures({
   fates: { decidedMs },
   decisions,
   entries,
-  posts,
 }: EvaluationWindow): FirstScoreFigures {
   const windowEndMs = cycles.at(-1)?.cycleAtMs ?? -Infinity
   const counts: Record<FirstScore, number> = { on_time: 0, late: 0, never: 0, excluded: 0 }
@@ -45,7 +44,7 @@ export function firstScoreFigures({
   for (let visit = 0; visit < visits.count; visit++) {
     // A visit that began before the window may have had its first score there.
     if ((visits.began[visit] as number) < 0) continue
-    const extractedMs = entries.extractedMs(visits.entry[visit] as number)
+    const extractedMs = entries.extractedMs[visits.entry[visit] as number] as number
     const firstMs = cycles[decisions.first[visit] as number]?.cycleAtMs ?? NaN
     const decided = decidedMs[visit] as number
     const result = firstScore({ extractedMs, firstMs, decidedMs: decided, windowEndMs })
@@ -58,8 +57,8 @@ export function firstScoreFigures({
     const post = visits.post[visit] as number
     const endMs = result === 'late' ? firstMs : Math.min(decided, windowEndMs)
     offenders.push({
-      gallId: posts.gallId(post),
-      postNo: posts.postNo(post),
+      gallId: entries.gallIds[post] ?? null,
+      postNo: entries.postNos[post] ?? null,
       ...{ result, extractedMs, deadlineMs, reason },
       firstMs: result === 'late' ? firstMs : null,
       minutesLate: (endMs - deadlineMs) / 60_000,

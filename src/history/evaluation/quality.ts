@@ -22,7 +22,7 @@ export async function versionQuality(
   store: Store,
   versions: readonly [first: string, second: string],
   scores: ReadonlyMap<string, ReadonlyMap<Position, Float32Array>>,
-  window: Pick<EvaluationOptions, 'codec' | 'fromMs' | 'toMs'>,
+  window: Pick<EvaluationOptions, 'fromMs' | 'toMs'>,
 ): Promise<Quality | null> {
   const options = { ...window, versions, replay: () => Promise.resolve(scores) }
   const { rankers, differences } = await evaluate(store, options)

@@ -3,7 +3,8 @@
  * docs/evaluation.md defines a visit and its fate.
  */
 import { absentCode, assert, outcome, removalReasonCodes } from '../../contract/index.js'
-import type { PastCycle, PastEntries } from '../past/index.js'
+import type { PastCycle } from '../past.js'
+import type { PastEntries } from '../past-entries.js'
 import { firstScoreDeadline } from './first-score.js'
 import { fates, type VisitFates } from './ranker-evaluation.js'
 
@@ -42,18 +43,18 @@ export class Visits {
    */
   add(cycle: PastCycle): Int32Array {
     const index = this.#cycles++
-    const { rows, removals } = cycle
+    const { rows, removals, candidates, scored: scores } = cycle
     // First, since a post that was pending before the window may be sent again in it.
     for (const entry of removals.entry) if (entry >= 0) this.#beginBefore(entry)
     for (const entry of rows.entry) this.#beginBefore(entry)
-    for (const entry of cycle.candidates.entry) {
+    for (const entry of candidates) {
       const latest = this.#visitOf(entry)
       if (latest === undefined || !this.#isOpen(latest)) this.#begin(entry, index)
     }
     this.#remove(removals)
-    const scored = new Int32Array(cycle.scored.count)
+    const scored = new Int32Array(scores.count)
     let place = 0
-    for (let row = 0; row < rows.count; row++) {
+    for (let row = 0; row < rows.entry.length; row++) {
       const latest = this.#visitOf(rows.entry[row] as number)
       const visit = latest !== undefined && this.#isOpen(latest) ? latest : -1
       const code = rows.outcome[row] as number
@@ -93,7 +94,7 @@ export class Visits {
   }
 
   #visitOf(entry: number): number | undefined {
-    return this.#latest[this.#entries.post(entry)]
+    return this.#latest[this.#entries.post[entry] as number]
   }
 
   #isOpen(visit: number): boolean {
@@ -101,13 +102,13 @@ export class Visits {
   }
 
   #begin(entry: number, cycle: number): number {
-    const post = this.#entries.post(entry)
+    const post = this.#entries.post[entry] as number
     const visit = this.post.push(post) - 1
     this.entry.push(entry)
     this.began.push(cycle)
     this.tier.push(absentCode)
     this.waitedFor.push(absentCode)
-    this.deadlineMs.push(firstScoreDeadline(this.#entries.extractedMs(entry)))
+    this.deadlineMs.push(firstScoreDeadline(this.#entries.extractedMs[entry] as number))
     this.#fate.push(open)
     this.#decidedMs.push(Infinity)
     this.#latest[post] = visit

@@ -3,7 +3,8 @@
  * the decision cycle of each visit. The second reading (evaluate.ts) evaluates the rankers with it.
  */
 import type { StoredCycle } from '../../store/index.js'
-import type { Past, PastEntries, PastPosts } from '../past/index.js'
+import type { Past } from '../past.js'
+import type { PastEntries } from '../past-entries.js'
 import { budgets, DecisionCycles, type ScoredCycle, type VisitFates } from './ranker-evaluation.js'
 import { Visits } from './visits.js'
 
@@ -16,20 +17,19 @@ export interface EvaluationWindow {
   readonly decisions: DecisionCycles
   /** By cycle: how many visits the operators picked. */
   readonly budget: Uint32Array
-  readonly posts: PastPosts
   readonly entries: PastEntries
 }
 
-export async function readWindow(past: Past, cycles: readonly StoredCycle[]): Promise<EvaluationWindow> {
+export function readWindow(past: Past, cycles: readonly StoredCycle[]): EvaluationWindow {
   const startMs = cycles[0]?.cycleAtMs ?? -Infinity
-  const { entries, posts } = past
+  const { entries } = past
   const visits = new Visits(entries, (entry) => {
-    const cycle = past.cycleAt(entries.position(entry))
+    const cycle = past.cycleAt(entries.position[entry] as number)
     return cycle === undefined || cycle.cycleAtMs < startMs
   })
   const scored: ScoredCycle[] = []
   for (const [index, cycle] of cycles.entries()) {
-    const visitOfRow = visits.add(await past.read(cycle))
+    const visitOfRow = visits.add(past.read(cycle))
     const nextMs = cycles[index + 1]?.cycleAtMs ?? Infinity
     scored.push({ cycleMs: cycle.cycleAtMs, nextMs, visits: visitOfRow })
   }
@@ -37,5 +37,5 @@ export async function readWindow(past: Past, cycles: readonly StoredCycle[]): Pr
   const decisions = new DecisionCycles(fates)
   for (const [index, cycle] of scored.entries()) decisions.add(index, cycle)
   const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
-  return { cycles, scored, visits, fates, decisions, budget: budgets(times, fates), posts, entries }
+  return { cycles, scored, visits, fates, decisions, budget: budgets(times, fates), entries }
 }

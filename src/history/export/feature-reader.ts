@@ -5,7 +5,7 @@ import type { Codec } from '../../codec/index.js'
 import { compileFeatures, type Feature, type FillFeatures } from '../../model/index.js'
 import { gallIdAt } from '../../pool/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
-import { replayCycles, type ReplayedCycle } from '../replay.js'
+import { replayAt, replayCycles, type ReplayedCycle } from '../replay.js'
 import type { PostNumbers } from './post-numbers.js'
 
 export interface FeatureColumns {
@@ -38,11 +38,7 @@ export class FeatureReader {
   /** Null without features. */
   async at(position: Position): Promise<FeatureColumns | null> {
     if (this.#fill === null) return null
-    for (;;) {
-      const next = await this.#replays.next()
-      if (next.done === true) throw new Error(`there is no replay of position ${position}`)
-      if (next.value.position === position) return this.#columnsOf(next.value, this.#fill)
-    }
+    return this.#columnsOf(await replayAt(this.#replays, position), this.#fill)
   }
 
   close(): Promise<unknown> {

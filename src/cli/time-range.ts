@@ -1,0 +1,47 @@
+/**
+ * The flags `--from` and `--to` of commands that read stored cycles by `cycle_time`.
+ */
+import type { Command } from 'commander'
+import { cycleIdForm, parseInstant } from '../contract/index.js'
+import { UsageError } from './failure.js'
+import type { Flags } from './read-settings.js'
+
+/** Cycles with `fromMs` ≤ `cycle_time` ≤ `toMs`, milliseconds since 1970; infinite where a flag is absent. */
+export interface TimeRange {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+const dayMs = 86_400_000
+const dayForm = /^\d{4}-\d\d-\d\d$/
+
+export function addRangeFlags(command: Command): Command {
+  return command
+    .option('--from <time>', 'first cycle_time: a day in KST, a cycle id or RFC 3339 (default: the oldest)')
+    .option('--to <time>', 'last cycle_time; a day counts to its end (default: the newest)')
+}
+
+/** Throws a `UsageError` for a value that is no time, and where `--to` is before `--from`. */
+export function timeRangeOf({ from, to }: Flags): TimeRange {
+  const fromMs = timeOf('--from', from, 0) ?? -Infinity
+  const toMs = timeOf('--to', to, dayMs - 1) ?? Infinity
+  if (toMs < fromMs) throw new UsageError('--to is before --from')
+  return { fromMs, toMs }
+}
+
+/** `ofDayMs`: the millisecond of a day that is meant. */
+function timeOf(flag: string, value: unknown, ofDayMs: number): number | null {
+  if (typeof value !== 'string') return null
+  const isDay = dayForm.test(value)
+  const text = isDay
+    ? `${value}T00:00:00+09:00`
+    : cycleIdForm.test(value)
+      ? value.replace(/^(....)(..)(..T..)(..)$/, '$1-$2-$3:$4:00+09:00')
+      : value
+  const instant = parseInstant(text)
+  if (instant === null)
+    throw new UsageError(
+      `${flag} must be a day such as 2026-03-02, a cycle id or an RFC 3339 time, not ${value}`,
+    )
+  return instant.ms + (isDay ? ofDayMs : 0)
+}

@@ -1,0 +1,113 @@
+/**
+ * Numbers for the posts and entries of evaluation records. An entry is one candidate row as a request brought it: a post
+ * that comes back has one number and two entries. Columns grow while records are read.
+ */
+import { absentCode } from '../contract/index.js'
+import { readEvaluationEvents, type EvaluationEvents, type EvaluationRows } from '../cycle/index.js'
+import { PostMap } from '../pool/index.js'
+import type { Position, Store } from '../store/index.js'
+
+export class PastEntries {
+  /** By post; null for a post of an expired record, until a removal names it. */
+  readonly gallIds: (string | null)[] = []
+  readonly postNos: (number | null)[] = []
+  /** By entry. `position`: of the cycle that brought the candidate. */
+  readonly post: number[] = []
+  readonly position: Position[] = []
+  /** Milliseconds since 1970 with a fraction; NaN for null and for an entry of an expired record. */
+  readonly createdMs: number[] = []
+  readonly extractedMs: number[] = []
+  /** Indexes in `sourceCodes` and `galleryTypeCodes`; `absentCode` where absent or unknown. */
+  readonly source: number[] = []
+  readonly galleryType: number[] = []
+  readonly #store: Store
+  readonly #byName = new PostMap<string, number>()
+  /** Entries by position and row; rows beyond the entered posts are candidates that did not enter. */
+  readonly #at = new Map<Position, number[]>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** The number of a post; a new one where no record named the post so far. */
+  postOf(gallId: string, postNo: number): number {
+    const known = this.#byName.get(gallId, postNo)
+    if (known !== undefined) return known
+    const post = this.#addPost(gallId, postNo)
+    this.#byName.set(gallId, postNo, post)
+    return post
+  }
+
+  /** The entries of the candidates of a record. */
+  add(position: Position, candidates: EvaluationEvents['candidates']): readonly number[] {
+    const known = this.#at.get(position)
+    if (known !== undefined) return known
+    const { galleries, gallery, postNo, createdMs, extractedMs, source, galleryType } = candidates
+    const entries = Array.from(postNo, (number, row) => {
+      const post = this.postOf(galleries[gallery[row] as number] as string, number)
+      this.createdMs.push(createdMs[row] as number)
+      this.extractedMs.push(extractedMs[row] as number)
+      this.source.push(source[row] as number)
+      this.galleryType.push(galleryType[row] as number)
+      this.position.push(position)
+      return this.post.push(post) - 1
+    })
+    this.#at.set(position, entries)
+    return entries
+  }
+
+  /** The entry in a row of the posts that entered at a position, even if its record has expired. */
+  at(position: Position, row: number): number {
+    const entries = this.#entriesAt(position)
+    return (entries[row] ??= this.#addUnknown(position))
+  }
+
+  /** The entries of the rows of a cycle. */
+  ofRows({ enteredPosition, enteredRow }: EvaluationRows): Int32Array {
+    const found = new Int32Array(enteredPosition.length)
+    let position = NaN
+    let there: readonly number[] = []
+    for (let row = 0; row < found.length; row++) {
+      // Pending posts are in order of entry: one look-up serves many rows.
+      if (enteredPosition[row] !== position) {
+        position = enteredPosition[row] as number
+        there = this.#entriesAt(position)
+      }
+      const place = enteredRow[row] as number
+      found[row] = there[place] ?? this.at(position, place)
+    }
+    return found
+  }
+
+  /** Names the post of an entry, where no record did and the name is not that of another post. Returns the post. */
+  name(entry: number, gallId: string, postNo: number): number {
+    const post = this.post[entry] as number
+    if (this.gallIds[post] === null && this.#byName.get(gallId, postNo) === undefined) {
+      this.gallIds[post] = gallId
+      this.postNos[post] = postNo
+      this.#byName.set(gallId, postNo, post)
+    }
+    return post
+  }
+
+  #entriesAt(position: Position): number[] {
+    if (!this.#at.has(position)) {
+      const record = this.#store.readEvaluation(position)
+      if (record === undefined) this.#at.set(position, [])
+      else this.add(position, readEvaluationEvents(record).candidates)
+    }
+    return this.#at.get(position) as number[]
+  }
+
+  #addPost(gallId: string | null, postNo: number | null): number {
+    this.postNos.push(postNo)
+    return this.gallIds.push(gallId) - 1
+  }
+
+  #addUnknown(position: Position): number {
+    for (const times of [this.createdMs, this.extractedMs]) times.push(NaN)
+    for (const codes of [this.source, this.galleryType]) codes.push(absentCode)
+    this.position.push(position)
+    return this.post.push(this.#addPost(null, null)) - 1
+  }
+}
