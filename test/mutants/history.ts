@@ -207,13 +207,8 @@ export const historyMutants: readonly MutantGroup[] = [
     killedBy: ['src/history/export/export.test.ts'],
     mutants: [
       {
-        breaks: 'equal scores share their average rank',
-        find: '(from + 1 + to) / 2',
-        replace: 'place + 1',
-      },
-      {
         breaks: 'a removal of a post that has left ends no visit',
-        find: 'ended.delete(number)',
+        find: 'visits.delete(number)',
         replace: '',
       },
       {
@@ -221,21 +216,37 @@ export const historyMutants: readonly MutantGroup[] = [
         find: 'cycleAtMs < this.#newestMs',
         replace: 'cycleAtMs > this.#newestMs',
       },
+      {
+        breaks: 'the scores of a shadow are those of the scored posts',
+        find: "results.filter(({ status }) => status === 'scored')",
+        replace: 'results',
+      },
     ],
   },
   {
-    file: 'src/history/export/visit-tracker.ts',
+    file: 'src/history/export/schema.ts',
+    killedBy: ['src/history/export/export.test.ts'],
+    mutants: [
+      {
+        breaks: 'equal scores share their average rank',
+        find: '(${tied} - 1) / 2',
+        replace: '0',
+      },
+    ],
+  },
+  {
+    file: 'src/history/arrival-visits.ts',
     killedBy: ['src/history/export/export.test.ts'],
     mutants: [
       {
         breaks: 'a score names the visit of its time',
-        find: 'this.#open.set(post, visit)',
+        find: 'this.#open.set(gallId, postNo, visit)',
         replace: '',
       },
       {
         breaks: 'a post that comes and leaves with one call has a visit',
-        find: '{ post, entered: position, row: -1, candidate, end: null }',
-        replace: '{ post, entered: -1, row: -1, candidate, end: null }',
+        find: 'isCandidate === true ? { position, row: null } : null',
+        replace: 'null',
       },
     ],
   },

@@ -51,7 +51,7 @@ describe('export', () => {
       ...{ schema_version: 1, cycles: 3 },
       rows: { cycles: 3, visits: 2, scores: 6, readings: 6, snapshots: 0 },
     })
-    const file = join(out, 'scores', 'day=2024-03-01', '0.parquet')
+    const file = join(out, 'scores', 'day=2024-03-01', '0-0.parquet')
     expect(statSync(file).mode & 0o077).toBe(0)
     expect(readFileSync(join(out, 'views.sql'), 'utf8')).toContain(
       "create view scores as select * from read_parquet('scores/*/*.parquet'",

@@ -3,9 +3,16 @@
  * differs from that at another one. Read `explainPost` first.
  */
 import type { Codec } from '../../codec/index.js'
-import { formatInstant, type Candidate, type Weights } from '../../contract/index.js'
+import {
+  formatInstant,
+  removalReasonCodes,
+  tierCodes,
+  type Candidate,
+  type Weights,
+} from '../../contract/index.js'
 import { catalogue, ModelError } from '../../model/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
+import type { ArrivalVisit } from '../arrival-visits.js'
 import type { PostKey } from '../pool-list.js'
 import { replayCycles, type ReplayedCycle } from '../replay.js'
 import { weightsOf } from '../score-pairs.js'
@@ -16,14 +23,7 @@ import {
   type ExplainedChange,
   type ExplainedInput,
 } from './explain-score.js'
-import {
-  candidateOf,
-  cyclesOf,
-  outcomesOf,
-  visitsOf,
-  type PostCycle,
-  type PostVisit,
-} from './post-history.js'
+import { candidateOf, cyclesOf, outcomesOf, visitsOf, type PostCycle } from './post-history.js'
 import { cycleInputs, type CycleInputs, type Scorer } from './scored-inputs.js'
 
 export interface ExplainOptions {
@@ -136,9 +136,9 @@ export async function explainPost(
 }
 
 /** The visit that holds a cycle, or the last one. */
-function chosenVisit(store: Store, visits: readonly PostVisit[], cycleId: string | null): number {
+function chosenVisit(store: Store, visits: readonly ArrivalVisit[], cycleId: string | null): number {
   const position = cycleId === null ? undefined : store.findCycle(cycleId)?.position
-  const holds = ({ entered, left }: PostVisit): boolean =>
+  const holds = ({ entered, left }: ArrivalVisit): boolean =>
     position !== undefined && position >= (entered?.position ?? 0) && position < (left?.position ?? Infinity)
   const found = visits.findIndex(holds)
   return found < 0 ? visits.length - 1 : found
@@ -257,7 +257,7 @@ function withoutBody(candidate: Candidate): Explanation['candidate'] {
   return Object.fromEntries(others) as Explanation['candidate']
 }
 
-function visitSummary(store: Store, { entered, left }: PostVisit): VisitSummary {
+function visitSummary(store: Store, { entered, left }: ArrivalVisit): VisitSummary {
   const cycleAt = (position: Position | undefined): StoredCycle | undefined => {
     if (position === undefined) return undefined
     const [cycle] = store.tail(position)
@@ -267,9 +267,9 @@ function visitSummary(store: Store, { entered, left }: PostVisit): VisitSummary 
   return {
     entered_cycle: cycleAt(entered?.position)?.cycleId ?? null,
     left_cycle: leftCycle?.cycleId ?? null,
-    fate: left?.reason ?? 'open',
-    tier: left?.tier ?? null,
-    decided_at: left?.decidedAt ?? null,
+    fate: left === null ? 'open' : (removalReasonCodes[left.reason] ?? 'unknown'),
+    tier: left === null ? null : (tierCodes[left.tier] ?? null),
+    decided_at: left === null ? null : formatInstant(left.decidedMs),
     known_at: leftCycle === undefined ? null : formatInstant(Date.parse(leftCycle.receivedAt)),
   }
 }

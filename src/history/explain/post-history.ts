@@ -1,75 +1,30 @@
 /**
- * One post in the stored cycles: its visits, and what each cycle of a visit gave it. Visits are in order of arrival, as the
- * service saw them; the report takes cycles in order of `cycle_time`, which differs only where cycles arrived late.
+ * One post in the stored cycles: its visits in order of arrival, and what each cycle of a visit gave it.
  */
 import {
   formatInstant,
   headNames,
-  removalReasonCodes,
-  tierCodes,
   type Candidate,
   type HeadName,
   type ResultRow,
 } from '../../contract/index.js'
-import { postName, readCandidates, savedDepartures } from '../../cycle/index.js'
-import type { Position, Store, StoredCycle } from '../../store/index.js'
-import { enteredRows, readResponse } from '../records.js'
+import { readCandidates } from '../../cycle/index.js'
+import type { Store, StoredCycle } from '../../store/index.js'
+import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
 import type { PostKey } from '../pool-list.js'
-
-/** A stay of the post in the pool. */
-export interface PostVisit {
-  /** Null where the cycle that brought the post has expired, and for a post that entered and left with one call. */
-  readonly entered: { readonly position: Position; readonly row: number } | null
-  readonly left: Departure | null
-}
-
-interface Departure {
-  readonly position: Position
-  readonly reason: string
-  readonly tier: string | null
-  readonly decidedAt: string
-}
+import { readResponse } from '../records.js'
 
 /** The visits of a post, oldest first. */
-export function visitsOf(store: Store, { gall_id, post_no }: PostKey): PostVisit[] {
-  const name = postName(gall_id, post_no)
-  const visits: PostVisit[] = []
-  let open: PostVisit['entered'] = null
-  for (const position of recordedPositions(store)) {
-    const row = enteredRows(store, position).get(name)
-    const left = departureAt(store, position, gall_id, post_no)
-    if (left !== null) {
-      visits.push({ entered: open, left })
-      open = null
-    }
-    // A post that leaves with the call that brings it has no entry.
-    if (row !== undefined) open = { position, row }
-  }
-  return open === null ? visits : [...visits, { entered: open, left: null }]
-}
-
-/** Positions of the stored cycles, after those of expired cycles whose entries are kept. */
-function* recordedPositions(store: Store): Generator<Position> {
-  yield* store.expiry.keptEntries(Number.MAX_SAFE_INTEGER)
+export function visitsOf(store: Store, { gall_id, post_no }: PostKey): ArrivalVisit[] {
+  const all = new ArrivalVisits(store)
   const last = store.lastCycle()?.position ?? 0
-  for (let position = store.expiry.firstPosition(); position <= last; position++) yield position
-}
-
-function departureAt(store: Store, position: Position, gallId: string, postNo: number): Departure | null {
-  const departures = savedDepartures(store.readLeft(position))
-  const row = departures?.postNo.findIndex((each, at) => each === postNo && departures.gallIds[at] === gallId)
-  if (departures === null || row === undefined || row < 0) return null
-  return {
-    position,
-    reason: removalReasonCodes[departures.reason[row] as number] ?? 'unknown',
-    tier: tierCodes[departures.tier[row] as number] ?? null,
-    decidedAt: formatInstant(departures.decidedAtMs[row] as number),
-  }
+  for (let position = store.expiry.firstPosition(); position <= last; position++) all.add(position)
+  return all.visits.filter(({ gallId, postNo }) => postNo === post_no && gallId === gall_id)
 }
 
 /** The candidate with which a visit began; null where its record has expired. */
-export async function candidateOf(store: Store, { entered }: PostVisit): Promise<Candidate | null> {
-  if (entered === null) return null
+export async function candidateOf(store: Store, { entered }: ArrivalVisit): Promise<Candidate | null> {
+  if (entered === null || entered.row === null) return null
   const [record] = await readCandidates(store, entered.position, [entered.row])
   return JSON.parse(Buffer.from(record ?? []).toString()) as Candidate
 }
@@ -88,7 +43,7 @@ export interface PostCycle {
 }
 
 /** The cycles of a visit in order of `cycle_time`. */
-export function cyclesOf(store: Store, visit: PostVisit, key: PostKey): PostCycle[] {
+export function cyclesOf(store: Store, visit: ArrivalVisit, key: PostKey): PostCycle[] {
   const from = Math.max(visit.entered?.position ?? 1, store.expiry.firstPosition())
   const end = visit.left?.position ?? Infinity
   const cycles: PostCycle[] = []

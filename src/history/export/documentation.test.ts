@@ -4,8 +4,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../../../test/helpers/bodies.js'
+import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { RecordedDirectory } from '../../../test/helpers/recorded-directory.js'
 import { projectDir } from '../../../test/helpers/server-process.js'
 import { referenceCodec } from '../../codec/index.js'
@@ -69,9 +70,10 @@ describe('the example queries', () => {
   })
 })
 
-/** Posts 1 to 5 enter: 1 is saved, 2 is hidden, 3 waits, 4 lacks its title, 5 stays. */
+/** Posts 1 to 5 enter: 1 is saved, 2 is hidden, 3 waits, 4 lacks its title, 5 stays. A shadow scores too. */
 async function recordedHistory(): Promise<RecordedDirectory> {
   const recorded = await RecordedDirectory.open()
+  await recorded.service.models.addShadow(Object.assign(new FakeModel(), { version: 'shadow-1' }))
   for (const index of [0, 1, 2, 3])
     await recorded.submit(
       cycleBody(index, {
@@ -107,5 +109,8 @@ async function recordedHistory(): Promise<RecordedDirectory> {
     ],
   }
   await recorded.putOutcomes([placement], cycleMs(300))
+  const { models } = recorded.store
+  const isScored = (): boolean => models.shadowVersions(1).length > 0
+  await vi.waitUntil(isScored, { timeout: 20_000, interval: 5 })
   return recorded
 }

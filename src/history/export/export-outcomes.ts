@@ -5,7 +5,7 @@ import type { Outcome } from '../../contract/index.js'
 import type { Store } from '../../store/index.js'
 import type { PostNumbers } from './post-numbers.js'
 import type { Staging } from './staging.js'
-import { dayOf, groupBy, instantOf } from './values.js'
+import { instantOf } from './values.js'
 
 /** A record as stored: with members that the wire type lacks, as received. */
 type StoredOutcome = Outcome & { readonly deleted_by?: unknown }
@@ -26,26 +26,22 @@ export function exportOutcomes(
   posts: PostNumbers,
 ): void {
   const rows: Row[] = []
-  const stage = (): void => {
-    const days = groupBy(rows.splice(0), ({ outcome }) => dayOf(instantOf(outcome.placed_at)))
-    for (const [day, some] of days) stageDay(staging, day, some)
-  }
   for (const { record, arrivedAtMs = NaN } of store.outcomes()) {
     const outcome = JSON.parse(Buffer.from(record).toString()) as StoredOutcome
     const placedAt = instantOf(outcome.placed_at)
     if (!(fromMs <= placedAt && placedAt <= toMs)) continue
     rows.push({ post: posts.number(outcome.gall_id, outcome.post_no), outcome, knownAt: arrivedAtMs })
-    if (rows.length >= rowsPerStep) stage()
+    if (rows.length >= rowsPerStep) stageRows(staging, rows.splice(0))
   }
-  stage()
+  stageRows(staging, rows)
 }
 
-function stageDay(staging: Staging, day: string, rows: readonly Row[]): void {
+function stageRows(staging: Staging, rows: readonly Row[]): void {
   const texts = (of: (outcome: StoredOutcome) => string | null | undefined): (string | null)[] =>
     rows.map(({ outcome }) => of(outcome) ?? null)
   const numbers = (of: (outcome: StoredOutcome) => number | null | undefined): Float64Array =>
     Float64Array.from(rows, ({ outcome }) => of(outcome) ?? NaN)
-  staging.append('outcomes', day, rows.length, {
+  staging.append('outcomes', rows.length, {
     post: Int32Array.from(rows, ({ post }) => post),
     placement_id: texts(({ placement_id }) => placement_id),
     tier: texts(({ tier }) => tier),
@@ -67,11 +63,12 @@ function stageDay(staging: Staging, day: string, rows: readonly Row[]): void {
   const readings = rows.flatMap((row) => (row.outcome.readings ?? []).map((reading) => ({ ...row, reading })))
   const counters = (name: 'age_h' | 'views' | 'up' | 'down' | 'comment_cnt'): Float64Array =>
     Float64Array.from(readings, ({ reading }) => reading[name] ?? NaN)
-  staging.append('outcome_readings', day, readings.length, {
+  staging.append('outcome_readings', readings.length, {
     post: Int32Array.from(readings, ({ post }) => post),
     placement_id: readings.map(({ outcome }) => outcome.placement_id),
     ...{ age_h: counters('age_h'), views: counters('views'), up: counters('up') },
     ...{ down: counters('down'), comment_cnt: counters('comment_cnt') },
+    placed_at: Float64Array.from(readings, ({ outcome }) => instantOf(outcome.placed_at)),
     observed_at: Float64Array.from(readings, ({ reading }) => instantOf(reading.observed_at)),
     known_at: Float64Array.from(readings, ({ knownAt }) => knownAt),
   })

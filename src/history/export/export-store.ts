@@ -5,24 +5,27 @@ import type { Codec } from '../../codec/index.js'
 import {
   counterNames,
   headNames,
-  outcome,
   outcomeCodes,
   snapshotNames,
   type CycleColumns,
   type CycleRequest,
   type CycleResponse,
+  type HeadColumns,
   type KeyColumns,
+  type ResultRow,
 } from '../../contract/index.js'
 import type { Feature } from '../../model/index.js'
+import type { WeightsHistory } from '../../pool/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
+import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
 import { readBody, readResponse } from '../records.js'
-import { weightsOf } from '../score-pairs.js'
+import { shadowHeads, weightedScores, weightsOf } from '../score-pairs.js'
 import { exportOutcomes } from './export-outcomes.js'
+import { exportVisits } from './export-visits.js'
 import { FeatureReader, type FeatureColumns } from './feature-reader.js'
 import { PostNumbers } from './post-numbers.js'
 import type { Staging } from './staging.js'
-import { dayOf, instantOf } from './values.js'
-import { VisitTracker } from './visit-tracker.js'
+import { instantOf } from './values.js'
 
 export interface ExportOptions {
   readonly codec: Codec
@@ -38,30 +41,48 @@ export interface ExportOptions {
 
 /** Stages and writes all rows, and ends the staging; returns the number of cycles. */
 export async function exportStore(store: Store, options: ExportOptions): Promise<number> {
-  const { staging, fromMs, toMs } = options
-  const isChosen = ({ cycleAtMs }: StoredCycle): boolean => fromMs <= cycleAtMs && cycleAtMs <= toMs
+  const { staging, codec } = options
+  const cycles = new Map([...store.evaluatedCycles(), ...store.tail(1)].map((each) => [each.position, each]))
+  for (const cycle of cycles.values()) staging.addPosition(cycle)
+  const isChosen = ({ cycleAtMs }: StoredCycle): boolean =>
+    options.fromMs <= cycleAtMs && cycleAtMs <= options.toMs
   const posts = new PostNumbers(staging)
-  const visits = await VisitTracker.open(store, options, posts)
+  const visits = new ArrivalVisits(store)
   const exporter = new CycleExporter(store, options, posts, visits)
   const features = new FeatureReader(store, options, posts, [...store.tail(1)].filter(isChosen))
   let count = 0
   try {
     for (const stored of store.tail(1)) {
-      const json = isChosen(stored) ? await readBody(store, stored.position) : null
-      const cycle = json === null ? null : options.codec.decodeCycle(json)
-      visits.add(stored, cycle, json)
-      if (cycle === null || json === null) continue
-      exporter.add(stored, cycle, { json, features: await features.at(stored.position) })
+      const ended = visits.add(stored.position)
+      if (!isChosen(stored)) continue
+      const json = await readBody(store, stored.position)
+      exporter.add(
+        stored,
+        { json, cycle: codec.decodeCycle(json), ended },
+        await features.at(stored.position),
+      )
       count++
       if (staging.isFull) await staging.flush()
     }
   } finally {
     await features.close()
   }
-  await visits.stage()
+  const overlapping = visits.visits.filter(({ entered, left }) => {
+    const began = cycles.get(entered?.position ?? -1)?.cycleAtMs ?? -Infinity
+    const ended = cycles.get(left?.position ?? -1)?.cycleAtMs ?? Infinity
+    return began <= options.toMs && ended >= options.fromMs
+  })
+  await exportVisits(store, overlapping, options, posts)
   exportOutcomes(store, options, posts)
   await staging.end()
   return count
+}
+
+interface ExportedCycle {
+  readonly json: Uint8Array
+  readonly cycle: CycleColumns
+  /** The visits that ended with it. */
+  readonly ended: readonly ArrivalVisit[]
 }
 
 /** Stages the rows of one cycle. */
@@ -69,34 +90,32 @@ class CycleExporter {
   readonly #store: Store
   readonly #options: ExportOptions
   readonly #posts: PostNumbers
-  readonly #visits: VisitTracker
+  readonly #visits: ArrivalVisits
+  readonly #weights: WeightsHistory
   #newestMs = -Infinity
 
-  constructor(store: Store, options: ExportOptions, posts: PostNumbers, visits: VisitTracker) {
+  constructor(store: Store, options: ExportOptions, posts: PostNumbers, visits: ArrivalVisits) {
     this.#store = store
     this.#options = options
     this.#posts = posts
     this.#visits = visits
+    this.#weights = store.listWeights()
   }
 
-  add(
-    stored: StoredCycle,
-    cycle: CycleColumns,
-    { json, features }: { readonly json: Uint8Array; readonly features: FeatureColumns | null },
-  ): void {
-    const day = dayOf(stored.cycleAtMs)
+  add(stored: StoredCycle, exported: ExportedCycle, features: FeatureColumns | null): void {
     const response = readResponse(this.#store, stored.cycleId)
-    this.#addCycle(stored, response, day)
-    this.#addScores(stored, response, features, day)
-    this.#addReadings(stored, cycle, day)
-    this.#addSnapshots(stored, cycle, day)
-    this.#addRemovals(stored, cycle, json, day)
+    this.#addCycle(stored, response)
+    this.#addScores(stored, response, features)
+    this.#addShadowScores(stored, response)
+    this.#addReadings(stored, exported.cycle)
+    this.#addSnapshots(stored, exported.cycle)
+    this.#addRemovals(stored, exported)
   }
 
-  #addCycle(stored: StoredCycle, response: CycleResponse, day: string): void {
+  #addCycle(stored: StoredCycle, response: CycleResponse): void {
     const { position, cycleAtMs, modelVersion, weightsVersion } = stored
     const { counts, missing_feature_share, warnings, scored_at } = response
-    const { views, comments, up, downvote_share } = weightsOf(this.#store.listWeights(), stored)
+    const { views, comments, up, downvote_share } = weightsOf(this.#weights, stored)
     const late = cycleAtMs < this.#newestMs
     this.#newestMs = Math.max(this.#newestMs, cycleAtMs)
     const numbers = {
@@ -108,7 +127,7 @@ class CycleExporter {
       ...{ scored: counts.scored_now, waiting: counts.waiting, not_scored: counts.not_scored },
       ...{ results: counts.results, missing_feature_share, late: Number(late) },
     }
-    this.#options.staging.append('cycles', day, 1, {
+    this.#options.staging.append('cycles', 1, {
       position: Int32Array.of(position),
       ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Float64Array.of(value)])),
       ...{ model_version: [modelVersion], weights_version: [weightsVersion] },
@@ -116,37 +135,54 @@ class CycleExporter {
     })
   }
 
-  #addScores(
-    { position }: StoredCycle,
-    { results }: CycleResponse,
-    features: FeatureColumns | null,
-    day: string,
-  ): void {
-    const count = results.length
-    const post = Int32Array.from(results, ({ gall_id, post_no }) => this.#posts.number(gall_id, post_no))
-    const outcomes = Float64Array.from(results, ({ status, reason = null }) =>
-      outcomeCodes.findIndex((each) => each.status === status && each.reason === reason),
-    )
-    const score = Float32Array.from(results, (row) => row.score ?? NaN)
-    this.#options.staging.append('scores', day, count, {
-      position: new Int32Array(count).fill(position),
-      post,
-      entered: Int32Array.from(post, (number, row) =>
-        outcomes[row] === outcome.unknownPost ? -1 : this.#visits.enteredOf(number),
+  #addScores({ position }: StoredCycle, { results }: CycleResponse, features: FeatureColumns | null): void {
+    const keys = this.#resultKeys(position, results)
+    this.#options.staging.append('scores', results.length, {
+      ...keys,
+      outcome: Float64Array.from(results, ({ status, reason = null }) =>
+        outcomeCodes.findIndex((each) => each.status === status && each.reason === reason),
       ),
-      outcome: outcomes,
-      score,
-      rank: ranksOf(score),
+      score: Float32Array.from(results, ({ score }) => score ?? NaN),
       ...Object.fromEntries(
         headNames.map((name) => [name, Float32Array.from(results, (row) => row[name] ?? NaN)]),
       ),
-      ...featureValues(this.#options.features, features, post),
+      ...featureValues(this.#options.features, features, keys.post),
     })
   }
 
-  #addReadings({ position }: StoredCycle, { engagement, galleries }: CycleColumns, day: string): void {
+  #addShadowScores(stored: StoredCycle, { results }: CycleResponse): void {
+    const { position, cycleId } = stored
+    const versions = this.#store.models.shadowVersions(position)
+    if (versions.length === 0) return
+    const scored = results.filter(({ status }) => status === 'scored')
+    const keys = this.#resultKeys(position, scored)
+    const weights = weightsOf(this.#weights, stored)
+    for (const version of versions) {
+      const heads = shadowHeads(this.#store, stored, version) as HeadColumns
+      this.#options.staging.append('shadow_scores', scored.length, {
+        ...keys,
+        model_version: new Array<string>(scored.length).fill(version),
+        score: weightedScores(heads, weights, scored.length, `${version} at ${cycleId}`),
+        ...Object.fromEntries(
+          headNames.map((name) => [name, heads[name] ?? new Float32Array(scored.length).fill(NaN)]),
+        ),
+      })
+    }
+  }
+
+  #resultKeys(position: Position, results: readonly ResultRow[]): RowKeys & { readonly entered: Int32Array } {
+    return {
+      position: new Int32Array(results.length).fill(position),
+      post: Int32Array.from(results, ({ gall_id, post_no }) => this.#posts.number(gall_id, post_no)),
+      entered: Int32Array.from(results, ({ gall_id, post_no, reason }) =>
+        reason === 'unknown_post' ? -1 : (this.#visits.open(gall_id, post_no)?.entered?.position ?? -1),
+      ),
+    }
+  }
+
+  #addReadings({ position }: StoredCycle, { engagement, galleries }: CycleColumns): void {
     const { count, status, observedAtMs, observedAtFraction } = engagement
-    this.#options.staging.append('readings', day, count, {
+    this.#options.staging.append('readings', count, {
       ...this.#keys(position, engagement, galleries),
       observed_at: sumOf(observedAtMs, observedAtFraction),
       status: Float64Array.from(status),
@@ -154,31 +190,28 @@ class CycleExporter {
     })
   }
 
-  #addSnapshots({ position }: StoredCycle, { candidateScores, galleries }: CycleColumns, day: string): void {
+  #addSnapshots({ position }: StoredCycle, { candidateScores, galleries }: CycleColumns): void {
     const { count, snapshotAtMs, snapshotAtFraction } = candidateScores
-    this.#options.staging.append('snapshots', day, count, {
+    this.#options.staging.append('snapshots', count, {
       ...this.#keys(position, candidateScores, galleries),
       snapshot_at: sumOf(snapshotAtMs, snapshotAtFraction),
       ...Object.fromEntries(snapshotNames.map((name) => [name, candidateScores[name].slice(0, count)])),
     })
   }
 
-  #addRemovals(
-    { position }: StoredCycle,
-    { removals, galleries }: CycleColumns,
-    json: Uint8Array,
-    day: string,
-  ): void {
-    const { count, reason, tier, decidedAtMs } = removals
-    const keys = this.#keys(position, removals, galleries)
-    const ended = new Map(this.#visits.endedNow)
+  #addRemovals({ position }: StoredCycle, { cycle, json, ended }: ExportedCycle): void {
+    const { count, reason, tier, decidedAtMs } = cycle.removals
+    const keys = this.#keys(position, cycle.removals, cycle.galleries)
+    const visits = new Map(
+      ended.map(({ gallId, postNo, entered }) => [this.#posts.number(gallId, postNo), entered?.position]),
+    )
     const entered = Int32Array.from(keys.post, (number) => {
-      const visit = ended.get(number) ?? -1
+      const began = visits.get(number) ?? -1
       // A second removal of the post in one call has no effect.
-      ended.delete(number)
-      return visit
+      visits.delete(number)
+      return began
     })
-    this.#options.staging.append('removals', day, count, {
+    this.#options.staging.append('removals', count, {
       ...keys,
       entered,
       reason_code: reasonCodes(json, count),
@@ -188,11 +221,7 @@ class CycleExporter {
     })
   }
 
-  #keys(
-    position: Position,
-    rows: KeyColumns,
-    galleries: readonly string[],
-  ): { readonly position: Int32Array; readonly post: Int32Array } {
+  #keys(position: Position, rows: KeyColumns, galleries: readonly string[]): RowKeys {
     return {
       position: new Int32Array(rows.count).fill(position),
       post: this.#posts.numbers(rows, galleries),
@@ -200,18 +229,9 @@ class CycleExporter {
   }
 }
 
-/** Average ranks, 1 for the highest score; NaN for NaN. */
-function ranksOf(scores: Float32Array): Float64Array {
-  const rows = Array.from(scores.keys()).filter((row) => !Number.isNaN(scores[row]))
-  rows.sort((a, b) => (scores[b] as number) - (scores[a] as number))
-  const ranks = new Float64Array(scores.length).fill(NaN)
-  for (let from = 0; from < rows.length;) {
-    let to = from + 1
-    while (to < rows.length && scores[rows[to] as number] === scores[rows[from] as number]) to++
-    for (let place = from; place < to; place++) ranks[rows[place] as number] = (from + 1 + to) / 2
-    from = to
-  }
-  return ranks
+interface RowKeys {
+  readonly position: Int32Array
+  readonly post: Int32Array
 }
 
 /** The columns of a cycle have no `reason_code`: it is read from the body, where there is any. */

@@ -33,6 +33,8 @@ type StagedColumns = Readonly<Record<string, 'DOUBLE' | 'FLOAT' | 'INTEGER' | 'V
 
 export interface ExportTable {
   readonly meaning: string
+  /** Milliseconds since 1970 in the day of a row, in KST; from `s`, `p`, `c` and `e` as for a column. */
+  readonly dayMs: string
   readonly columns: readonly ExportColumn[]
   readonly staged: StagedColumns
 }
@@ -103,6 +105,7 @@ const countColumns = [
 
 const cycles: ExportTable = {
   meaning: 'One row per cycle.',
+  dayMs: 'c.cycle_ms',
   columns: [
     { name: 'cycle_id', type: 'VARCHAR', meaning: 'Its id, in KST.', sql: 'c.cycle_id' },
     time('cycle_time', 'Its `cycle_time`.', 'c.cycle_ms'),
@@ -130,6 +133,7 @@ const cycles: ExportTable = {
 const visits: ExportTable = {
   meaning:
     'One row per stay of a post in the pool. The columns from `fate` on are labels: nobody knew them before `fate_known_at`.',
+  dayMs: 'coalesce(e.cycle_ms, c.cycle_ms, 0)',
   columns: [
     ...postColumns,
     enteredColumn,
@@ -160,8 +164,27 @@ const visits: ExportTable = {
   },
 }
 
+const headColumns = headNames.map((name) => real(name, 'FLOAT', 'Head of the model; null where it has none.'))
+const stagedHeads = Object.fromEntries(headNames.map((name) => [name, 'FLOAT' as const]))
+const weightsVersionColumn: ExportColumn = {
+  ...{ name: 'weights_version', type: 'VARCHAR', sql: 'c.weights_version' },
+  meaning: 'The weights in force.',
+}
+
+/** Average rank of `score` among the rows with the same `key`; all rows of a cycle are staged together. */
+function rank(key: string): ExportColumn {
+  const above = `rank() over (partition by ${key}, isnan(s.score) order by s.score desc)`
+  const tied = `count(*) over (partition by ${key}, s.score)`
+  return {
+    ...{ name: 'rank', type: 'DOUBLE' },
+    meaning: 'Place among the scored posts, 1 for the highest; ties share their average.',
+    sql: `case when isnan(s.score) then null else ${above} + (${tied} - 1) / 2 end`,
+  }
+}
+
 const scores: ExportTable = {
   meaning: 'One row per result of a cycle: pending posts and unknown ones.',
+  dayMs: 'c.cycle_ms',
   columns: [
     ...cycleColumns,
     ...postColumns,
@@ -179,20 +202,37 @@ const scores: ExportTable = {
       'outcome',
     ),
     real('score', 'FLOAT', 'The float32 of the response; null unless scored.'),
-    real('rank', 'DOUBLE', 'Place among the scored posts, 1 for the highest; ties share their average.'),
-    ...headNames.map((name) => real(name, 'FLOAT', 'Head of the model; null where it has none.')),
+    rank('s.position'),
+    ...headColumns,
     { name: 'model_version', type: 'VARCHAR', meaning: 'The model that scored.', sql: 'c.model_version' },
-    { name: 'weights_version', type: 'VARCHAR', meaning: 'The weights in force.', sql: 'c.weights_version' },
+    weightsVersionColumn,
   ],
   staged: {
     ...rowKeys,
-    ...{ entered: 'INTEGER', outcome: 'DOUBLE', score: 'FLOAT', rank: 'DOUBLE' },
-    ...Object.fromEntries(headNames.map((name) => [name, 'FLOAT' as const])),
+    ...{ entered: 'INTEGER', outcome: 'DOUBLE', score: 'FLOAT' },
+    ...stagedHeads,
   },
+}
+
+const shadowScores: ExportTable = {
+  meaning: 'One row per scored post of a cycle and version that scored it as a shadow.',
+  dayMs: 'c.cycle_ms',
+  columns: [
+    ...cycleColumns,
+    ...postColumns,
+    enteredColumn,
+    text('model_version', 'The shadow.'),
+    real('score', 'FLOAT', 'Its heads, weighted with the weights of the cycle.'),
+    rank('s.position, s.model_version'),
+    ...headColumns,
+    weightsVersionColumn,
+  ],
+  staged: { ...rowKeys, ...{ entered: 'INTEGER', model_version: 'VARCHAR', score: 'FLOAT' }, ...stagedHeads },
 }
 
 const readings: ExportTable = {
   meaning: 'One row per engagement row, as received.',
+  dayMs: 'c.cycle_ms',
   columns: [
     ...cycleColumns,
     ...postColumns,
@@ -205,6 +245,7 @@ const readings: ExportTable = {
 
 const snapshots: ExportTable = {
   meaning: 'One row per admin snapshot (`candidate_scores`), as received.',
+  dayMs: 'c.cycle_ms',
   columns: [
     ...cycleColumns,
     ...postColumns,
@@ -216,6 +257,7 @@ const snapshots: ExportTable = {
 
 const removals: ExportTable = {
   meaning: 'One row per removal, as received, also of posts that were not pending. A label: see `known_at`.',
+  dayMs: 'c.cycle_ms',
   columns: [
     ...cycleColumns,
     ...postColumns,
@@ -237,6 +279,7 @@ const atPlacement = ['views_at_placement', 'up_at_placement', 'down_at_placement
 
 const outcomes: ExportTable = {
   meaning: 'One row per placement, as last reported. A label: see `known_at`.',
+  dayMs: 's.placed_at',
   columns: [
     text('placement_id', 'Its id.'),
     ...postColumns,
@@ -270,6 +313,7 @@ const outcomeCounters = ['views', 'up', 'down', 'comment_cnt']
 
 const outcomeReadings: ExportTable = {
   meaning: 'One row per reading of a placement. A label: see `known_at`.',
+  dayMs: 's.placed_at',
   columns: [
     text('placement_id', 'The placement.'),
     ...postColumns,
@@ -284,7 +328,7 @@ const outcomeReadings: ExportTable = {
   staged: {
     post: 'INTEGER',
     placement_id: 'VARCHAR',
-    ...doubles(['age_h', 'observed_at', ...outcomeCounters, 'known_at']),
+    ...doubles(['age_h', 'placed_at', 'observed_at', ...outcomeCounters, 'known_at']),
   },
 }
 
@@ -292,6 +336,7 @@ export const exportTables = {
   cycles,
   visits,
   scores,
+  shadow_scores: shadowScores,
   readings,
   snapshots,
   removals,

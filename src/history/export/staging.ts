@@ -2,11 +2,11 @@
  * Stages rows in DuckDB, in memory, and writes them to Parquet files: DIR/TABLE/day=YYYY-MM-DD/PART.parquet. Read `append` and
  * `flush` first. DuckDB is loaded when a staging opens: no other command needs it.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Duck from '@duckdb/node-api'
 import type { DuckDBAppender, DuckDBConnection, DuckDBType } from '@duckdb/node-api'
 import { assert } from '../../contract/index.js'
+import type { StoredCycle } from '../../store/index.js'
 import { tableNames, tableWith, type ExportTable, type TableName } from './schema.js'
 
 /** DuckDB never fetches anything: the extensions that are needed are part of the package. */
@@ -22,6 +22,8 @@ export type StagedValues = Float32Array | Float64Array | Int32Array | readonly (
 
 /** DuckDB's vectors have this many rows. */
 const chunkRows = 2048
+const kstOffsetMs = 9 * 3_600_000
+const dayLengthMs = 86_400_000
 /** Numbers that are staged before they are written: about 100 MB. */
 const stagedValuesMax = 12_000_000
 
@@ -42,7 +44,6 @@ export class Staging {
   readonly #tables: ReadonlyMap<TableName, ExportTable>
   readonly #appenders = new Map<string, DuckDBAppender>()
   readonly #rows = new Map<TableName, number>()
-  readonly #parts = new Map<string, number>()
   #stagedValues = 0
   #generation = 0
   #writing: Promise<void> = Promise.resolve()
@@ -86,30 +87,19 @@ export class Staging {
   }
 
   /** Names a cycle for staged rows. */
-  addPosition(
-    id: number,
-    cycle: {
-      readonly cycleId: string
-      readonly cycleMs: number
-      /** NaN and null for a cycle that has expired. */
-      readonly receivedMs: number
-      readonly modelVersion: string | null
-      readonly weightsVersion: string | null
-    },
-  ): void {
+  addPosition({ position, cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }: StoredCycle): void {
     const appender = this.#appender('positions')
-    appender.appendInteger(id)
-    appender.appendVarchar(cycle.cycleId)
-    appender.appendDouble(cycle.cycleMs)
-    appender.appendDouble(cycle.receivedMs)
-    for (const text of [cycle.modelVersion, cycle.weightsVersion])
-      if (text === null) appender.appendNull()
-      else appender.appendVarchar(text)
+    appender.appendInteger(position)
+    appender.appendVarchar(cycleId)
+    appender.appendDouble(cycleAtMs)
+    appender.appendDouble(Date.parse(receivedAt))
+    appender.appendVarchar(modelVersion)
+    appender.appendVarchar(weightsVersion)
     appender.endRow()
   }
 
-  /** Stages rows of a day, `YYYY-MM-DD`. `columns` has an entry for each staged column of the table. */
-  append(name: TableName, day: string, count: number, columns: Readonly<Record<string, StagedValues>>): void {
+  /** Stages rows. `columns` has an entry for each staged column of the table. */
+  append(name: TableName, count: number, columns: Readonly<Record<string, StagedValues>>): void {
     const table = this.#tables.get(name)
     if (count === 0 || table === undefined) return
     const staged = Object.entries(table.staged)
@@ -118,15 +108,14 @@ export class Staging {
       assert(found?.length === count, `${name}.${column} has a value for each row`)
       return found
     })
-    const types = [this.#duck.VARCHAR, ...staged.map(([, type]) => this.#typeOf(type))]
+    const types = staged.map(([, type]) => this.#typeOf(type))
     const appender = this.#appender(stageOf(name, this.#generation))
     for (let from = 0; from < count; from += chunkRows) {
       const to = Math.min(count, from + chunkRows)
       const chunk = this.#duck.DuckDBDataChunk.create(types, to - from)
-      chunk.setColumnValues(0, new Array<string>(to - from).fill(day))
       // A chunk reads its values by index: a typed array needs no copy.
       for (const [index, column] of values.entries())
-        chunk.setColumnValues(index + 1, sliced(column, from, to) as unknown as readonly number[])
+        chunk.setColumnValues(index, sliced(column, from, to) as unknown as readonly number[])
       appender.appendDataChunk(chunk)
     }
     this.#rows.set(name, (this.#rows.get(name) ?? 0) + count)
@@ -182,36 +171,33 @@ export class Staging {
   async #writeStaged(generation: number): Promise<void> {
     for (const [name, table] of this.#tables) {
       const stage = stageOf(name, generation)
-      const days = await this.#writer.runAndReadAll(`select distinct day from ${stage} order by day`)
-      for (const [day] of days.getRows() as [string][]) await this.#write(name, table, { stage, day })
+      const counted = await this.#writer.runAndReadAll(`select count(*) from ${stage}`)
+      if (Number(counted.getRows()[0]?.[0]) > 0) await this.#write(name, table, { stage, generation })
       await this.#writer.run(`drop table ${stage}`)
     }
   }
 
-  async #write(
+  #write(
     name: TableName,
-    { columns, staged }: ExportTable,
-    { stage, day }: { readonly stage: string; readonly day: string },
-  ): Promise<void> {
-    const directory = join(this.#directory, name, `day=${day}`)
-    mkdirSync(directory, { recursive: true })
-    const part = this.#parts.get(directory) ?? 0
-    this.#parts.set(directory, part + 1)
+    { columns, staged, dayMs }: ExportTable,
+    { stage, generation }: { readonly stage: string; readonly generation: number },
+  ): Promise<unknown> {
     const joins = [
       'post' in staged ? 'left join posts p on p.id = s.post' : '',
       'position' in staged ? 'left join positions c on c.id = s.position' : '',
       'entered' in staged ? 'left join positions e on e.id = s.entered' : '',
     ]
+    const day = `date '1970-01-01' + cast(floor((${dayMs} + ${kstOffsetMs}) / ${dayLengthMs}) as integer)`
     const selected = columns.map((column) => `${column.sql} as "${column.name}"`).join(', ')
-    const file = join(directory, `${part}.parquet`)
-    await this.#writer.run(
-      `copy (select ${selected} from ${stage} s ${joins.join(' ')} where s.day = '${day}')
-       to ${quoted(file)} (format parquet, compression zstd, compression_level 1, row_group_size 40960)`,
+    return this.#writer.run(
+      `copy (select ${selected}, ${day} as day from ${stage} s ${joins.join(' ')})
+       to ${quoted(join(this.#directory, name))} (format parquet, partition_by (day), overwrite_or_ignore,
+       filename_pattern '${generation}-{i}', compression zstd, compression_level 1, row_group_size 40960)`,
     )
   }
 
   #createStage(name: TableName, staged: ExportTable['staged']): Promise<void> {
-    return this.#create(stageOf(name, this.#generation), { day: 'VARCHAR', ...staged })
+    return this.#create(stageOf(name, this.#generation), staged)
   }
 
   async #create(table: string, columns: Readonly<Record<string, string>>): Promise<void> {

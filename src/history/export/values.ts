@@ -1,13 +1,7 @@
 /**
  * Conversions that the rows of an export share.
  */
-import { cycleIdOf, parseInstant } from '../../contract/index.js'
-
-/** `YYYY-MM-DD` in KST. */
-export function dayOf(ms: number): string {
-  const id = cycleIdOf(ms)
-  return `${id.slice(0, -9)}-${id.slice(-9, -7)}-${id.slice(-7, -5)}`
-}
+import { parseInstant } from '../../contract/index.js'
 
 /** Milliseconds since 1970 with a fraction; NaN for null. */
 export function instantOf(text: string | null | undefined): number {
