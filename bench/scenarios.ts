@@ -47,6 +47,7 @@ export const scenarioNames = [
   'start-up',
   'swap',
   'shadow',
+  'beside-report',
 ] as const
 export type ScenarioName = (typeof scenarioNames)[number]
 

@@ -200,7 +200,7 @@ const rows = {
     kind: integer(0, 36_500),
     fallback: () => 90,
     description:
-      'Days that an outcome is kept after its placement, or after it was last received if that is later; 0 keeps it forever.',
+      'Days that an outcome is kept after its placement, or after it was last received if that is later; also days that the evaluation record and the shadow scores of a cycle are kept, which `understudy report` reads, but never fewer than the cycle itself; 0 keeps them forever.',
   },
   logLevel: {
     group: 'Log and codec',

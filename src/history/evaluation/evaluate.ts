@@ -147,8 +147,8 @@ function shadowVersions(store: Store, cycles: readonly StoredCycle[]): string[] 
 }
 
 function visitCounts({ fates: { fate, count }, decisions }: EvaluationWindow): Evaluation['visits'] {
-  const counts = { ...Object.fromEntries(fates.map((each) => [each, 0])), total: count, unranked_saved: 0 }
-  const visits = counts as Record<Fate | 'total' | 'unranked_saved', number>
+  const none = { saved: 0, hidden: 0, deleted: 0, aged_out: 0, open: 0 }
+  const visits = { total: count, ...none, unranked_saved: 0 }
   for (let visit = 0; visit < count; visit++) {
     const its = fates[fate[visit] as number] as Fate
     visits[its]++

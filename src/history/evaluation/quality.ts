@@ -4,17 +4,13 @@
  */
 import type { Position, Store } from '../../store/index.js'
 import { evaluate, type EvaluationOptions } from './evaluate.js'
-import type { Difference } from './ranker-figures.js'
-import { rankerJson } from './report-json.js'
+import { differenceJson, rankerJson } from './report-json.js'
 
 export interface Quality {
   /** As the rankers of a report. */
   readonly first: object
   readonly second: object
-  readonly difference: Omit<Difference, 'moreDays'> & {
-    /** Further days after which the versions would be told apart; 0 where they are, null where none would do. */
-    readonly more_days: number | null
-  }
+  readonly difference: ReturnType<typeof differenceJson>
 }
 
 /** `scores`: of cycles that a version neither served nor scored as a shadow, by version and store position. */
@@ -29,10 +25,9 @@ export async function versionQuality(
   const [, first, second] = rankers
   const pair = differences.at(-1)
   if (first === undefined || second === undefined || pair === undefined) return null
-  const { moreDays, ...difference } = pair
   return {
     first: rankerJson(first),
     second: rankerJson(second),
-    difference: { ...difference, a: versions[0], b: versions[1], more_days: moreDays },
+    difference: { ...differenceJson(pair), a: versions[0], b: versions[1] },
   }
 }

@@ -3,66 +3,38 @@
  * null.
  */
 import { formatInstant } from '../../contract/index.js'
+import type { Estimate } from './estimates.js'
 import type { Evaluation } from './evaluate.js'
-import type { RankerFigures } from './ranker-figures.js'
+import type { Difference, RankerFigures } from './ranker-figures.js'
 
 export function reportJson(evaluation: Evaluation): object {
-  const { window, visits, firstScore, by } = evaluation
+  const { window, visits, rankers, differences, firstScore, outcomes, by } = evaluation
+  const { fromMs, toMs, ...counts } = window
+  const { worst, ...ledger } = firstScore
   return {
-    window: {
-      from: timeOf(window.fromMs),
-      to: timeOf(window.toMs),
-      cycles: window.cycles,
-      days: window.days,
-    },
-    visits: {
-      total: visits.total,
-      saved: visits.saved,
-      hidden: visits.hidden,
-      deleted: visits.deleted,
-      aged_out: visits.aged_out,
-      open: visits.open,
-      unranked_saved: visits.unranked_saved,
-    },
-    rankers: evaluation.rankers.map(rankerJson),
-    differences: evaluation.differences.map(({ a, b, mean, ci95, verdict }) => ({
-      a,
-      b,
-      mean,
-      ci95,
-      verdict,
-    })),
+    window: { from: timeOf(fromMs), to: timeOf(toMs), ...counts },
+    visits,
+    rankers: rankers.map(rankerJson),
+    differences: differences.map(differenceJson),
     first_score: {
-      on_time: firstScore.on_time,
-      late: firstScore.late,
-      never: firstScore.never,
-      excluded: firstScore.excluded,
-      share: firstScore.share,
-      target: firstScore.target,
-      worst: firstScore.worst.map((offender) => ({
-        gall_id: offender.gallId,
-        post_no: offender.postNo,
-        result: offender.result,
-        extracted_at: timeOf(offender.extractedMs),
-        deadline: timeOf(offender.deadlineMs),
-        first_scored_at: timeOf(offender.firstMs),
-        minutes_late: offender.minutesLate,
-        reason: offender.reason,
+      ...ledger,
+      worst: worst.map(({ gallId, postNo, extractedMs, deadlineMs, firstMs, minutesLate, ...rest }) => ({
+        ...{
+          gall_id: gallId,
+          post_no: postNo,
+          extracted_at: timeOf(extractedMs),
+          deadline: timeOf(deadlineMs),
+        },
+        ...{ first_scored_at: timeOf(firstMs), minutes_late: minutesLate, ...rest },
       })),
     },
-    outcomes: evaluation.outcomes,
+    outcomes,
     by: Object.fromEntries(
       Object.entries(by).map(([kind, groups]) => [
         kind,
-        groups.map((group) => ({
-          value: group.value,
-          visits: group.visits,
-          saved: group.saved,
-          picks: group.picks,
-          picked_saved: group.pickedSaved,
-          rank_percentile: estimateJson(group.rankPercentile),
-          precision: group.precision,
-          recall: group.recall,
+        groups.map(({ pickedSaved, rankPercentile, precision, recall, ...group }) => ({
+          ...{ ...group, picked_saved: pickedSaved, rank_percentile: estimateJson(rankPercentile) },
+          ...{ precision, recall },
         })),
       ]),
     ),
@@ -70,35 +42,43 @@ export function reportJson(evaluation: Evaluation): object {
 }
 
 export function rankerJson(ranker: RankerFigures): object {
-  const { sameBudget, savedInTop, ndcg } = ranker
-  const values = (figures: RankerFigures['ndcg']): object =>
-    Object.fromEntries(Object.entries(figures).map(([depth, { value }]) => [depth, value]))
+  const { name, versions, cycles, sameBudget, savedInTop, ndcg } = ranker
+  const { picks, byFate, precision, recall, harm, leadMinutes } = sameBudget
   return {
-    name: ranker.name,
-    versions: ranker.versions,
+    ...{ name, versions, cycles },
     rank_percentile: estimateJson(ranker.rankPercentile),
-    saved_in_top: values(savedInTop),
-    ndcg: values(ndcg),
+    without_negatives: ranker.withoutNegatives,
+    saved_in_top: mapValues(savedInTop, ({ value }) => value),
+    saved_in_top_ci95: mapValues(savedInTop, ({ ci95 }) => ci95),
+    ndcg: mapValues(ndcg, ({ value }) => value),
+    ndcg_ci95: mapValues(ndcg, ({ ci95 }) => ci95),
     auc_first: ranker.aucFirst,
     auc_last: ranker.aucLast,
     average_precision_last: ranker.averagePrecisionLast,
     same_budget: {
-      picks: sameBudget.picks,
-      saved: sameBudget.byFate.saved,
-      hidden: sameBudget.byFate.hidden,
-      deleted: sameBudget.byFate.deleted,
-      aged_out: sameBudget.byFate.aged_out,
-      open: sameBudget.byFate.open,
-      precision: sameBudget.precision.value,
-      recall: sameBudget.recall.value,
-      harm: sameBudget.harm.value,
-      lead_minutes: sameBudget.leadMinutes,
+      ...{ picks, ...byFate, precision: precision.value, recall: recall.value, harm: harm.value },
+      ci95: { precision: precision.ci95, recall: recall.ci95, harm: harm.ci95 },
+      lead_minutes: leadMinutes,
     },
   }
 }
 
-function estimateJson({ value, n, ci95 }: RankerFigures['rankPercentile']): object {
+export function differenceJson({ moreDays, ...difference }: Difference): Omit<Difference, 'moreDays'> & {
+  /** Further days after which the two would be told apart; 0 where they are, null where none would do. */
+  readonly more_days: number | null
+} {
+  return { ...difference, more_days: moreDays }
+}
+
+function estimateJson({ value, n, ci95 }: Estimate): object {
   return { mean: value, n, ci95 }
+}
+
+function mapValues<T>(
+  values: Readonly<Record<string, Estimate>>,
+  of: (each: Estimate) => T,
+): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).map(([name, each]) => [name, of(each)]))
 }
 
 function timeOf(ms: number | null): string | null {

@@ -45,9 +45,9 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
     shadowVersions(position) {
       access.checkOpen()
       const [start, end] = shadowKeyRange(position)
-      return [...db.shadowScores.getRange({ start, end })]
-        .map(({ value }) => records.readShadowScores(value).modelVersion)
-        .filter((name) => name !== null)
+      return [...db.shadowScores.getRange({ start, end })].map(
+        ({ value }) => records.readShadowScores(value).modelVersion,
+      )
     },
     async claimVersion(modelVersion, identity) {
       const key = versionKeyOf(modelVersion)

@@ -7,7 +7,7 @@
  *   response     the JSON body
  *   embedding    the vector, 32-bit floats, little endian
  *   shadow score tag 1: 0-3 length of the version · model_version as JSON · packed columns, which the store does not look
- *                into; tag 0, of earlier versions: packed columns only
+ *                into
  *   version      identity of a model's files as JSON
  *   columns      entered, left, availability, pool: packed columns, which the store does not look into
  *   evaluation   0-3 length of the labels · labels of a cycle as JSON · packed columns
@@ -140,23 +140,20 @@ export function readVector(record: Uint8Array): Float32Array {
   return new Float32Array(readBytes(record, 'embedding').slice().buffer)
 }
 
-/** Tags of shadow scores: with the version that gave them, or without, as earlier versions stored them. */
-const shadowTag = { named: 1, unnamed: 0 } as const
+/** Tag of shadow scores with the version that gave them. */
+const shadowTag = 1
 
 export function packShadowScores(modelVersion: string, scores: Uint8Array): Uint8Array {
   const name = toJson(modelVersion)
-  return packRecord(recordVersion, shadowTag.named, [numbers(name.byteLength), name, scores])
+  return packRecord(recordVersion, shadowTag, [numbers(name.byteLength), name, scores])
 }
 
-/** `modelVersion`: null in a record of an earlier version. */
 export function readShadowScores(record: Uint8Array): {
-  readonly modelVersion: string | null
+  readonly modelVersion: string
   readonly scores: Uint8Array
 } {
   const { tag, payload } = openRecord(record, recordVersion, 'shadow scores')
-  if (tag === shadowTag.unnamed) return { modelVersion: null, scores: payload }
-  if (tag !== shadowTag.named)
-    throw new StoreError('unusable', `stored shadow scores have unknown tag ${tag}`)
+  if (tag !== shadowTag) throw new StoreError('unusable', `stored shadow scores have unknown tag ${tag}`)
   const end = 4 + viewOf(payload).getUint32(0, true)
   return { modelVersion: fromJson(payload.subarray(4, end)) as string, scores: payload.subarray(end) }
 }
