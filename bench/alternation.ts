@@ -5,8 +5,7 @@ import { uncountedCycleCount } from './cycles.js'
 import type { CycleGenerator } from './cycle-generator.js'
 import type { RawConnection } from './raw-connection.js'
 
-/** Cycles of one kind before the kind changes. */
-const cyclesPerBlock = 10
+const blockCountDefault = 10
 /** Cycles after each change that are not counted. */
 const settleCount = 2
 
@@ -22,6 +21,8 @@ export interface Alternation<Kind extends string> {
   readonly kinds: readonly [Kind, ...Kind[]]
   /** Of each kind. */
   readonly cycleCount: number
+  /** Cycles of one kind before the kind changes. */
+  readonly blockCount?: number
   readonly generator: CycleGenerator
   readonly connection: RawConnection
   /** Called before each block of another kind. */
@@ -31,6 +32,7 @@ export interface Alternation<Kind extends string> {
 export async function alternate<Kind extends string>({
   kinds,
   cycleCount,
+  blockCount = blockCountDefault,
   generator,
   connection,
   set,
@@ -40,12 +42,12 @@ export async function alternate<Kind extends string>({
   ) as Record<Kind, KindFigures>
   for (let i = 0; i < uncountedCycleCount; i++) await generator.post(connection, await generator.next())
   connection.takeBusyShare()
-  for (let done = 0; done < cycleCount; done += cyclesPerBlock)
+  for (let done = 0; done < cycleCount; done += blockCount)
     for (const kind of kinds) {
       if (done > 0 || kind !== kinds[0]) await set(kind)
       for (let i = 0; i < settleCount; i++) await generator.post(connection, await generator.next())
       const { samplesMs, cycleIds } = figures[kind]
-      for (let i = 0; i < Math.min(cyclesPerBlock, cycleCount - done); i++) {
+      for (let i = 0; i < Math.min(blockCount, cycleCount - done); i++) {
         const cycle = await generator.next()
         const { response, tookMs } = await generator.post(connection, cycle)
         samplesMs.push(tookMs)

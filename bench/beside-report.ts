@@ -14,7 +14,9 @@ import { withServer } from './server-under-test.js'
 import { median } from './statistics.js'
 
 /** Cycles of each kind. */
-const cycleCountDefault = 60
+const cycleCountDefault = 120
+/** A command reads everything several times within a block. */
+const blockCount = 60
 const kinds = ['alone', 'report', 'export'] as const
 type Kind = (typeof kinds)[number]
 
@@ -27,7 +29,8 @@ export async function measureBesideReport(size: RunSize): Promise<Measurement[]>
       const connection = generator.connectTo(server)
       try {
         const found = await alternate<Kind>({
-          ...{ kinds, cycleCount: size.cycleCount ?? cycleCountDefault, generator, connection },
+          ...{ kinds, blockCount, cycleCount: size.cycleCount ?? cycleCountDefault },
+          ...{ generator, connection },
           set: (kind) => commands.change(kind),
         })
         return { figures: found, clientBusyShare: connection.takeBusyShare() }

@@ -3,7 +3,7 @@
  * and a report over 60 days of which 14 have bodies.
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { packHeads } from '../../src/cycle/shadows.js'
@@ -129,6 +129,22 @@ describe('understudy report', () => {
     expect(page).toContain('<svg')
     expect(page).not.toMatch(/<script|<link|<img|@import|url\(|src=/)
     expect(page.match(/https?:\/\/[^"]*/g)?.every((url) => url === 'http://www.w3.org/2000/svg')).toBe(true)
+  })
+
+  test('replaces the page whole, and refuses a directory that does not exist', () => {
+    const directory = scratchDir()
+    const file = join(directory, 'report.html')
+    writeFileSync(file, 'an earlier report')
+    report(recorded.dataDir, '--html', file)
+    expect(readFileSync(file, 'utf8')).toMatch(/^<!doctype html>[^]*<\/html>\n$/)
+    expect(readdirSync(directory)).toEqual(['report.html'])
+    const nowhere = join(directory, 'nowhere', 'report.html')
+    const { status, stderr } = spawnSync(
+      understudy,
+      ['report', '--data-dir', recorded.dataDir, '--html', nowhere],
+      { encoding: 'utf8' },
+    )
+    expect([status, stderr]).toEqual([1, expect.stringContaining(`cannot write ${nowhere}: ENOENT`)])
   })
 
   test('refuses a window that it cannot read', () => {

@@ -3,6 +3,7 @@
  * server runs.
  */
 import { existsSync, statSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { activeVersion, type LoadOptions, type ModelLog } from '../../model/index.js'
 import type { Settings } from '../../settings/index.js'
 import { databasePath, openSnapshot, type Position, type Store } from '../../store/index.js'
@@ -37,10 +38,15 @@ export function loadOptions(
   return { modelsDir, version, executionProviders, log, ...limits, ...threads }
 }
 
-/** Calls `use` with a read-only snapshot of the store. Throws a `UsageError` where the directory does not exist. */
+/**
+ * Calls `use` with a read-only snapshot of the store, at low priority: the server of the store may need the processors.
+ * Throws a `UsageError` where the directory does not exist.
+ */
 export async function withStore<T>(dataDir: string, use: (store: Store) => T | Promise<T>): Promise<T> {
   if (!existsSync(dataDir) || !statSync(dataDir).isDirectory())
     throw new UsageError(`the data directory ${dataDir} does not exist`)
+  // Threads that start later inherit it, as those of DuckDB.
+  setPriority(constants.priority.PRIORITY_LOW)
   const { store } = await openSnapshot(databasePath(dataDir))
   try {
     return await use(store)

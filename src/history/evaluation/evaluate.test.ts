@@ -63,6 +63,32 @@ const cycleAt = (index: number): fc.Arbitrary<CycleRequest> =>
     })
     .map((parts) => cycleBody(index, parts))
 
+/** Verdicts and further days follow from mean and interval. */
+function expectVerdicts(report: object): void {
+  const { window, differences } = report as {
+    window: { days: number }
+    differences: {
+      mean: number | null
+      ci95: [number, number] | null
+      verdict: string | null
+      more_days: number | null
+    }[]
+  }
+  for (const { mean, ci95, verdict, more_days } of differences) {
+    if (mean === null || ci95 === null) {
+      expect([verdict, more_days]).toEqual([null, null])
+      continue
+    }
+    const [low, high] = ci95
+    const isClear = low > 0 || high < 0
+    expect(verdict).toBe(isClear ? (low > 0 ? 'better' : 'worse') : 'cannot be told apart')
+    // The half-width shrinks with the root of the number of days.
+    const days = window.days * ((high - low) / 2 / Math.abs(mean)) ** 2
+    const further = mean === 0 ? null : Math.max(1, Math.ceil(days - window.days))
+    expect(more_days).toBe(isClear ? 0 : further)
+  }
+}
+
 const indexes = fc.uniqueArray(fc.integer({ min: 0, max: 16 }), { minLength: 1, maxLength: 10 })
 const history = (isInOrder: boolean): fc.Arbitrary<CycleRequest[]> =>
   indexes.chain((list) =>
@@ -99,6 +125,7 @@ test('equals an independent implementation over whole histories, with late cycle
       const store = await served(cycles)
       const report = reportJson(await evaluate(store, { draws: 20 }))
       expectFigures(report, naiveReport(naiveCycles(cycles, store)))
+      expectVerdicts(report)
     }),
     { numRuns: 80 },
   ))

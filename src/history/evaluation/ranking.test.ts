@@ -65,6 +65,39 @@ describe('a bootstrap interval', () => {
     return units
   }
 
+  it('equals a naive bootstrap of the same draws', () => {
+    const values = [0.2, 0.9, 0.4, 0.7, 0.1, 0.6]
+    const units = new UnitSums()
+    values.forEach((value, unit) => units.add(unit % 4, value, 1 + (unit % 2)))
+    const sums = [0, 1, 2, 3].map((unit) => ({
+      numerator: values.reduce((sum, value, i) => sum + (i % 4 === unit ? value : 0), 0),
+      denominator: values.reduce((sum, _, i) => sum + (i % 4 === unit ? 1 + (i % 2) : 0), 0),
+    }))
+    let state = 0x5eed
+    // mulberry32
+    const random = (): number => {
+      state = (state + 0x6d2b79f5) >>> 0
+      let t = state
+      t = Math.imul(t ^ (t >>> 15), t | 1)
+      t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+      return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+    }
+    const ratios = Array.from({ length: 2000 }, () => {
+      const drawn = sums.map(() => sums[Math.floor(random() * sums.length)]!)
+      const total = (name: 'numerator' | 'denominator'): number =>
+        drawn.reduce((sum, unit) => sum + unit[name], 0)
+      return total('numerator') / total('denominator')
+    }).sort((a, b) => a - b)
+    const at = (share: number): number => {
+      const place = share * 1999
+      const low = ratios[Math.floor(place)]!
+      return low + (ratios[Math.ceil(place)]! - low) * (place % 1)
+    }
+    const [low, high] = units.interval()!
+    expect(low).toBeCloseTo(at(0.025), 12)
+    expect(high).toBeCloseTo(at(0.975), 12)
+  })
+
   it('repeats, contains the mean, and shrinks with the number of units', () => {
     const few = sums([0.2, 0.4, 0.6, 0.8, 0.5])
     const [low, high] = few.interval()!
