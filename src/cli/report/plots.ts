@@ -1,5 +1,6 @@
 /** Plots of a report as SVG: one line per estimate, its value as a dot and its 95 % interval as a bar. */
 import type { Estimate } from '../../history/index.js'
+import { fitCells } from '../text-table.js'
 
 export interface PlottedEstimate extends Estimate {
   readonly label: string
@@ -14,7 +15,9 @@ export interface PlotScale {
 }
 
 const rowHeight = 22
-const [left, width, right, top, bottom] = [220, 460, 60, 26, 22]
+// Narrow, so that the text stays legible on a telephone; the page widens the plot elsewhere.
+const [left, width, right, top, bottom] = [185, 230, 50, 8, 22]
+const labelCellsMax = 24
 
 /** Estimates without a value are left out. Values are shares. */
 export function intervalPlot(title: string, estimates: readonly PlottedEstimate[], scale: PlotScale): string {
@@ -44,7 +47,7 @@ export function intervalPlot(title: string, estimates: readonly PlottedEstimate[
           ? ''
           : `<line x1="${x(ci95[0])}" x2="${x(ci95[1])}" y1="${y}" y2="${y}" stroke="#7aa6d8" stroke-width="7"/>`
       return (
-        `<text x="${left - 10}" y="${y + 4}" text-anchor="end">${escapeText(label)}</text>${bar}` +
+        `<text x="${left - 10}" y="${y + 4}" text-anchor="end">${escapeText(fitCells(label, labelCellsMax))}</text>${bar}` +
         `<circle cx="${x(value ?? 0)}" cy="${y}" r="4" fill="#174a84"/>` +
         `<text x="${left + width + 8}" y="${y + 4}">${percentOf(value ?? 0)}</text>`
       )

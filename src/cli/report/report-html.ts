@@ -8,8 +8,9 @@ const style = `
 body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-top: 2rem }
 table { border-collapse: collapse; font-size: .85rem; margin: .5rem 0 } th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd }
-td:not(:first-child) { font-variant-numeric: tabular-nums } .note { color: #555; font-size: .85rem } svg { max-width: 100%; height: auto }
-@media print { body { margin: 0; max-width: none; font-size: 11px } h2, svg, tr { break-inside: avoid } }
+td:not(:first-child) { font-variant-numeric: tabular-nums } .note { color: #555; font-size: .85rem } .item { margin-left: 1.5rem }
+svg { width: 100%; max-width: 36rem; height: auto } .table { overflow-x: auto }
+@media print { body { margin: 0; max-width: none; font-size: 11px } h2, svg, tr { break-inside: avoid } h2 { break-after: avoid } .table { overflow: visible } svg { max-width: 28rem } }
 `
 
 export function reportHtml(evaluation: Evaluation): string {
@@ -43,7 +44,7 @@ export function reportHtml(evaluation: Evaluation): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${escapeText(title)}</title><style>${style}</style></head><body>
 <h1>${escapeText(title)}</h1>
-${sentences.map((text) => `<p>${escapeText(text)}</p>`).join('\n')}
+${sentences.map((text) => `<p${text.startsWith(' ') ? ' class="item"' : ''}>${escapeText(text.trimStart())}</p>`).join('\n')}
 <ul>
 ${differences.map((each) => `<li>${escapeText(differenceSentence(each))}</li>`).join('\n')}
 </ul>
@@ -62,7 +63,7 @@ function tableHtml({ title, note, head, rows }: ReportTable): string {
     row.map((cell) => `<${tag}>${escapeText(cell)}</${tag}>`).join('')
   return `<h2>${escapeText(title)}</h2>
 ${note === '' ? '' : `<p class="note">${escapeText(note)}</p>`}
-<table><thead><tr>${cells('th', head)}</tr></thead><tbody>
+<div class="table"><table><thead><tr>${cells('th', head)}</tr></thead><tbody>
 ${rows.map((row) => `<tr>${cells('td', row)}</tr>`).join('\n')}
-</tbody></table>`
+</tbody></table></div>`
 }

@@ -90,7 +90,8 @@ export function differenceSentence({ a, b, mean, ci95, verdict, moreDays }: Diff
   if (mean === null || ci95 === null || verdict === null)
     return `${capital(first)} and ${second} have no saved post in common to compare.`
   const points = (value: number): string => (100 * value).toFixed(1)
-  const size = `${points(Math.abs(mean))} points, 95 % interval ${points(ci95[0])} to ${points(ci95[1])}`
+  const ends = verdict === 'worse' ? [-ci95[1], -ci95[0]] : ci95
+  const size = `${points(verdict === 'worse' ? -mean : mean)} points, 95 % interval ${ends.map(points).join(' to ')}`
   if (verdict !== 'cannot be told apart')
     return `${capital(first)} ranks the saved posts ${verdict} than ${second}: ${size}. The difference is real.`
   const wait =
