@@ -14,6 +14,7 @@ import {
   type Mover,
   type ScoreFigures,
 } from './comparison.js'
+import { quantile } from './ranking.js'
 import type { ExcludedInput } from './replayed-inputs.js'
 import { scoreSources, type ScorePair, type ScoreSource } from './score-pairs.js'
 
@@ -187,7 +188,11 @@ function countSources(sources: readonly ScoreSource[]): Record<ScoreSource, numb
 }
 
 function medians(cycles: readonly AgreementFigures[]): AgreementFigures {
-  const of = (figure: (cycle: AgreementFigures) => number | null): number | null => median(cycles.map(figure))
+  const of = (figure: (cycle: AgreementFigures) => number | null): number | null =>
+    quantile(
+      cycles.map(figure).filter((value) => value !== null),
+      0.5,
+    )
   return {
     rank_correlation: of((cycle) => cycle.rank_correlation),
     overlap: Object.fromEntries(
@@ -196,12 +201,6 @@ function medians(cycles: readonly AgreementFigures[]): AgreementFigures {
     mean_signed_difference: of((cycle) => cycle.mean_signed_difference),
     mean_absolute_difference: of((cycle) => cycle.mean_absolute_difference),
   }
-}
-
-function median(values: readonly (number | null)[]): number | null {
-  const sorted = values.filter((value) => value !== null).sort((a, b) => a - b)
-  const [below, above] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
-  return below === undefined || above === undefined ? null : (below + above) / 2
 }
 
 function joined(parts: readonly Float64Array[]): Float64Array {

@@ -2,6 +2,7 @@
  * Compares the scores of two models for the same posts: their order, the overlap of the best posts, and the differences.
  * Pure functions of the scores.
  */
+import { averageRanks, quantile, spearman } from './ranking.js'
 
 /** Depths at which the overlap of the best posts is computed. */
 export const overlapDepths = [10, 50, 100] as const
@@ -49,7 +50,7 @@ export function compareScores(first: Float64Array, second: Float64Array): Compar
   const ordered = varies(first) && varies(second)
   return {
     agreement: {
-      rank_correlation: correlation(meanRanks(first), meanRanks(second)),
+      rank_correlation: spearman(first, second),
       overlap: Object.fromEntries(
         overlapDepths.map((depth) => [depth, ordered ? overlapAt(first, second, depth) : null]),
       ),
@@ -64,11 +65,14 @@ export function compareScores(first: Float64Array, second: Float64Array): Compar
 /** The posts whose ranks differ most, at most `countMax` of them; none where one side ranks all posts the same. */
 export function largestMovers(first: Float64Array, second: Float64Array, countMax: number): Mover[] {
   if (!varies(first) || !varies(second)) return []
-  const [firstRanks, secondRanks] = [meanRanks(first), meanRanks(second)]
+  // From the best score.
+  const [firstRanks, secondRanks] = [first, second].map((scores) =>
+    averageRanks(scores.map((value) => -value)),
+  )
   return Array.from(first.keys(), (row) => ({
     row,
-    first_rank: firstRanks[row] as number,
-    second_rank: secondRanks[row] as number,
+    first_rank: firstRanks?.[row] as number,
+    second_rank: secondRanks?.[row] as number,
   }))
     .filter((mover) => rankDistance(mover) > 0)
     .sort((a, b) => rankDistance(b) - rankDistance(a) || a.row - b.row)
@@ -88,31 +92,6 @@ function order(scores: Float64Array): number[] {
   return Array.from(scores.keys()).sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b)
 }
 
-function meanRanks(scores: Float64Array): Float64Array {
-  const rows = order(scores)
-  const ranks = new Float64Array(scores.length)
-  for (let from = 0; from < rows.length;) {
-    let to = from + 1
-    while (to < rows.length && scores[rows[to] as number] === scores[rows[from] as number]) to++
-    for (let place = from; place < to; place++) ranks[rows[place] as number] = (from + 1 + to) / 2
-    from = to
-  }
-  return ranks
-}
-
-/** Pearson's, or null where one side does not vary. */
-function correlation(a: Float64Array, b: Float64Array): number | null {
-  const [meanA, meanB] = [mean(a), mean(b)]
-  let [both, ofA, ofB] = [0, 0, 0]
-  for (let row = 0; row < a.length; row++) {
-    const [x, y] = [(a[row] as number) - meanA, (b[row] as number) - meanB]
-    both += x * y
-    ofA += x * x
-    ofB += y * y
-  }
-  return ofA > 0 && ofB > 0 ? both / Math.sqrt(ofA * ofB) : null
-}
-
 function overlapAt(first: Float64Array, second: Float64Array, depth: number): number | null {
   if (first.length < depth) return null
   const best = new Set(order(first).slice(0, depth))
@@ -124,20 +103,11 @@ function overlapAt(first: Float64Array, second: Float64Array, depth: number): nu
 }
 
 function scoreFigures(scores: Float64Array): ScoreFigures {
-  const sorted = Float64Array.from(scores).sort()
   return {
     distinct_scores: new Set(scores).size,
     mean: mean(scores),
-    quantiles: Object.fromEntries(quantileShares.map((share) => [share, quantile(sorted, share)])),
+    quantiles: Object.fromEntries(quantileShares.map((share) => [share, quantile(scores, share) as number])),
   }
-}
-
-/** Linear interpolation between the two nearest values, as in most libraries. */
-function quantile(sorted: Float64Array, share: number): number {
-  const place = share * (sorted.length - 1)
-  const below = sorted[Math.floor(place)] ?? NaN
-  const above = sorted[Math.ceil(place)] ?? NaN
-  return below + (above - below) * (place - Math.floor(place))
 }
 
 function mean(values: Float64Array): number {

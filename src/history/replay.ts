@@ -15,12 +15,9 @@ export interface ReplayedCycle {
   readonly cycle: CycleColumns
   /** The plan of the cycle, apart from warnings and unknown posts: see `firstNeeded`. */
   readonly plan: CyclePlan
-  /** What the model that scored had; null where it is unknown: in cycles of earlier versions, and without scored posts. */
-  readonly availability: Availability | null
-  /**
-   * By slot of `plan.next`, for the scored posts: what the model that scored had. Where it is unknown: the images that are
-   * stored now, and all images and texts as encoded.
-   */
+  /** What the model that scored had. */
+  readonly availability: Availability
+  /** By slot of `plan.next`, for the scored posts: what the model that scored had. */
   readonly inputState: Pick<ScoringInputs, 'imagesStored' | 'imagesEncoded' | 'textEncoded'>
   /** The JSON object of the candidate of the post in a slot, as received. */
   readonly recordOf: (slot: number) => Uint8Array
@@ -123,10 +120,10 @@ function replayed(
   records: ReadonlyMap<Position, readonly Uint8Array[]>,
 ): ReplayedCycle {
   const { next, position } = plan
-  const availability = readAvailability(store, position)
+  const availability = readAvailability(store, position) ?? noAvailability
   return {
     ...{ position, cycle, plan, availability },
-    inputState: inputState(store, plan, availability),
+    inputState: inputState(plan, availability),
     recordOf(slot) {
       const record = records.get(next.enteredPosition[slot] as number)?.[next.enteredRow[slot] as number]
       if (record === undefined) throw new Error(`there is no post in slot ${slot}`)
@@ -135,24 +132,22 @@ function replayed(
   }
 }
 
+/** Of a cycle without scored posts, which has no record. */
+const noAvailability: Availability = {
+  ...{ textEncoder: null, imageEncoder: null, textEncoded: new Uint8Array() },
+  images: { row: new Float64Array(), position: new Float64Array(), encoded: new Float64Array() },
+}
+
 function inputState(
-  store: Store,
   { scoring, next, position }: CyclePlan,
-  availability: Availability | null,
+  availability: Availability,
 ): Pick<ScoringInputs, 'imagesStored' | 'imagesEncoded' | 'textEncoded'> {
-  const imagesStored = new Uint32Array(next.count)
-  if (availability === null) {
-    for (const slot of scoring.slots.subarray(0, scoring.count)) {
-      const gallId = next.galleries[next.gallery[slot] as number] as string
-      imagesStored[slot] = store.imagePositions(gallId, next.postNo[slot] as number).length
-    }
-    return { imagesStored, imagesEncoded: imagesStored, textEncoded: new Uint8Array(next.count).fill(1) }
-  }
   const { textEncoded: textsOfRows, images } = availability
   if (textsOfRows.length !== scoring.count)
     throw new Error(
       `position ${position}: ${textsOfRows.length} rows of availability and ${scoring.count} scored posts`,
     )
+  const imagesStored = new Uint32Array(next.count)
   const imagesEncoded = new Uint32Array(next.count)
   const textEncoded = new Uint8Array(next.count)
   textsOfRows.forEach((encoded, row) => (textEncoded[scoring.slots[row] as number] = encoded))

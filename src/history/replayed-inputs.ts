@@ -162,8 +162,7 @@ async function encodeImages(
   const positionsHad = imagesHad(image, availability)
   for (const [index, slot] of slots.entries()) {
     const { gallId, postNo } = nameOf(state, slot)
-    const positions = positionsHad?.(rows[index] as number) ?? store.imagePositions(gallId, postNo)
-    const keys = positions.map((position) => ({ gallId, postNo, position }))
+    const keys = positionsHad(rows[index] as number).map((position) => ({ gallId, postNo, position }))
     const each = await encodePost(image, store, keys, encoding, jpegs[index] ?? [])
     if (each.length === 0) continue
     vectors.set(poolVectors(each, pooling), index * dim)
@@ -214,20 +213,16 @@ async function encodePost(
  * Whether the text of a scored row had a vector in the cycle. That is only known for the encoder of the model that scored;
  * any other encoder gets all texts.
  */
-function textsHad(text: TextEncoder, availability: Availability | null): (row: number) => boolean {
-  if (availability?.textEncoder !== text.hash) return () => true
+function textsHad(text: TextEncoder, availability: Availability): (row: number) => boolean {
+  if (availability.textEncoder !== text.hash) return () => true
   return (row) => availability.textEncoded[row] === 1
 }
 
 /**
  * The positions of the images of a scored row that had a vector in the cycle; for another encoder than that of the model that
- * scored, of those that were stored. Null where neither is known.
+ * scored, of those that were stored.
  */
-function imagesHad(
-  image: ImageEncoder,
-  availability: Availability | null,
-): ((row: number) => readonly number[]) | null {
-  if (availability === null) return null
+function imagesHad(image: ImageEncoder, availability: Availability): (row: number) => readonly number[] {
   const isSame = availability.imageEncoder === image.hash
   const positions = new Map<number, number[]>()
   const { images } = availability

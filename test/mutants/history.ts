@@ -7,14 +7,25 @@ export const historyMutants: readonly MutantGroup[] = [
     killedBy: ['src/history/comparison.test.ts'],
     mutants: [
       {
-        breaks: 'equal scores share the mean of their ranks',
-        find: '(from + 1 + to) / 2',
-        replace: 'from + 1',
-      },
-      {
         breaks: 'the overlap counts posts of both, not of one',
         find: '.filter((row) => best.has(row)).length / depth',
         replace: '.length / depth',
+      },
+      {
+        breaks: 'the post whose rank differs most comes first',
+        find: 'rankDistance(b) - rankDistance(a) || a.row',
+        replace: 'rankDistance(a) - rankDistance(b) || a.row',
+      },
+    ],
+  },
+  {
+    file: 'src/history/ranking.ts',
+    killedBy: ['src/history/ranking.test.ts', 'src/history/comparison.test.ts'],
+    mutants: [
+      {
+        breaks: 'equal scores share the mean of their ranks',
+        find: '(from + 1 + to) / 2',
+        replace: 'from + 1',
       },
       {
         breaks: 'a model with one score for all posts has no correlation',
@@ -25,11 +36,6 @@ export const historyMutants: readonly MutantGroup[] = [
         breaks: 'quantiles lie between two values in proportion',
         find: '(place - Math.floor(place))',
         replace: '0.5',
-      },
-      {
-        breaks: 'the post whose rank differs most comes first',
-        find: 'rankDistance(b) - rankDistance(a) || a.row',
-        replace: 'rankDistance(a) - rankDistance(b) || a.row',
       },
     ],
   },

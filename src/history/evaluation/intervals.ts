@@ -2,7 +2,7 @@
  * Bootstrap intervals of ratios of sums (a mean is one): whole units (days, or cycles) are drawn with replacement, so
  * that what happened on one day is not counted as independent. Percentile method; a fixed seed, so that a report repeats.
  */
-import { quantile } from './ranking.js'
+import { quantile } from '../ranking.js'
 
 export type Interval = readonly [low: number, high: number]
 

@@ -4,7 +4,7 @@
  */
 import { parseInstant, type Outcome, type OutcomeReading } from '../../contract/index.js'
 import type { OutcomeEntry } from '../../store/index.js'
-import { quantile, spearman } from './ranking.js'
+import { quantile, spearman } from '../ranking.js'
 
 export const outcomeAges = [1, 6, 24, 48] as const
 export const outcomeCounters = ['views', 'up', 'down', 'comment_cnt'] as const

@@ -3,7 +3,7 @@
  */
 import type { Estimate, Units } from './estimates.js'
 import { UnitSums, type Interval } from './intervals.js'
-import { averagePrecision, quantile, rocAuc } from './ranking.js'
+import { averagePrecision, quantile, rocAuc } from '../ranking.js'
 import { fates, ndcgDepths, topDepths, type Fate, type RankerEvaluation } from './ranker-evaluation.js'
 import type { EvaluationWindow } from './window.js'
 

@@ -16,6 +16,7 @@ import { gallIdAt, scoreRows } from '../../pool/index.js'
 import type { Store } from '../../store/index.js'
 import type { PostKey } from '../pool-list.js'
 import type { ReplayedCycle } from '../replay.js'
+import { quantile } from '../ranking.js'
 import { replayedInputs } from '../replayed-inputs.js'
 import { VectorCache } from '../vector-cache.js'
 
@@ -98,7 +99,7 @@ function medianVector(column: EmbeddingColumn | null, slots: Uint32Array): Float
   const rows = Array.from(slots, (slot) => row[slot] ?? -1).filter((at) => at >= 0)
   if (rows.length === 0) return null
   return Float32Array.from({ length: dim }, (_, i) =>
-    median(Float64Array.from(rows, (at) => vectors[at * dim + i] as number).sort()),
+    median(Float64Array.from(rows, (at) => vectors[at * dim + i] as number)),
   )
 }
 
@@ -109,13 +110,9 @@ export function presentValues({ features, rowCount }: CycleInputs, column: numbe
   return values.filter((value) => !Number.isNaN(value)).sort()
 }
 
-/** Of sorted values; NaN without any. */
-export function median(sorted: Float64Array): number {
-  const middle = sorted.length / 2
-  if (sorted.length === 0) return NaN
-  return sorted.length % 2 === 1
-    ? (sorted[Math.floor(middle)] as number)
-    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
+/** NaN without values. */
+export function median(values: Float64Array): number {
+  return quantile(values, 0.5) ?? NaN
 }
 
 /** Share of the sorted values below `value`, plus half of those equal to it. */

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { UnitSums } from './intervals.js'
+import { UnitSums } from './evaluation/intervals.js'
 import { averagePrecision, highest, ndcg, quantile, rankAmong, rocAuc, spearman } from './ranking.js'
 
 interface Case {
@@ -20,7 +20,7 @@ interface Case {
   readonly quantiles: number[]
 }
 const { cases } = JSON.parse(
-  readFileSync(new URL('../../../test/golden/evaluation/scikit-learn-values.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../test/golden/evaluation/scikit-learn-values.json', import.meta.url), 'utf8'),
 ) as { cases: Case[] }
 
 describe('ranking metrics', () => {

@@ -1,5 +1,5 @@
 /**
- * Ranking metrics of one list of scores, as docs/evaluation.md defines them. A higher score ranks first, NaN (no score)
+ * Ranks and ranking metrics of one list of scores, as docs/evaluation.md defines them. A higher score ranks first, NaN (no score)
  * ranks below every number, and equal scores share their average rank. Pure functions.
  */
 
@@ -112,8 +112,8 @@ export function quantile(values: ArrayLike<number>, share: number): number | nul
   return below + (above - below) * (place - Math.floor(place))
 }
 
-/** Ranks from 1, the lowest score. */
-function averageRanks(scores: Float64Array): Float64Array {
+/** Ranks from 1, the lowest score; ties share their average. */
+export function averageRanks(scores: Float64Array): Float64Array {
   const rows = ascending(scores)
   const ranks = new Float64Array(scores.length)
   for (let from = 0; from < rows.length;) {
