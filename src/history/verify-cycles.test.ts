@@ -222,3 +222,29 @@ describe('verification reports', () => {
     expect((await problemsOf(await storeOf(records, weights))).join('\n')).toMatch(expected)
   })
 })
+
+test('verification reports a damaged evaluation record of an expired cycle', async () => {
+  const cycles = [0, 1, 2].map((index) =>
+    cycleBody(index, {
+      candidates: [candidate('g', index + 1)],
+      engagement: [reading('g', index + 1, cycleMs(index))],
+    }),
+  )
+  const served3 = await served(cycles)
+  const records = recordsOf(served3)
+  for (const damage of [null, (bytes: Uint8Array) => bytes.slice(0, -4), () => Uint8Array.of(9, 9, 9, 9)]) {
+    const [first, ...others] = records as [CycleRecord, ...CycleRecord[]]
+    const evaluation = damage === null ? first.evaluation : damage(first.evaluation as Uint8Array)
+    const store = await storeOf(
+      [{ ...first, evaluation: evaluation ?? null }, ...others],
+      served3.listWeights(),
+    )
+    await store.expiry.removeCycles([{ position: 1, keepEntry: true }])
+    const problems = await problemsOf(store)
+    if (damage === null) expect(problems).toEqual([])
+    else
+      expect(problems).toEqual([
+        expect.stringMatching(/^cycle 20240301T0000 \(expired\): the evaluation record cannot be read: /),
+      ])
+  }
+})

@@ -6,7 +6,6 @@
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import { loadPool, postName, readAvailability, saveCycle, savedNames } from '../cycle/index.js'
-import { verifyEvaluation } from './verify-evaluation.js'
 import {
   gallIdAt,
   Pool,
@@ -16,7 +15,9 @@ import {
   type WeightsHistory,
 } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
+import { Past } from './past.js'
 import { readBody, readResponse } from './records.js'
+import { verifyEvaluation } from './verify-evaluation.js'
 
 export interface VerifyCyclesOptions {
   readonly codec: Codec
@@ -42,7 +43,21 @@ export async function verifyCycles(store: Store, { codec, report }: VerifyCycles
     verifier.isBroken = true
     report(`cycles: the records cannot be read further: ${messageOf(error)}`)
   }
+  verifyExpired(store, first, report)
   verifyPool(store, verifier, first, report)
+}
+
+/** The evaluation records of expired cycles can be read, with a score for each scored row. */
+function verifyExpired(store: Store, first: Position, report: Report): void {
+  const past = new Past(store)
+  for (const cycle of past.cycles) {
+    if (cycle.position >= first) continue
+    try {
+      past.read(cycle)
+    } catch (error) {
+      report(`cycle ${cycle.cycleId} (expired): the evaluation record cannot be read: ${messageOf(error)}`)
+    }
+  }
 }
 
 /** Each version has one set of weights, and the times of the settings never decrease. */

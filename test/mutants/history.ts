@@ -181,9 +181,9 @@ export const historyMutants: readonly MutantGroup[] = [
     killedBy: ['src/history/evaluation/evaluate.test.ts'],
     mutants: [
       {
-        breaks: 'a row names the entry of its own cycle',
-        find: 'there = this.#entriesAt(position)',
-        replace: '',
+        breaks: 'a removal ends the visit of the entry that it names',
+        find: 'return (entries[row] ??= this.#addUnknown(position))',
+        replace: 'return this.#addUnknown(position)',
       },
     ],
   },
