@@ -1,11 +1,14 @@
 """
-Trains `demo-1`: four heads of boosted trees, each calibrated on posts that no tree has seen, and golden cases. docs/tutorial.md
-shows the commands. Needs Python with scikit-learn and onnx (Debian: python3-sklearn python3-onnx); any later version works.
+Trains the heads of a demo model: boosted trees on posts that were placed on a board, calibrated on later posts, with golden cases.
+docs/tutorial.md shows the commands. Needs Python with scikit-learn and onnx (Debian: python3-sklearn python3-onnx).
 
     python3 models/train_demo.py rows.jsonl models/demo-1
 
-rows.jsonl has one JSON object for each scored row of a post that was placed on a board later: gall_id, post_no, decided_at, the
-counters of the board six hours after the placement (views, comments, up, down), and the features.
+rows.jsonl is the result of train_demo.sql: one JSON object per scored row of a post that was placed on a board later, with
+gall_id, post_no, decided_at, the counters on the board after six hours (views, comments, up, down), and the features.
+
+p_views, p_comments and p_up estimate which share of all placements gets fewer views, comments, recommendations on the board.
+downvote_share estimates down / (up + down) there.
 """
 
 import hashlib
@@ -14,15 +17,16 @@ import pathlib
 import sys
 
 import numpy as np
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.linear_model import LinearRegression
 
 from tree_graph import save_trees, sklearn_nodes
 
 LABELS = ["gall_id", "post_no", "decided_at", "views", "comments", "up", "down"]
 CALIBRATION_SHARE = 0.25
+PLACEMENTS_MIN = 20
 GOLDEN_CASES = 12
-TREES = dict(n_estimators=80, max_depth=3, learning_rate=0.1, subsample=0.5, random_state=1)
+TREES = dict(n_estimators=100, max_depth=3, learning_rate=0.06, subsample=0.5, random_state=1)
 
 
 def main(rows_file, package):
@@ -30,40 +34,39 @@ def main(rows_file, package):
     # The posts that were decided last calibrate, as the model will score posts later than those it was trained on.
     decided = {post: at for post, at in zip(posts, labels["decided_at"])}
     order = sorted(decided, key=decided.get)
+    if len(order) < PLACEMENTS_MIN:
+        sys.exit(f"{rows_file} has {len(order)} placements; training needs at least {PLACEMENTS_MIN}: simulate more hours")
     late = set(order[int(len(order) * (1 - CALIBRATION_SHARE)):])
     calibrates = np.array([post in late for post in posts])
-    print(f"{len(order)} posts, {len(posts)} rows, {len(names)} features; {len(late)} posts calibrate")
+    print(f"{len(order)} placements, {len(posts)} rows, {len(names)} features; {len(late)} placements calibrate")
 
     package.mkdir(parents=True, exist_ok=True)
-    graphs, predictions = [], {}
-    for head, label in [("p_views", "views"), ("p_comments", "comments"), ("p_up", "up")]:
-        is_high = labels[label] > median_of_posts(posts, labels[label], ~calibrates)
-        model, scale, offset = train_share(features, is_high, calibrates)
-        prior = model.init_.class_prior_[1]
-        base = scale * np.log(prior / (1 - prior)) + offset
-        trees = [sklearn_nodes(one.tree_, scale=scale * model.learning_rate) for one in model.estimators_[:, 0]]
-        save_trees(trees, len(names), package / f"{head}.onnx", base=base)
-        predictions[head] = sigmoid(scale * model.decision_function(features) + offset)
-        graphs.append(graph_of(package, head, "sigmoid"))
-        report(head, predictions[head][calibrates], is_high[calibrates])
+    targets = {
+        f"p_{label}": share_below(posts, labels[label], ~calibrates) for label in ["views", "comments", "up"]
+    }
     votes = labels["up"] + labels["down"]
-    share = np.where(votes > 0, labels["down"] / np.maximum(votes, 1), 0.0)
-    regressor = GradientBoostingRegressor(**TREES).fit(features[~calibrates], share[~calibrates])
-    trees = [sklearn_nodes(one.tree_, scale=regressor.learning_rate) for one in regressor.estimators_[:, 0]]
-    save_trees(trees, len(names), package / "downvote_share.onnx", base=float(regressor.init_.constant_[0, 0]))
-    predictions["downvote_share"] = np.clip(regressor.predict(features), 0, 1)
-    graphs.append(graph_of(package, "downvote_share", "clip"))
+    targets["downvote_share"] = np.where(votes > 0, labels["down"] / np.maximum(votes, 1), 0.0)
+    graphs, predictions = [], {}
+    for head, target in targets.items():
+        model, scale, offset = train(features, target, calibrates)
+        trees = [sklearn_nodes(one.tree_, scale=scale * model.learning_rate) for one in model.estimators_[:, 0]]
+        base = scale * float(model.init_.constant_[0, 0]) + offset
+        save_trees(trees, len(names), package / f"{head}.onnx", base=base)
+        graphs.append(graph_of(package, head))
+        predictions[head] = np.clip(scale * model.predict(features) + offset, 0, 1)
+        report(head, predictions[head][calibrates], target[calibrates])
 
     write_golden(package / "golden.json", names, features, predictions)
+    first, last = decided[order[0]], decided[order[-1]]
     manifest = {
         "$schema": "../../docs/manifest.schema.json",
         "model_version": package.name,
         "kind": "trained",
         "provenance": {
-            "trained_on": f"simulated posts: {len(order)} placements decided from {min(decided.values())} to {max(decided.values())}",
-            "note": "models/train_demo.py, gradient boosting of scikit-learn, Platt scaling on the last quarter of the placements",
+            "trained_on": f"simulated posts: {len(order)} placements, decided from {first} to {last}",
+            "note": "models/train_demo.py: gradient boosting of scikit-learn, calibrated on the last quarter of the placements",
         },
-        "note": "Trained on simulated posts. It ranks the posts of the simulated client and says nothing about real ones.",
+        "note": "Trained on simulated posts. It ranks the posts of the simulated client; its scores of real posts have no meaning.",
         "features": names,
         "head": graphs,
         "golden": named(package, "golden.json"),
@@ -84,35 +87,34 @@ def read(file):
     names = [name for name in rows[0] if name not in LABELS]
     posts = [(row["gall_id"], row["post_no"]) for row in rows]
     labels = {name: np.array([row[name] for row in rows]) for name in LABELS}
-    features = np.array([[row[name] for name in names] for row in rows], dtype=np.float32)
+    # An export has null for a missing value. For these features the service passes 0 (`understudy models features`).
+    features = np.array([[row[name] or 0.0 for name in names] for row in rows], dtype=np.float32)
     return names, posts, labels, features
 
 
-def median_of_posts(posts, values, chosen):
-    return np.median(list({post: value for post, value, is_chosen in zip(posts, values, chosen) if is_chosen}.values()))
+def share_below(posts, values, chosen):
+    """For each row the share of the chosen posts with a lower value; an equal one counts half."""
+    by_post = {post: value for post, value, is_chosen in zip(posts, values, chosen) if is_chosen}
+    known = np.sort(list(by_post.values()))
+    return (np.searchsorted(known, values, "left") + np.searchsorted(known, values, "right")) / (2 * len(known))
 
 
-def train_share(features, is_high, calibrates):
-    """A classifier, and the scale and offset of its logit that fit the calibrating rows best (Platt scaling)."""
-    model = GradientBoostingClassifier(**TREES).fit(features[~calibrates], is_high[~calibrates])
-    logits = model.decision_function(features[calibrates])[:, None]
-    platt = LogisticRegression(C=1e6).fit(logits, is_high[calibrates])
-    return model, float(platt.coef_[0, 0]), float(platt.intercept_[0])
+def train(features, target, calibrates):
+    """A regressor, and the scale and offset of its prediction that fit the calibrating rows best."""
+    model = GradientBoostingRegressor(**TREES).fit(features[~calibrates], target[~calibrates])
+    line = LinearRegression().fit(model.predict(features[calibrates])[:, None], target[calibrates])
+    return model, float(line.coef_[0]), float(line.intercept_)
 
 
-def sigmoid(logits):
-    return 1 / (1 + np.exp(-logits))
-
-
-def report(head, predicted, is_high):
+def report(head, predicted, observed):
     bins = np.digitize(predicted, np.linspace(0, 1, 6)[1:-1])
-    parts = [f"{predicted[bins == b].mean():.2f}->{is_high[bins == b].mean():.2f}" for b in range(5) if (bins == b).any()]
-    print(f"{head}: predicted -> observed on the calibrating rows: {', '.join(parts)}")
+    parts = [f"{predicted[bins == b].mean():.2f} {observed[bins == b].mean():.2f}" for b in range(5) if (bins == b).any()]
+    print(f"{head}: means predicted and observed on the calibrating rows: {', '.join(parts)}")
 
 
-def graph_of(package, head, activation):
+def graph_of(package, head):
     return {**named(package, f"{head}.onnx"), "inputs": {"features": "features"},
-            "outputs": {head: {"name": "sum", "activation": activation}}}
+            "outputs": {head: {"name": "sum", "activation": "clip"}}}
 
 
 def named(package, file):
@@ -120,7 +122,7 @@ def named(package, file):
 
 
 def write_golden(file, names, features, predictions):
-    """Rows from the lowest prediction to the highest, with the heads of scikit-learn."""
+    """Rows from the lowest prediction to the highest, with the heads that scikit-learn predicts."""
     order = np.argsort(predictions["p_views"], kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, GOLDEN_CASES).astype(int)]
     cases = [
