@@ -1,7 +1,7 @@
 /**
  * `understudy demo`: starts a server with an empty data directory, simulates a day against it, prints the best posts and
- * the first screen of the report. `demo-1` serves, which was trained on simulated posts; the transport test is its shadow.
- * The server keeps running until Ctrl-C. It is a child process, so its timings exclude the client's work.
+ * the first screen of the report. `demo-1`, which was trained on simulated posts, is the active model, and the transport test
+ * is its shadow. The server keeps running until Ctrl-C. It is a child process, so its timings exclude the client's work.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -18,14 +18,16 @@ import { checkPort } from './port-check.js'
 import { withStore } from './models/common.js'
 import { firstScreen } from './report/report-text.js'
 import { describeReport } from './simulation-report.js'
+import { shellWord } from './shell-word.js'
 import { checkWorkload, runSimulation } from './simulation-run.js'
 import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-command.js'
-import type { SimulationReport } from '../simulator/index.js'
 import { variableOf, type SettingName } from '../settings/index.js'
 
 const host = '127.0.0.1'
 const portMax = 65_535
 const healthCheckEveryMs = 50
+/** Enough for a day to show how the model compares with the counters. */
+const postsPerDayDefault = 4000
 const program = fileURLToPath(new URL('./main.js', import.meta.url))
 
 /** Settings that the demo sets itself, regardless of the environment. */
@@ -50,14 +52,14 @@ export function addDemoCommand(commands: Command, context: CommandContext): void
       'start a server with an empty data directory, simulate a day, print the best posts and the report',
     )
     .option('--port <number>', 'port of the server; 0 selects a free one', numberArgument, 8080)
-  addWorkloadFlags(command).action((flags: DemoFlags) => demo(flags, context))
+  addWorkloadFlags(command, postsPerDayDefault).action((flags: DemoFlags) => demo(flags, context))
 }
 
 async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   if (!Number.isInteger(flags.port) || flags.port < 0 || flags.port > portMax) {
     throw new UsageError(`--port must be a whole number from 0 to ${portMax}, not ${flags.port}`)
   }
-  const workload = workloadOf(flags)
+  const workload = { postsPerDay: postsPerDayDefault, ...workloadOf(flags) }
   // Flags and port are checked before the data of the last demo is deleted.
   checkWorkload(workload)
   // The port is chosen here, because the client must know it.
@@ -68,7 +70,8 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   const { keys, file } = ensureGeneratedKey(dataDir)
   const [key = ''] = keys
   context.printMessage(
-    `Starting a server with an empty data directory, ${dataDir}, and a client that simulates a day:\n\n`,
+    `Starting a server with an empty data directory, ${dataDir}, and a client that simulates a day.\n` +
+      `${activeVersion}, trained on simulated posts, scores them. ${shadowVersion}, whose weights are pseudo-random, is its shadow.\n\n`,
   )
   const modelsDir = makeModels(dataDir)
   const server = startServer({ port, dataDir, modelsDir, keyFile: file }, context.env)
@@ -80,8 +83,9 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
     await untilReady(url, stop.signal)
     const options = { ...workload, url, apiKey: key, exclusive: true, keepPosts: true, signal: stop.signal }
     const report = await runSimulation(options, context.display)
+    context.print(`\n${describeReport(report, context.columns())}\n`)
     context.print(await reportOf(dataDir, context))
-    context.print(closingText(report, url, key, context.columns()))
+    context.print(closingText({ url, key, dataDir, lastCycleId: cycleIdOf(report.endAtMs) }))
     await Promise.race([stopped, server.ended])
     stop.signal.throwIfAborted()
   } catch (error) {
@@ -131,15 +135,15 @@ function startServer(
 }
 
 const packages = fileURLToPath(new URL('../../models', import.meta.url))
-const [servingVersion, shadowVersion] = ['demo-1', 'transport-test-1']
+const [activeVersion, shadowVersion] = ['demo-1', 'transport-test-1']
 
 /** A models directory of its own, so that the demo changes no other. Returns its path. */
 function makeModels(dataDir: string): string {
   const modelsDir = join(dataDir, 'models')
   mkdirSync(modelsDir)
-  for (const version of [servingVersion, shadowVersion])
+  for (const version of [activeVersion, shadowVersion])
     symlinkSync(join(packages, version), join(modelsDir, version))
-  writeFileSync(join(modelsDir, 'ACTIVE'), `${servingVersion}\n`)
+  writeFileSync(join(modelsDir, 'ACTIVE'), `${activeVersion}\n`)
   writeFileSync(join(modelsDir, 'SHADOW'), `${shadowVersion}\n`)
   return modelsDir
 }
@@ -147,7 +151,9 @@ function makeModels(dataDir: string): string {
 /** The first screen of the report, from the directory of the running server. */
 async function reportOf(dataDir: string, context: CommandContext): Promise<string> {
   const evaluation = await withStore(dataDir, (store) => evaluate(store))
-  return `\n${firstScreen(evaluation, context.columns())}`
+  return `Had the model picked (the first screen of \`understudy report\`)
+
+${firstScreen(evaluation, context.columns())}`
 }
 
 /** Resolves when the server responds. */
@@ -160,19 +166,21 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-function closingText(
-  report: SimulationReport,
-  url: string,
-  key: string,
-  columns: number | undefined,
-): string {
+interface Closing {
+  readonly url: string
+  readonly key: string
+  readonly dataDir: string
+  readonly lastCycleId: string
+}
+
+function closingText({ url, key, dataDir, lastCycleId }: Closing): string {
   // A response is one line of hundreds of kilobytes.
   return `
-${describeReport(report, columns)}
 The server at ${url} with the API key ${key} runs until Ctrl-C. To try it:
 
   curl -s ${url}/v1/health; echo
-  curl -s -H 'Authorization: ${key}' ${url}/v1/scores/${cycleIdOf(report.endAtMs)} | head -c 600; echo
+  curl -s -H 'Authorization: ${key}' ${url}/v1/scores/${lastCycleId} | head -c 600; echo
+  npx understudy report --data-dir ${shellWord(dataDir)}
 
 `
 }

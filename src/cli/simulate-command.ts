@@ -51,10 +51,15 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
     .action((flags: SimulateFlags) => runAgainstServer(flags, context))
 }
 
-export function addWorkloadFlags(command: Command): Command {
+/** `postsPerDay`: the command's default. */
+export function addWorkloadFlags(command: Command, postsPerDay = 2200): Command {
   return command
     .option('--hours <number>', 'simulated hours (default: 24)', numberArgument)
-    .option('--posts-per-day <number>', 'posts that enter in 24 hours (default: 2200)', numberArgument)
+    .option(
+      '--posts-per-day <number>',
+      `posts that enter in 24 hours (default: ${postsPerDay})`,
+      numberArgument,
+    )
     .option('--galleries <number>', 'galleries of the posts (default: 8)', numberArgument)
     .option('--seed <seed>', 'the same seed gives the same posts (default: 1)')
     .option('--speed <factor>', 'simulated seconds per second (default: as fast as possible)', numberArgument)

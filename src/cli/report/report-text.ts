@@ -22,8 +22,8 @@ export function firstScreen(evaluation: Evaluation, columns: number | undefined)
   const first = [windowSentence(evaluation), ...pickSentences(evaluation)].map(paragraph).join('')
   if (evaluation.window.cycles === 0) return first
   const verdicts = evaluation.differences.map((each) => paragraph(differenceSentence(each))).join('')
-  const { rows, head } = rankerTable(evaluation)
-  return [first, formatTable(head, rows), verdicts].join('\n')
+  const { rows, head, note } = rankerTable(evaluation)
+  return [first, paragraph(note) + formatTable(head, rows), verdicts].join('\n')
 }
 
 function paragraphs(columns = cellsDefault): (text: string) => string {

@@ -42,7 +42,9 @@ const groupWords: Readonly<Record<GroupKind, string>> = {
 export function rankerTable({ rankers }: Evaluation): ReportTable {
   return {
     title: 'Orders compared',
-    note: 'Means with 95 % intervals. 50 % of posts rank below a saved post where the order is random.',
+    note:
+      'Means with 95 % intervals. 50 % of posts rank below a saved post where the order is random. A pick is decided ' +
+      'unless it is still pending.',
     head: rankerHead,
     rows: rankers.map(rankerRow),
   }
@@ -92,7 +94,7 @@ function groupTable({ by }: Evaluation, kind: GroupKind): ReportTable {
       'picks',
       'ranked below a saved post',
       'found',
-      'of its picks saved',
+      'decided picks saved',
     ],
     rows: by[kind].map((group) => [
       group.value ?? 'unknown',

@@ -73,14 +73,15 @@ export function pickSentences({ visits, rankers }: Evaluation): string[] {
   if (model === undefined || model.sameBudget.picks === 0)
     return [posts, 'There are no picks to compare yet.']
   const { sameBudget } = model
-  const { saved, hidden, deleted } = sameBudget.byFate
+  const { saved, hidden, deleted, aged_out, open } = sameBudget.byFate
   return [
     posts,
     `With as many picks in each cycle, the model would have picked ${count(sameBudget.picks)} posts:`,
     `  ${count(saved)} of those that the operators saved: ${percentWithInterval(sameBudget.recall)}, half of them at ` +
       `least ${minutes(sameBudget.leadMinutes.p50)} earlier;`,
     `  ${count(hidden + deleted)} that were hidden or deleted: ${percentWithInterval(sameBudget.harm, 1)} of its ` +
-      'decided picks.',
+      'decided picks;',
+    `  ${count(aged_out)} that aged out, and ${count(open)} that are still pending.`,
   ]
 }
 
@@ -90,6 +91,7 @@ export function differenceSentence({ a, b, mean, ci95, verdict, moreDays }: Diff
   if (mean === null || ci95 === null || verdict === null)
     return `${capital(first)} and ${second} have no saved post in common to compare.`
   const points = (value: number): string => (100 * value).toFixed(1)
+  // "Worse by 3 points" has a positive number.
   const ends = verdict === 'worse' ? [-ci95[1], -ci95[0]] : ci95
   const size = `${points(verdict === 'worse' ? -mean : mean)} points, 95 % interval ${ends.map(points).join(' to ')}`
   if (verdict !== 'cannot be told apart')
@@ -124,7 +126,7 @@ export const rankerHead = [
   'order of the posts',
   'ranked below a saved post',
   'saved posts found',
-  'of its picks saved',
+  'decided picks saved',
   'hidden or deleted',
   'earlier (median)',
 ]
