@@ -59,7 +59,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   if (!Number.isInteger(flags.port) || flags.port < 0 || flags.port > portMax) {
     throw new UsageError(`--port must be a whole number from 0 to ${portMax}, not ${flags.port}`)
   }
-  const workload = { postsPerDay: postsPerDayDefault, ...workloadOf(flags) }
+  const workload = workloadOf(flags)
   // Flags and port are checked before the data of the last demo is deleted.
   checkWorkload(workload)
   // The port is chosen here, because the client must know it.

@@ -13,7 +13,7 @@ import { runSimulation } from './simulation-run.js'
 /** Flags of the workload, which `demo` has too. */
 export interface WorkloadFlags {
   readonly hours?: number
-  readonly postsPerDay?: number
+  readonly postsPerDay: number
   readonly galleries?: number
   readonly speed?: number
   readonly seed?: string
@@ -55,11 +55,7 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
 export function addWorkloadFlags(command: Command, postsPerDay = 2200): Command {
   return command
     .option('--hours <number>', 'simulated hours (default: 24)', numberArgument)
-    .option(
-      '--posts-per-day <number>',
-      `posts that enter in 24 hours (default: ${postsPerDay})`,
-      numberArgument,
-    )
+    .option('--posts-per-day <number>', 'posts that enter in 24 hours', numberArgument, postsPerDay)
     .option('--galleries <number>', 'galleries of the posts (default: 8)', numberArgument)
     .option('--seed <seed>', 'the same seed gives the same posts (default: 1)')
     .option('--speed <factor>', 'simulated seconds per second (default: as fast as possible)', numberArgument)

@@ -330,21 +330,23 @@ test('an address of another machine is reported as such', async () => {
   )
 })
 
-test('demo shows the best posts and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
-  const demo = start(['demo', '--port', '0', '--hours', '6', '--posts-per-day', '500'])
+test('demo shows the best posts, the report and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
+  // It ends now: a shorter window could lie in the small hours in Korea, which bring hardly a saved post.
+  const demo = start(['demo', '--port', '0', '--hours', '8'])
   let output = ''
   demo.child.stdout?.on('data', (piece: Buffer) => (output += piece.toString()))
   await new Promise<void>((resolve) => {
-    demo.child.stdout?.on('data', () => output.includes('/v1/scores/') && resolve())
+    demo.child.stdout?.on('data', () => output.includes('understudy report --data-dir') && resolve())
     void demo.ended.then(() => resolve())
   })
   const [, key, url] = /curl -s -H 'Authorization: ([^']+)' (\S+)/.exec(output) ?? []
   const scores = await fetch(url ?? '', { headers: { authorization: key ?? '' } })
   expect(scores.status).toBe(200)
-  // It ends now: a window that began before the small hours in Korea, which bring hardly a post.
   expect(output).toMatch(/^ ?1 {2}0\.\d{4} {2}/m)
-  expect(output).toContain('transport-test-1: pseudo-random weights, the order has no meaning')
   expect(output).not.toMatch(/_r[0-9a-z]+x[0-9a-z]+/)
+  expect(output).toMatch(/Model \/\s+weights:\s+demo-1 \/\s+initial/)
+  expect(output).toMatch(/the model would have picked [1-9]\d* posts:\n.* that the operators saved/)
+  expect(output).toMatch(/^model +\d+ % .*\ntransport-test-1 +\d+ % [^]*\nrecommendations +\d+ % /m)
   demo.child.kill('SIGINT')
   expect(await demo.ended).toBe(0)
   const { port } = new URL(url ?? '')

@@ -74,11 +74,11 @@ export function pickSentences({ visits, rankers }: Evaluation): string[] {
     return [posts, 'There are no picks to compare yet.']
   const { sameBudget } = model
   const { saved, hidden, deleted, aged_out, open } = sameBudget.byFate
+  const earlier = saved === 0 ? '' : `, half of them at least ${minutes(sameBudget.leadMinutes.p50)} earlier`
   return [
     posts,
     `With as many picks in each cycle, the model would have picked ${count(sameBudget.picks)} posts:`,
-    `  ${count(saved)} of those that the operators saved: ${percentWithInterval(sameBudget.recall)}, half of them at ` +
-      `least ${minutes(sameBudget.leadMinutes.p50)} earlier;`,
+    `  ${count(saved)} of those that the operators saved: ${percentWithInterval(sameBudget.recall)}${earlier};`,
     `  ${count(hidden + deleted)} that were hidden or deleted: ${percentWithInterval(sameBudget.harm, 1)} of its ` +
       'decided picks;',
     `  ${count(aged_out)} that aged out, and ${count(open)} that are still pending.`,
