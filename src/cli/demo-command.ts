@@ -71,7 +71,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   const [key = ''] = keys
   context.printMessage(
     `Starting a server with an empty data directory, ${dataDir}, and a client that simulates a day.\n` +
-      `${activeVersion}, trained on simulated posts, scores them. ${shadowVersion}, whose weights are pseudo-random, is its shadow.\n\n`,
+      `${activeVersion}, trained on simulated posts, scores the posts. ${shadowVersion}, whose weights are pseudo-random, is its shadow.\n\n`,
   )
   const modelsDir = makeModels(dataDir)
   const server = startServer({ port, dataDir, modelsDir, keyFile: file }, context.env)

@@ -77,7 +77,7 @@ export function pickSentences({ visits, rankers }: Evaluation): string[] {
   const earlier = saved === 0 ? '' : `, half of them at least ${minutes(sameBudget.leadMinutes.p50)} earlier`
   return [
     posts,
-    `With as many picks in each cycle, the model would have picked ${count(sameBudget.picks)} posts:`,
+    `With as many picks in each cycle as the operators, the model would have picked ${count(sameBudget.picks)} posts:`,
     `  ${count(saved)} of those that the operators saved: ${percentWithInterval(sameBudget.recall)}${earlier};`,
     `  ${count(hidden + deleted)} that were hidden or deleted: ${percentWithInterval(sameBudget.harm, 1)} of its ` +
       'decided picks;',
