@@ -18,6 +18,7 @@ import { checkPort } from './port-check.js'
 import { withStore } from './models/common.js'
 import { firstScreen } from './report/report-text.js'
 import { describeReport } from './simulation-report.js'
+import type { TopPost } from '../simulator/index.js'
 import { shellWord } from './shell-word.js'
 import { checkWorkload, runSimulation } from './simulation-run.js'
 import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-command.js'
@@ -85,7 +86,16 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
     const report = await runSimulation(options, context.display)
     context.print(`\n${describeReport(report, context.columns())}\n`)
     context.print(await reportOf(dataDir, context))
-    context.print(closingText({ url, key, dataDir, lastCycleId: cycleIdOf(report.endAtMs) }))
+    context.print(
+      closingText({
+        url,
+        key,
+        dataDir,
+        modelsDir,
+        best: report.top[0],
+        lastCycleId: cycleIdOf(report.endAtMs),
+      }),
+    )
     await Promise.race([stopped, server.ended])
     stop.signal.throwIfAborted()
   } catch (error) {
@@ -170,17 +180,25 @@ interface Closing {
   readonly url: string
   readonly key: string
   readonly dataDir: string
+  readonly modelsDir: string
   readonly lastCycleId: string
+  /** The best post of the last cycle, if it scored one. */
+  readonly best: TopPost | undefined
 }
 
-function closingText({ url, key, dataDir, lastCycleId }: Closing): string {
+function closingText({ url, key, dataDir, modelsDir, lastCycleId, best }: Closing): string {
+  const data = `--data-dir ${shellWord(dataDir)}`
+  const explain =
+    best === undefined
+      ? ''
+      : `  npx understudy explain ${shellWord(best.gall_id)} ${best.post_no} ${data} --models-dir ${shellWord(modelsDir)}\n`
   // A response is one line of hundreds of kilobytes.
   return `
 The server at ${url} with the API key ${key} runs until Ctrl-C. To try it:
 
   curl -s ${url}/v1/health; echo
   curl -s -H 'Authorization: ${key}' ${url}/v1/scores/${lastCycleId} | head -c 600; echo
-  npx understudy report --data-dir ${shellWord(dataDir)}
-
+  npx understudy report ${data}
+${explain}
 `
 }

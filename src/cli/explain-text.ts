@@ -10,6 +10,7 @@ import type {
   Explanation,
   VisitSummary,
 } from '../history/index.js'
+import { kstTime } from './progress-display.js'
 import { formatTable } from './text-table.js'
 
 /** Cycles of the table; all are in the JSON. */
@@ -36,8 +37,13 @@ function visitText(visit: VisitSummary, index: number, isExplained: boolean): st
   const fate =
     visit.fate === 'open'
       ? 'pending'
-      : `${visit.fate}${tier} at ${visit.decided_at ?? '?'}, reported by cycle ${visit.left_cycle ?? '?'}`
+      : `${visit.fate}${tier} at ${decidedText(visit)}, reported by cycle ${visit.left_cycle ?? '?'}`
   return `${isExplained ? '▸' : ' '} visit ${index + 1}: ${entered}, ${fate}\n`
+}
+
+/** In KST, as cycle ids are. */
+function decidedText({ decided_at }: VisitSummary): string {
+  return decided_at === null ? '?' : `${kstTime(Date.parse(decided_at))} KST`
 }
 
 function cyclesText(cycles: readonly CycleSummary[]): string {

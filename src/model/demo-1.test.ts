@@ -5,8 +5,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { modelsDir } from '../../test/helpers/model-packages.js'
-import { findFeature } from './features/index.js'
-import { featureNames, readPackage, verifyPackage } from './index.js'
+import { featureNames, findFeature, readPackage, verifyPackage } from './index.js'
 
 const version = 'demo-1'
 
