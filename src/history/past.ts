@@ -14,10 +14,13 @@ import type { Position, Store, StoredCycle } from '../store/index.js'
 import { PastEntries } from './past-entries.js'
 
 /** Posts and entries are numbers of `PastEntries`. */
-export interface PastCycle extends StoredCycle {
+export interface PastEvents {
   /** Entries of the distinct candidates of the request, those that entered first. */
   readonly candidates: readonly number[]
   readonly removals: PastRemovals
+}
+
+export interface PastCycle extends StoredCycle, PastEvents {
   readonly rows: PastRows
   readonly scored: PastScores
 }
@@ -69,23 +72,30 @@ export class Past {
 
   /** Throws where the record of the cycle is damaged. */
   read(cycle: StoredCycle): PastCycle {
-    const { position } = cycle
     const record = this.#recordOf(cycle)
-    const events = readEvaluationEvents(record)
-    const rows = readEvaluationRows(record, position)
+    const rows = readEvaluationRows(record, cycle.position)
     return {
       ...cycle,
-      candidates: this.entries.add(position, events.candidates),
-      removals: this.#removals(events),
+      ...this.#eventsOf(cycle.position, record),
       rows: { entry: this.entries.ofRows(rows), outcome: rows.outcome },
       scored: scoredOf(cycle, record, rows),
     }
+  }
+
+  /** Candidates and removals alone. */
+  readEvents(cycle: StoredCycle): PastEvents {
+    return this.#eventsOf(cycle.position, this.#recordOf(cycle))
   }
 
   /** The scored rows alone. */
   readScored(cycle: StoredCycle): PastScores {
     const record = this.#recordOf(cycle)
     return scoredOf(cycle, record, readEvaluationRows(record, cycle.position))
+  }
+
+  #eventsOf(position: Position, record: Uint8Array): PastEvents {
+    const events = readEvaluationEvents(record)
+    return { candidates: this.entries.add(position, events.candidates), removals: this.#removals(events) }
   }
 
   #recordOf({ position, cycleId }: StoredCycle): Uint8Array {

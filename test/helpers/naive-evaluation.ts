@@ -34,11 +34,11 @@ const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : sum(values) / values.length
 const fiveMinutes = 300_000
 
-/** The report without intervals, of stored cycles in any order. */
-export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity): object {
+/** The report without intervals, of stored cycles in any order. Cycles after the window do not count. */
+export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, toMs = Infinity): object {
   const time = ({ request }: NaiveCycle): number => Date.parse(request.cycle_time)
   const all = [...stored].sort((a, b) => time(a) - time(b))
-  const cycles = all.filter((cycle) => time(cycle) >= fromMs)
+  const cycles = all.filter((cycle) => time(cycle) >= fromMs && time(cycle) <= toMs)
   const before = all.filter((cycle) => time(cycle) < fromMs)
   const times = cycles.map(time)
   const pendingBefore = new Map(
@@ -250,9 +250,9 @@ function readVisits(
     let place = 0
     for (const result of response.results) {
       if (result.reason === 'unknown_post') continue
-      const isFirst = before !== null && !visits.some((visit) => visit.key === key(result))
+      const isFirst = before?.has(key(result)) === true && !visits.some((visit) => visit.key === key(result))
       const visit =
-        open.get(key(result)) ?? (isFirst ? begin(result, -1, before.get(key(result))) : undefined)
+        open.get(key(result)) ?? (isFirst ? begin(result, -1, before?.get(key(result))) : undefined)
       const number = result.status === 'scored' ? place++ : -1
       if (visit === undefined || number < 0) continue
       visit.scoredIn.push(c)

@@ -330,38 +330,6 @@ test('an address of another machine is reported as such', async () => {
   )
 })
 
-test('demo shows the best posts, the report and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
-  // It ends now: a shorter window could lie in the small hours in Korea, which bring hardly a saved post.
-  const demo = start(['demo', '--port', '0', '--hours', '8'])
-  const explainCommand = /npx understudy explain (\S+) (\d+) --data-dir (\S+) --models-dir (\S+)\n/
-  let output = ''
-  demo.child.stdout?.on('data', (piece: Buffer) => (output += piece.toString()))
-  await new Promise<void>((resolve) => {
-    demo.child.stdout?.on('data', () => explainCommand.test(output) && resolve())
-    void demo.ended.then(() => resolve())
-  })
-  const [, key, url] = /curl -s -H 'Authorization: ([^']+)' (\S+)/.exec(output) ?? []
-  const scores = await fetch(url ?? '', { headers: { authorization: key ?? '' } })
-  expect(scores.status).toBe(200)
-  expect(output).toMatch(/^ ?1 {2}0\.\d{4} {2}/m)
-  const [screens = '', commands = ''] = output.split('To try it:')
-  expect(screens).not.toMatch(/_r[0-9a-z]+x[0-9a-z]+/)
-  const [, gallId = '', postNo = '', data = '', models = ''] = explainCommand.exec(commands) ?? []
-  const explain = start(['explain', gallId, postNo, '--data-dir', data, '--models-dir', models, '--json'])
-  expect(await explain.ended).toBe(0)
-  expect(JSON.parse(await explain.output)).toMatchObject({ gall_id: gallId, post_no: Number(postNo) })
-  expect(output).toMatch(/Model \/\s+weights:\s+demo-1 \/\s+initial/)
-  expect(output).toMatch(/the model would have picked [1-9]\d* posts:\n.* that the operators saved/)
-  expect(output).toMatch(/^model +\d+ % .*\ntransport-test-1 +\d+ % [^]*\nrecommendations +\d+ % /m)
-  demo.child.kill('SIGINT')
-  expect(await demo.ended).toBe(0)
-  const { port } = new URL(url ?? '')
-  await expect(fetch(`http://127.0.0.1:${port}/v1/health`)).rejects.toThrow()
-  const dataDir = join(root, 'data', 'demo', port)
-  expect(await demo.stderr).toContain(`stopped; data kept in ${dataDir} until`)
-  expect(existsSync(join(dataDir, 'understudy.mdb'))).toBe(true)
-})
-
 test('simulate exits with 1 at the first response that violates the contract, and names it', async () => {
   const server = createHttpServer((_, response) => response.end('{"status":"fine"}'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

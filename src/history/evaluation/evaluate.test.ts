@@ -14,6 +14,9 @@ import { CycleService, StageClock } from '../../cycle/index.js'
 import { createMemoryStore, type Store } from '../../store/index.js'
 import { evaluate, reportJson } from './index.js'
 
+const runCount = Number(process.env['EVALUATION_RUNS'] ?? 80)
+const timeoutMs = 30_000 + runCount * 100
+
 const minute = 60_000
 const gallId = fc.constantFrom('g', 'h')
 const postNo = fc.integer({ min: 1, max: 6 })
@@ -119,27 +122,43 @@ function naiveCycles(cycles: readonly CycleRequest[], store: Store): NaiveCycle[
   }))
 }
 
-test('equals an independent implementation over whole histories, with late cycles', () =>
-  fc.assert(
-    fc.asyncProperty(history(false), async (cycles) => {
-      const store = await served(cycles)
-      const report = reportJson(await evaluate(store, { draws: 20 }))
-      expectFigures(report, naiveReport(naiveCycles(cycles, store)))
-      expectVerdicts(report)
-    }),
-    { numRuns: 80 },
-  ))
+test(
+  'equals an independent implementation over whole histories, with late cycles',
+  () =>
+    fc.assert(
+      fc.asyncProperty(history(false), async (cycles) => {
+        const store = await served(cycles)
+        const report = reportJson(await evaluate(store, { draws: 20 }))
+        expectFigures(report, naiveReport(naiveCycles(cycles, store)))
+        expectVerdicts(report)
+      }),
+      { numRuns: runCount },
+    ),
+  timeoutMs,
+)
 
-test('equals an independent implementation over windows that begin in mid-history', () =>
-  fc.assert(
-    fc.asyncProperty(history(true), fc.integer({ min: 0, max: 18 }), async (cycles, from) => {
-      const store = await served(cycles)
-      const options = { draws: 20, fromMs: cycleMs(from) }
-      const report = reportJson(await evaluate(store, options))
-      expectFigures(report, naiveReport(naiveCycles(cycles, store), cycleMs(from)))
-    }),
-    { numRuns: 80 },
-  ))
+test.each([
+  ['cycles in order', true],
+  ['late cycles', false],
+])(
+  'equals an independent implementation over windows, %s',
+  (_, isInOrder) =>
+    fc.assert(
+      fc.asyncProperty(
+        history(isInOrder),
+        fc.integer({ min: 0, max: 18 }),
+        fc.integer({ min: 0, max: 18 }),
+        async (cycles, from, length) => {
+          const store = await served(cycles)
+          const [fromMs, toMs] = [cycleMs(from), cycleMs(from + length)]
+          const report = reportJson(await evaluate(store, { draws: 20, fromMs, toMs }))
+          expectFigures(report, naiveReport(naiveCycles(cycles, store), fromMs, toMs))
+        },
+      ),
+      { numRuns: runCount },
+    ),
+  timeoutMs,
+)
 
 test('an empty store has a report of nulls and zeros', async () => {
   const report = reportJson(await evaluate(createMemoryStore()))

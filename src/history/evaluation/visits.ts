@@ -3,7 +3,7 @@
  * docs/evaluation.md defines a visit and its fate.
  */
 import { absentCode, assert, outcome, removalReasonCodes } from '../../contract/index.js'
-import type { PastCycle } from '../past.js'
+import type { PastCycle, PastEvents } from '../past.js'
 import type { PastEntries } from '../past-entries.js'
 import { firstScoreDeadline } from './first-score.js'
 import { fates, type VisitFates } from './ranker-evaluation.js'
@@ -15,7 +15,7 @@ export class Visits {
   /** Index of the cycle that brought the post; -1 for a visit that began before the window. */
   readonly began: number[] = []
   readonly post: number[] = []
-  /** The candidate row that began the visit; before the window, the entry of its first row. */
+  /** The candidate row that began the visit. */
   readonly entry: number[] = []
   /** Index in `tierCodes`. */
   readonly tier: number[] = []
@@ -24,17 +24,28 @@ export class Visits {
   /** By visit, NaN where unknown. */
   readonly deadlineMs: number[] = []
   readonly #entries: PastEntries
-  readonly #beganBefore: (entry: number) => boolean
+  readonly #isExpired: (entry: number) => boolean
+  /** The candidate rows of the posts that were pending before the window, by post. */
+  readonly #pendingBefore = new Map<number, number>()
   readonly #fate: number[] = []
   readonly #decidedMs: number[] = []
   /** The latest visit of a post. */
   readonly #latest: (number | undefined)[] = []
   #cycles = 0
 
-  /** `beganBefore`: whether the cycle of an entry lies before the window, or is not stored. */
-  constructor(entries: PastEntries, beganBefore: (entry: number) => boolean) {
+  /** `isExpired`: whether the cycle that brought an entry is not stored any more. */
+  constructor(entries: PastEntries, isExpired: (entry: number) => boolean) {
     this.#entries = entries
-    this.#beganBefore = beganBefore
+    this.#isExpired = isExpired
+  }
+
+  /** Adds the next cycle before the window. A visit that it begins counts if the window shows its post. */
+  addBefore({ candidates, removals }: PastEvents): void {
+    for (const entry of candidates) {
+      const post = this.#entries.post[entry] as number
+      if (!this.#pendingBefore.has(post)) this.#pendingBefore.set(post, entry)
+    }
+    for (const post of removals.post) this.#pendingBefore.delete(post)
   }
 
   /**
@@ -45,9 +56,10 @@ export class Visits {
     const index = this.#cycles++
     const { rows, removals, candidates, scored: scores } = cycle
     // First, since a post that was pending before the window may be sent again in it.
-    for (const entry of removals.entry) if (entry >= 0) this.#beginBefore(entry)
-    for (const entry of rows.entry) this.#beginBefore(entry)
+    removals.post.forEach((post, row) => this.#beginBefore(post, removals.entry[row] as number))
+    for (const entry of rows.entry) this.#beginBefore(this.#entries.post[entry] as number, entry)
     for (const entry of candidates) {
+      this.#beginBefore(this.#entries.post[entry] as number, entry)
       const latest = this.#visitOf(entry)
       if (latest === undefined || !this.#isOpen(latest)) this.#begin(entry, index)
     }
@@ -88,9 +100,12 @@ export class Visits {
     }
   }
 
-  /** Begins the visit of a post that the window has not shown so far, and that entered before it. */
-  #beginBefore(entry: number): void {
-    if (this.#visitOf(entry) === undefined && this.#beganBefore(entry)) this.#begin(entry, -1)
+  /** Begins the visit of a post that the window has not shown so far, if it was pending before. */
+  #beginBefore(post: number, entry: number): void {
+    if (this.#latest[post] !== undefined) return
+    const began = this.#pendingBefore.get(post)
+    if (began !== undefined) this.#begin(began, -1)
+    else if (entry >= 0 && this.#isExpired(entry)) this.#begin(entry, -1)
   }
 
   #visitOf(entry: number): number | undefined {

@@ -23,10 +23,8 @@ export interface EvaluationWindow {
 export function readWindow(past: Past, cycles: readonly StoredCycle[]): EvaluationWindow {
   const startMs = cycles[0]?.cycleAtMs ?? -Infinity
   const { entries } = past
-  const visits = new Visits(entries, (entry) => {
-    const cycle = past.cycleAt(entries.position[entry] as number)
-    return cycle === undefined || cycle.cycleAtMs < startMs
-  })
+  const visits = new Visits(entries, (entry) => past.cycleAt(entries.position[entry] as number) === undefined)
+  for (const cycle of past.cycles) if (cycle.cycleAtMs < startMs) visits.addBefore(past.readEvents(cycle))
   const scored: ScoredCycle[] = []
   for (const [index, cycle] of cycles.entries()) {
     const visitOfRow = visits.add(past.read(cycle))

@@ -1,0 +1,54 @@
+/**
+ * `understudy demo` as a process: what it prints, that its commands work, and how it ends. Runs what `npm run build` made.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { executable as understudy } from '../helpers/server-process.js'
+
+const root = mkdtempSync(join(tmpdir(), 'understudy-demo-'))
+afterAll(() => rmSync(root, { recursive: true }))
+
+function start(args: string[]): { readonly child: ChildProcess; readonly ended: Promise<number | null> } {
+  const child = spawn(understudy, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return { child, ended: new Promise((resolve) => child.on('exit', resolve)) }
+}
+
+test('demo shows the best posts, the report and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
+  // It ends now: a shorter window could lie in the small hours in Korea, which bring hardly a saved post.
+  const demo = start(['demo', '--port', '0', '--hours', '8'])
+  const explainCommand = /npx understudy explain (\S+) (\d+) --data-dir (\S+) --models-dir (\S+)\n/
+  const stderr = text(demo.child.stderr as Readable)
+  let output = ''
+  demo.child.stdout?.on('data', (piece: Buffer) => (output += piece.toString()))
+  await new Promise<void>((resolve) => {
+    demo.child.stdout?.on('data', () => explainCommand.test(output) && resolve())
+    void demo.ended.then(() => resolve())
+  })
+  const [, key, url] = /curl -s -H 'Authorization: ([^']+)' (\S+)/.exec(output) ?? []
+  const scores = await fetch(url ?? '', { headers: { authorization: key ?? '' } })
+  expect(scores.status).toBe(200)
+  expect(output).toMatch(/^ ?1 {2}0\.\d{4} {2}/m)
+  const [screens = '', commands = ''] = output.split('To try it:')
+  expect(screens).not.toMatch(/_r[0-9a-z]+x[0-9a-z]+/)
+  const [, gallId = '', postNo = '', data = '', models = ''] = explainCommand.exec(commands) ?? []
+  const explain = start(['explain', gallId, postNo, '--data-dir', data, '--models-dir', models, '--json'])
+  const explanation = text(explain.child.stdout as Readable)
+  expect(await explain.ended).toBe(0)
+  expect(JSON.parse(await explanation)).toMatchObject({ gall_id: gallId, post_no: Number(postNo) })
+  expect(output).toMatch(/Model \/\s+weights:\s+demo-1 \/\s+initial/)
+  expect(output).toMatch(/the model would have picked [1-9]\d* posts:\n.* that the operators saved/)
+  expect(output).toMatch(/^model +\d+ % .*\ntransport-test-1 +\d+ % [^]*\nrecommendations +\d+ % /m)
+  demo.child.kill('SIGINT')
+  expect(await demo.ended).toBe(0)
+  const { port } = new URL(url ?? '')
+  await expect(fetch(`http://127.0.0.1:${port}/v1/health`)).rejects.toThrow()
+  const dataDir = join(root, 'data', 'demo', port)
+  expect(await stderr).toContain(`stopped; data kept in ${dataDir} until`)
+  expect(existsSync(join(dataDir, 'understudy.mdb'))).toBe(true)
+})
