@@ -5,6 +5,7 @@
 import { readEvaluationEvents, savedDepartures, savedEntries } from '../cycle/index.js'
 import { PostMap } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
+import type { PostKey } from './pool-list.js'
 
 /** A stay of a post in the pool. */
 export interface ArrivalVisit {
@@ -30,11 +31,13 @@ export interface Departure {
 export class ArrivalVisits {
   readonly visits: ArrivalVisit[] = []
   readonly #store: Store
+  readonly #only: PostKey | null
   readonly #open = new PostMap<string, ArrivalVisit>()
 
-  /** Reads the entries of expired cycles that are kept for pending posts. */
-  constructor(store: Store) {
+  /** Reads the entries of expired cycles that are kept for pending posts. `only`: the visits of one post. */
+  constructor(store: Store, only: PostKey | null = null) {
     this.#store = store
+    this.#only = only
     for (const position of store.expiry.keptEntries(Number.MAX_SAFE_INTEGER)) this.#enter(position)
   }
 
@@ -44,6 +47,7 @@ export class ArrivalVisits {
     const ended: ArrivalVisit[] = []
     for (const [row, gallId] of (departures?.gallIds ?? []).entries()) {
       const postNo = departures?.postNo[row] as number
+      if (this.#isOther(gallId, postNo)) continue
       const visit = this.open(gallId, postNo) ?? this.#withoutEntry(gallId, postNo, position)
       visit.left = {
         position,
@@ -63,10 +67,15 @@ export class ArrivalVisits {
     return this.#open.get(gallId, postNo)
   }
 
+  #isOther(gallId: string, postNo: number): boolean {
+    return this.#only !== null && (postNo !== this.#only.post_no || gallId !== this.#only.gall_id)
+  }
+
   #enter(position: Position): void {
     const entries = savedEntries(this.#store.readEntered(position))
     for (const [row, gallId] of (entries?.gallIds ?? []).entries()) {
       const postNo = entries?.postNo[row] as number
+      if (this.#isOther(gallId, postNo)) continue
       const visit = { gallId, postNo, entered: { position, row }, left: null }
       this.visits.push(visit)
       this.#open.set(gallId, postNo, visit)

@@ -252,7 +252,7 @@ function readVisits(
       if (result.reason === 'unknown_post') continue
       const isFirst = before?.has(key(result)) === true && !visits.some((visit) => visit.key === key(result))
       const visit =
-        open.get(key(result)) ?? (isFirst ? begin(result, -1, before?.get(key(result))) : undefined)
+        open.get(key(result)) ?? (isFirst ? begin(result, -1, before.get(key(result))) : undefined)
       const number = result.status === 'scored' ? place++ : -1
       if (visit === undefined || number < 0) continue
       visit.scoredIn.push(c)

@@ -123,7 +123,17 @@ export const historyMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a post that was pending before the window may be sent again in it',
-        find: 'for (const entry of rows.entry) this.#beginBefore(entry)',
+        find: 'for (const entry of rows.entry) this.#beginBefore(this.#entries.post[entry] as number, entry)',
+        replace: '',
+      },
+      {
+        breaks: 'a post that left before the window is not pending in it',
+        find: 'for (const post of removals.post) this.#pendingBefore.delete(post)',
+        replace: '',
+      },
+      {
+        breaks: 'the visit of a post that only a removal of the window shows counts',
+        find: 'removals.post.forEach((post, row) => this.#beginBefore(post, removals.entry[row] as number))',
         replace: '',
       },
     ],

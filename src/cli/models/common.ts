@@ -47,7 +47,7 @@ export async function withStore<T>(dataDir: string, use: (store: Store) => T | P
     throw new UsageError(`the data directory ${dataDir} does not exist`)
   // Threads that start later inherit it, as those of DuckDB.
   setPriority(constants.priority.PRIORITY_LOW)
-  const { store } = await openSnapshot(databasePath(dataDir))
+  const { store } = await openSnapshot(databasePath(dataDir), { mapsParts: true })
   try {
     return await use(store)
   } finally {

@@ -15,11 +15,11 @@ import type { PostKey } from '../pool-list.js'
 import { readResponse } from '../records.js'
 
 /** The visits of a post, oldest first. */
-export function visitsOf(store: Store, { gall_id, post_no }: PostKey): ArrivalVisit[] {
-  const all = new ArrivalVisits(store)
+export function visitsOf(store: Store, key: PostKey): readonly ArrivalVisit[] {
+  const own = new ArrivalVisits(store, key)
   const last = store.lastCycle()?.position ?? 0
-  for (let position = store.expiry.firstPosition(); position <= last; position++) all.add(position)
-  return all.visits.filter(({ gallId, postNo }) => postNo === post_no && gallId === gall_id)
+  for (let position = store.expiry.firstPosition(); position <= last; position++) own.add(position)
+  return own.visits
 }
 
 /** The candidate with which a visit began; null where its record has expired. */

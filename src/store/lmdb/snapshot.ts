@@ -33,6 +33,8 @@ export interface StoreSnapshot {
 export interface SnapshotOptions {
   /** The file must be as long as its last page requires, as backups are. */
   readonly whole?: boolean
+  /** Maps parts of the file while they are read, and not the whole file: the process has less mapped memory. */
+  readonly mapsParts?: boolean
 }
 
 /** Opens the database file `path`. Rejects with a StoreError `unusable` that names the problem. */
@@ -42,7 +44,9 @@ export async function openSnapshot(path: string, options: SnapshotOptions = {}):
   let root: Root | undefined
   try {
     root = asOwnerOf(path, () =>
-      open<Uint8Array, Uint8Array>({ path, readOnly: true, ...environmentOptions }),
+      open<Uint8Array, Uint8Array>({
+        ...{ path, readOnly: true, remapChunks: options.mapsParts === true, ...environmentOptions },
+      }),
     )
     return snapshotOf(root, path)
   } catch (error) {
