@@ -172,7 +172,7 @@ describe('explain', () => {
     await recorded.putOutcomes([outcome, other], cycleMs(30))
     const { stdout } = explain(recorded, 'g', '3', '--cycle', id(2))
     expect(stdout).toMatch(
-      /^g\/3 {2}제목 3 ㅋㅋ\n▸ visit 1: entered \S+, saved \(night\) at \S+, reported by/,
+      /^g\/3 {2}제목 3 ㅋㅋ\n▸ visit 1: entered \S+, saved \(night\) at \S+ \S+ KST, reported by/,
     )
     expect(stdout).toMatch(/\n {2}visit 2: entered \S+, pending\n/)
     expect(stdout).toMatch(/\nScore in 3 of 3 cycles, [\d.]+ to [\d.]+: {2}[▁▂▃▄▅▆▇█]{3}\n/)
