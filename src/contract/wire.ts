@@ -26,8 +26,14 @@ export type GalleryId = string & tags.MinLength<1>
 export type PostNo = number & tags.Type<'int64'> & tags.Minimum<1> & tags.Maximum<IntegerMax>
 export type Counter = number & tags.Type<'int64'> & tags.Minimum<0> & tags.Maximum<IntegerMax>
 export type NullableCounter = Counter | null
+/** Lowercase hexadecimal digits. */
+export type Sha256 = string & tags.Pattern<'^[0-9a-f]{64}$'>
 /** `YYYYMMDDTHHMM` in KST. */
 export type CycleId = string & tags.Pattern<'^\\d{8}T\\d{4}$'>
+
+type Count = number & tags.Type<'int64'> & tags.Minimum<0>
+/** Only the schema gives the range: the simulated client checks it with a message of its own. */
+type Share = number & tags.JsonSchemaPlugin<{ minimum: 0; maximum: 1 }>
 
 // ---- 2.1 to 2.5: a cycle
 
@@ -114,43 +120,52 @@ export interface Removal {
 // ---- 2.6 and 2.7: its response
 
 export interface CycleResponse {
-  cycle_id: string
-  cycle_time: string
-  received_at: string
-  scored_at: string
+  cycle_id: CycleId
+  cycle_time: DateTime
+  received_at: DateTime
+  scored_at: DateTime
   model_version: string
   weights_version: string
   counts: Counts
-  missing_feature_share: number
+  missing_feature_share: Share
   warnings: string[]
   results: ResultRow[]
 }
 
 export interface Counts {
-  candidates: number
-  engagement: number
-  candidate_scores: number
-  removals: number
-  scored_now: number
-  waiting: number
-  not_scored: number
-  results: number
+  candidates: Count
+  engagement: Count
+  candidate_scores: Count
+  removals: Count
+  scored_now: Count
+  waiting: Count
+  not_scored: Count
+  results: Count
 }
 
 export type ResultStatus = 'scored' | 'waiting' | 'not_scored'
 export type ResultReason = 'missing_title' | 'missing_clock' | 'post_unavailable' | 'unknown_post'
 
 export interface ResultRow {
-  gall_id: string
-  post_no: number
+  gall_id: GalleryId
+  post_no: PostNo
   status: ResultStatus
   score: number | null
-  p_views?: number
-  p_comments?: number
-  p_up?: number
-  downvote_share?: number
-  scored_at_cycle?: string
+  p_views?: Share
+  p_comments?: Share
+  p_up?: Share
+  downvote_share?: Share
+  scored_at_cycle?: DateTime
   reason?: ResultReason
+}
+
+// ---- 4.3: images
+
+export interface ImageStored {
+  /** `<gall_id>/<post_no>/<NN>.jpg` */
+  key: string
+  sha256: Sha256
+  bytes: Count
 }
 
 // ---- 2.8: outcomes
@@ -198,9 +213,9 @@ export interface OutcomeReading {
 }
 
 export interface OutcomesResponse {
-  received: number
-  created: number
-  updated: number
+  received: Count
+  created: Count
+  updated: Count
 }
 
 // ---- 2.9: weights
@@ -223,15 +238,15 @@ export interface WeightsRequest {
 
 export interface WeightsAck {
   version: string
-  first_cycle_time: string
+  first_cycle_time: DateTime
 }
 
 export interface WeightsRecord {
   version: string
   weights: Weights
   note: string
-  set_at: string
-  first_cycle_time: string
+  set_at: DateTime
+  first_cycle_time: DateTime
 }
 
 export interface WeightsState {
@@ -243,12 +258,12 @@ export interface WeightsState {
 
 export interface Health {
   status: 'ok' | 'degraded'
-  time: string
-  api_version: string
+  time: DateTime
+  api_version: '1'
   model_version: string
   weights_version: string
-  last_cycle_id: string | null
-  last_cycle_received_at: string | null
+  last_cycle_id: CycleId | null
+  last_cycle_received_at: DateTime | null
 }
 
 export interface FieldProblem {

@@ -21,6 +21,7 @@ const statusOf = (work: () => unknown): number => {
 describe('a route', () => {
   test('is found by method and exact path', () => {
     expect(findRoute('PUT', '/v1/images/%EA%B0%80/1/01')).toMatchObject({
+      id: 'putImage',
       operation: { method: 'PUT', path: '/v1/images/{gall_id}/{post_no}/{NN}' },
       parameters: ['%EA%B0%80', '1', '01'],
     })

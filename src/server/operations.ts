@@ -1,7 +1,6 @@
 /**
- * The operations of the contract, one table: routing, keys and log levels derive from it. Each operation reads its body,
- * calls the service, and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into
- * responses.
+ * What the server does for each operation of the contract's table. A handler reads the request's body, calls the service,
+ * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { runBodyTask } from '../codec/index.js'
@@ -11,6 +10,8 @@ import {
   imageBytesMax,
   ServiceError,
   type Health,
+  type ImageStored,
+  type OperationId,
   type WeightsAck,
 } from '../contract/index.js'
 import { Semaphore, type CycleService, type RequestBody } from '../cycle/index.js'
@@ -53,34 +54,14 @@ interface Call extends OperationParts {
 /** Must not wait before it reads the body. */
 type Handle = (call: Call) => Promise<OutgoingResponse> | OutgoingResponse
 
-export interface Operation {
-  /** The operations of GET serve HEAD too. */
-  readonly method: 'GET' | 'POST' | 'PUT'
-  /** A name in braces matches one path segment, which may be empty. */
-  readonly path: string
-  readonly needsKey: boolean
-  /** Level of the log line of a request that succeeds. */
-  readonly logLevel: 'info' | 'debug'
-  readonly handle: Handle
-}
-
-export const operations: readonly Operation[] = [
-  operation('POST', '/v1/cycles', postCycle),
-  operation('GET', '/v1/scores/{cycle_id}', getScores),
-  operation('PUT', '/v1/images/{gall_id}/{post_no}/{NN}', putImage),
-  operation('GET', '/v1/health', getHealth, { needsKey: false, logLevel: 'debug' }),
-  operation('POST', '/v1/outcomes', postOutcomes),
-  operation('GET', '/v1/weights', getWeights),
-  operation('PUT', '/v1/weights', putWeights),
-]
-
-function operation(
-  method: Operation['method'],
-  path: string,
-  handle: Handle,
-  { needsKey, logLevel }: Pick<Operation, 'needsKey' | 'logLevel'> = { needsKey: true, logLevel: 'info' },
-): Operation {
-  return { method, path, needsKey, logLevel, handle }
+export const handlers: Readonly<Record<OperationId, Handle>> = {
+  postCycle,
+  getScores,
+  putImage,
+  getHealth,
+  postOutcomes,
+  getWeights,
+  putWeights,
 }
 
 async function postCycle({ exchange, cycles, settings, log }: Call): Promise<OutgoingResponse> {
@@ -120,11 +101,12 @@ async function putImage({ exchange, parameters, images, settings }: Call): Promi
   const key = parseImageKey(parameters, contentSha256)
   const { created, sha256 } = await images.put(key, bytes, contentSha256)
   const position = String(key.position).padStart(2, '0')
-  return json(created ? 201 : 200, {
+  const stored: ImageStored = {
     key: `${key.gallId}/${key.postNo}/${position}.jpg`,
     sha256,
     bytes: bytes.length,
-  })
+  }
+  return json(created ? 201 : 200, stored)
 }
 
 function getHealth({ cycles, model, clock }: Call): OutgoingResponse {

@@ -10,7 +10,7 @@ import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
 import { roundedMs } from './cycle-log.js'
 import { Exchange, type OutgoingResponse } from './exchange.js'
-import { jsonHeaders, type OperationParts } from './operations.js'
+import { handlers, jsonHeaders, type OperationParts } from './operations.js'
 import { gzipResponse, shouldGzip } from './response-encoding.js'
 import { findRoute } from './router.js'
 
@@ -91,9 +91,9 @@ export class RequestHandler {
       throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
     if (route instanceof ServiceError) throw route
     if (this.#closing) throw shuttingDown()
-    const { operation, parameters } = route
+    const { id, operation, parameters } = route
     exchange.logLevel = operation.logLevel
-    const response = await operation.handle({ ...this.#parts.operationParts, exchange, parameters })
+    const response = await handlers[id]({ ...this.#parts.operationParts, exchange, parameters })
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const { acceptEncoding } = exchange.headers
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)

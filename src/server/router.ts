@@ -1,22 +1,26 @@
 /**
- * Finds the operation for a method and a path. The routes derive from the operations table.
+ * Finds the operation for a method and a path. The routes derive from the contract's table of operations.
  */
-import { ServiceError } from '../contract/index.js'
-import { operations, type Operation } from './operations.js'
+import { operations, ServiceError, type Operation, type OperationId } from '../contract/index.js'
 
 export interface Route {
+  readonly id: OperationId
   readonly operation: Operation
   /** The raw path segments of the names in braces. */
   readonly parameters: readonly string[]
 }
 
-const routes = operations.map((operation) => ({ operation, pattern: patternOf(operation.path) }))
+const routes = (Object.entries(operations) as [OperationId, Operation][]).map(([id, operation]) => ({
+  id,
+  operation,
+  pattern: patternOf(operation.path),
+}))
 
 /** The route, or the error of a request without one. `path`: without its query, percent-encoded as the client sent it. */
 export function findRoute(method: string, path: string): Route | ServiceError {
-  const matches = routes.flatMap(({ operation, pattern }): Route[] => {
+  const matches = routes.flatMap(({ id, operation, pattern }): Route[] => {
     const match = pattern.exec(path)
-    return match === null ? [] : [{ operation, parameters: match.slice(1) }]
+    return match === null ? [] : [{ id, operation, parameters: match.slice(1) }]
   })
   const operationMethod = method === 'HEAD' ? 'GET' : method
   const found = matches.find(({ operation }) => operation.method === operationMethod)

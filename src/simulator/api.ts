@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import typia from 'typia'
 import {
+  isDateTime,
   parseInstant,
   type CycleResponse,
   type ErrorRecord,
@@ -19,6 +20,9 @@ import { ContractViolation, SimulationError } from './errors.js'
 import type { Call, HttpClient, Reply } from './http-client.js'
 import type { Upload } from './base-images.js'
 import type { Rng } from './rng.js'
+
+// The validators that typia generates here call it by name.
+export { isDateTime }
 
 const compress = promisify(gzip)
 
