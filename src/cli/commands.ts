@@ -7,9 +7,10 @@ import { addCheckCommand } from './check-command.js'
 import { addConfigCommand } from './config-command.js'
 import type { CommandContext } from './context.js'
 import { addDemoCommand } from './demo-command.js'
-import { addModelsCommand } from './models/index.js'
 import { addExplainCommand } from './explain-command.js'
 import { addExportCommand, addSqlCommand } from './export-command.js'
+import { addModelsCommand } from './models/index.js'
+import { addOpenApiCommand } from './openapi-command.js'
 import { addPoolCommand } from './pool-command.js'
 import { addReportCommand } from './report/report-command.js'
 import { addRestoreCommand } from './restore-command.js'
@@ -32,6 +33,7 @@ const commandTable: readonly AddCommand[] = [
   addSqlCommand,
   addCheckCommand,
   addConfigCommand,
+  addOpenApiCommand,
   addBackupCommand,
   addRestoreCommand,
   addVerifyCommand,
@@ -69,6 +71,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'outcomes.json --kind outcomes --json',
   ],
   config: ['', '--config understudy.json --json'],
+  openapi: ['', '> openapi.json'],
   backup: ['/backups/understudy-2026-03-02', '--data-dir /var/lib/understudy /backups/today'],
   restore: ['/backups/understudy-2026-03-02 --data-dir /var/lib/understudy'],
   verify: ['', '--data-dir /var/lib/understudy --all-images'],

@@ -1,14 +1,17 @@
-/** The checks, which typia decides, and `findProblems` agree on every body. */
+/** The checks, which typia decides, `findProblems`, and the schemas of the OpenAPI document agree on every body. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
+import { newAjv, validatorOf } from '../../test/helpers/openapi-responses.js'
 import { findProblems, hasDuplicates } from './find-problems.js'
 import { Problems } from './problems.js'
 import { cycleShape, outcomesShape, weightsShape, type ObjectShape } from './shape.js'
+import { isDateTime } from './time.js'
 import { checkCycle, checkOutcomes, checkWeights } from './validate.js'
 
-const bodies: readonly { shape: ObjectShape; check: typeof checkCycle; body: object }[] = [
+const bodies: readonly { type: string; shape: ObjectShape; check: typeof checkCycle; body: object }[] = [
   {
+    type: 'CycleRequest',
     shape: cycleShape,
     check: checkCycle,
     body: cycleBody(0, {
@@ -27,6 +30,7 @@ const bodies: readonly { shape: ObjectShape; check: typeof checkCycle; body: obj
     }),
   },
   {
+    type: 'OutcomesRequest',
     shape: outcomesShape,
     check: checkOutcomes,
     body: {
@@ -49,6 +53,7 @@ const bodies: readonly { shape: ObjectShape; check: typeof checkCycle; body: obj
     },
   },
   {
+    type: 'WeightsRequest',
     shape: weightsShape,
     check: checkWeights,
     body: { version: 'v', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 }, note: '' },
@@ -78,6 +83,8 @@ const value = fc.oneof(
   ),
   fc.jsonValue({ maxDepth: 2 }),
 )
+
+const ajv = newAjv(isDateTime)
 
 /** Changes one value of a body. `turns` chooses the path: an index into the members at each depth. */
 function mutate(
@@ -116,7 +123,7 @@ test('a body has problems exactly when typia or another rule refuses it, at most
     fc.property(
       fc.constantFrom(...bodies),
       fc.array(mutation, { maxLength: 3 }),
-      ({ shape, check, body }, mutations) => {
+      ({ type, shape, check, body }, mutations) => {
         const mutated = structuredClone(body)
         for (const { turns, change, kind } of mutations) mutate(mutated, turns, structuredClone(change), kind)
         const problems = new Problems()
@@ -124,6 +131,7 @@ test('a body has problems exactly when typia or another rule refuses it, at most
         const checked = check(mutated)
         const accepted = checked === null
         expect(problems.count === 0, JSON.stringify(problems.fields)).toBe(accepted)
+        expect(validatorOf(ajv, `#/components/schemas/${type}`)(mutated)).toBe(accepted)
         expect(checked?.fields ?? []).toEqual(problems.fields)
         expect(new Set(problems.fields.map((field) => field.path)).size).toBe(problems.count)
         counts[accepted ? 'accepted' : 'refused']++

@@ -5,7 +5,7 @@
 import type { ErrorRecord, FieldProblem } from './wire.js'
 
 /** HTTP status and `code` on the wire of each kind of error. A 503 shares its code with a 500 (section 7). */
-const errorTable = {
+export const errorTable = {
   bad_request: { status: 400, code: 'bad_request' },
   unauthorized: { status: 401, code: 'unauthorized' },
   not_found: { status: 404, code: 'not_found' },

@@ -45,7 +45,11 @@ export interface Operation {
 }
 
 /** Errors of every operation: an ambiguous body length, a bug of the service, a shutdown or an overload. */
-export const commonErrors = ['bad_request', 'server_error', 'unavailable'] as const satisfies readonly ErrorKind[]
+export const commonErrors = [
+  'bad_request',
+  'server_error',
+  'unavailable',
+] as const satisfies readonly ErrorKind[]
 
 export const operations = {
   postCycle: {

@@ -4,7 +4,8 @@
  */
 import typia from 'typia'
 import { isDateTime } from './time.js'
-import type { CycleRequest, OutcomesRequest, WeightsRequest } from './wire.js'
+import type { BodyTypes } from './operations.js'
+import type { ErrorRecord } from './wire.js'
 
 export type ValueShape = { readonly nullable: boolean } & (
   | { readonly kind: 'string'; readonly charsMin: number; readonly pattern?: string }
@@ -41,18 +42,17 @@ export { isDateTime }
 /** The doc comment that makes a member conditional (see wire.ts). */
 const conditionForm = /Required when `(\w+)` is `(\w+)`\./
 
-/** JSON schemas (OpenAPI 3.1) of the request bodies. */
-export const requestSchemas = typia.json.schemas<[CycleRequest, OutcomesRequest, WeightsRequest]>()
+/** JSON schemas (OpenAPI 3.1) of all bodies and of what they contain, by the names of their types. */
+export const wireSchemas = typia.json.schemas<[BodyTypes[keyof BodyTypes], ErrorRecord]>().components
+  .schemas as Readonly<Record<string, WireSchema>>
 
 export const cycleShape = objectShape('CycleRequest')
 export const outcomesShape = objectShape('OutcomesRequest')
 export const weightsShape = objectShape('WeightsRequest')
 
-/** The names of all members of request bodies. */
+/** The names of all members of bodies. */
 export const memberNames: ReadonlySet<string> = new Set(
-  Object.values(requestSchemas.components.schemas as Record<string, Schema>).flatMap(({ properties }) =>
-    Object.keys(properties ?? {}),
-  ),
+  Object.values(wireSchemas).flatMap(({ properties }) => Object.keys(properties ?? {})),
 )
 
 /** The shape of the rows of a list member, such as `engagement`. */
@@ -64,9 +64,9 @@ export function rowShape(parent: ObjectShape, member: string): ObjectShape {
 }
 
 /** The part of JSON schema that the wire types use. */
-interface Schema {
+export interface WireSchema {
   $ref?: string
-  oneOf?: Schema[]
+  oneOf?: WireSchema[]
   const?: string | number
   type?: string
   format?: string
@@ -74,10 +74,10 @@ interface Schema {
   minLength?: number
   minimum?: number
   maximum?: number
-  items?: Schema
+  items?: WireSchema
   maxItems?: number
   uniqueItems?: boolean
-  properties?: Record<string, Schema>
+  properties?: Record<string, WireSchema>
   required?: string[]
   description?: string
 }
@@ -88,10 +88,9 @@ function objectShape(name: string): ObjectShape {
   return shape
 }
 
-function resolve(schema: Schema): Schema {
+function resolve(schema: WireSchema): WireSchema {
   if (schema.$ref === undefined) return schema
-  const schemas = requestSchemas.components.schemas as Record<string, Schema | undefined>
-  const target = schemas[schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)]
+  const target = wireSchemas[schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)]
   if (target === undefined) throw new Error(`no schema ${schema.$ref}`)
   return resolve(target)
 }
@@ -100,17 +99,17 @@ function resolve(schema: Schema): Schema {
  * typia lists the members of a union in the order in which the compiler encountered them, which depends on other files.
  * Their indexes are stored on disk as codes, so this order must not change.
  */
-function inOrder(a: string | number, b: string | number): number {
+export function inOrder(a: string | number, b: string | number): number {
   return a < b ? -1 : 1
 }
 
-function valueShape(reference: Schema, nullable = false): ValueShape {
+function valueShape(reference: WireSchema, nullable = false): ValueShape {
   const schema = resolve(reference)
   if (schema.oneOf) {
     const options = schema.oneOf.map(resolve)
     const values = options.filter((option) => option.type !== 'null')
     const orNull = nullable || values.length < options.length
-    if (values.length === 1) return valueShape(values[0] as Schema, orNull)
+    if (values.length === 1) return valueShape(values[0] as WireSchema, orNull)
     return { kind: 'enum', nullable: orNull, values: values.map((option) => constant(option)).sort(inOrder) }
   }
   switch (schema.type) {
@@ -151,21 +150,25 @@ function valueShape(reference: Schema, nullable = false): ValueShape {
   }
 }
 
-function memberShapes(schema: Schema): MemberShape[] {
+function memberShapes(schema: WireSchema): MemberShape[] {
   return Object.entries(schema.properties ?? {}).map(([name, property]) => {
-    const [, when, equals] = conditionForm.exec(property.description ?? '') ?? []
+    const requiredWhen = conditionOf(property)
     return {
       name,
       required: schema.required?.includes(name) ?? false,
-      ...(when === undefined || equals === undefined
-        ? {}
-        : { requiredWhen: { member: when, value: equals } }),
+      ...(requiredWhen === undefined ? {} : { requiredWhen }),
       value: valueShape(property),
     }
   })
 }
 
-function constant(schema: Schema): string | number {
+/** The condition in the doc comment of a conditional member. */
+export function conditionOf(property: WireSchema): MemberShape['requiredWhen'] {
+  const [, member, value] = conditionForm.exec(property.description ?? '') ?? []
+  return member === undefined || value === undefined ? undefined : { member, value }
+}
+
+function constant(schema: WireSchema): string | number {
   if (schema.const === undefined) throw new Error(`no enum value in ${JSON.stringify(schema)}`)
   return schema.const
 }

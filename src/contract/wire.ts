@@ -1,13 +1,14 @@
 /**
- * The wire types of interface.md, sections 2.1 to 2.11, written once. Validators, messages, enum codes
- * and the native decoder's plan are derived from these types and their tags; nothing repeats them. One kind of comment
- * counts too: shape.ts reads the rule "Required when `member` is `value`." of a member from typia's schema.
+ * The wire types of interface.md, sections 2.1 to 2.11, written once. Validators, messages, enum codes, the native decoder's
+ * plan and the OpenAPI document are derived from these types and their tags; nothing repeats them. Doc comments count too:
+ * they are the descriptions in the OpenAPI document, and shape.ts reads the rule "Required when `member` is `value`.".
  */
 import type { tags } from 'typia'
 
 // ---- scalars
 
-/** RFC 3339 date-time with an explicit offset; `isDateTime` must be in scope where typia generates a validator. */
+// `isDateTime` must be in scope where typia generates a validator.
+/** RFC 3339 date-time with an explicit offset: `Z` or `+hh:mm`. */
 export type DateTime = string &
   tags.TagBase<{
     target: 'string'
@@ -22,7 +23,9 @@ export type DateTime = string &
 type IntegerMax = 9007199254740991
 type IntegerMin = -9007199254740991
 
+/** A post is identified by its gallery and its number. */
 export type GalleryId = string & tags.MinLength<1>
+/** Unique only within its gallery. */
 export type PostNo = number & tags.Type<'int64'> & tags.Minimum<1> & tags.Maximum<IntegerMax>
 export type Counter = number & tags.Type<'int64'> & tags.Minimum<0> & tags.Maximum<IntegerMax>
 export type NullableCounter = Counter | null
@@ -42,11 +45,17 @@ export const rowCountMax = 5000
 type RowCountMax = 5000
 
 export interface CycleRequest {
+  /** Idempotency key: the minute of `cycle_time` in KST. */
   cycle_id: CycleId
+  /** On a five-minute boundary, and not in the future. */
   cycle_time: DateTime
+  /** Posts that entered the queue since the last successful call. */
   candidates: Candidate[]
+  /** One row for every pending post, in every cycle. */
   engagement: EngagementRow[] & tags.MaxItems<RowCountMax>
+  /** The admin snapshots that are available. */
   candidate_scores: CandidateScoreRow[] & tags.MaxItems<RowCountMax>
+  /** Posts that left the queue since the last successful call. */
   removals: Removal[] & tags.MaxItems<RowCountMax>
 }
 
@@ -57,13 +66,20 @@ export type ImagePosition = number & tags.Type<'int64'> & tags.Minimum<1> & tags
 export interface Candidate {
   gall_id: GalleryId
   post_no: PostNo
+  /** At extraction time. An empty one is `missing_title`. */
   title: string
+  /** Null is `missing_clock`. */
   created_at: DateTime | null
+  /** Entry into the queue. Null is `missing_clock`. */
   extracted_at: DateTime | null
   source: Source
+  /** 1: registered by hand. */
   manual_flag: 0 | 1
+  /** Number of images in the original body. */
   images_in_post: Counter
+  /** One-based positions of the images to expect, gaps included. */
   image_positions?: ImagePosition[] & tags.UniqueItems
+  /** Text or HTML of the original body. */
   body_html?: string
   gallery_type?: GalleryType
   category_id?: number & tags.Type<'int64'> & tags.Minimum<IntegerMin> & tags.Maximum<IntegerMax>
@@ -74,18 +90,25 @@ export type EngagementStatus = 'ok' | 'missing' | 'nomap'
 export interface EngagementRow {
   gall_id: GalleryId
   post_no: PostNo
+  /** Not later than `cycle_time`. */
   observed_at: DateTime
+  /** A post whose row is not `ok` is `post_unavailable`. */
   status: EngagementStatus
   views: NullableCounter
+  /** Recommendations. */
   up: NullableCounter
+  /** Down-votes. */
   down: NullableCounter
   comment_cnt: NullableCounter
+  /** Send-to-Best votes. */
   rtb_vote: NullableCounter
 }
 
+/** An admin snapshot. `_m` is the part of mobile browsers, `_a` that of the app. */
 export interface CandidateScoreRow {
   gall_id: GalleryId
   post_no: PostNo
+  /** Not later than `cycle_time`. */
   snapshot_at: DateTime
   recommend_up_cnt?: NullableCounter
   recommend_up_cnt_m?: NullableCounter
@@ -99,8 +122,10 @@ export interface CandidateScoreRow {
   sitebest_cnt?: NullableCounter
   sitebest_cnt_m?: NullableCounter
   sitebest_cnt_a?: NullableCounter
+  /** Size of the body. */
   memo_size?: NullableCounter
   upimg_cnt?: NullableCounter
+  /** Total height of the images. */
   upimg_height?: (number & tags.Type<'int64'> & tags.Minimum<0> & tags.Maximum<32767>) | null
 }
 
@@ -111,6 +136,7 @@ export interface Removal {
   gall_id: GalleryId
   post_no: PostNo
   reason: RemovalReason
+  /** When the post was saved, hidden or deleted. Not an input of the model. */
   decided_at: DateTime
   /** Required when `reason` is `saved`. */
   tier?: Tier
@@ -122,21 +148,28 @@ export interface Removal {
 export interface CycleResponse {
   cycle_id: CycleId
   cycle_time: DateTime
+  /** When the call arrived. */
   received_at: DateTime
+  /** When the scores were ready. */
   scored_at: DateTime
   model_version: string
   weights_version: string
   counts: Counts
+  /** Null counters divided by five times the engagement rows. */
   missing_feature_share: Share
+  /** One line per kind, with a count and the first posts that it concerns. */
   warnings: string[]
+  /** Pending posts in the order of their entry, then unknown posts in the order of the request. */
   results: ResultRow[]
 }
 
 export interface Counts {
+  /** Rows received. */
   candidates: Count
   engagement: Count
   candidate_scores: Count
   removals: Count
+  /** Rows returned. */
   scored_now: Count
   waiting: Count
   not_scored: Count
@@ -150,12 +183,16 @@ export interface ResultRow {
   gall_id: GalleryId
   post_no: PostNo
   status: ResultStatus
+  /** Null unless `scored`. */
   score: number | null
+  /** Predictions of the heads that the model has, if `scored`. */
   p_views?: Share
   p_comments?: Share
   p_up?: Share
   downvote_share?: Share
+  /** `cycle_time` as sent, if `scored`. */
   scored_at_cycle?: DateTime
+  /** Present if `not_scored`. */
   reason?: ResultReason
 }
 
@@ -177,11 +214,13 @@ export interface OutcomesRequest {
 type AtPlacement = NullableCounter
 
 export interface Outcome {
+  /** A record with a known id replaces the stored one. */
   placement_id: string & tags.MinLength<1>
   gall_id: GalleryId
   post_no: PostNo
   tier: string
   placed_at: DateTime
+  /** An operator, or a model with its versions and cycle. */
   picked_by: PickedBy
   score_at_placement?: (number & tags.Minimum<-1e300> & tags.Maximum<1e300>) | null
   views_at_placement?: AtPlacement
@@ -204,6 +243,7 @@ export interface PickedBy {
 }
 
 export interface OutcomeReading {
+  /** Hours since the placement. */
   age_h: 1 | 6 | 24 | 48
   observed_at: DateTime
   views: NullableCounter
@@ -238,6 +278,7 @@ export interface WeightsRequest {
 
 export interface WeightsAck {
   version: string
+  /** The first cycle that the weights apply to. */
   first_cycle_time: DateTime
 }
 
@@ -260,13 +301,17 @@ export interface Health {
   status: 'ok' | 'degraded'
   time: DateTime
   api_version: '1'
+  /** `none` while no model is loaded. */
   model_version: string
+  /** The weights in force now. */
   weights_version: string
+  /** The last cycle to arrive; null before the first. */
   last_cycle_id: CycleId | null
   last_cycle_received_at: DateTime | null
 }
 
 export interface FieldProblem {
+  /** For example `engagement[3].views`; empty for the whole body. */
   path: string
   problem: string
 }

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type * as library from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import { headBytesMax } from '../contract/index.js'
 import { dateProblem, datesOf, type CertificateDates } from './certificate-dates.js'
 import type { ConnectionLimit } from './connection-limit.js'
 
@@ -43,9 +44,6 @@ export interface ListenerParts {
 
 /** LIBUS_LISTEN_EXCLUSIVE_PORT: without it, Linux lets a second server share the port. */
 const exclusivePort = 1
-
-/** Size of a request head: its path may hold a long percent-encoded gallery id (decisions.md 38). */
-const headBytesMax = 128 * 1024
 
 /**
  * For TLS 1.2, only ciphers with forward secrecy and authenticated encryption: the defaults of BoringSSL include RSA key

@@ -8,6 +8,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { problemOf } from './openapi-responses.js'
 
 export const projectDir = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const executable = join(projectDir, 'bin', 'understudy')
@@ -122,7 +123,8 @@ export class ServerProcess {
     rmSync(this.dataDir, { recursive: true, force: true })
   }
 
-  call({ method = 'GET', path, body, headers = {}, key = this.key }: Call): Promise<Reply> {
+  /** Rejects where the response is not one that docs/openapi.json describes. */
+  call({ method = 'GET', path, body, headers: sent = {}, key = this.key }: Call): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const request = http.request(
         {
@@ -134,7 +136,7 @@ export class ServerProcess {
           headers: {
             ...(key === null ? {} : { Authorization: key }),
             ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }),
-            ...headers,
+            ...sent,
           },
         },
         (response) => {
@@ -142,14 +144,21 @@ export class ServerProcess {
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
           response.on('error', reject)
           response.on('end', () => {
-            const text = Buffer.concat(chunks).toString()
+            const bytes = Buffer.concat(chunks)
+            const text = bytes.toString()
+            const { statusCode: status = 0, headers } = response
+            const problem = problemOf({ method, path, status, headers, body: bytes })
+            if (problem !== null) {
+              reject(new Error(`${method} ${path}: ${status} is not as in docs/openapi.json: ${problem}`))
+              return
+            }
             let json: unknown
             try {
               json = JSON.parse(text)
             } catch {
               json = undefined
             }
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json })
+            resolve({ status, headers, text, json })
           })
         },
       )

@@ -1,0 +1,164 @@
+/**
+ * Examples of the OpenAPI document: one value for each type of body, of the same two posts and the same cycle, and one
+ * message for each kind of error.
+ */
+import type { ErrorKind } from '../errors.js'
+import type { BodyTypes } from '../operations.js'
+import type { FieldProblem } from '../wire.js'
+
+const cycle = { cycle_id: '20260302T1205', cycle_time: '2026-03-02T12:05:00+09:00' }
+const post = { gall_id: 'programming', post_no: 48211 }
+const weights = { views: 0.4, comments: 0.3, up: 0.3, downvote_share: 0 }
+const current = { version: 'w2', weights, note: 'fewer views', first_cycle_time: '2026-03-02T03:10:00.000Z' }
+
+export const bodyExamples: Readonly<BodyTypes> = {
+  CycleRequest: {
+    ...cycle,
+    candidates: [
+      {
+        ...post,
+        title: '점심 추천 좀',
+        created_at: '2026-03-02T12:01:12+09:00',
+        extracted_at: '2026-03-02T12:03:00+09:00',
+        source: 'score',
+        manual_flag: 0,
+        images_in_post: 2,
+        image_positions: [1, 2],
+        body_html: '<p>국밥 말고</p>',
+        gallery_type: 'main',
+        category_id: 12,
+      },
+    ],
+    engagement: [
+      {
+        ...post,
+        observed_at: '2026-03-02T12:04:40.250+09:00',
+        status: 'ok',
+        views: 840,
+        up: 21,
+        down: 1,
+        comment_cnt: 13,
+        rtb_vote: null,
+      },
+    ],
+    candidate_scores: [
+      {
+        ...post,
+        snapshot_at: '2026-03-02T12:04:00+09:00',
+        recommend_up_cnt: 18,
+        hit_cnt: 700,
+        memo_size: 5120,
+      },
+    ],
+    removals: [
+      {
+        gall_id: 'baseball',
+        post_no: 991,
+        reason: 'saved',
+        decided_at: '2026-03-02T12:02:30+09:00',
+        tier: 'main',
+      },
+    ],
+  },
+  CycleResponse: {
+    ...cycle,
+    received_at: '2026-03-02T03:05:00.412Z',
+    scored_at: '2026-03-02T03:05:00.431Z',
+    model_version: 'head-2026-03',
+    weights_version: 'w1',
+    counts: {
+      candidates: 1,
+      engagement: 1,
+      candidate_scores: 1,
+      removals: 1,
+      scored_now: 1,
+      waiting: 0,
+      not_scored: 0,
+      results: 1,
+    },
+    missing_feature_share: 0.2,
+    warnings: [],
+    results: [
+      {
+        ...post,
+        status: 'scored',
+        score: 0.4375,
+        p_views: 0.5,
+        p_comments: 0.375,
+        p_up: 0.4166666,
+        downvote_share: 0.0625,
+        scored_at_cycle: cycle.cycle_time,
+      },
+    ],
+  },
+  Health: {
+    status: 'ok',
+    time: '2026-03-02T03:06:10.000Z',
+    api_version: '1',
+    model_version: 'head-2026-03',
+    weights_version: 'w1',
+    last_cycle_id: cycle.cycle_id,
+    last_cycle_received_at: '2026-03-02T03:05:00.412Z',
+  },
+  ImageStored: {
+    key: `${post.gall_id}/${post.post_no}/01.jpg`,
+    sha256: 'b2e7f1a9c06d4d2f8a3b5c7e9f10213243546576879809aabbccddeeff001122',
+    bytes: 184320,
+  },
+  OutcomesRequest: {
+    outcomes: [
+      {
+        placement_id: 'board-7781',
+        gall_id: 'baseball',
+        post_no: 991,
+        tier: 'main',
+        placed_at: '2026-03-02T12:02:30+09:00',
+        picked_by: { type: 'operator' },
+        score_at_placement: 0.61,
+        views_at_placement: 2100,
+        readings: [
+          {
+            age_h: 1,
+            observed_at: '2026-03-02T13:02:30+09:00',
+            views: 9800,
+            up: 120,
+            down: 9,
+            comment_cnt: 77,
+          },
+        ],
+        hidden_at: null,
+        deleted_at: null,
+      },
+    ],
+  },
+  OutcomesResponse: { received: 1, created: 1, updated: 0 },
+  WeightsAck: { version: current.version, first_cycle_time: current.first_cycle_time },
+  WeightsRequest: { version: current.version, weights, note: current.note },
+  WeightsState: { current: { ...current, set_at: '2026-03-02T03:06:41.000Z' }, previous: null },
+}
+
+export const errorExamples: Readonly<
+  Record<ErrorKind, { readonly message: string; readonly fields?: readonly FieldProblem[] }>
+> = {
+  bad_request: {
+    message: 'the body does not match the contract',
+    fields: [{ path: 'engagement[3].views', problem: 'must be an integer of at least 0, or null' }],
+  },
+  unauthorized: {
+    message: 'the API key is missing or unknown: it is the whole Authorization header, without a scheme',
+  },
+  not_found: { message: 'there is no such cycle' },
+  method_not_allowed: { message: 'allowed here: POST' },
+  conflict: {
+    message: 'the cycle is stored with a different body',
+    fields: [{ path: 'engagement[3].views', problem: 'was 900, is 901' }],
+  },
+  too_large: { message: 'the body is larger than 16777216 bytes' },
+  unsupported_media_type: { message: 'Content-Encoding must be gzip or identity' },
+  unprocessable: {
+    message: 'the cycle is not valid',
+    fields: [{ path: 'cycle_time', problem: 'must not be in the future' }],
+  },
+  server_error: { message: 'internal error' },
+  unavailable: { message: 'too many cycles are waiting' },
+}

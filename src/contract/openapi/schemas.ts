@@ -1,0 +1,60 @@
+/**
+ * The JSON schemas of the wire types as the OpenAPI document has them: sorted, in the forms that generators of other
+ * languages read best, and with the rules "Required when `member` is `value`." that typia does not know.
+ */
+import { conditionOf, inOrder, wireSchemas, type WireSchema } from '../shape.js'
+
+/** JSON schema, draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** The schemas by the name of their type, in alphabetical order. */
+export function componentSchemas(): Record<string, JsonSchema> {
+  const names = Object.keys(wireSchemas).sort()
+  return Object.fromEntries(names.map((name) => [name, converted(wireSchemas[name] as WireSchema)]))
+}
+
+function converted(schema: WireSchema): JsonSchema {
+  const { oneOf, items, properties, ...rest } = schema
+  if (oneOf !== undefined) return { ...union(oneOf), ...rest }
+  return {
+    ...rest,
+    ...(items === undefined ? {} : { items: converted(items) }),
+    ...(properties === undefined
+      ? {}
+      : { properties: mapValues(properties, converted), ...conditions(properties) }),
+  }
+}
+
+/** An enum in a fixed order, or a value that may be null. */
+function union(options: readonly WireSchema[]): JsonSchema {
+  const constants = options.flatMap((option) => (option.const === undefined ? [] : [option.const]))
+  if (constants.length === options.length) {
+    const type = typeof constants[0] === 'number' ? 'integer' : 'string'
+    return { type, enum: constants.sort(inOrder) }
+  }
+  const [value, ...others] = options.filter((option) => option.type !== 'null').map(converted)
+  if (value === undefined || others.length > 0 || options.length !== 2)
+    throw new Error(`a union that OpenAPI cannot show: ${JSON.stringify(options)}`)
+  if (typeof value['type'] === 'string') return { ...value, type: [value['type'], 'null'] }
+  return { oneOf: [value, { type: 'null' }] }
+}
+
+/** The members that another member's value requires. All conditions of one object are about the same value. */
+function conditions(properties: Readonly<Record<string, WireSchema>>): JsonSchema {
+  const conditional = Object.entries(properties).flatMap(([name, property]) => {
+    const condition = conditionOf(property)
+    return condition === undefined ? [] : [{ name, ...condition }]
+  })
+  const [first] = conditional
+  if (first === undefined) return {}
+  if (conditional.some(({ member, value }) => member !== first.member || value !== first.value))
+    throw new Error('two conditions in one object')
+  return {
+    if: { properties: { [first.member]: { const: first.value } } },
+    then: { required: conditional.map(({ name }) => name) },
+  }
+}
+
+function mapValues<T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
+}

@@ -1,0 +1,135 @@
+/**
+ * The texts of the OpenAPI document: what docs/contract.md says, in the places where a reader of the document needs it.
+ */
+import type { ErrorKind } from '../errors.js'
+import {
+  gzipBodyBytesMax,
+  headBytesMax,
+  imageBytesMax,
+  imageEdgePixelsMax,
+  imagePixelsMax,
+  jsonBodyBytesMax,
+  jsonContainerCountMax,
+  jsonDepthMax,
+} from '../limits.js'
+import type { OperationId } from '../operations.js'
+import { dateTimeCharsMax } from '../time.js'
+import { rowCountMax } from '../wire.js'
+
+const count = (value: number): string => value.toLocaleString('en-GB')
+const mebibytes = (bytes: number): string => `${bytes / 1024 / 1024} MiB`
+
+export const apiDescription = `
+A client keeps a queue of posts. Every few minutes it sends a cycle: the posts that entered the queue, fresh counters of
+every pending post, admin snapshots, and the posts that left. The response has a score for each pending post. The service
+opens no connection of its own.
+
+Every operation is idempotent. After a 503, a timeout or a lost connection, send the same bytes again: a call cannot be
+applied twice.
+
+**Limits**
+
+| What | Limit | Beyond it |
+| --- | --- | --- |
+| JSON body | ${mebibytes(jsonBodyBytesMax)} after decompression, ${mebibytes(gzipBodyBytesMax)} of gzip on the wire | 413 |
+| Rows of \`engagement\`, \`candidate_scores\`, \`removals\`, \`outcomes\` | ${count(rowCountMax)} each | 400 |
+| Nesting of a JSON body; arrays and objects in it | ${count(jsonDepthMax)} levels; ${count(jsonContainerCountMax)} | 400 |
+| A timestamp | ${dateTimeCharsMax} characters | 400 |
+| Image | ${mebibytes(imageBytesMax)}, ${count(imagePixelsMax)} pixels; a long edge above ${count(imageEdgePixelsMax)} px is scaled down | 413 |
+| Head of a request, path included | ${headBytesMax / 1024} KiB | 431, and the connection is closed |
+| Time for a body to arrive | 60 s by default | the connection is closed |
+| Cycles that wait | 4 by default | 503 with \`Retry-After\` |
+
+**HTTP.** HEAD is allowed wherever GET is. Another method on a known path is 405 with \`Allow\`, an unknown path is 404;
+without a valid key both are 401. A response of at least 1,400 bytes is gzip if \`Accept-Encoding\` allows it. Send one
+request at a time on a connection. Authentication, method and media type, size, syntax, shape and meaning are checked in
+this order.
+`.trim()
+
+export const operationTexts: Readonly<
+  Record<OperationId, { readonly tag: Tag; readonly summary: string; readonly description: string }>
+> = {
+  postCycle: {
+    tag: 'Scoring',
+    summary: 'Submit a cycle and receive its scores',
+    description:
+      'A 200 is durable: candidates, removals, readings and the response are on disk before its first byte leaves. ' +
+      'The same `cycle_id` with the same body returns the stored response byte for byte, with a different body 409. ' +
+      'Bodies are compared as JSON values: member order and white space do not matter. `cycle_time` must be on a ' +
+      'five-minute boundary and not in the future, and `cycle_id` must be its minute in KST; otherwise the status is 422.',
+  },
+  getScores: {
+    tag: 'Scoring',
+    summary: 'Read the stored response of a cycle',
+    description:
+      'Returns the response of `POST /v1/cycles` byte for byte. Stored cycles expire after 14 days by default.',
+  },
+  putImage: {
+    tag: 'Scoring',
+    summary: 'Upload one image of a post',
+    description:
+      'The body is checked before the conflict. A position that holds other bytes keeps them. An image may arrive before ' +
+      'its candidate.',
+  },
+  getHealth: {
+    tag: 'Operation',
+    summary: 'Status of the service',
+    description:
+      'Needs no key. `degraded` means that no model is loaded, the model returned an invalid value, or storage refuses ' +
+      'writes. `ok` does not prove that cycles arrive: watch `last_cycle_received_at`.',
+  },
+  postOutcomes: {
+    tag: 'Reference',
+    summary: 'Report what became of placed posts',
+    description:
+      'A record with a known `placement_id` replaces the stored one entirely, so send the complete record each time. ' +
+      'The same record twice changes nothing.',
+  },
+  getWeights: {
+    tag: 'Reference',
+    summary: 'Read the current and the previous weights',
+    description: '`current` is the version that was set last, also before it takes effect.',
+  },
+  putWeights: {
+    tag: 'Reference',
+    summary: 'Set the weights that combine the heads',
+    description:
+      'The weights apply from `first_cycle_time`: the first five-minute boundary after both the current time and the ' +
+      'newest stored cycle. A known `version` with the same weights is acknowledged again, with other weights it is 409. ' +
+      'If `views`, `comments` and `up` are all 0, the status is 422.',
+  },
+}
+
+type Tag = keyof typeof tagTexts
+
+export const tagTexts = {
+  Scoring: 'What a client of the trial calls.',
+  Operation: 'For monitoring.',
+  Reference: 'Not in scope for the trial.',
+} as const
+
+export const parameterTexts = {
+  cycle_id: 'The id of the original call. One that does not match the pattern is 404.',
+  gall_id: 'Percent-encoded. It has no maximum length of its own.',
+  post_no: 'Without leading zeros.',
+  NN: 'Position of the image in the original body, from 1 on, with at least two digits: `01` and `001` are the same.',
+} as const
+
+export const errorTexts: Readonly<Record<ErrorKind, string>> = {
+  bad_request:
+    'The request is malformed: JSON syntax, gzip, a missing member, a wrong type, format or range, too many rows, an image ' +
+    'that does not decode, a wrong hash, or an ambiguous length. `fields` lists up to 100 failing paths.',
+  unauthorized: 'The API key is missing or unknown. Nothing else of the request was checked.',
+  not_found: 'There is no such cycle.',
+  method_not_allowed: 'The path exists, the method does not.',
+  conflict:
+    'The cycle id was used with another body, the position holds other bytes, or the version has other weights. For ' +
+    'cycles and weights, `fields` lists the first 20 differences.',
+  too_large: 'The body or the image is beyond its limit.',
+  unsupported_media_type: 'The operation does not accept this `Content-Type` or `Content-Encoding`.',
+  unprocessable: 'The body is well-formed, and its meaning is wrong. `fields` lists the members.',
+  server_error: 'An internal error.',
+  unavailable:
+    'No model is loaded, storage refuses writes, the service is shutting down, or too many requests wait. Send the same ' +
+    'call again after `Retry-After`.',
+}
