@@ -38,7 +38,8 @@ const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)
 /** Keywords of OpenAPI stand in the document, so unknown keywords are allowed. */
 export function newAjv(isDateTime: (text: string) => boolean): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, formats: { 'date-time': isDateTime } })
-  return ajv.addSchema({ $id: documentId, components: document.components })
+  ajv.addSchema({ $id: documentId, components: document.components })
+  return ajv
 }
 
 /** The validator of the schema that `reference`, such as `#/components/schemas/Health`, names. */
@@ -95,10 +96,11 @@ function describedResponse({ method, path, status }: SeenResponse): Response | n
   const item = templates.find(({ pattern }) => pattern.test(bare))?.item
   const operation = item?.[method === 'HEAD' ? 'get' : method.toLowerCase()]
   const reference = operation?.responses[String(status)]
-  if (reference !== undefined) return resolved(reference) as Response
+  if (reference !== undefined) return resolved(reference)
   return operation === undefined && unmatchedStatuses.has(status) ? { content: errorRecord } : null
 }
 
+/** The object itself, or the component that it refers to. */
 function resolved(reference: Json): Json {
   const path = reference['$ref']
   if (typeof path !== 'string') return reference
@@ -124,9 +126,8 @@ if (problemsFile !== undefined && process.argv[2] === 'serve') await watchServer
 
 async function watchServer(file: string): Promise<void> {
   const url = new URL('dist/server/exchange.js', root).href
-  const { Exchange } = (await import(url)) as { Exchange: { prototype: Exchange } }
-  const { prototype } = Exchange
-  const send = Reflect.get(prototype, 'send') as Exchange['send']
+  const { prototype } = ((await import(url)) as { Exchange: { prototype: Exchange } }).Exchange
+  const send = Reflect.get(prototype, 'send')
   prototype.send = function (response, close) {
     const { method, path } = this
     const headers = Object.fromEntries(

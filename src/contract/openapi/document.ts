@@ -155,15 +155,14 @@ function requestBody(type: NonNullable<Operation['request']>): Json {
 }
 
 function responses(id: OperationId, operation: Operation): Json {
-  const successes = (Object.entries(operation.responses) as [string, keyof BodyTypes][]).map(
-    ([status, type]) => {
-      const description = id === 'putImage' ? imageTexts[status as '200' | '201'] : 'Success.'
-      const timing = id === 'postCycle' ? { 'Server-Timing': headerReference('ServerTiming') } : {}
-      const content = jsonContent(type, bodyExamples[type])
-      return [status, { description, headers: { ...encodingHeader, ...timing }, content }]
-    },
-  )
-  const failures = errorsOf(operation).map((kind) => [
+  const types: Readonly<Record<string, keyof BodyTypes>> = operation.responses
+  const successes = Object.entries(types).map(([status, type]): [string, Json] => {
+    const description = id === 'putImage' && status === '200' ? 'These bytes are stored already.' : 'Success.'
+    const timing = id === 'postCycle' ? { 'Server-Timing': headerReference('ServerTiming') } : {}
+    const content = jsonContent(type, bodyExamples[type])
+    return [status, { description, headers: { ...encodingHeader, ...timing }, content }]
+  })
+  const failures = errorsOf(operation).map((kind): [string, Json] => [
     String(errorTable[kind].status),
     { $ref: `#/components/responses/${componentName(kind)}` },
   ])
@@ -171,30 +170,25 @@ function responses(id: OperationId, operation: Operation): Json {
     ...successes,
     ...failures,
     ['431', { $ref: '#/components/responses/HeadTooLarge' }],
-  ]) as Json
+  ])
 }
 
-const imageTexts = { '200': 'These bytes are stored already.', '201': 'Stored.' }
 const encodingHeader = { 'Content-Encoding': headerReference('ContentEncoding') }
 
 function errorResponses(): Record<string, Json> {
   const used = new Set((Object.values(operations) as Operation[]).flatMap(errorsOf))
-  const shown = [...used].map((kind) => {
+  const shown = [...used].map((kind): [string, Json] => {
     const { code } = errorTable[kind]
     const own = {
       ...(kind === 'unauthorized' ? { 'WWW-Authenticate': headerReference('WwwAuthenticate') } : {}),
       ...(kind === 'unavailable' ? { 'Retry-After': headerReference('RetryAfter') } : {}),
     }
     const content = jsonContent('ErrorRecord', { error: { code, ...errorExamples[kind] } })
-    return [
-      componentName(kind),
-      { description: errorTexts[kind], headers: { ...encodingHeader, ...own }, content },
-    ]
+    return [componentName(kind), { description: errorTexts[kind], headers: own, content }]
   })
-  const head = { description: 'The head of the request is too large. The connection is closed.' }
-  return Object.fromEntries(
-    [...shown, ['HeadTooLarge', head]].sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
-  ) as Record<string, Json>
+  const head: Json = { description: 'The head of the request is too large. The connection is closed.' }
+  const all: [string, Json][] = [...shown, ['HeadTooLarge', head]]
+  return Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 function headerReference(name: keyof typeof headers): Json {

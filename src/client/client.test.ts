@@ -1,0 +1,324 @@
+/** The client on real sockets: what it sends, what it repeats, and how it fails. */
+import { createHash } from 'node:crypto'
+import { createServer, type AddressInfo } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cycleBody } from '../../test/helpers/bodies.js'
+import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
+import { bodyExamples } from '../contract/openapi/examples.js'
+import {
+  ApiError,
+  Client,
+  ConnectionError,
+  ResponseError,
+  type ClientOptions,
+  type Failure,
+} from './index.js'
+
+const fast = { apiKey: 'key', backoffMsFirst: 1, backoffMsMax: 5 }
+const ok = { body: bodyExamples.CycleResponse }
+const unavailable = { error: { code: 'server_error', message: 'too many cycles are waiting' } }
+
+async function connect(
+  server: FaultyServer,
+  options: Partial<ClientOptions> = {},
+): Promise<{ client: Client; failures: Failure[] }> {
+  const failures: Failure[] = []
+  const onFailure = (failure: Failure): void => void failures.push(failure)
+  return { client: new Client({ ...fast, url: await server.listen(), onFailure, ...options }), failures }
+}
+
+/** A body that fills the buffers of sockets, so that a connection can end within it. */
+const large = cycleBody(0, {
+  removals: Array.from({ length: 5000 }, (_, index) => ({
+    gall_id: String(Math.sin(index)).repeat(20),
+    post_no: index + 1,
+    reason: 'deleted',
+    decided_at: '2024-03-01T00:00:00Z',
+  })),
+})
+
+describe('each operation', () => {
+  const calls: [string, (client: Client) => Promise<unknown>, unknown, string][] = [
+    [
+      'postCycle',
+      (c) => c.postCycle(bodyExamples.CycleRequest),
+      bodyExamples.CycleResponse,
+      'POST /v1/cycles',
+    ],
+    [
+      'getScores',
+      (c) => c.getScores('20260302T1205'),
+      bodyExamples.CycleResponse,
+      'GET /v1/scores/20260302T1205',
+    ],
+    ['getHealth', (c) => c.getHealth(), bodyExamples.Health, 'GET /v1/health'],
+    [
+      'postOutcomes',
+      (c) => c.postOutcomes(bodyExamples.OutcomesRequest.outcomes),
+      bodyExamples.OutcomesResponse,
+      'POST /v1/outcomes',
+    ],
+    ['getWeights', (c) => c.getWeights(), bodyExamples.WeightsState, 'GET /v1/weights'],
+    [
+      'putWeights',
+      (c) => c.putWeights(bodyExamples.WeightsRequest),
+      bodyExamples.WeightsAck,
+      'PUT /v1/weights',
+    ],
+  ]
+
+  test.each(calls)('%s is a typed call with the key', async (_name, call, result, line) => {
+    const server = new FaultyServer({ body: result })
+    const { client } = await connect(server)
+    expect(await call(client)).toEqual(result)
+    const [{ method, path, headers, body } = { headers: {}, body: Buffer.alloc(0) } as never] =
+      server.received
+    expect([`${method} ${path}`, headers.authorization]).toEqual([line, 'key'])
+    if (body.length > 0) expect(headers['content-type']).toBe('application/json')
+  })
+
+  test('putImage sends the hash of the bytes, and says whether the image is new', async () => {
+    const server = new FaultyServer(
+      { status: 201, body: bodyExamples.ImageStored },
+      { body: bodyExamples.ImageStored },
+    )
+    const { client } = await connect(server)
+    const jpeg = Buffer.from('jpeg')
+    const key = { gall_id: '한/글', post_no: 7, position: 3 }
+    expect([(await client.putImage(key, jpeg)).created, (await client.putImage(key, jpeg)).created]).toEqual([
+      true,
+      false,
+    ])
+    const [first] = server.received
+    expect(first?.path).toBe(`/v1/images/${encodeURIComponent('한/글')}/7/03`)
+    expect(first?.headers).toMatchObject({
+      'content-type': 'image/jpeg',
+      'x-content-sha256': createHash('sha256').update(jpeg).digest('hex'),
+    })
+    expect(first?.body).toEqual(jpeg)
+  })
+
+  test('hasScores reads no body', async () => {
+    const server = new FaultyServer({}, { status: 404 }, { status: 401 })
+    const { client } = await connect(server)
+    expect([await client.hasScores('x'), await client.hasScores('x')]).toEqual([true, false])
+    await expect(client.hasScores('x')).rejects.toMatchObject({ status: 401 })
+    expect(server.received[0]?.method).toBe('HEAD')
+  })
+})
+
+test('a base address may have a path', async () => {
+  const server = new FaultyServer({ body: bodyExamples.Health })
+  const url = await server.listen()
+  await new Client({ ...fast, url: `${url}/base/` }).getHealth()
+  expect(server.received[0]?.path).toBe('/base/v1/health')
+})
+
+test.each([
+  ['the url is no URL', { url: 'localhost' }],
+  ['the url is of another protocol', { url: 'ftp://localhost' }],
+  ['the key cannot be in a header', { apiKey: '열쇠' }],
+  ['the key has a space', { apiKey: 'Bearer key' }],
+  ['a time is no number', { backoffMsMax: NaN }],
+  ['a time is longer than a timer', { attemptMsMax: 2 ** 31 }],
+])('a client cannot be made where %s, and the error does not contain the key', (_what, wrong) => {
+  const make = (): Client => new Client({ url: 'http://localhost', apiKey: 'secret', ...wrong })
+  expect(make).toThrow(TypeError)
+  expect(make).not.toThrow(/secret|열쇠|Bearer/)
+})
+
+test('a gallery that is a dot segment is an error: fetch would send another path', async () => {
+  const { client } = await connect(new FaultyServer(ok))
+  const call = client.putImage({ gall_id: '..', post_no: 1, position: 1 }, Buffer.from('x'))
+  await expect(call).rejects.toThrow('a path cannot have the segments . and ..')
+})
+
+describe('gzip', () => {
+  test('compresses bodies that are worth it', async () => {
+    const server = new FaultyServer(ok)
+    const { client } = await connect(server)
+    await client.postCycle(large)
+    await client.postCycle(cycleBody(0))
+    const [first, second] = server.received
+    expect(first?.headers['content-encoding']).toBe('gzip')
+    expect(JSON.parse(gunzipSync(first?.body ?? '').toString())).toEqual(large)
+    expect(second?.headers['content-encoding']).toBe(undefined)
+  })
+
+  test('can be switched off', async () => {
+    const server = new FaultyServer(ok)
+    const { client } = await connect(server, { gzip: false })
+    await client.postCycle(large)
+    expect(JSON.parse(String(server.received[0]?.body))).toEqual(large)
+  })
+})
+
+describe('retries', () => {
+  const faults: Step[] = [
+    ...(['before', 'within', 'after', 'half'] as const),
+    { status: 503, headers: { 'Retry-After': '0' }, body: unavailable },
+    ...[408, 429, 502, 503, 504].map((status) => ({ status, body: 'a proxy' })),
+  ]
+
+  test('all attempts send the same bytes, whatever becomes of the ones before', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...faults), { maxLength: 5 }),
+        fc.boolean(),
+        async (steps, gzip) => {
+          const server = new FaultyServer(...steps, ok)
+          const { client, failures } = await connect(server, { gzip })
+          expect(await client.postCycle(large)).toEqual(bodyExamples.CycleResponse)
+          expect(server.attemptCount).toBe(steps.length + 1)
+          expect(failures.map(({ retryCount }) => retryCount)).toEqual(steps.map((_, index) => index))
+          const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+          expect(new Set(server.received.map(({ body }) => digest(body))).size).toBe(1)
+          expect(new Set(server.received.map(({ headers }) => headers['content-encoding'])).size).toBe(1)
+        },
+      ),
+      { numRuns: 30 },
+    )
+  })
+
+  test('the bytes of an image may change after the call began', async () => {
+    const server = new FaultyServer('after', { status: 201, body: bodyExamples.ImageStored })
+    const jpeg = Buffer.from('jpeg')
+    const { client } = await connect(server, { onFailure: () => jpeg.fill(0) })
+    await client.putImage({ gall_id: 'g', post_no: 1, position: 1 }, jpeg)
+    expect(server.received.map(({ body }) => body.toString())).toEqual(['jpeg', 'jpeg'])
+  })
+
+  test('a client waits for a service that does not listen yet', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    await new Promise((resolve) => other.close(resolve))
+    const later = new FaultyServer(ok)
+    let isUp = false
+    const client = new Client({
+      ...fast,
+      url: `http://127.0.0.1:${port}`,
+      onFailure: () => {
+        if (!isUp) void later.listen(port)
+        isUp = true
+      },
+    })
+    expect(await client.postCycle(large)).toEqual(ok.body)
+  })
+
+  test.each([400, 401, 404, 409, 413, 415, 422, 431, 500, 501, 302])('%s is final', async (status) => {
+    const server = new FaultyServer({ status, body: { error: { code: 'c', message: 'm' } } })
+    const { client } = await connect(server)
+    await expect(client.getHealth()).rejects.toMatchObject({ status })
+    expect(server.attemptCount).toBe(1)
+  })
+
+  test('no attempt begins before Retry-After: where the patience is shorter, the call ends at once', async () => {
+    const server = new FaultyServer({ status: 503, headers: { 'Retry-After': '3600' }, body: unavailable })
+    const { client, failures } = await connect(server)
+    await expect(client.postCycle(large)).rejects.toMatchObject({ kind: 'unavailable', status: 503 })
+    expect([server.attemptCount, failures[0]?.waitMs]).toEqual([1, null])
+  })
+
+  test('the wait after Retry-After is the one of the header', async () => {
+    const server = new FaultyServer({ status: 503, headers: { 'Retry-After': '1' }, body: unavailable }, ok)
+    const { client, failures } = await connect(server)
+    const startedAtMs = performance.now()
+    await client.postCycle(large)
+    expect(failures[0]?.waitMs).toBeGreaterThanOrEqual(1000)
+    expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(990)
+  })
+
+  test('a service that stays away is a ConnectionError with the reason', async () => {
+    const server = new FaultyServer('before')
+    const { client, failures } = await connect(server, { patienceMs: 30 })
+    const error = await client.getHealth().catch((thrown: unknown) => thrown as ConnectionError)
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({ attemptCount: failures.length })
+    expect((error as Error).message).toMatch(/^GET \/v1\/health: no response in \d+ attempts?: ./)
+  })
+
+  test('an error of onFailure ends the call', async () => {
+    const server = new FaultyServer({ status: 503, body: unavailable }, ok)
+    const onFailure = (): void => {
+      throw new Error('seen enough')
+    }
+    const { client } = await connect(server, { onFailure })
+    await expect(client.getHealth()).rejects.toThrow('seen enough')
+  })
+})
+
+describe('errors', () => {
+  test('an error record is an ApiError with its fields', async () => {
+    const fields = [{ path: 'cycle_time', problem: 'must not be in the future' }]
+    const record = { error: { code: 'unprocessable', message: 'the cycle is not valid', fields } }
+    const { client } = await connect(new FaultyServer({ status: 422, body: record }))
+    const error = await client.postCycle(large).catch((thrown: unknown) => thrown as ApiError)
+    expect(error).toBeInstanceOf(ApiError)
+    expect(error).toMatchObject({
+      name: 'ApiError',
+      kind: 'unprocessable',
+      code: 'unprocessable',
+      status: 422,
+      fields,
+    })
+    expect((error as Error).message).toBe(
+      'POST /v1/cycles: 422 unprocessable: the cycle is not valid; cycle_time: must not be in the future',
+    )
+  })
+
+  test.each<[string, Step]>([
+    ['an error page', { status: 404, headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
+    ['a page with status 200', { headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
+    ['a body that is no JSON', { body: 'half' }],
+    ['JSON that is no object', { body: [] }],
+    ['a redirect', { status: 302, headers: { Location: '/' } }],
+    ['a status that the operation does not have', { status: 201 }],
+  ])('%s is a ResponseError', async (_what, step) => {
+    const server = new FaultyServer(step)
+    const { client } = await connect(server)
+    const error = await client.postCycle(large).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ResponseError)
+    expect(error).not.toBeInstanceOf(ApiError)
+    expect(server.attemptCount).toBe(1)
+  })
+
+  test('a certificate that is not trusted is not tried again', async () => {
+    const cause = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+    let attemptCount = 0
+    const client = new Client({
+      ...fast,
+      url: 'https://localhost',
+      fetch: () => {
+        attemptCount++
+        return Promise.reject(new TypeError('fetch failed', { cause }))
+      },
+    })
+    await expect(client.getHealth()).rejects.toThrow('no response in 1 attempt: self-signed certificate')
+    expect(attemptCount).toBe(1)
+  })
+})
+
+describe('a call ends', () => {
+  test('an attempt at its time limit, and the next one follows', async () => {
+    const server = new FaultyServer('silent', ok)
+    const { client, failures } = await connect(server, { attemptMsMax: 100 })
+    expect(await client.postCycle(large)).toEqual(ok.body)
+    expect(failures[0]?.outcome).toMatchObject({ message: 'no response within 100 ms' })
+  })
+
+  test.each<[string, Step]>([
+    ['while it waits for the response', 'silent'],
+    ['while it waits for the next attempt', 'before'],
+  ])('by its signal %s, with the reason of the signal', async (_when, step) => {
+    const stop = new AbortController()
+    const patient = { backoffMsFirst: 1e6, backoffMsMax: 1e6, patienceMs: Infinity, random: () => 0.9 }
+    const { client } = await connect(new FaultyServer(step), patient)
+    const call = client.postCycle(large, { signal: stop.signal })
+    setTimeout(() => stop.abort(new Error('enough')), 50)
+    await expect(call).rejects.toThrow('enough')
+    await expect(client.getHealth({ signal: stop.signal })).rejects.toThrow('enough')
+  })
+})

@@ -1,0 +1,229 @@
+/**
+ * The typed client: one method for each operation of the contract, with retries. It needs `fetch`, `CompressionStream` and
+ * `crypto.subtle`, and nothing else: Node 20, Deno and browsers have them. Read `send` first.
+ */
+import { operations, type OperationId, type ResponseOf } from '../contract/operations.js'
+import type {
+  CycleRequest,
+  CycleResponse,
+  Health,
+  ImageStored,
+  Outcome,
+  OutcomesResponse,
+  WeightsAck,
+  WeightsRequest,
+  WeightsState,
+} from '../contract/wire.js'
+import { imageCall, jsonCall, plainCall, scoresCall, type Call, type ImageKey, type Reply } from './calls.js'
+import { ConnectionError, errorOf, isObject, parseJson, ResponseError, TimeoutError } from './errors.js'
+import {
+  defaultPolicy,
+  isTemporaryError,
+  isTemporaryStatus,
+  timerMsMax,
+  wait,
+  waitMsOf,
+  type RetryPolicy,
+} from './retry.js'
+
+export interface ClientOptions extends Partial<RetryPolicy> {
+  /** Base address, `https:` or `http:`, with or without a path. */
+  readonly url: string
+  readonly apiKey: string
+  /** Compress JSON bodies of 1,400 bytes and more. Default true. */
+  readonly gzip?: boolean
+  /** Called before each wait for another attempt, and when a call is given up. What it throws ends the call. */
+  readonly onFailure?: (failure: Failure) => void
+  /** Default: `fetch`. */
+  readonly fetch?: typeof fetch
+  /** 0 ≤ random < 1, for the jitter. Default: `Math.random`. */
+  readonly random?: () => number
+}
+
+export interface CallOptions {
+  /** Ends the call, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** An attempt that failed: a response with a temporary status, or an error. */
+export interface Failure {
+  readonly call: Call
+  readonly outcome: Reply | Error
+  /** Attempts before this one. */
+  readonly retryCount: number
+  /** Until the next attempt; null if there is none. */
+  readonly waitMs: number | null
+}
+
+export class Client {
+  readonly #base: URL
+  readonly #options: ClientOptions
+  readonly #policy: RetryPolicy
+
+  /** Throws a `TypeError` where the address is not one, or the key cannot be the value of a header. */
+  constructor(options: ClientOptions) {
+    this.#base = new URL(options.url)
+    if (!/^https?:$/.test(this.#base.protocol)) throw new TypeError('the url must be http or https')
+    if (!/^[\x21-\x7e]+$/.test(options.apiKey))
+      throw new TypeError('the apiKey must be visible ASCII characters without spaces')
+    this.#options = options
+    this.#policy = policyOf(options)
+  }
+
+  /** Submits a cycle. Resolves with the first response to it, also if the service had processed it before. */
+  async postCycle(cycle: CycleRequest, options?: CallOptions): Promise<CycleResponse> {
+    return this.sendCycle(JSON.stringify(cycle), options)
+  }
+
+  /** As `postCycle`, for a cycle that is JSON already. */
+  async sendCycle(json: string, options?: CallOptions): Promise<CycleResponse> {
+    return this.#result('postCycle', await jsonCall('postCycle', json, this.#gzip), options)
+  }
+
+  /** The stored response of a cycle. */
+  getScores(cycleId: string, options?: CallOptions): Promise<CycleResponse> {
+    return this.#result('getScores', scoresCall(cycleId, 'GET'), options)
+  }
+
+  /** Whether the service has a stored response of a cycle. */
+  async hasScores(cycleId: string, options?: CallOptions): Promise<boolean> {
+    const call = scoresCall(cycleId, 'HEAD')
+    const reply = await this.send(call, options)
+    if (reply.status === 200 || reply.status === 404) return reply.status === 200
+    throw errorOf(call, reply)
+  }
+
+  /** Uploads an image. `created`: the service did not have it before. */
+  async putImage(
+    key: ImageKey,
+    jpeg: Uint8Array,
+    options?: CallOptions,
+  ): Promise<ImageStored & { readonly created: boolean }> {
+    const call = await imageCall(key, jpeg)
+    const reply = await this.send(call, options)
+    return { ...resultOf('putImage', call, reply), created: reply.status === 201 }
+  }
+
+  getHealth(options?: CallOptions): Promise<Health> {
+    return this.#result('getHealth', plainCall('getHealth'), options)
+  }
+
+  /** Reports placements. A record replaces the stored one with the same `placement_id`. */
+  async postOutcomes(outcomes: readonly Outcome[], options?: CallOptions): Promise<OutcomesResponse> {
+    const call = await jsonCall('postOutcomes', JSON.stringify({ outcomes }), this.#gzip)
+    return this.#result('postOutcomes', call, options)
+  }
+
+  getWeights(options?: CallOptions): Promise<WeightsState> {
+    return this.#result('getWeights', plainCall('getWeights'), options)
+  }
+
+  async putWeights(weights: WeightsRequest, options?: CallOptions): Promise<WeightsAck> {
+    return this.#result(
+      'putWeights',
+      await jsonCall('putWeights', JSON.stringify(weights), this.#gzip),
+      options,
+    )
+  }
+
+  /**
+   * Sends a call until a response arrives whose status is not temporary (`retry.ts`), with the same bytes each time.
+   * Rejects with the last failure when the patience ends: an `ApiError`, `ResponseError` or `ConnectionError`.
+   */
+  async send(call: Call, { signal }: CallOptions = {}): Promise<Reply> {
+    const url = this.#urlOf(call)
+    const giveUpAtMs = performance.now() + this.#policy.patienceMs
+    const random = this.#options.random ?? Math.random
+    for (let retryCount = 0; ; retryCount++) {
+      signal?.throwIfAborted()
+      const outcome = await this.#attempt(url, call, retryCount, signal)
+      const isError = outcome instanceof Error
+      if (!isError && !isTemporaryStatus(outcome.status)) return outcome
+      const retryAfter = isError ? null : outcome.headers.get('retry-after')
+      const nextMs = waitMsOf(this.#policy, retryCount, retryAfter, random())
+      const isOver = performance.now() + nextMs > giveUpAtMs || (isError && !isTemporaryError(outcome))
+      const waitMs = isOver ? null : nextMs
+      this.#options.onFailure?.({ call, outcome, retryCount, waitMs })
+      if (waitMs === null)
+        throw isError ? new ConnectionError(call, retryCount + 1, outcome) : errorOf(call, outcome)
+      await wait(waitMs, signal)
+    }
+  }
+
+  get #gzip(): boolean {
+    return this.#options.gzip ?? true
+  }
+
+  async #result<Id extends OperationId>(id: Id, call: Call, options?: CallOptions): Promise<ResponseOf<Id>> {
+    return resultOf(id, call, await this.send(call, options))
+  }
+
+  /** One attempt: the whole response, or an error. Rejects only with the reason of `signal`. */
+  async #attempt(
+    url: URL,
+    call: Call,
+    retryCount: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Reply | Error> {
+    const startedAtMs = performance.now()
+    const { attemptMsMax } = this.#policy
+    const attempt = new AbortController()
+    const stop = (): void => attempt.abort(signal?.reason)
+    signal?.addEventListener('abort', stop, { once: true })
+    const timer = setTimeout(
+      () => attempt.abort(new TimeoutError(`no response within ${attemptMsMax} ms`)),
+      attemptMsMax,
+    )
+    try {
+      const send = this.#options.fetch ?? fetch
+      const response = await send(url, {
+        method: call.method,
+        headers: { ...call.headers, Authorization: this.#options.apiKey },
+        body: call.body as Uint8Array<ArrayBuffer> | null,
+        // A redirect would turn a POST into a GET.
+        redirect: 'manual',
+        signal: attempt.signal,
+      })
+      const body = new Uint8Array(await response.arrayBuffer())
+      const ms = performance.now() - startedAtMs
+      return { status: response.status, headers: response.headers, body, ms, retryCount }
+    } catch (error) {
+      signal?.throwIfAborted()
+      return error instanceof Error ? error : new Error(String(error))
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  #urlOf({ path }: Call): URL {
+    const url = new URL(this.#base.pathname.replace(/\/$/, '') + path, this.#base)
+    // A gallery `..` would leave its folder: every implementation of fetch resolves such segments.
+    if (!url.pathname.endsWith(path)) throw new TypeError(`a path cannot have the segments . and ..: ${path}`)
+    return url
+  }
+}
+
+function policyOf(options: ClientOptions): RetryPolicy {
+  const policy = {
+    patienceMs: options.patienceMs ?? defaultPolicy.patienceMs,
+    attemptMsMax: options.attemptMsMax ?? defaultPolicy.attemptMsMax,
+    backoffMsFirst: options.backoffMsFirst ?? defaultPolicy.backoffMsFirst,
+    backoffMsMax: options.backoffMsMax ?? defaultPolicy.backoffMsMax,
+  }
+  for (const [name, value] of Object.entries(policy)) {
+    // Written so that NaN fails. Only the patience may be infinite.
+    const isValid = value >= 0 && (name === 'patienceMs' || value <= timerMsMax)
+    if (!isValid) throw new TypeError(`${name} must be a number of milliseconds, not ${value}`)
+  }
+  return policy
+}
+
+/** The result of an operation, or the error that its response is. */
+function resultOf<Id extends OperationId>(id: Id, call: Call, reply: Reply): ResponseOf<Id> {
+  if (!(String(reply.status) in operations[id].responses)) throw errorOf(call, reply)
+  const type = reply.headers.get('content-type') ?? ''
+  const value = /^application\/json\b/i.test(type) ? parseJson(reply.body) : undefined
+  if (!isObject(value)) throw new ResponseError(call, reply, 'has a body that is no JSON object')
+  return value as unknown as ResponseOf<Id>
+}
