@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
+  bodyExamples,
   checkCycle,
   checkOutcomes,
   checkWeights,
@@ -17,7 +18,6 @@ import {
   operations,
   type Operation,
 } from '../src/contract/index.js'
-import { bodyExamples } from '../src/contract/openapi/examples.js'
 import { document, newAjv, problemOf, validatorOf } from './helpers/openapi-responses.js'
 import { projectDir } from './helpers/server-process.js'
 

@@ -1,6 +1,7 @@
 /**
  * Runs a simulation for a command: shows its progress and turns its failures into messages for the terminal.
  */
+import { codeOf } from '../client/index.js'
 import {
   ContractViolation,
   OptionError,
@@ -59,10 +60,11 @@ function toCommandError(cause: unknown, { exclusive }: WorkloadOptions): unknown
   return new CommandError(cause.message + remedyOf(cause, exclusive === true), { cause })
 }
 
-function remedyOf({ kind, cause }: SimulationError, isExclusive: boolean): string {
+function remedyOf(error: SimulationError, isExclusive: boolean): string {
+  const { kind } = error
   if (kind === 'occupied' && !isExclusive) return '; give another start with --start-at'
   if (kind === 'used') return '; --into-used-server adds simulated posts to it all the same'
-  const file = cause instanceof Error && 'code' in cause ? trustFiles.get(String(cause.code)) : undefined
+  const file = trustFiles.get(codeOf(error) ?? '')
   return file === undefined ? '' : `; NODE_EXTRA_CA_CERTS=${file} in the environment makes it trusted`
 }
 

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cycleBody } from '../../test/helpers/bodies.js'
 import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
-import { bodyExamples } from '../contract/openapi/examples.js'
+import { bodyExamples } from '../contract/index.js'
 import {
   ApiError,
   Client,

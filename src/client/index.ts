@@ -2,9 +2,9 @@
  * The typed client of the service, `understudy/client`: for Node, Deno and browsers, without dependencies. The spool, which
  * needs Node, is `understudy/client/spool`.
  */
-export { imageCall, jsonCall, type Call, type ImageKey, type Reply } from './calls.js'
+export { imageCall, jsonCall, plainCall, scoresCall, type Call, type ImageKey, type Reply } from './calls.js'
 export { Client, type CallOptions, type ClientOptions, type Failure } from './client.js'
 export { ApiError, codeOf, ConnectionError, reasonOf, ResponseError, TimeoutError } from './errors.js'
-export { defaultPolicy, type RetryPolicy } from './retry.js'
+export { defaultPolicy, isTemporaryError, type RetryPolicy } from './retry.js'
 export type { ErrorKind } from '../contract/errors.js'
 export type * from '../contract/wire.js'

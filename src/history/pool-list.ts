@@ -1,6 +1,6 @@
 /**
  * The pending posts of a store with what the last cycle says about them, and the digest of their keys, with which a client
- * and the service compare their pools. docs/clients.md documents the digest.
+ * and the service compare their pools. docs/client.md documents the digest.
  */
 import { createHash } from 'node:crypto'
 import { assert, counterNames, formatInstant, type ResultRow } from '../contract/index.js'

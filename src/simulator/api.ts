@@ -1,11 +1,22 @@
 /**
- * The operations of the contract as a client calls them, with plain values. A status or a shape that the contract
- * does not allow is a `ContractViolation`.
+ * The operations of the contract as the simulated client calls them, through the packaged client. A status or a shape that
+ * the contract does not allow is a `ContractViolation`. Counts attempts and bytes, and reports outages.
  */
-import { createHash } from 'node:crypto'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import typia from 'typia'
+import {
+  Client,
+  ConnectionError,
+  imageCall,
+  isTemporaryError,
+  jsonCall,
+  plainCall,
+  reasonOf,
+  ResponseError,
+  scoresCall,
+  type Call,
+  type Failure,
+  type Reply,
+} from '../client/index.js'
 import {
   isDateTime,
   parseInstant,
@@ -16,15 +27,13 @@ import {
   type OutcomesResponse,
   type WeightsState,
 } from '../contract/index.js'
-import { ContractViolation, SimulationError } from './errors.js'
-import type { Call, HttpClient, Reply } from './http-client.js'
 import type { Upload } from './base-images.js'
+import { breakingFetch, type BrokenCall } from './breaking-fetch.js'
+import { ContractViolation, SimulationError } from './errors.js'
 import type { Rng } from './rng.js'
 
 // The validators that typia generates here call it by name.
 export { isDateTime }
-
-const compress = promisify(gzip)
 
 const isHealth = typia.createIs<Health>()
 const isWeightsState = typia.createIs<WeightsState>()
@@ -33,42 +42,85 @@ const isCycleResponse = typia.createIs<CycleResponse>()
 const isErrorRecord = typia.createIs<ErrorRecord>()
 
 /** Half of the JSON bodies of at least this size are sent as gzip. */
-const gzipBytesMin = 16 * 1024
+const gzipCharsMin = 16 * 1024
 const gzipShare = 0.5
+/** A simulation repeats calls sooner than a client that waits for the next cycle. */
+const backoff = { backoffMsFirst: 100, backoffMsMax: 2000 }
+/** Time of one attempt. */
+const attemptMsMax = 30_000
 
 type ImageKey = Pick<Upload, 'gallId' | 'postNo' | 'position'>
+
+export interface ApiOptions {
+  readonly url: string
+  readonly apiKey: string
+  /** How long one call is repeated while the service is unavailable. */
+  readonly patienceMs: number
+  readonly signal?: AbortSignal | undefined
+  /** Called at each attempt that fails because the service is unavailable, and with null when it responds again. */
+  readonly onOutage?: ((outage: Outage | null) => void) | undefined
+}
+
+/** The service is unavailable; calls are repeated until it responds. */
+export interface Outage {
+  /** Since the first attempt that failed. */
+  readonly outageMs: number
+  /** Why the last attempt failed. */
+  readonly reason: string
+}
 
 export class Api {
   /** The current cycle, for the message of a `ContractViolation`. */
   cycleId: string | null = null
+  /** Attempts beyond the first of each call. */
+  retryCount = 0
+  /** Bytes of bodies sent, in all attempts. */
+  bodyBytesSent = 0
+  private readonly client: Client
+  /** When the first attempt since the last response failed, or null. */
+  private outageSinceMs: number | null = null
 
-  constructor(readonly client: HttpClient) {
-    client.inspectRefusal = (call, reply) => this.checkRefusal(call, reply)
+  constructor(private readonly options: ApiOptions) {
+    const { url, apiKey, patienceMs } = options
+    const countedFetch: typeof fetch = (input, init) => {
+      this.bodyBytesSent += (init?.body as Uint8Array | null | undefined)?.length ?? 0
+      return fetch(input, init)
+    }
+    const onFailure = (failure: Failure): void => this.onFailure(failure)
+    this.client = new Client({
+      url,
+      apiKey,
+      patienceMs,
+      attemptMsMax,
+      ...backoff,
+      onFailure,
+      fetch: countedFetch,
+    })
   }
 
   async health(): Promise<Health> {
-    return this.read('/v1/health', isHealth, 'Health')
+    return this.read(plainCall('getHealth'), isHealth, 'Health')
   }
 
   async weights(): Promise<WeightsState> {
-    return this.read('/v1/weights', isWeightsState, 'WeightsState')
+    return this.read(plainCall('getWeights'), isWeightsState, 'WeightsState')
   }
 
   /** A `POST /v1/cycles` call for a body, with or without gzip by size and chance. */
-  cycleCall(body: Buffer, rng: Rng): Promise<Call> {
-    return this.jsonCall('/v1/cycles', body, rng)
+  cycleCall(json: string, rng: Rng): Promise<Call> {
+    return jsonCall('postCycle', json, this.drawGzip(json, rng))
   }
 
   /** The response to a cycle: 200, or 409, which the caller interprets. */
   async sendCycle(call: Call): Promise<Reply> {
-    const reply = await this.client.send(call)
+    const reply = await this.send(call)
     return reply.status === 409 ? reply : this.json(call, reply)
   }
 
   /** The stored response of a cycle, or null if there is none. */
-  async storedResponse(cycleId: string): Promise<Buffer | null> {
-    const call: Call = { method: 'GET', path: `/v1/scores/${cycleId}` }
-    const reply = await this.client.send(call)
+  async storedResponse(cycleId: string): Promise<Uint8Array | null> {
+    const call = scoresCall(cycleId, 'GET')
+    const reply = await this.send(call)
     return reply.status === 404 ? null : this.json(call, reply).body
   }
 
@@ -76,71 +128,96 @@ export class Api {
   async storedResult(cycleId: string): Promise<{ cycleAtMs: number; galleries: string[] } | null> {
     const body = await this.storedResponse(cycleId)
     if (body === null) return null
-    const call: Call = { method: 'GET', path: `/v1/scores/${cycleId}` }
-    const { cycle_time, results } = this.parsed(call, body, isCycleResponse, 'CycleResponse')
+    const { cycle_time, results } = this.parsed(
+      scoresCall(cycleId, 'GET'),
+      body,
+      isCycleResponse,
+      'CycleResponse',
+    )
     const cycleAtMs = parseInstant(cycle_time)?.ms ?? NaN
     return { cycleAtMs, galleries: [...new Set(results.map((row) => row.gall_id))] }
   }
 
   async isStored(cycleId: string): Promise<boolean> {
-    const call: Call = { method: 'HEAD', path: `/v1/scores/${cycleId}` }
-    const reply = await this.client.send(call)
+    const call = scoresCall(cycleId, 'HEAD')
+    const reply = await this.send(call)
     return reply.status !== 404 && this.allowed(call, reply, [200]).status === 200
   }
 
   /** 201 for a new image, 200 for one that the service has stored. */
   async putImage(image: ImageKey, jpeg: Buffer): Promise<Reply> {
-    const call = this.imageCall(image, jpeg)
-    return this.allowed(call, await this.client.send(call), [200, 201])
+    const call = await this.imageCall(image, jpeg)
+    return this.allowed(call, await this.send(call), [200, 201])
   }
 
-  imageCall({ gallId, postNo, position }: ImageKey, jpeg: Buffer): Call {
-    return {
-      method: 'PUT',
-      path: `/v1/images/${encodeURIComponent(gallId)}/${postNo}/${String(position).padStart(2, '0')}`,
-      headers: {
-        'content-type': 'image/jpeg',
-        'x-content-sha256': createHash('sha256').update(jpeg).digest('hex'),
-      },
-      body: jpeg,
-    }
+  imageCall({ gallId, postNo, position }: ImageKey, jpeg: Buffer): Promise<Call> {
+    return imageCall({ gall_id: gallId, post_no: postNo, position }, jpeg)
   }
 
   async postOutcomes(
     outcomes: readonly Outcome[],
     rng: Rng,
   ): Promise<OutcomesResponse & { retryCount: number }> {
-    const call = await this.jsonCall('/v1/outcomes', Buffer.from(JSON.stringify({ outcomes })), rng)
-    const reply = this.json(call, await this.client.send(call))
+    const json = JSON.stringify({ outcomes })
+    const call = await jsonCall('postOutcomes', json, this.drawGzip(json, rng))
+    const reply = this.json(call, await this.send(call))
     return {
       ...this.parsed(call, reply.body, isOutcomesResponse, 'OutcomesResponse'),
       retryCount: reply.retryCount,
     }
   }
 
-  private async jsonCall(path: string, body: Buffer, rng: Rng): Promise<Call> {
-    const asGzip = rng.chance(gzipShare) && body.length >= gzipBytesMin
-    const type = { 'content-type': 'application/json' }
-    if (!asGzip) return { method: 'POST', path, headers: type, body }
-    // Level 1, because the client should not spend its time on compression.
-    const gzipped = await compress(body, { level: 1 })
-    return { method: 'POST', path, headers: { ...type, 'content-encoding': 'gzip' }, body: gzipped }
+  /** Sends a call and closes the connection without reading the response. The service may have processed it. */
+  async breakOff(call: Call, how: BrokenCall): Promise<void> {
+    const { url, apiKey, signal } = this.options
+    const breaking = breakingFetch(how, (bytes) => (this.bodyBytesSent += bytes))
+    const client = new Client({ url, apiKey, patienceMs: 0, attemptMsMax, fetch: breaking })
+    await client.send(call, { signal }).catch(() => undefined)
   }
 
-  private async read<T>(path: string, is: (value: unknown) => value is T, type: string): Promise<T> {
-    const call: Call = { method: 'GET', path }
-    return this.parsed(call, this.json(call, await this.client.send(call)).body, is, type)
+  /** The final response to a call. An outage that outlasts the patience is a `SimulationError`. */
+  private async send(call: Call): Promise<Reply> {
+    const { signal, onOutage, patienceMs, url } = this.options
+    const reply = await this.client.send(call, { signal }).catch((error: unknown) => {
+      if (!(error instanceof ConnectionError || error instanceof ResponseError)) throw error
+      const seconds = Math.round(patienceMs / 1000)
+      const message =
+        error instanceof ConnectionError && !isTemporaryError(error)
+          ? `${url}: ${reasonOf(error)}`
+          : `${call.method} ${call.path}: no response within ${seconds} s; last failure: ${reasonOf(error)}`
+      throw new SimulationError('unreachable', message, { cause: error })
+    })
+    if (this.outageSinceMs !== null) onOutage?.(null)
+    this.outageSinceMs = null
+    return reply
   }
 
-  private parsed<T>(call: Call, body: Buffer, is: (value: unknown) => value is T, type: string): T {
+  private onFailure({ call, outcome, waitMs }: Failure): void {
+    if (!(outcome instanceof Error)) this.checkRefusal(call, outcome)
+    else if (!isTemporaryError(outcome)) return
+    this.outageSinceMs ??= performance.now()
+    const reason = outcome instanceof Error ? reasonOf(outcome) : `status ${outcome.status}`
+    this.options.onOutage?.({ outageMs: performance.now() - this.outageSinceMs, reason })
+    if (waitMs !== null) this.retryCount++
+  }
+
+  private drawGzip(json: string, rng: Rng): boolean {
+    return rng.chance(gzipShare) && json.length >= gzipCharsMin
+  }
+
+  private async read<T>(call: Call, is: (value: unknown) => value is T, type: string): Promise<T> {
+    return this.parsed(call, this.json(call, await this.send(call)).body, is, type)
+  }
+
+  private parsed<T>(call: Call, body: Uint8Array, is: (value: unknown) => value is T, type: string): T {
     const value = parseJson(body)
-    if (!is(value)) this.fail(call, 'body', type, body.toString('utf8'))
+    if (!is(value)) this.fail(call, 'body', type, textOf(body))
     return value
   }
 
   private json(call: Call, reply: Reply): Reply {
     this.allowed(call, reply, [200])
-    const type = reply.headers['content-type'] ?? 'none'
+    const type = reply.headers.get('content-type') ?? 'none'
     if (!/^application\/json\b/i.test(type)) this.fail(call, 'Content-Type', 'application/json', type)
     return reply
   }
@@ -159,10 +236,10 @@ export class Api {
   }
 
   /** A 503 of the service has an error code and Retry-After (decisions.md 7); that of a proxy need not. */
-  private checkRefusal(call: Call, reply: Omit<Reply, 'retryCount'>): void {
+  private checkRefusal(call: Call, reply: Reply): void {
     const record = parseJson(reply.body)
     if (reply.status !== 503 || !isErrorRecord(record)) return
-    const after = reply.headers['retry-after'] ?? 'none'
+    const after = reply.headers.get('retry-after') ?? 'none'
     if (record.error.code !== 'server_error') this.fail(call, 'error.code', 'server_error', record.error.code)
     if (!/^\d+$/.test(after)) this.fail(call, 'Retry-After', 'seconds', after)
   }
@@ -171,15 +248,20 @@ export class Api {
     throw new ContractViolation(path, expected, got, this.cycleId)
   }
 
-  fail(call: Call, what: string, expected: unknown, got: unknown): never {
+  fail(call: Pick<Call, 'method' | 'path'>, what: string, expected: unknown, got: unknown): never {
     this.violation(`${call.method} ${call.path}: ${what}`, expected, got)
   }
 }
 
+/** The bytes as text. */
+export function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+}
+
 /** The value, or undefined if the bytes are not JSON. */
-function parseJson(bytes: Buffer): unknown {
+function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return JSON.parse(textOf(bytes))
   } catch {
     return undefined
   }

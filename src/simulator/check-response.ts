@@ -12,6 +12,7 @@ import {
   type WeightsRecord,
   type WeightsState,
 } from '../contract/index.js'
+import { textOf } from './api.js'
 import { ContractViolation } from './errors.js'
 import { keyOf, type Expectation, type ExpectedRow } from './ledger.js'
 
@@ -39,7 +40,7 @@ export interface CheckContext {
 }
 
 /** The parsed response, if it is correct. `body` is the body as received. */
-export function checkResponse(body: Buffer, expected: Expectation, context: CheckContext): CycleResponse {
+export function checkResponse(body: Uint8Array, expected: Expectation, context: CheckContext): CycleResponse {
   const check = new ResponseCheck(expected, context)
   const response = check.shape(body)
   check.cycleFields(response)
@@ -65,12 +66,12 @@ class ResponseCheck {
     private readonly context: CheckContext,
   ) {}
 
-  shape(body: Buffer): CycleResponse {
+  shape(body: Uint8Array): CycleResponse {
     let value: unknown
     try {
-      value = JSON.parse(body.toString('utf8'))
+      value = JSON.parse(textOf(body))
     } catch {
-      this.fail('', 'JSON', body.toString('utf8'))
+      this.fail('', 'JSON', textOf(body))
     }
     const report = validateResponse(value)
     if (report.success) return report.data

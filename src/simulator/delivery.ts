@@ -3,14 +3,14 @@
  * restarts. They change how a cycle is sent and never what it contains, so all responses to it must be the same bytes.
  */
 import { createHash } from 'node:crypto'
+import type { Call, Reply } from '../client/index.js'
 import type { CycleRequest } from '../contract/index.js'
-import type { Api } from './api.js'
+import { textOf, type Api } from './api.js'
 import { ContractViolation, SimulationError } from './errors.js'
-import type { Call, Reply } from './http-client.js'
 import { Rng } from './rng.js'
 
 /** Larger bodies are not indented: they could exceed the size limit of a body. */
-const indentedBytesMax = 2 * 1024 * 1024
+const indentedCharsMax = 1024 * 1024
 
 /**
  * What happens to the first call of a cycle. response-lost: the response is read, dropped and requested again.
@@ -29,7 +29,7 @@ export interface CycleFaults {
   readonly compared: boolean
   /** Which earlier response is read again, as a share of those recorded; null for none. */
   readonly reread: number | null
-  /** After the cycle the client restarts: it closes its connections and repeats the last call. */
+  /** After the cycle the client restarts: it repeats the last call. */
   readonly restarted: boolean
   /** The response to the first image of the cycle is lost. */
   readonly uploadLost: boolean
@@ -70,9 +70,9 @@ export async function deliver(
   { api, responses, isOwn }: DeliveryTools,
   request: CycleRequest,
   faults: CycleFaults,
-): Promise<{ readonly response: Buffer; readonly tookMs: number | null }> {
+): Promise<{ readonly response: Uint8Array; readonly tookMs: number | null }> {
   const { cycle_id: cycleId } = request
-  const call = await api.cycleCall(Buffer.from(JSON.stringify(request)), faults.rng)
+  const call = await api.cycleCall(JSON.stringify(request), faults.rng)
   const send = async (sent: Call, context: string): Promise<Reply> => {
     const reply = await api.sendCycle(sent)
     if (reply.status === 409) {
@@ -80,7 +80,7 @@ export async function deliver(
       const stored = await api.storedResult(cycleId)
       if (stored !== null && !stored.galleries.some(isOwn))
         throw new SimulationError('occupied', `cycle ${cycleId} belongs to another client`)
-      api.fail(call, 'status', 200, `409 ${reply.body.toString('utf8')}`)
+      api.fail(call, 'status', 200, `409 ${textOf(reply.body)}`)
     }
     responses.check(cycleId, reply.body, context)
     return reply
@@ -91,7 +91,7 @@ export async function deliver(
   switch (faults.delivery) {
     case 'body-cut':
     case 'response-unread':
-      await api.client.breakOff(call, faults.delivery)
+      await api.breakOff(call, faults.delivery)
       return { response: (await send(await repeated(), 'after a broken call')).body, tookMs: null }
     case 'duplicate': {
       const duplicate = await repeated()
@@ -100,9 +100,9 @@ export async function deliver(
     }
     case 'response-lost':
     case 'none': {
-      const { body, tookMs, retryCount } = await send(call, 'first call')
+      const { body, ms, retryCount } = await send(call, 'first call')
       if (faults.delivery === 'response-lost') await send(await repeated(), 'sent again')
-      return { response: body, tookMs: retryCount === 0 ? tookMs : null }
+      return { response: body, tookMs: retryCount === 0 ? ms : null }
     }
   }
 }
@@ -110,9 +110,9 @@ export async function deliver(
 /** The same request, written in another way. */
 function reserialised(api: Api, request: CycleRequest, faults: CycleFaults): Promise<Call> {
   const value = reordered(request, faults.rng)
-  const body = Buffer.from(JSON.stringify(value))
-  const indented = body.length < indentedBytesMax && faults.rng.chance(0.5)
-  return api.cycleCall(indented ? Buffer.from(JSON.stringify(value, null, 1)) : body, faults.rng)
+  const json = JSON.stringify(value)
+  const indented = json.length < indentedCharsMax && faults.rng.chance(0.5)
+  return api.cycleCall(indented ? JSON.stringify(value, null, 1) : json, faults.rng)
 }
 
 /**
@@ -125,7 +125,7 @@ export class ResponseDigests {
   rereadCount = 0
 
   /** Records the first response of a cycle; throws when a later one differs from it in any byte. */
-  check(cycleId: string, response: Buffer, context: string): void {
+  check(cycleId: string, response: Uint8Array, context: string): void {
     const digest = createHash('sha256').update(response).digest('hex')
     const known = this.digests.get(cycleId) ?? digest
     this.digests.set(cycleId, known)

@@ -1,9 +1,9 @@
 /**
  * The simulated client: it sends generated posts of some hours to a service, injects client faults, and checks every
- * response against the contract. It knows the contract and HTTP, and nothing of the server's code.
+ * response against the contract. It knows the contract and the packaged client, and nothing of the server's code.
  */
 export { ContractViolation, OptionError, SimulationError, type SimulationErrorKind } from './errors.js'
-export type { Outage } from './http-client.js'
+export type { Outage } from './api.js'
 export { resolveWorkload, type SimulationOptions, type WorkloadOptions } from './options.js'
 export type { SimulationProgress, SimulationReport, SimulationTotals, TopPost } from './report.js'
 export { simulate } from './simulator.js'

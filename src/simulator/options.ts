@@ -5,7 +5,7 @@ import { validateHeaderValue } from 'node:http'
 import { cycleBoundaryMs, parseInstant, rowCountMax } from '../contract/index.js'
 import { OptionError } from './errors.js'
 import type { WorldIdentity } from './galleries.js'
-import type { Outage } from './http-client.js'
+import type { Outage } from './api.js'
 import type { SimulationProgress } from './report.js'
 
 /** All options but the service's address and its key: what can be checked before a service exists. */

@@ -5,7 +5,6 @@
 import { expect, test } from 'vitest'
 import type { Outcome, OutcomesResponse } from '../contract/index.js'
 import { Api } from './api.js'
-import type { Call, HttpClient } from './http-client.js'
 import { OutcomeReports } from './outcome-reports.js'
 import { drawGrowth, type QueuedPost } from './posts.js'
 import { Rng } from './rng.js'
@@ -28,16 +27,14 @@ function savedPost(postNo: number): QueuedPost {
 /** Reports on posts 1 and 2, and a service whose next response has the counts of `answer` after `retryCount` retries. */
 function openReports({ exclusive = true } = {}) {
   const state = { sent: [] as Outcome[], answer: {} as OutcomesResponse, retryCount: 0 }
-  const send = (call: Call) => {
-    state.sent = (JSON.parse(String(call.body)) as { outcomes: Outcome[] }).outcomes
-    return Promise.resolve({
-      status: 200,
-      headers: { 'content-type': 'application/json' },
-      body: Buffer.from(JSON.stringify(state.answer)),
-      retryCount: state.retryCount,
-    })
+  const postOutcomes = (outcomes: readonly Outcome[]) => {
+    state.sent = [...outcomes]
+    return Promise.resolve({ ...state.answer, retryCount: state.retryCount })
   }
-  const reports = new OutcomeReports(new Api({ send } as unknown as HttpClient), exclusive)
+  const api = Object.assign(new Api({ url: 'http://localhost', apiKey: 'key', patienceMs: 0 }), {
+    postOutcomes,
+  })
+  const reports = new OutcomeReports(api, exclusive)
   reports.add([savedPost(1), savedPost(2)], null)
   const sendAt = async (hours: number, answer: OutcomesResponse, retryCount = 0): Promise<Outcome[]> => {
     Object.assign(state, { sent: [], answer, retryCount })

@@ -113,7 +113,7 @@ test('a simulation survives outages and reports their start and end', async () =
   const outages = reported.filter((outage) => outage !== null)
   expect(outages).toHaveLength(report.totals.retries)
   for (const { outageMs, reason } of outages)
-    expect([outageMs >= 0, reason]).toEqual([true, 'socket hang up'])
+    expect([outageMs >= 0, reason]).toEqual([true, 'other side closed'])
   expect(report.totals.retries).toBeGreaterThanOrEqual(2)
   expect(report.totals.cycles).toBe(36)
 })

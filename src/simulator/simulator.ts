@@ -16,7 +16,6 @@ import { Api } from './api.js'
 import { checkResponse, type CheckContext } from './check-response.js'
 import { deliver, drawFaults, ResponseDigests, type CycleFaults, type DeliveryTools } from './delivery.js'
 import { ContractViolation } from './errors.js'
-import { HttpClient } from './http-client.js'
 import { Ledger, type Expectation } from './ledger.js'
 import { resolveOptions, type Settings, type SimulationOptions } from './options.js'
 import { OutcomeReports } from './outcome-reports.js'
@@ -48,9 +47,8 @@ const waitMsMax = 3_600_000
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   const settings = resolveOptions(options)
   const { signal, onOutage } = options
-  const client = new HttpClient({ ...settings, signal, onOutage })
   try {
-    const api = new Api(client)
+    const api = new Api({ ...settings, signal, onOutage })
     const [health, baseImages] = await Promise.all([api.health(), BaseImages.draw()])
     const start = await findStart(api, settings, health, options.onSearch)
     const weights = await api.weights()
@@ -58,8 +56,6 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   } catch (error) {
     signal?.throwIfAborted()
     throw error
-  } finally {
-    client.close()
   }
 }
 
@@ -123,7 +119,7 @@ class Simulator {
     const { api, responses } = this
     const { request } = plan
     const faults = drawFaults(this.settings.identity.seed, plan.index, this.settings.faults)
-    const retryCountBefore = api.client.retryCount
+    const retryCountBefore = api.retryCount
     api.cycleId = request.cycle_id
     await this.uploads.sendAll(plan.uploadsBefore, faults.uploadLost)
     const { response, tookMs } = await deliver(this.tools, request, faults)
@@ -136,7 +132,7 @@ class Simulator {
     if ((plan.index + 1) % outcomeCycleCount === 0) await this.outcomes.send(plan.cycleAtMs, faults.rng)
     this.count(plan, checked, faults)
     await this.repeatEarlierCalls(request, faults)
-    if (api.client.retryCount > retryCountBefore) await responses.rereadLatest(api, rereadAfterOutageCount)
+    if (api.retryCount > retryCountBefore) await responses.rereadLatest(api, rereadAfterOutageCount)
   }
 
   /** Sends one more cycle, which removes the pending posts. Returns their number. */
@@ -151,7 +147,7 @@ class Simulator {
   }
 
   /** Checks a response. An operator may have changed weights or model: then both are read again, once. */
-  private async check(response: Buffer, expected: Expectation): Promise<CycleResponse> {
+  private async check(response: Uint8Array, expected: Expectation): Promise<CycleResponse> {
     try {
       return checkResponse(response, expected, this.context)
     } catch (error) {
@@ -168,7 +164,6 @@ class Simulator {
     if (faults.compared) await this.responses.reread(this.api, request.cycle_id)
     if (faults.reread !== null) await this.responses.rereadAt(this.api, faults.reread)
     if (!faults.restarted) return
-    this.api.client.closeConnections()
     this.totals.restarts++
     await deliver(this.tools, request, { ...faults, delivery: 'response-lost' })
   }
@@ -228,14 +223,13 @@ class Simulator {
       scored: this.lastResponse?.counts.scored_now ?? 0,
       postMs: this.postMs(),
       imagesUploaded: this.uploads.createdCount + this.uploads.repeatedCount,
-      retries: this.api.client.retryCount,
+      retries: this.api.retryCount,
       wallMs: performance.now() - this.startedAtMs,
     }
   }
 
   private report(): Omit<SimulationReport, 'postsRemoved' | 'top'> {
     const { settings, lastResponse } = this
-    const { client } = this.api
     return {
       seed: settings.identity.seed,
       startAtMs: this.initial.start.atMs,
@@ -249,8 +243,8 @@ class Simulator {
         imagesRepeated: this.uploads.repeatedCount,
         outcomes: this.outcomes.sentCount,
         responsesReread: this.responses.rereadCount,
-        retries: client.retryCount,
-        bytesSent: client.bodyBytesSent,
+        retries: this.api.retryCount,
+        bytesSent: this.api.bodyBytesSent,
       },
       postMs: this.postMs(),
       wallMs: performance.now() - this.startedAtMs,

@@ -24,10 +24,8 @@ export class Uploads {
     const [first] = uploads
     if (firstLost && first !== undefined) {
       queue.next()
-      await this.api.client.breakOff(
-        this.api.imageCall(first, this.baseImages.jpeg(first)),
-        'response-unread',
-      )
+      const call = await this.api.imageCall(first, this.baseImages.jpeg(first))
+      await this.api.breakOff(call, 'response-unread')
       await this.send(first, true)
     }
     const worker = async (): Promise<void> => {

@@ -22,11 +22,12 @@ interface Event {
 /** Runs a script with modules of `dist`, and returns what it did to files below `directory`. */
 function record(directory: string, script: string, ...args: readonly string[]): Event[] {
   const log = join(scratchDir(), 'strace.log')
-  const modules = ['dist/store/index.js', 'test/helpers/store-samples.ts', 'dist/cli/api-keys.js'].map(
-    (name) => new URL(`../../${name}`, import.meta.url).href,
-  )
+  const modules = [
+    ...['dist/store/index.js', 'test/helpers/store-samples.ts', 'dist/cli/api-keys.js'],
+    'dist/client/spool.js',
+  ].map((name) => new URL(`../../${name}`, import.meta.url).href)
   const source = `
-    const [store, samples, keys] = await Promise.all(${JSON.stringify(modules)}.map((name) => import(name)))
+    const [store, samples, keys, spools] = await Promise.all(${JSON.stringify(modules)}.map((name) => import(name)))
     const args = process.argv.slice(1)
     ${script}`
   const node = [process.execPath, '--input-type=module', '-e', source, ...args]
@@ -128,4 +129,16 @@ test.skipIf(isImpossible)('a generated API key is written, flushed and renamed',
   mkdirSync(directory)
   const events = record(directory, 'keys.ensureGeneratedKey(args[0])', directory)
   expectDurable(events, join(directory, 'api-key.partial'), join(directory, 'api-key'))
+})
+
+test.skipIf(isImpossible)('a cycle in the spool of a client is written, flushed and renamed', () => {
+  const top = scratchDir()
+  const directory = join(top, 'made', 'spool')
+  const script = `
+    const spool = await spools.Spool.open({ directory: args[0] })
+    await spool.add({ cycle_id: '20260302T1205' })`
+  const events = record(top, script, directory)
+  const path = join(directory, '20260302T1205.json')
+  expectDurable(events, `${path}.partial`, path)
+  expectDurableDirectories(events, [directory, dirname(directory)])
 })

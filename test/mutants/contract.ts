@@ -139,4 +139,25 @@ export const contractMutants: readonly MutantGroup[] = [
       },
     ],
   },
+  {
+    file: 'src/contract/openapi/schemas.ts',
+    killedBy: ['src/contract/agreement.test.ts', 'test/openapi.test.ts'],
+    mutants: [
+      {
+        breaks: 'the order of an enum does not depend on the compiler',
+        find: 'enum: constants.sort(inOrder)',
+        replace: 'enum: constants.reverse()',
+      },
+      {
+        breaks: 'a member that may be null is so in the document',
+        find: "type: [value['type'], 'null']",
+        replace: "type: [value['type']]",
+      },
+      {
+        breaks: 'conditional members are so in the document',
+        find: 'then: { required: conditional.map(({ name }) => name) }',
+        replace: 'then: {}',
+      },
+    ],
+  },
 ]

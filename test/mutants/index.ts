@@ -1,5 +1,6 @@
 /** All mutants. */
 import { cliMutants } from './cli.js'
+import { clientMutants } from './client.js'
 import { codecMutants } from './codec.js'
 import { contractMutants } from './contract.js'
 import { cycleMutants } from './cycle.js'
@@ -18,6 +19,7 @@ import { listMutants, type Mutant } from './mutant.js'
 
 export const mutants: readonly Mutant[] = listMutants([
   ...cliMutants,
+  ...clientMutants,
   ...codecMutants,
   ...contractMutants,
   ...cycleMutants,

@@ -61,16 +61,30 @@ export const simulatorMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/simulator/http-client.ts',
-    killedBy: ['src/simulator/http-client.test.ts'],
+    file: 'src/simulator/api.ts',
+    killedBy: ['src/simulator/api.test.ts'],
     mutants: [
-      { breaks: '504 is retried', find: 'new Set([502, 503, 504])', replace: 'new Set([502, 503])' },
       {
-        breaks: 'a connection that ends within a response is retried',
-        find: 'const body = await buffer(response)',
-        replace: 'const body = await buffer(response).catch(() => Buffer.alloc(0))',
+        breaks: 'a failure that waiting does not repair is no outage',
+        find: 'error instanceof ConnectionError && !isTemporaryError(error)',
+        replace: 'error instanceof ResponseError && !isTemporaryError(error)',
       },
-      { breaks: 'connections are kept alive', find: 'keepAlive: true', replace: 'keepAlive: false' },
+      {
+        breaks: 'the end of an outage is reported',
+        find: 'if (this.outageSinceMs !== null) onOutage?.(null)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    file: 'src/simulator/breaking-fetch.ts',
+    killedBy: ['src/simulator/api.test.ts'],
+    mutants: [
+      {
+        breaks: 'a call whose response is not read arrives in whole',
+        find: "if (how === 'response-unread') pieces.close()",
+        replace: '',
+      },
     ],
   },
   {

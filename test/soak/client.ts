@@ -18,7 +18,6 @@ import {
   type DeliveryTools,
 } from '../../src/simulator/delivery.js'
 import { Ledger } from '../../src/simulator/ledger.js'
-import { HttpClient } from '../../src/simulator/http-client.js'
 import { BaseImages } from '../../src/simulator/base-images.js'
 import { OutcomeReports } from '../../src/simulator/outcome-reports.js'
 import { Uploads } from '../../src/simulator/uploads.js'
@@ -42,6 +41,11 @@ export interface SoakOptions {
   readonly keptDays: KeptDays
 }
 
+interface Agent {
+  readonly constructor: new () => Agent
+  destroy(): Promise<void>
+}
+
 export class SoakClient {
   readonly responses = new ResponseDigests()
   readonly held: ExpectedRecords
@@ -50,7 +54,6 @@ export class SoakClient {
   readonly totals = { cycles: 0, candidates: 0, scored: 0, removals: 0, faults: 0, weights: 0 }
   readonly #target: SoakTarget
   readonly #options: SoakOptions
-  readonly #http: HttpClient
   readonly #api: Api
   readonly #tools: DeliveryTools
   readonly #ledger = new Ledger()
@@ -71,8 +74,7 @@ export class SoakClient {
     const url = `http://127.0.0.1:${target.port}`
     this.#target = target
     this.#options = options
-    this.#http = new HttpClient({ url, apiKey: target.server.key, patienceMs, signal: undefined })
-    this.#api = new Api(this.#http)
+    this.#api = new Api({ url, apiKey: target.server.key, patienceMs })
     this.#tools = { api: this.#api, responses: this.responses, isOwn: (id) => this.#galleries.has(id) }
     this.#uploads = new Uploads(this.#api, baseImages, true)
     this.#placements = new OutcomeReports(this.#api, true)
@@ -92,7 +94,7 @@ export class SoakClient {
       imagesAgain: this.#uploads.repeatedCount,
       outcomes: this.#outcomesBefore + this.#placements.sentCount,
       reread: this.responses.rereadCount,
-      retries: this.#http.retryCount,
+      retries: this.#api.retryCount,
     }
   }
 
@@ -139,13 +141,13 @@ export class SoakClient {
     this.held.forgetUnsentOutcomes()
   }
 
-  /** Drops all connections. */
-  disconnect(): void {
-    this.#http.closeConnections()
-  }
-
-  close(): void {
-    this.#http.close()
+  /** Drops all connections of this process: the agent of Node's `fetch`, which has no public name, is replaced. */
+  async disconnect(): Promise<void> {
+    const holder = globalThis as unknown as Record<symbol, Agent>
+    const key = Symbol.for('undici.globalDispatcher.1')
+    const agent = holder[key] as Agent
+    holder[key] = new agent.constructor()
+    await agent.destroy()
   }
 
   /** Reads all responses again: those within retention are unchanged, the others are deleted. */
@@ -158,7 +160,7 @@ export class SoakClient {
     return { kept: kept.length, gone: gone.length }
   }
 
-  async #check(response: Buffer, request: CycleRequest): Promise<CycleResponse> {
+  async #check(response: Uint8Array, request: CycleRequest): Promise<CycleResponse> {
     const expected = this.#ledger.expect(request)
     this.#weights ??= await this.#api.weights()
     const { isOwn } = this.#tools
@@ -177,7 +179,7 @@ export class SoakClient {
       if (cycleId !== undefined) await this.responses.reread(this.#api, cycleId)
     }
     if (!faults.restarted) return
-    this.disconnect()
+    await this.disconnect()
     await deliver(this.#tools, request, { ...faults, delivery: 'response-lost' })
   }
 

@@ -37,7 +37,7 @@ const mebibyte = 1024 * 1024
 const settleMs = 250
 
 export async function takeSample(target: SoakTarget, client: SoakClient): Promise<Sample> {
-  client.disconnect()
+  await client.disconnect()
   await delay(settleMs)
   const pid = target.server.pid as number
   const children = childrenOf(pid)

@@ -71,7 +71,6 @@ export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {})
     }
     return { samples, verdicts, counts }
   } finally {
-    client.close()
     await target.dispose()
   }
 }

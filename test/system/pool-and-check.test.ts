@@ -1,6 +1,6 @@
 /**
  * `understudy pool` and `understudy check` as processes, on recorded data directories; and the code for the pool digest that
- * docs/clients.md gives to clients.
+ * docs/client.md gives to clients.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -95,8 +95,8 @@ describe('pool', () => {
     expect(status).toBe(1)
   })
 
-  test('has the digest that the code in docs/clients.md computes', () => {
-    const page = readFileSync(join(projectDir, 'docs/clients.md'), 'utf8')
+  test('has the digest that the code in docs/client.md computes', () => {
+    const page = readFileSync(join(projectDir, 'docs/client.md'), 'utf8')
     const code = (language: string): string =>
       new RegExp(`\`\`\`${language}\n([^]*?)\n\`\`\``).exec(page)?.[1] ?? ''
     const keys = '[["h", 7], ["갤러리", 3], ["갤러리", 2]]'

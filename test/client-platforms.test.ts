@@ -1,0 +1,108 @@
+/**
+ * The browser part of the client: what it imports, that it compiles with the types of browsers alone, that other projects
+ * find it with its types, and that Deno runs it.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+import { bodyExamples } from '../src/contract/index.js'
+import { FaultyServer } from './helpers/faulty-server.js'
+import { projectDir } from './helpers/server-process.js'
+import { scratchDir } from './helpers/servers.js'
+
+const pinned = join(projectDir, 'scripts/pinned')
+
+/** The modules that a module of `dist` loads, with itself; and what they import that is no file. */
+function graphOf(start: string): { files: Set<string>; packages: Set<string> } {
+  const files = new Set<string>()
+  const packages = new Set<string>()
+  const open = [start]
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (files.has(file)) continue
+    files.add(file)
+    const source = readFileSync(join(projectDir, file), 'utf8')
+    for (const [, name = ''] of source.matchAll(/(?:from|import)\s*\(?'([^']+)'/g)) {
+      if (name.startsWith('.')) open.push(relative('.', join(dirname(file), name)))
+      else packages.add(name)
+    }
+  }
+  return { files, packages }
+}
+
+test('the client loads files of its own and three of the contract, and no package', () => {
+  const { files, packages } = graphOf('dist/client/index.js')
+  expect([...packages]).toEqual([])
+  expect([...files].filter((file) => !file.startsWith('dist/client/')).sort()).toEqual([
+    'dist/contract/errors.js',
+    'dist/contract/operations.js',
+  ])
+  expect([...graphOf('dist/client/spool.js').packages].sort()).toEqual(['node:fs/promises', 'node:path'])
+})
+
+test('it compiles with the types of browsers alone', () => {
+  const { status, stdout } = spawnSync(pinned, ['tsc', '-p', join(projectDir, 'tsconfig.browser.json')], {
+    encoding: 'utf8',
+  })
+  expect(status, stdout).toBe(0)
+})
+
+test('another project finds the client and the spool with their types', () => {
+  const project = scratchDir()
+  mkdirSync(join(project, 'node_modules/@types'), { recursive: true })
+  symlinkSync(projectDir, join(project, 'node_modules/understudy'))
+  symlinkSync(join(projectDir, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'))
+  writeFileSync(join(project, 'package.json'), '{"type":"module"}')
+  const source = `
+    import { ApiError, Client, type CycleResponse } from 'understudy/client'
+    import { Spool } from 'understudy/client/spool'
+    const client = new Client({ url: 'http://localhost', apiKey: 'key' })
+    const scores: Promise<CycleResponse> = client.getScores('20260302T1205')
+    // @ts-expect-error: a cycle has six members
+    void client.postCycle({ cycle_id: '20260302T1205' })
+    void client.postCycle({
+      cycle_id: '20260302T1205', cycle_time: new Date().toISOString(),
+      candidates: [], engagement: [], candidate_scores: [],
+      removals: [{ gall_id: 'g', post_no: 1, reason: 'hidden', decided_at: '2026-03-02T12:05:00+09:00' }],
+    })
+    void scores.catch((error: unknown) => error instanceof ApiError ? error.fields[0]?.path : null)
+    void Spool.open({ client, directory: 'spool', onResponse: ({ results }) => console.log(results[0]?.score) })`
+  writeFileSync(join(project, 'app.ts'), source)
+  const flags = [
+    '--noEmit',
+    '--strict',
+    '--exactOptionalPropertyTypes',
+    '--skipLibCheck',
+    '--module',
+    'nodenext',
+  ]
+  const { status, stdout } = spawnSync(pinned, ['tsc', ...flags, '--types', 'node', 'app.ts'], {
+    cwd: project,
+    encoding: 'utf8',
+  })
+  expect(status, stdout).toBe(0)
+})
+
+const deno = spawnSync('deno', ['--version']).status === 0
+
+test.skipIf(!deno)('it runs in Deno, with no permission besides the network', async () => {
+  const server = new FaultyServer('before', { body: bodyExamples.CycleResponse })
+  const url = await server.listen()
+  const module = new URL('../dist/client/index.js', import.meta.url).href
+  const source = `
+    import { Client } from ${JSON.stringify(module)}
+    const client = new Client({ url: ${JSON.stringify(url)}, apiKey: 'key', backoffMsFirst: 1 })
+    const cycle = ${JSON.stringify(bodyExamples.CycleRequest)}
+    cycle.removals = Array(100).fill(cycle.removals[0])
+    console.log(JSON.stringify(await client.postCycle(cycle)))`
+  const file = join(scratchDir(), 'app.js')
+  writeFileSync(file, source)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const child = spawn('deno', ['run', '--no-prompt', `--allow-net=${new URL(url).host}`, file])
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.on('close', () => resolve(output))
+  expect(await promise).toBe(`${JSON.stringify(bodyExamples.CycleResponse)}\n`)
+  expect(server.received[0]?.headers).toMatchObject({ authorization: 'key', 'content-encoding': 'gzip' })
+})

@@ -1,0 +1,269 @@
+/**
+ * The packaged client as another project uses it, against real servers: the program in docs/client.md, refusals of the
+ * service, and clients and servers that are killed.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ApiError, Client, type Failure } from '../../src/client/index.js'
+import { jsonBodyBytesMax, type CycleRequest, type CycleResponse } from '../../src/contract/index.js'
+import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { FaultyServer } from '../helpers/faulty-server.js'
+import { smallJpeg } from '../helpers/jpegs.js'
+import { projectDir, type ServerProcess } from '../helpers/server-process.js'
+import { scratchDir, started } from '../helpers/servers.js'
+
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+function clientOf(server: ServerProcess, onFailure?: (failure: Failure) => void): Client {
+  return new Client({
+    url: `http://127.0.0.1:${server.port}`,
+    apiKey: server.key,
+    backoffMsFirst: 20,
+    ...(onFailure === undefined ? {} : { onFailure }),
+  })
+}
+
+/** A project of somebody else, with this package installed. */
+function otherProject(files: Readonly<Record<string, string>>): string {
+  const project = scratchDir()
+  mkdirSync(join(project, 'node_modules'))
+  symlinkSync(projectDir, join(project, 'node_modules/understudy'))
+  for (const [name, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files }))
+    writeFileSync(join(project, name), text)
+  return project
+}
+
+function run(project: string, args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const child = spawn(process.execPath, args, {
+    cwd: project,
+    env: { ...process.env, ...env },
+    stdio: 'inherit',
+  })
+  children.push(child)
+  return child
+}
+
+/** Kills a process and waits until it has ended. */
+async function kill(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await ended
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(20)
+}
+
+describe('a server', () => {
+  test('responds to every operation with a value of its type', async () => {
+    const client = clientOf(await started())
+    const jpeg = await smallJpeg(1)
+    const key = { gall_id: '한/글', post_no: 7, position: 1 }
+    const cycle = cycleBody(0, {
+      candidates: [candidate('g', 1)],
+      engagement: [reading('g', 1, cycleMs(0))],
+    })
+    const response = await client.postCycle(cycle)
+    expect(response.results).toMatchObject([{ gall_id: 'g', post_no: 1, status: 'scored' }])
+    expect(await client.getScores(cycle.cycle_id)).toEqual(response)
+    expect([await client.hasScores(cycle.cycle_id), await client.hasScores('20240301T2355')]).toEqual([
+      true,
+      false,
+    ])
+    expect([await client.putImage(key, jpeg), await client.putImage(key, jpeg)]).toMatchObject([
+      { created: true, key: '한/글/7/01.jpg', bytes: jpeg.length },
+      { created: false },
+    ])
+    expect(await client.getHealth()).toMatchObject({ status: 'ok', last_cycle_id: cycle.cycle_id })
+    const weights = { version: 'v2', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } }
+    expect(await client.putWeights(weights)).toMatchObject({ version: 'v2' })
+    expect(await client.getWeights()).toMatchObject({ current: weights })
+    const outcome = {
+      ...{ placement_id: 'p', gall_id: 'g', post_no: 1, tier: 'main' },
+      ...{ placed_at: '2024-03-01T00:00:00+09:00', picked_by: { type: 'operator' as const } },
+    }
+    expect(await client.postOutcomes([outcome])).toEqual({ received: 1, created: 1, updated: 0 })
+  })
+
+  test('refuses with errors that name the failing paths', async () => {
+    const server = await started()
+    const client = clientOf(server)
+    const errorOf = (call: Promise<unknown>): Promise<unknown> => call.catch((error: unknown) => error)
+    const cycle = cycleBody(0)
+    await client.postCycle(cycle)
+    const changed = {
+      ...cycle,
+      removals: [{ gall_id: 'g', post_no: 1, reason: 'hidden', decided_at: cycle.cycle_time }],
+    }
+    expect(await errorOf(client.postCycle(changed as CycleRequest))).toMatchObject({
+      kind: 'conflict',
+      status: 409,
+    })
+    expect(await errorOf(client.postCycle({ ...cycle, cycle_time: 'now' }))).toMatchObject({
+      kind: 'bad_request',
+      fields: [{ path: 'cycle_time' }],
+    })
+    expect(await errorOf(client.getScores('20240301T2355'))).toMatchObject({ kind: 'not_found' })
+    const image = client.putImage({ gall_id: 'g', post_no: 1, position: 1 }, Buffer.from('no jpeg'))
+    expect(await errorOf(image)).toMatchObject({ kind: 'unsupported_media_type' })
+    const stranger = new Client({ url: `http://127.0.0.1:${server.port}`, apiKey: 'another-key-0123456789' })
+    expect(await errorOf(stranger.getWeights())).toMatchObject({ kind: 'unauthorized' })
+  })
+
+  test.each([true, false])(
+    'refuses a body that is too large at the first attempt (gzip: %s)',
+    async (gzip) => {
+      const server = await started()
+      const failures: Failure[] = []
+      const client = new Client({
+        ...{ url: `http://127.0.0.1:${server.port}`, apiKey: server.key, gzip },
+        onFailure: (failure) => void failures.push(failure),
+      })
+      const body = { ...cycleBody(0), note: 'x'.repeat(jsonBodyBytesMax) }
+      const error = await client.postCycle(body).catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(ApiError)
+      expect(error).toMatchObject({ kind: 'too_large', status: 413 })
+      expect(failures).toEqual([])
+    },
+  )
+
+  test('that is killed within a call and started again responds to it', async () => {
+    const server = await started()
+    const cycle = cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
+    const restarts: Promise<void>[] = []
+    const client = clientOf(server, () => {
+      if (restarts.length === 0) restarts.push(server.start().then(() => undefined))
+    })
+    const call = client.postCycle(cycle)
+    await server.kill('SIGKILL')
+    const response = await call
+    await Promise.all(restarts)
+    expect(response.results).toHaveLength(1)
+    expect((await server.call({ path: `/v1/scores/${cycle.cycle_id}` })).json).toEqual(response)
+  })
+})
+
+describe('a client that is killed', () => {
+  const program = `
+    import { readFileSync, appendFileSync } from 'node:fs'
+    import { Client } from 'understudy/client'
+    import { Spool } from 'understudy/client/spool'
+    const client = new Client({ url: process.env.URL_OF_SERVER, apiKey: 'key-for-the-tests-0123456789' })
+    const onResponse = ({ cycle_id }) => appendFileSync('responses', cycle_id + '\\n')
+    const spool = await Spool.open({ client, directory: 'spool', onResponse })
+    if (process.argv[2] !== undefined) await spool.add(JSON.parse(readFileSync(process.argv[2], 'utf8')))
+    await spool.deliver()`
+
+  test.each(['silent', 'half'] as const)(
+    'between the write to the spool and the response (%s) sends the same bytes at its next start',
+    async (step) => {
+      const cycle = cycleBody(0, { candidates: [candidate('g', 1)] })
+      const project = otherProject({ 'client.js': program, 'cycle.json': JSON.stringify(cycle) })
+      const first = new FaultyServer(step)
+      const env = { URL_OF_SERVER: await first.listen() }
+      const child = run(project, ['client.js', 'cycle.json'], env)
+      await until(() => first.received.length > 0)
+      await kill(child)
+      expect(readdirSync(join(project, 'spool'))).toEqual([`${cycle.cycle_id}.json`])
+
+      const server = await started()
+      const next = run(project, ['client.js'], { URL_OF_SERVER: `http://127.0.0.1:${server.port}` })
+      expect(await new Promise((resolve) => next.once('exit', resolve))).toBe(0)
+      expect(readFileSync(join(project, 'responses'), 'utf8')).toBe(`${cycle.cycle_id}\n`)
+      expect(readdirSync(join(project, 'spool'))).toEqual([])
+      // The service has exactly the body that the first process sent: otherwise this would be 409.
+      const sent = first.received[0]?.body.toString() ?? ''
+      expect((await server.call({ method: 'POST', path: '/v1/cycles', body: sent })).status).toBe(200)
+    },
+  )
+})
+
+describe('the program in docs/client.md', () => {
+  const text = readFileSync(join(projectDir, 'docs/client.md'), 'utf8')
+  const [, program = ''] = /```js\n(\/\/ client\.js[^]*?)```/.exec(text) ?? []
+
+  /** One new post in each cycle; what was not marked is sent again. */
+  const queue = `
+    import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+    const marked = () => (existsSync('marked') ? readFileSync('marked', 'utf8').split('\\n').length - 1 : 0)
+    const at = (ms) => new Date(ms).toISOString()
+    export const storeScores = (response) => appendFileSync('scores', JSON.stringify(response) + '\\n')
+    export const mark = (cycleId) => appendFileSync('marked', cycleId + '\\n')
+    export const images = () =>
+      existsSync('image-sent') ? [] : [{ key: { gall_id: 'g', post_no: 1, position: 1 }, jpeg: readFileSync('image.jpg') }]
+    export const markImage = () => appendFileSync('image-sent', '')
+    export function changes(due) {
+      const newest = marked() + 1
+      const post = (post_no) => ({ gall_id: 'g', post_no })
+      const counters = { status: 'ok', views: 9, up: 1, down: 0, comment_cnt: 2, rtb_vote: null }
+      return {
+        candidates: [{ ...post(newest), title: '제목', created_at: at(due - 9e5), extracted_at: at(due - 3e5),
+          source: 'score', manual_flag: 0, images_in_post: 0 }],
+        engagement: Array.from({ length: newest }, (_, i) => ({ ...post(i + 1), observed_at: at(due), ...counters })),
+        candidate_scores: [],
+        removals: [],
+      }
+    }`
+
+  /** Five minutes take half a second, from a time in the past on. */
+  const fastClock = `
+    import timers from 'node:timers/promises'
+    import { syncBuiltinESMExports } from 'node:module'
+    const now = Date.now, sleep = timers.setTimeout, startedAt = now(), speed = 600
+    Date.now = () => startedAt - Number(process.env.AGO_MS) + (now() - startedAt) * speed
+    timers.setTimeout = (ms, ...rest) => sleep(ms / speed, ...rest)
+    syncBuiltinESMExports()`
+
+  test('has at most forty lines', () => {
+    expect(program.split('\n').length - 1).toBeLessThanOrEqual(40)
+    expect(program.split('\n').length).toBeGreaterThan(20)
+  })
+
+  test('scores every cycle once, although the server and the client are killed', async () => {
+    const project = otherProject({ 'client.js': program, 'queue.js': queue, 'clock.js': fastClock })
+    writeFileSync(join(project, 'image.jpg'), await smallJpeg(1))
+    const server = await started()
+    const env = { SCORING_URL: `http://127.0.0.1:${server.port}`, SCORING_KEY: server.key }
+    const start = (agoMs: number): ChildProcess =>
+      run(project, ['--import', './clock.js', 'client.js'], { ...env, AGO_MS: String(agoMs) })
+    const scores = (): CycleResponse[] => {
+      const file = join(project, 'scores')
+      const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+      return lines.map((line) => JSON.parse(line) as CycleResponse)
+    }
+
+    const child = start(48 * 3_600_000)
+    await until(() => scores().length >= 2)
+    await server.kill('SIGKILL')
+    const before = scores().length
+    // A cycle that is in the spool and marked, so that the next process builds another one.
+    await until(() => {
+      const [name] = readdirSync(join(project, 'spool')).filter((file) => file.endsWith('.json'))
+      return name !== undefined && readFileSync(join(project, 'marked'), 'utf8').includes(name.slice(0, 13))
+    })
+    await kill(child)
+    await server.start()
+    const next = start(24 * 3_600_000)
+    await until(() => scores().length >= before + 3)
+    next.kill('SIGTERM')
+    expect(await new Promise((resolve) => next.once('exit', resolve))).toBe(0)
+
+    const responses = scores()
+    const ids = responses.map(({ cycle_id }) => cycle_id)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids).toEqual(ids.toSorted())
+    // Every candidate arrived once, also those of the cycle that the first process did not get answered.
+    expect(responses.map(({ counts }) => counts.results)).toEqual(ids.map((_, index) => index + 1))
+    const warnings = responses.flatMap((response) => response.warnings)
+    expect(warnings.filter((line) => !line.startsWith('transport test: '))).toEqual([])
+    for (const response of responses)
+      expect((await server.call({ path: `/v1/scores/${response.cycle_id}` })).json).toEqual(response)
+    expect(existsSync(join(project, 'image-sent'))).toBe(true)
+  })
+})
