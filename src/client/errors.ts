@@ -36,7 +36,7 @@ export class ApiError extends ResponseError {
   }
 }
 
-/** No response arrived. The service may have processed the call all the same. `cause` is the last failure. */
+/** No response arrived. The service may have processed the call anyway. `cause` is the last failure. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 

@@ -1,4 +1,4 @@
-/** The spool: what it keeps, in which order it sends, and when it lets go of a cycle. */
+/** The spool: what it keeps, in which order it sends, and when it removes a cycle. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -41,7 +41,8 @@ export class Spool {
   static async open(options: SpoolOptions): Promise<Spool> {
     const directory = resolve(options.directory)
     const first = await mkdir(directory, { recursive: true })
-    if (first !== undefined) await syncDirectories(directory, dirname(first))
+    // An earlier process may have ended between a rename and its flush.
+    await syncDirectories(directory, first === undefined ? directory : dirname(first))
     for (const name of await readdir(directory))
       if (name.endsWith('.partial')) await rm(join(directory, name))
     return new Spool({ ...options, directory })

@@ -35,7 +35,7 @@ export const document = JSON.parse(readFileSync(new URL('docs/openapi.json', roo
 const documentId = 'openapi.json'
 const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 
-/** Keywords of OpenAPI stand in the document, so unknown keywords are allowed. */
+/** The document contains keywords of OpenAPI, so unknown keywords are allowed. */
 export function newAjv(isDateTime: (text: string) => boolean): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, formats: { 'date-time': isDateTime } })
   ajv.addSchema({ $id: documentId, components: document.components })
