@@ -272,6 +272,7 @@ describe('errors', () => {
   test.each<[string, Step]>([
     ['an error page', { status: 404, headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
     ['a page with status 200', { headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
+    ['JSON that another server sends as text', { headers: { 'Content-Type': 'text/html' }, body: ok.body }],
     ['a body that is no JSON', { body: 'half' }],
     ['JSON that is no object', { body: [] }],
     ['a redirect', { status: 302, headers: { Location: '/' } }],
