@@ -18,6 +18,7 @@ const levels = {
   cycle: 5,
   history: 6,
   server: 7,
+  admin: 7,
   simulator: 7,
   cli: 8,
 }
@@ -30,6 +31,8 @@ const filesForClient = 'contract/(errors|operations|wire)\\.js$|'
 
 /** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
 const owners = {
+  '@opentelemetry/api': 'admin',
+  'prom-client': 'admin',
   'uWebSockets.js': 'server',
   '@duckdb/node-api': 'history',
   commander: 'cli',

@@ -22,6 +22,7 @@ export {
 export { checkTimes, findCycleId, Idempotency, Semaphore, type CycleRecords } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
 export { unpackRequest, type RequestBody } from './request-body.js'
+export type { CycleStored } from './pipeline.js'
 export {
   loadPool,
   postName,
@@ -31,7 +32,7 @@ export {
   savedNames,
   type SavedEntries,
 } from './saved-state.js'
-export { CycleService, type CycleServiceParts } from './service.js'
+export { CycleService, type CycleServiceParts, type ServiceProblem } from './service.js'
 export { unpackHeads } from './shadows.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'
 export { changeWeights, type InitialWeights } from './stored-weights.js'

@@ -100,7 +100,7 @@ describe('a failure', () => {
       setFailing(false)
       const { results } = await answer(second())
       expect(results.map((row) => [row.post_no, row.status])).toEqual([[2, 'scored']])
-      expect(service.ready).toBe(true)
+      expect(service.problems()).toEqual([])
     },
   )
 
@@ -114,10 +114,10 @@ describe('a failure', () => {
   test('of storage makes the service not ready until a write succeeds', async () => {
     storeFails = true
     await refusal(submit(first()))
-    expect(service.ready).toBe(false)
+    expect(service.problems()).toHaveLength(1)
     storeFails = false
     await submit(first())
-    expect(service.ready).toBe(true)
+    expect(service.problems()).toEqual([])
   })
 
   test('of a model in one row names the version, the cycle and the post', async () => {
@@ -146,18 +146,18 @@ describe('a failure', () => {
   test('of a model in one row makes the service not ready until the model succeeds, or another one serves', async () => {
     model.wrongRow = 0
     await refusal(submit(first()))
-    expect(service.ready).toBe(false)
+    expect(service.problems()).toHaveLength(1)
     // A cycle without rows does not call the model.
     await submit(cycleBody(-1, {}))
-    expect(service.ready).toBe(false)
+    expect(service.problems()).toHaveLength(1)
     model.wrongRow = null
     await submit(first())
-    expect(service.ready).toBe(true)
+    expect(service.problems()).toEqual([])
     model.wrongRow = 0
     await refusal(submit(second()))
-    expect(service.ready).toBe(false)
+    expect(service.problems()).toHaveLength(1)
     model = new FakeModel()
-    expect(service.ready).toBe(true)
+    expect(service.problems()).toEqual([])
   })
 
   test('is the answer to all calls that wait for the cycle', async () => {

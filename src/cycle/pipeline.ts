@@ -3,7 +3,7 @@
  * without changing anything, made durable in one transaction, and only then is memory changed and the response given.
  * After that, the event "cycle stored" is emitted. Cycles run one at a time, in the serial queue. Read `process` first.
  */
-import type { Codec } from '../codec/index.js'
+import type { Codec, ResponseColumns } from '../codec/index.js'
 import {
   assert,
   formatInstant,
@@ -50,6 +50,8 @@ export interface CycleStored {
   readonly call: NewCycle
   readonly model: Model
   readonly plan: CyclePlan
+  /** The response before it was bytes. Its keys are columns of the plan. */
+  readonly response: ResponseColumns
   /** Stored images of each pending post, by slot. */
   readonly imagesStored: Uint32Array
 }
@@ -129,7 +131,7 @@ export class CyclePipeline {
       })
       stages.lap('commit')
       stages.summary = columns
-      for (const listener of this.#onStored) listener({ call, model, plan, imagesStored })
+      for (const listener of this.#onStored) listener({ call, model, plan, response: columns, imagesStored })
       return response
     } catch (error) {
       // Other posts may enter at this position.

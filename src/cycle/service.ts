@@ -5,13 +5,13 @@
 import type { Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
-import type { WeightsSetting, WeightsToSet } from '../pool/index.js'
+import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { ImageKey, Store, StoredCycle } from '../store/index.js'
-import { Embeddings } from './embeddings/index.js'
+import { Embeddings, type EmbeddingBacklog } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
 import { Intake, SerialQueue, type CycleLimits, type NewCycle } from './intake/index.js'
 import { findContradictions, type Contradictions } from './outcome-check.js'
-import { CyclePipeline } from './pipeline.js'
+import { CyclePipeline, type CycleStored } from './pipeline.js'
 import type { RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
@@ -37,6 +37,12 @@ export interface CycleServiceParts {
     warn(fields: object, message: string): void
     error(fields: object, message: string): void
   }
+}
+
+/** Why the service is degraded. */
+export interface ServiceProblem {
+  readonly check: 'model' | 'storage' | 'service'
+  readonly reason: string
 }
 
 const nothingExpires: RetentionLimits = { retainCyclesDays: 0, retainImagesDays: 0, retainOutcomesDays: 0 }
@@ -126,10 +132,36 @@ export class CycleService {
     return this.#pipeline.state.count
   }
 
-  /** False while storage refuses writes, the model returns invalid values, or the service is closing. */
-  get ready(): boolean {
+  /** The pool after the newest cycle. Valid in the current turn of the event loop. */
+  get pool(): PoolState {
+    return this.#pipeline.state
+  }
+
+  /** Calls `listener` for each stored cycle: see `CyclePipeline.onStored`. */
+  onStored(listener: (event: CycleStored) => void): void {
+    this.#pipeline.onStored(listener)
+  }
+
+  /** Cycles that are in progress and that wait. */
+  get queuedCount(): number {
+    return this.#queue.count('cycle')
+  }
+
+  get embeddingBacklog(): EmbeddingBacklog {
+    return this.#embeddings.backlog
+  }
+
+  /** Why health is `degraded`; empty where it is `ok`. */
+  problems(): ServiceProblem[] {
     const { store, model } = this.#parts
-    return store.healthy && !this.#closing && !this.#pipeline.returnedInvalidRow(model())
+    const serving = model()
+    const found: ServiceProblem[] = []
+    if (serving === null) found.push({ check: 'model', reason: 'no model is loaded' })
+    else if (this.#pipeline.returnedInvalidRow(serving))
+      found.push({ check: 'model', reason: `${serving.version} returned an invalid value` })
+    if (!store.healthy) found.push({ check: 'storage', reason: 'storage refuses writes' })
+    if (this.#closing) found.push({ check: 'service', reason: 'the service is shutting down' })
+    return found
   }
 
   /** What outcomes, as JSON, contradict: see `findContradictions`. A `placed_at` after `nowMs` is in the future. */

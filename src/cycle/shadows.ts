@@ -46,6 +46,9 @@ export class Shadows {
     this.#parts = parts
   }
 
+  /** Cycles that shadows have skipped since the start. */
+  skippedCount = 0
+
   get count(): number {
     return this.#shadows.size
   }
@@ -111,6 +114,7 @@ export class Shadows {
 
   #skip(shadow: Shadow, position: Position, reason: string): void {
     shadow.skippedCount++
+    this.skippedCount++
     this.#parts.log.warn(
       { model_version: shadow.model.version, position, reason, skipped: shadow.skippedCount },
       'shadow skipped a cycle',

@@ -70,10 +70,10 @@ export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
 /** One after the other: each start blocks the event loop for milliseconds. One that fails closes the others. */
 async function openHosts(
   { heads, text, image }: ModelPlans,
-  { log, processBytesMax, signal, timeLimitMs: warmUpMsMax = timeLimitMsDefault }: LoadOptions,
+  { log, processBytesMax, signal, onProcessLost, timeLimitMs: warmUpMsMax = timeLimitMsDefault }: LoadOptions,
 ): Promise<Hosts> {
   const bytesMax = processBytesMax ?? processBytesMaxDefault
-  const options: ServingOptions = { log, bytesMax, signal, warmUpMsMax }
+  const options: ServingOptions = { log, bytesMax, signal, onProcessLost, warmUpMsMax }
   const opened: (HeadsHost | EncoderHost)[] = []
   const keep = <Host extends HeadsHost | EncoderHost>(host: Host): Host => {
     opened.push(host)

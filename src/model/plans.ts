@@ -70,6 +70,8 @@ export interface LoadOptions extends PlanOptions {
   readonly processBytesMax?: number
   /** Computes the features. Default: the reference. */
   readonly codec?: Codec
+  /** Called when a process that served has ended. The service starts another one. */
+  readonly onProcessLost?: (role: Role) => void
   /** Cancels the load: it rejects with a `ModelDownError`, and its processes end. */
   readonly signal?: AbortSignal
 }

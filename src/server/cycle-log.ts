@@ -9,7 +9,6 @@ interface Log {
 }
 
 export class CycleLog extends StageClock {
-  /** Null where the body has none, or was not received. */
   #cycleId: string | null = null
   readonly #log: Log
 
@@ -22,6 +21,11 @@ export class CycleLog extends StageClock {
   received(json: Uint8Array): void {
     this.lap('receive')
     this.#cycleId = findCycleId(json)
+  }
+
+  /** Null where the body has none, or was not received. */
+  get cycleId(): string | null {
+    return this.#cycleId
   }
 
   /** From the end of `wait` on, a cycle is finished and answered, even during a shutdown (decisions.md 40). */

@@ -10,6 +10,7 @@ import type { BodyReservation } from './body-admission.js'
 import type { CycleLog } from './cycle-log.js'
 import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
 import { readHeaders, type RequestHeaders } from './request-headers.js'
+import { parseTraceParent, type TraceParent } from './trace-parent.js'
 
 export interface OutgoingResponse {
   readonly status: number
@@ -41,6 +42,10 @@ export class Exchange {
   readonly headers: RequestHeaders
   /** The client asks for `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
   readonly wantsTiming: boolean
+  /** The trace that the request belongs to, if its header names one. */
+  readonly trace: TraceParent | null
+  /** Method and path of the operation; null where no operation fits. */
+  operation: string | null = null
   /** Set for a cycle. */
   stages: CycleLog | null = null
   bytesSent = 0
@@ -74,6 +79,7 @@ export class Exchange {
     this.receivedAtMs = receivedAtMs
     this.wantsTiming = /(^|&)timing(=|&|$)/.test(request.getQuery()) || request.getHeader('x-timing') !== ''
     this.headers = readHeaders(request)
+    this.trace = parseTraceParent(this.headers.traceparent)
     this.body = new IncomingBody(announcedBody(request), response, reservations.request)
     this.responseReservation = reservations.response
     response.onAborted(() => this.#end())

@@ -112,7 +112,7 @@ async function putImage({ exchange, parameters, images, settings }: Call): Promi
 function getHealth({ cycles, model, clock }: Call): OutgoingResponse {
   const last = lastCycleOf(cycles)
   const health: Health = {
-    status: model() !== null && cycles.ready ? 'ok' : 'degraded',
+    status: cycles.problems().length === 0 ? 'ok' : 'degraded',
     time: formatInstant(clock()),
     api_version: '1',
     model_version: model()?.version ?? 'none',

@@ -47,10 +47,10 @@ export interface ReloadParts {
 }
 
 /**
- * Applies the changed settings, or changes nothing and logs the reason. `read` reads the settings as a start does, and
+ * Applies the changed settings, or changes nothing, logs the reason and returns false. `read` reads the settings as a start does, and
  * throws an `Error` with a message of one line.
  */
-export function reload(parts: ReloadParts, read: () => Settings): void {
+export function reload(parts: ReloadParts, read: () => Settings): boolean {
   const { current, listener, log } = parts
   let change: SettingsChange
   let isRenewed: boolean
@@ -63,7 +63,7 @@ export function reload(parts: ReloadParts, read: () => Settings): void {
       { problem: error instanceof Error ? error.message : String(error) },
       'the settings were not reloaded: nothing has changed',
     )
-    return
+    return false
   }
   current.settings = change.next
   apply(parts, change)
@@ -75,6 +75,7 @@ export function reload(parts: ReloadParts, read: () => Settings): void {
   log.info({ changed: change.applied.map(fileKeyOf), ...renewal }, 'settings reloaded')
   if (change.deferred.length > 0)
     log.warn({ settings: change.deferred.map(fileKeyOf) }, 'changed settings need a restart')
+  return true
 }
 
 /** Limits of the image uploads. Those that wait to be decoded may take half of the memory for request bodies. */

@@ -8,16 +8,41 @@ import { memberNames, ServiceError } from '../contract/index.js'
 import { StoreError } from '../store/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
-import { roundedMs } from './cycle-log.js'
+import { roundedMs, type CycleLog } from './cycle-log.js'
 import { Exchange, type OutgoingResponse } from './exchange.js'
 import { handlers, jsonHeaders, type OperationParts } from './operations.js'
 import { gzipResponse, shouldGzip } from './response-encoding.js'
 import { findRoute } from './router.js'
+import type { TraceParent } from './trace-parent.js'
 
 /** Of a 401 (RFC 9110, 15.5.2). The scheme has no standard name: the header holds nothing but the key. */
 const challenge = 'ApiKey'
 /** A path may contain a gallery id, which has no maximum length. */
 const loggedPathCharsMax = 200
+
+/** A request after its response, for those who observe the server. */
+export interface EndedRequest {
+  readonly method: string
+  /** Without its query; a long one is cut. */
+  readonly path: string
+  /** Method and path of the operation; null where no operation fits. */
+  readonly operation: string | null
+  /** 0: the client disconnected before the response. */
+  readonly status: number
+  /** Of an error response: its code on the wire, and what is wrong. */
+  readonly code: string | undefined
+  readonly problem: string | undefined
+  /** Milliseconds since 1970. */
+  readonly receivedAtMs: number
+  /** Times of `performance.now()`. */
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  /** Of a cycle. */
+  readonly stages: CycleLog | null
+  readonly trace: TraceParent | null
+}
 
 export interface RequestHandlerParts {
   readonly apiKeys: ApiKeys
@@ -25,6 +50,8 @@ export interface RequestHandlerParts {
   readonly responseBodies: BodyAdmission
   readonly log: Logger
   readonly operationParts: OperationParts
+  /** Returns at once and does not throw. */
+  readonly onEnded?: (request: EndedRequest) => void
 }
 
 export class RequestHandler {
@@ -93,6 +120,7 @@ export class RequestHandler {
     if (this.#closing) throw shuttingDown()
     const { id, operation, parameters } = route
     exchange.logLevel = operation.logLevel
+    exchange.operation = `${operation.method} ${operation.path}`
     const response = await handlers[id]({ ...this.#parts.operationParts, exchange, parameters })
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const { acceptEncoding } = exchange.headers
@@ -128,9 +156,10 @@ export class RequestHandler {
   }
 
   #ended(exchange: Exchange): void {
-    const { log } = this.#parts
+    const { log, onEnded } = this.#parts
     this.#open.delete(exchange)
     const { stages } = exchange
+    const endedAt = performance.now()
     if (exchange.status === 200) stages?.lap('send')
     const isScored = stages !== null && stages.summary !== null
     const isRepeated = stages !== null && !isScored && exchange.status === 200
@@ -142,13 +171,25 @@ export class RequestHandler {
         code: exchange.errorCode,
         problem: exchange.problem,
         ...stages?.fields(),
-        ms: roundedMs(performance.now() - exchange.startedAt),
+        trace_id: exchange.trace?.traceId,
+        ms: roundedMs(endedAt - exchange.startedAt),
         bytes_in: exchange.body.bytesReceived,
         bytes_out: exchange.bytesSent,
       },
       isScored ? 'cycle scored' : isRepeated ? 'cycle repeated' : 'request',
     )
+    onEnded?.(endedRequest(exchange, endedAt))
     if (this.#open.size === 0) this.#onIdle?.()
+  }
+}
+
+function endedRequest(exchange: Exchange, endedAt: number): EndedRequest {
+  const { method, operation, status, errorCode, problem, receivedAtMs, startedAt, stages, trace } = exchange
+  return {
+    ...{ method, path: loggedPath(exchange), operation, status, code: errorCode, problem },
+    ...{ receivedAtMs, startedAt, endedAt, stages, trace },
+    bytesIn: exchange.body.bytesReceived,
+    bytesOut: exchange.bytesSent,
   }
 }
 

@@ -16,6 +16,7 @@ export interface RequestHeaders {
   /** `close` is among the options of `Connection` (RFC 9112, 9.6). */
   readonly requestsClose: boolean
   readonly acceptEncoding: string
+  readonly traceparent: string
   /** An empty value is present and malformed. */
   readonly contentSha256: string | undefined
   /** A proxy may disagree with the server about the end of the request, so no later request of the connection may be served. */
@@ -41,6 +42,7 @@ export function readHeaders(request: HttpRequest): RequestHeaders {
     closesConnection: request.getHeader('connection').length === closeLength,
     requestsClose: /(^|,)\s*close\s*(,|$)/i.test(valueOf('connection')),
     acceptEncoding: valueOf('accept-encoding'),
+    traceparent: valueOf('traceparent'),
     contentSha256: values.get('x-content-sha256'),
     // uWebSockets.js uses the first length, and reads any non-empty coding as chunked. A proxy in front may not.
     hasAmbiguousEnd:

@@ -7,7 +7,7 @@ import { pino, type Logger } from 'pino'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
-import { ModelLifecycle, StatusFile, versionLoader, type Model } from '../model/index.js'
+import { ModelLifecycle, StatusFile, versionLoader, type Model, type ProcessRole } from '../model/index.js'
 import { databasePath, openLmdbStore, StoreError, type DirectoryLock, type Store } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
@@ -17,7 +17,7 @@ import { authorityOf, listen } from './http-listener.js'
 import { ImageUploads } from './image-uploads.js'
 import { LogOutput } from './log-output.js'
 import { imageLimits, reload, type ReloadParts } from './reload.js'
-import { RequestHandler } from './request-handler.js'
+import { RequestHandler, type EndedRequest } from './request-handler.js'
 import type { Settings } from '../settings/index.js'
 
 /** Of the shutdown time: reserved for closing the model and the store after the last response. */
@@ -25,6 +25,29 @@ const closingMsMax = 1000
 /** For writing the last lines of the log. */
 const logMsMax = 200
 const stdout = 1
+
+/** What the admin side of a server reads. */
+export interface ServerSources {
+  readonly store: Store
+  readonly cycles: CycleService
+  readonly models: ModelLifecycle
+  /** The settings in force. */
+  readonly settings: () => Settings
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+export interface AdminSide {
+  requestEnded(request: EndedRequest): void
+  processLost(role: ProcessRole): void
+  /** Uses the certificate that the settings name for new connections. */
+  renewCertificate(): void
+  stop(): void
+}
+
+/** Starts the admin side of a server, before its model is loaded. Rejects with one clear error. */
+export type StartAdmin = (sources: ServerSources) => Promise<AdminSide | null>
 
 export interface RunningServer {
   readonly url: string
@@ -41,9 +64,13 @@ export interface RunningServer {
 
 /**
  * Opens the data directory, loads the model and the pool, and listens. Rejects with one clear error. `lock`: of the data
- * directory; the server releases it.
+ * directory; the server releases it. `startAdmin`: default none.
  */
-export async function startServer(settings: Settings, lock: DirectoryLock): Promise<RunningServer> {
+export async function startServer(
+  settings: Settings,
+  lock: DirectoryLock,
+  startAdmin: StartAdmin = () => Promise.resolve(null),
+): Promise<RunningServer> {
   const options = { level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }
   const output = new LogOutput(stdout)
   const log = pino(options, output)
@@ -54,7 +81,7 @@ export async function startServer(settings: Settings, lock: DirectoryLock): Prom
   const onStopped = (err: StoreError): void => log.error({ err }, 'the store refuses all further writes')
   const store = await openLmdbStore({ dataDir: settings.dataDir, lock, onMade, onStopped })
   try {
-    return await startParts(store, settings, log, () => output.drain(logMsMax))
+    return await startParts({ store, settings, log, startAdmin, drainLog: () => output.drain(logMsMax) })
   } catch (error) {
     await store.close()
     await output.drain(logMsMax)
@@ -76,22 +103,25 @@ interface Parts extends ReloadParts {
   readonly cycles: CycleService
   readonly handler: RequestHandler
   readonly log: Logger
+  readonly admin: AdminSide | null
   readonly drainLog: () => Promise<void>
 }
 
-async function startParts(
-  store: Store,
-  settings: Settings,
-  log: Logger,
-  drainLog: () => Promise<void>,
-): Promise<RunningServer> {
+interface StartParts extends Pick<Parts, 'store' | 'log' | 'drainLog'> {
+  readonly settings: Settings
+  readonly startAdmin: StartAdmin
+}
+
+async function startParts({ store, settings, log, startAdmin, drainLog }: StartParts): Promise<RunningServer> {
   const { codec, note } = loadCodec(settings.codec)
   log.info({ codec: codec.name }, note)
   const current = { settings }
   const inForce = (): Settings => current.settings
   const clock = (): number => Date.now()
 
-  const models = openModels(store, settings, codec, log, clock)
+  let admin: AdminSide | null = null
+  const onProcessLost = (role: ProcessRole): void => admin?.processLost(role)
+  const models = openModels({ store, settings, codec, log, clock, onProcessLost })
   const model = (): Model | null => models.current()
   const { initialWeights, textEncodeMsMax } = settings
   const cycles = await CycleService.open({
@@ -107,11 +137,13 @@ async function startParts(
   const handler = new RequestHandler({
     ...{ apiKeys, requestBodies, responseBodies, log },
     operationParts: { cycles, images, store, model, clock, settings: inForce, log },
+    onEnded: (request) => admin?.requestEnded(request),
   })
   const connections = new ConnectionLimit(settings.connectionsMax, log, {
     isTls: settings.tlsCertFile !== undefined,
   })
   try {
+    admin = await startAdmin({ store, cycles, models, settings: inForce, clock, log })
     await models.open(cycles.models)
     const listener = await listen(settings, {
       connections,
@@ -134,25 +166,31 @@ async function startParts(
         clock,
         log,
       },
-      ...{ url, store, models, cycles, handler, drainLog },
+      ...{ url, store, models, cycles, handler, admin, drainLog },
     })
   } catch (error) {
+    admin?.stop()
     await models.close()
     throw error
   }
 }
 
 /** The models of the settings, none of them loaded yet. */
-function openModels(
-  store: Store,
-  settings: Settings,
-  codec: Codec,
-  log: Logger,
-  clock: () => number,
-): ModelLifecycle {
+function openModels({
+  store,
+  settings,
+  codec,
+  log,
+  clock,
+  onProcessLost,
+}: Pick<Parts, 'store' | 'log' | 'clock'> & {
+  readonly settings: Settings
+  readonly codec: Codec
+  readonly onProcessLost: (role: ProcessRole) => void
+}): ModelLifecycle {
   const { modelsDir, executionProviders, intraOpThreads } = settings
   const load = versionLoader({
-    ...{ modelsDir, executionProviders, codec, log },
+    ...{ modelsDir, executionProviders, codec, log, onProcessLost },
     ...(intraOpThreads === undefined ? {} : { intraOpThreads }),
     timeLimitMs: settings.predictMsMax,
     latencyMsMax: settings.modelLatencyMsMax,
@@ -174,7 +212,9 @@ function running(parts: Parts): RunningServer {
     get settings() {
       return current.settings
     },
-    reload: (read) => reload(parts, read),
+    reload: (read) => {
+      if (reload(parts, read)) parts.admin?.renewCertificate()
+    },
     stop: () => (stopping ??= shutDown(parts).then(resolveStopped)),
   }
 }
@@ -185,6 +225,7 @@ async function shutDown(parts: Parts): Promise<void> {
   const { shutdownMsMax } = current.settings
   const deadline = performance.now() + shutdownMsMax
   await stopServing(parts, shutdownMsMax - Math.min(closingMsMax, shutdownMsMax / 2))
+  parts.admin?.stop()
   // A model that hangs gets half of the remaining time: the store must be closed in any case.
   await withinMs(models.close(), (deadline - performance.now()) / 2)
   await store.close()

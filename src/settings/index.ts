@@ -3,6 +3,7 @@
  */
 export { path } from './kinds.js'
 export {
+  adminTokenVariable,
   apiKeyForm,
   apiKeyRule,
   fallbackWordsOf,

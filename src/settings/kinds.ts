@@ -28,6 +28,13 @@ export function integer(minimum: number, maximum: number): SettingKind<number> {
   }
 }
 
+/** A port to listen on, or `off`. */
+export const portOrOff: SettingKind<number | 'off'> = {
+  rule: 'a whole number from 0 to 65535, or off',
+  fromText: (value, directory) => (value === 'off' ? value : integer(0, 65_535).fromText(value, directory)),
+  fromJson: (value, directory) => (value === 'off' ? value : integer(0, 65_535).fromJson(value, directory)),
+}
+
 /** Text that matches a pattern; `rule` describes the pattern. */
 export function text(rule: string, pattern: RegExp): SettingKind<string> {
   return ofText(rule, (value) => (pattern.test(value) ? value : undefined))

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ExecutionProvider } from '../model/index.js'
-import { integer, listOf, oneOf, path, text, weights, type SettingKind } from './kinds.js'
+import { integer, listOf, oneOf, path, portOrOff, text, weights, type SettingKind } from './kinds.js'
 
 interface SettingRow {
   /** The key in the JSON file, where it differs from the name. Flag and variable derive from it. */
@@ -40,6 +40,8 @@ const providers = Object.keys({
   openvino: true,
 } satisfies Record<ExecutionProvider, true>)
 
+const hostKind = text('a host name or an IP address', /^[A-Za-z0-9._:-]{1,255}$/)
+
 const mebibyte = 1024 * 1024
 // One cycle must fit: 17 MiB of gzip and its 16 MiB decompressed.
 const bodiesBytesMin = 40 * mebibyte
@@ -62,7 +64,7 @@ const rows = {
   },
   host: {
     group: 'Address, keys and TLS',
-    kind: text('a host name or an IP address', /^[A-Za-z0-9._:-]{1,255}$/),
+    kind: hostKind,
     fallback: () => '127.0.0.1',
     description: 'Address to listen on; `0.0.0.0` listens on all IPv4 addresses.',
     needsRestart: 'change',
@@ -95,6 +97,19 @@ const rows = {
     kind: path,
     description: 'PEM file with the private key of the certificate.',
     needsRestart: 'set or unset',
+  },
+  adminHost: {
+    group: 'Admin listener',
+    kind: hostKind,
+    fallback: () => '127.0.0.1',
+    description: "Address of the admin listener: health checks, metrics and the data of the operators' page.",
+    needsRestart: 'change',
+  },
+  adminPort: {
+    kind: portOrOff,
+    fallback: () => 8081,
+    description: 'Port of the admin listener; 0 selects a free port, `off` starts none.',
+    needsRestart: 'change',
   },
   clockSkewMs: {
     group: 'Limits',
@@ -234,8 +249,15 @@ export type Settings = Omit<Inputs, 'apiKeysFile'>
 export const settingsTable: Readonly<Record<SettingName, SettingRow>> = rows
 export const settingNames = Object.keys(rows) as SettingName[]
 
+/** A secret that is no setting of the file, so that only the environment and a file of the data directory hold it. */
+export const adminTokenVariable = 'UNDERSTUDY_ADMIN_TOKEN'
+
 /** Environment variables that are not settings. */
 export const otherVariables: readonly { readonly name: string; readonly description: string }[] = [
+  {
+    name: adminTokenVariable,
+    description: `Token of the admin listener: ${apiKeyRule}. Default: generated at the first start, in the file \`admin-token\` of the data directory.`,
+  },
   { name: 'UNDERSTUDY_CONFIG', description: 'JSON file with settings; the same as `--config`.' },
   { name: 'UNDERSTUDY_DEBUG', description: 'With any value, errors are printed with their stack.' },
 ]

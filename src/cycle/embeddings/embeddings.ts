@@ -19,6 +19,13 @@ export interface EmbeddingsParts {
   }
 }
 
+/** What waits to be encoded, and what is never encoded because it ends the encoder's process. */
+export interface EmbeddingBacklog {
+  readonly texts: number
+  readonly images: number
+  readonly quarantined: number
+}
+
 /** The inputs of a model that come from texts and images, by slot. */
 export type EmbeddingInputs = Pick<
   Parameters<Model['predict']>[0],
@@ -112,6 +119,15 @@ export class Embeddings {
   cycleStored(state: PoolState): void {
     for (const cache of this.#texts.all()) cache.sweep(state)
     for (const cache of this.#images.all()) cache.cycleStored(state)
+  }
+
+  get backlog(): EmbeddingBacklog {
+    const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
+    return {
+      texts: sum(this.#texts.all().map((cache) => cache.inProgressCount)),
+      images: sum(this.#images.all().map((cache) => cache.queuedCount)),
+      quarantined: this.#quarantine.count,
+    }
   }
 
   imageStored(key: ImageKey): void {

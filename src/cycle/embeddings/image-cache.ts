@@ -51,6 +51,11 @@ export class ImageCache {
     this.#queue.encoder = encoder
   }
 
+  /** Images that wait to be encoded. */
+  get queuedCount(): number {
+    return this.#queue.count
+  }
+
   /** The vectors that are available now, by slot. `stored`: stored images of each post. */
   columns(state: PoolState, stored: Uint32Array): ImageColumns {
     const row = new Int32Array(state.count).fill(-1)

@@ -37,6 +37,11 @@ export class ImageQueue {
     this.#onEncoded = onEncoded
   }
 
+  /** Images that wait, without those of the batch in progress. */
+  get count(): number {
+    return this.#queue.size
+  }
+
   isClosed(): boolean {
     return this.#closed || this.#store.closed
   }

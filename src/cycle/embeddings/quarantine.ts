@@ -71,6 +71,11 @@ export class Quarantine {
     this.#restartMsMax = restartMsMax
   }
 
+  /** Items that are in quarantine. */
+  get count(): number {
+    return this.#quarantined.size
+  }
+
   /** True when no item is suspect or quarantined, so that no item needs to be hashed. */
   get isEmpty(): boolean {
     return this.#suspects.size === 0 && this.#quarantined.size === 0

@@ -47,6 +47,11 @@ export class TextCache {
     this.#vectors = new VectorTable(encoder.dim)
   }
 
+  /** Texts that are being encoded. */
+  get inProgressCount(): number {
+    return this.#inProgress.size
+  }
+
   /**
    * Encodes the posts that enter with the cycle at `position` and are not in the cache, with `encoder`; null when all
    * are. `records`: their raw JSON.

@@ -45,6 +45,16 @@ export interface LifecycleParts {
   readonly statusFile?: Pick<StatusFile, 'write' | 'remove'>
 }
 
+/** A version that is named or in use. The members of its model are null while none is loaded. */
+export interface VersionFacts {
+  readonly version: string
+  readonly role: Role
+  readonly state: Entry['state']
+  readonly kind: Model['kind'] | null
+  readonly provider: string | null
+  readonly processes: LoadedModel['processes']
+}
+
 /** The model of an entry, from its load until it is closed. */
 interface Run {
   readonly cancel: AbortController
@@ -59,6 +69,8 @@ export class ModelLifecycle {
   readonly #runs = new Map<number, Run>()
   /** The last one of each version. */
   readonly #failures = new Map<string, VersionFailure>()
+  /** Loads that have failed since the start. */
+  readonly loadFailureCounts: Record<Role, number> = { active: 0, shadow: 0 }
   #publishing = Promise.resolve()
   /** Work that `close` waits for. */
   readonly #work = new Set<Promise<void>>()
@@ -84,6 +96,16 @@ export class ModelLifecycle {
   get status(): LifecycleStatus {
     const versions = this.#machine.entries.map(({ version, role, state }) => ({ version, role, state }))
     return { versions, failures: [...this.#failures.values()] }
+  }
+
+  get versions(): VersionFacts[] {
+    return this.#machine.entries.map(({ id, version, role, state }) => {
+      const model = this.#runs.get(id)?.model ?? null
+      return {
+        ...{ version, role, state, kind: model?.kind ?? null, provider: model?.provider ?? null },
+        processes: model?.processes ?? [],
+      }
+    })
   }
 
   /** Follows `ACTIVE` and `SHADOW` from now on. Resolves when a version serves, has failed, or none is named. */
@@ -225,6 +247,7 @@ export class ModelLifecycle {
 
   #fail({ id, version, role }: Entry, error: unknown): void {
     const problem = error instanceof Error ? error.message : String(error)
+    this.loadFailureCounts[role]++
     this.#failures.set(version, { version, role, problem, atMs: this.#parts.clock() })
     this.#dispatch({ kind: 'failed', id })
     const retryMs = this.#machine.entries.find((entry) => entry.id === id)?.failure?.retryMs

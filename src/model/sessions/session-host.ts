@@ -3,7 +3,7 @@
  * batches are refused at once. A process serves only after its warm-up.
  */
 import { ModelDownError, ModelError, type Vectors, type ModelLog } from '../model.js'
-import type { HeadsPlan, ImagePlan, ServingPlan, TextPlan } from '../plans.js'
+import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from '../plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
 import type { OutgoingMessage, OwnerFormat } from './messages.js'
 import { SessionProcess, startMsMax, type ProcessOptions } from './session-process.js'
@@ -20,6 +20,8 @@ export interface ServingOptions {
   readonly log: ModelLog
   /** Cancels the start of the first process: `open` rejects, and the process ends. It has no effect later. */
   readonly signal?: AbortSignal | undefined
+  /** Called when a process that served has ended. */
+  readonly onProcessLost?: ((role: Role) => void) | undefined
   /** For each of the first runs. Default: that of a start. */
   readonly warmUpMsMax?: number
 }
@@ -151,6 +153,7 @@ export class SessionHost<Request, Reply> {
   #lose(process: SessionProcess, reason: ModelError): void {
     if (this.#process !== process) return
     this.#process = null
+    this.#options.onProcessLost?.(this.#options.plan.role)
     this.#scheduleRestart(reason)
   }
 
