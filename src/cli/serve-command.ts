@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander'
 import { lockDirectory } from '../store/index.js'
+import { adminSide, adminWarnings, ensureAdminToken } from './admin-side.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { dataDirectoryWarnings, keepFilesPrivate, createDataDirectory } from './data-directory.js'
@@ -11,7 +12,14 @@ import { exitCode } from './failure.js'
 import { checkPort } from './port-check.js'
 import { readSettings, type SettingsSources } from './read-settings.js'
 import { handleSighup } from './reloading.js'
-import { settingNames, settingsTable, variableOf, type Settings } from '../settings/index.js'
+import type { StartAdmin } from '../server/index.js'
+import {
+  adminTokenVariable,
+  settingNames,
+  settingsTable,
+  variableOf,
+  type Settings,
+} from '../settings/index.js'
 
 /** Added to the server's own time limit before the process is ended. The sum stays below 5 s (decisions.md 40). */
 const shutdownGraceMs = 300
@@ -31,13 +39,18 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const sources = { flags, env: moveSecrets(context.env), directory }
   const effective = readSettings(sources)
   warn(effective.warnings, printMessage)
+  warn(adminWarnings(effective.settings), printMessage)
   await checkPort(effective.settings.host, effective.settings.port)
-  const { dataDir } = effective.settings
+  const { dataDir, adminHost, adminPort } = effective.settings
+  const isDefaultAdminPort = effective.origins.get('adminPort') === 'default'
+  if (adminPort !== 'off' && !isDefaultAdminPort) await checkPort(adminHost, adminPort, 'admin-')
   createDataDirectory(dataDir, effective.origins.get('dataDir'))
   warn(dataDirectoryWarnings(dataDir), printMessage)
   // Before anything is written to the directory: it may be in use.
   const lock = await lockDirectory(dataDir)
   const settings = withKey(effective.settings, dataDir, printMessage)
+  const startAdmin =
+    adminPort === 'off' ? undefined : adminOf(settings, isDefaultAdminPort, sources.env, printMessage)
   // Imported late: an invalid setting is reported at once, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
   // A signal during the start takes effect when the start is complete.
@@ -47,11 +60,24 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   void signal.then(() =>
     setTimeout(exitAfterTimeout, current().shutdownMsMax + shutdownGraceMs, printMessage).unref(),
   )
-  const server = await startServer(settings, lock)
+  const server = await startServer(settings, lock, startAdmin)
   current = () => server.settings
   void signal.then(() => server.stop())
   sighup.begin(() => server.reload(() => reread(sources, dataDir, printMessage)))
   await server.stopped
+}
+
+function adminOf(
+  settings: Settings,
+  isDefaultPort: boolean,
+  env: NodeJS.ProcessEnv,
+  printMessage: PrintMessage,
+): StartAdmin {
+  const token = ensureAdminToken(env, settings)
+  warn(token.warnings, printMessage)
+  // systemd sets it where stderr is the journal.
+  const isJournal = env['JOURNAL_STREAM'] !== undefined
+  return adminSide({ settings, token, isDefaultPort, isJournal, printMessage })
 }
 
 /** The settings that a start would use, with the generated keys of `dataDir`, which only a restart can change. */
@@ -78,6 +104,7 @@ function moveSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const copy = { ...env }
   for (const name of settingNames)
     if (settingsTable[name].secret === true) Reflect.deleteProperty(env, variableOf(name))
+  Reflect.deleteProperty(env, adminTokenVariable)
   return copy
 }
 

@@ -40,3 +40,8 @@ export class PostWarning {
 export function unknownFieldLines(names: readonly string[]): string[] {
   return names.slice(0, unknownFieldWarningCountMax).map((name) => `unknown field: ${name}`)
 }
+
+/** The kind of a warning: its text before the count, the posts or the details. */
+export function warningKind(warning: string): string {
+  return /^.*?(?= \(\d+\): |: |$)/s.exec(warning)?.[0] ?? ''
+}

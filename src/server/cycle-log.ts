@@ -3,6 +3,7 @@
  * nor other texts of a body.
  */
 import { findCycleId, StageClock, type StageName } from '../cycle/index.js'
+import { warningKind } from '../pool/index.js'
 
 interface Log {
   debug(fields: object, message: string): void
@@ -44,15 +45,10 @@ export class CycleLog extends StageClock {
       cycle_id: cycleId,
       ...{ scored: scored_now, waiting, not_scored, candidates, engagement, candidate_scores, removals },
       warnings: warnings.length,
-      warning_kinds: [...new Set(warnings.map(kindOf))],
+      warning_kinds: [...new Set(warnings.map(warningKind))],
       ...{ model_version: modelVersion, weights_version: weightsVersion, stages_ms },
     }
   }
-}
-
-/** The kind of a warning: its text before the count, the posts or the details. */
-function kindOf(warning: string): string {
-  return /^.*?(?= \(\d+\): |: |$)/s.exec(warning)?.[0] ?? ''
 }
 
 /** Milliseconds with microseconds. */

@@ -107,6 +107,8 @@ export class RequestHandler {
   /** Runs in one turn of the event loop up to the point where the operation reads the body. */
   async #respond(exchange: Exchange): Promise<OutgoingResponse> {
     const route = findRoute(exchange.method, exchange.path)
+    if (!(route instanceof ServiceError))
+      exchange.operation = `${route.operation.method} ${route.operation.path}`
     const isPublic = !(route instanceof ServiceError) && !route.operation.needsKey
     if (!isPublic && !this.#parts.apiKeys.accepts(exchange.headers.authorization)) {
       throw new ServiceError(
@@ -120,7 +122,6 @@ export class RequestHandler {
     if (this.#closing) throw shuttingDown()
     const { id, operation, parameters } = route
     exchange.logLevel = operation.logLevel
-    exchange.operation = `${operation.method} ${operation.path}`
     const response = await handlers[id]({ ...this.#parts.operationParts, exchange, parameters })
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const { acceptEncoding } = exchange.headers

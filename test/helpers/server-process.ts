@@ -65,6 +65,7 @@ export class ServerProcess {
         UNDERSTUDY_PORT: String(this.port),
         UNDERSTUDY_DATA_DIR: this.dataDir,
         UNDERSTUDY_API_KEYS: this.key,
+        UNDERSTUDY_ADMIN_PORT: 'off',
         ...this.#env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,165 @@
+/**
+ * Assembles the admin side of a server: what observes it, and the listener that shows it. Read `routesOf` for all routes.
+ */
+import { Access } from './access.js'
+import { HealthChecks } from './checks.js'
+import { EventStreams } from './event-streams.js'
+import { AdminListener, type TlsFiles } from './listener.js'
+import { ServiceMetrics } from './metrics/metrics.js'
+import { Observer } from './observer.js'
+import { calls, requestOf, responseOf } from './page-data/cycles.js'
+import { models } from './page-data/models.js'
+import { now, series, type NowParts } from './page-data/now.js'
+import { picks, picksQuery } from './page-data/picks.js'
+import { image, numberOfPath, post } from './page-data/post.js'
+import { Titles } from './page-data/titles.js'
+import { json, type Route } from './routes.js'
+import type { AdminSources, ObservedRequest } from './sources.js'
+import { Tracing } from './tracing.js'
+
+export interface AdminOptions {
+  readonly host: string
+  readonly port: number
+  readonly token: string
+  /** The files in force; null: plain HTTP. */
+  readonly tls: () => TlsFiles | null
+  /** Of the program. */
+  readonly version: string
+  /** Further routes, such as those of the page. */
+  readonly routes?: readonly Route[]
+}
+
+export interface Admin {
+  readonly port: number
+  requestEnded(request: ObservedRequest): void
+  processLost(role: string): void
+  /** Uses the certificate of the settings for new connections. */
+  renewCertificate(): void
+  stop(): void
+}
+
+/** How often changes of status and models are looked for while a page is open. */
+const watchMs = 1000
+
+/** Rejects with the error of the system where the port cannot be opened. */
+export async function startAdmin(sources: AdminSources, options: AdminOptions): Promise<Admin> {
+  const { host, port, token, tls, version } = options
+  const { log } = sources
+  const streams = new EventStreams()
+  const checks = new HealthChecks(sources)
+  const tracing = new Tracing(version)
+  const observer = new Observer(sources)
+  const metrics = new ServiceMetrics({ sources, observer, checks, streams, version })
+  const parts: Parts = { sources, observer, checks, streams, metrics, titles: new Titles(sources), version }
+  const close = (): void => {
+    observer.close()
+    metrics.close()
+    streams.close()
+  }
+  const files = tls()
+  const access = new Access({ token, host, isTls: files !== null })
+  const routes = [...routesOf(parts), ...(options.routes ?? [])]
+  const opening = AdminListener.open({ host, port, tls: files, access, routes, log })
+  const listener = await opening.catch((error: unknown) => {
+    close()
+    throw error
+  })
+  observer.listen({
+    onCycle: (point) => streams.send('cycle', point),
+    onCall: (call) => streams.send('call', call),
+  })
+  const watch = setInterval(watcher(parts), watchMs).unref()
+  return {
+    port: listener.port,
+    requestEnded: (request) => {
+      observer.requestEnded(request)
+      setImmediate(() => tracing.requestEnded(request))
+    },
+    processLost: (role) => metrics.processLost(role),
+    renewCertificate: () => {
+      const renewed = tls()
+      try {
+        if (renewed !== null) listener.renewCertificate(renewed)
+      } catch (err) {
+        log.error({ err }, 'the admin listener keeps its certificate')
+      }
+    },
+    stop: () => {
+      clearInterval(watch)
+      listener.close()
+      close()
+    },
+  }
+}
+
+interface Parts extends NowParts {
+  readonly sources: AdminSources
+  readonly streams: EventStreams
+  readonly metrics: ServiceMetrics
+  readonly titles: Titles
+}
+
+function routesOf(parts: Parts): Route[] {
+  const { sources, observer, checks, streams, metrics } = parts
+  const route = (access: Route['access'], path: string, handle: Route['handle']): Route => ({
+    path,
+    access,
+    handle,
+  })
+  return [
+    route('open', '/livez', () => json({ status: 'ok' })),
+    route('open', '/readyz', async () => {
+      const found = await checks.run()
+      const isReady = found.every(({ status }) => status !== 'fail')
+      return json({ status: isReady ? 'ready' : 'not ready', checks: found }, isReady ? 200 : 503)
+    }),
+    route('open', '/metrics', async () => ({
+      status: 200,
+      headers: { 'Content-Type': metrics.contentType },
+      body: await metrics.text(),
+    })),
+    route('token', '/', () => json({ version: parts.version, paths: apiPaths })),
+    route('token', '/api/now', async () => json(await now(parts))),
+    route('token', '/api/series', () => json(series(observer))),
+    route('token', '/api/picks', async ({ query }) => json(await picks(parts, picksQuery(query)))),
+    route('token', '/api/posts/{gall_id}/{post_no}', async ({ parameters: [gallId = '', postNo = ''] }) =>
+      json(await post(parts, gallId, numberOfPath(postNo))),
+    ),
+    route(
+      'token',
+      '/api/posts/{gall_id}/{post_no}/images/{position}',
+      ({ parameters: [gallId = '', postNo = '', position = ''] }) =>
+        image(sources, gallId, numberOfPath(postNo), numberOfPath(position)),
+    ),
+    route('token', '/api/models', async () => json(await models(sources))),
+    route('token', '/api/cycles', ({ query }) => json(calls(sources, observer, query))),
+    route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''] }) =>
+      requestOf(sources, cycleId),
+    ),
+    route('token', '/api/cycles/{cycle_id}/response', ({ parameters: [cycleId = ''] }) =>
+      responseOf(sources, cycleId),
+    ),
+    route('token', '/api/events', () => streams.open()),
+  ]
+}
+
+const apiPaths = ['/api/now', '/api/series', '/api/picks', '/api/models', '/api/cycles', '/api/events']
+
+/** Sends an event when the status or the models have changed. Does nothing while no stream is open. */
+function watcher({ sources, streams, checks }: Parts): () => void {
+  const sent = new Map<string, string>()
+  const sendIfChanged = (name: 'status' | 'models', data: object, isNew: string): void => {
+    if (sent.get(name) === isNew) return
+    sent.set(name, isNew)
+    streams.send(name, data)
+  }
+  return () => {
+    if (streams.count === 0) return
+    const versions = { models: sources.models.versions }
+    sendIfChanged('models', versions, JSON.stringify(versions))
+    checks.run().then(
+      (found) => sendIfChanged('status', { checks: found }, found.map(({ status }) => status).join()),
+      (err: unknown) => sources.log.error({ err }, 'the health checks failed'),
+    )
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Health checks: what `/readyz` reports, one line per check. A check that fails makes the service not ready; a warning
+ * does not. The age of the last cycle only warns: a load balancer that took a service without cycles out of service
+ * would never send it the next one.
+ */
+import { statfs } from 'node:fs/promises'
+import type { AdminSources } from './sources.js'
+
+export type CheckName = 'service' | 'model' | 'storage' | 'last_cycle' | 'disk'
+
+export interface Check {
+  readonly check: CheckName
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly reason: string
+}
+
+export const checkNames: readonly CheckName[] = ['service', 'model', 'storage', 'last_cycle', 'disk']
+
+/** Three cycles at the usual interval. */
+const lastCycleMsMax = 15 * 60_000
+const diskBytesWarn = 2 * 2 ** 30
+/** A few of the largest cycles. */
+const diskBytesFail = 128 * 2 ** 20
+const diskCheckMs = 2000
+/** A disk that takes longer counts as failed. */
+const diskAnswerMsMax = 1000
+
+export class HealthChecks {
+  readonly #sources: AdminSources
+  readonly disk: DiskSpace
+
+  constructor(sources: AdminSources) {
+    this.#sources = sources
+    this.disk = new DiskSpace(sources.settings().dataDir)
+  }
+
+  /** All checks, in the order of `checkNames`. */
+  async run(): Promise<Check[]> {
+    const free = await this.disk.freeBytes()
+    return [...this.#problems(), this.#lastCycle(), diskCheck(free)]
+  }
+
+  /** The same reasons that make health `degraded`. */
+  #problems(): Check[] {
+    const { cycles, models } = this.#sources
+    const problems = cycles.problems()
+    return (['service', 'model', 'storage'] as const).map((check) => {
+      const reasons = problems.filter((problem) => problem.check === check).map(({ reason }) => reason)
+      if (reasons.length === 0) return { check, status: 'ok', reason: okReasons[check] }
+      const failures = check === 'model' ? models.status.failures : []
+      const active = failures.find(({ role }) => role === 'active')
+      const details = active === undefined ? [] : [`${active.version} failed: ${active.problem}`]
+      return { check, status: 'fail', reason: [...reasons, ...details].join('; ') }
+    })
+  }
+
+  #lastCycle(): Check {
+    const { cycles, clock } = this.#sources
+    const last = readOr(() => cycles.lastCycle())
+    const check = 'last_cycle'
+    if (last === undefined) return { check, status: 'ok', reason: 'no cycle has arrived yet' }
+    const ageMs = clock() - Date.parse(last.receivedAt)
+    const reason = `cycle ${last.cycleId} arrived ${Math.max(0, Math.round(ageMs / 1000))} s ago`
+    return { check, status: ageMs > lastCycleMsMax ? 'warn' : 'ok', reason }
+  }
+}
+
+const okReasons = {
+  service: 'the service accepts cycles',
+  model: 'a model serves',
+  storage: 'storage accepts writes',
+} as const
+
+/** Undefined where the store cannot be read: another check reports that. */
+function readOr<Value>(read: () => Value | undefined): Value | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+function diskCheck(free: number | null): Check {
+  const check = 'disk'
+  if (free === null)
+    return { check, status: 'fail', reason: 'the disk of the data directory does not respond' }
+  const reason = `${Math.round(free / 2 ** 20)} MiB are free on the disk of the data directory`
+  return { check, status: free < diskBytesFail ? 'fail' : free < diskBytesWarn ? 'warn' : 'ok', reason }
+}
+
+/** The free space of the file system of a directory, read at most every two seconds. */
+export class DiskSpace {
+  readonly #directory: string
+  #reading: Promise<number | null> | null = null
+  #readAt = -Infinity
+  #last: number | null = null
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** null: it cannot be read, or not in time. */
+  async freeBytes(): Promise<number | null> {
+    if (performance.now() - this.#readAt < diskCheckMs) return this.#last
+    this.#reading ??= statfs(this.#directory)
+      .then(({ bavail, bsize }) => bavail * bsize)
+      .catch(() => null)
+      .finally(() => (this.#reading = null))
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), diskAnswerMsMax)))
+    this.#last = await Promise.race([this.#reading, late])
+    clearTimeout(timer)
+    this.#readAt = performance.now()
+    return this.#last
+  }
+}

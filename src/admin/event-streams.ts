@@ -1,0 +1,98 @@
+/**
+ * Server-sent events for the page. A stream costs a bounded amount of memory: one whose reader is too slow is closed, and
+ * the page connects again and reads everything anew. Events are written to a few streams per turn of the event loop.
+ */
+import type { ServerResponse } from 'node:http'
+import { ServiceError } from '../contract/index.js'
+import { securityHeaders } from './access.js'
+import type { Stream } from './routes.js'
+
+/** `reset`: events were lost, and the page reads everything anew. */
+export type EventName = 'cycle' | 'call' | 'status' | 'models' | 'reset'
+
+const streamCountMax = 100
+/** Bytes that wait for one reader. */
+const unreadBytesMax = 256 * 1024
+/** Events that wait for their turn. More come only when requests arrive faster than they can be shown. */
+const waitingCountMax = 100
+const streamsPerTurn = 25
+/** Proxies close connections without traffic, and a reader that has gone is noticed when something is written. */
+const heartbeatMs = 15_000
+/** Of the page, before it connects again. */
+const retryMs = 2000
+
+export class EventStreams {
+  /** Streams that were closed because their reader was too slow. */
+  droppedCount = 0
+  readonly #streams = new Set<ServerResponse>()
+  #waiting: string[] = []
+  #isWriting = false
+  #heartbeat: NodeJS.Timeout | undefined
+
+  get count(): number {
+    return this.#streams.size
+  }
+
+  /** Throws `unavailable` where too many streams are open. */
+  open(): Stream {
+    if (this.#streams.size >= streamCountMax)
+      throw new ServiceError('unavailable', 'too many event streams are open', { retryAfterS: 10 })
+    return (response) => {
+      response.writeHead(200, { ...securityHeaders, 'Content-Type': 'text/event-stream; charset=utf-8' })
+      this.#streams.add(response)
+      response.once('close', () => this.#forget(response))
+      this.#heartbeat ??= setInterval(() => this.#broadcast(': heartbeat\n\n'), heartbeatMs).unref()
+      this.#write(response, `retry: ${retryMs}\n\n`)
+    }
+  }
+
+  /** Sends an event to all streams. Costs nothing where there are none. */
+  send(name: EventName, data: object): void {
+    if (this.#streams.size > 0) this.#broadcast(eventText(name, data))
+  }
+
+  close(): void {
+    clearInterval(this.#heartbeat)
+    for (const response of this.#streams) response.destroy()
+  }
+
+  #broadcast(text: string): void {
+    if (this.#waiting.length >= waitingCountMax) this.#waiting = [eventText('reset', {})]
+    else this.#waiting.push(text)
+    if (this.#isWriting) return
+    this.#isWriting = true
+    setImmediate(() => this.#writeAll())
+  }
+
+  #writeAll(): void {
+    const text = this.#waiting.splice(0).join('')
+    const responses = [...this.#streams]
+    const writeSome = (from: number): void => {
+      for (const response of responses.slice(from, from + streamsPerTurn)) this.#write(response, text)
+      const next = from + streamsPerTurn
+      if (next < responses.length) setImmediate(() => writeSome(next))
+      else if (this.#waiting.length > 0) setImmediate(() => this.#writeAll())
+      else this.#isWriting = false
+    }
+    writeSome(0)
+  }
+
+  #write(response: ServerResponse, text: string): void {
+    if (response.destroyed) return
+    response.write(text)
+    if (response.writableLength <= unreadBytesMax) return
+    this.droppedCount++
+    response.destroy()
+  }
+
+  #forget(response: ServerResponse): void {
+    this.#streams.delete(response)
+    if (this.#streams.size > 0) return
+    clearInterval(this.#heartbeat)
+    this.#heartbeat = undefined
+  }
+}
+
+function eventText(name: EventName, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+}

@@ -1,0 +1,60 @@
+/**
+ * The target for first scores: at least 99 % of the candidates are scored within two cycles of `extracted_at`. The deadline
+ * is the second five-minute boundary at or after it. Posts that were pending before the start are not counted.
+ */
+import { cycleBoundaryMs, outcome } from '../contract/index.js'
+import type { CyclePlan } from '../pool/index.js'
+
+export const firstScoreTarget = 0.99
+
+/** Posts of one cycle by when they got their first score. `never`: they left after the deadline without one. */
+export interface FirstScoreCounts {
+  readonly on_time: number
+  readonly late: number
+  readonly never: number
+}
+
+interface WaitingPost {
+  readonly gallId: string
+  readonly postNo: number
+  readonly deadlineMs: number
+}
+
+export class FirstScores {
+  /** Posts without a score that have a deadline. */
+  #waiting: readonly WaitingPost[] = []
+
+  /** Must be called for each stored cycle, in order, while its columns are valid. */
+  observe({ next, entries, outcomes, leftAtMs }: CyclePlan, cycleAtMs: number): FirstScoreCounts {
+    const counts = { on_time: 0, late: 0, never: 0 }
+    const codes = new Map(next.galleries.map((id, code) => [id, code]))
+    const waiting: WaitingPost[] = []
+    const settle = (post: WaitingPost, slot: number): void => {
+      if (slot < 0) counts.never += leftAtMs > post.deadlineMs ? 1 : 0
+      else if (outcomes[slot] !== outcome.scored) waiting.push(post)
+      else if (cycleAtMs <= post.deadlineMs) counts.on_time++
+      else counts.late++
+    }
+    for (const post of this.#waiting) {
+      const code = codes.get(post.gallId)
+      settle(post, code === undefined ? -1 : next.index.find(code, post.postNo))
+    }
+    for (let slot = entries.keptCount; slot < next.count; slot++) {
+      const extractedAtMs = next.posts.extractedAtMs[slot] as number
+      if (Number.isNaN(extractedAtMs)) continue
+      const gallId = next.galleries[next.gallery[slot] as number] as string
+      settle({ gallId, postNo: next.postNo[slot] as number, deadlineMs: deadlineOf(extractedAtMs) }, slot)
+    }
+    this.#waiting = waiting
+    return counts
+  }
+
+  /** Posts that are pending without a score although their deadline has passed. */
+  overdueCount(cycleAtMs: number): number {
+    return this.#waiting.filter(({ deadlineMs }) => deadlineMs < cycleAtMs).length
+  }
+}
+
+function deadlineOf(extractedAtMs: number): number {
+  return (Math.ceil(extractedAtMs / cycleBoundaryMs) + 1) * cycleBoundaryMs
+}

@@ -1,0 +1,194 @@
+/**
+ * The socket of the admin side, on Node's `http`: it is not the port of the contract, so it needs no speed, and Node's
+ * streams, limits and error codes keep it short. It shares the event loop with the cycles, so everything here is bounded:
+ * connections, the time of a request, the bytes that slow readers hold in memory. Read `#respond` first.
+ */
+import { readFileSync } from 'node:fs'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import https from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { ServiceError } from '../contract/index.js'
+import { securityHeaders, type Access } from './access.js'
+import { json, Router, type Reply, type Route } from './routes.js'
+import type { AdminLog } from './sources.js'
+
+export interface ListenerOptions {
+  readonly host: string
+  readonly port: number
+  /** PEM files; null: plain HTTP. */
+  readonly tls: TlsFiles | null
+  readonly access: Access
+  readonly routes: readonly Route[]
+  readonly log: AdminLog
+}
+
+export interface TlsFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+const connectionsMax = 512
+const headBytesMax = 16 * 1024
+/** For a whole request to arrive. */
+const requestMsMax = 10_000
+/** Of a connection on which nothing moves, in either direction. */
+const idleMsMax = 30_000
+/** Bytes of all responses that clients have not read yet. A response that exceeds it gets 503. */
+const unreadBytesMax = 64 * 1024 * 1024
+
+export class AdminListener {
+  readonly #options: ListenerOptions
+  readonly #router: Router
+  readonly #server: http.Server | https.Server
+  #unreadBytes = 0
+
+  private constructor(options: ListenerOptions) {
+    this.#options = options
+    this.#router = new Router(options.routes)
+    const limits = {
+      maxHeaderSize: headBytesMax,
+      headersTimeout: requestMsMax,
+      requestTimeout: requestMsMax,
+      connectionsCheckingInterval: requestMsMax / 2,
+      keepAliveTimeout: idleMsMax,
+    }
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
+      void this.#handle(request, response)
+    this.#server =
+      options.tls === null
+        ? http.createServer(limits, onRequest)
+        : https.createServer({ ...limits, ...pemOf(options.tls) }, onRequest)
+    this.#server.maxConnections = connectionsMax
+    this.#server.timeout = idleMsMax
+    // A client that fails must not end the service.
+    this.#server.on('clientError', (_, socket) => socket.destroy())
+    this.#server.on('tlsClientError', (_, socket) => socket.destroy())
+  }
+
+  /** Rejects with the error of the system, such as EADDRINUSE. */
+  static async open(options: ListenerOptions): Promise<AdminListener> {
+    const listener = new AdminListener(options)
+    const { host, port } = options
+    await new Promise<void>((resolve, reject) => {
+      listener.#server.once('error', reject)
+      listener.#server.listen({ host, port, exclusive: true }, resolve)
+    })
+    listener.#server.removeAllListeners('error')
+    listener.#server.on('error', (err) => options.log.warn({ err }, 'the admin listener reports an error'))
+    return listener
+  }
+
+  get port(): number {
+    const address = this.#server.address()
+    return (address as AddressInfo | null)?.port ?? 0
+  }
+
+  /** Throws where the files are not usable; then nothing changes. */
+  renewCertificate(files: TlsFiles): void {
+    if (this.#server instanceof https.Server) this.#server.setSecureContext(pemOf(files))
+  }
+
+  /** Accepts no new connections and closes all of them. */
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { log } = this.#options
+    const startedAt = performance.now()
+    // The query may hold the token: it is never logged.
+    const { path, query } = targetOf(request.url ?? '')
+    response.on('error', () => response.destroy())
+    response.once('close', () => {
+      const ms = Math.round(performance.now() - startedAt)
+      const fields = { method: request.method, path: path.slice(0, 200), status: response.statusCode, ms }
+      log.debug(fields, 'admin request')
+    })
+    try {
+      const reply = await this.#respond(request, path, query)
+      if (typeof reply !== 'function') this.#send(request, response, reply)
+      else if (request.method === 'HEAD') this.#send(request, response, { status: 200, body: '' })
+      else reply(response)
+    } catch (error) {
+      if (!(error instanceof ServiceError))
+        log.error({ err: error, path: path.slice(0, 200) }, 'an admin request failed')
+      if (response.headersSent) response.destroy()
+      else this.#send(request, response, errorReply(error))
+    }
+  }
+
+  #respond(request: IncomingMessage, path: string, query: URLSearchParams): ReturnType<Route['handle']> {
+    const { access } = this.#options
+    const hosts = request.headersDistinct['host'] ?? []
+    if (hosts.length !== 1 || !access.isOurHost(hosts[0] ?? ''))
+      return { ...json(errorRecord('misdirected_request', 'this Host is not served here'), 421) }
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      throw new ServiceError('method_not_allowed', 'allowed here: GET, HEAD', { allow: 'GET, HEAD' })
+    const token = query.get('token')
+    if (path === '/' && token !== null) return this.#logIn(token)
+    const found = this.#router.find(path)
+    if (found?.route.access !== 'open' && !access.accepts(request, this.port))
+      throw new ServiceError(
+        'unauthorized',
+        'the admin token is missing or wrong: open the address that the service prints at its start, or send ' +
+          'Authorization: Bearer with the content of admin-token in the data directory',
+      )
+    if (found === null) throw new ServiceError('not_found', 'there is nothing at this path')
+    return found.route.handle({ parameters: found.parameters, query })
+  }
+
+  /** Exchanges the token for a cookie and removes it from the address. */
+  #logIn(token: string): Reply {
+    const { access } = this.#options
+    if (!access.isToken(token)) throw new ServiceError('unauthorized', 'this is not the admin token')
+    return { status: 303, headers: { Location: '/', 'Set-Cookie': access.cookie(this.port) }, body: '' }
+  }
+
+  #send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+    const bytes = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body
+    if (this.#unreadBytes + bytes.length > unreadBytesMax) {
+      response.writeHead(503, { ...securityHeaders, 'Retry-After': '5', Connection: 'close' }).end()
+      return
+    }
+    this.#unreadBytes += bytes.length
+    response.once('close', () => (this.#unreadBytes -= bytes.length))
+    // The body of a request is never read.
+    const hasBody =
+      request.headers['transfer-encoding'] !== undefined || request.headers['content-length'] !== undefined
+    response.writeHead(reply.status, {
+      ...securityHeaders,
+      ...reply.headers,
+      'Content-Length': bytes.length,
+      ...(hasBody ? { Connection: 'close' } : {}),
+    })
+    response.end(request.method === 'HEAD' ? undefined : bytes)
+  }
+}
+
+function targetOf(url: string): { readonly path: string; readonly query: URLSearchParams } {
+  const [path = '', query = ''] = url.split(/\?(.*)/s)
+  return { path, query: new URLSearchParams(query) }
+}
+
+function pemOf({ certFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer; minVersion: 'TLSv1.2' } {
+  return { cert: readFileSync(certFile), key: readFileSync(keyFile), minVersion: 'TLSv1.2' }
+}
+
+function errorReply(error: unknown): Reply {
+  if (!(error instanceof ServiceError)) return json(errorRecord('server_error', 'internal error'), 500)
+  const { headers, ...reply } = json(error.toRecord(), error.status)
+  return {
+    ...reply,
+    headers: {
+      ...headers,
+      ...(error.kind === 'unauthorized' ? { 'WWW-Authenticate': 'Bearer' } : {}),
+      ...(error.allow === undefined ? {} : { Allow: error.allow }),
+      ...(error.retryAfterS === undefined ? {} : { 'Retry-After': String(error.retryAfterS) }),
+    },
+  }
+}
+
+function errorRecord(code: string, message: string): object {
+  return { error: { code, message } }
+}

@@ -1,0 +1,58 @@
+/** Figures of the Node process: event loop, garbage collector, memory, CPU. */
+import { constants, monitorEventLoopDelay, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
+import type { Metrics } from './registry.js'
+import type { garbageKinds } from './table.js'
+
+/** Of the timer that measures the delay. */
+const resolutionMs = 20
+
+export class RuntimeFigures {
+  readonly #metrics: Metrics
+  readonly #delay = monitorEventLoopDelay({ resolution: resolutionMs })
+  readonly #observer: PerformanceObserver
+  #cpuSeconds = 0
+
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics
+    this.#delay.enable()
+    this.#observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) {
+        const { detail } = entry as PerformanceEntry & { readonly detail?: { readonly kind?: number } }
+        const kind = kindNames.get(detail?.kind ?? -1)
+        if (kind !== undefined) metrics.garbage.observe({ kind }, entry.duration / 1000)
+      }
+    })
+    this.#observer.observe({ entryTypes: ['gc'] })
+    metrics.startTime.set(performance.timeOrigin / 1000)
+  }
+
+  collect(): void {
+    const { loopDelay, heapBytes, residentBytes, cpuSeconds } = this.#metrics
+    const seconds = (nanoseconds: number): number =>
+      Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - resolutionMs / 1000) : 0
+    loopDelay.set({ quantile: '0.5' }, seconds(this.#delay.percentile(50)))
+    loopDelay.set({ quantile: '0.99' }, seconds(this.#delay.percentile(99)))
+    loopDelay.set({ quantile: '1' }, seconds(this.#delay.max))
+    this.#delay.reset()
+    const { rss, heapUsed, external } = process.memoryUsage()
+    heapBytes.set({ kind: 'used' }, heapUsed)
+    heapBytes.set({ kind: 'external' }, external)
+    residentBytes.set(rss)
+    const { user, system } = process.cpuUsage()
+    const used = (user + system) / 1e6
+    cpuSeconds.inc(Math.max(0, used - this.#cpuSeconds))
+    this.#cpuSeconds = used
+  }
+
+  close(): void {
+    this.#delay.disable()
+    this.#observer.disconnect()
+  }
+}
+
+const kindNames: ReadonlyMap<number, (typeof garbageKinds)[number]> = new Map([
+  [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
+  [constants.NODE_PERFORMANCE_GC_MAJOR, 'major'],
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, 'incremental'],
+  [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
+])

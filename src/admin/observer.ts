@@ -1,0 +1,318 @@
+/**
+ * Observes the cycles and the requests of a server and keeps what the page shows: a point per cycle, the newest calls, the
+ * tracks of the scores. A cycle only costs a reference until its response is sent; the rest happens afterwards. Read
+ * `#process` first.
+ */
+import { outcomeCodes, removalReasonCodes, tierCodes, type Counts } from '../contract/index.js'
+import type { CycleStored, StageClock } from '../cycle/index.js'
+import { warningKind } from '../pool/index.js'
+import { FirstScores, type FirstScoreCounts } from './first-scores.js'
+import { Ring } from './ring.js'
+import { findRow, rankOf, ScoreTracks, trackOf, trackOfResponse } from './score-tracks.js'
+import type { AdminSources, ObservedRequest } from './sources.js'
+
+/** One cycle, as a point of the charts. */
+export interface CyclePoint {
+  readonly cycle_id: string
+  readonly cycle_time: string
+  readonly received_at: string
+  readonly is_late: boolean
+  /** From the first byte of the request to the durable response. */
+  readonly ms: number
+  readonly stages_ms: Readonly<Record<string, number>>
+  readonly pending: number
+  readonly counts: Counts
+  /** Results by status, and by reason where there is one. */
+  readonly results: readonly {
+    readonly status: string
+    readonly reason: string | null
+    readonly count: number
+  }[]
+  readonly missing_feature_share: number
+  /** null: nothing was scored. */
+  readonly score_quantiles: Readonly<Record<ScoreQuantile, number>> | null
+  readonly first_scores: FirstScoreCounts & { readonly overdue: number }
+  readonly model_version: string
+  readonly weights_version: string
+  readonly warning_kinds: readonly string[]
+}
+
+export const scoreQuantiles = { p10: 0.1, p50: 0.5, p90: 0.9, p99: 0.99 } as const
+export type ScoreQuantile = keyof typeof scoreQuantiles
+
+/** A request of the flight recorder. */
+export interface CallRecord {
+  /** Rises with each call since the start. */
+  readonly id: number
+  readonly at: string
+  readonly method: string
+  readonly path: string
+  readonly operation: string | null
+  /** 0: the client disconnected before the response. */
+  readonly status: number
+  readonly result: 'scored' | 'repeated' | 'done' | 'refused' | 'failed' | 'aborted'
+  readonly cycle_id: string | null
+  readonly code: string | null
+  /** Of a refusal, the first problem. */
+  readonly problem: string | null
+  readonly ms: number
+  readonly stages_ms: Readonly<Record<string, number>>
+  readonly counts: Counts | null
+  readonly warnings: readonly string[]
+  readonly is_late: boolean
+  readonly model_version: string | null
+  readonly weights_version: string | null
+  readonly bytes_in: number
+  readonly bytes_out: number
+  readonly trace_id: string | null
+}
+
+/** A post that an operator saved, with what the model said of it one cycle before. */
+export interface Save {
+  readonly cycle_id: string
+  readonly gall_id: string
+  readonly post_no: number
+  readonly tier: string | null
+  readonly score: number | null
+  readonly rank: number | null
+  readonly of: number
+}
+
+export interface ObserverEvents {
+  readonly onCycle: (point: CyclePoint) => void
+  readonly onCall: (call: CallRecord, request: ObservedRequest) => void
+}
+
+const callCountMax = 1000
+/** Of the other operations: thousands of images would push the cycles out of the recorder. */
+const otherCallCountMax = 200
+/** A day of cycles at the usual interval, and as many late ones. */
+const pointCountMax = 600
+const saveCountMax = 200
+const warningCharsMax = 300
+const cyclesOperation = 'POST /v1/cycles'
+/** For cycles whose client has disconnected: no request end follows. */
+const processMsMax = 1000
+const dayMs = 24 * 3_600_000
+
+export class Observer {
+  readonly points = new Ring<CyclePoint>(pointCountMax)
+  readonly calls = new Ring<CallRecord>(callCountMax)
+  readonly otherCalls = new Ring<CallRecord>(otherCallCountMax)
+  readonly saves = new Ring<Save>(saveCountMax)
+  readonly tracks = new ScoreTracks()
+  readonly #sources: AdminSources
+  readonly #listeners: ObserverEvents[] = []
+  readonly #firstScores = new FirstScores()
+  /** Stored cycles whose columns are held until they have been processed. */
+  #stored: CycleStored[] = []
+  #timer: NodeJS.Timeout | undefined
+  #callCount = 0
+
+  constructor(sources: AdminSources) {
+    this.#sources = sources
+    this.#readLastCycle()
+    sources.cycles.onStored((event) => this.#cycleStored(event))
+  }
+
+  listen(listener: ObserverEvents): void {
+    this.#listeners.push(listener)
+  }
+
+  /** To be called for each request, after its response. */
+  requestEnded(request: ObservedRequest): void {
+    setImmediate(() => this.#guard(() => this.#requestEnded(request)))
+  }
+
+  /** First scores of the last 24 hours, and the share of those in time; null where there is none. */
+  firstScores(nowMs: number): FirstScoreCounts & { readonly overdue: number; readonly share: number | null } {
+    const sum = { on_time: 0, late: 0, never: 0 }
+    for (const { received_at, first_scores } of this.points.items) {
+      if (Date.parse(received_at) < nowMs - dayMs) continue
+      sum.on_time += first_scores.on_time
+      sum.late += first_scores.late
+      sum.never += first_scores.never
+    }
+    const overdue = this.points.last?.first_scores.overdue ?? 0
+    const all = sum.on_time + sum.late + sum.never + overdue
+    return { ...sum, overdue, share: all === 0 ? null : sum.on_time / all }
+  }
+
+  /** Ends the wait for the columns of cycles. */
+  close(): void {
+    clearTimeout(this.#timer)
+    for (const { call } of this.#stored.splice(0)) call.arena.release()
+  }
+
+  /** Costs the cycle a reference: nothing is computed before its response is sent. */
+  #cycleStored(event: CycleStored): void {
+    event.call.arena.retain()
+    this.#stored.push(event)
+    this.#timer ??= setTimeout(() => this.#guard(() => this.#processAll()), processMsMax).unref()
+  }
+
+  #requestEnded(request: ObservedRequest): void {
+    this.#processAll()
+    const call = callRecord(++this.#callCount, request)
+    const isCycle = request.operation === cyclesOperation
+    // Refusals of other operations are the ones to look at, not each of thousands of images.
+    if (isCycle) this.calls.add(call)
+    else if (call.result !== 'done') this.otherCalls.add(call)
+    for (const { onCall } of this.#listeners) onCall(call, request)
+  }
+
+  #processAll(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const event of this.#stored.splice(0)) {
+      try {
+        this.#process(event)
+      } finally {
+        event.call.arena.release()
+      }
+    }
+  }
+
+  #process(event: CycleStored): void {
+    const { plan, call } = event
+    this.#addSaves(event)
+    this.tracks.add(trackOf(event))
+    const cycleAtMs = call.cycle.cycleAt.ms
+    const counts = this.#firstScores.observe(plan, cycleAtMs)
+    const first_scores = { ...counts, overdue: this.#firstScores.overdueCount(cycleAtMs) }
+    const point = { ...pointOf(event), first_scores }
+    this.points.add(point)
+    for (const { onCycle } of this.#listeners) onCycle(point)
+  }
+
+  #addSaves({ call, plan, response }: CycleStored): void {
+    const { removals, galleries } = call.cycle
+    const before = this.tracks.last
+    for (const row of plan.entries.leftRows) {
+      if (removals.reason[row] !== savedCode) continue
+      const gallId = galleries[removals.gallery[row] as number] as string
+      const postNo = removals.postNo[row] as number
+      const found = before === undefined ? -1 : findRow(before, gallId, postNo)
+      this.saves.add({
+        cycle_id: response.cycleId,
+        gall_id: gallId,
+        post_no: postNo,
+        tier: tierCodes[removals.tier[row] as number] ?? null,
+        score: before === undefined || found < 0 ? null : numberOrNull(before.score[found]),
+        rank: before === undefined || found < 0 ? null : rankOf(before, found),
+        of: before?.count ?? 0,
+      })
+    }
+  }
+
+  /** The scores of the last cycle before the start. */
+  #readLastCycle(): void {
+    const { store, log } = this.#sources
+    try {
+      const last = store.lastCycle()
+      const bytes = last && store.readResponse(last.cycleId)
+      if (bytes !== undefined) this.tracks.add(trackOfResponse(JSON.parse(Buffer.from(bytes).toString())))
+    } catch (error) {
+      log.warn(
+        { err: error },
+        'the last response cannot be read: the page has no scores until the next cycle',
+      )
+    }
+  }
+
+  /** What fails here must not end the service. */
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#sources.log.error({ err: error }, 'the admin side failed to process an event')
+    }
+  }
+}
+
+const savedCode = removalReasonCodes.indexOf('saved')
+
+function pointOf({ call, plan, response }: CycleStored): Omit<CyclePoint, 'first_scores'> {
+  const { counts, warnings, results } = response
+  return {
+    cycle_id: response.cycleId,
+    cycle_time: response.cycleTime,
+    received_at: response.receivedAt,
+    is_late: isLate(warnings),
+    ms: totalMs(call.stages),
+    stages_ms: stagesOf(call.stages),
+    pending: plan.next.count,
+    counts,
+    results: resultCounts(results.outcome),
+    missing_feature_share: response.missingFeatureShare,
+    score_quantiles: quantilesOf(results.score),
+    model_version: response.modelVersion,
+    weights_version: response.weightsVersion,
+    warning_kinds: warnings.map(warningKind),
+  }
+}
+
+function callRecord(id: number, request: ObservedRequest): CallRecord {
+  const { method, path, operation, status, stages, bytesIn, bytesOut } = request
+  const summary = stages?.summary ?? null
+  const warnings = summary?.warnings ?? []
+  return {
+    ...{ id, at: new Date(request.receivedAtMs).toISOString(), method, path, operation, status },
+    result: resultOf(request),
+    cycle_id: summary?.cycleId ?? stages?.cycleId ?? null,
+    code: request.code ?? null,
+    problem: request.problem ?? null,
+    ms: rounded(request.endedAt - request.startedAt),
+    stages_ms: stages === null ? {} : stagesOf(stages),
+    counts: summary?.counts ?? null,
+    warnings: warnings.map((line) => line.slice(0, warningCharsMax)),
+    is_late: isLate(warnings),
+    model_version: summary?.modelVersion ?? null,
+    weights_version: summary?.weightsVersion ?? null,
+    ...{ bytes_in: bytesIn, bytes_out: bytesOut, trace_id: request.trace?.traceId ?? null },
+  }
+}
+
+function resultOf({ status, stages }: ObservedRequest): CallRecord['result'] {
+  if (stages !== null && stages.summary !== null) return 'scored'
+  if (status === 0) return 'aborted'
+  if (status >= 500) return 'failed'
+  if (status >= 400) return 'refused'
+  return stages === null ? 'done' : 'repeated'
+}
+
+function isLate(warnings: readonly string[]): boolean {
+  return warnings.some((line) => warningKind(line) === 'late cycle')
+}
+
+function resultCounts(codes: Uint8Array): CyclePoint['results'] {
+  const counts = outcomeCodes.map(() => 0)
+  for (const code of codes) counts[code] = (counts[code] ?? 0) + 1
+  return outcomeCodes.map(({ status, reason }, code) => ({ status, reason, count: counts[code] ?? 0 }))
+}
+
+function quantilesOf(scores: Float32Array): CyclePoint['score_quantiles'] {
+  if (scores.length === 0) return null
+  const sorted = scores.toSorted()
+  const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))] as number
+  return Object.fromEntries(
+    Object.entries(scoreQuantiles).map(([name, share]) => [name, at(share)]),
+  ) as CyclePoint['score_quantiles']
+}
+
+function stagesOf(stages: StageClock): Record<string, number> {
+  return Object.fromEntries([...stages.ms].map(([stage, ms]) => [stage, rounded(ms)]))
+}
+
+function totalMs(stages: StageClock): number {
+  return rounded([...stages.ms].reduce((sum, [stage, ms]) => sum + (stage === 'send' ? 0 : ms), 0))
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}
+
+/** JSON has no NaN. */
+export function numberOrNull(value: number | undefined): number | null {
+  return value === undefined || Number.isNaN(value) ? null : value
+}

@@ -1,0 +1,163 @@
+/**
+ * `/api/picks`: the pending posts by rank, in windows, with what the page shows of each; and the operators' latest saves.
+ */
+import { counterNames, headNames, outcomeCodes, ServiceError, sourceCodes } from '../../contract/index.js'
+import { gallIdAt, type PoolState } from '../../pool/index.js'
+import { numberOrNull, type Observer } from '../observer.js'
+import { findRow, type Track } from '../score-tracks.js'
+import type { AdminSources } from '../sources.js'
+import type { Titles } from './titles.js'
+
+export interface PicksQuery {
+  readonly offset: number
+  readonly limit: number
+  /** Gallery ids; empty: all. */
+  readonly galleries: readonly string[]
+  /** Part of the title, the gallery or the number, without regard to case; empty: all. */
+  readonly search: string
+}
+
+const limitDefault = 100
+const limitMax = 500
+const searchCharsMax = 200
+
+/** Throws `bad_request` for values that are not in range. */
+export function picksQuery(query: URLSearchParams): PicksQuery {
+  return {
+    offset: integerOf(query, 'offset', { min: 0, max: 10_000_000, fallback: 0 }),
+    limit: integerOf(query, 'limit', { min: 1, max: limitMax, fallback: limitDefault }),
+    galleries: query.getAll('gallery'),
+    search: (query.get('q') ?? '').slice(0, searchCharsMax).trim().toLowerCase(),
+  }
+}
+
+export function integerOf(
+  query: URLSearchParams,
+  name: string,
+  { min, max, fallback }: { readonly min: number; readonly max: number; readonly fallback: number },
+): number {
+  const text = query.get(name)
+  if (text === null) return fallback
+  const value = Number(text)
+  if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value
+  throw new ServiceError('bad_request', `${name} must be a whole number from ${min} to ${max}`)
+}
+
+export interface PicksParts {
+  readonly sources: AdminSources
+  readonly observer: Observer
+  readonly titles: Titles
+}
+
+export async function picks({ sources, observer, titles }: PicksParts, query: PicksQuery): Promise<object> {
+  const { cycles } = sources
+  // A search reads all titles before it filters; otherwise those of the window suffice. A cycle may run meanwhile.
+  if (query.search !== '') await titles.read(Array(cycles.pool.count).keys())
+  await titles.read(windowOf(rankedSlots(cycles.pool, observer.tracks.last, titles, query), query))
+  const pool = cycles.pool
+  const track = observer.tracks.last
+  const ranked = rankedSlots(pool, track, titles, query)
+  const tracks = observer.tracks.all
+  const nowMs = sources.clock()
+  return {
+    cycle_id: track?.cycleId ?? null,
+    model_version: track?.modelVersion ?? null,
+    weights_version: track?.weightsVersion ?? null,
+    pending: pool.count,
+    matching: ranked.length,
+    offset: query.offset,
+    galleries: [...pool.galleries].sort(),
+    sparkline_cycles: tracks.map(({ cycleId }) => cycleId),
+    picks: windowOf(ranked, query).map((slot) => ({
+      ...postFacts(pool, slot, nowMs),
+      ...scoreFacts(track, pool, slot),
+      title: titles.of(pool, slot),
+      sparkline: tracks.map((one) => {
+        const row = findRow(one, gallIdAt(pool, slot), pool.postNo[slot] as number)
+        return row < 0 ? null : numberOrNull(one.score[row])
+      }),
+      images: cycles.images.positions(gallIdAt(pool, slot), pool.postNo[slot] as number),
+    })),
+    saves: observer.saves.items.toReversed().slice(0, 50),
+  }
+}
+
+function windowOf(slots: readonly number[], { offset, limit }: PicksQuery): readonly number[] {
+  return slots.slice(offset, offset + limit)
+}
+
+/** Slots of the pool that match, by falling score; those without a score follow in order of entry. */
+function rankedSlots(
+  pool: PoolState,
+  track: Track | undefined,
+  titles: Titles,
+  { galleries, search }: PicksQuery,
+): number[] {
+  const scores = Float64Array.from(
+    { length: pool.count },
+    (_, slot) => scoreOf(track, pool, slot) ?? -Infinity,
+  )
+  const matches = (slot: number): boolean => {
+    const gallId = gallIdAt(pool, slot)
+    if (galleries.length > 0 && !galleries.includes(gallId)) return false
+    if (search === '') return true
+    const text = `${gallId}/${pool.postNo[slot] as number} ${titles.of(pool, slot) ?? ''}`
+    return text.toLowerCase().includes(search)
+  }
+  return [...scores.keys()]
+    .filter(matches)
+    .sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b)
+}
+
+/** In most cases the slots of the pool are the rows of the last track. */
+function rowIn(track: Track, pool: PoolState, slot: number): number {
+  const postNo = pool.postNo[slot] as number
+  const gallId = gallIdAt(pool, slot)
+  const isSame = track.postNo[slot] === postNo && track.galleries[track.gallery[slot] as number] === gallId
+  return isSame ? slot : findRow(track, gallId, postNo)
+}
+
+function scoreOf(track: Track | undefined, pool: PoolState, slot: number): number | null {
+  if (track === undefined) return null
+  const row = rowIn(track, pool, slot)
+  return row < 0 ? null : numberOrNull(track.score[row])
+}
+
+/** Rank, score, heads and outcome in the last cycle. */
+export function scoreFacts(track: Track | undefined, pool: PoolState, slot: number): object {
+  const row = track === undefined ? -1 : rowIn(track, pool, slot)
+  if (track === undefined || row < 0) return { score: null, status: null, reason: null }
+  const { status, reason } = outcomeCodes[track.outcome[row] as number] ?? { status: null, reason: null }
+  return {
+    score: numberOrNull(track.score[row]),
+    ...{ status, reason },
+    ...Object.fromEntries(headNames.map((name) => [name, numberOrNull(track.heads[name]?.[row])])),
+  }
+}
+
+/** What the pool knows of a post: counters of the last reading, rates per hour since the one before. */
+export function postFacts(pool: PoolState, slot: number, nowMs: number): object {
+  const { posts, latest, previous } = pool
+  const hours = ((latest.observedAtMs[slot] as number) - (previous.observedAtMs[slot] as number)) / 3_600_000
+  const counters = counterNames.map((name) => [name, numberOrNull(latest[name][slot])])
+  const rates = counterNames.map((name) => {
+    const rate = ((latest[name][slot] as number) - (previous[name][slot] as number)) / hours
+    return [name, Number.isFinite(rate) ? rate : null]
+  })
+  const createdAtMs = posts.createdAtMs[slot] as number
+  return {
+    gall_id: gallIdAt(pool, slot),
+    post_no: pool.postNo[slot] as number,
+    source: sourceCodes[posts.source[slot] as number] ?? null,
+    created_at: timeOrNull(createdAtMs),
+    extracted_at: timeOrNull(posts.extractedAtMs[slot] as number),
+    age_s: numberOrNull(Math.round((nowMs - createdAtMs) / 1000)),
+    observed_at: timeOrNull(latest.observedAtMs[slot] as number),
+    counters: Object.fromEntries(counters) as object,
+    rates_per_hour: Object.fromEntries(rates) as object,
+  }
+}
+
+export function timeOrNull(ms: number): string | null {
+  return Number.isFinite(ms) ? new Date(ms).toISOString() : null
+}

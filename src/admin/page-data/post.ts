@@ -1,0 +1,65 @@
+/**
+ * `/api/posts/{gall_id}/{post_no}`: one pending post with its text, its images, and a timeline of the newest cycles.
+ */
+import { ServiceError, snapshotNames, type Candidate } from '../../contract/index.js'
+import { readCandidates } from '../../cycle/index.js'
+import { numberOrNull, type Observer } from '../observer.js'
+import type { Reply } from '../routes.js'
+import { findRow, rankOf, trackCounters } from '../score-tracks.js'
+import type { AdminSources } from '../sources.js'
+import { postFacts, scoreFacts, timeOrNull } from './picks.js'
+import { slotOf } from './titles.js'
+
+/** Throws `not_found` for a post that is not pending. */
+export async function post(
+  { sources, observer }: { readonly sources: AdminSources; readonly observer: Observer },
+  gallId: string,
+  postNo: number,
+): Promise<object> {
+  const { cycles, store } = sources
+  const pool = cycles.pool
+  const slot = slotOf(pool, gallId, postNo)
+  if (slot < 0) throw new ServiceError('not_found', 'this post is not pending')
+  const position = pool.enteredPosition[slot] as number
+  // Everything that reads columns comes before the first wait.
+  const facts = {
+    ...postFacts(pool, slot, sources.clock()),
+    ...scoreFacts(observer.tracks.last, pool, slot),
+    entered_with: position,
+    snapshot_at: timeOrNull(pool.snapshot.snapshotAtMs[slot] as number),
+    snapshot: Object.fromEntries(
+      snapshotNames.map((name) => [name, numberOrNull(pool.snapshot[name][slot])]),
+    ),
+    timeline: observer.tracks.all.flatMap((track) => {
+      const row = findRow(track, gallId, postNo)
+      if (row < 0) return []
+      return {
+        ...{ cycle_id: track.cycleId, cycle_time: track.cycleTime, model_version: track.modelVersion },
+        score: numberOrNull(track.score[row]),
+        rank: rankOf(track, row),
+        of: track.count,
+        counters: Object.fromEntries(
+          trackCounters.map((name) => [name, numberOrNull(track.counters?.[name][row])]),
+        ),
+      }
+    }),
+    images: cycles.images.positions(gallId, postNo),
+  }
+  const [record] = await readCandidates(store, position, [pool.enteredRow[slot] as number])
+  return { ...facts, candidate: JSON.parse(Buffer.from(record ?? []).toString()) as Candidate }
+}
+
+/** The normalised JPEG of an image. Throws `not_found`. */
+export function image({ store }: AdminSources, gallId: string, postNo: number, position: number): Reply {
+  const found = store.findImage({ gallId, postNo, position })
+  if (found === undefined) throw new ServiceError('not_found', 'there is no such image')
+  return { status: 200, headers: { 'Content-Type': 'image/jpeg' }, body: found.normalised }
+}
+
+/** A number of a path. Throws `not_found`. */
+export function numberOfPath(text: string): number {
+  const value = Number(text)
+  if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value))
+    throw new ServiceError('not_found', 'there is nothing at this path')
+  return value
+}

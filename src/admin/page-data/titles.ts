@@ -1,0 +1,94 @@
+/**
+ * Titles of pending posts, which the pool does not hold: cut out of the stored requests with which the posts entered, once
+ * per post, when the page first asks for them. Bounded by the posts that are pending.
+ */
+import { readCandidates } from '../../cycle/index.js'
+import { gallIdAt, type PoolState } from '../../pool/index.js'
+import type { AdminSources } from '../sources.js'
+
+const titleCharsMax = 300
+/** More than the rows of one cycle. */
+const rowCountMax = 2 ** 21
+
+export class Titles {
+  readonly #sources: Pick<AdminSources, 'store' | 'cycles' | 'log'>
+  /** By entry: `entryKey`. */
+  #titles = new Map<number, string>()
+  #reading: Promise<void> = Promise.resolve()
+
+  constructor(sources: Pick<AdminSources, 'store' | 'cycles' | 'log'>) {
+    this.#sources = sources
+  }
+
+  /** The title of the post in a slot; null until `read` has found it. */
+  of(pool: PoolState, slot: number): string | null {
+    return this.#titles.get(entryKey(pool, slot)) ?? null
+  }
+
+  /** Reads the titles of these slots of the current pool. One call at a time reads; the others wait. */
+  read(slots: Iterable<number>): Promise<void> {
+    const pool = this.#sources.cycles.pool
+    const missing = Array.from(slots).filter((slot) => this.of(pool, slot) === null)
+    const entries = missing.map((slot) => ({
+      position: pool.enteredPosition[slot] as number,
+      row: pool.enteredRow[slot] as number,
+    }))
+    this.#reading = this.#reading.then(() => this.#read(entries))
+    return this.#reading
+  }
+
+  async #read(entries: readonly { readonly position: number; readonly row: number }[]): Promise<void> {
+    const { store, log } = this.#sources
+    this.#sweep()
+    const missing = entries.filter(({ position, row }) => !this.#titles.has(position * rowCountMax + row))
+    for (const [position, rows] of Map.groupBy(missing, (entry) => entry.position)) {
+      if (store.closed) return
+      try {
+        const records = await readCandidates(
+          store,
+          position,
+          rows.map(({ row }) => row),
+        )
+        rows.forEach(({ row }, i) => this.#titles.set(position * rowCountMax + row, titleOf(records[i])))
+      } catch (error) {
+        log.warn({ err: error, position }, 'titles cannot be read')
+        for (const { row } of rows) this.#titles.set(position * rowCountMax + row, '')
+      }
+    }
+  }
+
+  /** Forgets the posts that have left, once they are the majority. */
+  #sweep(): void {
+    const pool = this.#sources.cycles.pool
+    if (this.#titles.size < 2 * pool.count + 1000) return
+    const kept = new Map<number, string>()
+    for (let slot = 0; slot < pool.count; slot++) {
+      const title = this.of(pool, slot)
+      if (title !== null) kept.set(entryKey(pool, slot), title)
+    }
+    this.#titles = kept
+  }
+}
+
+function entryKey({ enteredPosition, enteredRow }: PoolState, slot: number): number {
+  return (enteredPosition[slot] as number) * rowCountMax + (enteredRow[slot] as number)
+}
+
+function titleOf(record: Uint8Array | undefined): string {
+  const { title } = JSON.parse(Buffer.from(record ?? []).toString()) as { readonly title?: string }
+  return (title ?? '').slice(0, titleCharsMax)
+}
+
+/** The slot of a post in a pool, or -1. */
+export function slotOf(pool: PoolState, gallId: string, postNo: number): number {
+  const code = pool.galleries.indexOf(gallId)
+  return code < 0 ? -1 : pool.index.find(code, postNo)
+}
+
+/** The gallery and the number of the post in a slot. */
+export function postAt(
+  pool: PoolState,
+  slot: number,
+): { readonly gall_id: string; readonly post_no: number } {
+  return { gall_id: gallIdAt(pool, slot), post_no: pool.postNo[slot] as number }
+}

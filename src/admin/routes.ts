@@ -1,0 +1,69 @@
+/**
+ * A route of the admin listener, and how it is found. `admin.ts` has the table of all routes.
+ */
+import type { ServerResponse } from 'node:http'
+
+export interface Call {
+  /** The decoded path segments of the names in braces, in order. */
+  readonly parameters: readonly string[]
+  readonly query: URLSearchParams
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array
+}
+
+/** A response that goes on after the call: it writes its head and body itself. */
+export type Stream = (response: ServerResponse) => void
+
+export interface Route {
+  /** A name in braces stands for one path segment, which is not empty. GET and HEAD are the only methods. */
+  readonly path: string
+  /** `token`: only with the token or its cookie. */
+  readonly access: 'open' | 'token'
+  /** May throw a `ServiceError`. */
+  readonly handle: (call: Call) => Reply | Promise<Reply> | Stream
+}
+
+export class Router {
+  readonly #routes: readonly { readonly route: Route; readonly pattern: RegExp }[]
+
+  constructor(routes: readonly Route[]) {
+    this.#routes = routes.map((route) => ({ route, pattern: patternOf(route.path) }))
+  }
+
+  /** null: nothing is at this path. `path`: without its query, percent-encoded. */
+  find(path: string): { readonly route: Route; readonly parameters: readonly string[] } | null {
+    for (const { route, pattern } of this.#routes) {
+      const match = pattern.exec(path)
+      if (match === null) continue
+      const parameters = match.slice(1).map(decoded)
+      return parameters.includes(null) ? null : { route, parameters: parameters as string[] }
+    }
+    return null
+  }
+}
+
+export function json(value: unknown, status = 200): Reply {
+  return {
+    status,
+    headers: { 'Content-Type': 'application/json; charset=utf-8' },
+    body: `${JSON.stringify(value)}\n`,
+  }
+}
+
+function patternOf(path: string): RegExp {
+  const literal = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${literal.replace(/\{\w+\}/g, '([^/]+)')}$`)
+}
+
+/** null: not valid percent-encoding. */
+function decoded(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return null
+  }
+}

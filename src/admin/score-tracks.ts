@@ -1,0 +1,138 @@
+/**
+ * What the newest cycles said of each post, in columns that are copies: they stay valid when the pool moves on. The page's
+ * ranking, sparklines and timelines read them. Bounded by cycles and by rows, and lost at a restart; the store has it all.
+ */
+import { headNames, outcome, type CounterName, type CycleResponse, type HeadName } from '../contract/index.js'
+import type { CycleStored } from '../cycle/index.js'
+import { SlotIndex } from '../pool/index.js'
+
+export const trackCounters = ['views', 'up', 'down', 'comment_cnt'] as const satisfies readonly CounterName[]
+export type TrackCounter = (typeof trackCounters)[number]
+
+/** Pending posts after one cycle, in order of entry. A value that is missing is NaN. */
+export interface Track {
+  readonly cycleId: string
+  readonly cycleTime: string
+  readonly modelVersion: string
+  readonly weightsVersion: string
+  readonly count: number
+  readonly galleries: readonly string[]
+  readonly gallery: Uint32Array
+  readonly postNo: Float64Array
+  readonly index: SlotIndex
+  /** Index into `outcomeCodes`. */
+  readonly outcome: Uint8Array
+  readonly score: Float32Array
+  readonly heads: Readonly<Record<HeadName, Float32Array | null>>
+  /** Latest readings; null: the response of a stored cycle does not have them. */
+  readonly counters: Readonly<Record<TrackCounter, Float32Array>> | null
+}
+
+const trackCountMax = 48
+/** About 48 bytes each. */
+const rowCountMax = 400_000
+
+export class ScoreTracks {
+  #tracks: readonly Track[] = []
+
+  add(track: Track): void {
+    const kept = [...this.#tracks, track]
+    let rows = kept.reduce((sum, { count }) => sum + count, 0)
+    while (kept.length > 1 && (kept.length > trackCountMax || rows > rowCountMax))
+      rows -= kept.shift()?.count ?? 0
+    this.#tracks = kept
+  }
+
+  /** Oldest first. */
+  get all(): readonly Track[] {
+    return this.#tracks
+  }
+
+  get last(): Track | undefined {
+    return this.#tracks.at(-1)
+  }
+}
+
+/** The row of a post, or -1. */
+export function findRow({ galleries, index }: Track, gallId: string, postNo: number): number {
+  const code = galleries.indexOf(gallId)
+  return code < 0 ? -1 : index.find(code, postNo)
+}
+
+/** 1 for the highest score; null where the row has none. Equal scores share a rank. */
+export function rankOf({ score }: Track, row: number): number | null {
+  const own = score[row] ?? NaN
+  if (Number.isNaN(own)) return null
+  let rank = 1
+  for (const other of score) if (other > own) rank++
+  return rank
+}
+
+/** A copy of what a cycle said. Must be called while its columns are valid. */
+export function trackOf({ plan, response }: CycleStored): Track {
+  const { next, outcomes } = plan
+  const { cycleId, cycleTime, modelVersion, weightsVersion, results } = response
+  const scoredRows = rowsOfScores(outcomes)
+  const spread = (values: Float32Array | null): Float32Array | null =>
+    values && spreadOver(values, scoredRows)
+  return {
+    ...{ cycleId, cycleTime, modelVersion, weightsVersion },
+    ...keysOf(next.galleries, next.gallery.slice(), next.postNo.slice()),
+    outcome: outcomes.slice(),
+    score: spreadOver(results.score, scoredRows),
+    heads: headColumns((name) => spread(results.heads[name])),
+    counters: counterColumns((name) => Float32Array.from(next.latest[name])),
+  }
+}
+
+/** The track of a stored response, for the time until the next cycle. */
+export function trackOfResponse(response: CycleResponse): Track {
+  // Unknown posts follow the pending ones.
+  const rows = response.results.filter((row) => row.status !== 'not_scored' || row.reason !== 'unknown_post')
+  const galleries = [...new Set(rows.map((row) => row.gall_id))]
+  const codes = new Map(galleries.map((id, code) => [id, code]))
+  const values = (name: HeadName | 'score'): Float32Array =>
+    Float32Array.from(rows, (row) => (row as Partial<Record<HeadName | 'score', number | null>>)[name] ?? NaN)
+  return {
+    cycleId: response.cycle_id,
+    cycleTime: response.cycle_time,
+    modelVersion: response.model_version,
+    weightsVersion: response.weights_version,
+    ...keysOf(
+      galleries,
+      Uint32Array.from(rows, (row) => codes.get(row.gall_id) ?? 0),
+      Float64Array.from(rows, (row) => row.post_no),
+    ),
+    outcome: Uint8Array.from(rows, (row) => (row.status === 'scored' ? outcome.scored : outcome.waiting)),
+    score: values('score'),
+    heads: headColumns(values),
+    counters: null,
+  }
+}
+
+function keysOf(
+  galleries: readonly string[],
+  gallery: Uint32Array,
+  postNo: Float64Array,
+): Pick<Track, 'count' | 'galleries' | 'gallery' | 'postNo' | 'index'> {
+  return { count: postNo.length, galleries, gallery, postNo, index: new SlotIndex(gallery, postNo) }
+}
+
+function rowsOfScores(outcomes: Uint8Array): Int32Array {
+  const rows = new Int32Array(outcomes.length).fill(-1)
+  let scored = 0
+  for (let row = 0; row < outcomes.length; row++) if (outcomes[row] === outcome.scored) rows[row] = scored++
+  return rows
+}
+
+function spreadOver(values: Float32Array, rows: Int32Array): Float32Array {
+  return Float32Array.from(rows, (row) => (row < 0 ? NaN : (values[row] ?? NaN)))
+}
+
+function headColumns(column: (name: HeadName) => Float32Array | null): Track['heads'] {
+  return Object.fromEntries(headNames.map((name) => [name, column(name)])) as Track['heads']
+}
+
+function counterColumns(column: (name: TrackCounter) => Float32Array): Track['counters'] {
+  return Object.fromEntries(trackCounters.map((name) => [name, column(name)])) as Track['counters']
+}
