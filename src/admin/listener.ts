@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { ServiceError } from '../contract/index.js'
 import { securityHeaders, type Access } from './access.js'
 import { json, Router, type Reply, type Route } from './routes.js'
@@ -61,8 +62,7 @@ export class AdminListener {
     this.#server.maxConnections = connectionsMax
     this.#server.timeout = idleMsMax
     // A client that fails must not end the service.
-    this.#server.on('clientError', (_, socket) => socket.destroy())
-    this.#server.on('tlsClientError', (_, socket) => socket.destroy())
+    this.#server.on('clientError', (_error: Error, socket: Duplex) => socket.destroy())
   }
 
   /** Rejects with the error of the system, such as EADDRINUSE. */

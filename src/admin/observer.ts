@@ -3,7 +3,13 @@
  * tracks of the scores. A cycle only costs a reference until its response is sent; the rest happens afterwards. Read
  * `#process` first.
  */
-import { outcomeCodes, removalReasonCodes, tierCodes, type Counts } from '../contract/index.js'
+import {
+  outcomeCodes,
+  removalReasonCodes,
+  tierCodes,
+  type Counts,
+  type CycleResponse,
+} from '../contract/index.js'
 import type { CycleStored, StageClock } from '../cycle/index.js'
 import { warningKind } from '../pool/index.js'
 import { FirstScores, type FirstScoreCounts } from './first-scores.js'
@@ -211,7 +217,9 @@ export class Observer {
     try {
       const last = store.lastCycle()
       const bytes = last && store.readResponse(last.cycleId)
-      if (bytes !== undefined) this.tracks.add(trackOfResponse(JSON.parse(Buffer.from(bytes).toString())))
+      if (bytes === undefined) return
+      const response = JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
+      this.tracks.add(trackOfResponse(response))
     } catch (error) {
       log.warn(
         { err: error },

@@ -16,6 +16,7 @@ import { addReportCommand } from './report/report-command.js'
 import { addRestoreCommand } from './restore-command.js'
 import { addServeCommand } from './serve-command.js'
 import { addSimulateCommand } from './simulate-command.js'
+import { addStatusCommand } from './status-command.js'
 import { addVerifyCommand } from './verify-command.js'
 
 type AddCommand = (program: Command, context: CommandContext) => void
@@ -23,6 +24,7 @@ type AddCommand = (program: Command, context: CommandContext) => void
 /** In the order of the help page. */
 const commandTable: readonly AddCommand[] = [
   addServeCommand,
+  addStatusCommand,
   addDemoCommand,
   addSimulateCommand,
   addModelsCommand,
@@ -43,6 +45,7 @@ const commandTable: readonly AddCommand[] = [
 export const examples: Readonly<Record<string, readonly string[]>> = {
   '': ['demo', 'serve', 'simulate', 'models list'],
   serve: ['', '--port 9000 --data-dir /var/lib/understudy --log-level warn'],
+  status: ['', '--watch', '--url http://127.0.0.1:9001 --json'],
   demo: ['', '--hours 3 --port 0'],
   simulate: ['--hours 1', '--url http://127.0.0.1:9000 --speed 300 --seed 7 --json'],
   models: ['list', 'verify head-2026-03'],

@@ -1,4 +1,5 @@
 /** All mutants. */
+import { adminMutants } from './admin.js'
 import { cliMutants } from './cli.js'
 import { clientMutants } from './client.js'
 import { codecMutants } from './codec.js'
@@ -18,6 +19,7 @@ import { storeMutants } from './store.js'
 import { listMutants, type Mutant } from './mutant.js'
 
 export const mutants: readonly Mutant[] = listMutants([
+  ...adminMutants,
   ...cliMutants,
   ...clientMutants,
   ...codecMutants,

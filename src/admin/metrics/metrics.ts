@@ -6,7 +6,13 @@ import { stat } from 'node:fs/promises'
 import { databasePath } from '../../store/index.js'
 import type { HealthChecks } from '../checks.js'
 import type { EventStreams } from '../event-streams.js'
-import { scoreQuantiles, type CallRecord, type CyclePoint, type Observer } from '../observer.js'
+import {
+  scoreQuantiles,
+  type CallRecord,
+  type CyclePoint,
+  type Observer,
+  type ScoreQuantile,
+} from '../observer.js'
 import type { AdminSources, ObservedRequest } from '../sources.js'
 import { createMetrics, type Metrics } from './registry.js'
 import { RuntimeFigures } from './runtime.js'
@@ -120,11 +126,8 @@ export class ServiceMetrics {
     metrics.lastCycle.set(lastReceivedMs(sources) / 1000)
     metrics.firstScoreRatio.set(observer.firstScores(now).share ?? NaN)
     metrics.missingFeatures.set(last?.missing_feature_share ?? NaN)
-    for (const [name, share] of Object.entries(scoreQuantiles))
-      metrics.scores.set(
-        { quantile: String(share) },
-        last?.score_quantiles?.[name as keyof typeof scoreQuantiles] ?? NaN,
-      )
+    for (const name of Object.keys(scoreQuantiles) as ScoreQuantile[])
+      metrics.scores.set({ percentile: name }, last?.score_quantiles?.[name] ?? NaN)
     const { texts, images, quarantined } = cycles.embeddingBacklog
     metrics.textsInProgress.set(texts)
     metrics.imagesQueued.set(images)

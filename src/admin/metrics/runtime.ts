@@ -30,9 +30,9 @@ export class RuntimeFigures {
     const { loopDelay, heapBytes, residentBytes, cpuSeconds } = this.#metrics
     const seconds = (nanoseconds: number): number =>
       Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - resolutionMs / 1000) : 0
-    loopDelay.set({ quantile: '0.5' }, seconds(this.#delay.percentile(50)))
-    loopDelay.set({ quantile: '0.99' }, seconds(this.#delay.percentile(99)))
-    loopDelay.set({ quantile: '1' }, seconds(this.#delay.max))
+    loopDelay.set({ percentile: 'p50' }, seconds(this.#delay.percentile(50)))
+    loopDelay.set({ percentile: 'p99' }, seconds(this.#delay.percentile(99)))
+    loopDelay.set({ percentile: 'max' }, seconds(this.#delay.max))
     this.#delay.reset()
     const { rss, heapUsed, external } = process.memoryUsage()
     heapBytes.set({ kind: 'used' }, heapUsed)

@@ -130,8 +130,8 @@ export const metricTable = {
   scores: {
     type: 'gauge',
     name: 'understudy_score',
-    help: 'Quantiles of the scores of the last cycle.',
-    labels: { quantile: ['0.1', '0.5', '0.9', '0.99'] },
+    help: 'Percentiles of the scores of the last cycle.',
+    labels: { percentile: ['p10', 'p50', 'p90', 'p99'] },
   },
   pending: {
     type: 'gauge',
@@ -249,7 +249,7 @@ export const metricTable = {
     type: 'gauge',
     name: 'understudy_event_loop_delay_seconds',
     help: 'Delay of the event loop since the last scrape.',
-    labels: { quantile: ['0.5', '0.99', '1'] },
+    labels: { percentile: ['p50', 'p99', 'max'] },
   },
   garbage: {
     type: 'histogram',

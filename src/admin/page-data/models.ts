@@ -19,7 +19,7 @@ export async function models({ models: lifecycle, cycles, settings }: AdminSourc
         const failure = failures.find((one) => one.version === version)
         return {
           version,
-          uses: inUse.filter((one) => one.version === version).map(({ version: _, ...use }) => use),
+          uses: inUse.filter((one) => one.version === version),
           failure:
             failure === undefined
               ? null

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { projectDir } from '../../../test/helpers/server-process.js'
+import { operations } from '../../server/operations.js'
+import { createMetrics } from './registry.js'
+import { metricRows, metricsAsMarkdown, operationLabels, warningLabels } from './table.js'
+
+const read = (path: string): string => readFileSync(join(projectDir, path), 'utf8')
+
+test('docs/metrics.md has the table of all metrics', () => {
+  expect(read('docs/metrics.md')).toContain(`\n${metricsAsMarkdown()}`)
+})
+
+test('names follow the rules of Prometheus', () => {
+  for (const { name, type, buckets } of metricRows) {
+    expect(name).toMatch(/^(understudy|process)_[a-z_]+$/)
+    expect(name.endsWith('_total'), name).toBe(type === 'counter')
+    expect(buckets !== undefined, name).toBe(type === 'histogram')
+  }
+})
+
+test('all series of bounded labels exist from the start', async () => {
+  const text = await createMetrics().registry.metrics()
+  for (const { name, labels = {}, type } of metricRows) {
+    if (name === 'understudy_results_total' || Object.values(labels).includes('open')) continue
+    const count = Object.values(labels).reduce((product, values) => product * values.length, 1)
+    const series = type === 'histogram' ? `${name}_count` : name
+    expect(text.match(new RegExp(`^${series}[ {]`, 'gm')), name).toHaveLength(count)
+  }
+  expect(text.match(/^understudy_results_total\{/gm)).toHaveLength(6)
+})
+
+test('every operation of the contract and every kind of warning has a label', () => {
+  const paths = operations.map(({ method, path }) => `${method} ${path}`)
+  expect([...operationLabels]).toEqual([...paths, 'other'])
+  const sources = ['src/pool', 'src/cycle/embeddings'].flatMap((folder) =>
+    readdirSync(join(projectDir, folder)).map((file) => `${folder}/${file}`),
+  )
+  const kinds = sources.flatMap((file) =>
+    file.endsWith('.ts') && !file.endsWith('.test.ts')
+      ? [...read(file).matchAll(/new PostWarning\('([^']+)'\)/g)].map(([, kind]) => kind ?? '')
+      : [],
+  )
+  expect(kinds.length).toBeGreaterThan(5)
+  expect(Object.keys(warningLabels)).toEqual(expect.arrayContaining(kinds))
+})
+
+test('alert rules and the dashboard name metrics that exist', () => {
+  const names = new Set(
+    metricRows.flatMap(({ name, type }) => (type === 'histogram' ? [`${name}_bucket`] : [name])),
+  )
+  const files = ['deploy/prometheus/understudy.rules.yml', 'deploy/grafana/understudy.json']
+  for (const file of files) {
+    const used = read(file).match(/\b(understudy|process)_[a-z_]+(?=[[{ )<>="\n])/g) ?? []
+    expect(used.length).toBeGreaterThan(10)
+    expect(used.filter((name) => !names.has(name))).toEqual([])
+  }
+})

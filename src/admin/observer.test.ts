@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import { referenceCodec } from '../codec/index.js'
+import { formatInstant, type CycleRequest } from '../contract/index.js'
+import { CycleService, StageClock } from '../cycle/index.js'
+import { createMemoryStore } from '../store/index.js'
+import { Observer } from './observer.js'
+import { rankOf } from './score-tracks.js'
+import type { AdminSources, ObservedRequest } from './sources.js'
+
+const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+
+async function observed() {
+  const store = createMemoryStore()
+  const model = new FakeModel()
+  const cycles = await CycleService.open({
+    ...{ codec: referenceCodec, store, model: () => model, clock: () => cycleMs(100), log },
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
+    initialWeights: { version: 'w', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
+    textEncodeMsMax: 1000,
+  })
+  const observer = new Observer({ store, cycles, log } as unknown as AdminSources)
+  const post = async (body: CycleRequest): Promise<void> => {
+    const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
+    await cycles.submit({ json: bytesOf(body), gzip: null }, cycleMs(100), stages)
+    const ended = { ...request, stages } satisfies ObservedRequest
+    await new Promise<void>((resolve) => {
+      observer.listen({ onCycle: () => undefined, onCall: () => resolve() })
+      observer.requestEnded(ended)
+    })
+  }
+  return { observer, post }
+}
+
+const request: ObservedRequest = {
+  ...{ method: 'POST', path: '/v1/cycles', operation: 'POST /v1/cycles', status: 200 },
+  ...{ code: undefined, problem: undefined, receivedAtMs: 0, startedAt: 0, endedAt: 1 },
+  ...{ bytesIn: 1, bytesOut: 1, stages: null, trace: null },
+}
+
+const extracted = (ms: number) => ({ extracted_at: formatInstant(ms) })
+
+test('a first score within two cycles is on time, one after that is late, one that never comes is never', async () => {
+  const { observer, post } = await observed()
+  const at = (index: number, n: number) => reading('g', n, cycleMs(index))
+  const candidates = [1, 2, 3, 4].map((n) => candidate('g', n, extracted(cycleMs(0) - 1000)))
+  await post(cycleBody(0, { candidates, engagement: [at(0, 1)] }))
+  expect(observer.points.last?.first_scores).toEqual({ on_time: 1, late: 0, never: 0, overdue: 0 })
+  await post(cycleBody(1, { engagement: [at(1, 2)] }))
+  expect(observer.points.last?.first_scores).toEqual({ on_time: 1, late: 0, never: 0, overdue: 0 })
+  await post(cycleBody(2, { engagement: [at(2, 3)] }))
+  expect(observer.points.last?.first_scores).toEqual({ on_time: 0, late: 1, never: 0, overdue: 1 })
+  await post(cycleBody(3, { removals: [removal('g', 4)] }))
+  expect(observer.points.last?.first_scores).toEqual({ on_time: 0, late: 0, never: 1, overdue: 0 })
+  expect(observer.firstScores(cycleMs(100))).toMatchObject({ on_time: 2, late: 1, never: 1, share: 0.5 })
+})
+
+test('a save has the rank of the cycle before it', async () => {
+  const { observer, post } = await observed()
+  const candidates = [1, 2, 3].map((n) => candidate('g', n))
+  const engagement = [10, 30, 20].map((views, i) => reading('g', i + 1, cycleMs(0), { views }))
+  await post(cycleBody(0, { candidates, engagement }))
+  const [track] = observer.tracks.all
+  expect(track && [0, 1, 2].map((row) => rankOf(track, row))).toEqual([3, 1, 2])
+  await post(
+    cycleBody(1, {
+      removals: [removal('g', 3, { reason: 'saved', tier: 'light' }), removal('g', 1)],
+      engagement: [reading('g', 2, cycleMs(1))],
+    }),
+  )
+  expect(observer.saves.items).toMatchObject([{ post_no: 3, tier: 'light', rank: 2, of: 3 }])
+})
+
+test('the recorder keeps the newest 1,000 cycles, and only the refusals of other operations', async () => {
+  const { observer, post } = await observed()
+  await post(cycleBody(0))
+  for (let n = 0; n < 1100; n++) observer.requestEnded({ ...request, status: 400, problem: `problem ${n}` })
+  for (const status of [200, 404]) observer.requestEnded({ ...request, operation: 'GET /v1/weights', status })
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  expect(observer.calls.items).toHaveLength(1000)
+  expect(observer.calls.last).toMatchObject({ result: 'refused', problem: 'problem 1099' })
+  expect(observer.otherCalls.items.map(({ status }) => status)).toEqual([404])
+})

@@ -1,0 +1,68 @@
+import { ROOT_CONTEXT, trace, type Context, type SpanOptions } from '@opentelemetry/api'
+import { afterEach, expect, test } from 'vitest'
+import { StageClock } from '../cycle/index.js'
+import type { ObservedRequest } from './sources.js'
+import { Tracing } from './tracing.js'
+
+interface MadeSpan {
+  readonly name: string
+  readonly options: SpanOptions
+  readonly parentTraceId: string | undefined
+  endMs: unknown
+}
+
+afterEach(() => trace.disable())
+
+/** A provider that records spans, in the place of an SDK. */
+function recordedSpans(): MadeSpan[] {
+  const made: MadeSpan[] = []
+  const startSpan = (name: string, options: SpanOptions, context: Context = ROOT_CONTEXT) => {
+    const parentTraceId = trace.getSpanContext(context)?.traceId
+    const span: MadeSpan = { name, options, parentTraceId, endMs: undefined }
+    made.push(span)
+    return {
+      isRecording: () => true,
+      setStatus: () => undefined,
+      spanContext: () => ({
+        traceId: parentTraceId ?? 'a'.repeat(32),
+        spanId: 'b'.repeat(16),
+        traceFlags: 1,
+      }),
+      end: (endMs: unknown) => (span.endMs = endMs),
+    }
+  }
+  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan }) as never })
+  return made
+}
+
+function endedCycle(trace: ObservedRequest['trace']): ObservedRequest {
+  const stages = Object.assign(new StageClock(100), { cycleId: '20240301T0000' })
+  stages.lap('receive')
+  stages.lap('decode')
+  return {
+    ...{ method: 'POST', path: '/v1/cycles', operation: 'POST /v1/cycles', status: 200 },
+    ...{ code: undefined, problem: undefined, receivedAtMs: 0, startedAt: 100, endedAt: 200 },
+    ...{ bytesIn: 1, bytesOut: 2, stages, trace },
+  }
+}
+
+test('a request is a span of the trace of its client, with one span per stage', () => {
+  const made = recordedSpans()
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+  new Tracing('1').requestEnded(endedCycle({ traceId, spanId: '00f067aa0ba902b7', flags: 1 }))
+  expect(made.map(({ name }) => name)).toEqual(['POST /v1/cycles', 'receive', 'decode'])
+  expect(made.map(({ parentTraceId }) => parentTraceId)).toEqual([traceId, traceId, traceId])
+  const [root, receive, decode] = made
+  expect(root?.endMs).toBe(performance.timeOrigin + 200)
+  expect(root?.options.attributes).toMatchObject({
+    'http.route': '/v1/cycles',
+    'http.response.status_code': 200,
+    'understudy.cycle_id': '20240301T0000',
+  })
+  expect(receive?.options.startTime).toBe(performance.timeOrigin + 100)
+  expect(decode?.options.startTime).toBe(receive?.endMs)
+})
+
+test('without an SDK nothing happens', () => {
+  expect(() => new Tracing('1').requestEnded(endedCycle(null))).not.toThrow()
+})

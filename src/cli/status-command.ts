@@ -1,0 +1,158 @@
+/**
+ * `understudy status`: the state of a running service on one screen, from its admin listener.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import type { Check, Now } from '../admin/index.js'
+import { adminTokenVariable, type SettingName } from '../settings/index.js'
+import { findAdminToken, unreachable } from './admin-side.js'
+import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
+import { CommandError, UsageError } from './failure.js'
+import { settingsOf, type Flags } from './read-settings.js'
+import { formatTable } from './text-table.js'
+
+const settingFlags: readonly SettingName[] = ['dataDir', 'adminHost', 'adminPort']
+const watchMs = 2000
+const answerMsMax = 5000
+const clearScreen = '\x1b[H\x1b[2J'
+
+export function addStatusCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('status')
+    .description('show the state of the running service; exit code 1 unless it is ready')
+    .option('--url <url>', 'base URL of the admin listener (default: from adminHost and adminPort)')
+    .option('--json', 'print JSON')
+    .option('--watch', 'show it again every two seconds, until Ctrl-C')
+  addSettingFlags(command, settingFlags).action((flags: Flags) => status(flags, context))
+}
+
+async function status(flags: Flags, context: CommandContext): Promise<void> {
+  const { env, print, columns } = context
+  const settings = settingsOf(flags, context)
+  const url = addressOf(flags, settings.adminHost, settings.adminPort)
+  const token = findAdminToken(env, settings.dataDir)
+  if (token === null)
+    throw new UsageError(
+      `${settings.dataDir} has no admin token: give --data-dir of the service, or ${adminTokenVariable}`,
+    )
+  const asText = (now: Now): string =>
+    flags['json'] === true ? `${JSON.stringify(now, null, 2)}\n` : statusText(now, columns())
+  if (flags['watch'] === true) {
+    await watch(async () => asText(await fetchNow(url, token)), context)
+    return
+  }
+  const now = await fetchNow(url, token)
+  print(asText(now))
+  const failed = now.checks.filter((check) => check.status === 'fail')
+  if (failed.length > 0) throw new CommandError(`not ready: ${failed.map(({ reason }) => reason).join('; ')}`)
+}
+
+/** Shows what `read` gives until a signal. An error is shown too: the service may come back. */
+async function watch(read: () => Promise<string>, { print, columns }: CommandContext): Promise<void> {
+  const stop = new AbortController()
+  void stopSignal().then(() => stop.abort())
+  while (!stop.signal.aborted) {
+    const text = await read().catch((error: unknown) => {
+      if (error instanceof CommandError) return `${error.message}\n`
+      throw error
+    })
+    print(columns() === undefined ? text : `${clearScreen}${text}`)
+    await delay(watchMs, undefined, { signal: stop.signal }).catch(() => undefined)
+  }
+}
+
+function addressOf(flags: Flags, host: string, port: number | 'off'): string {
+  if (typeof flags['url'] === 'string') {
+    if (!URL.canParse(flags['url'])) throw new UsageError(`--url must be a URL, not ${flags['url']}`)
+    return flags['url'].replace(/\/+$/, '')
+  }
+  if (port === 'off') throw new UsageError('adminPort is off: the service has no admin listener')
+  if (port === 0)
+    throw new UsageError('adminPort is 0: give the address that the service printed, with --url')
+  const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+async function fetchNow(url: string, token: string): Promise<Now> {
+  const headers = { Authorization: `Bearer ${token}` }
+  const options = { headers, redirect: 'error', signal: AbortSignal.timeout(answerMsMax) } as const
+  let response: Response
+  try {
+    response = await fetch(`${url}/api/now`, options)
+    if (response.ok) return (await response.json()) as Now
+  } catch (error) {
+    throw unreachable(url, error)
+  }
+  if (response.status === 401) throw new CommandError(`${url} refuses the admin token`)
+  throw new CommandError(`${url} responds with status ${response.status}`)
+}
+
+/** One screen. Texts of the service are on one line each, without control characters. */
+export function statusText(now: Now, columns?: number): string {
+  const { last_cycle: last, first_scores: first, queue, storage, memory } = now
+  const rows = [
+    ['status', now.status],
+    ['time', now.time],
+    ['running since', `${now.started_at}, version ${now.version}`],
+    [
+      'model',
+      now.model === null ? 'none' : `${now.model.version} (${now.model.kind}, ${now.model.provider})`,
+    ],
+    ['shadows', now.shadows.join(', ') || 'none'],
+    ['weights', now.weights_version],
+    ['pending posts', String(now.pending)],
+    ['last cycle', lastCycleText(now)],
+    ['next cycle due', now.next_cycle_due_at ?? 'not known'],
+    ...(last === null
+      ? []
+      : [
+          ['results', resultsText(last.results)],
+          ['stages, ms', stagesText(last.stages_ms)],
+          ['missing counters', percent(last.missing_feature_share)],
+        ]),
+    [
+      'first scores, 24 h',
+      first.share === null
+        ? 'none yet'
+        : `${percent(first.share)} in time (target ${percent(first.target)}); late ${first.late}, never ${first.never}, overdue ${first.overdue}`,
+    ],
+    ['queue', `${queue.cycles} of ${queue.cycles_max} cycles, ${queue.texts} texts, ${queue.images} images`],
+    ['storage', `${mebibytes(storage.size_bytes)}, ${mebibytes(storage.free_bytes)} free`],
+    ['memory', mebibytes(memory.resident_bytes)],
+  ].map(([name = '', value = '']) => [name, printable(value)])
+  const checks = now.checks.map((check: Check) => [check.check, check.status, printable(check.reason)])
+  const limits = { cellsMax: columns }
+  return `${formatTable(['', ''], rows, { ...limits, column: 1 })}\n${formatTable(['check', 'status', 'reason'], checks, { ...limits, column: 2 })}`
+}
+
+function lastCycleText({ last_cycle, last_cycle_id, last_cycle_received_at }: Now): string {
+  if (last_cycle_id === null) return 'none'
+  const duration = last_cycle === null ? '' : `, ${last_cycle.ms} ms`
+  return `${last_cycle_id}, received ${last_cycle_received_at ?? ''}${duration}`
+}
+
+function resultsText(results: NonNullable<Now['last_cycle']>['results']): string {
+  return results
+    .filter(({ count }) => count > 0)
+    .map(({ status: name, reason, count }) => `${count} ${reason ?? name}`)
+    .join(', ')
+}
+
+function stagesText(stages: Readonly<Record<string, number>>): string {
+  return Object.entries(stages)
+    .map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`)
+    .join(', ')
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`
+}
+
+function mebibytes(bytes: number | null): string {
+  return bytes === null ? 'not known' : `${Math.round(bytes / 2 ** 20)} MiB`
+}
+
+/** Names come from clients and packages: no control sequence of theirs reaches the terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}|\p{Cf}/gu, ' ')
+}

@@ -1,0 +1,92 @@
+/** Mutants of src/admin. */
+import type { MutantGroup } from './mutant.js'
+
+export const adminMutants: readonly MutantGroup[] = [
+  {
+    file: 'src/admin/access.ts',
+    killedBy: ['src/admin/access.test.ts'],
+    mutants: [
+      {
+        breaks: 'a name that only begins like an IP address is refused',
+        find: "isIP(name.replace(/^\\[(.*)\\]$/, '$1')) !== 0",
+        replace: '/^[0-9.]+/.test(name)',
+      },
+      {
+        breaks: 'the cookie is not the token',
+        find: 'this.#sessionDigest = digestOf(this.#session)',
+        replace: 'this.#sessionDigest = digestOf(options.token)',
+      },
+      { breaks: 'scripts cannot read the cookie', find: 'Path=/; HttpOnly;', replace: 'Path=/;' },
+      {
+        breaks: 'the cookie is secure under TLS',
+        find: "this.#options.isTls ? '; Secure' : ''",
+        replace: "this.#options.isTls ? '' : ''",
+      },
+    ],
+  },
+  {
+    file: 'src/admin/routes.ts',
+    killedBy: ['src/admin/access.test.ts'],
+    mutants: [
+      {
+        breaks: 'a parameter that is not valid percent-encoding has no route',
+        find: 'parameters.includes(null) ? null :',
+        replace: 'parameters.length > 9 ? null :',
+      },
+      { breaks: 'a parameter is one segment', find: "'([^/]+)'", replace: "'(.+)'" },
+    ],
+  },
+  {
+    file: 'src/admin/event-streams.ts',
+    killedBy: ['src/admin/event-streams.test.ts'],
+    mutants: [
+      {
+        breaks: 'a slow reader is closed',
+        find: 'if (response.writableLength <= unreadBytesMax) return',
+        replace: 'if (response.writableLength >= 0) return',
+      },
+      {
+        breaks: 'the number of streams is bounded',
+        find: 'this.#streams.size >= streamCountMax',
+        replace: 'this.#streams.size > streamCountMax',
+      },
+      {
+        breaks: 'waiting events are bounded',
+        find: 'this.#waiting.length >= waitingCountMax',
+        replace: 'this.#waiting.length < 0',
+      },
+    ],
+  },
+  {
+    file: 'src/admin/first-scores.ts',
+    killedBy: ['src/admin/observer.test.ts'],
+    mutants: [
+      {
+        breaks: 'the deadline is the second boundary',
+        find: 'Math.ceil(extractedAtMs / cycleBoundaryMs) + 1',
+        replace: 'Math.ceil(extractedAtMs / cycleBoundaryMs) + 2',
+      },
+      {
+        breaks: 'a post whose deadline has passed is overdue',
+        find: 'deadlineMs < cycleAtMs',
+        replace: 'deadlineMs > cycleAtMs',
+      },
+    ],
+  },
+  {
+    file: 'src/admin/observer.ts',
+    killedBy: ['src/admin/observer.test.ts'],
+    mutants: [
+      {
+        breaks: 'calls of other operations that succeed are not recorded',
+        find: "else if (call.result !== 'done')",
+        replace: 'else',
+      },
+      {
+        breaks: 'a save has the rank before it left',
+        find: '    this.#addSaves(event)\n    this.tracks.add(trackOf(event))',
+        replace: '    this.tracks.add(trackOf(event))\n    this.#addSaves(event)',
+      },
+    ],
+  },
+]

@@ -1,0 +1,62 @@
+/** How the admin side starts: its port, and a token of the environment. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
+import { ended, scratchDir, started } from '../helpers/servers.js'
+
+describe('the port', () => {
+  async function taken(port: number): Promise<Server> {
+    const other = createServer()
+    await new Promise<void>((resolve, reject) =>
+      other.once('error', reject).listen(port, '127.0.0.1', resolve),
+    )
+    return other
+  }
+
+  test('that is taken stops the start where it was given, before anything is written', async () => {
+    const other = await taken(0)
+    const { port } = other.address() as AddressInfo
+    const dataDir = join(scratchDir(), 'data')
+    const args = ['serve', '--port', '0', '--data-dir', dataDir, '--admin-port', String(port)]
+    const { status, stderr } = spawnSync(executable, args, { encoding: 'utf8' })
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: `understudy: cannot listen on 127.0.0.1:${port}: the port is in use; choose another one with --admin-port\n`,
+    })
+    expect(existsSync(dataDir)).toBe(false)
+    other.close()
+  })
+
+  test('that is taken by default is one line, and the service starts without its admin side', async () => {
+    const other = await taken(8081).catch(() => null)
+    const one = ended(new ServerProcess({ UNDERSTUDY_ADMIN_PORT: '' }))
+    await one.start()
+    expect(one.log).toContain(
+      'understudy: no admin side: cannot listen on 127.0.0.1:8081: the port is in use',
+    )
+    expect((await one.call({ path: '/v1/health' })).status).toBe(200)
+    other?.close()
+  })
+
+  test('that is off opens nothing and makes no token', async () => {
+    const one = await started()
+    expect(one.log).not.toContain('admin')
+    expect(existsSync(join(one.dataDir, 'admin-token'))).toBe(false)
+  })
+})
+
+test('a token of the environment is used and printed nowhere; one that is an API key stops the start', async () => {
+  const port = await freePort()
+  const secret = 'token-of-the-environment'
+  const env = { UNDERSTUDY_ADMIN_PORT: String(port), UNDERSTUDY_ADMIN_TOKEN: secret }
+  const one = await started(env)
+  const headers = { authorization: `Bearer ${secret}` }
+  expect((await fetch(`http://127.0.0.1:${port}/api/now`, { headers })).status).toBe(200)
+  expect(one.log).not.toContain(secret)
+  expect(existsSync(join(one.dataDir, 'admin-token'))).toBe(false)
+  const same = ended(new ServerProcess({ UNDERSTUDY_ADMIN_PORT: '0', UNDERSTUDY_ADMIN_TOKEN: one.key }))
+  await expect(same.start()).rejects.toThrow('the admin token must not be an API key')
+})
