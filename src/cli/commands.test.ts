@@ -29,6 +29,15 @@ test('the flags of serve are in groups', () => {
   const help = findCommand(program, 'serve')?.helpInformation() ?? ''
   const headings = [...help.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading)
   expect(headings).toEqual([
-    ...['Options', 'Directories', 'Address, keys and TLS', 'Admin listener', 'Limits', 'Models', 'Retention', 'Log and codec'],
+    ...[
+      'Options',
+      'Directories',
+      'Address, keys and TLS',
+      'Admin listener',
+      'Limits',
+      'Models',
+      'Retention',
+      'Log and codec',
+    ],
   ])
 })

@@ -249,7 +249,8 @@ describe('data', () => {
     }
     expect(calls.map(({ result }) => result)).toEqual(['refused', 'scored', 'scored', 'repeated', 'scored'])
     expect(calls[0]?.problem).toMatch(/cycle_time|candidates/)
-    expect(((await api('cycles?limit=2'))['stored'] as unknown[]).length).toBe(2)
+    const page = (await api('cycles?limit=2')) as unknown as { stored: object[] }
+    expect(page.stored).toHaveLength(2)
   })
 
   test('request and response of a cycle can be downloaded', async () => {

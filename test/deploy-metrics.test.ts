@@ -1,0 +1,42 @@
+/** Alert rules and dashboard against the table of metrics, and its labels against the contract. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { metricRows, operationLabels } from '../src/admin/metrics/table.js'
+import { operations } from '../src/server/operations.js'
+import { projectDir } from './helpers/server-process.js'
+
+const read = (path: string): string => readFileSync(join(projectDir, path), 'utf8')
+
+test('every operation of the contract has a label', () => {
+  const paths = operations.map(({ method, path }) => `${method} ${path}`)
+  expect([...operationLabels]).toEqual([...paths, 'other'])
+})
+
+test('alert rules and the dashboard name metrics that exist', () => {
+  const names = new Set(
+    metricRows.flatMap(({ name, type }) => (type === 'histogram' ? [`${name}_bucket`] : [name])),
+  )
+  const files = ['deploy/prometheus/understudy.rules.yml', 'deploy/grafana/understudy.json']
+  for (const file of files) {
+    const used = read(file).match(/\b(understudy|process)_[a-z_]+(?=[[{ )<>="\n])/g) ?? []
+    expect(used.length).toBeGreaterThan(10)
+    expect(used.filter((name) => !names.has(name))).toEqual([])
+  }
+})
+
+test('every alert names its next action, and promtool accepts the rules and their tests', ({ skip }) => {
+  const rules = read('deploy/prometheus/understudy.rules.yml')
+  expect(rules.match(/^ +action: .{20}/gm)).toHaveLength(rules.match(/^ +- alert: /gm)?.length ?? 0)
+  const promtool = (...args: string[]) =>
+    spawnSync('promtool', args, { cwd: join(projectDir, 'deploy/prometheus'), encoding: 'utf8' })
+  if (promtool('--version').status !== 0) skip('promtool is not installed')
+  for (const args of [
+    ['check', 'rules', 'understudy.rules.yml'],
+    ['test', 'rules', 'understudy.rules.test.yml'],
+  ]) {
+    const { status, stdout, stderr } = promtool(...args)
+    expect(status, stdout + stderr).toBe(0)
+  }
+})
