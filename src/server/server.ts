@@ -112,7 +112,13 @@ interface StartParts extends Pick<Parts, 'store' | 'log' | 'drainLog'> {
   readonly startAdmin: StartAdmin
 }
 
-async function startParts({ store, settings, log, startAdmin, drainLog }: StartParts): Promise<RunningServer> {
+async function startParts({
+  store,
+  settings,
+  log,
+  startAdmin,
+  drainLog,
+}: StartParts): Promise<RunningServer> {
   const { codec, note } = loadCodec(settings.codec)
   log.info({ codec: codec.name }, note)
   const current = { settings }

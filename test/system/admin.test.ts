@@ -309,6 +309,25 @@ describe('faults', () => {
   const sockets: { destroy(): void }[] = []
   afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()))
 
+  test('an event stream tells of each cycle', async () => {
+    const events = await new Promise<string>((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: adminPort, path: '/api/events', ...bearer() }
+      const request = http.get(options, (response) => {
+        let text = ''
+        response.on('data', (chunk: Buffer) => {
+          text += chunk.toString()
+          if (!text.includes('event: call')) return
+          resolve(text)
+          request.destroy()
+        })
+        void server.postCycle(cycleBody(50)).catch(reject)
+      })
+      request.on('error', () => undefined)
+    })
+    expect(events).toContain('retry: 2000\n\n')
+    expect(events).toMatch(/event: cycle\ndata: \{"cycle_id":"20240301T0410"/)
+  })
+
   test('1,000 event streams and slow readers fail no cycle and take bounded memory', async () => {
     const memory = (): number =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024
@@ -343,25 +362,6 @@ describe('faults', () => {
     expect(memory() - before).toBeLessThan(200)
     expect((await server.call({ path: '/v1/health' })).status).toBe(200)
     expect(closedCount).toBeLessThan(1001)
-  })
-
-  test('an event stream tells of each cycle', async () => {
-    const events = await new Promise<string>((resolve, reject) => {
-      const options = { host: '127.0.0.1', port: adminPort, path: '/api/events', ...bearer() }
-      const request = http.get(options, (response) => {
-        let text = ''
-        response.on('data', (chunk: Buffer) => {
-          text += chunk.toString()
-          if (!text.includes('event: call')) return
-          resolve(text)
-          request.destroy()
-        })
-        void server.postCycle(cycleBody(50)).catch(reject)
-      })
-      request.on('error', () => undefined)
-    })
-    expect(events).toContain('retry: 2000\n\n')
-    expect(events).toMatch(/event: cycle\ndata: \{"cycle_id":"20240301T0410"/)
   })
 })
 
