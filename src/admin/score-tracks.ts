@@ -81,7 +81,7 @@ export function trackOf({ plan, response }: CycleStored): Track {
     outcome: outcomes.slice(),
     score: spreadOver(results.score, scoredRows),
     heads: headColumns((name) => spread(results.heads[name])),
-    counters: counterColumns((name) => Float32Array.from(next.latest[name])),
+    counters: counterColumns((name) => new Float32Array(next.latest[name])),
   }
 }
 
@@ -126,7 +126,13 @@ function rowsOfScores(outcomes: Uint8Array): Int32Array {
 }
 
 function spreadOver(values: Float32Array, rows: Int32Array): Float32Array {
-  return Float32Array.from(rows, (row) => (row < 0 ? NaN : (values[row] ?? NaN)))
+  // A loop: `Float32Array.from` with a function takes ten times as long.
+  const column = new Float32Array(rows.length).fill(NaN)
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i] as number
+    if (row >= 0) column[i] = values[row] as number
+  }
+  return column
 }
 
 function headColumns(column: (name: HeadName) => Float32Array | null): Track['heads'] {
