@@ -4,6 +4,7 @@
 import { Access } from './access.js'
 import { HealthChecks } from './checks.js'
 import { EventStreams } from './event-streams.js'
+import { HistoryCommands, type StartCommand } from './history-commands.js'
 import { AdminListener, type TlsFiles } from './listener.js'
 import { ServiceMetrics } from './metrics/metrics.js'
 import { Observer } from './observer.js'
@@ -11,10 +12,10 @@ import { calls, requestOf, responseOf } from './page-data/cycles.js'
 import { models } from './page-data/models.js'
 import { now, series, type NowParts } from './page-data/now.js'
 import { picks, picksQuery } from './page-data/picks.js'
-import { image, numberOfPath, post } from './page-data/post.js'
+import { explainArguments, image, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { json, type Route } from './routes.js'
-import type { AdminSources, ObservedRequest } from './sources.js'
+import { lastCycleOf, type AdminSources, type ObservedRequest } from './sources.js'
 import { Tracing } from './tracing.js'
 
 export interface AdminOptions {
@@ -25,6 +26,8 @@ export interface AdminOptions {
   readonly tls: () => TlsFiles | null
   /** Of the program. */
   readonly version: string
+  /** Starts a command that reads the data directory of the server. */
+  readonly startCommand: StartCommand
   /** Further routes, such as those of the page. */
   readonly routes?: readonly Route[]
 }
@@ -50,11 +53,18 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
   const tracing = new Tracing(version)
   const observer = new Observer(sources)
   const metrics = new ServiceMetrics({ sources, observer, checks, streams, version })
-  const parts: Parts = { sources, observer, checks, streams, metrics, titles: new Titles(sources), version }
+  const history = new HistoryCommands({
+    start: options.startCommand,
+    lastCycleId: () => lastCycleOf(sources)?.cycleId ?? null,
+    log,
+  })
+  const titles = new Titles(sources)
+  const parts: Parts = { sources, observer, checks, streams, metrics, titles, history, version }
   const close = (): void => {
     observer.close()
     metrics.close()
     streams.close()
+    history.close()
   }
   const files = tls()
   const access = new Access({ token, host, isTls: files !== null })
@@ -97,10 +107,11 @@ interface Parts extends NowParts {
   readonly streams: EventStreams
   readonly metrics: ServiceMetrics
   readonly titles: Titles
+  readonly history: HistoryCommands
 }
 
 function routesOf(parts: Parts): Route[] {
-  const { sources, observer, checks, streams, metrics } = parts
+  const { sources, observer, checks, streams, metrics, history } = parts
   const route = (access: Route['access'], path: string, handle: Route['handle']): Route => ({
     path,
     access,
@@ -131,6 +142,13 @@ function routesOf(parts: Parts): Route[] {
       ({ parameters: [gallId = '', postNo = '', position = ''] }) =>
         image(sources, gallId, numberOfPath(postNo), numberOfPath(position)),
     ),
+    route(
+      'token',
+      '/api/posts/{gall_id}/{post_no}/history',
+      ({ parameters: [gallId = '', postNo = ''], query }) =>
+        history.reply(explainArguments(gallId, numberOfPath(postNo), query), 'not_found'),
+    ),
+    route('token', '/api/report', () => history.reply(['report', '--json'], 'server_error')),
     route('token', '/api/models', async () => json(await models(sources))),
     route('token', '/api/cycles', ({ query }) => json(calls(sources, observer, query))),
     route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''] }) =>
@@ -143,7 +161,10 @@ function routesOf(parts: Parts): Route[] {
   ]
 }
 
-const apiPaths = ['/api/now', '/api/series', '/api/picks', '/api/models', '/api/cycles', '/api/events']
+const apiPaths = [
+  ...['/api/now', '/api/series', '/api/picks', '/api/report', '/api/models', '/api/cycles'],
+  '/api/events',
+]
 
 /** Sends an event when the status or the models have changed. Does nothing while no stream is open. */
 function watcher({ sources, streams, checks }: Parts): () => void {

@@ -4,7 +4,7 @@
  * would never send it the next one.
  */
 import { statfs } from 'node:fs/promises'
-import type { AdminSources } from './sources.js'
+import { lastCycleOf, type AdminSources } from './sources.js'
 
 export type CheckName = 'service' | 'model' | 'storage' | 'last_cycle' | 'disk'
 
@@ -55,8 +55,8 @@ export class HealthChecks {
   }
 
   #lastCycle(): Check {
-    const { cycles, clock } = this.#sources
-    const last = readOr(() => cycles.lastCycle())
+    const { clock } = this.#sources
+    const last = lastCycleOf(this.#sources)
     const check = 'last_cycle'
     if (last === undefined) return { check, status: 'ok', reason: 'no cycle has arrived yet' }
     const ageMs = clock() - Date.parse(last.receivedAt)
@@ -70,15 +70,6 @@ const okReasons = {
   model: 'a model serves',
   storage: 'storage accepts writes',
 } as const
-
-/** Undefined where the store cannot be read: another check reports that. */
-function readOr<Value>(read: () => Value | undefined): Value | undefined {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
 
 function diskCheck(free: number | null): Check {
   const check = 'disk'

@@ -17,6 +17,15 @@ export interface AdminSources {
   readonly log: AdminLog
 }
 
+/** The cycle that was stored last. Undefined also where the store cannot be read: a health check reports that. */
+export function lastCycleOf({ cycles }: AdminSources): ReturnType<CycleService['lastCycle']> {
+  try {
+    return cycles.lastCycle()
+  } catch {
+    return undefined
+  }
+}
+
 export interface AdminLog {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

@@ -1,17 +1,29 @@
 /**
  * The admin side as `serve` starts it: its token, its address, and what happens where its port is taken.
  */
+import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { adminTokenVariable, apiKeyForm, apiKeyRule, type Settings } from '../settings/index.js'
+import { fileURLToPath } from 'node:url'
+import {
+  adminTokenVariable,
+  apiKeyForm,
+  apiKeyRule,
+  fileKeyOf,
+  flagOf,
+  type Settings,
+} from '../settings/index.js'
 import type { StartAdmin } from '../server/index.js'
 import { hasPermission, readKeysFile } from './api-keys.js'
 import { pathError, writeFileDurably } from './data-directory.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 import { packageVersion } from './package-info.js'
 import { isLoopback, portProblem } from './port-check.js'
+import { historySettingNames } from './models/common.js'
+import type { Flags } from './read-settings.js'
 
+const program = fileURLToPath(new URL('./main.js', import.meta.url))
 const tokenBytes = 32
 const ownerOnly = 0o600
 
@@ -30,6 +42,8 @@ export interface AdminSideOptions {
   /** The journal keeps what it receives: no secret is printed there. */
   readonly isJournal: boolean
   readonly printMessage: (text: string) => void
+  /** Flags with which `serve` was started. */
+  readonly flags: Flags
 }
 
 export function adminTokenFile(dataDir: string): string {
@@ -83,7 +97,7 @@ function firstToken(file: string): string {
 
 /** Starts the admin side of a server; null where it is off or the default port is taken. */
 export function adminSide(options: AdminSideOptions): StartAdmin {
-  const { settings, token, isDefaultPort, isJournal, printMessage } = options
+  const { settings, token, isDefaultPort, isJournal, printMessage, flags } = options
   return async (sources) => {
     const { adminHost: host, adminPort: port } = settings
     if (port === 'off') return null
@@ -93,6 +107,7 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
       const admin = await startAdmin(sources, {
         ...{ host, port, token: token.token, version: packageVersion() },
         tls: () => tlsOf(sources.settings()),
+        startCommand: (args) => startCommand(args, flags),
       })
       const scheme = tlsOf(settings) === null ? 'http' : 'https'
       const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${admin.port}/`
@@ -106,6 +121,15 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
       return null
     }
   }
+}
+
+/** A command with the settings of the server. It inherits the environment, from which the secrets are removed. */
+function startCommand([name = '', ...args]: readonly string[], flags: Flags): ChildProcess {
+  const given = [
+    ['--config', flags['config']],
+    ...historySettingNames.map((setting) => [flagOf(setting), flags[fileKeyOf(setting)]]),
+  ].flatMap(([flag, value]) => (typeof value === 'string' ? [`${flag}=${value}`] : []))
+  return spawn(process.execPath, [program, name, ...given, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 /** TLS needs a name that the certificate has: on this machine alone, plain HTTP suffices. */

@@ -10,7 +10,7 @@ import type { Store } from '../store/index.js'
 import { addSettingFlags, printResult, type CommandContext } from './context.js'
 import { explanationText } from './explain-text.js'
 import { CommandError, UsageError } from './failure.js'
-import { positionOf, sessionSettingNames, withStore } from './models/common.js'
+import { positionOf, historySettingNames, withStore } from './models/common.js'
 import { withModels, type LoadVersion } from './models/loaded-models.js'
 import { settingsOf, type Flags } from './read-settings.js'
 
@@ -23,8 +23,8 @@ export function addExplainCommand(program: Command, context: CommandContext): vo
     .option('--cycle <id>', 'the cycle to explain (default: the last that scored the post)')
     .option('--against <id>', 'also explain the change of the score since this cycle')
     .option('--json', 'print JSON')
-  addSettingFlags(command, [...sessionSettingNames, 'dataDir', 'codec']).action(
-    (gallId: string, postNo: string, flags: Flags) => explain(gallId, Number(postNo), flags, context),
+  addSettingFlags(command, historySettingNames).action((gallId: string, postNo: string, flags: Flags) =>
+    explain(gallId, Number(postNo), flags, context),
   )
 }
 

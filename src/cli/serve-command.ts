@@ -50,7 +50,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const lock = await lockDirectory(dataDir)
   const settings = withKey(effective.settings, dataDir, printMessage)
   const startAdmin =
-    adminPort === 'off' ? undefined : adminOf(settings, isDefaultAdminPort, sources.env, printMessage)
+    adminPort === 'off' ? undefined : adminOf(settings, isDefaultAdminPort, sources, printMessage)
   // Imported late: an invalid setting is reported at once, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
   // A signal during the start takes effect when the start is complete.
@@ -70,14 +70,14 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
 function adminOf(
   settings: Settings,
   isDefaultPort: boolean,
-  env: NodeJS.ProcessEnv,
+  { env, flags }: SettingsSources,
   printMessage: PrintMessage,
 ): StartAdmin {
   const token = ensureAdminToken(env, settings)
   warn(token.warnings, printMessage)
   // systemd sets it where stderr is the journal.
   const isJournal = env['JOURNAL_STREAM'] !== undefined
-  return adminSide({ settings, token, isDefaultPort, isJournal, printMessage })
+  return adminSide({ settings, token, isDefaultPort, isJournal, printMessage, flags })
 }
 
 /** The settings that a start would use, with the generated keys of `dataDir`, which only a restart can change. */

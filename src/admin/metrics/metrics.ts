@@ -13,7 +13,7 @@ import {
   type Observer,
   type ScoreQuantile,
 } from '../observer.js'
-import type { AdminSources, ObservedRequest } from '../sources.js'
+import { lastCycleOf, type ObservedRequest, type AdminSources } from '../sources.js'
 import { createMetrics, type Metrics } from './registry.js'
 import { RuntimeFigures } from './runtime.js'
 import { operationLabels, otherWarning, rowKinds, statusLabels, warningLabels } from './table.js'
@@ -123,7 +123,7 @@ export class ServiceMetrics {
     metrics.queueMax.set(settings().cyclesWaitingMax + 1)
     const { newestCycleMs } = cycles.pool
     metrics.poolAge.set(Number.isFinite(newestCycleMs) ? (now - newestCycleMs) / 1000 : NaN)
-    metrics.lastCycle.set(lastReceivedMs(sources) / 1000)
+    metrics.lastCycle.set(Date.parse(lastCycleOf(sources)?.receivedAt ?? '') / 1000)
     metrics.firstScoreRatio.set(observer.firstScores(now).share ?? NaN)
     metrics.missingFeatures.set(last?.missing_feature_share ?? NaN)
     for (const name of Object.keys(scoreQuantiles) as ScoreQuantile[])
@@ -153,15 +153,6 @@ export class ServiceMetrics {
 }
 
 const checkValues = { ok: 1, warn: 0.5, fail: 0 } as const
-
-/** NaN before the first cycle, and where the store cannot be read. */
-function lastReceivedMs({ cycles }: AdminSources): number {
-  try {
-    return Date.parse(cycles.lastCycle()?.receivedAt ?? '')
-  } catch {
-    return NaN
-  }
-}
 
 /** Of a count that another part keeps. */
 function setCounter(counter: Metrics['requests'], value: number, labels: Record<string, string> = {}): void {

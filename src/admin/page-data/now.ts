@@ -7,7 +7,7 @@ import { databasePath } from '../../store/index.js'
 import type { Check, HealthChecks } from '../checks.js'
 import { firstScoreTarget } from '../first-scores.js'
 import type { CyclePoint, Observer } from '../observer.js'
-import type { AdminSources } from '../sources.js'
+import { lastCycleOf, type AdminSources } from '../sources.js'
 
 export interface Now {
   readonly time: string
@@ -55,7 +55,7 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
   const nowMs = clock()
   const versions = models.versions
   const serving = versions.find(({ state }) => state === 'serving')
-  const last = lastCycle(sources)
+  const last = lastCycleOf(sources)
   const { texts, images } = cycles.embeddingBacklog
   const { rss, heapUsed } = process.memoryUsage()
   const { newestCycleMs } = cycles.pool
@@ -88,13 +88,4 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
 /** The cycles since the start, at most a day of them: the points of the charts, oldest first. */
 export function series({ points }: Observer): { readonly points: readonly CyclePoint[] } {
   return { points: points.items }
-}
-
-/** Undefined where the store cannot be read: the checks report that. */
-function lastCycle({ cycles }: AdminSources): ReturnType<AdminSources['cycles']['lastCycle']> {
-  try {
-    return cycles.lastCycle()
-  } catch {
-    return undefined
-  }
 }

@@ -1,7 +1,7 @@
 /**
  * `/api/posts/{gall_id}/{post_no}`: one pending post with its text, its images, and a timeline of the newest cycles.
  */
-import { ServiceError, snapshotNames, type Candidate } from '../../contract/index.js'
+import { cycleIdForm, ServiceError, snapshotNames, type Candidate } from '../../contract/index.js'
 import { readCandidates } from '../../cycle/index.js'
 import { numberOrNull, type Observer } from '../observer.js'
 import type { Reply } from '../routes.js'
@@ -54,6 +54,22 @@ export function image({ store }: AdminSources, gallId: string, postNo: number, p
   const found = store.findImage({ gallId, postNo, position })
   if (found === undefined) throw new ServiceError('not_found', 'there is no such image')
   return { status: 200, headers: { 'Content-Type': 'image/jpeg' }, body: found.normalised }
+}
+
+/**
+ * `/api/posts/{gall_id}/{post_no}/history`: the command that reads the visits of a post, pending or not, its scores, and
+ * the explanation of one. Throws a `ServiceError`.
+ */
+export function explainArguments(gallId: string, postNo: number, query: URLSearchParams): string[] {
+  const cycles = ['cycle', 'against'].flatMap((name) => {
+    const id = query.get(name)
+    if (id !== null && !cycleIdForm.test(id))
+      throw new ServiceError('bad_request', `${name} must be a cycle_id`)
+    return id === null ? [] : [`--${name}=${id}`]
+  })
+  // The end of an argument.
+  if (gallId.includes('\0')) throw new ServiceError('not_found', 'there is nothing at this path')
+  return ['explain', '--json', ...cycles, '--', gallId, String(postNo)]
 }
 
 /** A number of a path. Throws `not_found`. */

@@ -20,6 +20,9 @@ export const sessionSettingNames: readonly SettingName[] = [
   'modelLatencyMsMax',
 ]
 
+/** Of `report` and `explain`. */
+export const historySettingNames: readonly SettingName[] = [...sessionSettingNames, 'dataDir', 'codec']
+
 /** The given version, or the active one. */
 export function chosenVersion(version: string | undefined, { modelsDir }: Settings): Promise<string> {
   return version === undefined ? activeVersion(modelsDir) : Promise.resolve(version)

@@ -9,7 +9,7 @@ import { loadCodec } from '../../codec/index.js'
 import { evaluate, replayScores, reportJson } from '../../history/index.js'
 import { addSettingFlags, printResult, type CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
-import { sessionSettingNames, withStore } from '../models/common.js'
+import { historySettingNames, withStore } from '../models/common.js'
 import { excludedInputText } from '../models/golden.js'
 import { withModels } from '../models/loaded-models.js'
 import { settingsOf, type Flags } from '../read-settings.js'
@@ -30,9 +30,7 @@ export function addReportCommand(program: Command, context: CommandContext): voi
     )
     .option('--json', 'print JSON')
     .option('--html <file>', 'also write the report with plots to a file')
-  addSettingFlags(command, [...sessionSettingNames, 'dataDir', 'codec']).action((flags: Flags) =>
-    report(flags, context),
-  )
+  addSettingFlags(command, historySettingNames).action((flags: Flags) => report(flags, context))
 }
 
 async function report(flags: Flags, context: CommandContext): Promise<void> {

@@ -1,0 +1,174 @@
+/**
+ * What the page shows of the past: `understudy report` and `understudy explain` as JSON. They run as commands of their
+ * own, one at a time and at the lowest priority. Within the server they would delay cycles, and one that meets a damaged
+ * record or needs too much memory would end it. Read `reply` first.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { constants, setPriority } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ServiceError } from '../contract/index.js'
+import { json, type Reply } from './routes.js'
+import type { AdminLog } from './sources.js'
+
+/** Starts a command of this program with piped output, such as `['report', '--json']`. */
+export type StartCommand = (args: readonly string[]) => ChildProcess
+
+export interface HistoryCommandsOptions {
+  readonly start: StartCommand
+  /** Of the cycle stored last; null: there is none. */
+  readonly lastCycleId: () => string | null
+  readonly log: AdminLog
+  /** Of `performance.now()`. */
+  readonly clock?: () => number
+  /** The time that a request waits for a command. */
+  readonly waitMsMax?: number
+  /** The time after which a command is ended. */
+  readonly runMsMax?: number
+}
+
+/** Below the time after which the listener closes a connection on which nothing moves. */
+const waitMsDefault = 20_000
+const runMsDefault = 10 * 60_000
+/** An output is used again for so long, unless a cycle has been stored meanwhile. */
+const freshMsMax = 60_000
+const resultCountMax = 8
+/** Commands that wait for their turn. */
+const waitingCountMax = 4
+const outputBytesMax = 8 * 1024 * 1024
+const errorCharsMax = 2000
+
+interface Result {
+  /** Rejects with a `ServiceError`. */
+  readonly output: Promise<Uint8Array>
+  /** null: the command waits or runs. */
+  ended: { readonly at: number; readonly lastCycleId: string | null } | null
+}
+
+export class HistoryCommands {
+  readonly #options: Required<HistoryCommandsOptions>
+  /** By arguments, oldest first. */
+  readonly #results = new Map<string, Result>()
+  #turn: Promise<unknown> = Promise.resolve()
+  #running: ChildProcess | null = null
+  #isClosed = false
+
+  constructor(options: HistoryCommandsOptions) {
+    const defaults = { clock: () => performance.now(), waitMsMax: waitMsDefault, runMsMax: runMsDefault }
+    this.#options = { ...defaults, ...options }
+  }
+
+  /**
+   * What a command prints, or 202 while it runs: the client asks again. `failure`: what its exit code 1 means. Equal
+   * requests share one command, and its output while it is fresh. Rejects with a `ServiceError`.
+   */
+  async reply(args: readonly string[], failure: 'not_found' | 'server_error'): Promise<Reply> {
+    const { output } = this.#resultOf(args, failure)
+    const wait = new AbortController()
+    const late = delay(this.#options.waitMsMax, null, { signal: wait.signal, ref: false }).catch(() => null)
+    const body = await Promise.race([output, late]).finally(() => wait.abort())
+    if (body !== null) return { ...json({}), body }
+    const running = json({ state: 'in progress' }, 202)
+    return { ...running, headers: { ...running.headers, 'Retry-After': '2' } }
+  }
+
+  /** Ends the command that runs. */
+  close(): void {
+    this.#isClosed = true
+    this.#running?.kill('SIGKILL')
+  }
+
+  #resultOf(args: readonly string[], failure: 'not_found' | 'server_error'): Result {
+    const key = args.join('\0')
+    const known = this.#results.get(key)
+    if (known !== undefined && this.#isFresh(known)) return known
+    const unfinished = [...this.#results.values()].filter(({ ended }) => ended === null)
+    if (unfinished.length > waitingCountMax)
+      throw new ServiceError('unavailable', 'too many reports are in progress')
+    const output = this.#turn.then(() => this.#run(args, failure))
+    const result: Result = { output, ended: null }
+    // A failure is kept like an output: a client that asks again after 202 must get it.
+    this.#turn = output
+      .catch(() => undefined)
+      .then(() => {
+        result.ended = { at: this.#options.clock(), lastCycleId: this.#options.lastCycleId() }
+      })
+    this.#results.delete(key)
+    this.#results.set(key, result)
+    for (const [oldKey, { ended }] of this.#results)
+      if (ended !== null && this.#results.size > resultCountMax) this.#results.delete(oldKey)
+    return result
+  }
+
+  /**
+   * A cycle that is stored while the command runs does not make its output stale: with frequent cycles a long report
+   * would never be shown.
+   */
+  #isFresh({ ended }: Result): boolean {
+    const { clock, lastCycleId } = this.#options
+    return ended === null || (ended.lastCycleId === lastCycleId() && clock() - ended.at < freshMsMax)
+  }
+
+  async #run(args: readonly string[], failure: 'not_found' | 'server_error'): Promise<Uint8Array> {
+    const { start, log, runMsMax } = this.#options
+    const name = `understudy ${args[0] ?? ''}`
+    if (this.#isClosed) throw new ServiceError('unavailable', 'the service is stopping')
+    const startedAt = performance.now()
+    const child = start(args)
+    this.#running = child
+    const timer = setTimeout(() => child.kill('SIGKILL'), runMsMax).unref()
+    lowerPriority(child.pid)
+    try {
+      const { code, end, output, error } = await outputOf(child)
+      const fields = { command: args[0], ms: Math.round(performance.now() - startedAt) }
+      if (code === 0) {
+        log.debug(fields, 'history command ended')
+        return output
+      }
+      if (code === 1 && failure === 'not_found') throw new ServiceError('not_found', error)
+      log.warn({ ...fields, problem: error }, `${name} ${end}`)
+      throw new ServiceError('server_error', code === 1 ? error : `${name} ${end}`)
+    } finally {
+      clearTimeout(timer)
+      this.#running = null
+    }
+  }
+}
+
+/** Also of the threads and processes that it starts later. */
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW)
+  } catch {
+    // It has ended already.
+  }
+}
+
+interface Ended {
+  readonly code: number | null
+  /** Such as `exited with code 2`. */
+  readonly end: string
+  readonly output: Uint8Array
+  /** Its last line on standard error. */
+  readonly error: string
+}
+
+function outputOf(child: ChildProcess): Promise<Ended> {
+  const chunks: Buffer[] = []
+  let [bytes, error] = [0, '']
+  child.stdout?.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > outputBytesMax) child.kill('SIGKILL')
+    else chunks.push(chunk)
+  })
+  child.stderr?.on('data', (chunk: Buffer) => (error = `${error}${chunk.toString()}`.slice(-errorCharsMax)))
+  return new Promise((resolve) => {
+    const done = (code: number | null, end: string): void => {
+      const [line = ''] = error.trimEnd().split('\n').slice(-1)
+      resolve({ code, end, output: Buffer.concat(chunks), error: line.replace(/^understudy: /, '') })
+    }
+    child.once('error', ({ message }) => done(null, `cannot be started: ${message}`))
+    child.once('close', (code, signal) =>
+      done(code, signal === null ? `exited with code ${code}` : `was ended by ${signal}`),
+    )
+  })
+}
