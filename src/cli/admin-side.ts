@@ -133,7 +133,7 @@ function startCommand([name = '', ...args]: readonly string[], flags: Flags): Ch
 }
 
 /** TLS needs a name that the certificate has: on this machine alone, plain HTTP suffices. */
-function tlsOf({
+export function tlsOf({
   adminHost,
   tlsCertFile,
   tlsKeyFile,

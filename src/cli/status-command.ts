@@ -1,17 +1,22 @@
 /**
  * `understudy status`: the state of a running service on one screen, from its admin listener.
  */
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import https, { type RequestOptions } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Check, Now } from '../admin/index.js'
-import { adminTokenVariable, type SettingName } from '../settings/index.js'
-import { findAdminToken, unreachable } from './admin-side.js'
+import { adminTokenVariable, type SettingName, type Settings } from '../settings/index.js'
+import { findAdminToken, tlsOf, unreachable } from './admin-side.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
 import { settingsOf, type Flags } from './read-settings.js'
 import { formatTable } from './text-table.js'
 
-const settingFlags: readonly SettingName[] = ['dataDir', 'adminHost', 'adminPort']
+const settingFlags: readonly SettingName[] = [
+  ...(['dataDir', 'adminHost', 'adminPort', 'tlsCertFile', 'tlsKeyFile'] as const),
+]
 const watchMs = 2000
 const answerMsMax = 5000
 const clearScreen = '\x1b[H\x1b[2J'
@@ -29,7 +34,7 @@ export function addStatusCommand(program: Command, context: CommandContext): voi
 async function status(flags: Flags, context: CommandContext): Promise<void> {
   const { env, print, columns } = context
   const settings = settingsOf(flags, context)
-  const url = addressOf(flags, settings.adminHost, settings.adminPort)
+  const address = addressOf(flags, settings)
   const token = findAdminToken(env, settings.dataDir)
   if (token === null)
     throw new UsageError(
@@ -38,10 +43,10 @@ async function status(flags: Flags, context: CommandContext): Promise<void> {
   const asText = (now: Now): string =>
     flags['json'] === true ? `${JSON.stringify(now, null, 2)}\n` : statusText(now, columns())
   if (flags['watch'] === true) {
-    await watch(async () => asText(await fetchNow(url, token)), context)
+    await watch(async () => asText(await readNow(address, token)), context)
     return
   }
-  const now = await fetchNow(url, token)
+  const now = await readNow(address, token)
   print(asText(now))
   const failed = now.checks.filter((check) => check.status === 'fail')
   if (failed.length > 0) throw new CommandError(`not ready: ${failed.map(({ reason }) => reason).join('; ')}`)
@@ -61,30 +66,60 @@ async function watch(read: () => Promise<string>, { print, columns }: CommandCon
   }
 }
 
-function addressOf(flags: Flags, host: string, port: number | 'off'): string {
+interface Address {
+  readonly url: string
+  /** What replaces the certificate authorities of Node. */
+  readonly trust: RequestOptions
+}
+
+function addressOf(flags: Flags, settings: Settings): Address {
+  const { adminHost: host, adminPort: port } = settings
   if (typeof flags['url'] === 'string') {
     if (!URL.canParse(flags['url'])) throw new UsageError(`--url must be a URL, not ${flags['url']}`)
-    return flags['url'].replace(/\/+$/, '')
+    return { url: flags['url'].replace(/\/+$/, ''), trust: {} }
   }
   if (port === 'off') throw new UsageError('adminPort is off: the service has no admin listener')
   if (port === 0)
     throw new UsageError('adminPort is 0: give the address that the service printed, with --url')
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+  const tls = tlsOf(settings)
+  const url = `http${tls === null ? '' : 's'}://${name.includes(':') ? `[${name}]` : name}:${port}`
+  return { url, trust: tls === null ? {} : trustOf(tls.certFile) }
 }
 
-async function fetchNow(url: string, token: string): Promise<Now> {
-  const headers = { Authorization: `Bearer ${token}` }
-  const options = { headers, redirect: 'error', signal: AbortSignal.timeout(answerMsMax) } as const
-  let response: Response
-  try {
-    response = await fetch(`${url}/api/now`, options)
-    if (response.ok) return (await response.json()) as Now
-  } catch (error) {
-    throw unreachable(url, error)
+/** Accepts the certificate of the settings, and no other. It may be in another name than this address. */
+function trustOf(certFile: string): RequestOptions {
+  return {
+    ca: readFileSync(certFile),
+    allowPartialTrustChain: true,
+    checkServerIdentity: () => undefined,
   }
-  if (response.status === 401) throw new CommandError(`${url} refuses the admin token`)
-  throw new CommandError(`${url} responds with status ${response.status}`)
+}
+
+async function readNow({ url, trust }: Address, token: string): Promise<Now> {
+  const headers = { Authorization: `Bearer ${token}` }
+  const options = { ...trust, headers, agent: false, signal: AbortSignal.timeout(answerMsMax) }
+  try {
+    const { status, text } = await get(`${url}/api/now`, options)
+    if (status === 200) return JSON.parse(text) as Now
+    if (status === 401) throw new CommandError(`${url} refuses the admin token`)
+    throw new CommandError(`${url} responds with status ${status}`)
+  } catch (error) {
+    throw error instanceof CommandError ? error : unreachable(url, error)
+  }
+}
+
+/** Not `fetch`, which cannot trust a given certificate. */
+function get(url: string, options: RequestOptions): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const { get } = url.startsWith('https:') ? https : http
+    const request = get(url, options, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => (text += part))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text })).on('error', reject)
+    })
+    request.on('error', reject)
+  })
 }
 
 /** One screen. Texts of the service are on one line each, without control characters. */

@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeAll, afterAll, describe, expect, test } from 'vitest'
 import { formatInstant } from '../../src/contract/index.js'
+import { adminTokenOf, askAdmin, type AdminReply } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
     UNDERSTUDY_ADMIN_PORT: String(adminPort),
     UNDERSTUDY_LOG_LEVEL: 'debug',
   }).start()
-  token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim()
+  token = adminTokenOf(server)
   const posts = [1, 2, 3].map((n) =>
     candidate('g', n, {
       title: n === 1 ? hostileTitle : `title ${n}`,
@@ -45,34 +46,16 @@ beforeAll(async () => {
 })
 afterAll(() => server.dispose())
 
-interface AdminReply {
-  readonly status: number
-  readonly headers: http.IncomingHttpHeaders
-  readonly text: string
-}
-
-interface AdminCall {
+interface Call {
   readonly method?: string
   readonly headers?: http.OutgoingHttpHeaders
-  readonly port?: number
 }
 
-function ask(
-  path: string,
-  { method = 'GET', headers = {}, port = adminPort }: AdminCall = {},
-): Promise<AdminReply> {
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path, method, headers, agent: false }
-    const request = http.request(options, (response) => {
-      let text = ''
-      response.on('data', (chunk: Buffer) => (text += chunk.toString()))
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
-    })
-    request.on('error', reject).end()
-  })
+function ask(path: string, call: Call = {}): Promise<AdminReply> {
+  return askAdmin({ port: adminPort, path, ...call })
 }
 
-const bearer = (): AdminCall => ({ headers: { authorization: `Bearer ${token}` } })
+const bearer = (): Call => ({ headers: { authorization: `Bearer ${token}` } })
 
 async function api(path: string): Promise<Record<string, never>> {
   const reply = await ask(`/api/${path}`, bearer())
@@ -83,7 +66,8 @@ async function api(path: string): Promise<Record<string, never>> {
 describe('access', () => {
   const closed = [
     ...['/', '/api/now', '/api/series', '/api/picks', '/api/posts/g/1', '/api/posts/g/1/images/1'],
-    ...['/api/models', '/api/cycles', '/api/cycles/20240301T0000/request'],
+    ...['/api/models', '/api/cycles', '/api/cycles/20240301T0000/request', '/api/report'],
+    '/api/posts/g/1/history',
     ...['/api/cycles/20240301T0000/response', '/api/events', '/no/such/path'],
   ]
 

@@ -1,0 +1,136 @@
+/** What the admin listener shows of the past: the report and the history of a post, as the commands print them. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { adminTokenOf, askAdmin, type AdminReply } from '../helpers/admin-calls.js'
+import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
+import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
+
+let server: ServerProcess
+let adminPort: number
+
+const id = (index: number): string => cycleBody(index).cycle_id
+const posts = Array.from({ length: 12 }, (_, index) => index + 1)
+
+/** Post 12 is saved with cycle 3. */
+function body(index: number) {
+  const pending = posts.filter((post) => post !== 12 || index < 3)
+  return cycleBody(index, {
+    candidates: index === 0 ? posts.map((post) => candidate('g', post)) : [],
+    engagement: pending.map((post) => reading('g', post, cycleMs(index), { views: 10 * post * (index + 1) })),
+    removals: index === 3 ? [removal('g', 12, { reason: 'saved', tier: 'app' })] : [],
+  })
+}
+
+beforeAll(async () => {
+  adminPort = await freePort()
+  server = await new ServerProcess({
+    UNDERSTUDY_ADMIN_PORT: String(adminPort),
+    UNDERSTUDY_LOG_LEVEL: 'debug',
+  }).start()
+  for (let index = 0; index < 5; index++) expect((await server.postCycle(body(index))).status).toBe(200)
+})
+afterAll(() => server.dispose())
+
+function get(path: string): Promise<AdminReply> {
+  const headers = { authorization: `Bearer ${adminTokenOf(server)}` }
+  return askAdmin({ port: adminPort, path: `/api/${path}`, headers })
+}
+
+function printed(...args: string[]): unknown {
+  const flags = ['--json', '--data-dir', server.dataDir]
+  const { stdout, stderr } = spawnSync(executable, [...args, ...flags], { encoding: 'utf8' })
+  expect(stderr).toBe('')
+  return JSON.parse(stdout)
+}
+
+/** Processes of this command that the server has started and that run. */
+function running(command: string): number[] {
+  const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')
+  const isCommand = (pid: string): boolean => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[2] === command
+    } catch {
+      return false
+    }
+  }
+  return children.trim().split(' ').filter(isCommand).map(Number)
+}
+
+describe('the report', () => {
+  test('is that of the command, and changes with a new cycle', async () => {
+    const first = await get('report')
+    expect(first.status, first.text).toBe(200)
+    expect(JSON.parse(first.text)).toEqual(printed('report'))
+    expect(JSON.parse(first.text)).toMatchObject({ window: { cycles: 5 }, visits: { saved: 1 } })
+    expect((await server.postCycle(body(5))).status).toBe(200)
+    expect(JSON.parse((await get('report')).text)).toMatchObject({ window: { cycles: 6 } })
+  })
+
+  test('that is ended by the system fails no cycle, and the next one is computed', async () => {
+    expect((await server.postCycle(body(6))).status).toBe(200)
+    const reply = get('report')
+    await expect.poll(() => running('report').length, { interval: 5 }).toBe(1)
+    // Stopped, it is in progress for as long as this test wants.
+    process.kill(running('report')[0] ?? 0, 'SIGSTOP')
+    for (const index of [7, 8, 9]) expect((await server.postCycle(body(index))).status).toBe(200)
+    process.kill(running('report')[0] ?? 0, 'SIGKILL')
+    expect(await reply).toMatchObject({
+      status: 500,
+      text: expect.stringContaining('ended by SIGKILL') as string,
+    })
+    expect((await server.postCycle(body(10))).status).toBe(200)
+    expect((await get('report')).status).toBe(200)
+  })
+})
+
+describe('the history of a post', () => {
+  test('is that of the command, for pending posts and for those that have left', async () => {
+    for (const post of ['3', '12']) {
+      const { status, text } = await get(`posts/g/${post}/history`)
+      expect(status, text).toBe(200)
+      expect(JSON.parse(text)).toEqual(printed('explain', 'g', post))
+    }
+    const { text } = await get('posts/g/12/history')
+    expect(JSON.parse(text)).toMatchObject({
+      visits: [{ entered_cycle: id(0), left_cycle: id(3), fate: 'saved', tier: 'app' }],
+      cycles: [0, 1, 2].map((index) => ({ cycle_id: id(index), status: 'scored' })),
+    })
+  })
+
+  test('explains the cycle that is asked for, against another one', async () => {
+    const { text } = await get(`posts/g/3/history?cycle=${id(2)}&against=${id(1)}`)
+    expect(JSON.parse(text)).toEqual(printed('explain', 'g', '3', '--cycle', id(2), '--against', id(1)))
+  })
+
+  test.each([
+    ...['g/99', 'g/12x', 'g%00/1', '--help/1', '--data-dir=x/1', `g/3/history?cycle=20300101T0000`],
+  ])('%s is 404', async (path) => {
+    const { status, text } = await get(`posts/${path.includes('/history') ? path : `${path}/history`}`)
+    expect(status, text).toBe(404)
+  })
+
+  test.each(['cycle=x', 'against=--help', 'cycle='])('%s is 400', async (query) => {
+    expect((await get(`posts/g/3/history?${query}`)).status).toBe(400)
+  })
+})
+
+test('a service that stops ends the report in progress', async () => {
+  expect((await server.postCycle(body(11))).status).toBe(200)
+  const reply = get('report').catch(() => null)
+  await expect.poll(() => running('report').length, { interval: 5 }).toBe(1)
+  const [pid = 0] = running('report')
+  process.kill(pid, 'SIGSTOP')
+  expect(await server.kill('SIGTERM')).toBe(0)
+  await reply
+  await expect.poll(() => isAlive(pid)).toBe(false)
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    // In a container nobody may collect what has ended.
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return false
+  }
+}

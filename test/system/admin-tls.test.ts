@@ -1,0 +1,84 @@
+/** The admin listener under TLS, and `understudy status` there. */
+import { spawnSync } from 'node:child_process'
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { adminTokenOf, askAdmin } from '../helpers/admin-calls.js'
+import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
+import { scratchDir, started } from '../helpers/servers.js'
+import { authority, makeTlsFiles, opensslMissing, tlsHandshake, type TlsFiles } from '../helpers/tls-files.js'
+
+describe.skipIf(opensslMissing)('under TLS', () => {
+  let server: ServerProcess
+  let port: number
+  let live: TlsFiles
+  let env: Record<string, string>
+
+  beforeEach(async () => {
+    const directory = scratchDir()
+    const first = makeTlsFiles(directory, 'first')
+    live = { cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }
+    use(first)
+    port = await freePort()
+    env = {
+      UNDERSTUDY_TLS_CERT: live.cert,
+      UNDERSTUDY_TLS_KEY: live.key,
+      UNDERSTUDY_ADMIN_HOST: '0.0.0.0',
+      UNDERSTUDY_ADMIN_PORT: String(port),
+    }
+    server = await started(env)
+  })
+
+  function use(files: TlsFiles): void {
+    copyFileSync(files.cert, live.cert)
+    copyFileSync(files.key, live.key)
+  }
+
+  function status(given: Record<string, string> = {}): { status: number | null; text: string } {
+    const all = { ...process.env, UNDERSTUDY_DATA_DIR: server.dataDir, ...env, ...given }
+    const run = spawnSync(executable, ['status'], { encoding: 'utf8', env: all })
+    return { status: run.status, text: run.stdout + run.stderr }
+  }
+
+  test('the cookie is for this host and for TLS alone, and the printed address says https', async () => {
+    const token = adminTokenOf(server)
+    expect(server.log).toContain(`understudy: admin: https://0.0.0.0:${port}/?token=${token}\n`)
+    expect(server.log).not.toContain('unencrypted')
+    const ca = authority(live)
+    const login = await askAdmin({ port, ca, path: `/?token=${token}` })
+    const [cookie = ''] = login.headers['set-cookie'] ?? []
+    expect(login.status).toBe(303)
+    expect(cookie).toMatch(
+      /^__Host-understudy_admin_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+    )
+    const [pair = ''] = cookie.split(';')
+    expect((await askAdmin({ port, ca, path: '/api/now', headers: { cookie: pair } })).status).toBe(200)
+    const insecure = pair.replace('__Host-', '')
+    expect((await askAdmin({ port, ca, path: '/api/now', headers: { cookie: insecure } })).status).toBe(401)
+  })
+
+  test('plain HTTP and old versions of TLS get no response, and the listener goes on', async () => {
+    await expect(askAdmin({ port, path: '/livez' })).rejects.toThrow()
+    await expect(tlsHandshake(port, { maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' })).rejects.toThrow()
+    expect((await askAdmin({ port, ca: authority(live), path: '/livez' })).status).toBe(200)
+  })
+
+  test('SIGHUP renews the certificate', async () => {
+    expect((await tlsHandshake(port)).name).toBe('first')
+    use(makeTlsFiles(scratchDir(), 'second'))
+    process.kill(server.pid ?? 0, 'SIGHUP')
+    await server.logged('settings reloaded')
+    expect((await tlsHandshake(port)).name).toBe('second')
+  })
+
+  test('status trusts the certificate of the settings and no other', () => {
+    expect(status()).toMatchObject({ status: 0, text: expect.stringContaining('pending posts') as string })
+    const other = makeTlsFiles(scratchDir(), 'other')
+    expect(status({ UNDERSTUDY_TLS_CERT: other.cert, UNDERSTUDY_TLS_KEY: other.key })).toMatchObject({
+      ...{
+        status: 1,
+        text: expect.stringMatching(/^understudy: no admin listener answers at https:/) as string,
+      },
+    })
+  })
+})
