@@ -125,10 +125,10 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
 
 /** A command with the settings of the server. It inherits the environment, from which the secrets are removed. */
 function startCommand([name = '', ...args]: readonly string[], flags: Flags): ChildProcess {
-  const given = [
-    ['--config', flags['config']],
-    ...historySettingNames.map((setting) => [flagOf(setting), flags[fileKeyOf(setting)]]),
-  ].flatMap(([flag, value]) => (typeof value === 'string' ? [`${flag}=${value}`] : []))
+  const own = historySettingNames.map((setting) => [flagOf(setting), flags[fileKeyOf(setting)]] as const)
+  const given = [['--config', flags['config']] as const, ...own].flatMap(([flag, value]) =>
+    flag !== null && typeof value === 'string' ? [`${flag}=${value}`] : [],
+  )
   return spawn(process.execPath, [program, name, ...given, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
 }
 

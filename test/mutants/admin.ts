@@ -58,6 +58,52 @@ export const adminMutants: readonly MutantGroup[] = [
     ],
   },
   {
+    file: 'src/admin/history-commands.ts',
+    killedBy: ['src/admin/history-commands.test.ts'],
+    mutants: [
+      {
+        breaks: 'one command runs at a time',
+        find: 'this.#turn.then(() => this.#run(args, failure))',
+        replace: 'this.#run(args, failure)',
+      },
+      {
+        breaks: 'an output is stale when a cycle has been stored',
+        find: 'ended.lastCycleId === lastCycleId() && ',
+        replace: '',
+      },
+      {
+        breaks: 'an output is stale after a minute',
+        find: ' && clock() - ended.at < freshMsMax',
+        replace: '',
+      },
+      {
+        breaks: 'a command has the lowest priority',
+        find: 'constants.priority.PRIORITY_LOW',
+        replace: 'constants.priority.PRIORITY_NORMAL',
+      },
+      {
+        breaks: 'the output of a command is bounded',
+        find: 'if (bytes > outputBytesMax)',
+        replace: 'if (bytes < 0)',
+      },
+      {
+        breaks: 'the commands that wait are bounded',
+        find: 'unfinished.length > waitingCountMax',
+        replace: 'unfinished.length > 99',
+      },
+      {
+        breaks: 'a command does not start after the end of the service',
+        find: 'if (this.#isClosed) throw',
+        replace: 'if (args.length > 99) throw',
+      },
+      {
+        breaks: 'the end of the service ends the command that runs',
+        find: "    this.#running?.kill('SIGKILL')\n",
+        replace: '',
+      },
+    ],
+  },
+  {
     file: 'src/admin/first-scores.ts',
     killedBy: ['src/admin/observer.test.ts'],
     mutants: [
