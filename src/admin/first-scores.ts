@@ -2,10 +2,8 @@
  * The target for first scores: at least 99 % of the candidates are scored within two cycles of `extracted_at`. The deadline
  * is the second five-minute boundary at or after it. Posts that were pending before the start are not counted.
  */
-import { cycleBoundaryMs, outcome } from '../contract/index.js'
+import { firstScoreDeadline, outcome } from '../contract/index.js'
 import type { CyclePlan } from '../pool/index.js'
-
-export const firstScoreTarget = 0.99
 
 /** Posts of one cycle by when they got their first score. `never`: they left after the deadline without one. */
 export interface FirstScoreCounts {
@@ -43,7 +41,10 @@ export class FirstScores {
       const extractedAtMs = next.posts.extractedAtMs[slot] as number
       if (Number.isNaN(extractedAtMs)) continue
       const gallId = next.galleries[next.gallery[slot] as number] as string
-      settle({ gallId, postNo: next.postNo[slot] as number, deadlineMs: deadlineOf(extractedAtMs) }, slot)
+      settle(
+        { gallId, postNo: next.postNo[slot] as number, deadlineMs: firstScoreDeadline(extractedAtMs) },
+        slot,
+      )
     }
     this.#waiting = waiting
     return counts
@@ -53,8 +54,4 @@ export class FirstScores {
   overdueCount(cycleAtMs: number): number {
     return this.#waiting.filter(({ deadlineMs }) => deadlineMs < cycleAtMs).length
   }
-}
-
-function deadlineOf(extractedAtMs: number): number {
-  return (Math.ceil(extractedAtMs / cycleBoundaryMs) + 1) * cycleBoundaryMs
 }

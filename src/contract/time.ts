@@ -19,6 +19,14 @@ const DAY_MS = 86_400_000
 const KST_OFFSET_MS = 9 * HOUR_MS
 export const cycleBoundaryMs = 5 * MINUTE_MS
 
+/** The target of section 8: the share of posts that have their first score by `firstScoreDeadline`. */
+export const firstScoreTarget = 0.99
+
+/** Two cycles: the second five-minute boundary at or after `extracted_at`, milliseconds since 1970. */
+export function firstScoreDeadline(extractedMs: number): number {
+  return (Math.ceil(extractedMs / cycleBoundaryMs) + 1) * cycleBoundaryMs
+}
+
 /** The form of a `cycle_id`: `YYYYMMDDTHHMM`. */
 export const cycleIdForm = /^\d{8}T\d{4}$/
 

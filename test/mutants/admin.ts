@@ -108,14 +108,20 @@ export const adminMutants: readonly MutantGroup[] = [
     killedBy: ['src/admin/observer.test.ts'],
     mutants: [
       {
-        breaks: 'the deadline is the second boundary',
-        find: 'Math.ceil(extractedAtMs / cycleBoundaryMs) + 1',
-        replace: 'Math.ceil(extractedAtMs / cycleBoundaryMs) + 2',
-      },
-      {
         breaks: 'a post whose deadline has passed is overdue',
         find: 'deadlineMs < cycleAtMs',
         replace: 'deadlineMs > cycleAtMs',
+      },
+    ],
+  },
+  {
+    file: 'src/contract/time.ts',
+    killedBy: ['src/admin/observer.test.ts'],
+    mutants: [
+      {
+        breaks: 'the deadline of a first score is the second boundary',
+        find: 'Math.ceil(extractedMs / cycleBoundaryMs) + 1',
+        replace: 'Math.ceil(extractedMs / cycleBoundaryMs) + 2',
       },
     ],
   },

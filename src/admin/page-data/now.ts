@@ -2,10 +2,9 @@
  * `/api/now`: the state of the service in one object, and the points of its charts.
  */
 import { stat } from 'node:fs/promises'
-import { cycleBoundaryMs } from '../../contract/index.js'
+import { cycleBoundaryMs, firstScoreTarget } from '../../contract/index.js'
 import { databasePath } from '../../store/index.js'
 import type { Check, HealthChecks } from '../checks.js'
-import { firstScoreTarget } from '../first-scores.js'
 import type { CyclePoint, Observer } from '../observer.js'
 import { lastCycleOf, type AdminSources } from '../sources.js'
 

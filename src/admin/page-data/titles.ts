@@ -3,7 +3,7 @@
  * per post, when the page first asks for them. Bounded by the posts that are pending.
  */
 import { readCandidates } from '../../cycle/index.js'
-import { gallIdAt, type PoolState } from '../../pool/index.js'
+import type { PoolState } from '../../pool/index.js'
 import type { AdminSources } from '../sources.js'
 
 const titleCharsMax = 300
@@ -83,12 +83,4 @@ function titleOf(record: Uint8Array | undefined): string {
 export function slotOf(pool: PoolState, gallId: string, postNo: number): number {
   const code = pool.galleries.indexOf(gallId)
   return code < 0 ? -1 : pool.index.find(code, postNo)
-}
-
-/** The gallery and the number of the post in a slot. */
-export function postAt(
-  pool: PoolState,
-  slot: number,
-): { readonly gall_id: string; readonly post_no: number } {
-  return { gall_id: gallIdAt(pool, slot), post_no: pool.postNo[slot] as number }
 }

@@ -1,8 +1,8 @@
 /**
  * The figures of the first-score ledger over a window, and the visits whose first score came latest, with the reason.
  */
-import { outcomeCodes } from '../../contract/index.js'
-import { firstScore, firstScoreDeadline, firstScoreTarget, type FirstScore } from './first-score.js'
+import { firstScoreDeadline, firstScoreTarget, outcomeCodes } from '../../contract/index.js'
+import { firstScore, type FirstScore } from './first-score.js'
 import type { EvaluationWindow } from './window.js'
 
 const worstMax = 20

@@ -2,15 +2,9 @@
  * The first-score ledger: whether each visit had its first score within two cycle boundaries of `extracted_at`.
  * docs/evaluation.md defines the rules; they are tried in that order.
  */
+import { firstScoreDeadline } from '../../contract/index.js'
+
 export type FirstScore = 'excluded' | 'on_time' | 'late' | 'never'
-
-const boundaryMs = 5 * 60_000
-export const firstScoreTarget = 0.99
-
-/** The second five-minute boundary at or after a time. */
-export function firstScoreDeadline(extractedMs: number): number {
-  return (Math.ceil(extractedMs / boundaryMs) + 1) * boundaryMs
-}
 
 /** `extractedMs`: NaN for null. `firstMs`: the first cycle that scored the visit, NaN for none. `decidedMs`: Infinity while open. */
 export function firstScore(visit: {

@@ -2,10 +2,9 @@
  * Visits: stays of posts in the pool, found from cycles in order of cycle_time. Columns by visit, in order of beginning.
  * docs/evaluation.md defines a visit and its fate.
  */
-import { absentCode, assert, outcome, removalReasonCodes } from '../../contract/index.js'
+import { absentCode, assert, firstScoreDeadline, outcome, removalReasonCodes } from '../../contract/index.js'
 import type { PastCycle, PastEvents } from '../past.js'
 import type { PastEntries } from '../past-entries.js'
-import { firstScoreDeadline } from './first-score.js'
 import { fates, type VisitFates } from './ranker-evaluation.js'
 
 const open = fates.indexOf('open')
