@@ -76,7 +76,10 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
   })
   observer.listen({
     onCycle: (point) => streams.send('cycle', point),
-    onCall: (call) => streams.send('call', call),
+    // Those that `/api/cycles` has.
+    onCall: (call) => {
+      if (call.result !== 'done') streams.send('call', call)
+    },
   })
   const watch = setInterval(watcher(parts), watchMs).unref()
   return {

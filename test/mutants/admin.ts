@@ -115,6 +115,33 @@ export const adminMutants: readonly MutantGroup[] = [
     ],
   },
   {
+    file: 'src/admin/score-tracks.ts',
+    killedBy: ['src/admin/observer.test.ts'],
+    mutants: [
+      {
+        breaks: 'rank 1 is the highest score',
+        find: 'if (other > own) rank++',
+        replace: 'if (other < own) rank++',
+      },
+    ],
+  },
+  {
+    file: 'src/admin/tracing.ts',
+    killedBy: ['src/admin/tracing.test.ts'],
+    mutants: [
+      {
+        breaks: 'the span of the client is the parent',
+        find: 'if (parent === null) return ROOT_CONTEXT',
+        replace: 'if (parent !== null) return ROOT_CONTEXT',
+      },
+      {
+        breaks: 'a span has the times of the request',
+        find: 'span.end(epochMs(endedAt))',
+        replace: 'span.end(epochMs(startedAt))',
+      },
+    ],
+  },
+  {
     file: 'src/contract/time.ts',
     killedBy: ['src/admin/observer.test.ts'],
     mutants: [
