@@ -22,6 +22,7 @@ import {
 import { cycleScenarios, isCycleScenario, scaledShape, type ScenarioName } from './scenarios.js'
 import { measureGetScores, measureHealth, measureImagePut, measureReplay } from './serving.js'
 import type { ServerOptions } from './server-under-test.js'
+import { measureBesideAdmin } from './beside-admin.js'
 import { measureBesideReport } from './beside-report.js'
 import { measureShadow } from './shadow.js'
 import { measureStartUp } from './start-up.js'
@@ -79,6 +80,8 @@ async function measure(scenario: ScenarioName, options: BenchOptions): Promise<M
       return measureShadow(options)
     case 'beside-report':
       return measureBesideReport(options)
+    case 'beside-admin':
+      return measureBesideAdmin(options)
     default: {
       const { shape, cycleCount } = cycleScenarios[scenario]
       return [

@@ -48,6 +48,7 @@ export const scenarioNames = [
   'swap',
   'shadow',
   'beside-report',
+  'beside-admin',
 ] as const
 export type ScenarioName = (typeof scenarioNames)[number]
 
