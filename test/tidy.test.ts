@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { projectDir } from './helpers/server-process.js'
 
 /** Lines of src without tests. */
-const srcLinesMax = 40_000
+const srcLinesMax = 40_600
 const fileLinesMax = 400
 
 const sourcePattern = /\.(ts|mjs|js|cc|h)$/

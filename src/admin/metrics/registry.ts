@@ -17,11 +17,10 @@ export type Metrics = {
 export function createMetrics(): { readonly registry: Registry; readonly metrics: Metrics } {
   const registry = new Registry()
   const made = Object.entries(metricTable).map(([key, row]) => {
-    const { type, name, help } = row
-    const labels: Readonly<Record<string, readonly string[] | 'open'>> = 'labels' in row ? row.labels : {}
+    const { type, name, help, labels, buckets } = row
     const options = { name, help, labelNames: Object.keys(labels), registers: [registry] }
     const series = key === 'results' ? resultLabels : combinations(labels)
-    return [key, create(type, options, 'buckets' in row ? row.buckets : [], series)]
+    return [key, create(type, options, buckets, series)]
   })
   return { registry, metrics: Object.fromEntries(made) as Metrics }
 }
