@@ -118,7 +118,9 @@ class OpenPage {
     this.#stream = http.get({ port, path: '/api/events', headers: { authorization: key }, agent: false })
     this.#stream.on('response', (response) => response.resume()).on('error', () => undefined)
     await this.#read()
-    this.#timer = setInterval(() => (this.#reading = this.#reading.then(() => this.#read())), readEveryMs)
+    this.#timer = setInterval(() => {
+      this.#reading = this.#reading.then(() => this.#read())
+    }, readEveryMs)
   }
 
   async close(): Promise<void> {
