@@ -21,10 +21,16 @@ const levels = {
   admin: 7,
   simulator: 7,
   cli: 8,
+  page: 8,
 }
 
 /** Folders that import less than their level allows. */
-const onlyFrom = { pool: ['contract'], client: ['contract'], simulator: ['contract', 'client'] }
+const onlyFrom = {
+  pool: ['contract'],
+  client: ['contract'],
+  simulator: ['contract', 'client'],
+  page: ['contract'],
+}
 
 /** Files that the client imports one by one: the index of the folder needs packages, which a browser does not have. */
 const filesForClient = 'contract/(errors|operations|wire)\\.js$|'
@@ -33,6 +39,8 @@ const filesForClient = 'contract/(errors|operations|wire)\\.js$|'
 const owners = {
   '@opentelemetry/api': 'admin',
   'prom-client': 'admin',
+  preact: 'page',
+  uplot: 'page',
   'uWebSockets.js': 'server',
   '@duckdb/node-api': 'history',
   commander: 'cli',
@@ -49,7 +57,7 @@ function importRules(folder) {
   const forbidden = Object.keys(levels).filter((other) => !allowed.includes(other))
   const others = Object.keys(levels).filter((other) => other !== folder)
   return {
-    files: [`src/${folder}/**/*.ts`],
+    files: [`src/${folder}/**/*.{ts,tsx}`],
     rules: {
       'no-restricted-imports': [
         'error',
@@ -77,7 +85,7 @@ export default defineConfig(
   globalIgnores(['dist/', 'dist-*/', 'build/', 'data/', 'coverage/']),
   js.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -109,6 +117,25 @@ export default defineConfig(
           'BinaryExpression[operator=/^[=!]==?$/] > :matches(Identifier, MemberExpression > Identifier)[name=/^(authorization|apiKeys?)$/i]',
           'CallExpression[callee.property.name=/^(includes|indexOf|equals|compare|has)$/] > Identifier[name=/^(authorization|apiKeys?)$/i].arguments',
         ].map((selector) => ({ selector, message: 'Keys are compared by timingSafeEqual (api-keys.ts).' })),
+      ],
+    },
+  },
+  {
+    // Texts of posts are hostile: they become text nodes and nothing else. The page bundles only types of the contract.
+    files: ['src/page/**/*.{ts,tsx}'],
+    ignores: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            ':matches(Identifier, JSXIdentifier)[name=/^(innerHTML|outerHTML|dangerouslySetInnerHTML|insertAdjacentHTML|setHTMLUnsafe|createContextualFragment|DOMParser|srcdoc|srcDoc)$/]',
+          message: 'No text is interpreted as HTML.',
+        },
+        {
+          selector: 'ImportDeclaration[importKind!="type"][source.value=/contract/]',
+          message: 'The page imports only types of the contract.',
+        },
       ],
     },
   },

@@ -1,4 +1,4 @@
-// Compiles src into dist, unless dist was made from exactly these sources: `npm run build`, and before tests run.
+// Compiles src into dist, and src/page into dist/page, unless dist was made from exactly these sources: `npm run build`, and before tests run.
 // A hash of all inputs decides, not their times, so a build is correct after any edit, checkout or pull. TypeScript's own
 // incremental mode is not enough: typia writes validators into files whose source has not changed.
 import { spawnSync } from 'node:child_process'
@@ -14,11 +14,12 @@ const stampFile = join(target, '.sources')
 /** Everything that the output depends on. */
 function inputs() {
   const sources = readdirSync(join(root, 'src'), { recursive: true })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .filter((name) => /\.(tsx?|css|html|svg)$/.test(name) && !name.endsWith('.test.ts'))
     .map((name) => join('src', name))
     .sort()
   const settings = ['tsconfig.json', 'tsconfig.build.json', 'tsconfig.client.json']
-  return ['package-lock.json', 'scripts/build.mjs', ...settings, ...sources]
+  const scripts = ['scripts/build.mjs', 'scripts/build-page.mjs']
+  return ['package-lock.json', ...scripts, ...settings, ...sources]
 }
 
 /** Compiles into a directory of its own and swaps it in, so that a failed build leaves the last one. */
@@ -26,16 +27,15 @@ function compile() {
   // Beside dist: source maps hold relative paths.
   const fresh = join(root, `dist-${process.pid}`)
   const old = `${fresh}-old`
-  // The second pass writes the declarations of the client, which other projects import.
-  const passes = [
-    ['tspc', 'tsconfig.build.json'],
-    ['tsc', 'tsconfig.client.json'],
+  const steps = [
+    ['tspc', '-p', join(root, 'tsconfig.build.json'), '--outDir', fresh],
+    // The declarations of the client, which other projects import.
+    ['tsc', '-p', join(root, 'tsconfig.client.json'), '--outDir', fresh],
+    ['node', join(root, 'scripts', 'build-page.mjs'), join(fresh, 'page')],
   ]
-  const isCompiled = passes.every(([compiler, settings]) => {
-    const args = [compiler, '-p', join(root, settings), '--outDir', fresh]
-    return spawnSync(join(root, 'scripts', 'pinned'), args, { cwd: root, stdio: 'inherit' }).status === 0
-  })
-  if (!isCompiled) {
+  for (const step of steps) {
+    const { status } = spawnSync(join(root, 'scripts', 'pinned'), step, { cwd: root, stdio: 'inherit' })
+    if (status === 0) continue
     rmSync(fresh, { recursive: true, force: true })
     process.exit(1)
   }

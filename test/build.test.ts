@@ -24,7 +24,7 @@ beforeEach(() => {
   project = scratchDir()
   for (const directory of ['scripts', 'src/deep', 'src/codec/native'])
     mkdirSync(join(project, directory), { recursive: true })
-  for (const script of ['build', 'build-native', 'patch-lmdb', 'source-hash'])
+  for (const script of ['build', 'build-page', 'build-native', 'patch-lmdb', 'source-hash'])
     copyFileSync(join(projectDir, `scripts/${script}.mjs`), join(project, `scripts/${script}.mjs`))
   for (const file of ['package.json', 'package-lock.json', 'tsconfig.json']) write(file, '{}')
   for (const name of ['build', 'client']) write(`tsconfig.${name}.json`, '{}')

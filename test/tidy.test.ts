@@ -7,10 +7,10 @@ import { expect, test } from 'vitest'
 import { projectDir } from './helpers/server-process.js'
 
 /** Lines of src without tests. */
-const srcLinesMax = 40_600
+const srcLinesMax = 45_800
 const fileLinesMax = 400
 
-const sourcePattern = /\.(ts|mjs|js|cc|h)$/
+const sourcePattern = /\.(tsx?|css|mjs|js|cc|h)$/
 
 function filesOf(folder: string): string[] {
   return readdirSync(join(projectDir, folder), { recursive: true, encoding: 'utf8' })

@@ -14,6 +14,7 @@ import { now, series, type NowParts } from './page-data/now.js'
 import { picks, picksQuery } from './page-data/picks.js'
 import { explainArguments, image, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
+import { pageRoutes } from './page-files.js'
 import { json, type Route } from './routes.js'
 import { lastCycleOf, type AdminSources, type ObservedRequest } from './sources.js'
 import { Tracing } from './tracing.js'
@@ -132,7 +133,7 @@ function routesOf(parts: Parts): Route[] {
       headers: { 'Content-Type': metrics.contentType },
       body: await metrics.text(),
     })),
-    route('token', '/', () => json({ version: parts.version, paths: apiPaths })),
+    ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version, paths: apiPaths }))]),
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json(series(observer))),
     route('token', '/api/picks', async ({ query }) => json(await picks(parts, picksQuery(query)))),

@@ -135,7 +135,8 @@ export class AdminListener {
           'Authorization: Bearer with the content of admin-token in the data directory',
       )
     if (found === null) throw new ServiceError('not_found', 'there is nothing at this path')
-    return found.route.handle({ parameters: found.parameters, query })
+    const acceptedEncodings = encodingsOf(request.headers['accept-encoding'])
+    return found.route.handle({ parameters: found.parameters, query, acceptedEncodings })
   }
 
   /** Exchanges the token for a cookie and removes it from the address. */
@@ -169,6 +170,14 @@ export class AdminListener {
 function targetOf(url: string): { readonly path: string; readonly query: URLSearchParams } {
   const [path = '', query = ''] = url.split(/\?(.*)/s)
   return { path, query: new URLSearchParams(query) }
+}
+
+/** Without those of quality 0. */
+function encodingsOf(accepted: string | string[] = ''): string[] {
+  return String(accepted)
+    .split(',')
+    .filter((coding) => !/;\s*q=0(\.0*)?\s*$/.test(coding))
+    .map((coding) => coding.replace(/;.*/s, '').trim().toLowerCase())
 }
 
 function pemOf({ certFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer; minVersion: 'TLSv1.2' } {

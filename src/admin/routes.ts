@@ -7,6 +7,8 @@ export interface Call {
   /** The decoded path segments of the names in braces, in order. */
   readonly parameters: readonly string[]
   readonly query: URLSearchParams
+  /** Content codings that the client accepts, such as `br`. */
+  readonly acceptedEncodings: readonly string[]
 }
 
 export interface Reply {

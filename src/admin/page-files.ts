@@ -1,0 +1,75 @@
+/**
+ * The files of the operators' page, which the build writes into `dist/page`, as routes. They are read once, at the start.
+ * A name that contains the hash of its content never changes, so browsers keep those files; index.html names them.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ServiceError } from '../contract/index.js'
+import type { Call, Reply, Route } from './routes.js'
+
+/** From `dist/admin`, and from `src/admin` in tests. */
+const pageDir = fileURLToPath(new URL('../../dist/page', import.meta.url))
+
+const contentTypes: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+/** Smallest first. The build writes each encoding into a file of its own. */
+const encodings = { br: '.br', gzip: '.gz' } as const
+
+interface PageFile {
+  readonly contentType: string
+  readonly identity: Uint8Array
+  readonly encoded: ReadonlyMap<string, Uint8Array>
+}
+
+/** Null: the page is not built; the API works without it. */
+export function pageRoutes(directory = pageDir): Route[] | null {
+  if (!existsSync(join(directory, 'index.html'))) return null
+  const index = readPageFile(join(directory, 'index.html'))
+  const assetsDir = join(directory, 'assets')
+  const assets = new Map(
+    readdirSync(assetsDir)
+      .filter((name) => extensionOf(name) in contentTypes)
+      .map((name) => [name, readPageFile(join(assetsDir, name))]),
+  )
+  return [
+    { path: '/', access: 'token', handle: (call) => reply(index, call, 'no-cache') },
+    {
+      path: '/assets/{name}',
+      access: 'token',
+      handle: (call) => {
+        const file = assets.get(call.parameters[0] ?? '')
+        if (file === undefined) throw new ServiceError('not_found', 'there is nothing at this path')
+        return reply(file, call, 'private, max-age=31536000, immutable')
+      },
+    },
+  ]
+}
+
+function reply({ contentType, identity, encoded }: PageFile, call: Call, cacheControl: string): Reply {
+  const headers = { 'Content-Type': contentType, 'Cache-Control': cacheControl, Vary: 'Accept-Encoding' }
+  for (const [encoding, body] of encoded)
+    if (call.acceptedEncodings.includes(encoding))
+      return { status: 200, headers: { ...headers, 'Content-Encoding': encoding }, body }
+  return { status: 200, headers, body: identity }
+}
+
+function readPageFile(path: string): PageFile {
+  const encoded = Object.entries(encodings).flatMap(([encoding, suffix]): [string, Uint8Array][] =>
+    existsSync(`${path}${suffix}`) ? [[encoding, readFileSync(`${path}${suffix}`)]] : [],
+  )
+  return {
+    contentType: contentTypes[extensionOf(path)] ?? 'application/octet-stream',
+    identity: readFileSync(path),
+    encoded: new Map(encoded),
+  }
+}
+
+function extensionOf(path: string): string {
+  return /\.(\w+)$/.exec(path)?.[1] ?? ''
+}

@@ -1,0 +1,10 @@
+/** Draws the page and connects to the service. */
+import { render } from 'preact'
+import { App } from './app.js'
+import { connection } from './service/connection.js'
+import { applyTheme, savedTheme } from './parts/theme.js'
+
+applyTheme(savedTheme())
+connection.open()
+const root = document.getElementById('page')
+if (root !== null) render(<App />, root)

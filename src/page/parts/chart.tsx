@@ -1,0 +1,177 @@
+/**
+ * A chart over time by uPlot: lines, or areas stacked on each other. The legend is HTML and shows the values under the
+ * pointer, else the newest ones. For screen readers the chart is a picture whose text states the newest values.
+ */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import uPlot from 'uplot'
+import { clock, dayClock } from '../format.js'
+import { useThemeVersion } from './theme.js'
+
+export interface ChartSeries {
+  readonly label: string
+  /** 1 to 8: a colour of the style sheet. */
+  readonly color: number
+  readonly values: readonly (number | null)[]
+}
+
+export interface ChartProps {
+  readonly title: string
+  /** Milliseconds since 1970, ascending. */
+  readonly times: readonly number[]
+  /** Stacked from the first one upwards. */
+  readonly series: readonly ChartSeries[]
+  readonly isStacked?: boolean
+  readonly format: (value: number | null) => string
+  /** Of the axis; null: what the values span. */
+  readonly min?: number | null
+  readonly max?: number
+  /** The largest value at the bottom: for ranks. */
+  readonly isUpsideDown?: boolean
+}
+
+const height = 150
+
+export function Chart(props: ChartProps) {
+  const { title, times, series, format } = props
+  const [pointed, setPointed] = useState<number | null>(null)
+  const index = pointed !== null && pointed < times.length ? pointed : times.length - 1
+  const time = times[index]
+  const newest = series.map(({ label, values }) => `${label} ${format(values[times.length - 1] ?? null)}`)
+  return (
+    <figure class="chart panel">
+      <figcaption>
+        <h3>{title}</h3>
+        <span class="muted">{time === undefined ? '' : dayClock(time)}</span>
+      </figcaption>
+      {times.length < 2 ? (
+        <p class="empty">A line needs two cycles.</p>
+      ) : (
+        <div role="img" aria-label={`${title}. Newest: ${newest.join(', ')}`}>
+          <Plot {...props} onPointed={setPointed} />
+        </div>
+      )}
+      <ul class="legend">
+        {series.map(({ label, color, values }) => (
+          <li key={label}>
+            <span class={`swatch color-${color}`} /> {label} <b>{format(values[index] ?? null)}</b>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  )
+}
+
+function Plot(props: ChartProps & { readonly onPointed: (index: number | null) => void }) {
+  const { times, series, isStacked = false, onPointed } = props
+  const elementRef = useRef<HTMLDivElement>(null)
+  const plotRef = useRef<uPlot | null>(null)
+  const themeVersion = useThemeVersion()
+  const data = useMemo(() => plotData(times, series, isStacked), [times, series, isStacked])
+  const labels = series.map(({ label, color }) => `${label}:${color}`).join()
+  useEffect(() => {
+    const element = elementRef.current
+    if (element === null) return
+    const plot = new uPlot(plotOptions(props, element, onPointed), data, element)
+    plotRef.current = plot
+    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      plot.destroy()
+      plotRef.current = null
+    }
+    // What else changes is data, which the effect below sets.
+  }, [themeVersion, labels, isStacked])
+  useEffect(() => plotRef.current?.setData(data), [data])
+  return <div class="plot" ref={elementRef} />
+}
+
+/** uPlot draws in order, so the highest of the stacked areas comes first. */
+function plotData(
+  times: readonly number[],
+  series: readonly ChartSeries[],
+  isStacked: boolean,
+): uPlot.AlignedData {
+  const seconds = times.map((ms) => ms / 1000)
+  if (!isStacked) return [seconds, ...series.map(({ values }) => [...values])]
+  const sums = times.map(() => 0)
+  const layers = series.map(({ values }) =>
+    values.map((value, i) => (sums[i] = (sums[i] ?? 0) + (value ?? 0))),
+  )
+  return [seconds, ...layers.reverse()]
+}
+
+function plotOptions(
+  { series, isStacked = false, format, min = 0, max, isUpsideDown = false }: ChartProps,
+  element: HTMLElement,
+  onPointed: (index: number | null) => void,
+): uPlot.Options {
+  const lines = colorOf(element, '--line')
+  const text = colorOf(element, '--muted')
+  const font = `11px ${getComputedStyle(element).fontFamily}`
+  const ordered = isStacked ? [...series].reverse() : series
+  const axis = { stroke: text, font, ticks: { show: false } }
+  return {
+    width: element.clientWidth,
+    height,
+    legend: { show: false },
+    cursor: {
+      sync: { key: 'time' },
+      points: { show: !isStacked, size: 6 },
+      drag: { x: false, y: false },
+      y: false,
+    },
+    scales: {
+      y: {
+        dir: isUpsideDown ? -1 : 1,
+        range: (_plot, low, high) => {
+          const bottom = min ?? (Number.isFinite(low) ? low : 0)
+          const top = max ?? (Number.isFinite(high) ? high : 1)
+          return [bottom, top > bottom ? top + (max === undefined ? 0.05 * (top - bottom) : 0) : bottom + 1]
+        },
+      },
+    },
+    axes: [
+      {
+        ...axis,
+        size: 22,
+        gap: 4,
+        space: 60,
+        grid: { show: false },
+        values: (_plot, splits) => splits.map((seconds) => clock(seconds * 1000)),
+      },
+      {
+        ...axis,
+        size: 54,
+        gap: 6,
+        space: 30,
+        grid: { stroke: lines, width: 1 },
+        values: (_plot, splits) => splits.map((value) => format(value)),
+      },
+    ],
+    series: [
+      {},
+      ...ordered.map(({ label, color }) => {
+        const stroke = colorOf(element, `--color-${color}`)
+        return {
+          label,
+          stroke,
+          width: isStacked ? 1 : 1.5,
+          points: { show: false },
+          ...(isStacked ? { fill: colorOf(element, `--area-${color}`) } : {}),
+        }
+      }),
+    ],
+    hooks: { setCursor: [(plot) => onPointed(plot.cursor.idx ?? null)] },
+  }
+}
+
+/** A custom property as a colour that a canvas knows. */
+function colorOf(element: HTMLElement, name: string): string {
+  const probe = document.createElement('span')
+  probe.style.color = `var(${name})`
+  element.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}

@@ -1,0 +1,26 @@
+/** The time of the reader's clock, for ages that count up, and what the screen is like. */
+import { useEffect, useState } from 'preact/hooks'
+
+/** Milliseconds since 1970, renewed every second while somebody looks. */
+export function useNowMs(): number {
+  const [nowMs, setNowMs] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) setNowMs(Date.now())
+    }, 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return nowMs
+}
+
+export function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches)
+  useEffect(() => {
+    const media = matchMedia(query)
+    const onChange = (): void => setMatches(media.matches)
+    onChange()
+    media.addEventListener('change', onChange)
+    return () => media.removeEventListener('change', onChange)
+  }, [query])
+  return matches
+}

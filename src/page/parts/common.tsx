@@ -1,0 +1,109 @@
+/** Small parts that several places use: tiles, facts, badges, commands to copy, and what stands in for missing data. */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { ApiError } from '../service/api.js'
+import { Icon } from './icon.js'
+
+interface Titled {
+  readonly title: string
+  readonly children?: ComponentChildren
+}
+
+export function Panel({ title, children }: Titled) {
+  return (
+    <section class="panel" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  )
+}
+
+/** A figure with its name and what belongs to it. */
+export function Tile({ title, value, children }: Titled & { readonly value: ComponentChildren }) {
+  return (
+    <section class="panel tile" aria-label={title}>
+      <h2>{title}</h2>
+      <p class="figure">{value}</p>
+      {children}
+    </section>
+  )
+}
+
+interface FactsProps {
+  readonly facts: readonly (readonly [string, ComponentChildren])[]
+  /** The values are sentences. */
+  readonly isLong?: boolean
+}
+
+export function Facts({ facts, isLong = false }: FactsProps) {
+  return (
+    <dl class={isLong ? 'facts long' : 'facts'}>
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+export type Tone = 'ok' | 'warn' | 'fail' | 'plain' | 'accent'
+
+export function Badge({ tone, children }: { readonly tone: Tone; readonly children: ComponentChildren }) {
+  return <span class={`badge ${tone}`}>{children}</span>
+}
+
+/** A command that changes something is copied and run by the operator: the page itself only reads. */
+export function Command({ text }: { readonly text: string }) {
+  const [isCopied, setIsCopied] = useState(false)
+  // Browsers offer it to HTTPS and to this machine only; elsewhere the text is selected by hand.
+  const { clipboard } = navigator as { readonly clipboard?: Clipboard }
+  const copy = (): void => {
+    clipboard?.writeText(text).then(
+      () => setIsCopied(true),
+      () => setIsCopied(false),
+    )
+  }
+  return (
+    <div class="command">
+      <code tabIndex={0}>{text}</code>
+      {clipboard !== undefined && (
+        <button class="button quiet" type="button" onClick={copy} onBlur={() => setIsCopied(false)}>
+          <Icon name="copy" />
+          <span class="sr-only">Copy: {text}</span>
+          <span role="status">{isCopied ? 'copied' : ''}</span>
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** While nothing has been read: that it loads, or why it failed. */
+export function Missing({ error, what }: { readonly error: ApiError | null; readonly what: string }) {
+  if (error === null) return <p class="empty">Loading {what}</p>
+  return (
+    <p class="notice fail">
+      <strong>No {what}:</strong> {error.message}
+    </p>
+  )
+}
+
+export interface BarPart {
+  readonly name: string
+  readonly value: number
+  readonly color: number
+}
+
+/** Parts of a whole as one bar. The values are also text elsewhere. */
+export function Bar({ parts }: { readonly parts: readonly BarPart[] }) {
+  return (
+    <div class="bar" aria-hidden="true">
+      {parts
+        .filter(({ value }) => value > 0)
+        .map(({ name, value, color }) => (
+          <span key={name} class={`color-${color}`} style={{ flexGrow: value }} title={name} />
+        ))}
+    </div>
+  )
+}

@@ -1,0 +1,50 @@
+/**
+ * Dark or light: that of the system, or what the reader has chosen. The style sheet does the rest by `color-scheme`.
+ */
+import { useEffect, useState } from 'preact/hooks'
+import { Icon } from './icon.js'
+
+export type Theme = 'system' | 'light' | 'dark'
+
+const storageKey = 'understudy-theme'
+const order: readonly Theme[] = ['system', 'light', 'dark']
+const listeners = new Set<() => void>()
+const systemDark = matchMedia('(prefers-color-scheme: dark)')
+systemDark.addEventListener('change', () => listeners.forEach((listener) => listener()))
+
+export function savedTheme(): Theme {
+  const saved = localStorage.getItem(storageKey)
+  return order.find((theme) => theme === saved) ?? 'system'
+}
+
+export function applyTheme(theme: Theme): void {
+  document.documentElement.dataset['theme'] = theme
+  localStorage.setItem(storageKey, theme)
+  listeners.forEach((listener) => listener())
+}
+
+/** Rises with each change of the colours: charts are drawn anew. */
+export function useThemeVersion(): number {
+  const [version, setVersion] = useState(0)
+  useEffect(() => {
+    const listener = (): void => setVersion((before) => before + 1)
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }, [])
+  return version
+}
+
+export function nextTheme(): void {
+  applyTheme(order[(order.indexOf(savedTheme()) + 1) % order.length] ?? 'system')
+}
+
+export function ThemeButton() {
+  useThemeVersion()
+  const theme = savedTheme()
+  return (
+    <button class="button quiet" type="button" onClick={nextTheme} title="Colours: system, light, dark (t)">
+      <Icon name={theme === 'light' ? 'sun' : theme === 'dark' ? 'moon' : 'half'} />
+      <span class="sr-only">Colours: {theme}. Change</span>
+    </button>
+  )
+}

@@ -1,0 +1,227 @@
+/** Post: one post with its counters, scores, pictures, text, visits, and why its score is what it is. */
+import type { TargetedSubmitEvent } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import { postPath, type Post, type TimelineEntry } from '../service/api.js'
+import type { Explanation } from '../service/history.js'
+import { useQuery } from '../service/query.js'
+import { compact, dayClock, duration, integer, score, words } from '../format.js'
+import { Chart } from '../parts/chart.js'
+import { Badge, Facts, Missing, Panel } from '../parts/common.js'
+import { plainText } from '../parts/plain-text.js'
+import { imageAddress } from '../parts/thumbnail.js'
+import { postAddress } from '../router.js'
+import { Explained, VisitCycles, Visits } from './explained.js'
+import { heads } from './picks.js'
+
+export function PostPlace({ segments }: { readonly segments: readonly string[] }) {
+  const [gallId, postNo] = segments
+  return (
+    <div class="place">
+      {gallId === undefined || postNo === undefined || !/^\d{1,16}$/.test(postNo) ? (
+        <h1>Post</h1>
+      ) : (
+        <OnePost key={`${gallId} ${postNo}`} gallId={gallId} postNo={Number(postNo)} />
+      )}
+      <Lookup />
+    </div>
+  )
+}
+
+function Lookup() {
+  const open = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const [gallId, postNo] = [form.get('gallery'), form.get('number')]
+    if (typeof gallId === 'string' && typeof postNo === 'string') location.hash = postAddress(gallId, postNo)
+  }
+  return (
+    <form class="lookup panel" onSubmit={open}>
+      <h2>Open a post</h2>
+      <div class="filters">
+        <input name="gallery" placeholder="Gallery" aria-label="Gallery" required autocomplete="off" />
+        <input
+          name="number"
+          placeholder="Number"
+          aria-label="Number"
+          required
+          inputMode="numeric"
+          pattern="\d{1,16}"
+          autocomplete="off"
+        />
+        <button class="button">Open</button>
+      </div>
+    </form>
+  )
+}
+
+interface PostKey {
+  readonly gallId: string
+  readonly postNo: number
+}
+
+function OnePost({ gallId, postNo }: PostKey) {
+  const path = postPath(gallId, postNo)
+  const pending = useQuery<Post>(path, { refreshOn: ['cycle'] })
+  const history = useQuery<Explanation>(`${path}/history`)
+  const post = pending.error?.status === 404 ? null : pending.data
+  const title = post?.candidate.title ?? history.data?.candidate?.title
+  const isKnown = post !== null || history.data !== null
+  return (
+    <>
+      <header class="post-head">
+        <h1>{title === undefined || title === '' ? 'Post without a title' : title}</h1>
+        <p class="muted">
+          {gallId} · {postNo}{' '}
+          {pending.error?.status === 404 && isKnown && <Badge tone="plain">not pending</Badge>}
+        </p>
+      </header>
+      {post !== null && <Pending post={post} />}
+      {history.data !== null ? (
+        <>
+          <Visits explanation={history.data} />
+          <VisitCycles cycles={history.data.cycles} />
+          <Explained explanation={history.data} />
+        </>
+      ) : (
+        (post === null || history.error?.status !== 404) && (
+          <Missing error={history.error} what="visits of this post; the service reads its stored cycles" />
+        )
+      )}
+    </>
+  )
+}
+
+function Pending({ post }: { readonly post: Post }) {
+  const { counters, rates_per_hour: rates, timeline, images, gall_id, post_no } = post
+  const newest = timeline.at(-1)
+  const counter = (name: keyof typeof counters): string =>
+    `${integer(counters[name])}${rates[name] ? ` (${rates[name] > 0 ? '+' : ''}${compact(rates[name])}/h)` : ''}`
+  return (
+    <>
+      <div class="tiles">
+        <section class="panel tile" aria-label="Score">
+          <h2>Score</h2>
+          <p class="figure">
+            {score(post.score)}{' '}
+            {newest !== undefined && newest.rank !== null && (
+              <small>
+                rank {integer(newest.rank)} of {integer(newest.of)}
+              </small>
+            )}
+          </p>
+          <Facts
+            facts={[
+              ...(post.score === null
+                ? [['Status', words(post.reason ?? post.status ?? 'no score yet')] as const]
+                : []),
+              ...heads.flatMap(({ name, label }) =>
+                post[name] === null || post[name] === undefined ? [] : [[label, score(post[name])] as const],
+              ),
+            ]}
+          />
+        </section>
+        <section class="panel tile" aria-label="Counters">
+          <h2>Counters</h2>
+          <p class="figure">
+            {integer(counters.views)} <small>views</small>
+          </p>
+          <Facts
+            facts={[
+              ['Up', counter('up')],
+              ['Down', counter('down')],
+              ['Comments', counter('comment_cnt')],
+              ['Send-to-Best', counter('rtb_vote')],
+              ['Read', dayClock(post.observed_at)],
+            ]}
+          />
+        </section>
+        <section class="panel tile" aria-label="Origin">
+          <h2>Origin</h2>
+          <p class="figure">
+            {post.age_s === null ? '–' : duration(post.age_s * 1000)} <small>old</small>
+          </p>
+          <Facts
+            facts={[
+              ['Written', dayClock(post.created_at)],
+              ['Extracted', dayClock(post.extracted_at)],
+              ['Source', post.source ?? '–'],
+              ['Pictures', `${integer(images.length)} of ${integer(post.candidate.images_in_post)}`],
+            ]}
+          />
+        </section>
+      </div>
+      {timeline.length > 1 && <Timeline entries={timeline} />}
+      {images.length > 0 && (
+        <Panel title="Pictures">
+          <ul class="pictures">
+            {images.map((position) => (
+              <li key={position}>
+                <img
+                  src={imageAddress(gall_id, post_no, position)}
+                  alt={`Picture ${position}`}
+                  loading="lazy"
+                />
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      <PostText html={post.candidate.body_html ?? null} />
+    </>
+  )
+}
+
+function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
+  const chart = useMemo(() => {
+    const ordered = [...entries].sort((a, b) => Date.parse(a.cycle_time) - Date.parse(b.cycle_time))
+    const line = (
+      label: string,
+      color: number,
+      value: (entry: TimelineEntry) => number | null | undefined,
+    ) => ({
+      label,
+      color,
+      values: ordered.map((entry) => value(entry) ?? null),
+    })
+    return {
+      times: ordered.map(({ cycle_time }) => Date.parse(cycle_time)),
+      scores: [line('score', 1, (entry) => entry.score)],
+      ranks: [line('rank', 4, (entry) => entry.rank)],
+      views: [line('views', 1, ({ counters }) => counters.views)],
+      counters: [
+        line('up', 2, ({ counters }) => counters.up),
+        line('comments', 3, ({ counters }) => counters.comment_cnt),
+        line('down', 5, ({ counters }) => counters.down),
+      ],
+    }
+  }, [entries])
+  return (
+    <section class="charts" aria-label={`Timeline of ${integer(entries.length)} cycles`}>
+      <Chart title="Score" times={chart.times} series={chart.scores} format={score} min={null} />
+      <Chart title="Rank" times={chart.times} series={chart.ranks} format={integer} min={1} isUpsideDown />
+      <Chart title="Views" times={chart.times} series={chart.views} format={compact} min={null} />
+      <Chart title="Counters" times={chart.times} series={chart.counters} format={compact} />
+    </section>
+  )
+}
+
+/** Posts are hostile: their HTML is shown as text, for reading or as it is. */
+function PostText({ html }: { readonly html: string | null }) {
+  const [isSource, setIsSource] = useState(false)
+  if (html === null || html === '') return null
+  return (
+    <Panel title="Text">
+      <button
+        class="button quiet"
+        type="button"
+        aria-pressed={isSource}
+        onClick={() => setIsSource(!isSource)}
+      >
+        As received
+      </button>
+      <p class={isSource ? 'post-text source' : 'post-text'} lang="ko">
+        {isSource ? html : plainText(html)}
+      </p>
+    </Panel>
+  )
+}
