@@ -1,0 +1,106 @@
+/**
+ * A real Chromium for tests of the operators' page, by playwright-core, and what such tests ask of every page: no error on
+ * its console, no violation that axe-core knows, pictures at three widths.
+ */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { freePort, projectDir, ServerProcess } from './server-process.js'
+
+/** That of Debian, or the one that a developer names. */
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+
+export const browserMissing = !existsSync(executablePath)
+
+/** Not in version control. */
+export const picturesDir = join(projectDir, 'test/pictures')
+
+export const widths = [390, 900, 1440] as const
+const heights: Readonly<Record<(typeof widths)[number], number>> = { 390: 844, 900: 1000, 1440: 900 }
+
+export interface Admin {
+  readonly server: ServerProcess
+  readonly url: string
+  readonly token: string
+}
+
+/** A server with its admin side. */
+export async function startedAdmin(): Promise<Admin> {
+  const port = await freePort()
+  const server = await new ServerProcess({ UNDERSTUDY_ADMIN_PORT: String(port) }).start()
+  const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim()
+  return { server, url: `http://127.0.0.1:${port}`, token }
+}
+
+export function launch(): Promise<Browser> {
+  // Chromium's sandbox does not work for root.
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+}
+
+export interface Visitor {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Errors and warnings of its console, uncaught errors, and dialogs. */
+  readonly problems: string[]
+}
+
+/** A page of its own, signed in. Another time zone than KST shows where the page depends on it. */
+export async function visit(browser: Browser, { url, token }: Admin): Promise<Visitor> {
+  const context = await browser.newContext({
+    baseURL: url,
+    timezoneId: 'America/New_York',
+    viewport: { width: 1440, height: 900 },
+    reducedMotion: 'reduce',
+  })
+  // Each load begins with the colours of the system.
+  await context.addInitScript({ content: "try { localStorage.removeItem('understudy-theme') } catch {}" })
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text())
+  })
+  page.on('pageerror', ({ message }) => problems.push(message))
+  page.on('dialog', (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  await page.goto(`/?token=${token}`)
+  await page.locator('main').waitFor()
+  return { page, context, problems }
+}
+
+/** What axe-core finds, one line per violation. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const found = await page.evaluate<Pick<axe.AxeResults, 'violations'>>(
+    "axe.run(document, { resultTypes: ['violations'] })",
+  )
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
+}
+
+/** Pictures of a place at each width, dark and light. */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  mkdirSync(picturesDir, { recursive: true })
+  for (const width of widths)
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: heights[width] })
+      await settled(page)
+      await page.screenshot({ path: join(picturesDir, `${name}-${width}-${colorScheme}.png`) })
+    }
+  await page.emulateMedia({ colorScheme: null })
+  await page.setViewportSize({ width: 1440, height: 900 })
+}
+
+/** Two frames later: what a change of size or scroll position has caused is drawn. */
+export function settled(page: Page): Promise<void> {
+  return page.evaluate(
+    'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))',
+  )
+}
+
+/** Whether the page is wider than the screen. */
+export function overflows(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+}

@@ -1,0 +1,294 @@
+/**
+ * The operators' page in a real Chromium, on a real server: every place with its data, live changes, keyboard, axe-core,
+ * pictures. Left out, with one line, where Chromium is not installed.
+ */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
+import {
+  browserMissing,
+  launch,
+  overflows,
+  settled,
+  startedAdmin,
+  takePictures,
+  violations,
+  visit,
+  widths,
+  type Admin,
+  type Visitor,
+} from '../helpers/browser.js'
+import { smallJpeg } from '../helpers/jpegs.js'
+
+if (browserMissing) console.log('left out: test/system/page.test.ts needs Chromium at /usr/bin/chromium')
+
+const postCount = 3000
+const title = '유니폼 vs 원정 경기 뭐가 나음? ㅋㅋ'
+
+describe.skipIf(browserMissing)('the page', () => {
+  let admin: Admin
+  let browser: Browser
+  let visitor: Visitor
+  let page: Page
+  let nextCycle = 0
+
+  /** The next cycle, with a reading of the first 200 posts. */
+  const postCycle = async (parts: Parameters<typeof cycleBody>[1] = {}): Promise<string> => {
+    const index = nextCycle++
+    const engagement = Array.from({ length: 200 }, (_, i) =>
+      reading('g1', i + 1, cycleMs(index), { views: 1000 + 7 * i + 40 * index, up: i + index }),
+    )
+    const body = cycleBody(index, { engagement, ...parts })
+    const { status, text } = await admin.server.postCycle(body)
+    expect(status, text).toBe(200)
+    return body.cycle_id
+  }
+  const open = async (place: string): Promise<void> => {
+    // A change of the part after # alone would keep the state of the last test.
+    await page.goto('about:blank')
+    await page.goto(`/#/${place}`)
+    await page.locator('main h1').first().waitFor({ state: 'attached' })
+  }
+
+  beforeAll(async () => {
+    admin = await startedAdmin()
+    const candidates = Array.from({ length: postCount }, (_, i) =>
+      candidate(`g${1 + Math.floor(i / 1000)}`, i + 1, {
+        title: `${title} ${i + 1}`,
+        body_html: `<p>본문 ${i + 1}</p><p>둘째 줄 &amp; 끝</p>`,
+        images_in_post: i === 0 ? 1 : 0,
+        ...(i === 0 ? { image_positions: [1] } : {}),
+      }),
+    )
+    await postCycle({ candidates })
+    const image = {
+      path: '/v1/images/g1/1/01',
+      body: await smallJpeg(90),
+      headers: { 'Content-Type': 'image/jpeg' },
+    }
+    expect((await admin.server.call({ method: 'PUT', ...image })).status).toBe(201)
+    await postCycle()
+    await postCycle({ removals: [removal('g1', 200, { reason: 'saved', tier: 'main' })] })
+    // Refused, with a problem.
+    expect((await admin.server.postCycle({ cycle_id: '20240301T0100' })).status).toBe(400)
+    browser = await launch()
+    visitor = await visit(browser, admin)
+    page = visitor.page
+  })
+  afterAll(async () => {
+    await browser.close()
+    await admin.server.dispose()
+  })
+  afterEach(() => expect(visitor.problems.splice(0)).toEqual([]))
+
+  test('Now shows the state with reasons, the last cycle, the posts and the charts', async () => {
+    await open('now')
+    expect(await page.getByRole('list', { name: 'Health checks' }).innerText()).toContain(
+      'storage accepts writes',
+    )
+    expect(await page.getByRole('region', { name: 'Last cycle' }).innerText()).toContain('03-01 00:10')
+    expect(await page.getByRole('region', { name: 'Pending posts' }).innerText()).toContain('2,999')
+    expect(await page.getByRole('region', { name: 'Model in force' }).innerText()).toContain(
+      'transport-test-1',
+    )
+    expect(
+      await page
+        .getByRole('img', { name: /^Latency by stage/ })
+        .locator('canvas')
+        .count(),
+    ).toBe(1)
+    for (const name of [/^Results/, /^Score quantiles/, /^Missing features/])
+      expect(await page.getByRole('img', { name }).count()).toBe(1)
+  })
+
+  test('Now follows the cycles without being asked, and announces them', async () => {
+    await open('now')
+    const id = await postCycle()
+    const label = `${id.slice(4, 6)}-${id.slice(6, 8)} ${id.slice(9, 11)}:${id.slice(11)}`
+    await page.getByRole('region', { name: 'Last cycle' }).getByText(label).waitFor()
+    await page
+      .getByRole('status')
+      .filter({ hasText: `Cycle ${label}` })
+      .waitFor({ state: 'attached' })
+  })
+
+  test('Picks lists all pending posts by rank, of which only the visible rows exist', async () => {
+    await open('picks')
+    await page.getByRole('link', { name: title }).first().waitFor()
+    const table = page.getByRole('table', { name: 'Pending posts by rank' })
+    expect(await table.getAttribute('aria-rowcount')).toBe(String(postCount - 1 + 1))
+    const rows = page.locator('.rows-body > .row')
+    expect(await rows.count()).toBeLessThan(40)
+    await page.evaluate("document.querySelector('.scroller').scrollTo(0, 1e7)")
+    await page.locator(`[data-index="${postCount - 2}"] a`).waitFor()
+    expect(await rows.count()).toBeLessThan(40)
+    expect(await page.getByRole('complementary', { name: 'Latest saves' }).innerText()).toMatch(
+      /g1[^]*200[^]*main/,
+    )
+  })
+
+  test('Picks searches titles and filters by gallery', async () => {
+    await open('picks')
+    await page.getByRole('searchbox').fill(`${title} 1234`)
+    await page.getByText('1 of 2,999').waitFor()
+    expect(await page.locator('.rows-body a').allInnerTexts()).toEqual([`${title} 1234`])
+    await page.getByRole('searchbox').fill('')
+    await page.getByRole('combobox', { name: 'Gallery' }).selectOption('g3')
+    await page.getByText('1,000 of 2,999').waitFor()
+    await page.getByRole('searchbox').fill('nothing has this title')
+    await page.getByText('No pending post matches.').waitFor()
+  })
+
+  test('Post shows the text as text, the picture, the timeline and the visits', async () => {
+    await open('posts/g1/1')
+    await page.getByRole('heading', { name: `${title} 1`, exact: true }).waitFor()
+    expect(await page.locator('.post-text').innerText()).toBe('본문 1\n\n둘째 줄 & 끝')
+    await page.getByRole('button', { name: 'As received' }).click()
+    expect(await page.locator('.post-text').innerText()).toContain('<p>본문 1</p>')
+    const width = () => page.evaluate<number>("document.querySelector('.pictures img').naturalWidth")
+    await expect.poll(width).toBe(64)
+    expect(await page.getByRole('img', { name: /^Score\. Newest: score 0\./ }).count()).toBe(1)
+    await page
+      .getByRole('table', { name: /Stays of the post/ })
+      .getByText('pending')
+      .waitFor()
+    await page.getByRole('table', { name: /Inputs of the model/ }).waitFor()
+  })
+
+  test('Post shows the past of a post that has left, and says what does not exist', async () => {
+    await open('posts/g1/200')
+    await page.getByText('not pending').waitFor()
+    await page
+      .getByRole('table', { name: /Stays of the post/ })
+      .getByText('saved')
+      .waitFor()
+    await open('posts/g1/999999')
+    await page.getByText(/No visits of this post/).waitFor()
+    // The browser reports each 404 on its console.
+    expect(visitor.problems.splice(0).every((text) => text.includes('404'))).toBe(true)
+  })
+
+  test('Report draws the intervals of each order and lists the groups', async () => {
+    await open('report')
+    const orders = page.getByRole('table', { name: /Means with 95 % intervals/ })
+    await orders.waitFor()
+    expect(await orders.getByRole('rowheader').allInnerTexts()).toContain('newest first')
+    await page.getByRole('combobox', { name: 'Group' }).selectOption('hour')
+    await page.getByRole('table', { name: /by hour/ }).waitFor()
+  })
+
+  test('Models shows states, provenance and commands to copy', async () => {
+    await open('models')
+    const card = page.getByRole('region', { name: 'transport-test-1' })
+    await card.getByText('serving').waitFor()
+    expect(await card.innerText()).toContain('understudy models verify transport-test-1')
+    await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await card.getByRole('button', { name: /^Copy: understudy models verify/ }).click()
+    await card.getByText('copied').waitFor()
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toContain('models verify')
+  })
+
+  test('Cycles records calls with their first problem, details and downloads', async () => {
+    await open('cycles')
+    await page.getByRole('combobox', { name: 'Result' }).selectOption('refused')
+    await page.getByRole('button', { name: '03-01 01:00' }).click()
+    const details = page.getByRole('complementary', { name: 'Details of the call' })
+    expect(await details.innerText()).toMatch(/cycle_time: is required[^]*400/)
+    await page.keyboard.press('Escape')
+    await details.waitFor({ state: 'detached' })
+    await page.getByRole('combobox', { name: 'Result' }).selectOption('scored')
+    await page.getByRole('button', { name: '03-01 00:00' }).click()
+    const download = page.waitForEvent('download')
+    await details.getByRole('link', { name: 'Response' }).click()
+    expect((await download).suggestedFilename()).toBe('20240301T0000-response.json')
+    await page.getByRole('button', { name: 'Stored' }).click()
+    await page
+      .getByRole('table', { name: /Stored cycles/ })
+      .getByText('03-01 00:10')
+      .waitFor()
+  })
+
+  test('a call appears in Cycles when it happens', async () => {
+    await open('cycles')
+    await page.locator('.row-link').first().waitFor()
+    const before = await page.locator('.rows-body > .row').count()
+    await postCycle()
+    await expect.poll(() => page.locator('.rows-body > .row').count()).toBe(before + 1)
+  })
+
+  describe('by keyboard', () => {
+    test('numbers open places, ? lists the shortcuts, t changes the colours', async () => {
+      await open('now')
+      await page.keyboard.press('2')
+      await page.getByRole('heading', { name: 'Picks' }).waitFor()
+      await page.keyboard.press('?')
+      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'hidden' })
+      // A moment later the focus is back.
+      await page.waitForFunction('document.activeElement === document.body')
+      const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+      await page.keyboard.press('t')
+      const light = await background()
+      await page.keyboard.press('t')
+      expect(await background()).not.toBe(light)
+      await page.keyboard.press('t')
+    })
+
+    test('/ searches; j and k move through the rows; Enter opens one', async () => {
+      await open('picks')
+      await page.locator('.rows-body a').first().waitFor()
+      await page.keyboard.press('/')
+      expect(await page.evaluate<string>('document.activeElement.type')).toBe('search')
+      await page.keyboard.type('jk2?')
+      expect(await page.getByRole('searchbox').inputValue()).toBe('jk2?')
+      await page.getByRole('searchbox').fill('')
+      await page.keyboard.press('Escape')
+      await page.locator('[data-index="1"] a').waitFor()
+      const focused = () =>
+        page.evaluate<string>("document.activeElement.closest('[data-index]')?.dataset.index")
+      await page.keyboard.press('j')
+      await expect.poll(focused).toBe('0')
+      for (let i = 0; i < 30; i++) {
+        await page.keyboard.press('j')
+        await expect.poll(focused).toBe(String(i + 1))
+      }
+      await page.keyboard.press('k')
+      await expect.poll(focused).toBe('29')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(/#\/posts\//)
+    })
+
+    test('Tab reaches every control of each place with a visible focus', async () => {
+      for (const place of ['now', 'picks', 'models', 'cycles']) {
+        await open(place)
+        await settled(page)
+        for (let i = 0; i < 14; i++) {
+          await page.keyboard.press('Tab')
+          const outline = await page.evaluate<string>(
+            'document.activeElement === document.body ? "none yet" : getComputedStyle(document.activeElement).outlineStyle',
+          )
+          expect(outline, `${place}, tab ${i}`).not.toBe('none')
+        }
+      }
+    })
+  })
+
+  test.each(['now', 'picks', 'posts/g1/1', 'report', 'models', 'cycles'])(
+    '%s has no violation of axe-core, fits three widths, and is pictured',
+    async (place) => {
+      await open(place)
+      if (place.startsWith('posts')) await page.getByRole('table', { name: /Inputs/ }).waitFor()
+      if (place === 'report') await page.getByRole('table', { name: /Means/ }).waitFor()
+      for (const width of widths)
+        for (const colorScheme of ['dark', 'light'] as const) {
+          await page.emulateMedia({ colorScheme })
+          await page.setViewportSize({ width, height: 900 })
+          await settled(page)
+          expect(await violations(page), `${width} ${colorScheme}`).toEqual([])
+          expect(await overflows(page), `${width}`).toBe(false)
+        }
+      await takePictures(page, place.split('/')[0] ?? place)
+    },
+  )
+})
