@@ -1,18 +1,12 @@
-/** Alert rules and dashboard against the table of metrics, and its labels against the contract. */
+/** Alert rules and dashboard against the table of metrics. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { metricRows, operationLabels } from '../src/admin/metrics/table.js'
-import { operations } from '../src/server/operations.js'
+import { metricRows } from '../src/admin/metrics/table.js'
 import { projectDir } from './helpers/server-process.js'
 
 const read = (path: string): string => readFileSync(join(projectDir, path), 'utf8')
-
-test('every operation of the contract has a label', () => {
-  const paths = operations.map(({ method, path }) => `${method} ${path}`)
-  expect([...operationLabels]).toEqual([...paths, 'other'])
-})
 
 test('alert rules and the dashboard name metrics that exist', () => {
   const names = new Set(

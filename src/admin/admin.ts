@@ -1,6 +1,7 @@
 /**
  * Assembles the admin side of a server: what observes it, and the listener that shows it. Read `routesOf` for all routes.
  */
+import { openApiDocument } from '../contract/index.js'
 import { Access } from './access.js'
 import { HealthChecks } from './checks.js'
 import { EventStreams } from './event-streams.js'
@@ -133,6 +134,7 @@ function routesOf(parts: Parts): Route[] {
       headers: { 'Content-Type': metrics.contentType },
       body: await metrics.text(),
     })),
+    route('open', '/openapi.json', () => json(openApiDocument())),
     ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version, paths: apiPaths }))]),
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json(series(observer))),

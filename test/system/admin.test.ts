@@ -71,7 +71,7 @@ describe('access', () => {
     ...['/api/cycles/20240301T0000/response', '/api/events', '/no/such/path'],
   ]
 
-  test.each(['/livez', '/readyz', '/metrics'])('%s is open', async (path) => {
+  test.each(['/livez', '/readyz', '/metrics', '/openapi.json'])('%s is open', async (path) => {
     expect((await ask(path)).status).toBe(200)
   })
 

@@ -3,7 +3,7 @@
  * derive from it. Names follow the rules of Prometheus: base units, `_total` for counters. Labels are bounded, except
  * those of the info metrics, which are bounded by the versions in use. `metrics.ts` supplies the values.
  */
-import { outcomeCodes } from '../../contract/index.js'
+import { operations, outcomeCodes } from '../../contract/index.js'
 import { stageNames } from '../../cycle/index.js'
 import { checkNames } from '../checks.js'
 
@@ -19,17 +19,11 @@ interface MetricRow {
 /** By label: all values, each of which has a series from the start; `open`: see above. */
 type Labels = Readonly<Record<string, readonly string[] | 'open'>>
 
-/** Of the contract; `other`: no operation fits. */
+/** Operations of the contract; `other`: no operation fits. */
 export const operationLabels = [
-  'POST /v1/cycles',
-  'GET /v1/scores/{cycle_id}',
-  'PUT /v1/images/{gall_id}/{post_no}/{NN}',
-  'GET /v1/health',
-  'POST /v1/outcomes',
-  'GET /v1/weights',
-  'PUT /v1/weights',
+  ...Object.values(operations).map(({ method, path }) => `${method} ${path}`),
   'other',
-] as const
+]
 
 export const statusLabels = [
   ...['200', '201', '400', '401', '404', '405', '409', '413', '415', '422', '500', '503'],
