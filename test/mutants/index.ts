@@ -10,6 +10,7 @@ import { historyMutants } from './history.js'
 import { imagesMutants } from './images.js'
 import { modelMutants } from './model.js'
 import { nativeMutants } from './native.js'
+import { pageMutants } from './page.js'
 import { poolMutants } from './pool.js'
 import { scriptsMutants } from './scripts.js'
 import { serverMutants } from './server.js'
@@ -30,6 +31,7 @@ export const mutants: readonly Mutant[] = listMutants([
   ...imagesMutants,
   ...modelMutants,
   ...nativeMutants,
+  ...pageMutants,
   ...poolMutants,
   ...scriptsMutants,
   ...serverMutants,
