@@ -39,6 +39,7 @@ test.each([
   'UMask=0077',
   'DynamicUser=yes',
   'SystemCallFilter=~@privileged @resources',
+  'SystemCallFilter=setpriority',
 ])('the unit has %s', (line) => expect(lines).toContain(line))
 
 const isMissing = spawnSync('systemd-analyze', ['--version']).error !== undefined
