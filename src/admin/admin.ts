@@ -30,8 +30,6 @@ export interface AdminOptions {
   readonly version: string
   /** Starts a command that reads the data directory of the server. */
   readonly startCommand: StartCommand
-  /** Further routes, such as those of the page. */
-  readonly routes?: readonly Route[]
 }
 
 export interface Admin {
@@ -70,8 +68,7 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
   }
   const files = tls()
   const access = new Access({ token, host, isTls: files !== null })
-  const routes = [...routesOf(parts), ...(options.routes ?? [])]
-  const opening = AdminListener.open({ host, port, tls: files, access, routes, log })
+  const opening = AdminListener.open({ host, port, tls: files, access, routes: routesOf(parts), log })
   const listener = await opening.catch((error: unknown) => {
     close()
     throw error
@@ -88,7 +85,14 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
     port: listener.port,
     requestEnded: (request) => {
       observer.requestEnded(request)
-      setImmediate(() => tracing.requestEnded(request))
+      setImmediate(() => {
+        // The user's SDK runs here; what it throws must not end the service.
+        try {
+          tracing.requestEnded(request)
+        } catch (err) {
+          log.error({ err }, 'a span could not be recorded')
+        }
+      })
     },
     processLost: (role) => metrics.processLost(role),
     renewCertificate: () => {
@@ -122,6 +126,7 @@ function routesOf(parts: Parts): Route[] {
     access,
     handle,
   })
+  const openApi = json(openApiDocument())
   return [
     route('open', '/livez', () => json({ status: 'ok' })),
     route('open', '/readyz', async () => {
@@ -134,7 +139,7 @@ function routesOf(parts: Parts): Route[] {
       headers: { 'Content-Type': metrics.contentType },
       body: await metrics.text(),
     })),
-    route('open', '/openapi.json', () => json(openApiDocument())),
+    route('open', '/openapi.json', () => openApi),
     ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version, paths: apiPaths }))]),
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json(series(observer))),

@@ -50,8 +50,8 @@ export class FirstScores {
     return counts
   }
 
-  /** Posts that are pending without a score although their deadline has passed. */
-  overdueCount(cycleAtMs: number): number {
-    return this.#waiting.filter(({ deadlineMs }) => deadlineMs < cycleAtMs).length
+  /** Posts that are pending without a score although their deadline has passed at the time of the newest cycle. */
+  overdueCount(newestCycleMs: number): number {
+    return this.#waiting.filter(({ deadlineMs }) => deadlineMs < newestCycleMs).length
   }
 }

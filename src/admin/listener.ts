@@ -95,6 +95,11 @@ export class AdminListener {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Node starts the handlers of pipelined requests all at once; their responses have no socket yet. No browser pipelines.
+    if (response.socket === null) {
+      request.socket.destroy()
+      return
+    }
     const { log } = this.#options
     const startedAt = performance.now()
     // The query may hold the token: it is never logged.
@@ -147,6 +152,8 @@ export class AdminListener {
   }
 
   #send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+    // The client has left: no `close` would give its bytes back.
+    if (response.destroyed) return
     const bytes = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body
     if (this.#unreadBytes + bytes.length > unreadBytesMax) {
       response.writeHead(503, { ...securityHeaders, 'Retry-After': '5', Connection: 'close' }).end()

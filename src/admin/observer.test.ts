@@ -82,3 +82,16 @@ test('the recorder keeps the newest 1,000 cycles, and only the refusals of other
   expect(observer.calls.last).toMatchObject({ result: 'refused', problem: 'problem 1099' })
   expect(observer.otherCalls.items.map(({ status }) => status)).toEqual([404])
 })
+
+test('a late cycle replaces neither the newest scores nor what is overdue', async () => {
+  const { observer, post } = await observed()
+  const candidates = [1, 2].map((n) => candidate('g', n, extracted(cycleMs(0) - 1000)))
+  await post(cycleBody(0, { candidates, engagement: [reading('g', 1, cycleMs(0))] }))
+  await post(cycleBody(4, { engagement: [reading('g', 1, cycleMs(4))] }))
+  expect(observer.points.last?.first_scores.overdue).toBe(1)
+  const late = cycleBody(1, { engagement: [reading('g', 1, cycleMs(1))] })
+  await post(late)
+  expect(observer.points.last).toMatchObject({ cycle_id: late.cycle_id, is_late: true })
+  expect(observer.points.last?.first_scores.overdue).toBe(1)
+  expect(observer.tracks.last?.cycleId).toBe(cycleBody(4).cycle_id)
+})

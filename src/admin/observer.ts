@@ -116,6 +116,7 @@ export class Observer {
   #stored: CycleStored[] = []
   #timer: NodeJS.Timeout | undefined
   #callCount = 0
+  #isClosed = false
 
   constructor(sources: AdminSources) {
     this.#sources = sources
@@ -148,19 +149,23 @@ export class Observer {
 
   /** Ends the wait for the columns of cycles. */
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#timer)
     for (const { call } of this.#stored.splice(0)) call.arena.release()
   }
 
-  /** Costs the cycle a reference: nothing is computed before its response is sent. */
+  /** Costs the cycle a reference: its event is processed after its response is sent. */
   #cycleStored(event: CycleStored): void {
+    if (this.#isClosed) return
     event.call.arena.retain()
     this.#stored.push(event)
-    this.#timer ??= setTimeout(() => this.#guard(() => this.#processAll()), processMsMax).unref()
+    this.#timer ??= setTimeout(() => this.#processAll(), processMsMax).unref()
   }
 
   #requestEnded(request: ObservedRequest): void {
-    this.#processAll()
+    const own = this.#stored.findIndex(({ call }) => call.stages === request.stages)
+    // Earlier ones first: their clients have disconnected.
+    this.#processFirst(own + 1)
     const call = callRecord(++this.#callCount, request)
     const isCycle = request.operation === cyclesOperation
     // Refusals of other operations are the ones to look at, not each of thousands of images.
@@ -170,14 +175,14 @@ export class Observer {
   }
 
   #processAll(): void {
-    clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const event of this.#stored.splice(0)) {
-      try {
-        this.#process(event)
-      } finally {
-        event.call.arena.release()
-      }
+    this.#processFirst(this.#stored.length)
+  }
+
+  #processFirst(count: number): void {
+    for (const event of this.#stored.splice(0, count)) {
+      this.#guard(() => this.#process(event))
+      event.call.arena.release()
     }
   }
 
@@ -187,7 +192,8 @@ export class Observer {
     this.tracks.add(trackOf(event))
     const cycleAtMs = call.cycle.cycleAt.ms
     const counts = this.#firstScores.observe(plan, cycleAtMs)
-    const first_scores = { ...counts, overdue: this.#firstScores.overdueCount(cycleAtMs) }
+    // A late cycle changes nothing about what is overdue.
+    const first_scores = { ...counts, overdue: this.#firstScores.overdueCount(plan.next.newestCycleMs) }
     const point = { ...pointOf(event), first_scores }
     this.points.add(point)
     for (const { onCycle } of this.#listeners) onCycle(point)

@@ -35,15 +35,18 @@ const rowCountMax = 400_000
 export class ScoreTracks {
   #tracks: readonly Track[] = []
 
+  /** Adds it in order of `cycle_time`: a late cycle does not replace the newest scores. */
   add(track: Track): void {
-    const kept = [...this.#tracks, track]
+    const time = Date.parse(track.cycleTime)
+    const at = this.#tracks.findLastIndex(({ cycleTime }) => Date.parse(cycleTime) <= time) + 1
+    const kept = this.#tracks.toSpliced(at, 0, track)
     let rows = kept.reduce((sum, { count }) => sum + count, 0)
     while (kept.length > 1 && (kept.length > trackCountMax || rows > rowCountMax))
       rows -= kept.shift()?.count ?? 0
     this.#tracks = kept
   }
 
-  /** Oldest first. */
+  /** By `cycle_time`, oldest first. */
   get all(): readonly Track[] {
     return this.#tracks
   }

@@ -8,7 +8,7 @@ import { adminSide, adminWarnings, ensureAdminToken } from './admin-side.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { dataDirectoryWarnings, keepFilesPrivate, createDataDirectory } from './data-directory.js'
-import { exitCode } from './failure.js'
+import { exitCode, UsageError } from './failure.js'
 import { checkPort } from './port-check.js'
 import { readSettings, type SettingsSources } from './read-settings.js'
 import { handleSighup } from './reloading.js'
@@ -43,14 +43,24 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   await checkPort(effective.settings.host, effective.settings.port)
   const { dataDir, adminHost, adminPort } = effective.settings
   const isDefaultAdminPort = effective.origins.get('adminPort') === 'default'
+  const isAdminPortTaken = adminPort !== 0 && adminPort === effective.settings.port
+  if (isAdminPortTaken && !isDefaultAdminPort)
+    throw new UsageError(`port and adminPort must differ, and both are ${adminPort}`)
   if (adminPort !== 'off' && !isDefaultAdminPort) await checkPort(adminHost, adminPort, 'admin-')
   createDataDirectory(dataDir, effective.origins.get('dataDir'))
   warn(dataDirectoryWarnings(dataDir), printMessage)
   // Before anything is written to the directory: it may be in use.
   const lock = await lockDirectory(dataDir)
   const settings = withKey(effective.settings, dataDir, printMessage)
+  if (isAdminPortTaken)
+    printMessage(
+      `understudy: no admin side: its default port ${adminPort} is that of the service; choose another one with ` +
+        '--admin-port, or set it to off\n',
+    )
   const startAdmin =
-    adminPort === 'off' ? undefined : adminOf(settings, isDefaultAdminPort, sources, printMessage)
+    adminPort === 'off' || isAdminPortTaken
+      ? undefined
+      : adminOf(settings, isDefaultAdminPort, sources, printMessage)
   // Imported late: an invalid setting is reported at once, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
   // A signal during the start takes effect when the start is complete.

@@ -3,6 +3,28 @@ import type { MutantGroup } from './mutant.js'
 
 export const adminMutants: readonly MutantGroup[] = [
   {
+    file: 'src/admin/listener.ts',
+    killedBy: ['src/admin/listener.test.ts'],
+    mutants: [
+      {
+        breaks: 'a response to a client that has left does not count as unread',
+        find: 'if (response.destroyed) return',
+        replace: '',
+      },
+    ],
+  },
+  {
+    file: 'src/admin/score-tracks.ts',
+    killedBy: ['src/admin/observer.test.ts'],
+    mutants: [
+      {
+        breaks: 'a late cycle does not replace the newest scores',
+        find: 'Date.parse(cycleTime) <= time) + 1',
+        replace: 'Date.parse(cycleTime) <= Infinity) + 1',
+      },
+    ],
+  },
+  {
     file: 'src/admin/access.ts',
     killedBy: ['src/admin/access.test.ts'],
     mutants: [
@@ -109,8 +131,8 @@ export const adminMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a post whose deadline has passed is overdue',
-        find: 'deadlineMs < cycleAtMs',
-        replace: 'deadlineMs > cycleAtMs',
+        find: 'deadlineMs < newestCycleMs',
+        replace: 'deadlineMs > newestCycleMs',
       },
     ],
   },

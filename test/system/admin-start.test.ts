@@ -41,6 +41,15 @@ describe('the port', () => {
     other?.close()
   })
 
+  test('that is the port of the service stops the start where it was given', () => {
+    const args = ['--port', '8181', '--admin-port', '8181', '--data-dir', join(scratchDir(), 'data')]
+    const { status, stderr } = spawnSync(executable, ['serve', ...args], { encoding: 'utf8' })
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: 'understudy: port and adminPort must differ, and both are 8181\n',
+    })
+  })
+
   test('that is off opens nothing and makes no token', async () => {
     const one = await started()
     expect(one.log).not.toContain('admin')
