@@ -1,5 +1,5 @@
 /**
- * The frame around the places: navigation, state of the service and of the connection, shortcuts, announcements.
+ * The frame around the views: navigation, state of the service and of the connection, shortcuts, announcements.
  */
 import type { JSX } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
@@ -11,25 +11,25 @@ import { HelpDialog } from './parts/help.js'
 import { Icon } from './parts/icon.js'
 import { nextTheme, ThemeButton } from './parts/theme.js'
 import { isTyping } from './parts/typing.js'
-import { Cycles } from './places/cycles.js'
-import { Models } from './places/models.js'
-import { NowPlace } from './places/now.js'
-import { Picks } from './places/picks.js'
-import { PostPlace } from './places/post.js'
-import { Report } from './places/report.js'
-import { useAddress, type Address, type PlaceName } from './router.js'
+import { Cycles } from './views/cycles.js'
+import { Models } from './views/models.js'
+import { NowView } from './views/now.js'
+import { Picks } from './views/picks.js'
+import { PostView } from './views/post.js'
+import { Report } from './views/report.js'
+import { useAddress, type Address, type ViewName } from './router.js'
 
-interface Place {
-  readonly name: PlaceName
+interface View {
+  readonly name: ViewName
   readonly title: string
   readonly draw: (address: Address, now: Query<Now>) => JSX.Element
 }
 
 /** In the order of the navigation; the number keys open them. */
-const places: readonly Place[] = [
-  { name: 'now', title: 'Now', draw: (_, now) => <NowPlace query={now} /> },
+const views: readonly View[] = [
+  { name: 'now', title: 'Now', draw: (_, now) => <NowView query={now} /> },
   { name: 'picks', title: 'Picks', draw: () => <Picks /> },
-  { name: 'posts', title: 'Post', draw: ({ segments }) => <PostPlace segments={segments} /> },
+  { name: 'posts', title: 'Post', draw: ({ segments }) => <PostView segments={segments} /> },
   { name: 'report', title: 'Report', draw: () => <Report /> },
   { name: 'models', title: 'Models', draw: () => <Models /> },
   { name: 'cycles', title: 'Cycles', draw: () => <Cycles /> },
@@ -44,11 +44,11 @@ export function App() {
   const now = useQuery<Now>('/api/now', { refreshOn: ['cycle', 'status', 'models'], everyMs: nowMs })
   const isStale = connectionState === 'lost' || connectionState === 'denied'
   const helpRef = useRef<HTMLDialogElement>(null)
-  const place = places.find(({ name }) => name === address.place)
+  const view = views.find(({ name }) => name === address.view)
   useShortcuts(useCallback(() => helpRef.current?.showModal(), []))
   useEffect(() => {
-    document.title = `${place?.title ?? ''} · Understudy`
-  }, [place])
+    document.title = `${view?.title ?? ''} · Understudy`
+  }, [view])
   return (
     <div class={isStale ? 'frame is-stale' : 'frame'}>
       <a class="skip" href="#main" onClick={focusMain}>
@@ -67,9 +67,9 @@ export function App() {
           </button>
         </div>
       </header>
-      <nav class="places" aria-label="Places">
-        {places.map(({ name, title }) => (
-          <a key={name} href={`#/${name}`} aria-current={name === address.place ? 'page' : undefined}>
+      <nav class="views" aria-label="Views">
+        {views.map(({ name, title }) => (
+          <a key={name} href={`#/${name}`} aria-current={name === address.view ? 'page' : undefined}>
             <Icon name={name} />
             <span>{title}</span>
           </a>
@@ -77,7 +77,7 @@ export function App() {
       </nav>
       <main id="main" tabIndex={0}>
         {isStale && <StaleNotice state={connectionState} loadedAtMs={now.loadedAtMs} />}
-        {place?.draw(address, now)}
+        {view?.draw(address, now)}
       </main>
       <HelpDialog dialogRef={helpRef} />
       <Announcements now={now.data} connectionState={connectionState} />
@@ -176,9 +176,9 @@ function useShortcuts(showHelp: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-      const place = /^[1-9]$/.test(event.key) ? places[Number(event.key) - 1] : undefined
+      const view = /^[1-9]$/.test(event.key) ? views[Number(event.key) - 1] : undefined
       const search = document.querySelector<HTMLInputElement>('input[type=search]')
-      if (place !== undefined) location.hash = `#/${place.name}`
+      if (view !== undefined) location.hash = `#/${view.name}`
       else if (event.key === '?') showHelp()
       else if (event.key === 't') nextTheme()
       else if (event.key === '/' && search !== null) {

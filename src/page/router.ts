@@ -3,20 +3,20 @@
  */
 import { useEffect, useState } from 'preact/hooks'
 
-export type PlaceName = 'now' | 'picks' | 'posts' | 'report' | 'models' | 'cycles'
+export type ViewName = 'now' | 'picks' | 'posts' | 'report' | 'models' | 'cycles'
 
 export interface Address {
-  readonly place: PlaceName
-  /** The decoded path segments after the place. */
+  readonly view: ViewName
+  /** The decoded path segments after the view. */
   readonly segments: readonly string[]
 }
 
-const placeNames: readonly PlaceName[] = ['now', 'picks', 'posts', 'report', 'models', 'cycles']
+const viewNames: readonly ViewName[] = ['now', 'picks', 'posts', 'report', 'models', 'cycles']
 
 export function parseAddress(hash: string): Address {
   const [name = '', ...segments] = hash.replace(/^#\/?/, '').split('/').map(decoded)
-  const place = placeNames.find((one) => one === name) ?? 'now'
-  return { place, segments: segments.filter((segment) => segment !== '') }
+  const view = viewNames.find((one) => one === name) ?? 'now'
+  return { view, segments: segments.filter((segment) => segment !== '') }
 }
 
 export function postAddress(gallId: string, postNo: number | string): string {

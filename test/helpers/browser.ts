@@ -79,7 +79,7 @@ export async function violations(page: Page): Promise<string[]> {
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }
 
-/** Pictures of a place at each width, dark and light. */
+/** Pictures of a view at each width, dark and light. */
 export async function takePictures(page: Page, name: string): Promise<void> {
   mkdirSync(picturesDir, { recursive: true })
   for (const width of widths)

@@ -1,5 +1,5 @@
 /**
- * The operators' page in a real Chromium, on a real server: every place with its data, live changes, keyboard, axe-core,
+ * The operators' page in a real Chromium, on a real server: every view with its data, live changes, keyboard, axe-core,
  * pictures. Left out, with one line, where Chromium is not installed.
  */
 import type { Browser, Page } from 'playwright-core'
@@ -217,7 +217,7 @@ describe.skipIf(browserMissing)('the page', () => {
   })
 
   describe('by keyboard', () => {
-    test('numbers open places, ? lists the shortcuts, t changes the colours', async () => {
+    test('numbers open views, ? lists the shortcuts, t changes the colours', async () => {
       await open('now')
       await page.keyboard.press('2')
       await page.getByRole('heading', { name: 'Picks' }).waitFor()
@@ -259,7 +259,7 @@ describe.skipIf(browserMissing)('the page', () => {
       await page.waitForURL(/#\/posts\//)
     })
 
-    test('Tab reaches every control of each place with a visible focus', async () => {
+    test('Tab reaches every control of each view with a visible focus', async () => {
       for (const place of ['now', 'picks', 'models', 'cycles']) {
         await open(place)
         await settled(page)

@@ -1,4 +1,4 @@
-/** Small parts that several places use: tiles, facts, badges, commands to copy, and what stands in for missing data. */
+/** Small parts that several views use: tiles, facts, badges, commands to copy, and what stands in for missing data. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiError } from '../service/api.js'

@@ -39,7 +39,7 @@ export function Picks() {
   const { view, error, onRange } = usePickWindows({ search: useSettled(search, searchDelayMs), gallery })
   const isNarrow = useMedia('(max-width: 719px)')
   return (
-    <div class="place fills with-aside">
+    <div class="view fills with-aside">
       <div class="list">
         <div class="list-head">
           <h1>Picks</h1>

@@ -49,7 +49,7 @@ export function Cycles() {
   const shown = useMemo(() => (all ?? []).filter(matches ?? (() => true)), [all, matches])
   const selected = shown.find(({ id }) => id === selectedId) ?? null
   return (
-    <div class={selected === null ? 'place fills' : 'place fills with-details'}>
+    <div class={selected === null ? 'view fills' : 'view fills with-details'}>
       <div class="list">
         <div class="list-head">
           <h1>Cycles</h1>

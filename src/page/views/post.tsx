@@ -13,10 +13,10 @@ import { postAddress } from '../router.js'
 import { Explained, VisitCycles, Visits } from './explained.js'
 import { heads } from './picks.js'
 
-export function PostPlace({ segments }: { readonly segments: readonly string[] }) {
+export function PostView({ segments }: { readonly segments: readonly string[] }) {
   const [gallId, postNo] = segments
   return (
-    <div class="place">
+    <div class="view">
       {gallId === undefined || postNo === undefined || !/^\d{1,16}$/.test(postNo) ? (
         <h1>Post</h1>
       ) : (

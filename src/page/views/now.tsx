@@ -17,9 +17,9 @@ import { useNowMs } from '../parts/clock.js'
 import { Badge, Bar, Facts, Missing, Tile } from '../parts/common.js'
 import { NowCharts } from './now-charts.js'
 
-export function NowPlace({ query: { data, error } }: { readonly query: Query<Now> }) {
+export function NowView({ query: { data, error } }: { readonly query: Query<Now> }) {
   return (
-    <div class="place">
+    <div class="view">
       <h1 class="sr-only">Now</h1>
       {data === null ? <Missing error={error} what="state" /> : <State now={data} />}
       <NowCharts />

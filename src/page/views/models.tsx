@@ -7,7 +7,7 @@ import { Badge, Command, Facts, Missing, type Tone } from '../parts/common.js'
 export function Models() {
   const { data, error } = useQuery<ModelsData>('/api/models', { refreshOn: ['models'] })
   return (
-    <div class="place">
+    <div class="view">
       <div class="list-head">
         <h1>Models</h1>
         {data !== null && (

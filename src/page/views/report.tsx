@@ -11,7 +11,7 @@ import { postAddress } from '../router.js'
 export function Report() {
   const { data, error } = useQuery<ReportData>('/api/report', { refreshOn: ['cycle'] })
   return (
-    <div class="place">
+    <div class="view">
       <div class="list-head">
         <h1>Report</h1>
         {data !== null && <p class="muted list-note">{windowText(data)}</p>}
