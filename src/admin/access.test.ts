@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { Access } from './access.js'
-import { json, Router, type Route } from './routes.js'
+import { json, limited, Router, type Reply, type Route } from './routes.js'
 
 const options = { token: 'token-of-the-tests', host: 'admin.example', isTls: false }
 const port = 8081
@@ -66,4 +66,18 @@ test('a route matches whole paths, and its parameters are decoded', () => {
   expect(router.find('/b/1/c/2')?.parameters).toEqual(['1', '2'])
   for (const path of ['/aXjson', '/a.json/', '/b/', '/b/%', '/x/b/1', ''])
     expect(router.find(path), path).toBeNull()
+})
+
+test('work beyond a limit waits, and beyond a second one it is refused', async () => {
+  const limit = limited(2, 1)
+  const ends: ((reply: Reply) => void)[] = []
+  const work = () => new Promise<Reply>((resolve) => ends.push(resolve))
+  const replies = [limit(work), limit(work), limit(work)]
+  expect(ends).toHaveLength(2)
+  expect(() => limit(work)).toThrow('too many requests')
+  ends[0]?.(json({}))
+  await replies[0]
+  expect(ends).toHaveLength(3)
+  for (const end of ends) end(json({}))
+  await Promise.all(replies)
 })

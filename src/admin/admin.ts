@@ -6,7 +6,7 @@ import { Access } from './access.js'
 import { HealthChecks } from './checks.js'
 import { EventStreams } from './event-streams.js'
 import { HistoryCommands, type StartCommand } from './history-commands.js'
-import { AdminListener, type TlsFiles } from './listener.js'
+import { AdminListener, connectionsMax, type TlsFiles } from './listener.js'
 import { ServiceMetrics } from './metrics/metrics.js'
 import { Observer } from './observer.js'
 import { calls, requestOf, responseOf } from './page-data/cycles.js'
@@ -16,7 +16,7 @@ import { picks, picksQuery } from './page-data/picks.js'
 import { explainArguments, image, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
-import { json, type Route } from './routes.js'
+import { json, limited, type Route } from './routes.js'
 import { lastCycleOf, type AdminSources, type ObservedRequest } from './sources.js'
 import { Tracing } from './tracing.js'
 
@@ -34,6 +34,7 @@ export interface AdminOptions {
 
 export interface Admin {
   readonly port: number
+  readonly connectionsMax: number
   requestEnded(request: ObservedRequest): void
   processLost(role: string): void
   /** Uses the certificate of the settings for new connections. */
@@ -43,6 +44,9 @@ export interface Admin {
 
 /** How often changes of status and models are looked for while a page is open. */
 const watchMs = 1000
+/** Requests at a time that unpack stored cycles, of up to 16 MiB each, and those that wait for them. */
+const unpackCountMax = 2
+const unpackWaitingMax = 20
 
 /** Rejects with the error of the system where the port cannot be opened. */
 export async function startAdmin(sources: AdminSources, options: AdminOptions): Promise<Admin> {
@@ -82,7 +86,7 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
   })
   const watch = setInterval(watcher(parts), watchMs).unref()
   return {
-    port: listener.port,
+    ...{ port: listener.port, connectionsMax },
     requestEnded: (request) => {
       observer.requestEnded(request)
       setImmediate(() => {
@@ -127,6 +131,7 @@ function routesOf(parts: Parts): Route[] {
     handle,
   })
   const openApi = json(openApiDocument())
+  const unpacking = limited(unpackCountMax, unpackWaitingMax)
   return [
     route('open', '/livez', () => json({ status: 'ok' })),
     route('open', '/readyz', async () => {
@@ -143,9 +148,9 @@ function routesOf(parts: Parts): Route[] {
     ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version, paths: apiPaths }))]),
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json(series(observer))),
-    route('token', '/api/picks', async ({ query }) => json(await picks(parts, picksQuery(query)))),
-    route('token', '/api/posts/{gall_id}/{post_no}', async ({ parameters: [gallId = '', postNo = ''] }) =>
-      json(await post(parts, gallId, numberOfPath(postNo))),
+    route('token', '/api/picks', ({ query }) => unpacking(() => picks(parts, picksQuery(query)).then(json))),
+    route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''] }) =>
+      unpacking(() => post(parts, gallId, numberOfPath(postNo)).then(json)),
     ),
     route(
       'token',
@@ -163,10 +168,10 @@ function routesOf(parts: Parts): Route[] {
     route('token', '/api/models', async () => json(await models(sources))),
     route('token', '/api/cycles', ({ query }) => json(calls(sources, observer, query))),
     route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''] }) =>
-      requestOf(sources, cycleId),
+      unpacking(() => requestOf(sources, cycleId)),
     ),
     route('token', '/api/cycles/{cycle_id}/response', ({ parameters: [cycleId = ''] }) =>
-      responseOf(sources, cycleId),
+      unpacking(() => Promise.resolve(responseOf(sources, cycleId))),
     ),
     route('token', '/api/events', () => streams.open()),
   ]

@@ -3,7 +3,8 @@
  * does not. The age of the last cycle only warns: a load balancer that took a service without cycles out of service
  * would never send it the next one.
  */
-import { statfs } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
+import { databasePath } from '../store/index.js'
 import { lastCycleOf, type AdminSources } from './sources.js'
 
 export type CheckName = 'service' | 'model' | 'storage' | 'last_cycle' | 'disk'
@@ -36,8 +37,8 @@ export class HealthChecks {
 
   /** All checks, in the order of `checkNames`. */
   async run(): Promise<Check[]> {
-    const free = await this.disk.freeBytes()
-    return [...this.#problems(), this.#lastCycle(), diskCheck(free)]
+    const { freeBytes } = await this.disk.read()
+    return [...this.#problems(), this.#lastCycle(), diskCheck(freeBytes)]
   }
 
   /** The same reasons that make health `degraded`. */
@@ -79,29 +80,47 @@ function diskCheck(free: number | null): Check {
   return { check, status: free < diskBytesFail ? 'fail' : free < diskBytesWarn ? 'warn' : 'ok', reason }
 }
 
-/** The free space of the file system of a directory, read at most every two seconds. */
-export class DiskSpace {
-  readonly #directory: string
-  #reading: Promise<number | null> | null = null
-  #readAt = -Infinity
-  #last: number | null = null
+/** Null: it cannot be read, or not in time. */
+export interface DiskFigures {
+  /** On the file system of the data directory. */
+  readonly freeBytes: number | null
+  /** Of the data file. */
+  readonly fileBytes: number | null
+}
 
-  constructor(directory: string) {
-    this.#directory = directory
+const unknown: DiskFigures = { freeBytes: null, fileBytes: null }
+
+/**
+ * Figures of a data directory, read at most every two seconds. A disk that hangs delays a caller by a second and holds one
+ * thread of Node's pool.
+ */
+export class DiskSpace {
+  readonly #read: () => Promise<DiskFigures>
+  #reading: Promise<DiskFigures> | null = null
+  #readAt = -Infinity
+  #last = unknown
+
+  constructor(directory: string, read = () => figuresOf(directory)) {
+    this.#read = read
   }
 
-  /** null: it cannot be read, or not in time. */
-  async freeBytes(): Promise<number | null> {
+  async read(): Promise<DiskFigures> {
     if (performance.now() - this.#readAt < diskCheckMs) return this.#last
-    this.#reading ??= statfs(this.#directory)
-      .then(({ bavail, bsize }) => bavail * bsize)
-      .catch(() => null)
-      .finally(() => (this.#reading = null))
+    this.#reading ??= this.#read().finally(() => (this.#reading = null))
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), diskAnswerMsMax)))
+    const late = new Promise<DiskFigures>(
+      (resolve) => (timer = setTimeout(() => resolve(unknown), diskAnswerMsMax)),
+    )
     this.#last = await Promise.race([this.#reading, late])
     clearTimeout(timer)
     this.#readAt = performance.now()
     return this.#last
   }
+}
+
+async function figuresOf(directory: string): Promise<DiskFigures> {
+  const orNull = (): null => null
+  // One after the other: if the disk hangs, one thread of the pool waits for it.
+  const freeBytes = await statfs(directory).then(({ bavail, bsize }) => bavail * bsize, orNull)
+  return { freeBytes, fileBytes: await stat(databasePath(directory)).then(({ size }) => size, orNull) }
 }

@@ -104,6 +104,14 @@ test('a command that takes too long or writes too much is ended', async () => {
   expect(await textOf(others, 'console.log(2)')).toBe('200 2')
 })
 
+test('a command that holds too much memory is ended, and the next one runs', async () => {
+  const { commands } = opened({ memoryBytesMax: 300 * 2 ** 20 })
+  const greedy = `globalThis.held = Buffer.alloc(${400 * 2 ** 20}, 1); ${waiting}`
+  const killed = { kind: 'server_error', message: expect.stringContaining('ended by SIGKILL') as string }
+  await expect(commands.reply([greedy], 'not_found')).rejects.toMatchObject(killed)
+  expect(await textOf(commands, 'console.log(1)')).toBe('200 1')
+})
+
 test('a command that cannot be started is an error of the server', async () => {
   const { commands } = opened({ start: () => spawn('/nowhere', { stdio: ['ignore', 'pipe', 'pipe'] }) })
   await expect(commands.reply(['report'], 'not_found')).rejects.toMatchObject({

@@ -7,6 +7,7 @@ import type { ChildProcess } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ServiceError } from '../contract/index.js'
+import { watchMemory } from '../model/index.js'
 import { json, type Reply } from './routes.js'
 import type { AdminLog } from './sources.js'
 
@@ -24,11 +25,14 @@ export interface HistoryCommandsOptions {
   readonly waitMsMax?: number
   /** The time after which a command is ended. */
   readonly runMsMax?: number
+  /** The memory of a command, without the pages of the database. One that holds more is ended. */
+  readonly memoryBytesMax?: number
 }
 
 /** Below the time after which the listener closes a connection on which nothing moves. */
 const waitMsDefault = 20_000
 const runMsDefault = 10 * 60_000
+const memoryBytesDefault = 3 * 2 ** 30
 /** An output is used again for so long, unless a cycle has been stored meanwhile. */
 const freshMsMax = 60_000
 const resultCountMax = 8
@@ -53,8 +57,10 @@ export class HistoryCommands {
   #isClosed = false
 
   constructor(options: HistoryCommandsOptions) {
-    const defaults = { clock: () => performance.now(), waitMsMax: waitMsDefault, runMsMax: runMsDefault }
-    this.#options = { ...defaults, ...options }
+    this.#options = {
+      ...{ clock: () => performance.now(), waitMsMax: waitMsDefault, runMsMax: runMsDefault },
+      ...{ memoryBytesMax: memoryBytesDefault, ...options },
+    }
   }
 
   /**
@@ -109,35 +115,40 @@ export class HistoryCommands {
   }
 
   async #run(args: readonly string[], failure: 'not_found' | 'server_error'): Promise<Uint8Array> {
-    const { start, log, runMsMax } = this.#options
+    const { start, log, runMsMax, memoryBytesMax } = this.#options
     const name = `understudy ${args[0] ?? ''}`
     if (this.#isClosed) throw new ServiceError('unavailable', 'the service is stopping')
     const startedAt = performance.now()
     const child = start(args)
     this.#running = child
-    const timer = setTimeout(() => child.kill('SIGKILL'), runMsMax).unref()
-    lowerPriority(child.pid)
+    const end = (): void => void child.kill('SIGKILL')
+    const timer = setTimeout(end, runMsMax).unref()
+    // Without a process the output has the reason.
+    const { pid } = child
+    const unwatch = pid === undefined ? end : watchMemory(pid, memoryBytesMax, end, 'RssAnon')
+    if (pid !== undefined) lowerPriority(pid)
     try {
-      const { code, end, output, error } = await outputOf(child)
+      const { code, how, output, error } = await outputOf(child)
       const fields = { command: args[0], ms: Math.round(performance.now() - startedAt) }
       if (code === 0) {
         log.debug(fields, 'history command ended')
         return output
       }
       if (code === 1 && failure === 'not_found') throw new ServiceError('not_found', error)
-      log.warn({ ...fields, problem: error }, `${name} ${end}`)
-      throw new ServiceError('server_error', code === 1 ? error : `${name} ${end}`)
+      log.warn({ ...fields, problem: error }, `${name} ${how}`)
+      throw new ServiceError('server_error', code === 1 ? error : `${name} ${how}`)
     } finally {
       clearTimeout(timer)
+      unwatch()
       this.#running = null
     }
   }
 }
 
 /** Also of the threads and processes that it starts later. */
-function lowerPriority(pid: number | undefined): void {
+function lowerPriority(pid: number): void {
   try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW)
+    setPriority(pid, constants.priority.PRIORITY_LOW)
   } catch {
     // It has ended already.
   }
@@ -146,7 +157,7 @@ function lowerPriority(pid: number | undefined): void {
 interface Ended {
   readonly code: number | null
   /** Such as `exited with code 2`. */
-  readonly end: string
+  readonly how: string
   readonly output: Uint8Array
   /** Its last line on standard error. */
   readonly error: string
@@ -162,9 +173,9 @@ function outputOf(child: ChildProcess): Promise<Ended> {
   })
   child.stderr?.on('data', (chunk: Buffer) => (error = `${error}${chunk.toString()}`.slice(-errorCharsMax)))
   return new Promise((resolve) => {
-    const done = (code: number | null, end: string): void => {
+    const done = (code: number | null, how: string): void => {
       const [line = ''] = error.trimEnd().split('\n').slice(-1)
-      resolve({ code, end, output: Buffer.concat(chunks), error: line.replace(/^understudy: /, '') })
+      resolve({ code, how, output: Buffer.concat(chunks), error: line.replace(/^understudy: /, '') })
     }
     child.once('error', ({ message }) => done(null, `cannot be started: ${message}`))
     child.once('close', (code, signal) =>

@@ -1,7 +1,11 @@
 /** The admin listener with routes of its own: clients that leave, and clients that do not wait for a response. */
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { makeTlsFiles, opensslMissing } from '../../test/helpers/tls-files.js'
 import { Access } from './access.js'
 import { AdminListener } from './listener.js'
 import { json, type Route } from './routes.js'
@@ -13,9 +17,9 @@ afterEach(() => {
   for (const close of closing.splice(0)) close()
 })
 
-async function listen(routes: readonly Route[]): Promise<AdminListener> {
+async function listen(routes: readonly Route[], given: object = {}): Promise<AdminListener> {
   const access = new Access({ token: 'a-token-of-the-test', host: '127.0.0.1', isTls: false })
-  const options = { host: '127.0.0.1', port: 0, tls: null, access, routes, log: log as never }
+  const options = { host: '127.0.0.1', port: 0, tls: null, access, routes, log: log as never, ...given }
   const listener = await AdminListener.open(options)
   closing.push(() => listener.close())
   return listener
@@ -72,4 +76,16 @@ test('a client that pipelines requests is disconnected', async () => {
   const socket = await send(port, get('/slow').repeat(3000))
   await new Promise((resolve) => socket.resume().on('error', silent).once('close', resolve))
   expect(calls).toBe(1)
+})
+
+test.skipIf(opensslMissing)('a client that does not complete the TLS handshake is disconnected', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'understudy-tls-'))
+  closing.push(() => rmSync(directory, { recursive: true }))
+  const { cert, key } = makeTlsFiles(directory, 'name')
+  const { port } = await listen([], { tls: { certFile: cert, keyFile: key }, handshakeMsMax: 50 })
+  // Nothing, and the beginning of a handshake.
+  for (const text of ['', '\x16\x03\x01']) {
+    const socket = await send(port, text)
+    await new Promise((resolve) => socket.resume().on('error', silent).once('close', resolve))
+  }
 })

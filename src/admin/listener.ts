@@ -21,6 +21,8 @@ export interface ListenerOptions {
   readonly access: Access
   readonly routes: readonly Route[]
   readonly log: AdminLog
+  /** For a TLS handshake. */
+  readonly handshakeMsMax?: number
 }
 
 export interface TlsFiles {
@@ -28,7 +30,8 @@ export interface TlsFiles {
   readonly keyFile: string
 }
 
-const connectionsMax = 512
+/** Twice the event streams. The file descriptors are reserved. */
+export const connectionsMax = 200
 const headBytesMax = 16 * 1024
 /** For a whole request to arrive. */
 const requestMsMax = 10_000
@@ -58,7 +61,10 @@ export class AdminListener {
     this.#server =
       options.tls === null
         ? http.createServer(limits, onRequest)
-        : https.createServer({ ...limits, ...pemOf(options.tls) }, onRequest)
+        : https.createServer(
+            { ...limits, ...pemOf(options.tls), handshakeTimeout: options.handshakeMsMax ?? requestMsMax },
+            onRequest,
+          )
     this.#server.maxConnections = connectionsMax
     this.#server.timeout = idleMsMax
     // A client that fails must not end the service.

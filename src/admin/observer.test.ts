@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
@@ -6,8 +6,14 @@ import { formatInstant, type CycleRequest } from '../contract/index.js'
 import { CycleService, StageClock } from '../cycle/index.js'
 import { createMemoryStore } from '../store/index.js'
 import { Observer } from './observer.js'
+import type * as scoreTracks from './score-tracks.js'
 import { rankOf } from './score-tracks.js'
 import type { AdminSources, ObservedRequest } from './sources.js'
+
+vi.mock('./score-tracks.js', async (original) => {
+  const module = await original<typeof scoreTracks>()
+  return { ...module, rankOf: vi.fn(module.rankOf) }
+})
 
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -21,9 +27,9 @@ async function observed() {
     textEncodeMsMax: 1000,
   })
   const observer = new Observer({ store, cycles, log } as unknown as AdminSources)
-  const post = async (body: CycleRequest): Promise<void> => {
+  const post = async (body: CycleRequest, receivedMs = cycleMs(100)): Promise<void> => {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
-    await cycles.submit({ json: bytesOf(body), gzip: null }, cycleMs(100), stages)
+    await cycles.submit({ json: bytesOf(body), gzip: null }, receivedMs, stages)
     const ended = { ...request, stages } satisfies ObservedRequest
     await new Promise<void>((resolve) => {
       observer.listen({ onCycle: () => undefined, onCall: () => resolve() })
@@ -94,4 +100,27 @@ test('a late cycle replaces neither the newest scores nor what is overdue', asyn
   expect(observer.points.last).toMatchObject({ cycle_id: late.cycle_id, is_late: true })
   expect(observer.points.last?.first_scores.overdue).toBe(1)
   expect(observer.tracks.last?.cycleId).toBe(cycleBody(4).cycle_id)
+})
+
+test('of many saves in one cycle only those that are kept are ranked', async () => {
+  const { observer, post } = await observed()
+  const posts = Array.from({ length: 250 }, (_, index) => index + 1)
+  const engagement = posts.map((n) => reading('g', n, cycleMs(0), { views: n }))
+  await post(cycleBody(0, { candidates: posts.map((n) => candidate('g', n)), engagement }))
+  vi.mocked(rankOf).mockClear()
+  const removals = posts.map((n) => removal('g', n, { reason: 'saved', tier: 'light' }))
+  await post(cycleBody(1, { removals }))
+  expect(observer.saves.items).toHaveLength(200)
+  expect(observer.saves.last).toMatchObject({ post_no: 250, rank: expect.any(Number) as number })
+  expect(vi.mocked(rankOf)).toHaveBeenCalledTimes(200)
+})
+
+test('the points of the charts are those of a day, and the day ends with the newest one', async () => {
+  const { observer, post } = await observed()
+  const hour = 3_600_000
+  for (const [index, hours] of [0, 1, 23, 24.5].entries())
+    await post(cycleBody(index), cycleMs(100) + hours * hour)
+  expect(observer.points.items.map(({ cycle_id }) => cycle_id)).toEqual(
+    [1, 2, 3].map((index) => cycleBody(index).cycle_id),
+  )
 })

@@ -92,7 +92,7 @@ export interface ObserverEvents {
 const callCountMax = 1000
 /** Of the other operations: thousands of images would push the cycles out of the recorder. */
 const otherCallCountMax = 200
-/** A day of cycles at the usual interval, and as many late ones. */
+/** Twice the cycles of a day at the usual interval. */
 const pointCountMax = 600
 const saveCountMax = 200
 const warningCharsMax = 300
@@ -104,6 +104,7 @@ const sampleCountMax = 1000
 const dayMs = 24 * 3_600_000
 
 export class Observer {
+  /** Of the 24 hours before the newest one. */
   readonly points = new Ring<CyclePoint>(pointCountMax)
   readonly calls = new Ring<CallRecord>(callCountMax)
   readonly otherCalls = new Ring<CallRecord>(otherCallCountMax)
@@ -196,14 +197,18 @@ export class Observer {
     const first_scores = { ...counts, overdue: this.#firstScores.overdueCount(plan.next.newestCycleMs) }
     const point = { ...pointOf(event), first_scores }
     this.points.add(point)
+    this.points.dropWhile(
+      ({ received_at }) => Date.parse(received_at) < Date.parse(point.received_at) - dayMs,
+    )
     for (const { onCycle } of this.#listeners) onCycle(point)
   }
 
   #addSaves({ call, plan, response }: CycleStored): void {
     const { removals, galleries } = call.cycle
     const before = this.tracks.last
-    for (const row of plan.entries.leftRows) {
-      if (removals.reason[row] !== savedCode) continue
+    const savedRows = plan.entries.leftRows.filter((row) => removals.reason[row] === savedCode)
+    // A rank takes time in proportion to the posts, and only the newest saves are kept.
+    for (const row of savedRows.slice(-saveCountMax)) {
       const gallId = galleries[removals.gallery[row] as number] as string
       const postNo = removals.postNo[row] as number
       const found = before === undefined ? -1 : findRow(before, gallId, postNo)

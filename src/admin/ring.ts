@@ -13,6 +13,12 @@ export class Ring<Item> {
     if (this.#items.length > this.#countMax) this.#items.shift()
   }
 
+  /** Drops the oldest items as long as `isOld` is true. */
+  dropWhile(isOld: (item: Item) => boolean): void {
+    const kept = this.#items.findIndex((item) => !isOld(item))
+    this.#items.splice(0, kept < 0 ? this.#items.length : kept)
+  }
+
   /** Oldest first. */
   get items(): readonly Item[] {
     return this.#items

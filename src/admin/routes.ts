@@ -2,6 +2,8 @@
  * A route of the admin listener, and how it is found. `admin.ts` has the table of all routes.
  */
 import type { ServerResponse } from 'node:http'
+import { ServiceError } from '../contract/index.js'
+import { Semaphore } from '../cycle/index.js'
 
 export interface Call {
   /** The decoded path segments of the names in braces, in order. */
@@ -53,6 +55,19 @@ export function json(value: unknown, status = 200): Reply {
     status,
     headers: { 'Content-Type': 'application/json; charset=utf-8' },
     body: `${JSON.stringify(value)}\n`,
+  }
+}
+
+/** Limits how many pieces of work run at a time; refuses one where `waitingMax` wait already. */
+export function limited(
+  activeMax: number,
+  waitingMax: number,
+): (work: () => Promise<Reply>) => Promise<Reply> {
+  const semaphore = new Semaphore(activeMax)
+  return (work) => {
+    if (semaphore.waitingCount >= waitingMax)
+      throw new ServiceError('unavailable', 'too many requests read stored cycles', { retryAfterS: 5 })
+    return semaphore.run(work)
   }
 }
 

@@ -25,6 +25,8 @@ import type { Flags } from './read-settings.js'
 
 const program = fileURLToPath(new URL('./main.js', import.meta.url))
 const tokenBytes = 32
+/** Of a report or an explanation; the report of 10,000 cycles holds 840 MiB in all. */
+const commandHeapMiB = 1024
 const ownerOnly = 0o600
 
 export interface AdminToken {
@@ -56,9 +58,14 @@ export function adminTokenFile(dataDir: string): string {
  */
 export function ensureAdminToken(env: NodeJS.ProcessEnv, settings: Settings): AdminToken {
   const found = tokenOfEnvironment(env) ?? tokenOfFile(settings.dataDir)
-  if (settings.apiKeys.includes(found.token))
-    throw new UsageError('the admin token must not be an API key: clients must not open the admin listener')
+  refuseKeyAsToken(found, settings)
   return found
+}
+
+/** Throws a `UsageError` for a token that is one of the API keys. */
+export function refuseKeyAsToken({ token }: AdminToken, { apiKeys }: Settings): void {
+  if (apiKeys.includes(token))
+    throw new UsageError('the admin token must not be an API key: clients must not open the admin listener')
 }
 
 /** The token that a running server uses; null: there is none yet. Creates nothing. */
@@ -123,13 +130,20 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
   }
 }
 
-/** A command with the settings of the server. It inherits the environment, from which the secrets are removed. */
+/**
+ * A command with the settings of the server. It inherits the environment, from which the secrets are removed, without what
+ * an operator loads into the service, such as an OpenTelemetry SDK.
+ */
 function startCommand([name = '', ...args]: readonly string[], flags: Flags): ChildProcess {
   const own = historySettingNames.map((setting) => [flagOf(setting), flags[fileKeyOf(setting)]] as const)
   const given = [['--config', flags['config']] as const, ...own].flatMap(([flag, value]) =>
     flag !== null && typeof value === 'string' ? [`${flag}=${value}`] : [],
   )
-  return spawn(process.execPath, [program, name, ...given, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(
+    process.execPath,
+    [`--max-old-space-size=${commandHeapMiB}`, program, name, ...given, ...args],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: undefined } },
+  )
 }
 
 /** TLS needs a name that the certificate has: on this machine alone, plain HTTP suffices. */

@@ -4,7 +4,13 @@
  */
 import type { Command } from 'commander'
 import { lockDirectory } from '../store/index.js'
-import { adminSide, adminWarnings, ensureAdminToken } from './admin-side.js'
+import {
+  adminSide,
+  adminWarnings,
+  ensureAdminToken,
+  refuseKeyAsToken,
+  type AdminToken,
+} from './admin-side.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { dataDirectoryWarnings, keepFilesPrivate, createDataDirectory } from './data-directory.js'
@@ -57,10 +63,10 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
       `understudy: no admin side: its default port ${adminPort} is that of the service; choose another one with ` +
         '--admin-port, or set it to off\n',
     )
+  const token = adminPort === 'off' || isAdminPortTaken ? null : ensureAdminToken(sources.env, settings)
+  warn(token?.warnings ?? [], printMessage)
   const startAdmin =
-    adminPort === 'off' || isAdminPortTaken
-      ? undefined
-      : adminOf(settings, isDefaultAdminPort, sources, printMessage)
+    token === null ? undefined : adminOf(settings, token, isDefaultAdminPort, sources, printMessage)
   // Imported late: an invalid setting is reported at once, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
   // A signal during the start takes effect when the start is complete.
@@ -73,18 +79,23 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const server = await startServer(settings, lock, startAdmin)
   current = () => server.settings
   void signal.then(() => server.stop())
-  sighup.begin(() => server.reload(() => reread(sources, dataDir, printMessage)))
+  sighup.begin(() =>
+    server.reload(() => {
+      const next = reread(sources, dataDir, printMessage)
+      if (token !== null) refuseKeyAsToken(token, next)
+      return next
+    }),
+  )
   await server.stopped
 }
 
 function adminOf(
   settings: Settings,
+  token: AdminToken,
   isDefaultPort: boolean,
   { env, flags }: SettingsSources,
   printMessage: PrintMessage,
 ): StartAdmin {
-  const token = ensureAdminToken(env, settings)
-  warn(token.warnings, printMessage)
   // systemd sets it where stderr is the journal.
   const isJournal = env['JOURNAL_STREAM'] !== undefined
   return adminSide({ settings, token, isDefaultPort, isJournal, printMessage, flags })

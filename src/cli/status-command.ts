@@ -1,10 +1,13 @@
 /**
  * `understudy status`: the state of a running service on one screen, from its admin listener.
  */
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import http from 'node:http'
-import https, { type RequestOptions } from 'node:https'
+import http, { type RequestOptions } from 'node:http'
+import https from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
+import { connect, type TLSSocket } from 'node:tls'
 import type { Command } from 'commander'
 import type { Check, Now } from '../admin/index.js'
 import { adminTokenVariable, type SettingName, type Settings } from '../settings/index.js'
@@ -68,15 +71,15 @@ async function watch(read: () => Promise<string>, { print, columns }: CommandCon
 
 interface Address {
   readonly url: string
-  /** What replaces the certificate authorities of Node. */
-  readonly trust: RequestOptions
+  /** The only certificate that is accepted, in place of the certificate authorities of Node. */
+  readonly certFile: string | null
 }
 
 function addressOf(flags: Flags, settings: Settings): Address {
   const { adminHost: host, adminPort: port } = settings
   if (typeof flags['url'] === 'string') {
     if (!URL.canParse(flags['url'])) throw new UsageError(`--url must be a URL, not ${flags['url']}`)
-    return { url: flags['url'].replace(/\/+$/, ''), trust: {} }
+    return { url: flags['url'].replace(/\/+$/, ''), certFile: null }
   }
   if (port === 'off') throw new UsageError('adminPort is off: the service has no admin listener')
   if (port === 0)
@@ -84,23 +87,40 @@ function addressOf(flags: Flags, settings: Settings): Address {
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   const tls = tlsOf(settings)
   const url = `http${tls === null ? '' : 's'}://${name.includes(':') ? `[${name}]` : name}:${port}`
-  return { url, trust: tls === null ? {} : trustOf(tls.certFile) }
+  return { url, certFile: tls?.certFile ?? null }
 }
 
-/** Accepts the certificate of the settings, and no other. It may be in another name than this address. */
-function trustOf(certFile: string): RequestOptions {
-  return {
-    ca: readFileSync(certFile),
-    allowPartialTrustChain: true,
-    checkServerIdentity: () => undefined,
-  }
+/**
+ * A connection whose certificate is that of the file, whatever its name and date. Other certificates of the same authority
+ * are refused, before the token is sent.
+ */
+async function pinnedConnection(url: string, certFile: string, signal: AbortSignal): Promise<TLSSocket> {
+  const own = new X509Certificate(readFileSync(certFile))
+  const { hostname, port } = new URL(url)
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  const socket = connect({ host, port: Number(port), rejectUnauthorized: false })
+  const isOwn = await once(socket, 'secureConnect', { signal }).then(
+    () => socket.getPeerX509Certificate()?.fingerprint256 === own.fingerprint256,
+    (error: unknown) => {
+      socket.destroy()
+      throw error
+    },
+  )
+  if (isOwn) return socket
+  socket.destroy()
+  throw new CommandError(
+    `${url} does not have the certificate of ${certFile}; if the file is new, send SIGHUP to the service`,
+  )
 }
 
-async function readNow({ url, trust }: Address, token: string): Promise<Now> {
+async function readNow({ url, certFile }: Address, token: string): Promise<Now> {
+  const signal = AbortSignal.timeout(answerMsMax)
   const headers = { Authorization: `Bearer ${token}` }
-  const options = { ...trust, headers, agent: false, signal: AbortSignal.timeout(answerMsMax) }
   try {
-    const { status, text } = await get(`${url}/api/now`, options)
+    const socket = certFile === null ? null : await pinnedConnection(url, certFile, signal)
+    // Without an agent, or Node would make a connection of its own.
+    const connection = socket === null ? { agent: false } : { createConnection: () => socket }
+    const { status, text } = await get(`${url}/api/now`, { ...connection, headers, signal })
     if (status === 200) return JSON.parse(text) as Now
     if (status === 401) throw new CommandError(`${url} refuses the admin token`)
     throw new CommandError(`${url} responds with status ${status}`)
@@ -109,7 +129,7 @@ async function readNow({ url, trust }: Address, token: string): Promise<Now> {
   }
 }
 
-/** Not `fetch`, which cannot trust a given certificate. */
+/** Not `fetch`, which cannot use a given connection. */
 function get(url: string, options: RequestOptions): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const { get } = url.startsWith('https:') ? https : http

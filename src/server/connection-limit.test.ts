@@ -40,6 +40,10 @@ test('descriptors stay reserved for other uses, and a limit lowered for them is 
   expect(warnings).toHaveLength(1)
 })
 
+test('the connections of the admin listener have descriptors of their own', () => {
+  expect(new ConnectionLimit(2048, log, { adminConnectionsMax: 200, descriptorsMax: 1024 }).max).toBe(568)
+})
+
 test('a connection that closes without a request is logged on a TLS port, not on a plain one', () => {
   for (const isTls of [false, true]) {
     const connections = new ConnectionLimit(10, log, { isTls, descriptorsMax: 100_000 })

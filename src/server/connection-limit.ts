@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 
-/** Descriptors reserved for the database, model processes, logs, model files and settings. */
+/** Descriptors reserved for the database, model processes, logs, model files, settings and commands of the admin side. */
 const otherDescriptorsMax = 256
 /** Between two log lines of one kind. */
 const logEveryMs = 60_000
@@ -16,6 +16,7 @@ interface Log {
 export class ConnectionLimit {
   readonly #log: Log
   readonly #descriptorsMax: number
+  readonly #reservedMax: number
   #max = 0
   #openCount = 0
   readonly #refused: RateLimitedWarning
@@ -23,19 +24,24 @@ export class ConnectionLimit {
   /** No request has arrived since a connection was opened. */
   #awaitsRequest = false
 
-  /** `descriptorsMax`: the file descriptors that the system grants this process. */
+  /**
+   * `adminConnectionsMax`: connections of the admin listener, which are not counted here. `descriptorsMax`: the file
+   * descriptors that the system grants this process.
+   */
   constructor(
     max: number,
     log: Log,
     {
       isTls = false,
+      adminConnectionsMax = 0,
       descriptorsMax = grantedDescriptors(),
-    }: { isTls?: boolean; descriptorsMax?: number } = {},
+    }: { isTls?: boolean; adminConnectionsMax?: number; descriptorsMax?: number } = {},
   ) {
     this.#log = log
     this.#refused = new RateLimitedWarning(log, 'connections are refused: the limit is reached')
     this.#silent = isTls ? new RateLimitedWarning(log, silentMessage) : null
     this.#descriptorsMax = descriptorsMax
+    this.#reservedMax = otherDescriptorsMax + adminConnectionsMax
     this.limit(max)
   }
 
@@ -50,7 +56,7 @@ export class ConnectionLimit {
 
   /** Changes the limit. Open connections stay open. */
   limit(max: number): void {
-    this.#max = Math.max(1, Math.min(max, this.#descriptorsMax - otherDescriptorsMax))
+    this.#max = Math.max(1, Math.min(max, this.#descriptorsMax - this.#reservedMax))
     if (this.#max < max) {
       this.#log.warn(
         { connections_max: max, in_force: this.#max, descriptors_max: this.#descriptorsMax },

@@ -39,6 +39,8 @@ export interface ServerSources {
 }
 
 export interface AdminSide {
+  /** Connections that it accepts at a time. */
+  readonly connectionsMax: number
   requestEnded(request: EndedRequest): void
   processLost(role: ProcessRole): void
   /** Uses the certificate that the settings name for new connections. */
@@ -145,11 +147,12 @@ async function startParts({
     operationParts: { cycles, images, store, model, clock, settings: inForce, log },
     onEnded: (request) => admin?.requestEnded(request),
   })
-  const connections = new ConnectionLimit(settings.connectionsMax, log, {
-    isTls: settings.tlsCertFile !== undefined,
-  })
   try {
     admin = await startAdmin({ store, cycles, models, settings: inForce, clock, log })
+    const connections = new ConnectionLimit(settings.connectionsMax, log, {
+      isTls: settings.tlsCertFile !== undefined,
+      adminConnectionsMax: admin?.connectionsMax ?? 0,
+    })
     await models.open(cycles.models)
     const listener = await listen(settings, {
       connections,

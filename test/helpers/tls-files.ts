@@ -2,7 +2,7 @@
  * Self-signed certificates, created with openssl where it is installed.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type ConnectionOptions } from 'node:tls'
 
@@ -23,6 +23,32 @@ export function makeTlsFiles(directory: string, name: string): TlsFiles {
     { stdio: 'ignore' },
   )
   return files
+}
+
+/**
+ * Certificates of one intermediate authority, one per name, and their keys. Each file has the whole chain, the own
+ * certificate first.
+ */
+export function makeTlsChains<Name extends string>(
+  directory: string,
+  names: readonly Name[],
+): Record<Name, TlsFiles> {
+  const path = (name: string): string => join(directory, name)
+  const make = (name: string, issuer: string | null, extension: string): void => {
+    const key = ['-newkey', 'rsa:2048', '-nodes', '-keyout', path(`${name}.key`), '-days', '1']
+    const by = issuer === null ? [] : ['-CA', path(`${issuer}.crt`), '-CAkey', path(`${issuer}.key`)]
+    const subject = ['-subj', `/CN=${name}`, '-addext', extension, '-out', path(`${name}.crt`)]
+    execFileSync('openssl', ['req', '-x509', ...key, ...by, ...subject], { stdio: 'ignore' })
+  }
+  make('root', null, 'basicConstraints=critical,CA:TRUE')
+  make('intermediate', 'root', 'basicConstraints=critical,CA:TRUE')
+  const chains = names.map((name) => {
+    make(name, 'intermediate', 'subjectAltName=IP:127.0.0.1')
+    const chain = [name, 'intermediate'].map((one) => readFileSync(path(`${one}.crt`), 'utf8')).join('')
+    writeFileSync(path(`${name}-chain.pem`), chain)
+    return [name, { cert: path(`${name}-chain.pem`), key: path(`${name}.key`) }]
+  })
+  return Object.fromEntries(chains) as Record<Name, TlsFiles>
 }
 
 /** Replaces the certificate by an expired one. */

@@ -22,6 +22,11 @@ export const adminMutants: readonly MutantGroup[] = [
         find: 'Date.parse(cycleTime) <= time) + 1',
         replace: 'Date.parse(cycleTime) <= Infinity) + 1',
       },
+      {
+        breaks: 'rank 1 is the highest score',
+        find: 'if (other > own) rank++',
+        replace: 'if (other < own) rank++',
+      },
     ],
   },
   {
@@ -54,6 +59,11 @@ export const adminMutants: readonly MutantGroup[] = [
         breaks: 'a parameter that is not valid percent-encoding has no route',
         find: 'parameters.includes(null) ? null :',
         replace: 'parameters.length > 9 ? null :',
+      },
+      {
+        breaks: 'what waits is bounded',
+        find: 'waitingCount >= waitingMax',
+        replace: 'waitingCount > waitingMax',
       },
       { breaks: 'a parameter is one segment', find: "'([^/]+)'", replace: "'(.+)'" },
     ],
@@ -119,6 +129,11 @@ export const adminMutants: readonly MutantGroup[] = [
         replace: 'if (args.length > 99) throw',
       },
       {
+        breaks: 'the memory of a command is bounded',
+        find: 'watchMemory(pid, memoryBytesMax,',
+        replace: 'watchMemory(pid, Infinity,',
+      },
+      {
         breaks: 'the end of the service ends the command that runs',
         find: "    this.#running?.kill('SIGKILL')\n",
         replace: '',
@@ -137,13 +152,29 @@ export const adminMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/admin/score-tracks.ts',
-    killedBy: ['src/admin/observer.test.ts'],
+    file: 'src/admin/checks.ts',
+    killedBy: ['src/admin/checks.test.ts'],
     mutants: [
       {
-        breaks: 'rank 1 is the highest score',
-        find: 'if (other > own) rank++',
-        replace: 'if (other < own) rank++',
+        breaks: 'a disk that hangs delays a caller by a second',
+        find: 'Promise.race([this.#reading, late])',
+        replace: 'this.#reading',
+      },
+      {
+        breaks: 'one read waits for a disk that hangs',
+        find: 'this.#reading ??= this.#read()',
+        replace: 'this.#reading = this.#read()',
+      },
+    ],
+  },
+  {
+    file: 'src/admin/metrics/table.ts',
+    killedBy: ['src/admin/metrics/table.test.ts'],
+    mutants: [
+      {
+        breaks: 'an unknown status is no client that disconnected',
+        find: "?? 'other'\n",
+        replace: "?? 'aborted'\n",
       },
     ],
   },
@@ -182,6 +213,16 @@ export const adminMutants: readonly MutantGroup[] = [
         breaks: 'calls of other operations that succeed are not recorded',
         find: "else if (call.result !== 'done')",
         replace: 'else',
+      },
+      {
+        breaks: 'only the saves that are kept are ranked',
+        find: 'savedRows.slice(-saveCountMax)',
+        replace: 'savedRows',
+      },
+      {
+        breaks: 'the points are those of a day',
+        find: 'Date.parse(point.received_at) - dayMs',
+        replace: '0',
       },
       {
         breaks: 'a save has the rank before it left',

@@ -50,7 +50,7 @@ export const serverMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'descriptors stay free for other files',
-        find: 'this.#descriptorsMax - otherDescriptorsMax',
+        find: 'this.#descriptorsMax - this.#reservedMax',
         replace: 'this.#descriptorsMax',
       },
     ],

@@ -27,6 +27,7 @@ beforeAll(async () => {
   server = await new ServerProcess({
     UNDERSTUDY_ADMIN_PORT: String(adminPort),
     UNDERSTUDY_LOG_LEVEL: 'debug',
+    NODE_OPTIONS: '--trace-warnings',
   }).start()
   for (let index = 0; index < 5; index++) expect((await server.postCycle(body(index))).status).toBe(200)
 })
@@ -49,7 +50,7 @@ function running(command: string): number[] {
   const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')
   const isCommand = (pid: string): boolean => {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[2] === command
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[3] === command
     } catch {
       return false
     }
@@ -73,6 +74,9 @@ describe('the report', () => {
     await expect.poll(() => running('report').length, { interval: 5 }).toBe(1)
     // Stopped, it is in progress for as long as this test wants.
     process.kill(running('report')[0] ?? 0, 'SIGSTOP')
+    const own = (file: string): string => readFileSync(`/proc/${running('report')[0]}/${file}`, 'utf8')
+    expect(own('cmdline')).toContain('--max-old-space-size=1024')
+    expect(own('environ')).not.toContain('NODE_OPTIONS')
     for (const index of [7, 8, 9]) expect((await server.postCycle(body(index))).status).toBe(200)
     process.kill(running('report')[0] ?? 0, 'SIGKILL')
     expect(await reply).toMatchObject({

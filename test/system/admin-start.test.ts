@@ -1,9 +1,10 @@
 /** How the admin side starts: its port, and a token of the environment. */
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { adminTokenOf } from '../helpers/admin-calls.js'
 import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
 import { ended, scratchDir, started } from '../helpers/servers.js'
 
@@ -68,4 +69,24 @@ test('a token of the environment is used and printed nowhere; one that is an API
   expect(existsSync(join(one.dataDir, 'admin-token'))).toBe(false)
   const same = ended(new ServerProcess({ UNDERSTUDY_ADMIN_PORT: '0', UNDERSTUDY_ADMIN_TOKEN: one.key }))
   await expect(same.start()).rejects.toThrow('the admin token must not be an API key')
+})
+
+test('a key file that contains the admin token is not reloaded, and the token stays no key', async () => {
+  const keyFile = join(scratchDir(), 'keys')
+  writeFileSync(keyFile, 'key-of-the-first-client\n')
+  const adminPort = await freePort()
+  const env = {
+    UNDERSTUDY_API_KEYS: '',
+    UNDERSTUDY_API_KEYS_FILE: keyFile,
+    UNDERSTUDY_ADMIN_PORT: String(adminPort),
+  }
+  const one = await started(env)
+  const token = adminTokenOf(one)
+  writeFileSync(keyFile, `key-of-the-first-client\n${token}\n`)
+  process.kill(one.pid ?? 0, 'SIGHUP')
+  await one.logged('the admin token must not be an API key')
+  expect(one.log).toContain('the settings were not reloaded')
+  const status = async (key: string): Promise<number> => (await one.call({ path: '/v1/weights', key })).status
+  expect(await status(token)).toBe(401)
+  expect(await status('key-of-the-first-client')).toBe(200)
 })

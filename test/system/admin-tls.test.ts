@@ -1,12 +1,21 @@
 /** The admin listener under TLS, and `understudy status` there. */
-import { spawnSync } from 'node:child_process'
-import { copyFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { copyFileSync, readFileSync } from 'node:fs'
+import https from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { adminTokenOf, askAdmin } from '../helpers/admin-calls.js'
 import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
-import { authority, makeTlsFiles, opensslMissing, tlsHandshake, type TlsFiles } from '../helpers/tls-files.js'
+import {
+  authority,
+  makeTlsChains,
+  makeTlsFiles,
+  opensslMissing,
+  tlsHandshake,
+  type TlsFiles,
+} from '../helpers/tls-files.js'
 
 describe.skipIf(opensslMissing)('under TLS', () => {
   let server: ServerProcess
@@ -34,10 +43,13 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     copyFileSync(files.key, live.key)
   }
 
-  function status(given: Record<string, string> = {}): { status: number | null; text: string } {
+  function status(given: Record<string, string> = {}): Promise<{ status: unknown; text: string }> {
     const all = { ...process.env, UNDERSTUDY_DATA_DIR: server.dataDir, ...env, ...given }
-    const run = spawnSync(executable, ['status'], { encoding: 'utf8', env: all })
-    return { status: run.status, text: run.stdout + run.stderr }
+    return new Promise((resolve) =>
+      execFile(executable, ['status'], { env: all }, (error, stdout, stderr) =>
+        resolve({ status: error === null ? 0 : error.code, text: stdout + stderr }),
+      ),
+    )
   }
 
   test('the cookie is for this host and for TLS alone, and the printed address says https', async () => {
@@ -71,14 +83,39 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     expect((await tlsHandshake(port)).name).toBe('second')
   })
 
-  test('status trusts the certificate of the settings and no other', () => {
-    expect(status()).toMatchObject({ status: 0, text: expect.stringContaining('pending posts') as string })
-    const other = makeTlsFiles(scratchDir(), 'other')
-    expect(status({ UNDERSTUDY_TLS_CERT: other.cert, UNDERSTUDY_TLS_KEY: other.key })).toMatchObject({
-      ...{
-        status: 1,
-        text: expect.stringMatching(/^understudy: no admin listener answers at https:/) as string,
-      },
+  test('status trusts the certificate of the settings and no other', async () => {
+    expect(await status()).toMatchObject({
+      status: 0,
+      text: expect.stringContaining('pending posts') as string,
     })
+    const other = makeTlsFiles(scratchDir(), 'other')
+    expect(await status({ UNDERSTUDY_TLS_CERT: other.cert, UNDERSTUDY_TLS_KEY: other.key })).toEqual({
+      status: 1,
+      text: `understudy: https://127.0.0.1:${port} does not have the certificate of ${other.cert}; if the file is new, send SIGHUP to the service\n`,
+    })
+  })
+
+  test('status sends the token to no other certificate of the same authority', async () => {
+    const { own, other } = makeTlsChains(scratchDir(), ['own', 'other'])
+    use(own)
+    process.kill(server.pid ?? 0, 'SIGHUP')
+    await server.logged('settings reloaded')
+    expect(await status()).toMatchObject({ status: 0 })
+    const received: string[] = []
+    const impostor = https.createServer({ cert: readFileSync(other.cert), key: readFileSync(other.key) })
+    impostor.on('request', ({ headers }, response) => {
+      received.push(headers.authorization ?? '')
+      response.end('{}')
+    })
+    await new Promise<void>((resolve) => impostor.listen(0, '127.0.0.1', resolve))
+    try {
+      const port = String((impostor.address() as AddressInfo).port)
+      const { status: code, text } = await status({ UNDERSTUDY_ADMIN_PORT: port })
+      expect(code).toBe(1)
+      expect(text).toContain('does not have the certificate')
+      expect(received).toEqual([])
+    } finally {
+      impostor.close()
+    }
   })
 })

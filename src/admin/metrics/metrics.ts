@@ -2,8 +2,6 @@
  * The values of the metrics. Counters and histograms are updated after each request and cycle; gauges are read when
  * Prometheus asks, at most once a second.
  */
-import { stat } from 'node:fs/promises'
-import { databasePath } from '../../store/index.js'
 import type { HealthChecks } from '../checks.js'
 import type { EventStreams } from '../event-streams.js'
 import {
@@ -16,7 +14,7 @@ import {
 import { lastCycleOf, type ObservedRequest, type AdminSources } from '../sources.js'
 import { createMetrics, type Metrics } from './registry.js'
 import { RuntimeFigures } from './runtime.js'
-import { operationLabels, otherWarning, rowKinds, statusLabels, warningLabels } from './table.js'
+import { operationLabels, otherWarning, rowKinds, statusLabel, warningLabels } from './table.js'
 
 export interface ServiceMetricsParts {
   readonly sources: AdminSources
@@ -72,8 +70,8 @@ export class ServiceMetrics {
 
   #addCall({ operation, status, ms, result }: CallRecord, { stages }: ObservedRequest): void {
     const { requests, requestSeconds, cycles, stageSeconds } = this.#metrics
-    const label = oneOf(operationLabels, operation, 'other')
-    requests.inc({ operation: label, status: oneOf(statusLabels, String(status), 'aborted') })
+    const label = operationLabels.find((one) => one === operation) ?? 'other'
+    requests.inc({ operation: label, status: statusLabel(status) })
     requestSeconds.observe({ operation: label }, ms / 1000)
     if (operation === 'POST /v1/cycles') cycles.inc({ result })
     if (result !== 'scored' || stages === null) return
@@ -92,19 +90,14 @@ export class ServiceMetrics {
   }
 
   async #collect(): Promise<void> {
-    const { sources, checks, streams } = this.#parts
+    const { checks, streams } = this.#parts
     const metrics = this.#metrics
     const found = await checks.run()
     metrics.ready.set(found.some(({ status }) => status === 'fail') ? 0 : 1)
     for (const { check, status } of found) metrics.checks.set({ check }, checkValues[status])
-    metrics.freeBytes.set((await checks.disk.freeBytes()) ?? NaN)
-    const file = databasePath(sources.settings().dataDir)
-    metrics.storageBytes.set(
-      await stat(file).then(
-        ({ size }) => size,
-        () => NaN,
-      ),
-    )
+    const { freeBytes, fileBytes } = await checks.disk.read()
+    metrics.freeBytes.set(freeBytes ?? NaN)
+    metrics.storageBytes.set(fileBytes ?? NaN)
     metrics.streams.set(streams.count)
     setCounter(metrics.streamsDropped, streams.droppedCount)
     this.#collectCycles()
@@ -158,8 +151,4 @@ const checkValues = { ok: 1, warn: 0.5, fail: 0 } as const
 function setCounter(counter: Metrics['requests'], value: number, labels: Record<string, string> = {}): void {
   counter.remove(labels)
   counter.inc(labels, value)
-}
-
-function oneOf(labels: readonly string[], value: string | null, fallback: string): string {
-  return value !== null && labels.includes(value) ? value : fallback
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectDir } from '../../../test/helpers/server-process.js'
 import { createMetrics } from './registry.js'
-import { metricRows, metricsAsMarkdown, warningLabels } from './table.js'
+import { metricRows, metricsAsMarkdown, statusLabel, warningLabels } from './table.js'
 
 const read = (path: string): string => readFileSync(join(projectDir, path), 'utf8')
 
@@ -28,6 +28,10 @@ test('all series of bounded labels exist from the start', async () => {
     expect(text.match(new RegExp(`^${series}[ {]`, 'gm')), name).toHaveLength(count)
   }
   expect(text.match(/^understudy_results_total\{/gm)).toHaveLength(6)
+})
+
+test('a status outside the contract is neither lost nor counted as a client that disconnected', () => {
+  expect([0, 200, 503, 418, 504].map(statusLabel)).toEqual(['aborted', '200', '503', 'other', 'other'])
 })
 
 test('every kind of warning has a label', () => {

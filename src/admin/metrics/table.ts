@@ -25,10 +25,15 @@ export const operationLabels = [
   'other',
 ]
 
-export const statusLabels = [
+const statusLabels = [
   ...['200', '201', '400', '401', '404', '405', '409', '413', '415', '422', '500', '503'],
-  'aborted',
+  ...['aborted', 'other'],
 ] as const
+
+export function statusLabel(status: number): string {
+  if (status === 0) return 'aborted'
+  return statusLabels.find((label) => label === String(status)) ?? 'other'
+}
 
 /** Kinds of warnings as `warningKind` gives them, with their labels. */
 export const warningLabels: Readonly<Record<string, string>> = {
@@ -72,7 +77,7 @@ const histogram = (name: string, help: string, labels: Labels, buckets = seconds
 export const metricTable = {
   requests: counter(
     'understudy_http_requests_total',
-    'Requests by operation of the contract and HTTP status; aborted: the client disconnected first.',
+    'Requests by operation of the contract and HTTP status; aborted: the client disconnected first; other: no status of the contract.',
     { operation: operationLabels, status: statusLabels },
   ),
   requestSeconds: histogram(

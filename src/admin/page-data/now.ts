@@ -1,9 +1,7 @@
 /**
  * `/api/now`: the state of the service in one object, and the points of its charts.
  */
-import { stat } from 'node:fs/promises'
 import { cycleBoundaryMs, firstScoreTarget } from '../../contract/index.js'
-import { databasePath } from '../../store/index.js'
 import type { Check, HealthChecks } from '../checks.js'
 import type { CyclePoint, Observer } from '../observer.js'
 import { lastCycleOf, type AdminSources } from '../sources.js'
@@ -44,12 +42,7 @@ export interface NowParts {
 
 export async function now({ sources, observer, checks, version }: NowParts): Promise<Now> {
   const found = await checks.run()
-  const free_bytes = await checks.disk.freeBytes()
-  const file = databasePath(sources.settings().dataDir)
-  const size_bytes = await stat(file).then(
-    ({ size }) => size,
-    () => null,
-  )
+  const { freeBytes: free_bytes, fileBytes: size_bytes } = await checks.disk.read()
   const { cycles, models, clock, settings } = sources
   const nowMs = clock()
   const versions = models.versions

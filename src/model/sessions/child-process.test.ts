@@ -3,7 +3,7 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startChild, type StartedChild } from './child-process.js'
 
 describe.runIf(process.platform === 'linux')('a child process', () => {
@@ -17,10 +17,13 @@ describe.runIf(process.platform === 'linux')('a child process', () => {
     expect(existsSync(directory)).toBe(false)
   })
 
-  test('does not send telemetry', () => {
+  test('does not send telemetry, and loads nothing that the service loads', () => {
+    vi.stubEnv('NODE_OPTIONS', '--trace-warnings')
+    onTestFinished(() => void vi.unstubAllEnvs())
     const { pid } = started(startChild())
     const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
     expect(environment).toContain('ORT_DISABLE_TELEMETRY=1')
+    expect(environment.filter((line) => line.startsWith('NODE_OPTIONS='))).toEqual([])
   })
 })
 

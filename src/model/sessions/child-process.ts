@@ -21,7 +21,11 @@ export const payloadDescriptor = 4
  * ONNX Runtime sends telemetry unless this is set: it looks up a host of Microsoft's and keeps a database in the home
  * directory (1.30, core/platform/posix/telemetry.cc).
  */
-const environment = { ORT_DISABLE_TELEMETRY: '1' }
+const environment = {
+  ORT_DISABLE_TELEMETRY: '1',
+  // What an operator loads into the service, such as an OpenTelemetry SDK, must not run in each model process.
+  NODE_OPTIONS: undefined,
+}
 
 /** Nothing strips types in a child: from source, too, it runs the built file. */
 const childFile = fileURLToPath(

@@ -5,17 +5,28 @@ import { readFile } from 'node:fs/promises'
 
 const checkMs = 1000
 
-/** Shared pages included: `VmRSS` is the current figure, `VmHWM` the largest so far; null: unknown. */
-export async function residentBytes(pid: number, figure: 'VmRSS' | 'VmHWM'): Promise<number | null> {
+/**
+ * `VmRSS` is the current figure, `VmHWM` the largest so far, both with shared pages; `RssAnon` is the current one without
+ * pages of files, such as those of a database.
+ */
+type MemoryFigure = 'VmRSS' | 'VmHWM' | 'RssAnon'
+
+/** null: unknown. */
+export async function residentBytes(pid: number, figure: MemoryFigure): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const kibibytes = new RegExp(`^${figure}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]
   return kibibytes === undefined ? null : Number(kibibytes) * 1024
 }
 
 /** Calls `exceeded` once, with the bytes found, when the process holds more than `bytesMax`. Returns a function that stops it. */
-export function watchMemory(pid: number, bytesMax: number, exceeded: (bytes: number) => void): () => void {
+export function watchMemory(
+  pid: number,
+  bytesMax: number,
+  exceeded: (bytes: number) => void,
+  figure: MemoryFigure = 'VmRSS',
+): () => void {
   const check = async (): Promise<void> => {
-    const bytes = (await residentBytes(pid, 'VmRSS')) ?? 0
+    const bytes = (await residentBytes(pid, figure)) ?? 0
     if (bytes <= bytesMax) return
     clearInterval(timer)
     exceeded(bytes)

@@ -1,0 +1,34 @@
+/** The figures of the disk: shared by all callers, and a disk that hangs delays none of them for long. */
+import { expect, test } from 'vitest'
+import { DiskSpace, HealthChecks } from './checks.js'
+import type { AdminSources } from './sources.js'
+
+const figures = { freeBytes: 5e9, fileBytes: 1e6 }
+
+test('a disk that hangs has no figures, and one read waits for it, however many callers there are', async () => {
+  let reads = 0
+  let recover: (read: typeof figures) => void = () => undefined
+  const disk = new DiskSpace('', () => {
+    reads++
+    return new Promise((resolve) => (recover = resolve))
+  })
+  const none = { freeBytes: null, fileBytes: null }
+  expect(await Promise.all([disk.read(), disk.read(), disk.read()])).toEqual([none, none, none])
+  // Until the next time, nobody waits.
+  expect(await disk.read()).toEqual(none)
+  expect(reads).toBe(1)
+  recover(figures)
+})
+
+test('the figures are those of the data directory; what cannot be read is null', async () => {
+  expect(await new DiskSpace('/proc/self').read()).toMatchObject({ fileBytes: null })
+  expect((await new DiskSpace('/proc/self').read()).freeBytes).not.toBeNull()
+  expect(await new DiskSpace('/nowhere').read()).toEqual({ freeBytes: null, fileBytes: null })
+})
+
+test('the disk check fails where the disk does not respond', async () => {
+  const cycles = { problems: () => [], lastCycle: () => undefined }
+  const settings = () => ({ dataDir: '/nowhere' })
+  const checks = new HealthChecks({ cycles, settings } as unknown as AdminSources)
+  expect((await checks.run()).at(-1)).toMatchObject({ check: 'disk', status: 'fail' })
+})
