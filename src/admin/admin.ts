@@ -10,7 +10,7 @@ import { AdminListener, connectionsMax, type TlsFiles } from './listener.js'
 import { ServiceMetrics } from './metrics/metrics.js'
 import { Observer } from './observer.js'
 import { calls, requestOf, responseOf } from './page-data/cycles.js'
-import { models } from './page-data/models.js'
+import { checksArguments, comparisonArguments, models } from './page-data/models.js'
 import { now, series, type NowParts } from './page-data/now.js'
 import { picks, picksQuery } from './page-data/picks.js'
 import { explainArguments, image, numberOfPath, post } from './page-data/post.js'
@@ -165,7 +165,13 @@ function routesOf(parts: Parts): Route[] {
         history.reply(explainArguments(gallId, numberOfPath(postNo), query), 'not_found'),
     ),
     route('token', '/api/report', () => history.reply(['report', '--json'], 'server_error')),
-    route('token', '/api/models', async () => json(await models(sources))),
+    route('token', '/api/models', async () => json(await models(parts))),
+    route('token', '/api/models/{version}/checks', async ({ parameters: [version = ''] }) =>
+      history.reply(await checksArguments(sources, version), 'output'),
+    ),
+    route('token', '/api/models/{version}/comparison', async ({ parameters: [version = ''] }) =>
+      history.reply(await comparisonArguments(sources, version), 'server_error'),
+    ),
     route('token', '/api/cycles', ({ query }) => json(calls(sources, observer, query))),
     route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''] }) =>
       unpacking(() => requestOf(sources, cycleId)),
@@ -192,7 +198,7 @@ function watcher({ sources, streams, checks }: Parts): () => void {
   }
   return () => {
     if (streams.count === 0) return
-    const versions = { models: sources.models.versions }
+    const versions = { models: sources.models.versions, failures: sources.models.status.failures }
     sendIfChanged('models', versions, JSON.stringify(versions))
     checks.run().then(
       (found) => sendIfChanged('status', { checks: found }, found.map(({ status }) => status).join()),

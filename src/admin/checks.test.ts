@@ -27,8 +27,28 @@ test('the figures are those of the data directory; what cannot be read is null',
 })
 
 test('the disk check fails where the disk does not respond', async () => {
+  expect((await checksOf([]).run()).at(-1)).toMatchObject({ check: 'disk', status: 'fail' })
+})
+
+test('a version that could not be loaded is a warning while another one serves, also while it is tried again', async () => {
+  const serving = { version: 'v1', role: 'active', state: 'serving' }
+  for (const state of ['failed', 'loading']) {
+    const found = await checksOf([serving, { version: 'v2', role: 'active', state }]).run()
+    const [, model] = found
+    expect(model).toEqual({
+      ...{ check: 'model', status: 'warn' },
+      reason: 'a model serves; v2 failed to load: no file',
+    })
+  }
+  // It failed once, and serves now.
+  expect((await checksOf([{ ...serving, version: 'v2' }]).run())[1]).toMatchObject({ status: 'ok' })
+})
+
+/** A service without problems, in which v2 could not be loaded. */
+function checksOf(versions: readonly object[]): HealthChecks {
   const cycles = { problems: () => [], lastCycle: () => undefined }
   const settings = () => ({ dataDir: '/nowhere' })
-  const checks = new HealthChecks({ cycles, settings } as unknown as AdminSources)
-  expect((await checks.run()).at(-1)).toMatchObject({ check: 'disk', status: 'fail' })
-})
+  const failures = [{ version: 'v2', role: 'active', problem: 'no file', atMs: 0 }]
+  const models = { versions, status: { failures } }
+  return new HealthChecks({ cycles, settings, models } as unknown as AdminSources)
+}

@@ -5,6 +5,7 @@
  */
 import { stat, statfs } from 'node:fs/promises'
 import { databasePath } from '../store/index.js'
+import { failedVersions } from './failed-versions.js'
 import { lastCycleOf, type AdminSources } from './sources.js'
 
 export type CheckName = 'service' | 'model' | 'storage' | 'last_cycle' | 'disk'
@@ -41,17 +42,20 @@ export class HealthChecks {
     return [...this.#problems(), this.#lastCycle(), diskCheck(freeBytes)]
   }
 
-  /** The same reasons that make health `degraded`. */
+  /** The same reasons that make health `degraded`. A version that failed to load while another one serves warns. */
   #problems(): Check[] {
     const { cycles, models } = this.#sources
     const problems = cycles.problems()
     return (['service', 'model', 'storage'] as const).map((check) => {
       const reasons = problems.filter((problem) => problem.check === check).map(({ reason }) => reason)
-      if (reasons.length === 0) return { check, status: 'ok', reason: okReasons[check] }
-      const failures = check === 'model' ? models.status.failures : []
-      const active = failures.find(({ role }) => role === 'active')
-      const details = active === undefined ? [] : [`${active.version} failed: ${active.problem}`]
-      return { check, status: 'fail', reason: [...reasons, ...details].join('; ') }
+      const status = reasons.length > 0 ? 'fail' : 'ok'
+      if (reasons.length === 0) reasons.push(okReasons[check])
+      const failures = check === 'model' ? failedVersions(models) : []
+      for (const { version, problem } of failures) reasons.push(`${version} failed to load: ${problem}`)
+      return {
+        ...{ check, reason: reasons.join('; ') },
+        status: status === 'ok' && failures.length > 0 ? 'warn' : status,
+      }
     })
   }
 

@@ -41,6 +41,9 @@ const waitingCountMax = 4
 const outputBytesMax = 8 * 1024 * 1024
 const errorCharsMax = 2000
 
+/** What exit code 1 of a command means: an error of the response, or that the output reports a failure. */
+type Failure = 'not_found' | 'server_error' | 'output'
+
 interface Result {
   /** Rejects with a `ServiceError`. */
   readonly output: Promise<Uint8Array>
@@ -64,10 +67,10 @@ export class HistoryCommands {
   }
 
   /**
-   * What a command prints, or 202 while it runs: the client asks again. `failure`: what its exit code 1 means. Equal
+   * What a command prints, or 202 while it runs: the client asks again. Equal
    * requests share one command, and its output while it is fresh. Rejects with a `ServiceError`.
    */
-  async reply(args: readonly string[], failure: 'not_found' | 'server_error'): Promise<Reply> {
+  async reply(args: readonly string[], failure: Failure): Promise<Reply> {
     const { output } = this.#resultOf(args, failure)
     const wait = new AbortController()
     const late = delay(this.#options.waitMsMax, null, { signal: wait.signal, ref: false }).catch(() => null)
@@ -83,7 +86,7 @@ export class HistoryCommands {
     this.#running?.kill('SIGKILL')
   }
 
-  #resultOf(args: readonly string[], failure: 'not_found' | 'server_error'): Result {
+  #resultOf(args: readonly string[], failure: Failure): Result {
     const key = args.join('\0')
     const known = this.#results.get(key)
     if (known !== undefined && this.#isFresh(known)) return known
@@ -114,7 +117,7 @@ export class HistoryCommands {
     return ended === null || (ended.lastCycleId === lastCycleId() && clock() - ended.at < freshMsMax)
   }
 
-  async #run(args: readonly string[], failure: 'not_found' | 'server_error'): Promise<Uint8Array> {
+  async #run(args: readonly string[], failure: Failure): Promise<Uint8Array> {
     const { start, log, runMsMax, memoryBytesMax } = this.#options
     const name = `understudy ${args[0] ?? ''}`
     if (this.#isClosed) throw new ServiceError('unavailable', 'the service is stopping')
@@ -130,7 +133,7 @@ export class HistoryCommands {
     try {
       const { code, how, output, error } = await outputOf(child)
       const fields = { command: args[0], ms: Math.round(performance.now() - startedAt) }
-      if (code === 0) {
+      if (code === 0 || (code === 1 && failure === 'output' && output.length > 0)) {
         log.debug(fields, 'history command ended')
         return output
       }

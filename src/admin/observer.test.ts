@@ -68,7 +68,7 @@ test('a save has the rank of the cycle before it', async () => {
   const engagement = [10, 30, 20].map((views, i) => reading('g', i + 1, cycleMs(0), { views }))
   await post(cycleBody(0, { candidates, engagement }))
   const [track] = observer.tracks.all
-  expect(track && [0, 1, 2].map((row) => rankOf(track, row))).toEqual([3, 1, 2])
+  expect(track && [0, 1, 2].map((row) => rankOf(track, row).rank)).toEqual([3, 1, 2])
   await post(
     cycleBody(1, {
       removals: [removal('g', 3, { reason: 'saved', tier: 'light' }), removal('g', 1)],

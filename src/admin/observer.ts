@@ -81,6 +81,7 @@ export interface Save {
   readonly tier: string | null
   readonly score: number | null
   readonly rank: number | null
+  /** Posts that had a score then. */
   readonly of: number
 }
 
@@ -217,9 +218,8 @@ export class Observer {
         gall_id: gallId,
         post_no: postNo,
         tier: tierCodes[removals.tier[row] as number] ?? null,
-        score: before === undefined || found < 0 ? null : numberOrNull(before.score[found]),
-        rank: before === undefined || found < 0 ? null : rankOf(before, found),
-        of: before?.count ?? 0,
+        score: before === undefined ? null : numberOrNull(before.score[found]),
+        ...(before === undefined ? { rank: null, of: 0 } : rankOf(before, found)),
       })
     }
   }

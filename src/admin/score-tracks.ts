@@ -24,6 +24,8 @@ export interface Track {
   readonly outcome: Uint8Array
   readonly score: Float32Array
   readonly heads: Readonly<Record<HeadName, Float32Array | null>>
+  /** The scores that are not missing, rising: the ranks. */
+  readonly risingScores: () => Float32Array
   /** Latest readings; null: the response of a stored cycle does not have them. */
   readonly counters: Readonly<Record<TrackCounter, Float32Array>> | null
 }
@@ -62,13 +64,25 @@ export function findRow({ galleries, index }: Track, gallId: string, postNo: num
   return code < 0 ? -1 : index.find(code, postNo)
 }
 
-/** 1 for the highest score; null where the row has none. Equal scores share a rank. */
-export function rankOf({ score }: Track, row: number): number | null {
+/**
+ * The rank of a row among the posts that have a score, and how many these are. 1 is the highest score, equal scores share a
+ * rank; null where the row has no score.
+ */
+export function rankOf(
+  { score, risingScores }: Track,
+  row: number,
+): { readonly rank: number | null; readonly of: number } {
   const own = score[row] ?? NaN
-  if (Number.isNaN(own)) return null
-  let rank = 1
-  for (const other of score) if (other > own) rank++
-  return rank
+  const rising = risingScores()
+  const of = rising.length
+  if (Number.isNaN(own)) return { rank: null, of }
+  let [low, high] = [0, of]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((rising[middle] as number) <= own) low = middle + 1
+    else high = middle
+  }
+  return { rank: of - low + 1, of }
 }
 
 /** A copy of what a cycle said. Must be called while its columns are valid. */
@@ -82,7 +96,7 @@ export function trackOf({ plan, response }: CycleStored): Track {
     ...{ cycleId, cycleTime, modelVersion, weightsVersion },
     ...keysOf(next.galleries, next.gallery.slice(), next.postNo.slice()),
     outcome: outcomes.slice(),
-    score: spreadOver(results.score, scoredRows),
+    ...rankedScores(spreadOver(results.score, scoredRows)),
     heads: headColumns((name) => spread(results.heads[name])),
     counters: counterColumns((name) => new Float32Array(next.latest[name])),
   }
@@ -107,7 +121,7 @@ export function trackOfResponse(response: CycleResponse): Track {
       Float64Array.from(rows, (row) => row.post_no),
     ),
     outcome: Uint8Array.from(rows, (row) => (row.status === 'scored' ? outcome.scored : outcome.waiting)),
-    score: values('score'),
+    ...rankedScores(values('score')),
     heads: headColumns(values),
     counters: null,
   }
@@ -119,6 +133,15 @@ function keysOf(
   postNo: Float64Array,
 ): Pick<Track, 'count' | 'galleries' | 'gallery' | 'postNo' | 'index'> {
   return { count: postNo.length, galleries, gallery, postNo, index: new SlotIndex(gallery, postNo) }
+}
+
+/** The order is found when the first reader asks for it: most tracks are never ranked. */
+function rankedScores(score: Float32Array): Pick<Track, 'score' | 'risingScores'> {
+  let rising: Float32Array | null = null
+  return {
+    score,
+    risingScores: () => (rising ??= score.filter((value) => !Number.isNaN(value)).sort()),
+  }
 }
 
 function rowsOfScores(outcomes: Uint8Array): Int32Array {

@@ -20,7 +20,7 @@ import { pathError, writeFileDurably } from './data-directory.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 import { packageVersion } from './package-info.js'
 import { isLoopback, portProblem } from './port-check.js'
-import { historySettingNames } from './models/common.js'
+import { historySettingNames, sessionSettingNames } from './models/common.js'
 import type { Flags } from './read-settings.js'
 
 const program = fileURLToPath(new URL('./main.js', import.meta.url))
@@ -135,13 +135,15 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
  * an operator loads into the service, such as an OpenTelemetry SDK.
  */
 function startCommand([name = '', ...args]: readonly string[], flags: Flags): ChildProcess {
-  const own = historySettingNames.map((setting) => [flagOf(setting), flags[fileKeyOf(setting)]] as const)
+  // The checks of a package read no cycles.
+  const names = name === 'models verify' ? sessionSettingNames : historySettingNames
+  const own = names.map((setting) => [flagOf(setting), flags[fileKeyOf(setting)]] as const)
   const given = [['--config', flags['config']] as const, ...own].flatMap(([flag, value]) =>
     flag !== null && typeof value === 'string' ? [`${flag}=${value}`] : [],
   )
   return spawn(
     process.execPath,
-    [`--max-old-space-size=${commandHeapMiB}`, program, name, ...given, ...args],
+    [`--max-old-space-size=${commandHeapMiB}`, program, ...name.split(' '), ...given, ...args],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: undefined } },
   )
 }

@@ -31,7 +31,7 @@ export { readManifest, readPackage, type ModelPackage } from './package/read-pac
 export type { ExecutionProvider, Manifest } from './package/manifest.js'
 export type { LoadOptions, Role as ProcessRole } from './plans.js'
 export { poolVectors } from './pooling.js'
-export { watchMemory } from './sessions/process-memory.js'
+export { residentBytes, watchMemory } from './sessions/process-memory.js'
 export { sizeText } from './size-text.js'
 export { readPorts } from './verification/port-checks.js'
 export { verifyPackage, type VerifyOptions } from './verification/verify.js'

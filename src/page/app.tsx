@@ -3,10 +3,11 @@
  */
 import type { JSX } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import type { Now } from './service/api.js'
+import type { Check, Now } from './service/api.js'
 import { useConnectionState, useEvent, type ConnectionState } from './service/connection.js'
 import { useQuery, type Query } from './service/query.js'
-import { clockSeconds, cycleLabel, integer } from './format.js'
+import { clockSeconds, counted, cycleLabel, words } from './format.js'
+import { Badge, Text } from './parts/common.js'
 import { HelpDialog } from './parts/help.js'
 import { Icon } from './parts/icon.js'
 import { nextTheme, ThemeButton } from './parts/theme.js'
@@ -49,6 +50,7 @@ export function App() {
   useEffect(() => {
     document.title = `${view?.title ?? ''} · Understudy`
   }, [view])
+  useFocusOnHeading(`${address.view} ${address.segments.join(' ')}`)
   return (
     <div class={isStale ? 'frame is-stale' : 'frame'}>
       <a class="skip" href="#main" onClick={focusMain}>
@@ -67,7 +69,7 @@ export function App() {
           </button>
         </div>
       </header>
-      <nav class="views" aria-label="Views">
+      <nav class="navigation" aria-label="Views">
         {views.map(({ name, title }) => (
           <a key={name} href={`#/${name}`} aria-current={name === address.view ? 'page' : undefined}>
             <Icon name={name} />
@@ -102,14 +104,33 @@ const connectionWords: Readonly<Record<ConnectionState, string>> = {
   denied: 'signed out',
 }
 
+const statusWords: Readonly<Record<Check['status'], string>> = {
+  fail: 'degraded',
+  warn: 'warning',
+  ok: 'working',
+}
+
+/** The worst of all checks; the first one where several are as bad. */
+function worstOf({ checks }: Now): { readonly status: Check['status']; readonly reason: string } {
+  for (const status of ['fail', 'warn'] as const) {
+    const found = checks.find((check) => check.status === status)
+    if (found !== undefined) return { status, reason: `${words(found.check)}: ${found.reason}` }
+  }
+  return { status: 'ok', reason: '' }
+}
+
 function ServiceState({ now: { data }, connectionState }: StateProps) {
   const isKnown = data !== null && connectionState !== 'lost' && connectionState !== 'denied'
+  const worst = isKnown ? worstOf(data) : null
   return (
     <p class="service-state">
-      {isKnown && (
-        <span class={`badge ${data.status === 'ok' ? 'ok' : 'fail'}`}>
-          {data.status === 'ok' ? 'working' : 'degraded'}
-        </span>
+      {worst !== null && (
+        <a class="health" href="#/now" title={worst.reason}>
+          <Badge tone={worst.status}>{statusWords[worst.status]}</Badge>{' '}
+          <span class="reason">
+            <Text>{worst.reason}</Text>
+          </span>
+        </a>
       )}
       <span class={`link ${connectionState}`}>{connectionWords[connectionState]}</span>
     </p>
@@ -150,18 +171,20 @@ function Announcements({
   readonly connectionState: ConnectionState
 }) {
   const [text, setText] = useState('')
-  const status = now?.status
+  const worst = now === null ? null : worstOf(now)
+  // The reason has an age that counts up.
+  const status = worst?.status
   useEffect(() => {
     if (connectionState !== 'connecting') setText(`Connection: ${connectionWords[connectionState]}`)
   }, [connectionState])
   useEffect(() => {
-    if (status !== undefined) setText(status === 'ok' ? 'The service works' : 'The service is degraded')
+    if (worst !== null) setText(`Service: ${statusWords[worst.status]}. ${worst.reason}`)
   }, [status])
   useEvent(
     'cycle',
     useCallback(
       ({ cycle_id, counts }) =>
-        setText(`Cycle ${cycleLabel(cycle_id)}: ${integer(counts.scored_now)} posts scored`),
+        setText(`Cycle ${cycleLabel(cycle_id)}: ${counted(counts.scored_now, 'post')} scored`),
       [],
     ),
   )
@@ -170,6 +193,21 @@ function Announcements({
       {text}
     </p>
   )
+}
+
+/** After a change of the address the focus is on the heading of the view, so that Tab and screen readers begin there. */
+function useFocusOnHeading(address: string): void {
+  const isFirst = useRef(true)
+  useEffect(() => {
+    if (isFirst.current) {
+      isFirst.current = false
+      return
+    }
+    const heading = document.querySelector<HTMLElement>('main h1')
+    if (heading === null) return
+    heading.tabIndex = -1
+    heading.focus()
+  }, [address])
 }
 
 function useShortcuts(showHelp: () => void): void {

@@ -2,7 +2,7 @@
  * How times, durations, numbers and sizes are written. Times are those of Korea (KST), wherever the reader is.
  */
 
-const timeZone = 'Asia/Seoul'
+export const timeZone = 'Asia/Seoul'
 const minuteMs = 60_000
 const parts = { timeZone, hourCycle: 'h23' } as const
 const clockFormat = new Intl.DateTimeFormat('en-GB', { ...parts, hour: '2-digit', minute: '2-digit' })
@@ -83,6 +83,35 @@ export function score(value: number | null | undefined): string {
 /** `98.7 %` */
 export function percent(share: number | null | undefined, digits = 1): string {
   return share === null || share === undefined ? '–' : `${(100 * share).toFixed(digits)} %`
+}
+
+/** A difference of two shares: `+6.6 pp`, in percentage points. */
+export function points(difference: number | null): string {
+  return difference === null ? '–' : `${signed(100 * difference, 1)} pp`
+}
+
+/** The ends of an interval: `97.1 to 99.2`, or with their signs, `-1.2 to +3.4`. */
+export function range([low, high]: readonly [number, number], unit: 'share' | 'points'): string {
+  const text = (value: number): string =>
+    unit === 'points' ? signed(100 * value, 1) : (100 * value).toFixed(1)
+  return `${text(low)} to ${text(high)}`
+}
+
+/** `+1.25`, `-0.30`, `0.00` */
+export function signed(value: number, digits: number): string {
+  const text = value.toFixed(digits)
+  if (Number(text) === 0) return text.replace('-', '')
+  return value > 0 ? `+${text}` : text
+}
+
+/** `+1.2k/h`; nothing where nothing changes. */
+export function rate(perHour: number | null | undefined): string {
+  return perHour ? `${perHour > 0 ? '+' : ''}${compact(perHour)}/h` : ''
+}
+
+/** A number of minutes as a duration. */
+export function minutes(value: number | null): string {
+  return value === null ? '–' : duration(value * minuteMs)
 }
 
 /** `12.3 ms`, `1.24 s` */

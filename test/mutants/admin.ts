@@ -24,8 +24,8 @@ export const adminMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'rank 1 is the highest score',
-        find: 'if (other > own) rank++',
-        replace: 'if (other < own) rank++',
+        find: '{ rank: of - low + 1, of }',
+        replace: '{ rank: low, of }',
       },
     ],
   },

@@ -225,8 +225,8 @@ describe.skipIf(browserMissing)('the page', () => {
       await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'hidden' })
-      // A moment later the focus is back.
-      await page.waitForFunction('document.activeElement === document.body')
+      // A moment later the focus is back where it was.
+      await expect.poll(() => page.evaluate<string>('document.activeElement.textContent')).toBe('Picks')
       const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
       await page.keyboard.press('t')
       const light = await background()

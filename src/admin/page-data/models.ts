@@ -1,35 +1,100 @@
 /**
- * `/api/models`: every package of the models directory and every version in use, with state, failure, provenance, and the
- * commands that change them. The admin listener itself changes nothing.
+ * `/api/models`: every package of the models directory and every version in use, with state, failure, provenance, cost, and
+ * the commands that change them; the checks of a version; its comparison with the serving one. The admin listener itself
+ * changes nothing.
  */
-import { featureNames, headsOf, listModels, readManifest } from '../../model/index.js'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ServiceError } from '../../contract/index.js'
+import { featureNames, headsOf, listModels, readManifest, residentBytes } from '../../model/index.js'
+import { failedVersions } from '../failed-versions.js'
+import type { CyclePoint, Observer } from '../observer.js'
 import type { AdminSources } from '../sources.js'
 
-export async function models({ models: lifecycle, cycles, settings }: AdminSources): Promise<object> {
+/** As many cycles as `models compare` is asked for: a day. */
+const comparedCycleCount = 288
+/** Stored cycles that the event loop reads at a time. */
+const scanStep = 200
+
+interface ModelParts {
+  readonly sources: AdminSources
+  readonly observer: Observer
+}
+
+export async function models({ sources, observer }: ModelParts): Promise<object> {
+  const { models: lifecycle, cycles, settings } = sources
   const { modelsDir } = settings()
   const packages = await listModels(modelsDir).catch((): string[] => [])
   const inUse = lifecycle.versions
-  const { failures } = lifecycle.status
+  const failures = failedVersions(lifecycle)
+  const serving = servingVersion(sources)
+  const previous = serving === null ? null : await previousVersion(sources, serving).catch(() => null)
   const versions = [...new Set([...inUse.map(({ version }) => version), ...packages])]
   return {
     models_dir: modelsDir,
     shadow_cycles_skipped: cycles.models.shadows.skippedCount,
+    serving,
+    /** Where a rollback leads: the version of the cycles before the serving one. Null if there is none to activate. */
+    previous: previous !== null && packages.includes(previous) ? previous : null,
     models: await Promise.all(
       versions.map(async (version) => {
-        const failure = failures.find((one) => one.version === version)
+        const uses = inUse.filter((one) => one.version === version)
         return {
           version,
-          uses: inUse.filter((one) => one.version === version),
-          failure:
-            failure === undefined
-              ? null
-              : { problem: failure.problem, at: new Date(failure.atMs).toISOString() },
+          uses: uses.map(({ role, state, provider }) => ({ role, state, provider })),
+          failure: failures.find((one) => one.version === version) ?? null,
           ...(await manifestFacts(modelsDir, version)),
+          memory_bytes: await memoryOf(uses.flatMap(({ processes }) => processes)),
+          predict_ms: predictMs(observer.points.items, version),
           commands: commandsFor(version),
         }
       }),
     ),
   }
+}
+
+/** The command behind `/api/models/{version}/checks`. Throws `not_found` for what is no package. */
+export async function checksArguments({ settings }: AdminSources, version: string): Promise<string[]> {
+  const packages = await listModels(settings().modelsDir).catch((): string[] => [])
+  if (!packages.includes(version)) throw new ServiceError('not_found', 'there is no such package')
+  return ['models verify', '--json', '--', version]
+}
+
+/** The command behind `/api/models/{version}/comparison`: how much it agrees with the serving version, and how good it is. */
+export async function comparisonArguments(sources: AdminSources, version: string): Promise<string[]> {
+  const [, , , second] = await checksArguments(sources, version)
+  const serving = servingVersion(sources)
+  if (serving === null || second === undefined || serving === second)
+    throw new ServiceError('not_found', 'there is no other version to compare with')
+  return ['models compare', '--json', `--cycles=${comparedCycleCount}`, '--', serving, second]
+}
+
+function servingVersion({ models }: AdminSources): string | null {
+  return models.versions.find(({ state }) => state === 'serving')?.version ?? null
+}
+
+/** The last answer of `previousVersion`: it changes with the serving version only. */
+const lastPrevious = new WeakMap<
+  AdminSources,
+  { readonly serving: string; readonly previous: string | null }
+>()
+
+/** The version of the newest stored cycle that is not of the serving version. */
+async function previousVersion(sources: AdminSources, serving: string): Promise<string | null> {
+  const known = lastPrevious.get(sources)
+  if (known?.serving === serving) return known.previous
+  const { store } = sources
+  let previous: string | null = null
+  const first = store.expiry.firstPosition()
+  for (let end = (store.lastCycle()?.position ?? 0) + 1; end > first && previous === null; end -= scanStep) {
+    for (const { position, modelVersion } of store.tail(Math.max(first, end - scanStep))) {
+      if (position >= end) break
+      if (modelVersion !== serving) previous = modelVersion
+    }
+    await nextTurn()
+    if (store.closed) return null
+  }
+  lastPrevious.set(sources, { serving, previous })
+  return previous
 }
 
 async function manifestFacts(modelsDir: string, version: string): Promise<object> {
@@ -45,6 +110,24 @@ async function manifestFacts(modelsDir: string, version: string): Promise<object
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) }
   }
+}
+
+/** Of the processes of a version; null: none runs, or the system does not report it. */
+async function memoryOf(processes: readonly { readonly pid: number }[]): Promise<number | null> {
+  const found = await Promise.all(processes.map(({ pid }) => residentBytes(pid, 'VmRSS')))
+  const known = found.filter((bytes) => bytes !== null)
+  return known.length === 0 ? null : known.reduce((sum, bytes) => sum + bytes, 0)
+}
+
+/** The time of features and inference in the cycles that the version scored; null: there is none since the start. */
+function predictMs(points: readonly CyclePoint[], version: string): object | null {
+  const times = points
+    .filter((point) => point.model_version === version)
+    .map(({ stages_ms }) => (stages_ms['features'] ?? 0) + (stages_ms['infer'] ?? 0))
+    .sort((a, b) => a - b)
+  if (times.length === 0) return null
+  const at = (share: number): number => times[Math.round(share * (times.length - 1))] as number
+  return { cycles: times.length, p50: at(0.5), p99: at(0.99) }
 }
 
 function commandsFor(version: string): Readonly<Record<string, string>> {

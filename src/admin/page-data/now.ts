@@ -3,6 +3,7 @@
  */
 import { cycleBoundaryMs, firstScoreTarget } from '../../contract/index.js'
 import type { Check, HealthChecks } from '../checks.js'
+import { failedVersions, type FailedVersion } from '../failed-versions.js'
 import type { CyclePoint, Observer } from '../observer.js'
 import { lastCycleOf, type AdminSources } from '../sources.js'
 
@@ -14,6 +15,7 @@ export interface Now {
   readonly checks: readonly Check[]
   readonly model: { readonly version: string; readonly kind: string; readonly provider: string } | null
   readonly shadows: readonly string[]
+  readonly failed_versions: readonly FailedVersion[]
   readonly weights_version: string
   readonly pending: number
   /** Null before the first cycle after the start. */
@@ -62,6 +64,7 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
         ? null
         : { version: serving.version, kind: serving.kind ?? 'none', provider: serving.provider ?? 'none' },
     shadows: versions.filter(({ state }) => state === 'shadow').map((shadow) => shadow.version),
+    failed_versions: failedVersions(models),
     weights_version: cycles.weights.versionAt(nowMs),
     pending: cycles.pendingCount,
     last_cycle: observer.points.last ?? null,

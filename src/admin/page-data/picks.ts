@@ -4,7 +4,7 @@
 import { counterNames, headNames, outcomeCodes, ServiceError, sourceCodes } from '../../contract/index.js'
 import { gallIdAt, type PoolState } from '../../pool/index.js'
 import { numberOrNull, type Observer } from '../observer.js'
-import { findRow, type Track } from '../score-tracks.js'
+import { findRow, rankOf, type Track } from '../score-tracks.js'
 import type { AdminSources } from '../sources.js'
 import type { Titles } from './titles.js'
 
@@ -64,6 +64,7 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
     model_version: track?.modelVersion ?? null,
     weights_version: track?.weightsVersion ?? null,
     pending: pool.count,
+    scored: track === undefined ? 0 : track.risingScores().length,
     matching: ranked.length,
     offset: query.offset,
     galleries: [...pool.galleries].sort(),
@@ -123,14 +124,14 @@ function scoreOf(track: Track | undefined, pool: PoolState, slot: number): numbe
   return row < 0 ? null : numberOrNull(track.score[row])
 }
 
-/** Rank, score, heads and outcome in the last cycle. */
+/** Score, rank among all scored posts, heads and outcome in the last cycle. */
 export function scoreFacts(track: Track | undefined, pool: PoolState, slot: number): object {
   const row = track === undefined ? -1 : rowIn(track, pool, slot)
-  if (track === undefined || row < 0) return { score: null, status: null, reason: null }
+  if (track === undefined || row < 0) return { score: null, rank: null, status: null, reason: null }
   const { status, reason } = outcomeCodes[track.outcome[row] as number] ?? { status: null, reason: null }
   return {
     score: numberOrNull(track.score[row]),
-    ...{ status, reason },
+    ...{ rank: rankOf(track, row).rank, status, reason },
     ...Object.fromEntries(headNames.map((name) => [name, numberOrNull(track.heads[name]?.[row])])),
   }
 }

@@ -36,8 +36,7 @@ export async function post(
       return {
         ...{ cycle_id: track.cycleId, cycle_time: track.cycleTime, model_version: track.modelVersion },
         score: numberOrNull(track.score[row]),
-        rank: rankOf(track, row),
-        of: track.count,
+        ...rankOf(track, row),
         counters: Object.fromEntries(
           trackCounters.map((name) => [name, numberOrNull(track.counters?.[name][row])]),
         ),

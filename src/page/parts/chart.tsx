@@ -4,7 +4,8 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
-import { clock, dayClock } from '../format.js'
+import { clock, day, dayClock, timeZone } from '../format.js'
+import { colorOf } from './common.js'
 import { useThemeVersion } from './theme.js'
 
 export interface ChartSeries {
@@ -22,6 +23,8 @@ export interface ChartProps {
   readonly series: readonly ChartSeries[]
   readonly isStacked?: boolean
   readonly format: (value: number | null) => string
+  /** Whole numbers: the axis has no fractions. */
+  readonly isCount?: boolean
   /** Of the axis; null: what the values span. */
   readonly min?: number | null
   readonly max?: number
@@ -30,6 +33,8 @@ export interface ChartProps {
 }
 
 const height = 150
+/** Distances between the lines of an axis of counts. */
+const countSteps = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power))
 
 export function Chart(props: ChartProps) {
   const { title, times, series, format } = props
@@ -53,7 +58,8 @@ export function Chart(props: ChartProps) {
       <ul class="legend">
         {series.map(({ label, color, values }) => (
           <li key={label}>
-            <span class={`swatch color-${color}`} /> {label} <b>{format(values[index] ?? null)}</b>
+            <span class="swatch" style={{ background: colorOf(color) }} /> {label}{' '}
+            <b>{format(values[index] ?? null)}</b>
           </li>
         ))}
       </ul>
@@ -102,12 +108,12 @@ function plotData(
 }
 
 function plotOptions(
-  { series, isStacked = false, format, min = 0, max, isUpsideDown = false }: ChartProps,
+  { series, isStacked = false, isCount = false, format, min = 0, max, isUpsideDown = false }: ChartProps,
   element: HTMLElement,
   onPointed: (index: number | null) => void,
 ): uPlot.Options {
-  const lines = colorOf(element, '--line')
-  const text = colorOf(element, '--muted')
+  const lines = canvasColor(element, 'var(--line)')
+  const text = canvasColor(element, 'var(--muted)')
   const font = `11px ${getComputedStyle(element).fontFamily}`
   const ordered = isStacked ? [...series].reverse() : series
   const axis = { stroke: text, font, ticks: { show: false } }
@@ -115,6 +121,8 @@ function plotOptions(
     width: element.clientWidth,
     height,
     legend: { show: false },
+    // The ticks are round times of Korea, wherever the reader is.
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), timeZone),
     cursor: {
       sync: { key: 'time' },
       points: { show: !isStacked, size: 6 },
@@ -138,11 +146,12 @@ function plotOptions(
         gap: 4,
         space: 60,
         grid: { show: false },
-        values: (_plot, splits) => splits.map((seconds) => clock(seconds * 1000)),
+        values: (_plot, splits) => splits.map((seconds) => tick(seconds * 1000)),
       },
       {
         ...axis,
         size: 54,
+        ...(isCount ? { incrs: countSteps } : {}),
         gap: 6,
         space: 30,
         grid: { stroke: lines, width: 1 },
@@ -152,13 +161,13 @@ function plotOptions(
     series: [
       {},
       ...ordered.map(({ label, color }) => {
-        const stroke = colorOf(element, `--color-${color}`)
+        const area = `color-mix(in srgb, ${colorOf(color)} 45%, var(--panel))`
         return {
           label,
-          stroke,
+          stroke: canvasColor(element, colorOf(color)),
           width: isStacked ? 1 : 1.5,
           points: { show: false },
-          ...(isStacked ? { fill: colorOf(element, `--area-${color}`) } : {}),
+          ...(isStacked ? { fill: canvasColor(element, area) } : {}),
         }
       }),
     ],
@@ -166,10 +175,16 @@ function plotOptions(
   }
 }
 
-/** A custom property as a colour that a canvas knows. */
-function colorOf(element: HTMLElement, name: string): string {
+/** `14:05`; midnight has its date. */
+function tick(ms: number): string {
+  const text = clock(ms)
+  return text === '00:00' ? day(ms).slice(5) : text
+}
+
+/** A colour of the style sheet as one that a canvas knows. */
+function canvasColor(element: HTMLElement, value: string): string {
   const probe = document.createElement('span')
-  probe.style.color = `var(${name})`
+  probe.style.color = value
   element.append(probe)
   const { color } = getComputedStyle(probe)
   probe.remove()

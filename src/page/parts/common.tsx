@@ -18,15 +18,39 @@ export function Panel({ title, children }: Titled) {
   )
 }
 
+interface TileProps extends Titled {
+  readonly value: ComponentChildren
+  /** What the value counts. */
+  readonly unit?: string
+  readonly facts?: FactsProps['facts']
+}
+
 /** A figure with its name and what belongs to it. */
-export function Tile({ title, value, children }: Titled & { readonly value: ComponentChildren }) {
+export function Tile({ title, value, unit, facts, children }: TileProps) {
   return (
     <section class="panel tile" aria-label={title}>
       <h2>{title}</h2>
-      <p class="figure">{value}</p>
+      <p class="figure">
+        {value} {unit !== undefined && <small>{unit}</small>}
+      </p>
       {children}
+      {facts !== undefined && <Facts facts={facts} />}
     </section>
   )
+}
+
+/**
+ * A text or a name that somebody else has written. It is isolated: characters that change the direction of writing do not
+ * reach what stands beside it. `isKorean`: of a post, for fonts and screen readers.
+ */
+export function Text({
+  children,
+  isKorean = false,
+}: {
+  readonly children: string
+  readonly isKorean?: boolean
+}) {
+  return <bdi lang={isKorean ? 'ko' : undefined}>{children}</bdi>
 }
 
 interface FactsProps {
@@ -67,7 +91,7 @@ export function Command({ text }: { readonly text: string }) {
   }
   return (
     <div class="command">
-      <code tabIndex={0}>{text}</code>
+      <code>{text}</code>
       {clipboard !== undefined && (
         <button class="button quiet" type="button" onClick={copy} onBlur={() => setIsCopied(false)}>
           <Icon name="copy" />
@@ -89,6 +113,11 @@ export function Missing({ error, what }: { readonly error: ApiError | null; read
   )
 }
 
+/** One of the eight colours of the style sheet. */
+export function colorOf(color: number): string {
+  return `var(--color-${color})`
+}
+
 export interface BarPart {
   readonly name: string
   readonly value: number
@@ -102,7 +131,7 @@ export function Bar({ parts }: { readonly parts: readonly BarPart[] }) {
       {parts
         .filter(({ value }) => value > 0)
         .map(({ name, value, color }) => (
-          <span key={name} class={`color-${color}`} style={{ flexGrow: value }} title={name} />
+          <span key={name} style={{ flexGrow: value, background: colorOf(color) }} title={name} />
         ))}
     </div>
   )

@@ -39,6 +39,14 @@ export interface CyclePoint {
   readonly warning_kinds: readonly string[]
 }
 
+/** A version that `ACTIVE` or `SHADOW` names and that could not be loaded. */
+export interface FailedVersion {
+  readonly version: string
+  readonly role: 'active' | 'shadow'
+  readonly problem: string
+  readonly at: string
+}
+
 export interface Now {
   readonly time: string
   readonly started_at: string
@@ -47,6 +55,7 @@ export interface Now {
   readonly checks: readonly Check[]
   readonly model: { readonly version: string; readonly kind: string; readonly provider: string } | null
   readonly shadows: readonly string[]
+  readonly failed_versions: readonly FailedVersion[]
   readonly weights_version: string
   readonly pending: number
   readonly last_cycle: CyclePoint | null
@@ -82,6 +91,8 @@ export interface PostFacts extends Readonly<Partial<Record<HeadName, number | nu
   readonly counters: Counters
   readonly rates_per_hour: Counters
   readonly score: number | null
+  /** Among all pending posts that have a score. */
+  readonly rank: number | null
   readonly status: string | null
   readonly reason: string | null
   /** Positions of its stored images. */
@@ -109,6 +120,7 @@ export interface Picks {
   readonly model_version: string | null
   readonly weights_version: string | null
   readonly pending: number
+  readonly scored: number
   readonly matching: number
   readonly offset: number
   readonly galleries: readonly string[]
@@ -171,17 +183,15 @@ export interface Calls {
 }
 
 export interface ModelUse {
-  readonly version: string
   readonly role: 'active' | 'shadow'
   readonly state: 'wanted' | 'loading' | 'candidate' | 'serving' | 'shadow' | 'failed'
-  readonly kind: string | null
   readonly provider: string | null
 }
 
 export interface ModelFacts {
   readonly version: string
   readonly uses: readonly ModelUse[]
-  readonly failure: { readonly problem: string; readonly at: string } | null
+  readonly failure: FailedVersion | null
   /** Why the package cannot be read; the members below are then missing. */
   readonly problem: string | null
   readonly kind?: string
@@ -190,10 +200,16 @@ export interface ModelFacts {
   readonly heads?: readonly string[]
   readonly features?: readonly string[]
   readonly reads?: readonly string[]
+  /** Of its processes. */
+  readonly memory_bytes: number | null
+  readonly predict_ms: { readonly cycles: number; readonly p50: number; readonly p99: number } | null
   readonly commands: Readonly<Record<string, string>>
 }
 
 export interface Models {
+  readonly serving: string | null
+  /** Where a rollback leads. */
+  readonly previous: string | null
   readonly models_dir: string
   readonly shadow_cycles_skipped: number
   readonly models: readonly ModelFacts[]

@@ -5,7 +5,7 @@
 import type { Candidate, HeadName, Weights } from '../../contract/index.js'
 
 export type Interval = readonly [low: number, high: number]
-type Fates = Readonly<Record<'open' | 'saved' | 'hidden' | 'deleted' | 'aged_out', number>>
+type Outcomes = Readonly<Record<'open' | 'saved' | 'hidden' | 'deleted' | 'aged_out', number>>
 
 export interface Estimate {
   readonly mean: number | null
@@ -18,7 +18,7 @@ export interface Ranker {
   readonly versions: readonly string[]
   readonly cycles: number
   readonly rank_percentile: Estimate
-  readonly same_budget: Fates & {
+  readonly same_budget: Outcomes & {
     readonly picks: number
     readonly precision: number | null
     readonly recall: number | null
@@ -69,7 +69,7 @@ export interface Report {
     readonly unit: 'day' | 'cycle'
     readonly versions: readonly string[]
   }
-  readonly visits: Fates & { readonly total: number }
+  readonly visits: Outcomes & { readonly total: number }
   readonly rankers: readonly Ranker[]
   readonly differences: readonly Difference[]
   readonly first_score: {
@@ -83,6 +83,35 @@ export interface Report {
     readonly worst: readonly Offender[]
   }
   readonly by: Readonly<Record<string, readonly Group[]>>
+}
+
+/** What `models verify` found. */
+export interface Checks {
+  readonly passed: boolean
+  readonly checks: readonly {
+    readonly check: string
+    readonly state: 'pass' | 'warn' | 'fail' | 'skip'
+    readonly sentence: string
+  }[]
+}
+
+/** What `models compare` found, between the serving version and another one. */
+export interface Comparison {
+  readonly cycles: { readonly count: number; readonly from: string; readonly to: string }
+  readonly posts: number
+  /** Medians over the cycles. */
+  readonly median: {
+    readonly rank_correlation: number | null
+    /** By depth: share of the best posts of the one that are among the best of the other. */
+    readonly overlap: Readonly<Record<string, number | null>>
+    readonly mean_absolute_difference: number | null
+  } | null
+  /** Null without cycles that both scored. */
+  readonly quality: {
+    readonly first: Ranker
+    readonly second: Ranker
+    readonly difference: Difference
+  } | null
 }
 
 export interface Visit {

@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks'
 import type { Call } from '../service/api.js'
 import { bytes, clockSeconds, cycleLabel, day, integer, milliseconds, words } from '../format.js'
-import { Facts } from '../parts/common.js'
+import { colorOf, Facts } from '../parts/common.js'
 import { Icon } from '../parts/icon.js'
 
 const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit', 'send']
@@ -92,7 +92,7 @@ function Stages({ call: { stages_ms } }: { readonly call: Call }) {
           <tr key={name}>
             <th scope="row">{name}</th>
             <td class="stage-bar">
-              <span class={`color-${stageColors(name)}`} style={{ width: `${(100 * ms) / longest}%` }} />
+              <span style={{ width: `${(100 * ms) / longest}%`, background: colorOf(stageColors(name)) }} />
             </td>
             <td class="number">{milliseconds(ms)}</td>
           </tr>

@@ -1,31 +1,40 @@
-/** Models: every version with its state, where it comes from, and the commands that change something. */
+/** Models: every version with its state, where it comes from, what it costs, and the commands that change something. */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type { ModelFacts, Models as ModelsData, ModelUse } from '../service/api.js'
+import type { Checks, Comparison } from '../service/history.js'
 import { useQuery } from '../service/query.js'
-import { dayClock, integer, words } from '../format.js'
-import { Badge, Command, Facts, Missing, type Tone } from '../parts/common.js'
+import { bytes, counted, cycleLabel, dayClock, integer, milliseconds, percent, words } from '../format.js'
+import { Badge, Command, Facts, Missing, Text, type Tone } from '../parts/common.js'
+import { DifferenceTable, RankerTable } from './report.js'
+
+/** A package that is copied into the models directory causes no event. */
+const everyMs = 30_000
 
 export function Models() {
-  const { data, error } = useQuery<ModelsData>('/api/models', { refreshOn: ['models'] })
+  const { data, error } = useQuery<ModelsData>('/api/models', { refreshOn: ['models'], everyMs })
   return (
     <div class="view">
       <div class="list-head">
         <h1>Models</h1>
         {data !== null && (
           <p class="muted list-note">
-            {integer(data.models.length)} versions in <code>{data.models_dir}</code>
+            {counted(data.models.length, 'version')} in <code>{data.models_dir}</code>
             {data.shadow_cycles_skipped > 0 &&
-              `, shadows skipped ${integer(data.shadow_cycles_skipped)} cycles`}
+              `, shadows skipped ${counted(data.shadow_cycles_skipped, 'cycle')}`}
           </p>
         )}
       </div>
       {data === null ? (
         <Missing error={error} what="models" />
+      ) : data.models.length === 0 ? (
+        <p class="empty">The models directory has no package.</p>
       ) : (
         <div class="cards">
           {[...data.models]
             .sort((a, b) => weightOf(a) - weightOf(b))
             .map((model) => (
-              <ModelCard key={model.version} model={model} rollback={previousOf(data, model)} />
+              <ModelCard key={model.version} model={model} data={data} />
             ))}
         </div>
       )}
@@ -43,25 +52,18 @@ const states: readonly { readonly state: ModelUse['state']; readonly tone: Tone 
 ]
 
 /** Versions in use come first. */
-function weightOf({ uses, failure }: ModelFacts): number {
-  const found = uses.map(({ state }) => states.findIndex((one) => one.state === state))
-  return Math.min(...found, failure === null ? states.length : states.length - 1)
+function weightOf({ uses }: ModelFacts): number {
+  return Math.min(states.length, ...uses.map(({ state }) => states.findIndex((one) => one.state === state)))
 }
 
-/** Of the serving model: the command that activates the other trained version, if there is exactly one to go back to. */
-function previousOf({ models }: ModelsData, { version, uses }: ModelFacts): string | null {
-  if (!uses.some(({ state }) => state === 'serving')) return null
-  const others = models.filter((other) => other.version !== version && other.kind === 'trained')
-  return others.length === 1 ? (others[0]?.commands['activate'] ?? null) : null
-}
-
-function ModelCard({ model, rollback }: { readonly model: ModelFacts; readonly rollback: string | null }) {
-  const { version, uses, failure, problem, commands, provenance } = model
-  const isServing = uses.some(({ state }) => state === 'serving')
+function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data: ModelsData }) {
+  const { version, uses, failure, problem, features = [] } = model
   return (
     <section class="panel card" aria-label={version}>
       <header class="card-head">
-        <h2 class="name">{version}</h2>
+        <h2 class="name">
+          <Text>{version}</Text>
+        </h2>
         {uses.map(({ role, state }) => (
           <Badge key={`${role} ${state}`} tone={states.find((one) => one.state === state)?.tone ?? 'plain'}>
             {state}
@@ -72,60 +74,145 @@ function ModelCard({ model, rollback }: { readonly model: ModelFacts; readonly r
       </header>
       {failure !== null && (
         <p class="notice fail">
-          <strong>Failed {dayClock(failure.at)}:</strong> {failure.problem}
+          <strong>Failed {dayClock(failure.at)} KST:</strong> <Text>{failure.problem}</Text>
         </p>
       )}
-      {problem !== null && (
+      {problem === null ? (
+        <Facts facts={factsOf(model)} isLong />
+      ) : (
         <p class="notice fail">
-          <strong>The package cannot be read:</strong> {problem}
+          <strong>The package cannot be read:</strong> <Text>{problem}</Text>
         </p>
       )}
-      {problem === null && <Facts facts={factsOf(model)} isLong />}
-      {provenance !== null && provenance !== undefined && Object.keys(provenance).length > 0 && (
-        <section>
-          <h3>Provenance</h3>
-          <Facts
-            facts={Object.entries(provenance).map(([name, text]) => [words(name), text] as const)}
-            isLong
-          />
-        </section>
+      {features.length > 0 && (
+        <Disclosure title={counted(features.length, 'feature')}>
+          {() => <p class="features">{features.join(', ')}</p>}
+        </Disclosure>
       )}
-      <Features names={model.features ?? []} />
-      <section>
-        <h3>Commands</h3>
-        {Object.entries(commands)
-          .filter(([name]) => !(isServing && (name === 'activate' || name === 'shadow')))
-          .map(([name, text]) => (
-            <Command key={name} text={text} />
-          ))}
-        {rollback !== null && (
-          <>
-            <p class="muted">Back to the other version:</p>
-            <Command text={rollback} />
-          </>
-        )}
-      </section>
+      <Disclosure title="Checks: files, graphs, limits, cost">
+        {() => <ChecksOf version={version} />}
+      </Disclosure>
+      {data.serving !== null && data.serving !== version && (
+        <Disclosure title={`Agreement with ${data.serving}, and quality`}>
+          {() => <ComparisonOf version={version} />}
+        </Disclosure>
+      )}
+      <Commands model={model} data={data} />
     </section>
   )
 }
 
-function factsOf({ kind, uses, heads = [], reads = [], note }: ModelFacts): (readonly [string, string])[] {
-  const providers = [...new Set(uses.flatMap(({ provider }) => (provider === null ? [] : [provider])))]
+function factsOf(model: ModelFacts): (readonly [string, ComponentChildren])[] {
+  const { kind, uses, heads = [], reads = [], note, provenance, memory_bytes, predict_ms } = model
+  const providers = [...new Set(uses.flatMap(({ provider }) => provider ?? []))]
+  const given = Object.entries({ ...(note ? { note } : {}), ...provenance })
   return [
     ['Kind', kind ?? '–'],
     ['Heads', heads.length === 0 ? '–' : heads.join(', ')],
     ['Reads', ['features', ...reads].join(', ')],
     ...(providers.length === 0 ? [] : [['Runs on', providers.join(', ')] as const]),
-    ...(note === null || note === undefined ? [] : [['Note', note] as const]),
+    ...(memory_bytes === null ? [] : [['Memory', bytes(memory_bytes)] as const]),
+    ...(predict_ms === null
+      ? []
+      : [
+          [
+            'Time per cycle',
+            `${milliseconds(predict_ms.p50)} median, ${milliseconds(predict_ms.p99)} p99 of ${counted(predict_ms.cycles, 'cycle')}`,
+          ] as const,
+        ]),
+    ...given.map(([name, text]) => [words(name), <Text key={name}>{text}</Text>] as const),
   ]
 }
 
-function Features({ names }: { readonly names: readonly string[] }) {
-  if (names.length === 0) return null
+/** Its content is drawn, and what it needs is read, once somebody opens it. */
+function Disclosure({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children: () => ComponentChildren
+}) {
+  const [isOpen, setIsOpen] = useState(false)
   return (
-    <details>
-      <summary>{integer(names.length)} features</summary>
-      <p class="features">{names.join(', ')}</p>
+    <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>{title}</summary>
+      {isOpen && children()}
     </details>
+  )
+}
+
+const checkTones: Readonly<Record<string, Tone>> = { pass: 'ok', warn: 'warn', fail: 'fail', skip: 'plain' }
+
+function ChecksOf({ version }: { readonly version: string }) {
+  const { data, error } = useQuery<Checks>(`/api/models/${version}/checks`)
+  if (data === null) return <Missing error={error} what="checks; the service verifies the package" />
+  return (
+    <Facts
+      isLong
+      facts={data.checks.map(({ check, state, sentence }) => [
+        words(check),
+        <>
+          <Badge tone={checkTones[state] ?? 'plain'}>{state}</Badge> <Text>{sentence}</Text>
+        </>,
+      ])}
+    />
+  )
+}
+
+function ComparisonOf({ version }: { readonly version: string }) {
+  const { data, error } = useQuery<Comparison>(`/api/models/${version}/comparison`)
+  if (data === null) return <Missing error={error} what="comparison; the service reads its stored cycles" />
+  const { cycles, posts, median, quality } = data
+  if (median === null) return <p class="empty">No cycle has scores of both versions.</p>
+  const overlap = Object.entries(median.overlap).flatMap(([depth, share]) =>
+    share === null ? [] : [`${percent(share, 0)} of the best ${depth}`],
+  )
+  return (
+    <>
+      <Facts
+        isLong
+        facts={[
+          ['Cycles', `${integer(cycles.count)}, ${cycleLabel(cycles.from)} to ${cycleLabel(cycles.to)}`],
+          ['Posts', integer(posts)],
+          ['Rank correlation', median.rank_correlation?.toFixed(3) ?? '–'],
+          ['In common', overlap.length === 0 ? '–' : overlap.join(', ')],
+          ['Mean difference', median.mean_absolute_difference?.toFixed(4) ?? '–'],
+        ]}
+      />
+      {quality !== null && (
+        <>
+          <DifferenceTable differences={[quality.difference]} />
+          <RankerTable
+            caption="Quality over these cycles, with 95 % intervals"
+            rankers={[quality.first, quality.second]}
+          />
+        </>
+      )}
+    </>
+  )
+}
+
+/** Those that change something for this version. The serving one has the way back instead. */
+function Commands({ model, data }: { readonly model: ModelFacts; readonly data: ModelsData }) {
+  const { commands, version } = model
+  const { serving, previous } = data
+  const shown = Object.entries(commands).filter(
+    ([name]) => version !== serving || (name !== 'activate' && name !== 'shadow'),
+  )
+  return (
+    <section>
+      <h3>Commands</h3>
+      {shown.map(([name, text]) => (
+        <Command key={name} text={text} />
+      ))}
+      {version === serving && previous !== null && (
+        <>
+          <p class="muted">
+            Back to <Text>{previous}</Text>, which scored before:
+          </p>
+          <Command text={`understudy models activate ${previous}`} />
+        </>
+      )}
+    </section>
   )
 }

@@ -1,29 +1,33 @@
-/** The charts of Now: one point per cycle since the start of the service, at most a day. */
+/** The charts of Now: one point per cycle, as far back as the service remembers. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { CyclePoint, Series } from '../service/api.js'
 import { useEvent } from '../service/connection.js'
 import { useQuery, type Query } from '../service/query.js'
-import { integer, milliseconds, percent, score, words } from '../format.js'
+import { counted, duration, integer, milliseconds, percent, score, words } from '../format.js'
 import { Chart, type ChartSeries } from '../parts/chart.js'
 import { Missing } from '../parts/common.js'
 
-const windowMs = 24 * 3_600_000
-/** As many as the server keeps. */
-const pointCountMax = 600
+/** More than the service keeps at the usual interval: a page that is left open does not grow. */
+const pointCountMax = 1000
 
 const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit']
 const quantiles = ['p99', 'p90', 'p50', 'p10'] as const
 
 export function NowCharts() {
   const { points, error } = usePoints()
-  const shown = useMemo(() => (points === null ? [] : inOrder(points)), [points])
-  const times = useMemo(() => shown.map(({ cycle_time }) => Date.parse(cycle_time)), [shown])
-  const lines = useMemo(() => seriesOf(shown), [shown])
+  const times = useMemo(() => points?.map(({ cycle_time }) => Date.parse(cycle_time)) ?? [], [points])
+  const lines = useMemo(() => seriesOf(points ?? []), [points])
   if (points === null) return <Missing error={error} what="charts" />
+  const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0)
   return (
-    <section class="charts" aria-label="Cycles of the last 24 hours">
+    <section class="charts" aria-label="Cycles over time">
+      <h2>
+        {points.length < 2
+          ? 'Cycles over time'
+          : `Last ${duration(spanMs)}, ${counted(points.length, 'cycle')}`}
+      </h2>
       <Chart title="Latency by stage" times={times} series={lines.stages} isStacked format={milliseconds} />
-      <Chart title="Results" times={times} series={lines.rows} isStacked format={integer} />
+      <Chart title="Results" times={times} series={lines.rows} isStacked isCount format={integer} />
       <Chart title="Score quantiles" times={times} series={lines.scores} format={score} />
       <Chart title="Missing features" times={times} series={lines.missing} format={percent} />
     </section>
@@ -36,27 +40,26 @@ function usePoints(): {
   readonly error: Query<Series>['error']
 } {
   const { data, error } = useQuery<Series>('/api/series')
-  const [newer, setNewer] = useState<readonly CyclePoint[]>([])
-  useEffect(() => setNewer([]), [data])
+  const [known, setKnown] = useState<readonly CyclePoint[]>([])
+  useEffect(() => {
+    if (data !== null) setKnown((before) => merged(before, data.points))
+  }, [data])
   useEvent(
     'cycle',
-    useCallback((point) => setNewer((before) => [...before, point].slice(-pointCountMax)), []),
+    useCallback((point) => setKnown((before) => merged(before, [point])), []),
   )
-  const points = useMemo(
-    () => (data === null ? null : [...data.points, ...newer].slice(-pointCountMax)),
-    [data, newer],
-  )
-  return { points, error }
+  return { points: data === null ? null : known, error }
 }
 
-/** By `cycle_time`, each cycle once, those of the newest day. */
-function inOrder(points: readonly CyclePoint[]): CyclePoint[] {
-  const byTime = new Map(points.map((point) => [Date.parse(point.cycle_time), point]))
-  const newest = Math.max(...byTime.keys())
-  return [...byTime]
-    .filter(([time]) => time > newest - windowMs)
-    .sort(([a], [b]) => a - b)
-    .map(([, point]) => point)
+/**
+ * By `cycle_time`, each cycle once: an event and a response that is on its way may have the same cycle, and either may come
+ * first.
+ */
+function merged(before: readonly CyclePoint[], points: readonly CyclePoint[]): CyclePoint[] {
+  const byId = new Map([...before, ...points].map((point) => [point.cycle_id, point]))
+  return [...byId.values()]
+    .sort((a, b) => Date.parse(a.cycle_time) - Date.parse(b.cycle_time))
+    .slice(-pointCountMax)
 }
 
 function seriesOf(

@@ -1,12 +1,14 @@
-/** Now: the state of the service, the last cycle, and how the cycles of the last day went. */
-import type { Now } from '../service/api.js'
+/** Now: the state of the service, the last cycle, and how the cycles before it went. */
+import type { FailedVersion, Now } from '../service/api.js'
 import type { Query } from '../service/query.js'
 import {
   ago,
   bytes,
   clock,
   clockSeconds,
+  counted,
   cycleLabel,
+  dayClock,
   duration,
   integer,
   milliseconds,
@@ -14,7 +16,7 @@ import {
   words,
 } from '../format.js'
 import { useNowMs } from '../parts/clock.js'
-import { Badge, Bar, Facts, Missing, Tile } from '../parts/common.js'
+import { Badge, Bar, Command, Missing, Text, Tile } from '../parts/common.js'
 import { NowCharts } from './now-charts.js'
 
 export function NowView({ query: { data, error } }: { readonly query: Query<Now> }) {
@@ -30,7 +32,23 @@ export function NowView({ query: { data, error } }: { readonly query: Query<Now>
 function State({ now }: { readonly now: Now }) {
   return (
     <>
-      <Checks now={now} />
+      {now.failed_versions.map((failed) => (
+        <Failed
+          key={`${failed.role} ${failed.version}`}
+          failed={failed}
+          serving={now.model?.version ?? null}
+        />
+      ))}
+      <ul class="checks" aria-label="Health checks">
+        {now.checks.map(({ check, status, reason }) => (
+          <li key={check} class={`check ${status}`}>
+            <b>{words(check)}</b> <Badge tone={status}>{status}</Badge>
+            <span class="reason">
+              <Text>{reason}</Text>
+            </span>
+          </li>
+        ))}
+      </ul>
       <div class="tiles">
         <LastCycle now={now} />
         <Posts now={now} />
@@ -42,16 +60,31 @@ function State({ now }: { readonly now: Now }) {
   )
 }
 
-function Checks({ now: { checks } }: { readonly now: Now }) {
+/** What was to be activated and could not be loaded, what the service does instead, and what the operator can do. */
+function Failed({ failed, serving }: { readonly failed: FailedVersion; readonly serving: string | null }) {
+  const { version, role, problem, at } = failed
   return (
-    <ul class="checks" aria-label="Health checks">
-      {checks.map(({ check, status, reason }) => (
-        <li key={check} class={`check ${status}`}>
-          <b>{words(check)}</b> <Badge tone={status}>{status}</Badge>
-          <span class="reason">{reason}</span>
-        </li>
-      ))}
-    </ul>
+    <section class="notice fail" aria-label={`${version} failed to load`}>
+      <p>
+        <strong>
+          {role === 'active' ? 'Activation' : 'Shadow'} failed: {version}, {dayClock(at)} KST.
+        </strong>{' '}
+        <Text>{problem}</Text>
+      </p>
+      {role === 'active' && (
+        <p>
+          {serving === null
+            ? 'No model serves: cycles get 503. The service tries again.'
+            : `${serving} keeps serving. The service tries again.`}
+        </p>
+      )}
+      <p>
+        To see every check of the package
+        {role === 'active' && serving !== null && ', or to stay with the version that serves'}:
+      </p>
+      <Command text={`understudy models verify ${version}`} />
+      {role === 'active' && serving !== null && <Command text={`understudy models activate ${serving}`} />}
+    </section>
   )
 }
 
@@ -68,30 +101,28 @@ function LastCycle({ now }: { readonly now: Now }) {
   const dueMs = next_cycle_due_at === null ? null : Date.parse(next_cycle_due_at)
   const isLive = dueMs !== null && Math.abs(Date.parse(last_cycle_received_at) - dueMs) < delayMsMax
   const isOverdue = isLive && nowMs > dueMs + graceMs
+  const due = isOverdue ? (
+    <Badge tone="warn">{duration(nowMs - dueMs)} overdue</Badge>
+  ) : dueMs === null ? (
+    '–'
+  ) : (
+    `${clock(dueMs)}${isLive ? `, ${ago(dueMs, nowMs)}` : ''}`
+  )
   return (
-    <Tile title="Last cycle" value={cycleLabel(last_cycle_id)}>
-      <Facts
-        facts={[
-          [
-            'Arrived',
-            <time key="at" dateTime={last_cycle_received_at} title={clockSeconds(last_cycle_received_at)}>
-              {ago(last_cycle_received_at, nowMs)}
-            </time>,
-          ],
-          ['Took', milliseconds(last_cycle?.ms)],
-          [
-            'Next due',
-            dueMs === null ? (
-              '–'
-            ) : isOverdue ? (
-              <Badge tone="warn">{duration(nowMs - dueMs)} overdue</Badge>
-            ) : (
-              `${clock(dueMs)}${isLive ? `, ${ago(dueMs, nowMs)}` : ''}`
-            ),
-          ],
-        ]}
-      />
-    </Tile>
+    <Tile
+      title="Last cycle"
+      value={cycleLabel(last_cycle_id)}
+      facts={[
+        [
+          'Arrived',
+          <time key="at" dateTime={last_cycle_received_at} title={clockSeconds(last_cycle_received_at)}>
+            {ago(last_cycle_received_at, nowMs)}
+          </time>,
+        ],
+        ['Took', milliseconds(last_cycle?.ms)],
+        ['Next due', due],
+      ]}
+    />
   )
 }
 
@@ -101,22 +132,21 @@ function Posts({ now: { pending, last_cycle } }: { readonly now: Now }) {
     ({ status, count }) => status === 'not_scored' && count > 0,
   )
   return (
-    <Tile title="Pending posts" value={integer(pending)}>
-      {counts !== undefined && (
-        <Bar
-          parts={[
-            { name: 'scored', value: counts.scored_now, color: 1 },
-            { name: 'waiting', value: counts.waiting, color: 3 },
-            { name: 'not scored', value: counts.not_scored, color: 5 },
-          ]}
-        />
-      )}
-      <Facts
-        facts={[
-          ['Scored', integer(counts?.scored_now)],
-          ['Waiting', integer(counts?.waiting)],
-          ['Not scored', integer(counts?.not_scored)],
-          ...reasons.map(({ reason, count }) => [`· ${words(reason ?? 'other')}`, integer(count)] as const),
+    <Tile
+      title="Pending posts"
+      value={integer(pending)}
+      facts={[
+        ['Scored', integer(counts?.scored_now)],
+        ['Waiting', integer(counts?.waiting)],
+        ['Not scored', integer(counts?.not_scored)],
+        ...reasons.map(({ reason, count }) => [`· ${words(reason ?? 'other')}`, integer(count)] as const),
+      ]}
+    >
+      <Bar
+        parts={[
+          { name: 'scored', value: counts?.scored_now ?? 0, color: 1 },
+          { name: 'waiting', value: counts?.waiting ?? 0, color: 3 },
+          { name: 'not scored', value: counts?.not_scored ?? 0, color: 5 },
         ]}
       />
     </Tile>
@@ -126,31 +156,20 @@ function Posts({ now: { pending, last_cycle } }: { readonly now: Now }) {
 function FirstScoreShare({ now: { first_scores } }: { readonly now: Now }) {
   const { share, target, on_time, late, never, overdue } = first_scores
   const tone = share === null ? 'muted' : share >= target ? 'text-ok' : 'text-fail'
+  const parts = [
+    { name: 'On time', value: on_time, color: 2 },
+    { name: 'Late', value: late, color: 3 },
+    { name: 'Overdue', value: overdue, color: 6 },
+    { name: 'Left without one', value: never, color: 5 },
+  ]
   return (
     <Tile
-      title="First scores in time"
-      value={
-        <>
-          <span class={tone}>{percent(share)}</span> <small>target {percent(target, 0)}</small>
-        </>
-      }
+      title="First scores on time"
+      value={<span class={tone}>{percent(share)}</span>}
+      unit={`target ${percent(target, 0)}`}
+      facts={parts.map(({ name, value }) => [name, integer(value)] as const)}
     >
-      <Bar
-        parts={[
-          { name: 'in time', value: on_time, color: 2 },
-          { name: 'late', value: late, color: 3 },
-          { name: 'overdue', value: overdue, color: 6 },
-          { name: 'never', value: never, color: 5 },
-        ]}
-      />
-      <Facts
-        facts={[
-          ['In time', integer(on_time)],
-          ['Late', integer(late)],
-          ['Overdue', integer(overdue)],
-          ['Left without one', integer(never)],
-        ]}
-      />
+      <Bar parts={parts} />
     </Tile>
   )
 }
@@ -159,26 +178,20 @@ function ModelInForce({ now: { model, shadows, weights_version, version } }: { r
   return (
     <Tile
       title="Model in force"
-      value={model === null ? <span class="text-fail">none</span> : <span class="name">{model.version}</span>}
+      value={
+        <span class={model === null ? 'text-fail' : 'name'}>
+          <Text>{model?.version ?? 'none'}</Text>
+        </span>
+      }
+      facts={[
+        ['Kind', model?.kind ?? '–'],
+        ['Runs on', model?.provider ?? '–'],
+        ['Shadows', shadows.length === 0 ? 'none' : <Text key="shadows">{shadows.join(', ')}</Text>],
+        ['Weights', <Text key="weights">{weights_version}</Text>],
+        ['Service', version],
+      ]}
     >
-      <Facts
-        facts={[
-          [
-            'Kind',
-            model === null ? (
-              '–'
-            ) : model.kind === 'transport-test' ? (
-              <Badge tone="warn">transport test: scores mean nothing</Badge>
-            ) : (
-              model.kind
-            ),
-          ],
-          ['Runs on', model?.provider ?? '–'],
-          ['Shadows', shadows.length === 0 ? 'none' : shadows.join(', ')],
-          ['Weights', weights_version],
-          ['Service', version],
-        ]}
-      />
+      {model?.kind === 'transport-test' && <Badge tone="warn">scores have no meaning</Badge>}
     </Tile>
   )
 }
@@ -188,21 +201,15 @@ function Machine({ now: { queue, storage, memory, started_at } }: { readonly now
   return (
     <Tile
       title="Machine"
-      value={
-        <>
-          {bytes(storage.free_bytes)} <small>disk free</small>
-        </>
-      }
-    >
-      <Facts
-        facts={[
-          ['Data', bytes(storage.size_bytes)],
-          ['Memory', bytes(memory.resident_bytes)],
-          ['Cycles queued', `${queue.cycles} of ${queue.cycles_max}`],
-          ['To encode', `${integer(queue.texts)} texts, ${integer(queue.images)} images`],
-          ['Started', ago(started_at, nowMs)],
-        ]}
-      />
-    </Tile>
+      value={bytes(storage.free_bytes)}
+      unit="disk free"
+      facts={[
+        ['Data', bytes(storage.size_bytes)],
+        ['Memory', bytes(memory.resident_bytes)],
+        ['Cycles queued', `${queue.cycles} of ${queue.cycles_max}`],
+        ['To encode', `${counted(queue.texts, 'text')}, ${counted(queue.images, 'image')}`],
+        ['Started', ago(started_at, nowMs)],
+      ]}
+    />
   )
 }

@@ -17,10 +17,10 @@ export interface PickWindows {
   readonly cycleId: string | null
   readonly modelVersion: string | null
   readonly pending: number
+  readonly scored: number
   readonly matching: number
   readonly galleries: readonly string[]
   readonly saves: readonly Save[]
-  readonly isFiltered: boolean
   /** Undefined: not read yet. */
   readonly at: (index: number) => Pick | undefined
 }
@@ -138,13 +138,12 @@ class WindowReader {
   }
 
   #viewOf(answer: Picks): PickWindows {
-    const { cycle_id, model_version, pending, matching, galleries, saves } = answer
+    const { cycle_id, model_version, pending, scored, matching, galleries, saves } = answer
     const windows = new Map(this.#windows)
     return {
       cycleId: cycle_id,
       modelVersion: model_version,
-      ...{ pending, matching, galleries, saves },
-      isFiltered: this.#filter.search !== '' || this.#filter.gallery !== '',
+      ...{ pending, scored, matching, galleries, saves },
       at: (index) => windows.get(index - (index % windowSize))?.picks[index % windowSize],
     }
   }

@@ -2,9 +2,9 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { HeadName } from '../../contract/index.js'
 import type { Pick, PostFacts } from '../service/api.js'
-import { age, compact, cycleLabel, integer, score, words } from '../format.js'
+import { age, compact, cycleLabel, integer, rate, score, words } from '../format.js'
 import { useMedia } from '../parts/clock.js'
-import { Badge, Missing } from '../parts/common.js'
+import { Badge, colorOf, Missing, Text } from '../parts/common.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { Thumbnail } from '../parts/thumbnail.js'
 import { Cell, VirtualTable } from '../parts/virtual-table.js'
@@ -24,11 +24,15 @@ const columns = [
   { name: 'comments', title: 'Comments' },
 ]
 
-export const heads: readonly { readonly name: HeadName; readonly label: string }[] = [
-  { name: 'p_views', label: 'views' },
-  { name: 'p_comments', label: 'comments' },
-  { name: 'p_up', label: 'up' },
-  { name: 'downvote_share', label: 'downvotes' },
+export const heads: readonly {
+  readonly name: HeadName
+  readonly label: string
+  readonly color: number
+}[] = [
+  { name: 'p_views', label: 'views', color: 1 },
+  { name: 'p_comments', label: 'comments', color: 3 },
+  { name: 'p_up', label: 'up', color: 2 },
+  { name: 'downvote_share', label: 'downvotes', color: 5 },
 ]
 
 const searchDelayMs = 250
@@ -60,7 +64,7 @@ export function Picks() {
             rowKey={(index) => index}
             row={(index) => {
               const pick = view.at(index)
-              return pick && <PickCells pick={pick} rank={index + 1} isFiltered={view.isFiltered} />
+              return pick && <PickCells pick={pick} />
             }}
             onRange={onRange}
           />
@@ -72,11 +76,13 @@ export function Picks() {
 }
 
 function Note({ view }: { readonly view: PickWindows }) {
-  const { matching, pending, cycleId, modelVersion } = view
+  const { matching, pending, scored, cycleId, modelVersion } = view
   return (
     <>
       {matching === pending ? integer(pending) : `${integer(matching)} of ${integer(pending)}`} pending
-      {cycleId === null ? ', no scores yet' : `, scores of ${cycleLabel(cycleId)} by ${modelVersion ?? '–'}`}
+      {cycleId === null
+        ? ', no scores yet'
+        : `, ${integer(scored)} scored in ${cycleLabel(cycleId)} by ${modelVersion ?? '–'}`}
     </>
   )
 }
@@ -116,29 +122,19 @@ function Filters({ search, setSearch, gallery, setGallery, galleries }: FilterPr
   )
 }
 
-function PickCells({
-  pick,
-  rank,
-  isFiltered,
-}: {
-  readonly pick: Pick
-  readonly rank: number
-  readonly isFiltered: boolean
-}) {
+function PickCells({ pick }: { readonly pick: Pick }) {
   const { gall_id, post_no, title, images, sparkline } = pick
   return (
     <>
-      <Cell name="rank">
-        {pick.score === null ? '–' : isFiltered ? <span class="muted">{rank}</span> : rank}
-      </Cell>
+      <Cell name="rank">{integer(pick.rank)}</Cell>
       <Cell name="post">
         <Thumbnail gallId={gall_id} postNo={post_no} position={images[0]} />
         <div class="post-title">
           <a href={postAddress(gall_id, post_no)}>
-            {title === null || title === '' ? 'without a title' : title}
+            {title === null || title === '' ? 'without a title' : <Text isKorean>{title}</Text>}
           </a>
           <span class="muted">
-            {gall_id} · {post_no}
+            <Text>{gall_id}</Text> · {post_no}
           </span>
           <span class="muted narrow-only">
             {ageText(pick)} · {compact(pick.counters.views)} views · {compact(pick.counters.comment_cnt)}{' '}
@@ -160,10 +156,7 @@ function PickCells({
         <Heads facts={pick} />
       </Cell>
       <Cell name="age">{ageText(pick)}</Cell>
-      <CounterCell name="views" count={pick.counters.views} rate={pick.rates_per_hour.views} />
-      <CounterCell name="ups" count={pick.counters.up} rate={pick.rates_per_hour.up} />
-      <CounterCell name="downs" count={pick.counters.down} rate={pick.rates_per_hour.down} />
-      <CounterCell name="comments" count={pick.counters.comment_cnt} rate={pick.rates_per_hour.comment_cnt} />
+      <CounterCells facts={pick} />
     </>
   )
 }
@@ -180,11 +173,12 @@ function Unscored({ pick: { status, reason } }: { readonly pick: PostFacts }) {
 export function Heads({ facts }: { readonly facts: PostFacts }) {
   return (
     <span class="heads">
-      {heads.map(({ name, label }) => {
+      {heads.map(({ name, label, color }) => {
         const value = facts[name] ?? null
+        const text = `${label} ${score(value)}`
         return value === null ? null : (
-          <span key={name} class="head" title={`${label} ${score(value)}`}>
-            <meter min={0} max={1} value={value} aria-label={label} />
+          <span key={name} class="head" role="img" aria-label={text} title={text}>
+            <span style={{ width: `${100 * value}%`, background: colorOf(color) }} />
           </span>
         )
       })}
@@ -192,23 +186,23 @@ export function Heads({ facts }: { readonly facts: PostFacts }) {
   )
 }
 
-interface CounterProps {
-  readonly name: string
-  readonly count: number | null | undefined
-  readonly rate: number | null | undefined
-}
+const counterColumns = [
+  { name: 'views', counter: 'views' },
+  { name: 'ups', counter: 'up' },
+  { name: 'downs', counter: 'down' },
+  { name: 'comments', counter: 'comment_cnt' },
+] as const
 
-function CounterCell({ name, count, rate }: CounterProps) {
+function CounterCells({ facts: { counters, rates_per_hour } }: { readonly facts: PostFacts }) {
   return (
-    <Cell name={name}>
-      {compact(count)}
-      {rate !== null && rate !== undefined && rate !== 0 && (
-        <span class="muted rate">
-          {rate > 0 ? '+' : ''}
-          {compact(rate)}/h
-        </span>
-      )}
-    </Cell>
+    <>
+      {counterColumns.map(({ name, counter }) => (
+        <Cell key={name} name={name}>
+          {compact(counters[counter])}
+          <span class="muted rate">{rate(rates_per_hour[counter])}</span>
+        </Cell>
+      ))}
+    </>
   )
 }
 

@@ -1,11 +1,10 @@
 /** Report: how the model ranks what the operators pick, compared with other versions and simple orders. */
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Difference, Group, Offender, Ranker, Report as ReportData } from '../service/history.js'
 import { useQuery } from '../service/query.js'
-import { dayClock, duration, integer, percent, words } from '../format.js'
-import { Badge, Facts, Missing, Panel, type Tone } from '../parts/common.js'
-import { IntervalCell, scaleOf } from '../parts/interval.js'
+import { counted, dayClock, integer, minutes, percent, words } from '../format.js'
+import { Badge, Facts, Missing, Panel, Text, Tile, type Tone } from '../parts/common.js'
+import { IntervalFigure, scaleOf, Table, type Column } from '../parts/table.js'
 import { postAddress } from '../router.js'
 
 export function Report() {
@@ -35,57 +34,51 @@ export function Report() {
 
 function windowText({ window }: ReportData): string {
   const { cycles, days, from, to } = window
-  return `${integer(cycles)} cycles on ${integer(days)} ${days === 1 ? 'day' : 'days'}, ${dayClock(from)} to ${dayClock(to)} KST`
+  return `${counted(cycles, 'cycle')} on ${counted(days, 'day')}, ${dayClock(from)} to ${dayClock(to)} KST`
 }
 
 function Summary({ report: { visits, rankers, window } }: { readonly report: ReportData }) {
-  const model = rankers[0]
-  const budget = model?.same_budget
+  const budget = rankers[0]?.same_budget
   return (
     <div class="tiles">
-      <section class="panel tile" aria-label="What the operators did">
-        <h2>What the operators did</h2>
-        <p class="figure">
-          {integer(visits.saved)} <small>saved of {integer(visits.total)}</small>
-        </p>
-        <Facts
+      <Tile
+        title="What the operators did"
+        value={integer(visits.saved)}
+        unit={`saved of ${integer(visits.total)}`}
+        facts={[
+          ['Hidden', integer(visits.hidden)],
+          ['Deleted', integer(visits.deleted)],
+          ['Aged out', integer(visits.aged_out)],
+          ['Still pending', integer(visits.open)],
+        ]}
+      />
+      {budget !== undefined && (
+        <Tile
+          title="The model with the same budget"
+          value={percent(budget.recall, 0)}
+          unit="of the saved posts found"
           facts={[
-            ['Hidden', integer(visits.hidden)],
-            ['Deleted', integer(visits.deleted)],
-            ['Aged out', integer(visits.aged_out)],
-            ['Still pending', integer(visits.open)],
+            ['Picks', integer(budget.picks)],
+            ['Saved', integer(budget.saved)],
+            ['Hidden or deleted', integer(budget.hidden + budget.deleted)],
+            ['Aged out', integer(budget.aged_out)],
+            ['Earlier (median)', minutes(budget.lead_minutes.p50)],
           ]}
         />
-      </section>
-      {budget !== undefined && (
-        <section class="panel tile" aria-label="What the model would have picked">
-          <h2>The model with the same budget</h2>
-          <p class="figure">
-            {percent(budget.recall, 0)} <small>of the saved posts found</small>
-          </p>
-          <Facts
-            facts={[
-              ['Picks', integer(budget.picks)],
-              ['Saved', integer(budget.saved)],
-              ['Hidden or deleted', integer(budget.hidden + budget.deleted)],
-              ['Aged out', integer(budget.aged_out)],
-              ['Earlier (median)', minutes(budget.lead_minutes.p50)],
-            ]}
-          />
-        </section>
       )}
-      <section class="panel tile" aria-label="In force">
-        <h2>In force</h2>
-        <p class="figure">
-          {integer(window.versions.length)}{' '}
-          <small>{window.versions.length === 1 ? 'pair' : 'pairs'} of model / weights</small>
-        </p>
-        <ul class="plain">
+      <Tile
+        title="In force"
+        value={integer(window.versions.length)}
+        unit={`${window.versions.length === 1 ? 'pair' : 'pairs'} of model / weights`}
+      >
+        <ul>
           {window.versions.map((version) => (
-            <li key={version}>{version}</li>
+            <li key={version}>
+              <Text>{version}</Text>
+            </li>
           ))}
         </ul>
-      </section>
+      </Tile>
     </div>
   )
 }
@@ -103,61 +96,57 @@ function rankerName(name: string): string {
   return baselines[name] ?? name.replace(/^shadow:/, '')
 }
 
-interface Column {
-  readonly title: string
-  readonly of: (ranker: Ranker) => Pick<Ranker['rank_percentile'], 'mean' | 'ci95'>
-}
+type Estimated = Pick<Ranker['rank_percentile'], 'mean' | 'ci95'>
 
-const rankerColumns: readonly Column[] = [
-  { title: 'Ranked below a saved post', of: ({ rank_percentile }) => rank_percentile },
-  {
-    title: 'Saved posts found',
-    of: ({ same_budget: { recall, ci95 } }) => ({ mean: recall, ci95: ci95.recall }),
-  },
-  {
-    title: 'Decided picks saved',
-    of: ({ same_budget: { precision, ci95 } }) => ({ mean: precision, ci95: ci95.precision }),
-  },
-  {
-    title: 'Hidden or deleted',
-    of: ({ same_budget: { harm, ci95 } }) => ({ mean: harm, ci95: ci95.harm }),
-  },
+const rankerFigures: readonly (readonly [title: string, of: (ranker: Ranker) => Estimated])[] = [
+  ['Ranked below a saved post', ({ rank_percentile }) => rank_percentile],
+  ['Saved posts found', ({ same_budget: { recall, ci95 } }) => ({ mean: recall, ci95: ci95.recall })],
+  [
+    'Decided picks saved',
+    ({ same_budget: { precision, ci95 } }) => ({ mean: precision, ci95: ci95.precision }),
+  ],
+  ['Hidden or deleted', ({ same_budget: { harm, ci95 } }) => ({ mean: harm, ci95: ci95.harm })],
 ]
 
 function Rankers({ rankers }: { readonly rankers: readonly Ranker[] }) {
-  const scales = rankerColumns.map(({ of }) => scaleOf(rankers.map(of)))
   return (
     <Panel title="Orders of the posts">
-      <Wide label="Orders of the posts">
-        <table>
-          <caption>Means with 95 % intervals. The budget is what the operators picked in each cycle.</caption>
-          <thead>
-            <tr>
-              <th scope="col">Order</th>
-              {rankerColumns.map(({ title }) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-              <th scope="col" class="number">
-                Earlier
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rankers.map((ranker) => (
-              <tr key={ranker.name} class={ranker.name in baselines ? 'baseline' : ''}>
-                <th scope="row">{rankerName(ranker.name)}</th>
-                {rankerColumns.map(({ title, of }, i) => (
-                  <IntervalCell key={title} {...of(ranker)} scale={scales[i] ?? { low: 0, high: 1 }} />
-                ))}
-                <td class="number">{minutes(ranker.same_budget.lead_minutes.p50)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <RankerTable
+        rankers={rankers}
+        caption="Means with 95 % intervals. The budget is what the operators picked in each cycle."
+      />
     </Panel>
+  )
+}
+
+/** The figures of a report for each order or version. */
+export function RankerTable({
+  rankers,
+  caption,
+}: {
+  readonly rankers: readonly Ranker[]
+  readonly caption: string
+}) {
+  const columns: Column<Ranker>[] = rankerFigures.map(([title, of]) => {
+    const scale = scaleOf(rankers.map(of))
+    return { title, kind: 'interval', cell: (ranker) => <IntervalFigure {...of(ranker)} scale={scale} /> }
+  })
+  return (
+    <Table
+      caption={caption}
+      rows={rankers}
+      rowKey={({ name }) => name}
+      rowClass={({ name }) => (name in baselines ? 'baseline' : '')}
+      columns={[
+        { title: 'Order', cell: ({ name }) => <Text>{rankerName(name)}</Text> },
+        ...columns,
+        {
+          title: 'Earlier',
+          kind: 'number',
+          cell: ({ same_budget }) => minutes(same_budget.lead_minutes.p50),
+        },
+      ]}
+    />
   )
 }
 
@@ -165,48 +154,49 @@ const verdictTones: Readonly<Record<string, Tone>> = { better: 'ok', worse: 'fai
 
 function Differences({ differences }: { readonly differences: readonly Difference[] }) {
   if (differences.length === 0) return null
-  const scale = scaleOf(differences, 0)
   return (
     <Panel title="Comparison">
-      <Wide label="Comparison">
-        <table>
-          <caption>
-            Difference of the share ranked below a saved post, over the posts that both ranked. The line is no
-            difference.
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">Pair</th>
-              <th scope="col">Difference</th>
-              <th scope="col">Verdict</th>
-              <th scope="col" class="number">
-                Posts
-              </th>
-              <th scope="col" class="number">
-                More days needed
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {differences.map((difference) => (
-              <tr key={`${difference.a} ${difference.b}`}>
-                <th scope="row">
-                  {rankerName(difference.a)} <span class="muted">against</span> {rankerName(difference.b)}
-                </th>
-                <IntervalCell {...difference} scale={scale} />
-                <td>
-                  <Badge tone={verdictTones[difference.verdict ?? ''] ?? 'plain'}>
-                    {difference.verdict ?? 'nothing in common'}
-                  </Badge>
-                </td>
-                <td class="number">{integer(difference.n)}</td>
-                <td class="number">{difference.verdict === null ? '–' : integer(difference.more_days)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <DifferenceTable differences={differences} />
     </Panel>
+  )
+}
+
+/** Each pair with its difference and what follows from it. */
+export function DifferenceTable({ differences }: { readonly differences: readonly Difference[] }) {
+  const scale = scaleOf(differences, 0)
+  return (
+    <Table
+      caption="Difference of the share ranked below a saved post, over the posts that both ranked, in percentage points. The dashed line is no difference."
+      rows={differences}
+      rowKey={({ a, b }) => `${a} ${b}`}
+      columns={[
+        {
+          title: 'Pair',
+          cell: ({ a, b }) => (
+            <>
+              <Text>{rankerName(a)}</Text> <span class="muted">against</span> <Text>{rankerName(b)}</Text>
+            </>
+          ),
+        },
+        {
+          title: 'Difference',
+          kind: 'interval',
+          cell: (difference) => <IntervalFigure {...difference} scale={scale} unit="points" />,
+        },
+        {
+          title: 'Verdict',
+          cell: ({ verdict }) => (
+            <Badge tone={verdictTones[verdict ?? ''] ?? 'plain'}>{verdict ?? 'nothing in common'}</Badge>
+          ),
+        },
+        { title: 'Posts', kind: 'number', cell: ({ n }) => integer(n) },
+        {
+          title: 'More days needed',
+          kind: 'number',
+          cell: ({ verdict, more_days }) => integer(verdict === null ? null : more_days),
+        },
+      ]}
+    />
   )
 }
 
@@ -214,9 +204,13 @@ function Groups({ by }: { readonly by: ReportData['by'] }) {
   const kinds = Object.keys(by).filter((kind) => (by[kind]?.length ?? 0) > 0)
   const [chosen, setChosen] = useState('gallery')
   const kind = kinds.includes(chosen) ? chosen : kinds[0]
-  const groups: readonly Group[] = (kind === undefined ? undefined : by[kind]) ?? []
-  const scale = scaleOf(groups.map(({ rank_percentile }) => rank_percentile))
   if (kind === undefined) return null
+  const groups: readonly Group[] = by[kind] ?? []
+  const scale = scaleOf(groups.map(({ rank_percentile }) => rank_percentile))
+  const number = (title: string, cell: (group: Group) => string): Column<Group> => ({
+    ...{ title, cell },
+    kind: 'number',
+  })
   return (
     <Panel title="By group">
       <label class="field">
@@ -229,45 +223,25 @@ function Groups({ by }: { readonly by: ReportData['by'] }) {
           ))}
         </select>
       </label>
-      <Wide label={`By ${words(kind)}`}>
-        <table>
-          <caption class="sr-only">Figures of the model by {words(kind)}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{words(kind)}</th>
-              <th scope="col">Ranked below a saved post</th>
-              <th scope="col" class="number">
-                Precision
-              </th>
-              <th scope="col" class="number">
-                Recall
-              </th>
-              <th scope="col" class="number">
-                Saved
-              </th>
-              <th scope="col" class="number">
-                Picked and saved
-              </th>
-              <th scope="col" class="number">
-                Posts
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {groups.map((group) => (
-              <tr key={group.value ?? ''}>
-                <th scope="row">{group.value ?? 'unknown'}</th>
-                <IntervalCell {...group.rank_percentile} scale={scale} />
-                <td class="number">{percent(group.precision, 0)}</td>
-                <td class="number">{percent(group.recall, 0)}</td>
-                <td class="number">{integer(group.saved)}</td>
-                <td class="number">{integer(group.picked_saved)}</td>
-                <td class="number">{integer(group.visits)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <Table
+        caption={`Figures of the model by ${words(kind)}`}
+        isCaptionHidden
+        rows={groups}
+        rowKey={({ value }) => value ?? ''}
+        columns={[
+          { title: words(kind), cell: ({ value }) => <Text>{value ?? 'unknown'}</Text> },
+          {
+            title: 'Ranked below a saved post',
+            kind: 'interval',
+            cell: ({ rank_percentile }) => <IntervalFigure {...rank_percentile} scale={scale} />,
+          },
+          number('Precision', ({ precision }) => percent(precision, 0)),
+          number('Recall', ({ recall }) => percent(recall, 0)),
+          number('Saved', ({ saved }) => integer(saved)),
+          number('Picked and saved', ({ picked_saved }) => integer(picked_saved)),
+          number('Posts', ({ visits }) => integer(visits)),
+        ]}
+      />
     </Panel>
   )
 }
@@ -279,77 +253,46 @@ function FirstScores({ report: { first_score } }: { readonly report: ReportData 
       <Facts
         isLong
         facts={[
-          ['In time', `${percent(share)} (target ${percent(target, 0)})`],
+          ['On time', `${percent(share)} (target ${percent(target, 0)})`],
           [
             'Counts',
-            `${integer(on_time)} in time, ${integer(late)} late, ${integer(never)} never, ${integer(excluded)} not counted`,
+            `${integer(on_time)} on time, ${integer(late)} late, ${integer(never)} never, ${integer(excluded)} not counted`,
           ],
           ...Object.entries(reasons).map(([reason, count]) => [words(reason), integer(count)] as const),
         ]}
       />
       {worst.length === 0 ? (
-        <p class="empty">Every post had its first score in time.</p>
+        <p class="empty">Every post had its first score on time.</p>
       ) : (
-        <Wide label="Latest first scores">
-          <table>
-            <caption>The posts whose first score came latest</caption>
-            <thead>
-              <tr>
-                <th scope="col">Post</th>
-                <th scope="col">Result</th>
-                <th scope="col">Reason</th>
-                <th scope="col">Extracted</th>
-                <th scope="col">First score</th>
-                <th scope="col" class="number">
-                  Late by
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {worst.map((offender, i) => (
-                <OffenderRow key={i} offender={offender} />
-              ))}
-            </tbody>
-          </table>
-        </Wide>
+        <Table
+          caption="The posts whose first score came latest"
+          rows={worst}
+          rowKey={(offender) => String(worst.indexOf(offender))}
+          columns={offenderColumns}
+        />
       )}
     </Panel>
   )
 }
 
-function OffenderRow({ offender }: { readonly offender: Offender }) {
-  const { gall_id, post_no, result, reason, extracted_at, first_scored_at, minutes_late } = offender
-  return (
-    <tr>
-      <th scope="row">
-        {gall_id === null || post_no === null ? (
-          '–'
-        ) : (
-          <a href={postAddress(gall_id, post_no)}>
-            {gall_id} · {post_no}
-          </a>
-        )}
-      </th>
-      <td>
-        <Badge tone={result === 'never' ? 'fail' : 'warn'}>{result}</Badge>
-      </td>
-      <td>{words(reason)}</td>
-      <td>{dayClock(extracted_at)}</td>
-      <td>{dayClock(first_scored_at)}</td>
-      <td class="number">{minutes(minutes_late)}</td>
-    </tr>
-  )
-}
-
-/** A table that scrolls sideways on a narrow screen. */
-function Wide({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
-  return (
-    <div class="wide-scroll" role="region" aria-label={`${label}, table`} tabIndex={0}>
-      {children}
-    </div>
-  )
-}
-
-function minutes(value: number | null): string {
-  return value === null ? '–' : duration(value * 60_000)
-}
+const offenderColumns: readonly Column<Offender>[] = [
+  {
+    title: 'Post',
+    cell: ({ gall_id, post_no }) =>
+      gall_id === null || post_no === null ? (
+        '–'
+      ) : (
+        <a href={postAddress(gall_id, post_no)}>
+          <Text>{gall_id}</Text> · {post_no}
+        </a>
+      ),
+  },
+  {
+    title: 'Result',
+    cell: ({ result }) => <Badge tone={result === 'never' ? 'fail' : 'warn'}>{result}</Badge>,
+  },
+  { title: 'Reason', cell: ({ reason }) => words(reason) },
+  { title: 'Extracted', cell: ({ extracted_at }) => dayClock(extracted_at) },
+  { title: 'First score', cell: ({ first_scored_at }) => dayClock(first_scored_at) },
+  { title: 'Late by', kind: 'number', cell: ({ minutes_late }) => minutes(minutes_late) },
+]

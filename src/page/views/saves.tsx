@@ -1,7 +1,8 @@
 /** What the operators saved last, with the rank that the model had given it one cycle before. */
 import type { Save } from '../service/api.js'
 import { cycleLabel, integer, score } from '../format.js'
-import { Badge } from '../parts/common.js'
+import { Badge, Text } from '../parts/common.js'
+import { Table, type Column } from '../parts/table.js'
 import { postAddress } from '../router.js'
 
 interface SavesProps {
@@ -27,49 +28,41 @@ export function Saves({ saves, isFolded }: SavesProps) {
 }
 
 function SaveList({ saves }: Pick<SavesProps, 'saves'>) {
+  if (saves.length === 0) return <p class="empty">Nobody has saved a post since the start of the service.</p>
   return (
-    <>
-      {saves.length === 0 ? (
-        <p class="empty">Nobody has saved a post since the start of the service.</p>
-      ) : (
-        <div class="aside-scroll" tabIndex={0} role="region" aria-label="Latest saves, list">
-          <table class="saves">
-            <caption class="sr-only">Posts that operators saved, newest first</caption>
-            <thead>
-              <tr>
-                <th scope="col">Post</th>
-                <th scope="col">Tier</th>
-                <th scope="col" class="number">
-                  Rank
-                </th>
-                <th scope="col" class="number">
-                  Score
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {saves.map((save) => (
-                <tr key={`${save.cycle_id} ${save.gall_id} ${save.post_no}`}>
-                  <th scope="row">
-                    <a class="clip" href={postAddress(save.gall_id, save.post_no)}>
-                      {save.gall_id}
-                    </a>
-                    <span class="muted">
-                      {save.post_no} · {cycleLabel(save.cycle_id)}
-                    </span>
-                  </th>
-                  <td>{save.tier === null ? '–' : <Badge tone="accent">{save.tier}</Badge>}</td>
-                  <td class="number">
-                    {integer(save.rank)}
-                    <span class="muted of">of {integer(save.of)}</span>
-                  </td>
-                  <td class="number">{score(save.score)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </>
+    <Table
+      caption="Posts that operators saved, newest first"
+      isCaptionHidden
+      rows={saves}
+      rowKey={(save) => `${save.cycle_id} ${save.gall_id} ${save.post_no}`}
+      columns={columns}
+    />
   )
 }
+
+const columns: readonly Column<Save>[] = [
+  {
+    title: 'Post',
+    cell: (save) => (
+      <>
+        <a class="clip" href={postAddress(save.gall_id, save.post_no)}>
+          <Text>{save.gall_id}</Text>
+        </a>
+        <small>
+          {save.post_no} · {cycleLabel(save.cycle_id)}
+        </small>
+      </>
+    ),
+  },
+  { title: 'Tier', cell: ({ tier }) => (tier === null ? '–' : <Badge tone="accent">{tier}</Badge>) },
+  {
+    title: 'Rank',
+    kind: 'number',
+    cell: ({ rank, of }) => (
+      <>
+        {integer(rank)} <small>of {integer(of)}</small>
+      </>
+    ),
+  },
+  { title: 'Score', kind: 'number', cell: (save) => score(save.score) },
+]

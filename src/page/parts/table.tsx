@@ -1,0 +1,110 @@
+/**
+ * A table of figures that scrolls sideways on a narrow screen. Its first column names the rows. `IntervalFigure` draws a
+ * mean with its 95 % interval on a scale that the rows share.
+ */
+import type { ComponentChildren } from 'preact'
+import type { Interval } from '../service/history.js'
+import { percent, points, range } from '../format.js'
+
+export interface Column<Row> {
+  readonly title: string
+  readonly kind?: 'number' | 'interval'
+  readonly cell: (row: Row) => ComponentChildren
+}
+
+interface TableProps<Row> {
+  readonly caption: string
+  /** The caption is for screen readers only, since a heading says the same. */
+  readonly isCaptionHidden?: boolean
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly rowKey: (row: Row) => string
+  readonly rowClass?: (row: Row) => string
+}
+
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, isCaptionHidden = false, columns, rows, rowKey, rowClass } = props
+  return (
+    <div class="wide-scroll" role="region" aria-label={`Table: ${caption}`} tabIndex={0}>
+      <table>
+        <caption class={isCaptionHidden ? 'sr-only' : ''}>{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ title, kind }) => (
+              <th key={title} scope="col" class={kind}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={rowKey(row)} class={rowClass?.(row)}>
+              {columns.map(({ title, kind, cell }, i) =>
+                i === 0 ? (
+                  <th key={title} scope="row">
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td key={title} class={kind}>
+                    {cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+export interface Scale {
+  readonly low: number
+  readonly high: number
+  /** A vertical line, such as "no difference". */
+  readonly reference?: number
+}
+
+interface Estimated {
+  readonly mean: number | null
+  readonly ci95: Interval | null
+}
+
+const width = 160
+const height = 16
+
+/** `unit`: a difference of shares is in percentage points. */
+export function IntervalFigure({
+  mean,
+  ci95,
+  scale,
+  unit = 'share',
+}: Estimated & { readonly scale: Scale; readonly unit?: 'share' | 'points' }) {
+  const x = (value: number): number => {
+    const share = (value - scale.low) / (scale.high - scale.low)
+    return 4 + Math.max(0, Math.min(1, share)) * (width - 8)
+  }
+  return (
+    <>
+      <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+        <path class="rail" d={`M4 8H${width - 4}`} />
+        {scale.reference !== undefined && <path class="reference" d={`M${x(scale.reference)} 1V15`} />}
+        {ci95 !== null && <path class="whisker" d={`M${x(ci95[0])} 8H${x(ci95[1])}`} />}
+        {mean !== null && <circle cx={x(mean)} cy="8" r="3.5" />}
+      </svg>
+      {unit === 'points' ? points(mean) : percent(mean)}
+      {ci95 !== null && <small class="muted"> {range(ci95, unit)}</small>}
+    </>
+  )
+}
+
+/** From the smallest to the largest end of all intervals, with a margin. */
+export function scaleOf(rows: readonly Estimated[], reference?: number): Scale {
+  const ends = rows.flatMap(({ mean, ci95 }) => [...(mean === null ? [] : [mean]), ...(ci95 ?? [])])
+  if (reference !== undefined) ends.push(reference)
+  if (ends.length === 0) return { low: 0, high: 1 }
+  const [low, high] = [Math.min(...ends), Math.max(...ends)]
+  const margin = 0.05 * (high - low) || 0.05
+  return { low: low - margin, high: high + margin, ...(reference === undefined ? {} : { reference }) }
+}
