@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const pauseMs = 1
 /** Not zero, because waiting takes CPU time too. */
 const idleCpuShareMax = 0.15
-/** The busy share reports a process that is never idle. */
+/** The busy share shows a process that is never idle. */
 const waitMsMax = 200
 
 /** Resolves when no thread of this process uses the CPU, or after `waitMsMax`. */

@@ -10,7 +10,7 @@ const bytesTarget = 200_000
 
 /** Makes distinct JPEGs: each has a different comment segment after the start marker. */
 export async function jpegSource(): Promise<(number: number) => Buffer> {
-  const base = await drawPicture()
+  const base = await drawImage()
   return (number) => {
     const comment = Buffer.from(`bench ${number}`)
     const head = Buffer.from([0xff, 0xd8, 0xff, 0xfe, 0, 0])
@@ -20,7 +20,7 @@ export async function jpegSource(): Promise<(number: number) => Buffer> {
 }
 
 /** An image with the statistics of a photograph: smooth colours with noise, in the quality that gives the size. */
-async function drawPicture(): Promise<Buffer> {
+async function drawImage(): Promise<Buffer> {
   const rng = new Rng('bench picture')
   const pixels = Buffer.alloc(edgePixels * shortEdgePixels * 3)
   for (let at = 0; at < pixels.length; at++) {

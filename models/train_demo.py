@@ -31,14 +31,14 @@ TREES = dict(n_estimators=100, max_depth=3, learning_rate=0.06, subsample=0.5, r
 
 def main(rows_file, package):
     names, posts, labels, features = read(rows_file)
-    # The posts that were decided last calibrate, as the model will score posts later than those it was trained on.
+    # The latest decisions are for calibration, because the model will score posts later than those of its training.
     decided = {post: at for post, at in zip(posts, labels["decided_at"])}
     order = sorted(decided, key=decided.get)
     if len(order) < PLACEMENTS_MIN:
         sys.exit(f"{rows_file} has {len(order)} placements; training needs at least {PLACEMENTS_MIN}: simulate more hours")
     late = set(order[int(len(order) * (1 - CALIBRATION_SHARE)):])
     calibrates = np.array([post in late for post in posts])
-    print(f"{len(order)} placements, {len(posts)} rows, {len(names)} features; {len(late)} placements calibrate")
+    print(f"{len(order)} placements, {len(posts)} rows, {len(names)} features; {len(late)} placements for calibration")
 
     package.mkdir(parents=True, exist_ok=True)
     targets = {
@@ -100,7 +100,7 @@ def share_below(posts, values, chosen):
 
 
 def train(features, target, calibrates):
-    """A regressor, and the scale and offset of its prediction that fit the calibrating rows best."""
+    """A regressor, and the scale and offset of its prediction that fit the calibration rows best."""
     model = GradientBoostingRegressor(**TREES).fit(features[~calibrates], target[~calibrates])
     line = LinearRegression().fit(model.predict(features[calibrates])[:, None], target[calibrates])
     return model, float(line.coef_[0]), float(line.intercept_)
@@ -109,7 +109,7 @@ def train(features, target, calibrates):
 def report(head, predicted, observed):
     bins = np.digitize(predicted, np.linspace(0, 1, 6)[1:-1])
     parts = [f"{predicted[bins == b].mean():.2f} {observed[bins == b].mean():.2f}" for b in range(5) if (bins == b).any()]
-    print(f"{head}: means predicted and observed on the calibrating rows: {', '.join(parts)}")
+    print(f"{head}: means predicted and observed on the calibration rows: {', '.join(parts)}")
 
 
 def graph_of(package, head):

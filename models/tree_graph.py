@@ -62,7 +62,7 @@ def lightgbm_nodes(node, nodes):
 
 def sklearn_nodes(tree, column=0, scale=1.0):
     """Nodes of `estimator.tree_`. A leaf is `scale` times its value; for a classifier, the share of class `column`."""
-    # Before 1.3, trees of scikit-learn know no missing values.
+    # Before 1.3, trees of scikit-learn do not support missing values.
     missing_left = getattr(tree, "missing_go_to_left", np.zeros(tree.node_count, dtype=bool))
     return [
         float(scale * tree.value[index, 0, column]) if tree.children_left[index] < 0 else

@@ -155,7 +155,7 @@ describe('the native codec', () => {
     expect(readFileSync(addonFile(), 'utf8')).toBe(working)
   })
 
-  test('without an addon, a failure says that the reference codec will be used', () => {
+  test('without an addon, the message of a failure names the reference codec as the substitute', () => {
     write('src/codec/native/addon.cc', 'broken')
     expect(buildNative().stderr).toContain('the service will use the reference codec, which is slower')
   })
@@ -172,7 +172,7 @@ describe('the native codec', () => {
   test.each([
     ['before npm ci', () => rmSync(join(project, simdjson), { recursive: true }), /run npm ci$/m],
     ['without npm', () => undefined, /node-gyp is not found; it is part of npm, which must be on PATH$/m],
-  ])('by hand %s it says what is missing', (_when, prepare, message) => {
+  ])('by hand %s it reports what is missing', (_when, prepare, message) => {
     prepare()
     const { status, stderr } = buildNative([], { PATH: '/nowhere' })
     expect([status, stderr]).toEqual([1, expect.stringMatching(message)])

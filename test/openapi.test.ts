@@ -1,5 +1,5 @@
 /**
- * docs/openapi.json is the document that the sources make, and it is right: linted, its examples match its schemas, and
+ * docs/openapi.json is the document that the sources generate, and it is correct: linted, its examples match its schemas, and
  * docs/contract.md lists the same statuses.
  */
 import { spawnSync } from 'node:child_process'

@@ -170,8 +170,8 @@ export function adminWarnings(settings: Settings): string[] {
   return [`plain HTTP on ${adminHost} sends the admin token unencrypted; set tlsCert and tlsKey`]
 }
 
-/** One line, for what a request to the admin listener failed with. */
+/** The error of a failed request to the admin listener, on one line. */
 export function unreachable(url: string, error: unknown): CommandError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  return new CommandError(`no admin listener answers at ${url}: ${messageOf(cause)}`, { cause: error })
+  return new CommandError(`no admin listener responds at ${url}: ${messageOf(cause)}`, { cause: error })
 }

@@ -50,7 +50,7 @@ export function findGeneratedKeys(dataDir: string): readonly string[] {
 
 /**
  * The keys in a file, one per line or separated by commas. Throws a `UsageError` where there is none or an invalid one;
- * `name` stands for the file in its message.
+ * `name` names the file in its message.
  */
 export function readKeysFile(file: string, name = file): string[] {
   let content: string

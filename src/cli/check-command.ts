@@ -1,6 +1,6 @@
 /**
- * `understudy check`: validates request bodies in files with the codec and the rules of the server, and says what each cycle
- * would do to a data directory. Stores nothing.
+ * `understudy check`: validates request bodies in files with the codec and the rules of the server, and shows what each cycle
+ * would change in a data directory. Stores nothing.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -30,7 +30,7 @@ export function addCheckCommand(program: Command, context: CommandContext): void
   const command = program
     .command('check <files...>')
     .description(
-      'validate request bodies as the server would, and with --data-dir say what each cycle would do; stores nothing',
+      'validate request bodies as the server would, and with --data-dir show what each cycle would change; stores nothing',
     )
     .addOption(
       new Option('--kind <kind>', 'what the files contain (default: found from their members)').choices(

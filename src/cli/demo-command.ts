@@ -161,7 +161,7 @@ function makeModels(dataDir: string): string {
 /** The first screen of the report, from the directory of the running server. */
 async function reportOf(dataDir: string, context: CommandContext): Promise<string> {
   const evaluation = await withStore(dataDir, (store) => evaluate(store))
-  return `Had the model picked (the first screen of \`understudy report\`)
+  return `What the model would have picked (the first screen of \`understudy report\`)
 
 ${firstScreen(evaluation, context.columns())}`
 }

@@ -1,6 +1,6 @@
 /**
- * `understudy explain`: shows one post in the stored cycles, why it has its score, and why the score changed. The server may
- * run.
+ * `understudy explain`: shows one post in the stored cycles, why it has its score, and why the score changed. The server
+ * may be running.
  */
 import type { Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
@@ -18,7 +18,7 @@ export function addExplainCommand(program: Command, context: CommandContext): vo
   const command = program
     .command('explain <gall_id> <post_no>')
     .description(
-      'show the visits and scores of a post, what moves its score at one cycle, and what became of it; the server may run',
+      'show the visits, scores and outcomes of a post, and how each input changes its score at one cycle; the server may be running',
     )
     .option('--cycle <id>', 'the cycle to explain (default: the last that scored the post)')
     .option('--against <id>', 'also explain the change of the score since this cycle')

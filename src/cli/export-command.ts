@@ -1,6 +1,6 @@
 /**
  * `understudy export`: writes the stored cycles to Parquet files, one directory per table and KST day. `understudy sql`: runs
- * one statement over such files, or over a data directory. The server may run.
+ * one statement over such files, or over a data directory. The server may be running.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,9 @@ const rowsShown = 1000
 export function addExportCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('export <dir>')
-    .description('write the stored cycles to Parquet files, for training and analysis; the server may run')
+    .description(
+      'write the stored cycles to Parquet files, for training and analysis; the server may be running',
+    )
   addTableFlags(command)
     .option('--texts', 'also write the bodies of the posts')
     .action((directory: string, flags: Flags) =>
@@ -45,9 +47,9 @@ export function addExportCommand(program: Command, context: CommandContext): voi
 export function addSqlCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('sql <statement>')
-    .description('run one SQL statement over the tables of an export, or of --data-dir; it can only read')
+    .description('run one read-only SQL statement over the tables of an export, or of --data-dir')
     .option('--export <dir>', 'a directory that `export` has written; it is much faster than --data-dir')
-    .option('--rows <count>', `most rows to print (default: ${rowsShown})`, numberArgument)
+    .option('--rows <count>', `maximum number of rows to print (default: ${rowsShown})`, numberArgument)
     .option('--json', 'print JSON: one line per row')
   addTableFlags(command).action((statement: string, flags: Flags) => query(statement, flags, context))
 }
@@ -157,7 +159,7 @@ async function query(statement: string, flags: Flags, context: CommandContext): 
 
 function checkExport(directory: string): void {
   if (!existsSync(join(directory, 'export.json')))
-    throw new UsageError(`${directory} is no finished export: it has no export.json`)
+    throw new UsageError(`${directory} is not a complete export: it has no export.json`)
 }
 
 function jsonLines({ names, rows }: QueryResult): string {

@@ -12,7 +12,7 @@ import { packageVersion } from './package-info.js'
 /** Runs one command and returns the exit code: 0 success, 1 failure, 2 wrong usage. */
 async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const program = new Command('understudy')
-    .description('Scores posts during a rehearsal: cycles of posts in, durable scores from ONNX models out.')
+    .description('Scores cycles of posts with ONNX models, and stores every response durably.')
     .version(packageVersion())
     .exitOverride()
     .hook('preAction', (_, command) => checkAddressSpace(command.name()))

@@ -1,6 +1,6 @@
 /**
  * `understudy pool`: lists the pending posts of a data directory, with a digest over their keys that a client can compute.
- * The server may run.
+ * The server may be running.
  */
 import type { Command } from 'commander'
 import { listPool, type PendingPostRow, type PoolListing } from '../history/index.js'
@@ -12,7 +12,7 @@ import { formatTable } from './text-table.js'
 export function addPoolCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('pool')
-    .description('list the pending posts, with a digest over their keys; the server may run')
+    .description('list the pending posts, with a digest over their keys; the server may be running')
     .option('--cycle <id>', 'the posts that were pending after this cycle (default: the last to arrive)')
     .option('--digest', 'print one line only: cycle, number of posts and digest')
     .option('--json', 'print JSON: one line per post, or with --digest one object')

@@ -96,7 +96,7 @@ describe('refusals', () => {
     [
       'executionProviders',
       { UNDERSTUDY_EXECUTION_PROVIDERS: 'cpu,cpu' },
-      'executionProviders (from UNDERSTUDY_EXECUTION_PROVIDERS) must be words out of cpu, cuda, tensorrt',
+      'executionProviders (from UNDERSTUDY_EXECUTION_PROVIDERS) must be one or more of cpu, cuda, tensorrt',
     ],
     [
       'initialWeights',

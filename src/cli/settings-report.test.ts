@@ -10,7 +10,7 @@ import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-r
 import { cellWidth } from './text-table.js'
 import { fileKeyOf, otherVariables, settingNames, variableOf } from '../settings/index.js'
 
-const key = 'a-key-that-nobody-may-see'
+const key = 'a-key-that-is-not-printed'
 const effective = readSettings({
   flags: {},
   env: { UNDERSTUDY_API_KEYS: `${key},another-such-key` },

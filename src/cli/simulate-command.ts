@@ -23,7 +23,7 @@ interface SimulateFlags extends WorkloadFlags {
   readonly url: string
   readonly faults: boolean
   readonly startAt?: string
-  readonly patience?: number
+  readonly retryTimeout?: number
   readonly intoUsedServer?: true
   readonly json?: true
 }
@@ -44,9 +44,9 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
       'start of the simulated time, RFC 3339 (default: resume an unfinished simulation of the same options, ' +
         'otherwise the latest period in which the server has no cycles)',
     )
-    .option('--patience <seconds>', 'how long the server may be unavailable (default: 60)', numberArgument)
+    .option('--retry-timeout <seconds>', 'time limit of the retries of a call (default: 60)', numberArgument)
     .option('--into-used-server', 'run although the server holds posts or cycles of other clients')
-    .option('--no-faults', 'without lost responses, duplicate calls and client restarts')
+    .option('--no-faults', 'inject no lost responses, duplicate calls or client restarts')
     .option('--json', 'print the report as JSON')
     .action((flags: SimulateFlags) => runAgainstServer(flags, context))
 }
@@ -68,7 +68,7 @@ export function workloadOf({ hours, postsPerDay, galleries, seed, speed }: Workl
 }
 
 async function runAgainstServer(flags: SimulateFlags, context: CommandContext): Promise<void> {
-  const { url, faults, startAt, patience, intoUsedServer } = flags
+  const { url, faults, startAt, retryTimeout, intoUsedServer } = flags
   const stop = new AbortController()
   void stopSignal().then((signal) => stop.abort(new CommandError(`stopped by ${signal}`)))
   const report = await runSimulation(
@@ -80,7 +80,7 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
       intoUsedServer: intoUsedServer === true,
       signal: stop.signal,
       startAt,
-      patienceSeconds: patience,
+      retryTimeoutSeconds: retryTimeout,
     },
     context.display,
   )

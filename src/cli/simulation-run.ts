@@ -70,6 +70,6 @@ function remedyOf(error: SimulationError, isExclusive: boolean): string {
 
 function flagOf(option: string): string {
   if (option === 'apiKey') return 'the API key'
-  // The name of a flag has no unit: `patienceSeconds` is --patience.
+  // The name of a flag has no unit: `retryTimeoutSeconds` is --retry-timeout.
   return `--${option.replace(/Seconds$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

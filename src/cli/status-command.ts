@@ -21,7 +21,7 @@ const settingFlags: readonly SettingName[] = [
   ...(['dataDir', 'adminHost', 'adminPort', 'tlsCertFile', 'tlsKeyFile'] as const),
 ]
 const watchMs = 2000
-const answerMsMax = 5000
+const responseMsMax = 5000
 const clearScreen = '\x1b[H\x1b[2J'
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
@@ -30,7 +30,7 @@ export function addStatusCommand(program: Command, context: CommandContext): voi
     .description('show the state of the running service; exit code 1 unless it is ready')
     .option('--url <url>', 'base URL of the admin listener (default: from adminHost and adminPort)')
     .option('--json', 'print JSON')
-    .option('--watch', 'show it again every two seconds, until Ctrl-C')
+    .option('--watch', 'refresh every two seconds, until Ctrl-C')
   addSettingFlags(command, settingFlags).action((flags: Flags) => status(flags, context))
 }
 
@@ -55,7 +55,7 @@ async function status(flags: Flags, context: CommandContext): Promise<void> {
   if (failed.length > 0) throw new CommandError(`not ready: ${failed.map(({ reason }) => reason).join('; ')}`)
 }
 
-/** Shows what `read` gives until a signal. An error is shown too: the service may come back. */
+/** Shows what `read` gives until a signal. An error is shown too: the service may become available again. */
 async function watch(read: () => Promise<string>, { print, columns }: CommandContext): Promise<void> {
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())
@@ -114,7 +114,7 @@ async function pinnedConnection(url: string, certFile: string, signal: AbortSign
 }
 
 async function readNow({ url, certFile }: Address, token: string): Promise<Now> {
-  const signal = AbortSignal.timeout(answerMsMax)
+  const signal = AbortSignal.timeout(responseMsMax)
   const headers = { Authorization: `Bearer ${token}` }
   try {
     const socket = certFile === null ? null : await pinnedConnection(url, certFile, signal)

@@ -79,7 +79,7 @@ describe('each operation', () => {
     if (body.length > 0) expect(headers['content-type']).toBe('application/json')
   })
 
-  test('putImage sends the hash of the bytes, and says whether the image is new', async () => {
+  test('putImage sends the hash of the bytes, and returns whether the image is new', async () => {
     const server = new FaultyServer(
       { status: 201, body: bodyExamples.ImageStored },
       { body: bodyExamples.ImageStored },
@@ -122,7 +122,7 @@ test.each([
   ['the key cannot be in a header', { apiKey: '열쇠' }],
   ['the key has a space', { apiKey: 'Bearer key' }],
   ['a time is no number', { backoffMsMax: NaN }],
-  ['a time is longer than a timer', { attemptMsMax: 2 ** 31 }],
+  ['a time is longer than a timer', { attemptTimeoutMs: 2 ** 31 }],
 ])('a client cannot be made where %s, and the error does not contain the key', (_what, wrong) => {
   const make = (): Client => new Client({ url: 'http://localhost', apiKey: 'secret', ...wrong })
   expect(make).toThrow(TypeError)
@@ -136,7 +136,7 @@ test('a gallery that is a dot segment is an error: fetch would send another path
 })
 
 describe('gzip', () => {
-  test('compresses bodies that are worth it', async () => {
+  test('compresses large bodies only', async () => {
     const server = new FaultyServer(ok)
     const { client } = await connect(server)
     await client.postCycle(large)
@@ -162,7 +162,7 @@ describe('retries', () => {
     ...[408, 429, 502, 503, 504].map((status) => ({ status, body: 'a proxy' })),
   ]
 
-  test('all attempts send the same bytes, whatever becomes of the ones before', async () => {
+  test('all attempts send the same bytes, whatever the outcome of earlier ones', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...faults), { maxLength: 5 }),
@@ -215,7 +215,7 @@ describe('retries', () => {
     expect(server.attemptCount).toBe(1)
   })
 
-  test('no attempt begins before Retry-After: where the patience is shorter, the call ends at once', async () => {
+  test('no attempt begins before Retry-After: where the timeout is shorter, the call ends at once', async () => {
     const server = new FaultyServer({ status: 503, headers: { 'Retry-After': '3600' }, body: unavailable })
     const { client, failures } = await connect(server)
     await expect(client.postCycle(large)).rejects.toMatchObject({ kind: 'unavailable', status: 503 })
@@ -231,9 +231,9 @@ describe('retries', () => {
     expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(990)
   })
 
-  test('a service that stays away is a ConnectionError with the reason', async () => {
+  test('a service that remains unreachable is a ConnectionError with the reason', async () => {
     const server = new FaultyServer('before')
-    const { client, failures } = await connect(server, { patienceMs: 30 })
+    const { client, failures } = await connect(server, { retryTimeoutMs: 30 })
     const error = await client.getHealth().catch((thrown: unknown) => thrown as ConnectionError)
     expect(error).toBeInstanceOf(ConnectionError)
     expect(error).toMatchObject({ attemptCount: failures.length })
@@ -305,7 +305,7 @@ describe('errors', () => {
 describe('a call ends', () => {
   test('an attempt at its time limit, and the next one follows', async () => {
     const server = new FaultyServer('silent', ok)
-    const { client, failures } = await connect(server, { attemptMsMax: 100 })
+    const { client, failures } = await connect(server, { attemptTimeoutMs: 100 })
     expect(await client.postCycle(large)).toEqual(ok.body)
     expect(failures[0]?.outcome).toMatchObject({ message: 'no response within 100 ms' })
   })
@@ -315,7 +315,7 @@ describe('a call ends', () => {
     ['while it waits for the next attempt', 'before'],
   ])('by its signal %s, with the reason of the signal', async (_when, step) => {
     const stop = new AbortController()
-    const patient = { backoffMsFirst: 1e6, backoffMsMax: 1e6, patienceMs: Infinity, random: () => 0.9 }
+    const patient = { backoffMsFirst: 1e6, backoffMsMax: 1e6, retryTimeoutMs: Infinity, random: () => 0.9 }
     const { client } = await connect(new FaultyServer(step), patient)
     const call = client.postCycle(large, { signal: stop.signal })
     setTimeout(() => stop.abort(new Error('enough')), 50)

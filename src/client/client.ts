@@ -128,11 +128,11 @@ export class Client {
 
   /**
    * Sends a call until a response arrives whose status is not temporary (`retry.ts`), with the same bytes each time.
-   * Rejects with the last failure when the patience ends: an `ApiError`, `ResponseError` or `ConnectionError`.
+   * Rejects with the last failure when `retryTimeoutMs` has passed: an `ApiError`, `ResponseError` or `ConnectionError`.
    */
   async send(call: Call, { signal }: CallOptions = {}): Promise<Reply> {
     const url = this.#urlOf(call)
-    const giveUpAtMs = performance.now() + this.#policy.patienceMs
+    const giveUpAtMs = performance.now() + this.#policy.retryTimeoutMs
     const random = this.#options.random ?? Math.random
     for (let retryCount = 0; ; retryCount++) {
       signal?.throwIfAborted()
@@ -166,13 +166,13 @@ export class Client {
     signal: AbortSignal | undefined,
   ): Promise<Reply | Error> {
     const startedAtMs = performance.now()
-    const { attemptMsMax } = this.#policy
+    const { attemptTimeoutMs } = this.#policy
     const attempt = new AbortController()
     const stop = (): void => attempt.abort(signal?.reason)
     signal?.addEventListener('abort', stop, { once: true })
     const timer = setTimeout(
-      () => attempt.abort(new TimeoutError(`no response within ${attemptMsMax} ms`)),
-      attemptMsMax,
+      () => attempt.abort(new TimeoutError(`no response within ${attemptTimeoutMs} ms`)),
+      attemptTimeoutMs,
     )
     try {
       const send = this.#options.fetch ?? fetch
@@ -206,14 +206,14 @@ export class Client {
 
 function policyOf(options: ClientOptions): RetryPolicy {
   const policy = {
-    patienceMs: options.patienceMs ?? defaultPolicy.patienceMs,
-    attemptMsMax: options.attemptMsMax ?? defaultPolicy.attemptMsMax,
+    retryTimeoutMs: options.retryTimeoutMs ?? defaultPolicy.retryTimeoutMs,
+    attemptTimeoutMs: options.attemptTimeoutMs ?? defaultPolicy.attemptTimeoutMs,
     backoffMsFirst: options.backoffMsFirst ?? defaultPolicy.backoffMsFirst,
     backoffMsMax: options.backoffMsMax ?? defaultPolicy.backoffMsMax,
   }
   for (const [name, value] of Object.entries(policy)) {
-    // Written so that NaN fails. Only the patience may be infinite.
-    const isValid = value >= 0 && (name === 'patienceMs' || value <= timerMsMax)
+    // Written so that NaN fails. Only `retryTimeoutMs` may be infinite.
+    const isValid = value >= 0 && (name === 'retryTimeoutMs' || value <= timerMsMax)
     if (!isValid) throw new TypeError(`${name} must be a number of milliseconds, not ${value}`)
   }
   return policy

@@ -20,7 +20,7 @@ export class ResponseError extends Error {
 /** The service refused the call, with an error record of the contract. */
 export class ApiError extends ResponseError {
   override readonly name = 'ApiError'
-  /** Tells 500 (`server_error`) from 503 (`unavailable`), which have the same `code`. */
+  /** Distinguishes 500 (`server_error`) from 503 (`unavailable`), which have the same `code`. */
   readonly kind: ErrorKind
   readonly code: string
   /** The failing paths of a 400 or 422, the differences of a 409; otherwise empty. */

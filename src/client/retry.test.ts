@@ -5,8 +5,8 @@ import { defaultPolicy, isTemporaryError, isTemporaryStatus, wait, waitMsOf } fr
 
 const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const policy = fc.record({
-  patienceMs: fc.nat(),
-  attemptMsMax: fc.nat(),
+  retryTimeoutMs: fc.nat(),
+  attemptTimeoutMs: fc.nat(),
   backoffMsFirst: fc.nat(1e6),
   backoffMsMax: fc.nat(1e6),
 })

@@ -1,14 +1,14 @@
 /**
  * When and how long to wait before the next attempt. Every operation of the contract is idempotent, so an attempt may be
- * repeated whatever became of the one before: the service responds with the stored result.
+ * repeated whatever the outcome of the previous one: the service responds with the stored result.
  */
 import { codeOf } from './errors.js'
 
 export interface RetryPolicy {
   /** No attempt begins later than this after the first one. */
-  readonly patienceMs: number
+  readonly retryTimeoutMs: number
   /** Time of one attempt, from its start to the last byte of the response. */
-  readonly attemptMsMax: number
+  readonly attemptTimeoutMs: number
   /** Upper bound of the wait after the first attempt; it doubles with each attempt. */
   readonly backoffMsFirst: number
   readonly backoffMsMax: number
@@ -16,22 +16,22 @@ export interface RetryPolicy {
 
 /** A cycle is due every five minutes: the client should know before that whether the last one arrived. */
 export const defaultPolicy: RetryPolicy = {
-  patienceMs: 240_000,
-  attemptMsMax: 60_000,
+  retryTimeoutMs: 240_000,
+  attemptTimeoutMs: 60_000,
   backoffMsFirst: 200,
   backoffMsMax: 10_000,
 }
 
 /**
  * 503: no model, storage refuses writes, overload or shutdown. 502 and 504: a proxy does not reach the service. 429 and 408:
- * the limits of a proxy. A 500 is a bug of the service, and the same bytes would meet it again.
+ * the limits of a proxy. A 500 is a bug in the service, and the same bytes would trigger it again.
  */
 const temporaryStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 
 /** A timer cannot wait longer. */
 export const timerMsMax = 2 ** 31 - 1
 
-/** Failures that waiting does not repair: a host name or a certificate that is wrong, a server that speaks no HTTP. */
+/** Failures that waiting does not repair: a wrong host name or certificate, a server that does not use HTTP. */
 const permanentCodes =
   /^(ENOTFOUND|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|HPE_(?!INVALID_EOF_STATE))/
 
@@ -39,7 +39,7 @@ export function isTemporaryStatus(status: number): boolean {
   return temporaryStatuses.has(status)
 }
 
-/** Whether an attempt that failed without a response may succeed later. Browsers do not say why one failed. */
+/** Whether an attempt that failed without a response may succeed later. Browsers do not report why one failed. */
 export function isTemporaryError(error: unknown): boolean {
   return !permanentCodes.test(codeOf(error) ?? '')
 }

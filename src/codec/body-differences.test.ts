@@ -1,4 +1,4 @@
-/** What a conflict tells a client: the first places where two bodies differ. */
+/** What the error of a conflict contains: the first places where two bodies differ. */
 import { expect, test } from 'vitest'
 import { bodyDifferences } from './body-differences.js'
 

@@ -149,8 +149,8 @@ describe('a large body', () => {
     const body = Buffer.alloc(jsonBodyBytesMax, ' ')
     const runner = new WorkerRunner(noThread)
     const failing = Array.from({ length: 5 }, () => readCycle(body, runner))
-    const answers = await Promise.allSettled(failing)
-    const messages = answers.map((answer) => (answer as PromiseRejectedResult).reason as ServiceError)
+    const outcomes = await Promise.allSettled(failing)
+    const messages = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason as ServiceError)
     expect(messages.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'))
     expect(messages.at(-1)).toMatchObject({
       retryAfterS: 1,
@@ -207,10 +207,10 @@ test.skipIf(nativeCodecOrNull === null)(
     for (const spaces of [0, inlineBytesMax, 9 * 1024 * 1024]) {
       const body = bytesOf({ ...cycleBody(0, {}), candidates: [{}] })
       const spaced = large(body, spaces)
-      const answer = await Promise.resolve()
+      const outcome = await Promise.resolve()
         .then(() => nativeCodecOrNull!.readCycle(spaced))
         .catch(recordOf)
-      expect(answer).toEqual(onEventLoop('cycle', spaced))
+      expect(outcome).toEqual(onEventLoop('cycle', spaced))
       const valid = large(bytesOf(cycleBody(0, { candidates: [candidate('g', 1)] })), spaces)
       const columns = await nativeCodecOrNull!.readCycle(valid)
       expect(isDeepStrictEqual(columns, decodeCycle(valid))).toBe(true)

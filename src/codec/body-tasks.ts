@@ -47,11 +47,11 @@ export async function runBodyTask<Name extends BodyTaskName>(
 ): Promise<ReturnType<BodyTasks[Name]>> {
   const byteCount = bodies.reduce((sum, body) => sum + body.length, 0)
   if (byteCount <= inlineBytesMax) return runInline(name, bodies)
-  const answer = await runner.run(name, bodies).catch((cause: unknown) => {
+  const outcome = await runner.run(name, bodies).catch((cause: unknown) => {
     if (cause instanceof ServiceError) throw cause
     throw new ServiceError('unavailable', 'the body could not be examined', { cause })
   })
-  return valueOf(answer as TaskOutcome) as ReturnType<BodyTasks[Name]>
+  return valueOf(outcome as TaskOutcome) as ReturnType<BodyTasks[Name]>
 }
 
 /** What the thread posts: a value, or the refusal that becomes the client's error. */
@@ -75,8 +75,8 @@ export function outcomeOf(task: () => unknown): TaskOutcome {
   }
 }
 
-function valueOf(answer: TaskOutcome): unknown {
-  if ('value' in answer) return answer.value
-  const { kind, message, fields } = answer.refusal
+function valueOf(outcome: TaskOutcome): unknown {
+  if ('value' in outcome) return outcome.value
+  const { kind, message, fields } = outcome.refusal
   throw new ServiceError(kind, message, fields === undefined ? {} : { fields })
 }

@@ -32,7 +32,7 @@ function addonOrNull(): NativeAddon | null {
 const built = addonOrNull()
 const addon = built as NativeAddon
 
-function referenceAnswer(body: Uint8Array): object | ServiceError {
+function referenceOutcome(body: Uint8Array): object | ServiceError {
   try {
     return decodeCycle(body)
   } catch (error) {
@@ -122,7 +122,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
         const columns = decode(
           random.chance(0.5) ? padded(body, random.pick([0x30, 0x22, 0x7d, 0xff, 0x20])) : body,
         )
-        const expected = referenceAnswer(body)
+        const expected = referenceOutcome(body)
         if (typeof columns === 'number') {
           counts[expected instanceof ServiceError ? 'refusedByBoth' : 'acceptedByReference']++
           continue
@@ -144,7 +144,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
 
   test('a body that the native decoder leaves to the reference has the result of the reference', () => {
     const codec = nativeCodec(addon)
-    const answer = (decode: () => object): unknown => {
+    const outcome = (decode: () => object): unknown => {
       try {
         return decode()
       } catch (error) {
@@ -153,7 +153,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     }
     for (const body of ['', '{', '[]', '{"cycle_id":1}', '\ufeff{}', '{}{}']) {
       const bytes = Buffer.from(body)
-      expect(answer(() => codec.decodeCycle(bytes))).toEqual(answer(() => decodeCycle(bytes)))
+      expect(outcome(() => codec.decodeCycle(bytes))).toEqual(outcome(() => decodeCycle(bytes)))
     }
   })
 
@@ -308,10 +308,10 @@ describe.skipIf(built === null)('native encoder (skipped when the addon is not b
     }
     const heads = { p_views: null, p_comments: null, p_up: null, downvote_share: null }
     const postNo = Float64Array.of(1)
-    const answers = [NaN, Infinity, 0.5].map((score) =>
+    const outcomes = [NaN, Infinity, 0.5].map((score) =>
       encode({ ...response, results: { ...results, postNo, heads, score: Float32Array.of(score) } }),
     )
-    expect(answers.map((answer) => answer === null)).toEqual([true, true, false])
+    expect(outcomes.map((outcome) => outcome === null)).toEqual([true, true, false])
     expect(
       encode({
         ...response,

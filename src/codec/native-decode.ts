@@ -39,19 +39,19 @@ export function createNativeDecode(addon: NativeAddon): NativeDecode {
     decoder.decode(body, memory.buffer, memory.starts, memory.capacities)
   return (body, arena) => {
     let memory = allocateColumns(plan, arena)
-    let answer = decode(body, memory)
-    if (isRowCounts(answer)) {
-      if (answer.some((count, object) => count > (plan.rowCountsMax[object] as number))) return tooManyRows
-      memory = allocateColumns(plan, arena, answer)
-      answer = decode(body, memory)
+    let outcome = decode(body, memory)
+    if (isRowCounts(outcome)) {
+      if (outcome.some((count, object) => count > (plan.rowCountsMax[object] as number))) return tooManyRows
+      memory = allocateColumns(plan, arena, outcome)
+      outcome = decode(body, memory)
     }
-    if (isRowCounts(answer)) return tooManyRows
-    return typeof answer === 'number' ? answer : cycleColumns(plan, body, memory, answer)
+    if (isRowCounts(outcome)) return tooManyRows
+    return typeof outcome === 'number' ? outcome : cycleColumns(plan, body, memory, outcome)
   }
 }
 
-function isRowCounts(answer: NativeFindings | readonly number[] | number): answer is readonly number[] {
-  return Array.isArray(answer)
+function isRowCounts(outcome: NativeFindings | readonly number[] | number): outcome is readonly number[] {
+  return Array.isArray(outcome)
 }
 
 /** Memory for all rows that each list may have, and at least `rowCounts`. */

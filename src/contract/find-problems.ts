@@ -97,7 +97,7 @@ const unlisted = ''
 
 const memberTables = new Map<ObjectShape, ReadonlyMap<string, MemberShape>>()
 
-/** Members of a shape by name, cached: the contract has few shapes, and they live as long as the process. */
+/** Members of a shape by name, cached: the contract has few shapes, and they exist as long as the process. */
 function membersByName(shape: ObjectShape): ReadonlyMap<string, MemberShape> {
   let table = memberTables.get(shape)
   if (table === undefined) {

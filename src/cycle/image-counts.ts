@@ -12,7 +12,7 @@ import { nextTurn } from './next-turn.js'
  */
 const keysPerTurn = 1000
 
-/** One list for all posts without images: most posts, asked in every cycle. */
+/** One list for all posts without images: most posts, in every cycle. */
 const none: readonly number[] = []
 
 export class ImageCounts {

@@ -1,5 +1,5 @@
 /**
- * One cycle from bytes to bytes, and the weights that it is scored with: the only folder that knows codec, pool, model
+ * One cycle from bytes to bytes, and the weights that it is scored with: the only folder that combines codec, pool, model
  * and store.
  */
 export { packAvailability, readAvailability, type Availability } from './availability.js'

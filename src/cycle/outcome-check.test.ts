@@ -1,4 +1,4 @@
-/** Outcomes that contradict what the service knows. */
+/** Outcomes that contradict the stored cycles and models. */
 import { expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'

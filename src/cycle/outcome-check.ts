@@ -1,5 +1,5 @@
 /**
- * Outcomes that contradict what the service knows. They are stored as they are; a warning in the log lists them, because the
+ * Outcomes that contradict the stored cycles and models. They are stored as they are; a warning in the log lists them, because the
  * contract has no place for them in the response.
  */
 import { parseInstant, tierCodes, type Outcome } from '../contract/index.js'

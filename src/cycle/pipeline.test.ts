@@ -54,7 +54,7 @@ const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at 
 
 const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
 
-const answer = async (body: CycleRequest): Promise<CycleResponse> =>
+const responseTo = async (body: CycleRequest): Promise<CycleResponse> =>
   JSON.parse(await submit(body)) as CycleResponse
 
 const refusal = async (
@@ -98,7 +98,7 @@ describe('a failure', () => {
         status: 404,
       })
       setFailing(false)
-      const { results } = await answer(second())
+      const { results } = await responseTo(second())
       expect(results.map((row) => [row.post_no, row.status])).toEqual([[2, 'scored']])
       expect(service.problems()).toEqual([])
     },
@@ -160,7 +160,7 @@ describe('a failure', () => {
     expect(service.problems()).toEqual([])
   })
 
-  test('is the answer to all calls that wait for the cycle', async () => {
+  test('is the response to all calls that wait for the cycle', async () => {
     model.failing = true
     const calls = await Promise.allSettled([1, 2, 3].map(() => submit(first())))
     expect(calls.map((call) => call.status)).toEqual(['rejected', 'rejected', 'rejected'])
@@ -175,7 +175,7 @@ function lateStore(unreadable = (): boolean => false): Store {
       if (name === 'appendCycle') {
         return async (record: CycleRecord): Promise<never> => {
           await target.appendCycle(record)
-          throw new StoreError('failed', 'the answer of the disk was lost')
+          throw new StoreError('failed', 'the confirmation of the disk was lost')
         }
       }
       if (name === 'readPool' && unreadable()) throw new StoreError('failed', 'fails on purpose')
@@ -192,7 +192,7 @@ test('after a failed write that was stored the pool is loaded again, and the rep
   expect((JSON.parse(await submit(first())) as CycleResponse).counts.scored_now).toBe(1)
 })
 
-test('while the pool cannot be loaded after such a write, no cycle is scored; afterwards the service goes on', async () => {
+test('while the pool cannot be loaded after such a write, no cycle is scored; afterwards the service continues', async () => {
   let unreadable = false
   service = await CycleService.open(parts({ store: lateStore(() => unreadable) }))
   unreadable = true

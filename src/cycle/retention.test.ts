@@ -99,7 +99,7 @@ test('an image whose removal fails after it is stored is not counted', async () 
   expect(service.images.positions('g', 1)).toEqual([])
 })
 
-test('the evaluation record of a cycle lives as long as outcomes do, and as long as its cycle', async () => {
+test('the evaluation record of a cycle is kept as long as outcomes, and as long as its cycle', async () => {
   retainOutcomesDays = 20
   await submit(cycleBody(0))
   await submit(cycleBody(15 * perDay))

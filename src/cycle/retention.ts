@@ -117,7 +117,7 @@ export class Retention {
     if (done.length > 0) await expiry.removeEntries(done)
   }
 
-  /** They outlive their cycles, and live at least as long: a cycle that is stored can be evaluated. */
+  /** They are kept at least as long as their cycles: a stored cycle can be evaluated. */
   async #evaluations(expiry: ExpiryRecords, nowMs: number): Promise<void> {
     const { retainCyclesDays, retainOutcomesDays } = this.#parts.limits()
     if (retainOutcomesDays === 0 || retainCyclesDays === 0) return

@@ -58,7 +58,7 @@ const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at 
 
 const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
 
-const answer = async (body: CycleRequest): Promise<CycleResponse> =>
+const responseTo = async (body: CycleRequest): Promise<CycleResponse> =>
   JSON.parse(await submit(body)) as CycleResponse
 
 const refusal = async (
@@ -106,7 +106,7 @@ describe('a cycle', () => {
     expect(stages.order.join(' ')).toMatch(/^decode call wait plan features (call )+infer /)
   })
 
-  test('is answered with its results, counts and labels', async () => {
+  test('gets a response with its results, counts and labels', async () => {
     const body = cycleBody(0, {
       candidates: [candidate('g', 1), candidate('g', 2, { title: '' }), candidate('g', 3)],
       engagement: [
@@ -115,7 +115,7 @@ describe('a cycle', () => {
         reading('g', 2, cycleMs(0)),
       ],
     })
-    expect(await answer(body)).toEqual({
+    expect(await responseTo(body)).toEqual({
       cycle_id: body.cycle_id,
       cycle_time: body.cycle_time,
       received_at: new Date(nowMs).toISOString(),
@@ -153,16 +153,16 @@ describe('a cycle', () => {
 
   test('scored by a transport-test model has a warning, and one scored by a trained model has none', async () => {
     const lines = (response: unknown): string[] => (response as { warnings: string[] }).warnings
-    expect(lines(await answer(cycleBody(1)))).toEqual([])
+    expect(lines(await responseTo(cycleBody(1)))).toEqual([])
     model.kind = 'transport-test'
-    expect(lines(await answer(cycleBody(2)))).toEqual([
+    expect(lines(await responseTo(cycleBody(2)))).toEqual([
       'transport test: fake-1 is not a trained model; its scores have no meaning',
     ])
   })
 
   test('with known and unknown posts of one gallery names each post correctly', async () => {
     await submit(cycleBody(0, { candidates: [candidate('b', 1), candidate('a', 1)] }))
-    const { results } = await answer(
+    const { results } = await responseTo(
       cycleBody(1, {
         engagement: [reading('z', 5, cycleMs(1)), reading('a', 1, cycleMs(1)), reading('b', 7, cycleMs(1))],
       }),
@@ -238,7 +238,7 @@ describe('a cycle sent again', () => {
     expect(settled.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'rejected'])
   })
 
-  test('is answered while no model is loaded and while the queue is full', async () => {
+  test('gets its response while no model is loaded and while the queue is full', async () => {
     const response = await submit(first())
     const { store } = parts()
     const without = await CycleService.open(
@@ -333,18 +333,18 @@ test('a service that is opened on the same store continues exactly like the prev
         contents = createMemoryContents()
         model = new FakeModel()
         service = await CycleService.open(parts())
-        const answers: string[] = []
+        const responses: string[] = []
         for (const [i, cycle] of cycles.entries()) {
           if (restart && i === restartAt % cycles.length) service = await CycleService.open(parts())
-          answers.push(await submit(cycle))
-          answers.push(
+          responses.push(await submit(cycle))
+          responses.push(
             JSON.stringify(model.seen.at(-1), (name, value: unknown) =>
               // Gallery codes may differ after a restart.
               name === 'gallery' ? undefined : value,
             ),
           )
         }
-        return answers
+        return responses
       }
       expect(await run(true)).toEqual(await run(false))
     }),

@@ -98,7 +98,7 @@ export class CycleService {
     const weights = await StoredWeights.open(parts.store, parts.initialWeights, parts.clock(), parts.log)
     const service = new CycleService(parts, weights)
     service.images.load().catch((error: unknown) => {
-      parts.log.error({ err: error }, 'stored images could not be counted; each cycle asks the store instead')
+      parts.log.error({ err: error }, 'images could not be counted; each cycle reads the store instead')
     })
     return service
   }
@@ -211,8 +211,8 @@ export class CycleService {
   // ---- weights
 
   /**
-   * Sets weights after the cycles in the queue, so that none of them is overtaken. A request for the current weights is
-   * answered at once, unless other weights are in the queue: those would become current first.
+   * Sets weights after the cycles in the queue, so that none of them is overtaken. A request for the current weights gets
+   * its response at once, unless other weights are in the queue: those would become current first.
    */
   async setWeights(request: WeightsToSet): Promise<WeightsSetting> {
     const current = this.#queue.count('weights') > 0 ? null : this.weights.currentIfEqual(request)

@@ -45,7 +45,7 @@ beforeEach(async () => {
   await service.models.adopt(model, null, () => undefined)
 })
 
-async function answer(body: CycleRequest): Promise<string> {
+async function submit(body: CycleRequest): Promise<string> {
   const bytes = await service.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
   return Buffer.from(bytes).toString()
 }
@@ -80,7 +80,7 @@ function gate(): { readonly closed: Promise<void>; readonly open: () => void } {
 describe('a shadow', () => {
   test('has its heads stored for each scored row, in the order of the rows', async () => {
     await service.models.addShadow(shadow)
-    await answer(cycle(0, [2, 1, 3], [3, 1]))
+    await submit(cycle(0, [2, 1, 3], [3, 1]))
     await scored(1)
     expect(stored(1)).toEqual(shadow.predicted[0])
     expect(stored(1)).toEqual({
@@ -92,10 +92,10 @@ describe('a shadow', () => {
   })
 
   test('does not appear in a response', async () => {
-    const alone = await answer(cycle(0, [1]))
+    const alone = await submit(cycle(0, [1]))
     await service.models.addShadow(shadow)
-    expect(await answer(cycle(0, [1]))).toBe(alone)
-    const beside = await answer(cycle(1, [2], [1, 2]))
+    expect(await submit(cycle(0, [1]))).toBe(alone)
+    const beside = await submit(cycle(1, [2], [1, 2]))
     expect(beside).toContain('"model_version":"m1"')
     expect(beside).not.toContain('s1')
   })
@@ -104,14 +104,14 @@ describe('a shadow', () => {
     const slow = gate()
     shadow.gate = slow.closed
     await service.models.addShadow(shadow)
-    await answer(cycle(0, [1]))
-    await answer(cycle(1, [2], [1, 2]))
+    await submit(cycle(0, [1]))
+    await submit(cycle(1, [2], [1, 2]))
     await vi.waitUntil(() => skipped.length === 1, patience)
     expect(skipped).toEqual(['the shadow is still scoring an earlier cycle'])
     slow.open()
     await scored(1)
     expect(stored(2)).toBeNull()
-    await answer(cycle(2, [], [1, 2]))
+    await submit(cycle(2, [], [1, 2]))
     await scored(3)
     // The text of the skipped cycle has been encoded meanwhile.
     expect(stored(3)?.p_views).toEqual(Float32Array.of(share(1), share(2)))
@@ -120,11 +120,11 @@ describe('a shadow', () => {
   test('that fails loses its own scores and nothing else', async () => {
     await service.models.addShadow(shadow)
     shadow.failing = true
-    expect(await answer(cycle(0, [1]))).toContain('"status":"scored"')
+    expect(await submit(cycle(0, [1]))).toContain('"status":"scored"')
     await vi.waitUntil(() => skipped.length === 1, patience)
     expect(skipped).toEqual([`s1, cycle ${cycle(0, [1]).cycle_id}: the model fails on purpose`])
     shadow.failing = false
-    await answer(cycle(1, [], [1]))
+    await submit(cycle(1, [], [1]))
     await scored(2)
     expect(stored(1)).toBeNull()
   })
@@ -133,15 +133,15 @@ describe('a shadow', () => {
     await service.models.addShadow(shadow)
     const encoder = shadow.text as FakeTextEncoder
     encoder.failing = true
-    await answer(cycle(0, [1]))
+    await submit(cycle(0, [1]))
     await vi.waitUntil(() => skipped.length > 0, patience)
     expect(skipped[0]).toMatch(/: the text encoder fails on purpose$/)
     encoder.failing = false
-    await answer(cycle(1, [2], [1, 2]))
+    await submit(cycle(1, [2], [1, 2]))
     await scored(2)
     // The background encodes what the failure left out.
     await vi.waitUntil(() => contents.embeddings.size === 4, patience)
-    await answer(cycle(2, [], [1, 2]))
+    await submit(cycle(2, [], [1, 2]))
     await scored(3)
     expect(stored(3)?.p_views).toEqual(Float32Array.of(share(1), share(2)))
   })
@@ -151,15 +151,15 @@ describe('a shadow', () => {
     const encoder = shadow.text as FakeTextEncoder
     const slow = gate()
     encoder.gate = slow.closed
-    await answer(cycle(0, [1]))
-    await answer(cycle(1, [], [1]))
-    await answer(cycle(2, [], [1]))
+    await submit(cycle(0, [1]))
+    await submit(cycle(1, [], [1]))
+    await submit(cycle(2, [], [1]))
     await vi.waitUntil(() => skipped.length === 2, patience)
     slow.open()
     await scored(1)
     expect(stored(1)?.p_views).toEqual(Float32Array.of(share(1)))
     expect(stored(2)).toBeNull()
-    await answer(cycle(3, [], [1]))
+    await submit(cycle(3, [], [1]))
     await scored(4)
     expect(stored(4)?.p_views).toEqual(Float32Array.of(share(1)))
     expect(encoder.titles).toEqual(['post 1'])
@@ -169,9 +169,9 @@ describe('a shadow', () => {
     await service.models.addShadow(shadow)
     const slow = gate()
     ;(shadow.text as FakeTextEncoder).gate = slow.closed
-    await answer(cycle(0, [1]))
-    await answer({ ...cycle(1, [2]), removals: [removal('g', 1)] })
-    for (const index of [2, 3, 4]) await answer(cycle(index, [index + 1]))
+    await submit(cycle(0, [1]))
+    await submit({ ...cycle(1, [2]), removals: [removal('g', 1)] })
+    for (const index of [2, 3, 4]) await submit(cycle(index, [index + 1]))
     slow.open()
     await scored(1)
     expect(stored(1)?.p_views).toEqual(Float32Array.of(share(1)))
@@ -180,7 +180,7 @@ describe('a shadow', () => {
   test('with the encoder of the serving model shares its vectors', async () => {
     const other = new EncodingModel('s2', new FakeTextEncoder(hash))
     await service.models.addShadow(other)
-    await answer(cycle(0, [1, 2]))
+    await submit(cycle(0, [1, 2]))
     await vi.waitUntil(() => stored(1, 's2') !== null, patience)
     expect(stored(1, 's2')?.p_views).toEqual(Float32Array.of(share(1), share(2)))
     expect(other.text?.titles).toEqual([])
@@ -188,14 +188,14 @@ describe('a shadow', () => {
   })
 
   test('that is added has the texts of the pending posts, and one that is removed no longer scores', async () => {
-    await answer(cycle(0, [1, 2]))
+    await submit(cycle(0, [1, 2]))
     await service.models.addShadow(shadow)
     expect(shadow.text?.titles).toEqual(['post 1', 'post 2'])
-    await answer(cycle(1, [], [1, 2]))
+    await submit(cycle(1, [], [1, 2]))
     await scored(2)
     expect(stored(2)?.p_views).toEqual(Float32Array.of(share(1), share(2)))
     await service.models.removeShadow(shadow)
-    await answer(cycle(2, [], [1, 2]))
+    await submit(cycle(2, [], [1, 2]))
     await service.models.shadows.idle()
     // The pending posts are tried twice before the first cycle.
     expect(shadow.predicted).toHaveLength(3)
@@ -204,7 +204,7 @@ describe('a shadow', () => {
 
   test('encodes each text once, across restarts too', async () => {
     await service.models.addShadow(shadow)
-    await answer(cycle(0, [1]))
+    await submit(cycle(0, [1]))
     await scored(1)
     await service.close()
     const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))

@@ -1,5 +1,5 @@
 /**
- * Shadows: models that score every cycle after its response is sent, beside the serving model. Their scores are stored
+ * Shadows: models that score every cycle after its response is sent, in addition to the serving model. Their scores are stored
  * with the cycle. A shadow that cannot keep up skips cycles; `understudy models compare` replays those from the recorded
  * requests.
  */

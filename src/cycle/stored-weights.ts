@@ -69,7 +69,7 @@ export class StoredWeights {
     return weightsInForce(this.#history, ms).version
   }
 
-  /** The current setting when `request` asks for it, else null. Throws as `set` does. */
+  /** The current setting if it is that of `request`, else null. Throws as `set` does. */
   currentIfEqual(request: WeightsToSet): WeightsSetting | null {
     const plan = this.#plan(request, 0, 0)
     return plan.kind === 'unchanged' ? plan.setting : null

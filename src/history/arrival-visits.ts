@@ -1,5 +1,5 @@
 /**
- * Visits in the order in which cycles arrived, as the service saw them, from the records of entered and left posts. The
+ * Visits in the order in which their cycles arrived, from the records of entered and left posts. The
  * report takes cycles in order of `cycle_time`, which differs only where cycles arrived late.
  */
 import { readEvaluationEvents, savedDepartures, savedEntries } from '../cycle/index.js'

@@ -125,7 +125,7 @@ export class BodyChecker {
     return { ...received, effect: 'new', change }
   }
 
-  /** Remembers the body of a new cycle. Throws `conflict` for a known id with another body, or whose record has expired. */
+  /** Records the body of a new cycle. Throws `conflict` for a known id with another body, or whose record has expired. */
   async #isRepeat(cycleId: string, json: Uint8Array): Promise<boolean> {
     if (await this.#idempotency.findRepeat(cycleId, json)) return true
     const position = ++this.#lastPosition
@@ -218,7 +218,7 @@ function keysOf(posts: PostKeys): PostKey[] {
   return Array.from(posts.postNo, (post_no, row) => ({ gall_id: gallIdAt(posts, row), post_no }))
 }
 
-/** The kind of a body by its members; a cycle where they do not tell. */
+/** The kind of a body by its members; a cycle where they are ambiguous. */
 export function kindOfBody(json: Uint8Array): BodyKind {
   let value: unknown
   try {

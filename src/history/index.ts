@@ -1,6 +1,6 @@
 /**
- * The recorded past: cycles read again from the store, replayed through models, compared and verified. Nothing here
- * writes, and nothing here knows the service that runs.
+ * Stored cycles, read again, replayed through models, compared, evaluated and verified. Read-only, and independent of a
+ * running service.
  */
 export { overlapDepths, quantileShares, type AgreementFigures } from './comparison.js'
 export { ComparisonFigures, type Comparison, type MoverFigures } from './comparison-figures.js'

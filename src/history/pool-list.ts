@@ -1,5 +1,5 @@
 /**
- * The pending posts of a store with what the last cycle says about them, and the digest of their keys, with which a client
+ * The pending posts of a store with their results in the last cycle, and the digest of their keys, with which a client
  * and the service compare their pools. docs/client.md documents the digest.
  */
 import { createHash } from 'node:crypto'
@@ -69,7 +69,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** What the pool knows of the post in a slot. `results` are the pending posts of the last response, in order of entry. */
+/** The details of the post in a slot. `results` are the pending posts of the last response, in order of entry. */
 function poolDetails(
   store: Store,
   results: readonly PostKey[],

@@ -1,6 +1,6 @@
 /**
- * Stored cycles as columns, in order of cycle_time, from their evaluation records, which outlive the bodies. Reads only;
- * the server of the store may run. Cycles that were stored without an evaluation record do not take part.
+ * Stored cycles as columns, in order of cycle_time, from their evaluation records, which are kept longer than the bodies.
+ * Read-only; the server of the store may be running. Cycles without an evaluation record are ignored.
  */
 import {
   readEvaluationEvents,
@@ -11,22 +11,25 @@ import {
 } from '../cycle/index.js'
 import { outcome } from '../contract/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
-import { PastEntries } from './past-entries.js'
+import { RecordedEntries } from './recorded-entries.js'
 
-/** Posts and entries are numbers of `PastEntries`. */
-export interface PastEvents {
+/** Posts and entries are numbers of `RecordedEntries`. */
+export interface RecordedEvents {
   /** Entries of the distinct candidates of the request, those that entered first. */
   readonly candidates: readonly number[]
-  readonly removals: PastRemovals
+  readonly removals: RecordedRemovals
 }
 
-export interface PastCycle extends StoredCycle, PastEvents {
-  readonly rows: PastRows
-  readonly scored: PastScores
+export interface RecordedCycle extends StoredCycle, RecordedEvents {
+  readonly rows: RecordedRows
+  readonly scored: RecordedScores
 }
 
 /** Removals of the request, in its order. */
-export interface PastRemovals extends Pick<EvaluationEvents['removals'], 'reason' | 'tier' | 'decidedMs'> {
+export interface RecordedRemovals extends Pick<
+  EvaluationEvents['removals'],
+  'reason' | 'tier' | 'decidedMs'
+> {
   readonly count: number
   readonly post: Int32Array
   /** The entry that ended in the order of arrival; -1 for a post that was not pending before the cycle. */
@@ -34,28 +37,28 @@ export interface PastRemovals extends Pick<EvaluationEvents['removals'], 'reason
 }
 
 /** One row per pending post, in the order of the response's results. Unknown posts are left out. */
-export interface PastRows {
+export interface RecordedRows {
   readonly entry: Int32Array
   /** Index in `outcomeCodes`. */
   readonly outcome: Float64Array
 }
 
 /** The scored rows, in the order of the response's results. Counters are those that the scoring used; NaN for null. */
-export interface PastScores extends Pick<EvaluationRows, 'views' | 'up' | 'comment_cnt' | 'rtb_vote'> {
+export interface RecordedScores extends Pick<EvaluationRows, 'views' | 'up' | 'comment_cnt' | 'rtb_vote'> {
   readonly count: number
   readonly score: Float32Array
 }
 
-export class Past {
+export class RecordedCycles {
   /** By cycle_time. */
   readonly cycles: readonly StoredCycle[]
-  readonly entries: PastEntries
+  readonly entries: RecordedEntries
   readonly #store: Store
   readonly #byPosition: ReadonlyMap<Position, StoredCycle>
 
   constructor(store: Store) {
     this.#store = store
-    this.entries = new PastEntries(store)
+    this.entries = new RecordedEntries(store)
     const cycles = [...store.evaluatedCycles()]
     this.#byPosition = new Map(cycles.map((cycle) => [cycle.position, cycle]))
     this.cycles = cycles.sort((a, b) => a.cycleAtMs - b.cycleAtMs || a.position - b.position)
@@ -71,7 +74,7 @@ export class Past {
   }
 
   /** Throws where the record of the cycle is damaged. */
-  read(cycle: StoredCycle): PastCycle {
+  read(cycle: StoredCycle): RecordedCycle {
     const record = this.#recordOf(cycle)
     const rows = readEvaluationRows(record, cycle.position)
     return {
@@ -83,17 +86,17 @@ export class Past {
   }
 
   /** Candidates and removals alone. */
-  readEvents(cycle: StoredCycle): PastEvents {
+  readEvents(cycle: StoredCycle): RecordedEvents {
     return this.#eventsOf(cycle.position, this.#recordOf(cycle))
   }
 
   /** The scored rows alone. */
-  readScored(cycle: StoredCycle): PastScores {
+  readScored(cycle: StoredCycle): RecordedScores {
     const record = this.#recordOf(cycle)
     return scoredOf(cycle, record, readEvaluationRows(record, cycle.position))
   }
 
-  #eventsOf(position: Position, record: Uint8Array): PastEvents {
+  #eventsOf(position: Position, record: Uint8Array): RecordedEvents {
     const events = readEvaluationEvents(record)
     return { candidates: this.entries.add(position, events.candidates), removals: this.#removals(events) }
   }
@@ -104,7 +107,7 @@ export class Past {
     return record
   }
 
-  #removals({ removals }: EvaluationEvents): PastRemovals {
+  #removals({ removals }: EvaluationEvents): RecordedRemovals {
     const { galleries, gallery, postNo, enteredPosition, enteredRow, reason, tier, decidedMs } = removals
     const count = postNo.length
     const [post, entry] = [new Int32Array(count), new Int32Array(count).fill(-1)]
@@ -125,7 +128,7 @@ function scoredOf(
   { cycleId }: StoredCycle,
   record: Uint8Array,
   { outcome: outcomes, views, up, comment_cnt, rtb_vote }: EvaluationRows,
-): PastScores {
+): RecordedScores {
   const score = readEvaluationScores(record)
   const count = outcomes.reduce((sum, code) => sum + (code === outcome.scored ? 1 : 0), 0)
   if (score.length !== count || views.length !== count)

@@ -7,7 +7,7 @@ import { readEvaluationEvents, type EvaluationEvents, type EvaluationRows } from
 import { PostMap } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
 
-export class PastEntries {
+export class RecordedEntries {
   /** By post; null for a post of an expired record, until a removal names it. */
   readonly gallIds: (string | null)[] = []
   readonly postNos: (number | null)[] = []

@@ -1,6 +1,6 @@
 /**
- * The reader of the past: stored cycles, decoded and planned again from their recorded requests. Each comes with the rows
- * that were scored and the columns that the model received. Nothing is written.
+ * Replay: decodes and plans stored cycles again from their recorded requests. Each comes with the rows that were scored
+ * and the columns that the model received. Nothing is written.
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns } from '../contract/index.js'
@@ -9,15 +9,15 @@ import { Pool, type CyclePlan, type PoolState, type ScoringInputs } from '../poo
 import type { Position, Store } from '../store/index.js'
 import { readBody } from './records.js'
 
-/** A cycle of the past. Its columns are valid until the next cycle is requested. */
+/** A replayed cycle. Its columns are valid until the next cycle is requested. */
 export interface ReplayedCycle {
   readonly position: Position
   readonly cycle: CycleColumns
   /** The plan of the cycle, apart from warnings and unknown posts: see `firstNeeded`. */
   readonly plan: CyclePlan
-  /** What the model that scored had. */
+  /** The texts and images that the model had. */
   readonly availability: Availability
-  /** By slot of `plan.next`, for the scored posts: what the model that scored had. */
+  /** By slot of `plan.next`, for the scored posts: the texts and images that the model had. */
   readonly inputState: Pick<ScoringInputs, 'imagesStored' | 'imagesEncoded' | 'textEncoded'>
   /** The JSON object of the candidate of the post in a slot, as received. */
   readonly recordOf: (slot: number) => Uint8Array

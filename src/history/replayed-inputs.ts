@@ -110,10 +110,10 @@ async function encodeTexts(
     row[slot] = index
     encoded[slot] = 1
   }
-  const hadText = textsHad(text, again.availability)
+  const hasText = textsOf(text, again.availability)
   const unknown: number[] = []
   for (const [index, slot] of slots.entries()) {
-    if (!hadText(rows[index] as number)) continue
+    if (!hasText(rows[index] as number)) continue
     const vector = cache?.text(next, slot)
     if (vector === undefined) unknown.push(index)
     else put(index, vector)
@@ -159,10 +159,10 @@ async function encodeImages(
   const { dim, pooling } = image
   const vectors = new Float32Array(slots.length * dim)
   const row = new Int32Array(state.count).fill(-1)
-  const positionsHad = imagesHad(image, availability)
+  const positionsOf = imagesOf(image, availability)
   for (const [index, slot] of slots.entries()) {
     const { gallId, postNo } = nameOf(state, slot)
-    const keys = positionsHad(rows[index] as number).map((position) => ({ gallId, postNo, position }))
+    const keys = positionsOf(rows[index] as number).map((position) => ({ gallId, postNo, position }))
     const each = await encodePost(image, store, keys, encoding, jpegs[index] ?? [])
     if (each.length === 0) continue
     vectors.set(poolVectors(each, pooling), index * dim)
@@ -213,7 +213,7 @@ async function encodePost(
  * Whether the text of a scored row had a vector in the cycle. That is only known for the encoder of the model that scored;
  * any other encoder gets all texts.
  */
-function textsHad(text: TextEncoder, availability: Availability): (row: number) => boolean {
+function textsOf(text: TextEncoder, availability: Availability): (row: number) => boolean {
   if (availability.textEncoder !== text.hash) return () => true
   return (row) => availability.textEncoded[row] === 1
 }
@@ -222,7 +222,7 @@ function textsHad(text: TextEncoder, availability: Availability): (row: number) 
  * The positions of the images of a scored row that had a vector in the cycle; for another encoder than that of the model that
  * scored, of those that were stored.
  */
-function imagesHad(image: ImageEncoder, availability: Availability): (row: number) => readonly number[] {
+function imagesOf(image: ImageEncoder, availability: Availability): (row: number) => readonly number[] {
   const isSame = availability.imageEncoder === image.hash
   const positions = new Map<number, number[]>()
   const { images } = availability

@@ -61,14 +61,14 @@ async function compared(
 ): Promise<ScorePair[]> {
   const all: ScorePair[] = []
   const cycles = [...store.tail(from)]
-  for await (const twice of scorePairs(store, {
+  for await (const pair of scorePairs(store, {
     cycles,
     versions: ['m1', second],
     codec: referenceCodec,
     load,
     onExcluded: (version, left) => reported.push([version, left]),
   }))
-    all.push(twice)
+    all.push(pair)
   return all
 }
 
@@ -81,7 +81,7 @@ async function putImage(postNo: number, grey: number): Promise<void> {
 }
 
 const noModel = (): Promise<Model> => Promise.reject(new Error('no model needs to be loaded'))
-const twice = (post: number): number => Math.fround(2 * titleShare(`post ${post}`))
+const doubleShare = (post: number): number => Math.fround(2 * titleShare(`post ${post}`))
 const posts = (scored: ScorePair | undefined): number[] | undefined =>
   scored?.posts.map(({ postNo }) => postNo)
 
@@ -92,7 +92,7 @@ describe('scores of two models', () => {
     await vi.waitUntil(() => contents.shadowScores.size === 1, { timeout: 20_000, interval: 5 })
     const [first] = await compared('s1', noModel)
     expect(posts(first)).toEqual([2, 1])
-    const scores = Float64Array.of(twice(2), twice(1))
+    const scores = Float64Array.of(doubleShare(2), doubleShare(1))
     expect(first?.first).toMatchObject({ source: 'response', scores })
     expect(first?.second).toMatchObject({ source: 'shadow', scores })
   })
@@ -128,13 +128,13 @@ describe('scores of two models', () => {
     await submit({ ...cycle(2, [3], [1, 2, 3]), removals: [removal('g', 9)] })
     const sha256 = new Uint8Array(32).fill(51)
     await store.models.putEmbeddings(hash, [{ key: sha256, vector: Float32Array.of(0.5, 1) }])
-    const twin = new EncodingModel('s1', new FakeTextEncoder(hash), served.image)
-    const [last] = await compared('s1', () => Promise.resolve(twin), 3)
+    const sameEncoders = new EncodingModel('s1', new FakeTextEncoder(hash), served.image)
+    const [last] = await compared('s1', () => Promise.resolve(sameEncoders), 3)
     expect(posts(last)).toEqual([1, 2, 3])
     expect(last?.second.scores).toEqual(
-      Float64Array.of(twice(1), Math.fround(2 * titleShare('post 2') + 0.5), twice(3)),
+      Float64Array.of(doubleShare(1), Math.fround(2 * titleShare('post 2') + 0.5), doubleShare(3)),
     )
-    expect(twin.text?.titles).toEqual([])
+    expect(sameEncoders.text?.titles).toEqual([])
     expect(image.encodedImages).toEqual([])
   })
 
@@ -152,10 +152,10 @@ describe('scores of two models', () => {
     fresh.image?.crashing.add(9)
     const all = await compared('s1', () => Promise.resolve(fresh))
     const scores = [
-      Math.fround(twice(1) + Math.fround(51 / 255)),
+      Math.fround(doubleShare(1) + Math.fround(51 / 255)),
       0,
-      twice(3),
-      Math.fround(twice(4) + Math.fround(102 / 255)),
+      doubleShare(3),
+      Math.fround(doubleShare(4) + Math.fround(102 / 255)),
     ]
     expect(all.map(({ second }) => [...second.scores])).toEqual([scores.slice(0, 3), scores])
     expect(reported).toMatchObject([
@@ -185,7 +185,7 @@ describe('scores of two models', () => {
     })
     const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     const [first] = await compared('s1', () => Promise.resolve(fresh))
-    expect(first?.second.scores).toEqual(Float64Array.of(twice(1)))
+    expect(first?.second.scores).toEqual(Float64Array.of(doubleShare(1)))
   })
 })
 

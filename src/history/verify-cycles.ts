@@ -15,7 +15,7 @@ import {
   type WeightsHistory,
 } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
-import { Past } from './past.js'
+import { RecordedCycles } from './recorded-cycles.js'
 import { readBody, readResponse } from './records.js'
 import { verifyEvaluation } from './verify-evaluation.js'
 
@@ -49,11 +49,11 @@ export async function verifyCycles(store: Store, { codec, report }: VerifyCycles
 
 /** The evaluation records of expired cycles can be read, with a score for each scored row. */
 function verifyExpired(store: Store, first: Position, report: Report): void {
-  const past = new Past(store)
-  for (const cycle of past.cycles) {
+  const recorded = new RecordedCycles(store)
+  for (const cycle of recorded.cycles) {
     if (cycle.position >= first) continue
     try {
-      past.read(cycle)
+      recorded.read(cycle)
     } catch (error) {
       report(`cycle ${cycle.cycleId} (expired): the evaluation record cannot be read: ${messageOf(error)}`)
     }

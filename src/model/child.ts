@@ -29,7 +29,7 @@ interface Opened {
   readonly provider: string
   readonly report?: unknown
   /** null: it serves no batches. */
-  readonly answer: ((request: Message) => Promise<OutgoingMessage>) | null
+  readonly reply: ((request: Message) => Promise<OutgoingMessage>) | null
 }
 
 endWithOwner()
@@ -41,10 +41,10 @@ end()
 async function serve(): Promise<void> {
   try {
     const { plan } = (messages.next() ?? end()).header as OpenHeader
-    const { provider, report, answer } = await open(plan)
+    const { provider, report, reply } = await open(plan)
     send({ kind: 'ready', provider, report })
-    for (let request = messages.next(); request !== null && answer !== null; request = messages.next()) {
-      messages.write(await answer(request))
+    for (let request = messages.next(); request !== null && reply !== null; request = messages.next()) {
+      messages.write(await reply(request))
     }
   } catch (error) {
     send({ kind: 'failed', reason: reasonOf(error) })
@@ -69,11 +69,11 @@ async function open(plan: ProcessPlan): Promise<Opened> {
     case 'ports': {
       const { openGraph } = await import('./sessions/graph-session.js')
       const { provider, ports } = await openGraph(plan, () => [], log)
-      return { provider, report: ports, answer: null }
+      return { provider, report: ports, reply: null }
     }
     case 'verification': {
       const { verifyVersion } = await import('./verification/verified-model.js')
-      return { ...(await verifyVersion(plan, log)), answer: null }
+      return { ...(await verifyVersion(plan, log)), reply: null }
     }
   }
 }
@@ -84,7 +84,7 @@ function serving<Request, Reply>(
 ): Opened {
   return {
     provider: program.provider,
-    answer: async (request) => format.encodeReply(await program.run(format.decodeRequest(request))),
+    reply: async (request) => format.encodeReply(await program.run(format.decodeRequest(request))),
   }
 }
 

@@ -9,7 +9,7 @@ import { featureNames, findFeature, readPackage, verifyPackage } from './index.j
 
 const version = 'demo-1'
 
-test('is trained, says on what, and is small', async () => {
+test('is trained, names its training data, and is small', async () => {
   const { manifest } = await readPackage(modelsDir, version)
   expect(manifest.kind).toBe('trained')
   expect(manifest.provenance?.trained_on).toMatch(/^simulated posts: \d+ placements/)

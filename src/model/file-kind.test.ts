@@ -14,7 +14,7 @@ test.each([
   ['empty', '', /: it is empty/],
   ['a Git LFS pointer', 'version https://git-lfs.github.com/spec/v1\n', /: it is a Git LFS pointer/],
   ['another graph', Buffer.concat([sigmoidGraph, Buffer.of(0x32, 0)]), /the manifest states [0-9a-f]{64}$/],
-])('a file with another hash that is %s is told so', async (_, content, message) => {
+])('the error for a file with another hash that is %s names its format', async (_, content, message) => {
   const directory = temporaryModelsDir()
   writePackage(directory, 'v1', sigmoidGraph)
   writeFileSync(join(directory, 'v1', 'head.onnx'), content)

@@ -213,7 +213,7 @@ function packageOf(changed: Manifest, directory = '/nowhere'): ModelPackage {
   return { directory, manifest: changed, features, files: [] }
 }
 
-/** A model that answers with these heads. Its encoders make a vector of the length or the last byte of what they read. */
+/** A model that returns these heads. Its encoders make a vector of the length or the last byte of what they read. */
 function subject(
   heads: { [name: string]: number[] },
   reads = false,

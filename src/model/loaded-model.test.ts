@@ -104,7 +104,7 @@ describe('a loaded model', () => {
     expect(model.provider).toBe('cpu')
     expect(options.lines).toEqual([
       expect.stringMatching(
-        /^warn: execution provider abacus cannot serve .*head\.onnx: this ONNX Runtime knows only .*cpu/,
+        /^warn: execution provider abacus cannot serve .*head\.onnx: this ONNX Runtime supports only .*cpu/,
       ),
       'info: execution provider cpu serves the model',
     ])

@@ -118,7 +118,7 @@ function assemble(
       count === 0 ? heads.map(() => new Float32Array(0)) : await hosts.heads.run(rows, timeLimitMs)
     assert(
       columns.every(({ length }) => length === count),
-      'a batch is answered with one value a row and head',
+      'the reply to a batch has one value per row and head',
     )
     try {
       clampHeads(heads, columns)

@@ -1,5 +1,5 @@
 /**
- * The package transport-test-1: made by its script, computed as written, and lively enough to be of use.
+ * The package transport-test-1: made by its script, computed as written, and varied enough to be useful.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

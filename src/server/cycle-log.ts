@@ -29,7 +29,7 @@ export class CycleLog extends StageClock {
     return this.#cycleId
   }
 
-  /** From the end of `wait` on, a cycle is finished and answered, even during a shutdown (decisions.md 40). */
+  /** From the end of `wait` on, a cycle is finished and its response sent, even during a shutdown (decisions.md 40). */
   override lap(stage: StageName): void {
     super.lap(stage)
     if (stage === 'wait') this.#log.debug({}, 'a cycle begins')

@@ -40,7 +40,7 @@ export class Exchange {
   readonly receivedAtMs: number
   readonly startedAt = performance.now()
   readonly headers: RequestHeaders
-  /** The client asks for `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
+  /** The client requests `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
   readonly wantsTiming: boolean
   /** The trace that the request belongs to, if its header names one. */
   readonly trace: TraceParent | null

@@ -78,7 +78,7 @@ async function getScores({ exchange, parameters, cycles }: Call): Promise<Outgoi
   const [segment = ''] = parameters
   const cycleId = decodeSegment(segment) ?? ''
   if (!cycleIdForm.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
-  // `send` would not see the end of a request body that arrives meanwhile.
+  // `send` would miss the end of a request body that arrives meanwhile.
   const response = exchange.body.isComplete
     ? await storedResponses.run(async () => {
         await nextTurn()

@@ -20,7 +20,7 @@ const challenge = 'ApiKey'
 /** A path may contain a gallery id, which has no maximum length. */
 const loggedPathCharsMax = 200
 
-/** A request after its response, for those who observe the server. */
+/** A request after its response, for observers of the server. */
 export interface EndedRequest {
   readonly method: string
   /** Without its query; a long one is cut. */

@@ -66,7 +66,7 @@ afterEach(() => {
   listener.closeConnections()
 })
 
-interface Answer {
+interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: string
@@ -77,7 +77,7 @@ function call(
   path: string,
   body?: Uint8Array,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const sent = request(
       { port: listener.port, method, path, agent: false, headers: { authorization: key, ...headers } },
@@ -101,9 +101,9 @@ function call(
 const cycle = bytesOf(
   cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] }),
 )
-const json = (answer: Answer): unknown => JSON.parse(answer.body)
+const json = (reply: Reply): unknown => JSON.parse(reply.body)
 
-test('a cycle is answered, its response is stored, and HEAD has the length of GET without a body', async () => {
+test('a cycle gets a response, which is stored, and HEAD has the length of GET without a body', async () => {
   const first = await call('POST', '/v1/cycles', cycle)
   expect([first.status, json(first)]).toMatchObject([200, { counts: { scored_now: 1 } }])
   const stored = await call('GET', '/v1/scores/20240301T0000')

@@ -12,7 +12,7 @@ export interface TraceParent {
 
 const form = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** null for a value that is not valid: it is ignored, as the recommendation asks. Later versions may add members. */
+/** null for a value that is not valid: it is ignored, as the recommendation requires. Later versions may add members. */
 export function parseTraceParent(value: string): TraceParent | null {
   const [, version, traceId, spanId, flags, rest] = form.exec(value) ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return null

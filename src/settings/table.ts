@@ -150,7 +150,7 @@ const rows = {
   },
   executionProviders: {
     group: 'Models',
-    kind: listOf(`words out of ${providers.join(', ')}`, new RegExp(`^(${providers.join('|')})$`)),
+    kind: listOf(`one or more of ${providers.join(', ')}`, new RegExp(`^(${providers.join('|')})$`)),
     fallback: () => ['cpu'],
     description:
       'Execution providers of ONNX Runtime in order of preference; a JSON array in the settings file.',

@@ -14,7 +14,7 @@ const refused: Step = {
 }
 
 async function connect(server: FaultyServer, more: Partial<ApiOptions> = {}): Promise<Api> {
-  return new Api({ url: await server.listen(), apiKey: 'key', patienceMs: 30_000, ...more })
+  return new Api({ url: await server.listen(), apiKey: 'key', retryTimeoutMs: 30_000, ...more })
 }
 
 async function closedPort(): Promise<number> {
@@ -37,7 +37,7 @@ test('an outage is reported from its first failure to its end, and its attempts 
 
 test('a service that remains unavailable is an error of kind unreachable', async () => {
   const url = `http://127.0.0.1:${await closedPort()}`
-  const api = new Api({ url, apiKey: 'key', patienceMs: 80 })
+  const api = new Api({ url, apiKey: 'key', retryTimeoutMs: 80 })
   await expect(api.health()).rejects.toMatchObject({
     kind: 'unreachable',
     message: expect.stringMatching(/^GET \/v1\/health: no response within 0 s; last failure: ./) as string,
@@ -48,7 +48,7 @@ test('so is a server that does not speak HTTP, at its first response', async () 
   const server = createServer((socket) => socket.end('220 mail.example.org\r\n'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const api = new Api({ url, apiKey: 'key', patienceMs: 30_000 })
+  const api = new Api({ url, apiKey: 'key', retryTimeoutMs: 30_000 })
   await expect(api.health()).rejects.toMatchObject({
     kind: 'unreachable',
     message: expect.stringContaining(`${url}: `) as string,
@@ -77,6 +77,10 @@ test('a body that is broken off arrives in part or in whole, and the client cont
 })
 
 test('breaking off a call to an unavailable service is not an error', async () => {
-  const api = new Api({ url: `http://127.0.0.1:${await closedPort()}`, apiKey: 'key', patienceMs: 30_000 })
+  const api = new Api({
+    url: `http://127.0.0.1:${await closedPort()}`,
+    apiKey: 'key',
+    retryTimeoutMs: 30_000,
+  })
   await api.breakOff(await api.cycleCall('{}', new Rng('x')), 'response-unread')
 })

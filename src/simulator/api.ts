@@ -47,7 +47,7 @@ const gzipShare = 0.5
 /** A simulation repeats calls sooner than a client that waits for the next cycle. */
 const backoff = { backoffMsFirst: 100, backoffMsMax: 2000 }
 /** Time of one attempt. */
-const attemptMsMax = 30_000
+const attemptTimeoutMs = 30_000
 
 type ImageKey = Pick<Upload, 'gallId' | 'postNo' | 'position'>
 
@@ -55,7 +55,7 @@ export interface ApiOptions {
   readonly url: string
   readonly apiKey: string
   /** How long one call is repeated while the service is unavailable. */
-  readonly patienceMs: number
+  readonly retryTimeoutMs: number
   readonly signal?: AbortSignal | undefined
   /** Called at each attempt that fails because the service is unavailable, and with null when it responds again. */
   readonly onOutage?: ((outage: Outage | null) => void) | undefined
@@ -81,7 +81,7 @@ export class Api {
   private outageSinceMs: number | null = null
 
   constructor(private readonly options: ApiOptions) {
-    const { url, apiKey, patienceMs } = options
+    const { url, apiKey, retryTimeoutMs } = options
     const countedFetch: typeof fetch = (input, init) => {
       this.bodyBytesSent += (init?.body as Uint8Array | null | undefined)?.length ?? 0
       return fetch(input, init)
@@ -90,8 +90,8 @@ export class Api {
     this.client = new Client({
       url,
       apiKey,
-      patienceMs,
-      attemptMsMax,
+      retryTimeoutMs,
+      attemptTimeoutMs,
       ...backoff,
       onFailure,
       fetch: countedFetch,
@@ -171,16 +171,16 @@ export class Api {
   async breakOff(call: Call, how: BrokenCall): Promise<void> {
     const { url, apiKey, signal } = this.options
     const breaking = breakingFetch(how, (bytes) => (this.bodyBytesSent += bytes))
-    const client = new Client({ url, apiKey, patienceMs: 0, attemptMsMax, fetch: breaking })
+    const client = new Client({ url, apiKey, retryTimeoutMs: 0, attemptTimeoutMs, fetch: breaking })
     await client.send(call, { signal }).catch(() => undefined)
   }
 
-  /** The final response to a call. An outage that outlasts the patience is a `SimulationError`. */
+  /** The final response to a call. An outage longer than `retryTimeoutMs` is a `SimulationError`. */
   private async send(call: Call): Promise<Reply> {
-    const { signal, onOutage, patienceMs, url } = this.options
+    const { signal, onOutage, retryTimeoutMs, url } = this.options
     const reply = await this.client.send(call, { signal }).catch((error: unknown) => {
       if (!(error instanceof ConnectionError || error instanceof ResponseError)) throw error
-      const seconds = Math.round(patienceMs / 1000)
+      const seconds = Math.round(retryTimeoutMs / 1000)
       const message =
         error instanceof ConnectionError && !isTemporaryError(error)
           ? `${url}: ${reasonOf(error)}`

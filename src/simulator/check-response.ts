@@ -1,7 +1,7 @@
 /**
  * Checks a response against the contract: its shape, counts, versions, scores, and each row. Throws the first
  * `ContractViolation` found. Rows of other clients' posts are allowed unless the service is exclusive to this client;
- * what this client can know of them is checked too.
+ * the members that this client can predict are checked too.
  */
 import typia from 'typia'
 import {

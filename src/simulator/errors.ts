@@ -23,7 +23,7 @@ export class ContractViolation extends Error {
 
 /**
  * options: an option is invalid. unauthorized: the service rejects the API key. unreachable: no usable response for
- * longer than the patience. occupied: another client uses the cycle ids. used: the service holds data of others.
+ * longer than the retry timeout. occupied: another client uses the cycle ids. used: the service holds data of others.
  */
 export type SimulationErrorKind = 'options' | 'unauthorized' | 'unreachable' | 'occupied' | 'used'
 

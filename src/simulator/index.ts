@@ -1,6 +1,6 @@
 /**
  * The simulated client: it sends generated posts of some hours to a service, injects client faults, and checks every
- * response against the contract. It knows the contract and the packaged client, and nothing of the server's code.
+ * response against the contract. It depends on the contract and the packaged client, and on no code of the server.
  */
 export { ContractViolation, OptionError, SimulationError, type SimulationErrorKind } from './errors.js'
 export type { Outage } from './api.js'

@@ -58,7 +58,7 @@ test.each<[string, Partial<Candidate>, Partial<EngagementRow> | null, string]>([
   ['no extraction time', { extracted_at: null }, { status: 'missing' }, 'missing_clock'],
   ['status missing', {}, { status: 'missing' }, 'post_unavailable'],
   ['status nomap', {}, { status: 'nomap' }, 'post_unavailable'],
-])('a pending post with %s is expected as told', (_what, post, row, outcome) => {
+])('a pending post with %s has the row that the contract defines', (_what, post, row, outcome) => {
   const engagement = row === null ? [] : [reading(1, row)]
   const { pending } = new Ledger().expect(cycle({ candidates: [candidate(1, post)], engagement }))
   expect(pending.map((expected) => expected.reason ?? expected.status)).toEqual([outcome])

@@ -28,7 +28,7 @@ export interface WorkloadOptions {
    */
   readonly startAt?: string | undefined
   /** How long the service may be unavailable, in seconds. Default 60. */
-  readonly patienceSeconds?: number | undefined
+  readonly retryTimeoutSeconds?: number | undefined
   /** The service is new and has no other client: foreign data in a response is a violation. Default false. */
   readonly exclusive?: boolean | undefined
   /** Run against a service that holds posts or cycles of other clients. Default false. */
@@ -65,7 +65,7 @@ export interface Settings {
   readonly cycleCount: number
   /** A five-minute boundary, or null for the default. */
   readonly startAtMs: number | null
-  readonly patienceMs: number
+  readonly retryTimeoutMs: number
 }
 
 /** All pending posts must fit into one call, and a day may bring a few more than the average. */
@@ -110,7 +110,7 @@ export function resolveWorkload(options: WorkloadOptions): Omit<Settings, 'url' 
     speed: numberIn('speed', options.speed ?? 0, 0, Number.MAX_VALUE),
     faults: options.faults ?? true,
     startAtMs: options.startAt === undefined ? null : boundaryOf(options.startAt),
-    patienceMs: numberIn('patienceSeconds', options.patienceSeconds ?? 60, 0, 86_400) * 1000,
+    retryTimeoutMs: numberIn('retryTimeoutSeconds', options.retryTimeoutSeconds ?? 60, 0, 86_400) * 1000,
     exclusive: options.exclusive ?? false,
     intoUsedServer: options.intoUsedServer ?? false,
     keepPosts: options.keepPosts ?? false,

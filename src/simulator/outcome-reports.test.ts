@@ -24,20 +24,20 @@ function savedPost(postNo: number): QueuedPost {
   }
 }
 
-/** Reports on posts 1 and 2, and a service whose next response has the counts of `answer` after `retryCount` retries. */
+/** Reports on posts 1 and 2, and a service whose next response has the counts of `response` after `retryCount` retries. */
 function openReports({ exclusive = true } = {}) {
-  const state = { sent: [] as Outcome[], answer: {} as OutcomesResponse, retryCount: 0 }
+  const state = { sent: [] as Outcome[], response: {} as OutcomesResponse, retryCount: 0 }
   const postOutcomes = (outcomes: readonly Outcome[]) => {
     state.sent = [...outcomes]
-    return Promise.resolve({ ...state.answer, retryCount: state.retryCount })
+    return Promise.resolve({ ...state.response, retryCount: state.retryCount })
   }
-  const api = Object.assign(new Api({ url: 'http://localhost', apiKey: 'key', patienceMs: 0 }), {
+  const api = Object.assign(new Api({ url: 'http://localhost', apiKey: 'key', retryTimeoutMs: 0 }), {
     postOutcomes,
   })
   const reports = new OutcomeReports(api, exclusive)
   reports.add([savedPost(1), savedPost(2)], null)
-  const sendAt = async (hours: number, answer: OutcomesResponse, retryCount = 0): Promise<Outcome[]> => {
-    Object.assign(state, { sent: [], answer, retryCount })
+  const sendAt = async (hours: number, response: OutcomesResponse, retryCount = 0): Promise<Outcome[]> => {
+    Object.assign(state, { sent: [], response, retryCount })
     await reports.send(savedAtMs + hours * hourMs, rng)
     return state.sent
   }
@@ -72,9 +72,9 @@ test.each([
   ['more created and updated than received', 'created + updated', { received: 2, created: 2, updated: 1 }],
   ['fewer created and updated than received', 'created + updated', { received: 2, created: 1, updated: 0 }],
   ['new records as updated', 'updated', { received: 2, created: 1, updated: 1 }],
-])('a response that counts %s is a violation', async (_what, name, answer) => {
+])('a response that counts %s is a violation', async (_what, name, response) => {
   const { sendAt } = openReports()
-  await expect(sendAt(0, answer)).rejects.toMatchObject({
+  await expect(sendAt(0, response)).rejects.toMatchObject({
     name: 'ContractViolation',
     path: `POST /v1/outcomes: ${name}`,
   })

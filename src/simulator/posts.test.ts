@@ -1,5 +1,5 @@
 /**
- * Lives of posts: counters that only grow and level off, and removals that the contract allows.
+ * Simulated posts: counters that only grow and level off, and removals that the contract allows.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -49,9 +49,11 @@ test('a post leaves after it entered and no later than the age filter, and only 
 
 test('operators are more likely to save posts of high quality', () => {
   const rng = new Rng('saving')
-  const lives = Array.from({ length: 3000 }, () => drawGrowth(rng, createdAtMs))
-  const saved = lives.filter((growth) => drawDeparture(rng, growth, createdAtMs + 60_000).reason === 'saved')
-  const mean = (list: typeof lives): number =>
+  const growths = Array.from({ length: 3000 }, () => drawGrowth(rng, createdAtMs))
+  const saved = growths.filter(
+    (growth) => drawDeparture(rng, growth, createdAtMs + 60_000).reason === 'saved',
+  )
+  const mean = (list: typeof growths): number =>
     list.reduce((sum, growth) => sum + growth.quality, 0) / list.length
-  expect(mean(saved)).toBeGreaterThan(1.5 * mean(lives))
+  expect(mean(saved)).toBeGreaterThan(1.5 * mean(growths))
 })

@@ -175,11 +175,11 @@ test('a start is rounded down to a cycle boundary', async () => {
 
 test.each<[Violation, RegExp]>([
   ['replays differ', /SHA-256/],
-  ['forgets a cycle', /GET \/v1\/scores\/.*: status/],
+  ['loses a cycle', /GET \/v1\/scores\/.*: status/],
   ['changes a stored response', /SHA-256/],
   ['loses a post', /^results/],
   ['keeps a removed post', /^results/],
-  ['forgets images', /^PUT of image/],
+  ['loses images', /^PUT of image/],
   ['refuses its own cycle', /POST \/v1\/cycles: status/],
   ['miscounts outcomes', /POST \/v1\/outcomes: received/],
   ['changes its model version', /^model_version$/],

@@ -209,7 +209,7 @@ export class World {
     const rows = this.pending
       .filter((_post, at) => at !== skippedCount)
       .map((post) => readingOf(rng, post, observedAtMs))
-    // A post that the service does not know, such as one whose candidate the client lost.
+    // A post that is unknown to the service, such as one whose candidate the client lost.
     if (rng.chance(0.03)) {
       const key = { gall_id: rng.pick(this.galleries).id, post_no: 900_000_000 + index }
       const unknownRow = unknownReading(rng, { ...key, observed_at: kst(observedAtMs) })

@@ -4,7 +4,7 @@
 import http from 'node:http'
 import type { ServerProcess } from '../helpers/server-process.js'
 
-export interface Answer {
+export interface Reply {
   readonly status: number
   readonly body: Buffer
 }
@@ -24,7 +24,7 @@ export class Client {
   }
 
   /** Null when the connection ended before the response was complete. */
-  send({ method, path, body }: Call): Promise<Answer | null> {
+  send({ method, path, body }: Call): Promise<Reply | null> {
     const type = path.startsWith('/v1/images/') ? 'image/jpeg' : 'application/json'
     return new Promise((resolve) => {
       const request = http.request(

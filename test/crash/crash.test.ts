@@ -1,6 +1,6 @@
 /**
- * SIGKILL at random instants, under load and during the start. After each restart everything that was ever answered is
- * asked again. `CRASH_KILLS` kills (`npm run test:crash`), `CRASH_SEED` repeats a run as far as time allows.
+ * SIGKILL at random instants, under load and during the start. After each restart everything that was ever acknowledged
+ * is requested again. `CRASH_KILLS` kills (`npm run test:crash`), `CRASH_SEED` repeats a run as far as time allows.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -22,16 +22,16 @@ const duringStartMsMax = 700
 const figures = {
   kills: 0,
   duringStart: 0,
-  answers: 0,
+  responses: 0,
   resent: 0,
   cycles: 0,
   images: 0,
-  asked: 0,
+  requested: 0,
   compared: 0,
 }
 
 test.skipIf(process.platform !== 'linux')(
-  `${killCount} kills take nothing that was answered, and leave no process behind`,
+  `${killCount} kills lose nothing that was acknowledged, and leave no process behind`,
   async () => {
     const jpegs = await Promise.all(Array.from({ length: 12 }, (_, index) => smallJpeg(20 * index)))
     for (let round = 0; figures.kills < killCount; round++) {
@@ -62,7 +62,7 @@ async function runRound(roundSeed: number, kills: number, jpegs: readonly Buffer
     }
     await served(server, (client) => restore(load, client))
     await verifyOnDisk(load, server.dataDir)
-    figures.answers += load.responseCount
+    figures.responses += load.responseCount
     figures.resent += load.resolvedCount
     figures.cycles += load.cycles.size
     figures.images += load.images.size
@@ -111,10 +111,10 @@ async function killUnderLoad(server: ServerProcess, load: Load, random: Random):
   }
 }
 
-/** What was answered is there, and what was not gets its answer. */
+/** Acknowledged records are present, and repeated requests get their responses. */
 async function restore(load: Load, client: Client): Promise<void> {
   const { cycles, images } = await verifyOverHttp(load, client)
-  figures.asked += cycles + images
+  figures.requested += cycles + images
   await load.resolve(client)
 }
 

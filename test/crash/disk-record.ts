@@ -87,7 +87,7 @@ export class Disk {
         this.#syncs.delete(entry.offset)
         return
       case 'msync':
-        throw new Error('the file is written through memory, which the record does not see')
+        throw new Error('the file is written through mapped memory, which the record does not contain')
       case 'promise':
     }
   }

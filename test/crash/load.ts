@@ -1,5 +1,5 @@
 /**
- * The client of the crash tests: cycles, repeated posts, images, outcomes and weights, all from one seed. It remembers
+ * The client of the crash tests: cycles, repeated posts, images, outcomes and weights, all from one seed. It records
  * everything that was acknowledged, and repeats requests without a response after the restart, as a real client does.
  */
 import { createHash } from 'node:crypto'
@@ -7,7 +7,7 @@ import { formatInstant, type CycleRequest, type CycleResponse } from '../../src/
 import { Random } from '../fuzz/random.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../helpers/bodies.js'
 import { keyOf, NaivePool } from '../helpers/naive-pool.js'
-import type { Answer, Call, Client } from './client.js'
+import type { Reply, Call, Client } from './client.js'
 
 /** A record that a 200 or 201 has acknowledged, for the tests that read the disk. */
 export type Promised =
@@ -21,7 +21,7 @@ export class Violation extends Error {}
 interface Operation {
   readonly call: Call
   readonly cycle?: CycleRequest
-  readonly promised: (answer: Answer) => Promised
+  readonly promised: (reply: Reply) => Promised
 }
 
 interface Post {
@@ -47,7 +47,7 @@ export class Load {
   readonly #jpegs: readonly Buffer[]
   readonly #onPromise: (promised: Promised) => void
   readonly #pool = new NaivePool()
-  readonly #unanswered: Operation[] = []
+  readonly #unacknowledged: Operation[] = []
   readonly #pending: Post[] = []
   #cycleCount = 0
   #postCount = 0
@@ -78,13 +78,13 @@ export class Load {
     )
   }
 
-  get unansweredCount(): number {
-    return this.#unanswered.length
+  get unacknowledgedCount(): number {
+    return this.#unacknowledged.length
   }
 
   /** Repeats the requests without a response, in order. */
   async resolve(client: Client): Promise<void> {
-    for (const operation of this.#unanswered.splice(0)) {
+    for (const operation of this.#unacknowledged.splice(0)) {
       await this.#perform(client, operation, 1)
       this.resolvedCount++
     }
@@ -93,33 +93,33 @@ export class Load {
   async #perform(client: Client, operation: Operation, copyCount: number): Promise<void> {
     const { call, cycle, promised } = operation
     const copies = Array.from({ length: copyCount }, () => client.send(call))
-    const answers = (await Promise.all(copies)).filter(
-      (answer): answer is Answer => answer !== null && !this.#isRefusal(answer),
+    const replies = (await Promise.all(copies)).filter(
+      (reply): reply is Reply => reply !== null && !this.#isRefusal(reply),
     )
-    const [first] = answers
+    const [first] = replies
     if (first === undefined) {
-      this.#unanswered.push(operation)
+      this.#unacknowledged.push(operation)
       return
     }
-    for (const { status, body } of answers) {
+    for (const { status, body } of replies) {
       if (status !== 200 && status !== 201)
         throw new Violation(`${call.method} ${call.path} got ${status}: ${body.toString()}`)
       if (cycle !== undefined && !body.equals(first.body))
         throw new Violation(`${cycle.cycle_id} got two different responses`)
     }
-    this.responseCount += answers.length
+    this.responseCount += replies.length
     const promise = promised(first)
-    this.#remember(operation, promise)
+    this.#record(operation, promise)
     this.#onPromise(promise)
   }
 
-  #isRefusal({ status }: Answer): boolean {
+  #isRefusal({ status }: Reply): boolean {
     if (!this.mayBeRefused || status !== 503) return false
     this.refusedCount++
     return true
   }
 
-  #remember({ call, cycle }: Operation, promised: Promised): void {
+  #record({ call, cycle }: Operation, promised: Promised): void {
     if (cycle !== undefined && promised.kind === 'cycle') {
       const { body, response } = promised
       this.cycles.set(cycle.cycle_id, { request: cycle, body, response })
@@ -182,7 +182,7 @@ export class Load {
     return {
       call: { method: 'POST', path: '/v1/cycles', body },
       cycle: request,
-      promised: (answer) => ({ kind: 'cycle', cycleId, body, response: answer.body }),
+      promised: (reply) => ({ kind: 'cycle', cycleId, body, response: reply.body }),
     }
   }
 

@@ -1,6 +1,6 @@
 /**
  * Power loss: a server under load whose writes to the data file are recorded, and then the file as a disk may have kept
- * it at many points of the record. Each must open, hold everything that was answered before that point, and take a
+ * it at many points of the record. Each must open, hold everything that was acknowledged before that point, and take a
  * write. `POWER_POINTS` points (`npm run test:crash`), `CRASH_SEED` for another load and other points.
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -24,11 +24,11 @@ const syncDelayUs = 2000
 const stepCount = Math.min(30 + Math.floor(pointCount / 4), 300)
 
 test.skipIf(shimImpossible)(
-  'whatever a disk keeps of the writes that were not flushed, the database opens and holds all that was answered',
+  'whatever a disk keeps of the writes that were not flushed, the database opens and holds all that was acknowledged',
   async () => {
     const { entries, promises, file } = await record()
     const figures = { points: 0, images: 0, open: 0 }
-    // The record is whole: played to its end, it gives the file that is there.
+    // The record is complete: replaying all of it gives the actual file.
     const whole = new Disk()
     for (const entry of entries) whole.apply(entry)
     const played = Buffer.from(whole.after('all', new Random(0)))
@@ -53,13 +53,13 @@ test.skipIf(shimImpossible)(
       }
     }
     console.log(
-      `power loss: seed ${seed}, ${entries.length} entries, ${promises.length} answers, ${JSON.stringify(figures)}`,
+      `power loss: seed ${seed}, ${entries.length} entries, ${promises.length} responses, ${JSON.stringify(figures)}`,
     )
   },
   60_000 + pointCount * 5000,
 )
 
-/** A server under load, killed at the end; what it wrote, what it answered, and its file. */
+/** A server under load, killed at the end; its writes, its responses, and its file. */
 async function record(): Promise<{ entries: Entry[]; promises: Promised[]; file: Buffer }> {
   const dir = scratchDir()
   const dataDir = mkdtempSync(join(dir, 'data-'))

@@ -24,14 +24,14 @@ export function childrenOf(pid: number): Child[] {
 
 /** Resolves when all of them have ended; rejects with the pids that have not. */
 export async function ended(children: readonly Child[]): Promise<void> {
-  const lives = ({ pid, startedAt }: Child): boolean => {
+  const isRunning = ({ pid, startedAt }: Child): boolean => {
     const stat = statOf(pid)
     return stat !== null && stat.startedAt === startedAt && stat.state !== 'Z'
   }
   const deadline = performance.now() + endMsMax
-  while (children.some(lives)) {
+  while (children.some(isRunning)) {
     if (performance.now() > deadline) {
-      const pids = children.filter(lives).map(({ pid }) => pid)
+      const pids = children.filter(isRunning).map(({ pid }) => pid)
       throw new Error(`children outlive their server: ${pids.join()}`)
     }
     await delay(pollMs)

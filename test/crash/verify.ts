@@ -6,7 +6,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { CycleResponse, OutcomesResponse, WeightsState } from '../../src/contract/index.js'
 import { openLmdbStore, type StoredRequest } from '../../src/store/index.js'
 import { bytesOf } from '../helpers/bodies.js'
-import type { Answer, Call, Client } from './client.js'
+import type { Reply, Call, Client } from './client.js'
 import { Violation, imageGallery, type Load } from './load.js'
 
 /** Number of records that `verifyOverHttp` has checked. */
@@ -15,7 +15,7 @@ export interface Verified {
   readonly images: number
 }
 
-/** Requests everything that `load` remembers from a running server. Throws a Violation. */
+/** Requests everything that `load` has recorded from a running server. Throws a Violation. */
 export async function verifyOverHttp(load: Load, client: Client): Promise<Verified> {
   const [newest] = [...load.cycles.keys()].slice(-1)
   const recent = new Set([...load.cycles.keys()].slice(-5))
@@ -43,8 +43,8 @@ const otherRemovals = [
 
 async function verifyRecords(load: Load, client: Client): Promise<void> {
   const outcomes = [...load.outcomes.values()].map(({ record }) => record)
-  const answer = await send(client, { method: 'POST', path: '/v1/outcomes', body: bytesOf({ outcomes }) })
-  const { created, updated } = jsonOf(answer) as OutcomesResponse
+  const reply = await send(client, { method: 'POST', path: '/v1/outcomes', body: bytesOf({ outcomes }) })
+  const { created, updated } = jsonOf(reply) as OutcomesResponse
   if (created !== 0 || updated !== outcomes.length)
     throw new Violation(`${created} of ${outcomes.length} outcomes were lost`)
   const state = jsonOf(await send(client, { method: 'GET', path: '/v1/weights' })) as WeightsState
@@ -99,8 +99,8 @@ export async function verifyOnDisk(load: Load, dataDir: string): Promise<void> {
  */
 export async function verifyAgainstUnkilled(load: Load, client: Client): Promise<number> {
   for (const [cycleId, { body, response }] of load.cycles) {
-    const answer = await send(client, { method: 'POST', path: '/v1/cycles', body })
-    if (predictions(answer.body) !== predictions(response))
+    const reply = await send(client, { method: 'POST', path: '/v1/cycles', body })
+    if (predictions(reply.body) !== predictions(response))
       throw new Violation(`${cycleId} has different predictions without the crashes`)
   }
   return load.cycles.size
@@ -128,22 +128,22 @@ async function all<T>(items: readonly T[], work: (item: T, index: number) => Pro
   await Promise.all(Array.from({ length: 8 }, run))
 }
 
-async function send(client: Client, call: Call): Promise<Answer> {
-  const answer = await client.send(call)
-  if (answer === null) throw new Violation(`${call.method} ${call.path} got no response`)
-  return answer
+async function send(client: Client, call: Call): Promise<Reply> {
+  const reply = await client.send(call)
+  if (reply === null) throw new Violation(`${call.method} ${call.path} got no response`)
+  return reply
 }
 
-function jsonOf(answer: Answer): unknown {
-  expectStatus(answer, 200, 'a request')
-  return JSON.parse(answer.body.toString())
+function jsonOf(reply: Reply): unknown {
+  expectStatus(reply, 200, 'a request')
+  return JSON.parse(reply.body.toString())
 }
 
-function expectStatus({ status, body }: Answer, wanted: number, what: string): void {
+function expectStatus({ status, body }: Reply, wanted: number, what: string): void {
   if (status !== wanted) throw new Violation(`${what} got ${status}, not ${wanted}: ${body.toString()}`)
 }
 
-function expectBytes(answer: Answer, wanted: Buffer, what: string): void {
-  expectStatus(answer, 200, what)
-  if (!answer.body.equals(wanted)) throw new Violation(`${what} has a different response than before`)
+function expectBytes(reply: Reply, wanted: Buffer, what: string): void {
+  expectStatus(reply, 200, what)
+  if (!reply.body.equals(wanted)) throw new Violation(`${what} has a different response than before`)
 }

@@ -27,11 +27,11 @@ const faultMsMax = 20
 
 /** The faults of the library, the log message of each, and whether the service recovers by itself afterwards. */
 const faults = [
-  { word: 'no-space', says: 'No space left on device', needsRestart: false },
-  { word: 'write-error', says: 'Input/output error', needsRestart: false },
-  { word: 'short', says: 'Input/output error', needsRestart: false },
-  { word: 'sync-error', says: 'Input/output error', needsRestart: false },
-  { word: 'meta-error', says: 'Input/output error', needsRestart: true },
+  { word: 'no-space', message: 'No space left on device', needsRestart: false },
+  { word: 'write-error', message: 'Input/output error', needsRestart: false },
+  { word: 'short', message: 'Input/output error', needsRestart: false },
+  { word: 'sync-error', message: 'Input/output error', needsRestart: false },
+  { word: 'meta-error', message: 'Input/output error', needsRestart: true },
 ] as const
 
 /** Those that can affect the write of a meta page, after which LMDB reads and writes nothing until it is opened again. */
@@ -90,14 +90,14 @@ const smallCycle = (index: number, over: { body_html?: string } = {}) =>
 describe.skipIf(shimImpossible)('while the data file fails with', () => {
   test.each(faults)(
     '$word, writes get 503 and change nothing, and the log and health report it',
-    async ({ word, says, needsRestart }) => {
+    async ({ word, message, needsRestart }) => {
       const { server, set } = await startFaulty()
       const first = await server.postCycle(smallCycle(0))
       expect(first.status).toBe(200)
       set(word)
       const refused = await server.postCycle(smallCycle(1))
       expect([refused.status, refused.json]).toMatchObject([503, { error: { code: 'server_error' } }])
-      await server.logged(`a write: ${says}`)
+      await server.logged(`a write: ${message}`)
       expect(await statusOf(server)).toBe('degraded')
       expect((await putImage(server)).status).toBe(503)
       // After a failed write of a meta page, LMDB reads nothing until it is opened again.
@@ -120,7 +120,7 @@ describe.skipIf(shimImpossible)('while the data file fails with', () => {
     },
   )
 
-  test('a storage that fails before its first cycle takes none until a restart, and that one', async () => {
+  test('storage that fails before its first cycle accepts no cycle until a restart, and accepts that one then', async () => {
     const { server, set } = await startFaulty()
     set('meta-error')
     expect((await putImage(server)).status).toBe(503)
@@ -146,7 +146,7 @@ describe.skipIf(shimImpossible)('while the data file fails with', () => {
   })
 
   test(
-    `${roundCount} faults at random instants under load lose nothing that was answered`,
+    `${roundCount} faults at random instants under load lose nothing that was acknowledged`,
     async () => {
       const { server, set } = await startFaulty()
       const jpegs = await Promise.all(Array.from({ length: 12 }, (_, index) => smallJpeg(20 * index)))
@@ -205,7 +205,7 @@ function smallDisk(options: string): string {
   const dataDir = mkdtempSync(join(tmpdir(), 'understudy-small-'))
   mount(dataDir, options)
   onTestFinished(() => {
-    // Lazily: a process that was killed may still be giving its memory back.
+    // Lazily: a killed process may still be releasing its memory.
     execFileSync('umount', ['-l', dataDir])
     rmSync(dataDir, { recursive: true })
   })

@@ -19,7 +19,7 @@ import { fill } from './page-records.js'
 const flipCount = Number(process.env['PAGE_FLIPS'] ?? 60)
 const seed = Number(process.env['PAGE_SEED'] ?? Date.now() % 1_000_000)
 const pageBytes = 4096
-const answerMsMax = 30_000
+const replyMsMax = 30_000
 
 /** The process that reads damaged files, one after the other. */
 class Inspector {
@@ -37,10 +37,10 @@ class Inspector {
 
   async inspect(work: object): Promise<Finding> {
     this.#child.stdin?.write(`${JSON.stringify(work)}\n`)
-    const answer = await Promise.race([this.#lines.next(), delay(answerMsMax, null, { ref: false })])
-    if (answer === null) throw new Error('the process hangs')
-    if (answer.done === true) throw new Error(`the damage ended the process: ${this.#remarks}`)
-    return JSON.parse(answer.value) as Finding
+    const reply = await Promise.race([this.#lines.next(), delay(replyMsMax, null, { ref: false })])
+    if (reply === null) throw new Error('the process hangs')
+    if (reply.done === true) throw new Error(`the damage ended the process: ${this.#remarks}`)
+    return JSON.parse(reply.value) as Finding
   }
 
   close(): void {

@@ -179,14 +179,14 @@ describe('a start is refused with a clear error, and the file stays unchanged,',
     ['text', 'is not a database', () => Buffer.from('not a database at all\n'.repeat(1000))],
     ['without its meta pages', 'is not a database', (file: Buffer) => Buffer.from(file).fill(0, 0, 8192)],
     ['cut within its first pages', 'is truncated', (file: Buffer) => file.subarray(0, 5000)],
-  ])('where the data file is %s', async (_, says, damage) => {
+  ])('where the data file is %s', async (_, message, damage) => {
     const dataDir = mkdtempSync(join(scratchDir(), 'data-'))
     const path = join(dataDir, 'understudy.mdb')
     const damaged = damage(await database())
     writeFileSync(path, damaged)
     const { status, output } = await serve(dataDir)
     expect(status).toBe(1)
-    expect(output).toContain(`${path} ${says}`)
+    expect(output).toContain(`${path} ${message}`)
     expect(readFileSync(path).equals(damaged)).toBe(true)
   })
 

@@ -98,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   // The bytes after the body must not matter: digits, quotes and braces would extend a token.
   for (const uint8_t filler : {uint8_t{'0'}, uint8_t{'"'}, uint8_t{'}'}}) {
     if ((fuzzed.decode(data, bytes, filler) == decode_error::none) != accepted)
-      fail("the padding changes the answer");
+      fail("the padding changes the outcome");
     if (accepted && fuzzed.columns() != columns) fail("the padding changes the columns");
   }
   if (accepted) {

@@ -179,7 +179,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   }
 
   const size_t bytes_max = understudy::response_bytes_max(rows);
-  if ((bytes_max > 0) != sound) fail(sound ? "refused sound rows" : "took unsound rows", expected);
+  if ((bytes_max > 0) != sound) fail(sound ? "refused valid rows" : "accepted invalid rows", expected);
   if (!sound) return 0;
   std::vector<char> out(bytes_max);
   const char* end = understudy::write_rows(out.data(), rows);

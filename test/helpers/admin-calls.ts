@@ -17,16 +17,16 @@ export interface AdminCall extends https.RequestOptions {
 }
 
 /** Over TLS where `ca` is given. */
-export function askAdmin(call: AdminCall): Promise<AdminReply> {
+export function callAdmin(call: AdminCall): Promise<AdminReply> {
   return new Promise((resolve, reject) => {
     const { request } = call.ca === undefined ? http : https
-    const asked = request({ host: '127.0.0.1', agent: false, ...call }, (response) => {
+    const sent = request({ host: '127.0.0.1', agent: false, ...call }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (part: string) => (text += part))
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
       response.on('error', reject)
     })
-    asked.on('error', reject).end()
+    sent.on('error', reject).end()
   })
 }
 

@@ -1,6 +1,6 @@
 /**
- * A real Chromium for tests of the operators' page, by playwright-core, and what such tests ask of every page: no error on
- * its console, no violation that axe-core knows, pictures at three widths.
+ * A real Chromium for tests of the operators' page, by playwright-core, and the checks of every page: no error on
+ * its console, no violation found by axe-core, screenshots at three widths.
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

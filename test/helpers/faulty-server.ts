@@ -1,5 +1,5 @@
 /**
- * A server on a real socket whose responses, and failures, a test writes out one by one: it answers request n with step n,
+ * A server on a real socket whose responses, and failures, a test writes out one by one: it responds to request n with step n,
  * and records what it received.
  */
 import { once } from 'node:events'

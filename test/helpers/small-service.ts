@@ -10,11 +10,11 @@ import type { Candidate, CycleRequest, ResultRow } from '../../src/contract/inde
 
 export type Violation =
   | 'replays differ'
-  | 'forgets a cycle'
+  | 'loses a cycle'
   | 'changes a stored response'
   | 'loses a post'
   | 'keeps a removed post'
-  | 'forgets images'
+  | 'loses images'
   | 'refuses its own cycle'
   | 'miscounts outcomes'
   | 'changes its model version'
@@ -110,13 +110,13 @@ export class SmallService {
     if (request.headers['x-content-sha256'] !== sha256) return errorReply(400, 'bad_request')
     const known = this.images.get(key)
     if (known !== undefined && known !== sha256) return errorReply(409, 'conflict')
-    if (this.violation !== 'forgets images') this.images.set(key, sha256)
+    if (this.violation !== 'loses images') this.images.set(key, sha256)
     return { status: known === undefined ? 201 : 200, body: {} }
   }
 
   private stored(cycleId: string): Reply {
     const text = this.responses.get(cycleId)
-    if (text === undefined || (this.violation === 'forgets a cycle' && this.responses.size > 3)) {
+    if (text === undefined || (this.violation === 'loses a cycle' && this.responses.size > 3)) {
       return errorReply(404, 'not_found')
     }
     const changed = this.violation === 'changes a stored response' && cycleId !== this.lastCycleId

@@ -114,10 +114,10 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       return `${size.aborted} uploads`
     })
     await attack('endless bodies', async () => {
-      const answers = await endlessBodies(target, size.endless)
-      if (answers.some((status) => status !== 413 && status !== 503))
-        note([`endless bodies got ${[...new Set(answers)].join(', ')}`])
-      return `${size.endless} bodies, ${answers.length} responses`
+      const responses = await endlessBodies(target, size.endless)
+      if (responses.some((status) => status !== 413 && status !== 503))
+        note([`endless bodies got ${[...new Set(responses)].join(', ')}`])
+      return `${size.endless} bodies, ${responses.length} responses`
     })
     await attack('bodies', async () => {
       const bodies = hostileBodies(size.heavy)
@@ -129,10 +129,10 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       return '6 kinds'
     })
     await attack('pipelining', async () => {
-      const answers = await pipelined(target, size.pipelines, size.pipelined)
+      const responses = await pipelined(target, size.pipelines, size.pipelined)
       // A connection may be closed instead (decisions.md 41).
-      if (answers.some((count) => count > size.pipelined))
-        note([`pipelined: ${answers.join(', ')} responses`])
+      if (responses.some((count) => count > size.pipelined))
+        note([`pipelined: ${responses.join(', ')} responses`])
       return `${size.pipelines} × ${size.pipelined} requests`
     })
     await attack('smuggling', async () => {
@@ -173,8 +173,8 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       )
       const right = await target.server.call({ path: '/v1/weights' })
       if (right.status !== 200) note([`during wrong keys the valid key got ${right.status}`])
-      const answers = await Promise.all(guesses)
-      if (answers.some((status) => status !== 401)) note(['a wrong key did not get 401'])
+      const responses = await Promise.all(guesses)
+      if (responses.some((status) => status !== 401)) note(['a wrong key did not get 401'])
       return `${size.wrongKeys} guesses`
     })
 

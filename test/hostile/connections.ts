@@ -119,7 +119,7 @@ export async function unreadResponses(target: Target, count: number): Promise<vo
   const none = { candidates: [], candidate_scores: [], removals: [] }
   const cycle = { cycle_id: cycleIdOf(ms), cycle_time: formatInstant(ms), engagement: rows, ...none }
   const stored = await target.server.postCycle(cycle)
-  if (stored.status !== 200) throw new Error(`the large cycle was answered ${stored.status}`)
+  if (stored.status !== 200) throw new Error(`the large cycle got ${stored.status}`)
   const sockets = Array.from({ length: count }, () => {
     const socket = target.open()
     socket.write(target.head(`GET /v1/scores/${cycle.cycle_id}`))

@@ -88,7 +88,7 @@ export function hostileBodies(heavy: boolean): HostileCall[] {
   ]
 }
 
-/** Segments for a gallery's id in a path, raw, and what becomes of an image sent there. */
+/** Segments for a gallery's id in a path, raw, and the outcome of an image upload to it. */
 export const galleryTricks: readonly (readonly [segment: string, allowed: readonly number[]])[] = [
   ['%00', [201]],
   ['%2e%2e', [201]],

@@ -89,7 +89,10 @@ export const ambiguousShapes: readonly Shape[] = [
       target.head('HEAD /v1/health', 'Content-Length: 0', 'Content-Length: 5') + inner,
   },
   { name: 'no host', bytes: (_target, inner) => `GET /v1/health HTTP/1.1\r\n\r\n${inner}` },
-  { name: 'HTTP/2 without asking', bytes: (_target, inner) => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${inner}` },
+  {
+    name: 'HTTP/2 without an upgrade',
+    bytes: (_target, inner) => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${inner}`,
+  },
   { name: 'TLS to a plain port', bytes: (_target, inner) => `\x16\x03\x01\x02\x00\x01\x00${inner}` },
 ]
 

@@ -244,7 +244,7 @@ export async function fuzzHttp(
       requests.map(async ({ bytes, line }) => {
         const received = await target.sendRawAndEnd(bytes, isCompleteResponse)
         for (const status of statuses(received))
-          if (status !== 100 && !allowed.has(status)) throw new Error(`${line} was answered ${status}`)
+          if (status !== 100 && !allowed.has(status)) throw new Error(`${line} got ${status}`)
       }),
     )
     const { status } = await target.server.call({ path: '/v1/health' })

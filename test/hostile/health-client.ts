@@ -6,7 +6,7 @@ import http from 'node:http'
 import { constants, setPriority } from 'node:os'
 
 const everyMs = 20
-const answerMsMax = 10_000
+const responseMsMax = 10_000
 
 try {
   // Its parent is an attacker, which may have lowered its priority: see `lowerPriority`.
@@ -24,7 +24,7 @@ process.once('message', (port: number) => {
     const startedAt = performance.now()
     open++
     const request = http.get(
-      { host: '127.0.0.1', port, path: '/v1/health', agent, timeout: answerMsMax },
+      { host: '127.0.0.1', port, path: '/v1/health', agent, timeout: responseMsMax },
       (response) => {
         response.resume()
         response.on('end', () => {

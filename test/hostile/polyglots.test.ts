@@ -1,5 +1,5 @@
 /**
- * Images that are something else too: what becomes of the rest.
+ * Images that are valid files of another format too: the other contents are discarded.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -67,10 +67,10 @@ const fuzzViolations =
         ...(await fuzz('images', async (target) => {
           const { violations, tried, statuses, slowestMs } = await fuzzImages(target, imageCount, imageSeed)
           if (violations.length > 0) throw new Error(violations.join('; '))
-          const answers = [...statuses]
+          const responses = [...statuses]
             .sort(([a], [b]) => a - b)
             .map(([status, count]) => `${count} × ${status || 'cut'}`)
-          return `${tried} mutated JPEGs, ${answers.join(', ')}, the slowest after ${slowestMs.toFixed(0)} ms`
+          return `${tried} mutated JPEGs, ${responses.join(', ')}, the slowest after ${slowestMs.toFixed(0)} ms`
         })),
       ]
 const late = [...attacks.health].filter(([, { p99Ms }]) => p99Ms > healthP99MsMax)

@@ -110,7 +110,7 @@ export const codecMutants: readonly MutantGroup[] = [
     file: 'src/codec/row-slices.ts',
     killedBy: ['src/codec/codec.test.ts'],
     mutants: [
-      { breaks: 'of two lists of candidates the last one counts', find: 'starts.length = 0', replace: '' },
+      { breaks: 'of two lists of candidates the last one applies', find: 'starts.length = 0', replace: '' },
     ],
   },
   {

@@ -112,7 +112,7 @@ export const contractMutants: readonly MutantGroup[] = [
     killedBy: ['src/contract/arena.test.ts'],
     mutants: [
       {
-        breaks: 'an arena that somebody holds is not used again',
+        breaks: 'an arena that is held is not used again',
         find: 'if (--this.#holderCount === 0) this.#onReleased(this)',
         replace: '--this.#holderCount\n    this.#onReleased(this)',
       },

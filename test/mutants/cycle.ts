@@ -107,7 +107,7 @@ export const cycleMutants: readonly MutantGroup[] = [
         replace: 'const singleCrashesMax = 1',
       },
       {
-        breaks: 'an encoder that fails on the control item is broken, and no item to blame',
+        breaks: 'an encoder that fails on the control item is broken, and no item is the cause',
         find: 'for (const key of keys) this.#suspects.delete(key)\n          throw error',
         replace: 'return true',
       },

@@ -70,7 +70,7 @@ export const featuresMutants: readonly MutantGroup[] = [
     killedBy: ['src/model/features/golden.test.ts'],
     mutants: [
       {
-        breaks: 'images_in_post stands in for absent positions',
+        breaks: 'images_in_post replaces absent positions',
         find: "coalesce(post('imagesExpected'), post('imagesInPost'))",
         replace: "post('imagesExpected')",
       },

@@ -187,7 +187,7 @@ export const historyMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/history/past-entries.ts',
+    file: 'src/history/recorded-entries.ts',
     killedBy: ['src/history/evaluation/evaluate.test.ts'],
     mutants: [
       {

@@ -1,4 +1,4 @@
-/** The lists of mutants fit the sources: an edit of a mutated line changes its mutant too. */
+/** The lists of mutants match the sources: an edit of a mutated line changes its mutant too. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -15,7 +15,7 @@ import type { Mutant } from './mutant.js'
 import type { Job, Outcome } from './test-process.js'
 import { MutantTree } from './tree.js'
 
-/** Tests that a mutant keeps from ending have found it. */
+/** Tests that do not end because of a mutant have found it. */
 const testMsMax = 300_000
 const simulationMsMax = 600_000
 const simulationSeeds = process.env.SIM_SEEDS ?? '2000'
@@ -34,10 +34,10 @@ class TestRunner {
   async run(job: Job): Promise<Outcome> {
     this.#child ??= await this.#start()
     const { process: child, ended } = this.#child
-    const answer = once(child, 'message', { signal: AbortSignal.timeout(testMsMax) })
+    const report = once(child, 'message', { signal: AbortSignal.timeout(testMsMax) })
     child.send(job)
     try {
-      const [outcome] = (await Promise.race([answer, ended])) as [Outcome]
+      const [outcome] = (await Promise.race([report, ended])) as [Outcome]
       return outcome
     } catch (error) {
       this.stop()

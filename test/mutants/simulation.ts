@@ -15,7 +15,7 @@ export const simulationMutants: readonly MutantGroup[] = [
       },
       { breaks: 'a 200 is durable', find: 'await this.#commit(plan,', replace: 'void this.#commit(plan,' },
       {
-        breaks: 'a write that fails late but is stored counts',
+        breaks: 'a write that is reported as failed but is stored counts',
         find: 'this.#resynchronise(record.cycleId)',
         replace: '',
       },
@@ -58,7 +58,7 @@ export const simulationMutants: readonly MutantGroup[] = [
     killedBy: 'simulation',
     mutants: [
       {
-        breaks: 'weights whose write fails late but is stored count',
+        breaks: 'weights whose write is reported as failed but is stored count',
         find: 'if (!this.#store.closed) this.#history = this.#store.listWeights()',
         replace: '',
       },
@@ -179,7 +179,7 @@ export const simulationMutants: readonly MutantGroup[] = [
         replace: 'Math.max(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)',
       },
       {
-        breaks: 'a cycle that one of its times calls young is kept',
+        breaks: 'a cycle is kept if one of its times is recent',
         find: 'Math.max(Date.parse(receivedAt), cycleAtMs) >= beforeMs',
         replace: 'cycleAtMs >= beforeMs',
       },

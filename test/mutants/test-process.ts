@@ -1,6 +1,6 @@
 /**
  * The process that runs tests for `run.ts`: one vitest for many mutants, which compiles again only what a mutant changes.
- * Receives a {@link Job} and answers with an {@link Outcome}.
+ * Receives a {@link Job} and replies with an {@link Outcome}.
  */
 import { join } from 'node:path'
 import UnpluginTypia from '@typia/unplugin/vite'

@@ -103,7 +103,7 @@ void test_recent_keys_are_found_without_a_look_up() {
   const std::pair<size_t, size_t> places[] = {{0, 3}, {4, 6}, {7, 21}, {22, body.size() - 1}};
   for (const auto& [from, to] : places) {
     EXPECT(recent(from, to) == key_table::unknown_code);
-    table.remember(start + from, start + to, 7);
+    table.cache(start + from, start + to, 7);
     EXPECT(recent(from, to) == (to - from > 32 ? key_table::unknown_code : 7));
     // White space after a value: the next token is further on.
     EXPECT(recent(from, to + 1) == key_table::unknown_code);

@@ -2,10 +2,10 @@
  * Two kinds of load: a closed loop of clients that wait for a response before they send again, which shows the peak rate,
  * and an open loop of calls at a fixed rate, which causes overload.
  */
-import type { Answer } from './raw-client.js'
+import type { Reply } from './raw-client.js'
 
 export interface Load {
-  readonly answers: readonly Answer[]
+  readonly replies: readonly Reply[]
   readonly tookS: number
   /** Responses below 300 per second, during the load. */
   readonly goodPerSecond: number
@@ -14,41 +14,37 @@ export interface Load {
 const tickMs = 1
 
 /** `clients` that send as soon as they receive a response. */
-export async function closedLoop(
-  clients: number,
-  seconds: number,
-  one: () => Promise<Answer>,
-): Promise<Load> {
-  const answers: Answer[] = []
+export async function closedLoop(clients: number, seconds: number, one: () => Promise<Reply>): Promise<Load> {
+  const replies: Reply[] = []
   const startedAt = performance.now()
   const client = async (): Promise<void> => {
-    while (performance.now() - startedAt < seconds * 1000) answers.push(await one())
+    while (performance.now() - startedAt < seconds * 1000) replies.push(await one())
   }
   await Promise.all(Array.from({ length: clients }, client))
   const tookS = (performance.now() - startedAt) / 1000
-  return { answers, tookS, goodPerSecond: answers.filter(({ status }) => status < 300).length / tookS }
+  return { replies, tookS, goodPerSecond: replies.filter(({ status }) => status < 300).length / tookS }
 }
 
 /** Calls at a fixed rate; `atEnd` runs when the last has been sent, before all responses have arrived. */
 export async function openLoop(
   perSecond: number,
   seconds: number,
-  one: () => Promise<Answer>,
+  one: () => Promise<Reply>,
   atEnd: () => Promise<void>,
 ): Promise<Load> {
-  const answers: Promise<Answer>[] = []
+  const replies: Promise<Reply>[] = []
   let goodInTime = 0
   let over = false
-  const counted = async (): Promise<Answer> => {
-    const answer = await one()
-    if (answer.status > 0 && answer.status < 300 && !over) goodInTime++
-    return answer
+  const counted = async (): Promise<Reply> => {
+    const reply = await one()
+    if (reply.status > 0 && reply.status < 300 && !over) goodInTime++
+    return reply
   }
   const startedAt = performance.now()
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
       const elapsedS = (performance.now() - startedAt) / 1000
-      while (answers.length < Math.min(elapsedS, seconds) * perSecond) answers.push(counted())
+      while (replies.length < Math.min(elapsedS, seconds) * perSecond) replies.push(counted())
       if (elapsedS < seconds) return
       clearInterval(timer)
       resolve()
@@ -57,11 +53,11 @@ export async function openLoop(
   over = true
   const tookS = (performance.now() - startedAt) / 1000
   await atEnd()
-  return { answers: await Promise.all(answers), tookS, goodPerSecond: goodInTime / tookS }
+  return { replies: await Promise.all(replies), tookS, goodPerSecond: goodInTime / tookS }
 }
 
 /** Milliseconds until a call is accepted within `normalMs`: until then, earlier calls are still in the queue. */
-export async function recovery(one: () => Promise<Answer>, normalMs: number): Promise<number> {
+export async function recovery(one: () => Promise<Reply>, normalMs: number): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
     const { status, tookMs } = await one()

@@ -48,9 +48,9 @@ test('clients that arrive together and respect Retry-After are all accepted afte
   const traffic = cycleTraffic(target.server.key, 300)
   const own = await client(target, traffic)
   const calls = Array.from({ length: 30 }, (_, number) => sendUntilAccepted(own, traffic.request(number)))
-  for (const answers of await Promise.all(calls)) {
-    expect(answers.at(-1)?.status).toBe(200)
-    expect(answers.length).toBeLessThanOrEqual(10)
+  for (const replies of await Promise.all(calls)) {
+    expect(replies.at(-1)?.status).toBe(200)
+    expect(replies.length).toBeLessThanOrEqual(10)
   }
 })
 

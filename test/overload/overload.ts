@@ -4,7 +4,7 @@
  */
 import type { Target } from '../hostile/target.js'
 import { closedLoop, openLoop, quantile, recovery, type Load } from './load.js'
-import { RawClient, type Answer, type RawRequest } from './raw-client.js'
+import { RawClient, type Reply, type RawRequest } from './raw-client.js'
 import { reading, type Traffic } from './traffic.js'
 
 export interface OverloadSize {
@@ -29,11 +29,11 @@ export interface OverloadFigures {
   readonly name: string
   readonly rounds: readonly Round[]
   /** Under overload, of all rounds. */
-  readonly accepted: readonly Answer[]
-  readonly refused: readonly Answer[]
+  readonly accepted: readonly Reply[]
+  readonly refused: readonly Reply[]
   /** Responses that are neither. */
-  readonly others: readonly Answer[]
-  readonly reads: readonly Answer[]
+  readonly others: readonly Reply[]
+  readonly reads: readonly Reply[]
   readonly connections: number
   /** Requests of the traffic so far. */
   readonly sentCount: number
@@ -58,30 +58,30 @@ export async function overload(
 ): Promise<OverloadFigures> {
   const client = new RawClient(target.port)
   let next = 0
-  const one = (): Promise<Answer> => client.send(traffic.request(next++))
+  const one = (): Promise<Reply> => client.send(traffic.request(next++))
   try {
     for (const request of traffic.first) await mustBeTaken(client, request)
     await closedLoop(peakClients, Math.min(warmUpSeconds, size.peakSeconds), one)
     const before = target.resources().rssMib
     const rounds: Round[] = []
-    const answers: Answer[] = []
-    const readAnswers: Answer[] = []
+    const replies: Reply[] = []
+    const readReplies: Reply[] = []
     let peak = await closedLoop(peakClients, size.peakSeconds, one)
     for (let round = 0; round < size.rounds; round++) {
-      const stop = readContinuously(client, target.server.key, reads, readAnswers)
+      const stop = readContinuously(client, target.server.key, reads, readReplies)
       const { load, ...figures } = await oneOverload(peak, size, one)
       await stop()
       peak = await closedLoop(peakClients, size.peakSeconds, one)
       rounds.push({ ...figures, peak: (figures.peak + peak.goodPerSecond) / 2 })
-      answers.push(...load.answers)
+      replies.push(...load.replies)
     }
     return {
       name: traffic.name,
       rounds,
-      accepted: answers.filter(isAccepted),
-      refused: answers.filter(({ status }) => status === 503),
-      others: answers.filter((answer) => !isAccepted(answer) && answer.status !== 503),
-      reads: readAnswers,
+      accepted: replies.filter(isAccepted),
+      refused: replies.filter(({ status }) => status === 503),
+      others: replies.filter((reply) => !isAccepted(reply) && reply.status !== 503),
+      reads: readReplies,
       connections: client.connectionCount,
       sentCount: next,
       rssMib: { before, after: target.resources().rssMib },
@@ -94,11 +94,11 @@ export async function overload(
 async function oneOverload(
   peak: Load,
   { overloadSeconds, factor }: OverloadSize,
-  one: () => Promise<Answer>,
+  one: () => Promise<Reply>,
 ): Promise<Round & { load: Load }> {
   const normalMs =
     quantile(
-      peak.answers.map(({ tookMs }) => tookMs),
+      peak.replies.map(({ tookMs }) => tookMs),
       0.5,
     ) *
       usualFactor +
@@ -116,13 +116,13 @@ function readContinuously(
   client: RawClient,
   key: string,
   paths: readonly string[],
-  answers: Answer[],
+  replies: Reply[],
 ): () => Promise<void> {
   const underWay: Promise<unknown>[] = []
   const timer = setInterval(() => {
     const path = paths[underWay.length % paths.length]
     if (path === undefined) return
-    underWay.push(client.send(reading(key, path)).then((answer) => answers.push(answer)))
+    underWay.push(client.send(reading(key, path)).then((reply) => replies.push(reply)))
   }, readEveryMs)
   return async () => {
     clearInterval(timer)
@@ -131,10 +131,10 @@ function readContinuously(
 }
 
 async function mustBeTaken(client: RawClient, request: RawRequest): Promise<void> {
-  const answer = await client.send(request)
-  if (!isAccepted(answer)) throw new Error(`a first request was answered ${answer.status}`)
+  const reply = await client.send(request)
+  if (!isAccepted(reply)) throw new Error(`a first request got ${reply.status}`)
 }
 
-function isAccepted({ status }: Answer): boolean {
+function isAccepted({ status }: Reply): boolean {
   return status >= 200 && status < 300
 }

@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net'
 
-export interface Answer {
+export interface Reply {
   /** 0: the connection ended without one. */
   readonly status: number
   readonly tookMs: number
@@ -30,16 +30,16 @@ export class RawClient {
   }
 
   /** Never rejects. Uses an idle connection, or opens another one. */
-  async send(request: RawRequest): Promise<Answer> {
+  async send(request: RawRequest): Promise<Reply> {
     const connection = this.#idle.pop() ?? this.#open()
-    const answer = await connection.send(request)
+    const reply = await connection.send(request)
     // While the rest of a refused body is still being sent, the next request would wait for it.
-    if (answer.status !== 0) {
+    if (reply.status !== 0) {
       void connection.flushed().then((usable) => {
         if (usable) this.#idle.push(connection)
       })
     }
-    return answer
+    return reply
   }
 
   destroy(): void {
@@ -65,7 +65,7 @@ class Connection {
   #status = 0
   #retryAfterS: number | null = null
   #startedAt = 0
-  #answered: ((answer: Answer) => void) | null = null
+  #onReply: ((reply: Reply) => void) | null = null
   #onFlushed: ((usable: boolean) => void) | null = null
   #closed = false
 
@@ -84,14 +84,14 @@ class Connection {
     })
   }
 
-  send(request: RawRequest): Promise<Answer> {
+  send(request: RawRequest): Promise<Reply> {
     this.#startedAt = performance.now()
     this.#head = ''
     this.#left = null
     this.#status = 0
     this.#retryAfterS = null
     return new Promise((resolve) => {
-      this.#answered = resolve
+      this.#onReply = resolve
       if (this.#closed) {
         this.#end()
         return
@@ -130,9 +130,9 @@ class Connection {
   }
 
   #end(): void {
-    const answered = this.#answered
-    this.#answered = null
-    answered?.({
+    const onReply = this.#onReply
+    this.#onReply = null
+    onReply?.({
       status: this.#status,
       tookMs: performance.now() - this.#startedAt,
       retryAfterS: this.#retryAfterS,

@@ -10,7 +10,7 @@ import { Target } from '../hostile/target.js'
 import { sendUntilAccepted, sendAtRate } from './retrying-clients.js'
 import { quantile } from './load.js'
 import { overload, type OverloadFigures } from './overload.js'
-import { RawClient, type Answer } from './raw-client.js'
+import { RawClient, type Reply } from './raw-client.js'
 import { cycleIdOfNumber, cycleTraffic, imageTraffic, type Traffic } from './traffic.js'
 
 const size = {
@@ -140,13 +140,13 @@ async function judgeRetries(traffic: Traffic, peak: number, firstNumber: number)
   }
 }
 
-function times(answers: readonly Answer[]): string {
-  const ms = answers.map(({ tookMs }) => tookMs)
+function times(replies: readonly Reply[]): string {
+  const ms = replies.map(({ tookMs }) => tookMs)
   return `p50 ${quantile(ms, 0.5).toFixed(0)} p99 ${quantile(ms, 0.99).toFixed(0)} ms`
 }
 
-function retryAfters(answers: readonly Answer[]): string {
-  const seconds = answers.map(({ retryAfterS }) => retryAfterS ?? 0)
+function retryAfters(replies: readonly Reply[]): string {
+  const seconds = replies.map(({ retryAfterS }) => retryAfterS ?? 0)
   return `${quantile(seconds, 0)} to ${quantile(seconds, 1)} s, median ${quantile(seconds, 0.5)}`
 }
 

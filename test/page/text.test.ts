@@ -1,4 +1,4 @@
-/** How the operators' page writes times and figures, and how it makes the HTML of a post readable without interpreting it. */
+/** How the operators' page formats times and figures, and shows the HTML of a post as text without interpreting it. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -36,7 +36,7 @@ describe('times', () => {
     expect([duration(ms), age(ms)]).toEqual([long, short])
   })
 
-  test('say whether they have passed', () => {
+  test('state whether they have passed', () => {
     expect([ago(1000, 61_000), ago(61_000, 1000)]).toEqual(['1 min ago', 'in 1 min'])
   })
 })

@@ -1,5 +1,5 @@
 /**
- * The invariants of a run. The oracle sees the disk only: it checks each cycle that reaches the disk against the naive
+ * The invariants of a run. The oracle reads the disk only: it checks each cycle that reaches the disk against the naive
  * model, in the order of the disk, and each response against the disk.
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
@@ -130,7 +130,7 @@ export class Oracle {
 
   /** A 200 to a cycle or to GET. `canonical`: of the body of the call; null for GET. */
   responded(cycleId: string, canonical: string | null, bytes: Uint8Array): void {
-    const stored = this.#stored.get(cycleId) ?? fail(`${cycleId} is answered and not stored`)
+    const stored = this.#stored.get(cycleId) ?? fail(`${cycleId} has a response and is not stored`)
     if (Buffer.compare(stored.response, bytes) !== 0)
       fail(`the response of ${cycleId} differs from the stored one`)
     if (canonical !== null && canonical !== stored.canonical)

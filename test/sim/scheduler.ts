@@ -1,5 +1,5 @@
 /**
- * The scheduler of a simulated run. Everything asynchronous is an event of it, and the seed decides the order: one event,
+ * The scheduler of a simulated run. Everything asynchronous is one of its events, and the seed decides their order: one event,
  * then all microtasks that follow from it, then the next. A crash of the service drops its events.
  */
 import { setImmediate as realImmediate } from 'node:timers'

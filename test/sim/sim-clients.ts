@@ -130,7 +130,7 @@ export class SimClients {
     const buffer = Buffer.concat([sent.json, Buffer.alloc(64)])
     const json = buffer.subarray(0, sent.json.length)
     const gzip = sent.gzip && Buffer.from(sent.gzip)
-    // The server uses a body's memory again as soon as its call is answered.
+    // The server uses a body's memory again as soon as the response to its call is complete.
     const reuse = (): void => {
       buffer.fill('x')
       gzip?.fill('x')
@@ -251,8 +251,8 @@ export class SimClients {
   }
 
   /**
-   * Sends a cycle with engagement of every post, `days` after the newest, with which some posts leave. It must be answered,
-   * and the oracle checks the response.
+   * Sends a cycle with engagement of every post, `days` after the newest, with which some posts leave. It must get a
+   * response, which the oracle checks.
    */
   probe(days = 0, leavingShare = 0): void {
     const service = this.#parts.server.service ?? fail('there is no service')
@@ -267,7 +267,7 @@ export class SimClients {
       removals: posts.filter(() => this.#parts.random.chance(leavingShare)).map((post) => removal(...post)),
     })
     this.#cycles.set(index, cycle)
-    this.#mustAnswer(service, bodyOf(cycle, index, 'plain'))
+    this.#expectResponse(service, bodyOf(cycle, index, 'plain'))
   }
 
   /** After a crash: every response ever sent that has not expired is still there, for GET and for a retry. */
@@ -276,10 +276,10 @@ export class SimClients {
     for (const cycleId of this.#acknowledged) this.#read(service, cycleId)
     const ids = this.#parts.oracle.storedIds
     for (const cycleId of new Set([...ids.slice(0, 2), ...ids.slice(-4)]))
-      this.#mustAnswer(service, this.#parts.oracle.bodyOf(cycleId))
+      this.#expectResponse(service, this.#parts.oracle.bodyOf(cycleId))
   }
 
-  #mustAnswer(service: CycleService, sent: SentBody): void {
+  #expectResponse(service: CycleService, sent: SentBody): void {
     this.#parts.oracle.sent(sent)
     const wasExpired = this.#parts.oracle.retention.isExpired(sent.cycleId)
     const call = this.#begin(`cycle ${sent.cycleId}`, sent.cycleId)
@@ -320,7 +320,7 @@ export class SimClients {
     promise.then(
       (result) => {
         this.calls.delete(call)
-        this.#parts.scheduler.note(`${call.what} is answered`)
+        this.#parts.scheduler.note(`${call.what} has its response`)
         this.#parts.guard(() => accept(result))
       },
       (error: unknown) => {

@@ -31,7 +31,7 @@ const outcomeCycleCount = 12
 /** New weights twice a day. */
 const weightsCycleCount = 144
 const galleryCount = 8
-const patienceMs = 60_000
+const retryTimeoutMs = 60_000
 
 export interface SoakOptions {
   readonly seed: number
@@ -74,7 +74,7 @@ export class SoakClient {
     const url = `http://127.0.0.1:${target.port}`
     this.#target = target
     this.#options = options
-    this.#api = new Api({ url, apiKey: target.server.key, patienceMs })
+    this.#api = new Api({ url, apiKey: target.server.key, retryTimeoutMs })
     this.#tools = { api: this.#api, responses: this.responses, isOwn: (id) => this.#galleries.has(id) }
     this.#uploads = new Uploads(this.#api, baseImages, true)
     this.#placements = new OutcomeReports(this.#api, true)

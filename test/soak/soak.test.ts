@@ -1,5 +1,5 @@
 /**
- * The soak in small: half a day, nine days of silence, half a day. Levels are judged by `npm run soak`.
+ * A short soak: half a day, nine days without cycles, half a day. `npm run soak` checks the levels.
  */
 import { expect, test } from 'vitest'
 import { soak } from './soak.js'

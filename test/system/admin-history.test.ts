@@ -1,8 +1,8 @@
-/** What the admin listener shows of the past: the report and the history of a post, as the commands print them. */
+/** The history on the admin listener: the report and the history of a post, as the commands print them. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { adminTokenOf, askAdmin, type AdminReply } from '../helpers/admin-calls.js'
+import { adminTokenOf, callAdmin, type AdminReply } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
 
@@ -35,7 +35,7 @@ afterAll(() => server.dispose())
 
 function get(path: string): Promise<AdminReply> {
   const headers = { authorization: `Bearer ${adminTokenOf(server)}` }
-  return askAdmin({ port: adminPort, path: `/api/${path}`, headers })
+  return callAdmin({ port: adminPort, path: `/api/${path}`, headers })
 }
 
 function printed(...args: string[]): unknown {
@@ -72,7 +72,7 @@ describe('the report', () => {
     expect((await server.postCycle(body(6))).status).toBe(200)
     const reply = get('report')
     await expect.poll(() => running('report').length, { interval: 5 }).toBe(1)
-    // Stopped, it is in progress for as long as this test wants.
+    // Stopped, it is in progress until this test continues it.
     process.kill(running('report')[0] ?? 0, 'SIGSTOP')
     const own = (file: string): string => readFileSync(`/proc/${running('report')[0]}/${file}`, 'utf8')
     expect(own('cmdline')).toContain('--max-old-space-size=1024')
@@ -102,7 +102,7 @@ describe('the history of a post', () => {
     })
   })
 
-  test('explains the cycle that is asked for, against another one', async () => {
+  test('explains the requested cycle, against another one', async () => {
     const { text } = await get(`posts/g/3/history?cycle=${id(2)}&against=${id(1)}`)
     expect(JSON.parse(text)).toEqual(printed('explain', 'g', '3', '--cycle', id(2), '--against', id(1)))
   })
@@ -132,7 +132,7 @@ test('a service that stops ends the report in progress', async () => {
 
 function isAlive(pid: number): boolean {
   try {
-    // In a container nobody may collect what has ended.
+    // In a container there may be no process that reaps zombies.
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
   } catch {
     return false

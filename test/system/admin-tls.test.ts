@@ -5,7 +5,7 @@ import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { adminTokenOf, askAdmin } from '../helpers/admin-calls.js'
+import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
 import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 import {
@@ -57,22 +57,22 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     expect(server.log).toContain(`understudy: admin: https://0.0.0.0:${port}/?token=${token}\n`)
     expect(server.log).not.toContain('unencrypted')
     const ca = authority(live)
-    const login = await askAdmin({ port, ca, path: `/?token=${token}` })
+    const login = await callAdmin({ port, ca, path: `/?token=${token}` })
     const [cookie = ''] = login.headers['set-cookie'] ?? []
     expect(login.status).toBe(303)
     expect(cookie).toMatch(
       /^__Host-understudy_admin_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
     )
     const [pair = ''] = cookie.split(';')
-    expect((await askAdmin({ port, ca, path: '/api/now', headers: { cookie: pair } })).status).toBe(200)
+    expect((await callAdmin({ port, ca, path: '/api/now', headers: { cookie: pair } })).status).toBe(200)
     const insecure = pair.replace('__Host-', '')
-    expect((await askAdmin({ port, ca, path: '/api/now', headers: { cookie: insecure } })).status).toBe(401)
+    expect((await callAdmin({ port, ca, path: '/api/now', headers: { cookie: insecure } })).status).toBe(401)
   })
 
   test('plain HTTP and old versions of TLS get no response, and the listener goes on', async () => {
-    await expect(askAdmin({ port, path: '/livez' })).rejects.toThrow()
+    await expect(callAdmin({ port, path: '/livez' })).rejects.toThrow()
     await expect(tlsHandshake(port, { maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' })).rejects.toThrow()
-    expect((await askAdmin({ port, ca: authority(live), path: '/livez' })).status).toBe(200)
+    expect((await callAdmin({ port, ca: authority(live), path: '/livez' })).status).toBe(200)
   })
 
   test('SIGHUP renews the certificate', async () => {

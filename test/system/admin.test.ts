@@ -1,4 +1,4 @@
-/** The admin listener of a real server: who may use it, what it shows, and that nothing it does fails a cycle. */
+/** The admin listener of a real server: access, contents, and that no request to it fails a cycle. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import http from 'node:http'
@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeAll, afterAll, describe, expect, test } from 'vitest'
 import { formatInstant } from '../../src/contract/index.js'
-import { adminTokenOf, askAdmin, type AdminReply } from '../helpers/admin-calls.js'
+import { adminTokenOf, callAdmin, type AdminReply } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
 
@@ -51,14 +51,14 @@ interface Call {
   readonly headers?: http.OutgoingHttpHeaders
 }
 
-function ask(path: string, call: Call = {}): Promise<AdminReply> {
-  return askAdmin({ port: adminPort, path, ...call })
+function send(path: string, call: Call = {}): Promise<AdminReply> {
+  return callAdmin({ port: adminPort, path, ...call })
 }
 
 const bearer = (): Call => ({ headers: { authorization: `Bearer ${token}` } })
 
 async function api(path: string): Promise<Record<string, never>> {
-  const reply = await ask(`/api/${path}`, bearer())
+  const reply = await send(`/api/${path}`, bearer())
   expect(reply.status, reply.text).toBe(200)
   return JSON.parse(reply.text) as Record<string, never>
 }
@@ -72,30 +72,30 @@ describe('access', () => {
   ]
 
   test.each(['/livez', '/readyz', '/metrics', '/openapi.json'])('%s is open', async (path) => {
-    expect((await ask(path)).status).toBe(200)
+    expect((await send(path)).status).toBe(200)
   })
 
   test.each(closed)('%s needs the token', async (path) => {
     for (const authorization of [undefined, 'Bearer wrong', `Bearer ${server.key}`, server.key, token]) {
-      const reply = await ask(path, authorization === undefined ? {} : { headers: { authorization } })
+      const reply = await send(path, authorization === undefined ? {} : { headers: { authorization } })
       expect(reply.status).toBe(401)
       expect(reply.headers['www-authenticate']).toBe('Bearer')
     }
   })
 
   test('the token in the address becomes a cookie and leaves the address', async () => {
-    const login = await ask(`/?token=${token}`)
+    const login = await send(`/?token=${token}`)
     expect(login.status).toBe(303)
     expect(login.headers.location).toBe('/')
     const [cookie = ''] = login.headers['set-cookie'] ?? []
     expect(cookie).toMatch(/^understudy_admin_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
     expect(cookie).not.toContain(token)
     const [pair = ''] = cookie.split(';')
-    expect((await ask('/api/now', { headers: { cookie: pair } })).status).toBe(200)
-    expect((await ask('/api/now', { headers: { cookie: `a=b; ${pair}; c=d` } })).status).toBe(200)
-    expect((await ask('/api/now', { headers: { cookie: `${pair}x` } })).status).toBe(401)
-    expect((await ask('/?token=wrong')).status).toBe(401)
-    expect((await ask(`/api/now?token=${token}`)).status).toBe(401)
+    expect((await send('/api/now', { headers: { cookie: pair } })).status).toBe(200)
+    expect((await send('/api/now', { headers: { cookie: `a=b; ${pair}; c=d` } })).status).toBe(200)
+    expect((await send('/api/now', { headers: { cookie: `${pair}x` } })).status).toBe(401)
+    expect((await send('/?token=wrong')).status).toBe(401)
+    expect((await send(`/api/now?token=${token}`)).status).toBe(401)
   })
 
   test('the token is in no log line', () => {
@@ -110,14 +110,14 @@ describe('access', () => {
     async (host) => {
       for (const headers of [{ host }, { host, ...bearer().headers }])
         for (const path of ['/livez', '/metrics', '/api/now', `/?token=${token}`])
-          expect((await ask(path, { headers })).status).toBe(421)
+          expect((await send(path, { headers })).status).toBe(421)
     },
   )
 
   test.each(['127.0.0.1', 'localhost:9', '[::1]:8081', 'LOCALHOST', '10.0.0.7:80'])(
     'the Host %s is accepted',
     async (host) => {
-      expect((await ask('/livez', { headers: { host } })).status).toBe(200)
+      expect((await send('/livez', { headers: { host } })).status).toBe(200)
     },
   )
 
@@ -125,7 +125,7 @@ describe('access', () => {
     '%s is refused: nothing can be changed',
     async (method) => {
       for (const path of ['/livez', '/api/now']) {
-        const reply = await ask(path, {
+        const reply = await send(path, {
           method,
           headers: { ...bearer().headers, origin: 'https://evil.example' },
         })
@@ -138,7 +138,7 @@ describe('access', () => {
 
   test('every response forbids scripts from elsewhere, inline scripts and framing', async () => {
     for (const path of ['/livez', '/api/now', '/nothing']) {
-      const { headers } = await ask(path, bearer())
+      const { headers } = await send(path, bearer())
       const policy = String(headers['content-security-policy'])
       expect(policy).toContain("default-src 'none'")
       expect(policy).toContain("frame-ancestors 'none'")
@@ -164,20 +164,20 @@ describe('access', () => {
       'http://evil.example/api/now',
     ],
   ])('the path %.40s is 404', async (path) => {
-    expect((await ask(path, bearer())).status).toBe(404)
+    expect((await send(path, bearer())).status).toBe(404)
   })
 
   test.each(['limit=0', 'limit=501', 'limit=x', 'offset=-1', 'limit=1e2'])(
     'picks?%s is 400',
     async (query) => {
-      expect((await ask(`/api/picks?${query}`, bearer())).status).toBe(400)
+      expect((await send(`/api/picks?${query}`, bearer())).status).toBe(400)
     },
   )
 })
 
 describe('data', () => {
   test('readiness lists each check with its reason', async () => {
-    const { status, checks } = JSON.parse((await ask('/readyz')).text) as Record<
+    const { status, checks } = JSON.parse((await send('/readyz')).text) as Record<
       string,
       { check: string; status: string }[]
     >
@@ -191,7 +191,7 @@ describe('data', () => {
     ])
   })
 
-  test('now has the last cycle, the first scores and the model in force', async () => {
+  test('now has the last cycle, the first scores and the serving model', async () => {
     expect(await api('now')).toMatchObject({
       status: 'ok',
       pending: 2,
@@ -238,13 +238,13 @@ describe('data', () => {
   })
 
   test('request and response of a cycle can be downloaded', async () => {
-    const request = await ask('/api/cycles/20240301T0000/request', bearer())
+    const request = await send('/api/cycles/20240301T0000/request', bearer())
     expect(JSON.parse(request.text)).toMatchObject({ cycle_id: '20240301T0000' })
     expect(request.headers['content-disposition']).toContain('attachment')
-    const response = await ask('/api/cycles/20240301T0000/response', bearer())
+    const response = await send('/api/cycles/20240301T0000/response', bearer())
     const stored = await server.call({ path: '/v1/scores/20240301T0000' })
     expect(response.text).toBe(stored.text)
-    expect((await ask('/api/cycles/20240302T0000/request', bearer())).status).toBe(404)
+    expect((await send('/api/cycles/20240302T0000/request', bearer())).status).toBe(404)
   })
 
   test('models have state, provenance and the commands that change them', async () => {
@@ -259,7 +259,7 @@ describe('data', () => {
 
   test('the metrics pass promtool and count what happened', async ({ skip }) => {
     await server.call({ path: '/v1/nothing' })
-    const { text, headers } = await ask('/metrics')
+    const { text, headers } = await send('/metrics')
     expect(headers['content-type']).toContain('text/plain')
     expect(text).toContain('understudy_cycles_total{result="scored"} 3')
     expect(text).toContain('understudy_cycles_total{result="repeated"} 1')
@@ -293,7 +293,7 @@ describe('faults', () => {
   const sockets: { destroy(): void }[] = []
   afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()))
 
-  test('an event stream tells of each cycle', async () => {
+  test('an event stream has an event for each cycle', async () => {
     const events = await new Promise<string>((resolve, reject) => {
       const options = { host: '127.0.0.1', port: adminPort, path: '/api/events', ...bearer() }
       const request = http.get(options, (response) => {

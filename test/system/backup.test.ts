@@ -65,18 +65,18 @@ function beginningWith(source: string): NodeJS.ProcessEnv {
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` }
 }
 
-/** Killed, as by the kernel, when it gives its lock file the last name. */
+/** Killed, as by the kernel, when it gives its lock file the final name. */
 const killedCreatingLockFile = beginningWith(
   `promises.link = () => { process.kill(process.pid, 'SIGKILL'); return new Promise(() => undefined) }`,
 )
 
 let server: ServerProcess
 /** Stored responses by index of the cycle. */
-const answers: string[] = []
+const responses: string[] = []
 
 beforeAll(async () => {
   server = await new ServerProcess().start()
-  for (let index = 0; index < 10; index++) answers.push((await server.postCycle(bodyOf(index))).text)
+  for (let index = 0; index < 10; index++) responses.push((await server.postCycle(bodyOf(index))).text)
   const put = { method: 'PUT', path: '/v1/images/g/1/01', headers: { 'Content-Type': 'image/jpeg' } }
   expect((await server.call({ ...put, body: await smallJpeg(1) })).status).toBe(201)
 })
@@ -89,7 +89,7 @@ describe('a backup', () => {
     const [code] = await Promise.all([
       understudyInBackground('backup', copy, '--data-dir', server.dataDir),
       (async () => {
-        for (; index < cycleCount; index++) answers.push((await server.postCycle(bodyOf(index))).text)
+        for (; index < cycleCount; index++) responses.push((await server.postCycle(bodyOf(index))).text)
       })(),
     ])
     expect(code).toBe(0)
@@ -111,10 +111,10 @@ describe('a backup', () => {
     try {
       for (let at = 0; at < counts.cycles; at++) {
         const path = `/v1/scores/${bodyOf(at).cycle_id}`
-        expect((await again.call({ path })).text).toBe(answers[at])
-        expect((await again.postCycle(bodyOf(at))).text).toBe(answers[at])
+        expect((await again.call({ path })).text).toBe(responses[at])
+        expect((await again.postCycle(bodyOf(at))).text).toBe(responses[at])
       }
-      // And it continues from there.
+      // The restored server continues from there.
       for (let at = counts.cycles; at < cycleCount; at++)
         expect((await again.postCycle(bodyOf(at))).status).toBe(200)
     } finally {
@@ -183,7 +183,7 @@ describe('a backup', () => {
       chownSync(join(target, 'understudy.mdb'), 65533, 65534)
       expect(withoutChown('verify', '--data-dir', target).status).toBe(0)
       expect(readdirSync(target).sort()).toEqual(['understudy.mdb', 'understudy.mdb-lock'])
-      // It was made here, not by LMDB, whose is a hole.
+      // This project allocates its blocks; a lock file of LMDB has none.
       const { blocks, size } = statSync(join(target, 'understudy.mdb-lock'))
       expect(blocks * 512).toBeGreaterThanOrEqual(size)
     },

@@ -29,7 +29,7 @@ function clientOf(server: ServerProcess, onFailure?: (failure: Failure) => void)
   })
 }
 
-/** A project of somebody else, with this package installed. */
+/** A project of another developer, with this package installed. */
 function otherProject(files: Readonly<Record<string, string>>): string {
   const project = scratchDir()
   mkdirSync(join(project, 'node_modules'))
@@ -258,7 +258,7 @@ describe('the program in docs/client.md', () => {
     const ids = responses.map(({ cycle_id }) => cycle_id)
     expect(new Set(ids).size).toBe(ids.length)
     expect(ids).toEqual(ids.toSorted())
-    // Every candidate arrived once, also those of the cycle that the first process did not get answered.
+    // Every candidate arrived once, also those of the cycle to which the first process got no response.
     expect(responses.map(({ counts }) => counts.results)).toEqual(ids.map((_, index) => index + 1))
     const warnings = responses.flatMap((response) => response.warnings)
     expect(warnings.filter((line) => !line.startsWith('transport test: '))).toEqual([])

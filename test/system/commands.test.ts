@@ -72,7 +72,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Resolves when a server answers; rejects when its process ends before. */
+/** Resolves when a server responds; rejects when its process ends before. */
 async function up(port: number, { ended, stderr }: Running): Promise<void> {
   const early = ended.then(async (how) => {
     throw new Error(`ended with ${how}: ${await stderr}`)
@@ -110,7 +110,7 @@ describe('wrong usage', () => {
       2,
       ' cannot be created: /dev/null is not a directory\n',
     ],
-  ])('%j ends with %i and says why on stderr', (args, code, message) => {
+  ])('%j ends with %i and prints the reason to stderr', (args, code, message) => {
     const { status, stdout, stderr } = call(args)
     expect(stderr).toContain(message)
     expect(stderr).not.toMatch(/\n\s+at /)
@@ -126,9 +126,13 @@ describe('wrong usage', () => {
     ],
     [['--start-at', 'noon'], 2, 'understudy: --start-at must be a date-time with an offset, such as'],
     [['--posts-per-day', '-1'], 2, 'understudy: --posts-per-day must be a number from 0 to 4500, not -1\n'],
-    [['--patience', '1e9'], 2, 'understudy: --patience must be a number from 0 to 86400, not 1000000000\n'],
+    [
+      ['--retry-timeout', '1e9'],
+      2,
+      'understudy: --retry-timeout must be a number from 0 to 86400, not 1000000000\n',
+    ],
     [['--url', 'localhost'], 2, 'understudy: --url must be an http or https URL, not "localhost"\n'],
-    [['--url', 'http://127.0.0.1:1', '--patience', '0'], 1, 'understudy: '],
+    [['--url', 'http://127.0.0.1:1', '--retry-timeout', '0'], 1, 'understudy: '],
   ])('simulate %j exits with %i and names the flag', (args, code, message) => {
     const { status, stdout, stderr } = call(['simulate', ...args], {
       UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do',
@@ -182,14 +186,14 @@ test('help and version print to stdout and exit with 0', () => {
 test.each([
   [['serve'], true],
   [['models', 'activate'], false],
-])('help of %j says what a server needs a restart for: %j', (command, says) => {
+])('help of %j notes which changes need a restart: %j', (command, hasNote) => {
   const { stdout } = call([...command, '--help'])
   expect(stdout).toContain('--intra-op-threads <value>')
-  expect(/A\s+change\s+needs\s+a\s+restart/.test(stdout)).toBe(says)
+  expect(/A\s+change\s+needs\s+a\s+restart/.test(stdout)).toBe(hasNote)
 })
 
 test('config shows the source of each value and no key', () => {
-  const key = 'a-key-that-nobody-may-see'
+  const key = 'a-key-that-is-not-printed'
   const { stdout, stderr, status } = call(['config', '--json', '--port', '9'], { UNDERSTUDY_API_KEYS: key })
   expect(JSON.parse(stdout)).toMatchObject({
     port: { value: 9, origin: '--port' },
@@ -345,7 +349,7 @@ test('simulate exits with 1 at the first response that violates the contract, an
 })
 
 test.skipIf(opensslMissing)(
-  'simulate with an untrusted certificate says how to trust it, and then connects',
+  'simulate with an untrusted certificate prints how to trust it, and then connects',
   async () => {
     const files = makeTlsFiles(root, 'self-made')
     const pem = { cert: readFileSync(files.cert), key: readFileSync(files.key) }

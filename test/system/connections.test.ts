@@ -109,16 +109,16 @@ test('a pipelining client gets responses in order, or its connection is closed',
   expect((await server.call({ path: '/v1/weights' })).status).toBe(200)
 })
 
-test('a request is answered wherever its headers are split in two', async () => {
+test('a request gets its response wherever its headers are split in two', async () => {
   const server = await started()
   const request = head(server, 'POST /v1/cycles', 'Content-Length: 0')
-  // uWebSockets.js may answer 505 where the request line itself is split: nginx in front sends it whole.
+  // uWebSockets.js may respond with 505 where the request line itself is split: nginx in front sends it whole.
   const first = request.indexOf('\r\n') + 2
   for (let cut = first; cut < request.length; cut += 7) {
     const socket = connect(server.port, '127.0.0.1').setNoDelay()
     const response = firstBytes(socket)
     socket.write(request.slice(0, cut))
-    // The server has read the first part when it answers another client.
+    // The server has read the first part when it responds to another client.
     await server.call({ path: '/v1/health' })
     socket.write(request.slice(cut))
     expect(await response, `split at ${cut}`).toMatch(/^HTTP\/1\.1 400 /)

@@ -20,7 +20,7 @@ function start(args: string[]): { readonly child: ChildProcess; readonly ended: 
 }
 
 test('demo shows the best posts, the report and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
-  // It ends now: a shorter window could lie in the small hours in Korea, which bring hardly a saved post.
+  // The whole day: a shorter window could be in the small hours in Korea, in which few posts are saved.
   const demo = start(['demo', '--port', '0', '--hours', '8'])
   const explainCommand = /npx understudy explain (\S+) (\d+) --data-dir (\S+) --models-dir (\S+)\n/
   const stderr = text(demo.child.stderr as Readable)

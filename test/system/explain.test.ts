@@ -111,7 +111,7 @@ describe('explain', () => {
     expect(sizes?.[0]).toBeGreaterThan(0)
   })
 
-  test('moves texts and images too', async () => {
+  test('has the changes of texts and images too', async () => {
     addVersion('e1', 'example-1')
     const recorded = await recordedBy('e1')
     await recordCycles(recorded)
@@ -154,7 +154,7 @@ describe('explain', () => {
     )
   })
 
-  test('prints tables, a sparkline and what became of the post', async () => {
+  test('prints tables, a sparkline and the outcomes of the post', async () => {
     const recorded = await recordedBy('v1')
     await recordCycles(recorded)
     const outcome = {
@@ -191,7 +191,9 @@ describe('explain', () => {
     expect(explained?.inputs.find(({ name }) => name === 'views')).toMatchObject({
       ...{ value: 3000, to_median: null, to_missing: null },
     })
-    expect(explain(recorded, 'g', '5').stdout).toContain('\nWhat moves the score is not known: v1 cannot be')
+    expect(explain(recorded, 'g', '5').stdout).toContain(
+      '\nThe changes of the score are not known: v1 cannot be',
+    )
   })
 
   test('explains a post whose first cycles have expired', async () => {

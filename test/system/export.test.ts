@@ -58,7 +58,7 @@ describe('export', () => {
     )
   })
 
-  test('writes features, texts and a window of cycles where these are asked for', () => {
+  test('writes features, texts and a window of cycles on request', () => {
     const [, second = ''] = [0, 1].map((index) => cycleBody(index).cycle_id)
     const flags = ['--features', 'views,log1p(up)', '--texts', '--from', second, '--to', '2024-03-01']
     const { stderr, status } = run('export', out, ...flags)
@@ -100,7 +100,7 @@ describe('sql', () => {
     )
   })
 
-  test('says when there are more rows', () => {
+  test('reports when there are more rows', () => {
     const { stdout, stderr } = run('sql', 'select position from cycles', '--rows', '2')
     expect(stdout.trimEnd().split('\n')).toHaveLength(4)
     expect(stderr).toBe('understudy: there are more than 2 rows; --rows prints more\n')
@@ -117,7 +117,7 @@ describe('sql', () => {
     ])
     expect(failure('select x from cycles')[0]).toMatch(/^understudy: Binder Error: .*"x" not found/)
     expect(failure('select 1', '--export', scratchDir())).toEqual([
-      expect.stringMatching(/ is no finished export: it has no export\.json\n$/),
+      expect.stringMatching(/ is not a complete export: it has no export\.json\n$/),
       2,
     ])
     expect(failure('select 1', '--rows', '0')[1]).toBe(2)

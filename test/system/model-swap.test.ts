@@ -64,12 +64,12 @@ function cycle(index: number): CycleRequest {
   })
 }
 
-interface Answered {
+interface ScoredCycle {
   readonly text: string
   readonly response: CycleResponse
 }
 
-async function post(index: number): Promise<Answered> {
+async function post(index: number): Promise<ScoredCycle> {
   const reply = await server.postCycle(cycle(index))
   expect(reply.status, reply.text).toBe(200)
   return { text: reply.text, response: reply.json as CycleResponse }
@@ -85,7 +85,7 @@ const waitUntilServing = (version: string): Promise<boolean> =>
 
 /** Sends cycles one after the other until `stop`; each must succeed. */
 class Load {
-  readonly answered: Answered[] = []
+  readonly scoredCycles: ScoredCycle[] = []
   readonly #running: Promise<void>
   #stopping = false
 
@@ -95,15 +95,15 @@ class Load {
   }
 
   async #run(): Promise<void> {
-    for (let index = 0; !this.#stopping; index++) this.answered.push(await post(index))
+    for (let index = 0; !this.#stopping; index++) this.scoredCycles.push(await post(index))
   }
 
-  /** Resolves when `version` has answered `count` cycles more. */
-  async answers(version: string, count: number): Promise<void> {
-    const from = this.answered.length
+  /** Resolves when `version` has scored `count` more cycles. */
+  async waitForCycles(version: string, count: number): Promise<void> {
+    const from = this.scoredCycles.length
     await vi.waitUntil(
       () =>
-        this.answered.slice(from).filter(({ response }) => response.model_version === version).length >=
+        this.scoredCycles.slice(from).filter(({ response }) => response.model_version === version).length >=
         count,
       patience,
     )
@@ -167,17 +167,17 @@ describe('a change of ACTIVE', () => {
   test('under load loses no cycle, and every response names the model that computed its scores', async () => {
     await startServer()
     const running = new Load()
-    await running.answers('a', 5)
+    await running.waitForCycles('a', 5)
     for (const version of ['b', 'a', 'b']) {
       choose('ACTIVE', version)
-      await running.answers(version, 5)
+      await running.waitForCycles(version, 5)
     }
     await running.stop()
     expect(await servingVersion()).toBe('b')
-    const versions = running.answered.map(({ response }) => response.model_version)
+    const versions = running.scoredCycles.map(({ response }) => response.model_version)
     const turns = versions.filter((version, index) => version !== versions[index - 1])
     expect(turns).toEqual(['a', 'b', 'a', 'b'])
-    for (const { text, response } of running.answered) {
+    for (const { text, response } of running.scoredCycles) {
       expect(response.warnings[0]).toContain(`transport test: ${response.model_version} is`)
       expect((await server.call({ path: `/v1/scores/${response.cycle_id}` })).text).toBe(text)
     }

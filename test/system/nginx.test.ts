@@ -55,7 +55,7 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
     [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
   const last = 'Connection: close'
 
-  test('pipelined requests are answered in order', async () => {
+  test('pipelined requests get their responses in order', async () => {
     const bodies = [0, 1, 2].map((index) => JSON.stringify(cycleBody(index)))
     const posts = bodies.map((body, index) =>
       [head('POST /v1/cycles', `Content-Length: ${body.length}`, ...(index === 2 ? [last] : [])), body].join(
@@ -79,7 +79,7 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
   })
 
   test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
-    'Expect: %s is answered',
+    'Expect: %s gets a response',
     async (expectation) => {
       const socket = await open()
       const first = new Promise<string>((resolve) =>
@@ -96,7 +96,7 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
     },
   )
 
-  test('HTTP/1.0 and absolute-form targets are answered', async () => {
+  test('HTTP/1.0 and absolute-form targets are accepted', async () => {
     const old = `GET /v1/weights HTTP/1.0\r\nAuthorization: ${server.key}\r\n\r\n`
     expect(statusesOf(await converse(old))).toEqual([200])
     expect(statusesOf(await converse(head('GET https://x/v1/weights', last)))).toEqual([200])
@@ -115,10 +115,10 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
     expect(received.endsWith(text)).toBe(true)
   })
 
-  test('a client that writes slowly is answered, and the server sees no request before it is complete', async () => {
+  test('a client that writes slowly gets a response, and the server receives no request before it is complete', async () => {
     const body = JSON.stringify(cycleBody(5))
     const socket = await open()
-    const answer = new Promise<string>((resolve) =>
+    const response = new Promise<string>((resolve) =>
       socket.once('data', (data: Buffer) => resolve(String(data))),
     )
     socket.write(head('POST /v1/cycles', `Content-Length: ${body.length}`, 'X-Slow: 1', last))
@@ -126,7 +126,7 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
     // Other requests pass meanwhile.
     expect(statusesOf(await converse(head('GET /v1/weights', last)))).toEqual([200])
     socket.write(body.slice(50))
-    expect(await answer).toMatch(/^HTTP\/1\.1 200 /)
+    expect(await response).toMatch(/^HTTP\/1\.1 200 /)
     socket.destroy()
   })
 

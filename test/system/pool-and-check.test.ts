@@ -142,7 +142,7 @@ describe('check', () => {
     })
   })
 
-  test('says what each cycle would do after those before it, and stores nothing', () => {
+  test('shows what each cycle would change after those before it, and stores nothing', () => {
     const third = cycleBody(2, {
       candidates: [candidate('new', 1), candidate('new', 2, { created_at: null })],
       engagement: [2, 3].map((post) => reading('갤러리', post, cycleMs(2), { status: 'missing' })),
@@ -201,7 +201,7 @@ describe('check', () => {
     ])
   })
 
-  test('knows repeats, conflicts and late cycles, of stored cycles and of earlier files', () => {
+  test('detects repeats, conflicts and late cycles, of stored cycles and of earlier files', () => {
     const repeat = cycleBody(3)
     const conflicting = cycleBody(1, { removals: [removal('h', 7)] })
     const bodies = [repeat, repeat, { ...repeat, engagement: [reading('g', 1, cycleMs(2))] }, conflicting]

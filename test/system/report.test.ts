@@ -118,7 +118,7 @@ describe('understudy report', () => {
     expect(quality.difference).toMatchObject({ ...difference, a: 'v1', b: 'shadow-2' })
   }, 120_000)
 
-  test('explains itself in words, and writes a page that loads nothing', () => {
+  test('prints sentences, and writes a page that loads nothing', () => {
     const file = join(scratchDir(), 'report.html')
     const text = report(recorded.dataDir, '--html', file)
     expect(text).toContain('30 cycles on 1 day')
@@ -147,7 +147,7 @@ describe('understudy report', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining(`cannot write ${nowhere}: ENOENT`)])
   })
 
-  test('refuses a window that it cannot read', () => {
+  test('refuses an invalid window', () => {
     for (const flags of [
       ['--from', 'yesterday'],
       ['--from', '2024-03-02', '--to', '2024-03-01'],

@@ -68,7 +68,7 @@ function body(number: number): CycleRequest {
 }
 
 async function run(number: number, receivedAtMs = atMs(number)): Promise<Uint8Array> {
-  const answer = await service.submit(
+  const response = await service.submit(
     { json: bytesOf(body(number)), gzip: null },
     receivedAtMs,
     new StageClock(0),
@@ -83,7 +83,7 @@ async function run(number: number, receivedAtMs = atMs(number)): Promise<Uint8Ar
   // One commit.
   await Promise.all([
     store.putImage(key, { ...image, arrivedAtMs }),
-    // One that no post ever comes to.
+    // An image without a post.
     store.putImage({ ...key, gallId: 'nobody' }, { ...image, arrivedAtMs }),
     store.putOutcomes([{ placementId: `p${number}`, record }]),
     store.models.putShadowScores(number + 1, 'shadow', vector),
@@ -94,7 +94,7 @@ async function run(number: number, receivedAtMs = atMs(number)): Promise<Uint8Ar
   ])
   service.imageStored(key)
   await service.retention.done()
-  return answer
+  return response
 }
 
 async function recordCounts(): Promise<ReturnType<typeof inspectRecords> & { bytes: number }> {
@@ -114,10 +114,10 @@ const submitted = (number: number): Promise<Uint8Array> =>
 describe('over weeks', () => {
   test('the records and the file reach a constant size, pass verify, and a restarted server continues from them', async () => {
     let number = 0
-    let answer = new Uint8Array()
+    let response = new Uint8Array()
     const runDays = async (days: number): Promise<void> => {
       for (const end = number + days * perDay; number < end; number++)
-        answer = Uint8Array.from(await run(number))
+        response = Uint8Array.from(await run(number))
     }
     await runDays(24)
     const early = await recordCounts()
@@ -127,7 +127,7 @@ describe('over weeks', () => {
     expect(late.cycles).toBe(kept + 1)
     expect(late.responses).toBe(kept + 1)
     expect(late.availability).toBe(kept + 1)
-    // What an evaluation reads lives as long as outcomes.
+    // The records of an evaluation are kept as long as outcomes.
     expect(late.evaluations).toBe(limits.retainOutcomesDays * perDay + 1)
     expect(late.shadowScores).toBe(late.evaluations)
     // The request that brought post 1.
@@ -147,8 +147,8 @@ describe('over weeks', () => {
     await open()
     expect(service.pendingCount).toBe(1 + perDay)
     expect(() => service.response(body(0).cycle_id)).toThrow('there is no cycle')
-    await expect(submitted(0)).rejects.toThrow('was answered, and its record has expired')
-    expect(Uint8Array.from(await submitted(number - 1))).toEqual(answer)
+    await expect(submitted(0)).rejects.toThrow('was scored before, and its record has expired')
+    expect(Uint8Array.from(await submitted(number - 1))).toEqual(response)
     expect(await run(number)).toBeDefined()
     expect((await recordCounts()).cycles).toBe(kept + 1)
   }, 120_000)

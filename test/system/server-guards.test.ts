@@ -36,23 +36,23 @@ test('every 401 names the authentication scheme', async () => {
   expect((await server.call({ path: '/v1/weights' })).headers['www-authenticate']).toBeUndefined()
 })
 
-test('a response has Connection: close for every spelling of a request that asks for it', async () => {
+test('a response has Connection: close for every spelling of a request that has it', async () => {
   const server = await started()
-  const answerTo = async (...headers: string[]): Promise<string> => {
+  const responseTo = async (...headers: string[]): Promise<string> => {
     const socket = connect(server.port, '127.0.0.1')
-    const answer = firstBytes(socket)
+    const response = firstBytes(socket)
     socket.write(head(server, 'GET /v1/weights', ...headers))
-    return answer.finally(() => socket.destroy())
+    return response.finally(() => socket.destroy())
   }
   const said = /^HTTP\/1\.1 200 [^{]*\r\nConnection: close\r\n/
   for (const options of ['close', 'Close', 'keep-alive, close', 'TE,close', 'close, TE'])
-    expect(await answerTo(`Connection: ${options}`), options).toMatch(said)
-  expect(await answerTo('Connection: TE', 'TE: trailers', 'Connection: close')).toMatch(said)
+    expect(await responseTo(`Connection: ${options}`), options).toMatch(said)
+  expect(await responseTo('Connection: TE', 'TE: trailers', 'Connection: close')).toMatch(said)
   for (const options of ['keep-alive', 'TE, closed', 'x-close'])
-    expect(await answerTo(`Connection: ${options}`), options).not.toMatch(said)
+    expect(await responseTo(`Connection: ${options}`), options).not.toMatch(said)
 })
 
-test('a valid key after a scheme is 401, and the message says how to send keys', async () => {
+test('a valid key after a scheme is 401, and the message explains how to send keys', async () => {
   const server = await started()
   const { status, json } = await server.call({ path: '/v1/weights', key: `Bearer ${server.key}` })
   const message = expect.stringContaining('the whole Authorization header, without a scheme') as string
@@ -106,9 +106,9 @@ test('a request whose end is ambiguous is the last of its connection: 401 withou
     ] as const) {
       const socket = connect(server.port, '127.0.0.1')
       socket.write(`${[line, 'Host: x', ...headerLines].join('\r\n')}\r\n\r\n`)
-      let answer = ''
-      for await (const chunk of socket) answer += String(chunk)
-      expect(answer, `${line} ${headerLines.join()}`).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+      let response = ''
+      for await (const chunk of socket) response += String(chunk)
+      expect(response, `${line} ${headerLines.join()}`).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     }
 })
 
@@ -160,9 +160,9 @@ test('large bodies that arrive at the same time arrive whole', async () => {
   const bodies = [0, 1, 2, 3].map((index) =>
     cycleBody(index, { engagement: [reading(`${index}`.repeat(3_000_000), 1, cycleMs(index))] }),
   )
-  const answers = await Promise.all(bodies.map((body) => server.postCycle(body)))
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-  const named = answers.map(({ json }) => (json as CycleResponse).results[0]?.gall_id)
+  const responses = await Promise.all(bodies.map((body) => server.postCycle(body)))
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  const named = responses.map(({ json }) => (json as CycleResponse).results[0]?.gall_id)
   expect(named.map((gallId) => [gallId?.[0], gallId?.length])).toEqual(
     [0, 1, 2, 3].map((index) => [`${index}`, 3_000_000]),
   )
@@ -201,7 +201,7 @@ describe('a body that is too large is 413', () => {
   test('also where its length is not announced', async () => {
     const server = await started()
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
-    const answer = firstBytes(socket)
+    const response = firstBytes(socket)
     const chunk = Buffer.alloc(1024 * 1024, ' ')
     socket.write(head(server, 'POST /v1/cycles', 'Transfer-Encoding: chunked'))
     for (let sent = 0; sent <= jsonBodyBytesMax; sent += chunk.length) {
@@ -209,7 +209,7 @@ describe('a body that is too large is 413', () => {
       socket.write(chunk)
       socket.write('\r\n')
     }
-    expect(await answer).toMatch(/^HTTP\/1\.1 413 /)
+    expect(await response).toMatch(/^HTTP\/1\.1 413 /)
     socket.destroy()
   })
 })
@@ -251,26 +251,26 @@ describe('a client with Connection: close receives the refusal of its body', () 
     socket.write(head(server, `${method} ${path}`, ...headers))
     socket.write(bytes.subarray(0, 1))
     sendBody(socket)
-    let answer = ''
-    for await (const chunk of socket) answer += String(chunk)
-    return answer
+    let response = ''
+    for await (const chunk of socket) response += String(chunk)
+    return response
   }
 
   test('after it has sent all of it, however large it is', async () => {
     const server = await started()
     for (const refusal of refusals) {
-      // The server knows what it will say when the head is there.
+      // The server chooses its response when the head has arrived.
       for (const more of [[], ['Connection: te']]) {
-        const answer = await call(server, refusal, (socket) => socket.write(bytes.subarray(1)), more)
-        expect(answer, refusal[1]).toMatch(new RegExp(`^HTTP/1.1 ${refusal[2]} `))
+        const response = await call(server, refusal, (socket) => socket.write(bytes.subarray(1)), more)
+        expect(response, refusal[1]).toMatch(new RegExp(`^HTTP/1.1 ${refusal[2]} `))
       }
     }
   })
 
   test('when it stops sending', async () => {
     const server = await started()
-    const answers = await Promise.all(refusals.map((refusal) => call(server, refusal, () => undefined)))
-    expect(answers.map((answer) => Number(answer.split(' ')[1]))).toEqual(
+    const responses = await Promise.all(refusals.map((refusal) => call(server, refusal, () => undefined)))
+    expect(responses.map((response) => Number(response.split(' ')[1]))).toEqual(
       refusals.map(([, , status]) => status),
     )
   })
@@ -278,10 +278,10 @@ describe('a client with Connection: close receives the refusal of its body', () 
   test('when it sends so slowly that it would be disconnected', async () => {
     const server = await started()
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
-    const answer = firstBytes(socket)
+    const response = firstBytes(socket)
     socket.write(head(server, 'POST /v1/nothing', `Content-Length: ${bytes.length}`, 'Connection: close'))
     const drip = setInterval(() => socket.write(bytes.subarray(0, 100)), 50)
-    expect(await answer).toMatch(/^HTTP\/1\.1 404 /)
+    expect(await response).toMatch(/^HTTP\/1\.1 404 /)
     clearInterval(drip)
     socket.destroy()
   })
@@ -303,8 +303,8 @@ test('a client that sends its body steadily is disconnected at the time limit to
   const server = await started({ UNDERSTUDY_BODY_READ_MS_MAX: '500' })
   const body = Buffer.alloc(8 * 1024 * 1024, ' ')
   const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
-  let answer = ''
-  socket.on('data', (data: Buffer) => (answer += data.toString()))
+  let response = ''
+  socket.on('data', (data: Buffer) => (response += data.toString()))
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   socket.write(head(server, 'POST /v1/cycles', `Content-Length: ${body.length}`, 'Connection: close'))
   let sent = 0
@@ -312,7 +312,7 @@ test('a client that sends its body steadily is disconnected at the time limit to
   const drip = setInterval(() => socket.write(body.subarray(sent, (sent += 64 * 1024))), 30)
   await closed
   clearInterval(drip)
-  expect(answer).toBe('')
+  expect(response).toBe('')
 })
 
 test('bodies past the memory limit get 503 with Retry-After, until others are released', async () => {
@@ -333,14 +333,14 @@ test('bodies past the memory limit get 503 with Retry-After, until others are re
     })
   for (let round = 0; round < 3; round++) {
     const sockets = stall(3)
-    // Two fit and wait for their last byte; the third is the one that is answered.
+    // Two fit and wait for their last byte; the third gets a response.
     const refused = await Promise.race(sockets.map(firstBytes))
     expect(refused).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/s)
     // A small body of gzip takes what it unpacks to.
     expect((await post(gzipSync(body), { 'Content-Encoding': 'gzip' })).status).toBe(503)
     for (const socket of sockets) socket.destroy()
     while ((await post(body)).status === 503);
-    // Refused for their content, plain and unpacked: each gives back what it took, or the third would not fit.
+    // Refused for their content, plain and unpacked: each releases its memory, or the third would not fit.
     for (let i = 0; i < 3; i++) expect((await post(body)).status).toBe(400)
     for (let i = 0; i < 3; i++)
       expect((await post(gzipSync(body), { 'Content-Encoding': 'gzip' })).status).toBe(400)

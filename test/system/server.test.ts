@@ -42,8 +42,8 @@ test('after kill -9 every acknowledged write is stored byte for byte, and the po
     candidates: [candidate('g', 1), candidate('g', 2)],
     engagement: [reading('g', 1, cycleMs(0))],
   })
-  const answer = await server.postCycle(first)
-  expect(answer.status).toBe(200)
+  const response = await server.postCycle(first)
+  expect(response.status).toBe(200)
   expect((await put(image)).status).toBe(201)
   expect((await setWeights(2)).status).toBe(200)
   expect(
@@ -58,8 +58,10 @@ test('after kill -9 every acknowledged write is stored byte for byte, and the po
 
   await server.restart()
 
-  expect((await server.call({ path: `/v1/scores/${first.cycle_id}` })).text).toBe(answer.text)
-  expect((await server.postCycle(Object.fromEntries(Object.entries(first).reverse()))).text).toBe(answer.text)
+  expect((await server.call({ path: `/v1/scores/${first.cycle_id}` })).text).toBe(response.text)
+  expect((await server.postCycle(Object.fromEntries(Object.entries(first).reverse()))).text).toBe(
+    response.text,
+  )
   expect((await put(image)).status).toBe(200)
   expect((await put(await smallJpeg(2))).status).toBe(409)
   expect((await setWeights(3)).status).toBe(409)
@@ -80,7 +82,7 @@ test('after kill -9 every acknowledged write is stored byte for byte, and the po
   ])
 })
 
-test('outcomes that contradict what is known are stored, and a warning in the log lists them', async () => {
+test('outcomes that contradict stored cycles are stored, and a warning in the log lists them', async () => {
   const server = await started()
   const unknown = { ...outcome, placement_id: 'other', tier: 'front', post_no: 404 }
   const response = await server.call({
@@ -179,7 +181,7 @@ test('health names the weights in force, and not those that begin later', async 
   expect(weights_version).toBe(time < first_cycle_time ? 'initial' : 'later')
 })
 
-test('Server-Timing gives the time of each stage of a cycle, where the client asks for it', async () => {
+test('Server-Timing has the time of each stage of a cycle, where the client requests it', async () => {
   const server = await started()
   const post = (path: string, headers: Record<string, string>, index: number) =>
     server.call({ method: 'POST', path, headers, body: JSON.stringify(cycleBody(index)) })

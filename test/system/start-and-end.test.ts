@@ -127,21 +127,21 @@ describe('SIGTERM', () => {
     const socket = connect(server.port, '127.0.0.1')
     socket.write(`POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`)
     socket.write(`Content-Length: ${body.length}\r\n\r\n`)
-    // Its head has arrived when another call is answered.
+    // Its head has arrived when another call gets its response.
     await server.call({ path: '/v1/health' })
     const code = server.kill('SIGTERM')
     await server.logged('"msg":"stopping"')
     socket.write(body)
-    let answer = ''
-    for await (const chunk of socket) answer += String(chunk)
-    expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nConnection: close\r\n/s)
+    let response = ''
+    for await (const chunk of socket) response += String(chunk)
+    expect(response).toMatch(/^HTTP\/1\.1 503 .*\r\nConnection: close\r\n/s)
     expect(await code).toBe(0)
   })
 
   test('sends 503 to a client whose body is incomplete at the time limit', async () => {
     const server = await started({ UNDERSTUDY_SHUTDOWN_MS_MAX: '1500' })
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
-    const answer = new Promise<string>((resolve) =>
+    const response = new Promise<string>((resolve) =>
       socket.once('data', (data: Buffer) => resolve(data.toString())),
     )
     socket.write(`POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`)
@@ -149,7 +149,7 @@ describe('SIGTERM', () => {
     await server.call({ path: '/v1/health' })
     const code = server.kill('SIGTERM')
     socket.write(Buffer.alloc(100_000, ' '))
-    expect(await answer).toMatch(/^HTTP\/1\.1 503 /)
+    expect(await response).toMatch(/^HTTP\/1\.1 503 /)
     expect(await code).toBe(0)
   })
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
 import { ended } from '../helpers/servers.js'
 
-test('status --watch shows the service, its absence and its return, until a signal', async () => {
+test('status --watch shows the service, an outage and its end, until a signal', async () => {
   const adminPort = String(await freePort())
   const server = await ended(new ServerProcess({ UNDERSTUDY_ADMIN_PORT: adminPort })).start()
   const env = { ...process.env, UNDERSTUDY_DATA_DIR: server.dataDir, UNDERSTUDY_ADMIN_PORT: adminPort }
@@ -17,7 +17,7 @@ test('status --watch shows the service, its absence and its return, until a sign
     await shown(/pending posts +0\n[^]*pending posts +0\n/)
     await server.kill('SIGKILL')
     text = ''
-    await shown(/^no admin listener answers at http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED.*\n/m)
+    await shown(/^no admin listener responds at http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED.*\n/m)
     await server.start()
     text = ''
     await shown(/pending posts +0\n/)

@@ -24,7 +24,7 @@ import { loadOptions, withStore } from './common.js'
 import { requireVerified } from './verify.js'
 
 const pollMs = 200
-/** More than a server takes to load a version or to give up. */
+/** Longer than a server takes to load a version or to fail. */
 const waitMsMax = 30 * 60_000
 
 export async function activate(version: string, flags: Flags, context: CommandContext): Promise<void> {
@@ -45,7 +45,7 @@ export async function activate(version: string, flags: Flags, context: CommandCo
   context.print(`${version} serves.\n`)
 }
 
-/** Resolves when the server serves with `version`. Throws a `CommandError` that says why it does not. */
+/** Resolves when the server serves with `version`. Throws a `CommandError` with the reason if it does not. */
 async function serves(version: string, { dataDir, modelsDir }: Settings, sinceMs: number): Promise<void> {
   while (Date.now() < sinceMs + waitMsMax) {
     const status = await readStatus(dataDir).catch((cause: unknown) => {

@@ -1,6 +1,6 @@
 /**
  * `understudy models compare`: compares the scores of two models for the posts of stored cycles. Scores that are not
- * stored are computed by a replay. The server of the data directory may run.
+ * stored are computed by a replay. The server of the data directory may be running.
  */
 import { loadCodec } from '../../codec/index.js'
 import { ComparisonFigures, scorePairs, versionQuality } from '../../history/index.js'

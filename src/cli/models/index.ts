@@ -86,7 +86,7 @@ function addHistoryCommands(add: Add, context: CommandContext): void {
     .option('--force', 'overwrite an existing file of golden cases')
     .action((version: string, flags: Flags) => recordGoldenCases(version, flags, context))
   add('compare <first> <second>', [...sessionSettingNames, 'dataDir', 'codec'])
-    .description('compare the scores of two models for the posts of stored cycles; the server may run')
+    .description('compare the scores of two models for the posts of stored cycles; the server may be running')
     .option('--cycles <count>', 'number of latest cycles (default: 12)', numberArgument)
     .option('--from <id>', 'cycle_id of the first cycle, instead of --cycles')
     .option('--to <id>', 'cycle_id of the last cycle (default: the latest)')

@@ -1,6 +1,6 @@
 /**
  * `understudy report`: evaluates the stored cycles. How would the model have picked, next to the operators? Reads a data
- * directory whose server may run, or a backup.
+ * directory whose server may be running, or a backup.
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -21,7 +21,7 @@ export function addReportCommand(program: Command, context: CommandContext): voi
   const command = program
     .command('report')
     .description(
-      'evaluate the stored cycles: what the model would have picked, next to the operators; the server may run',
+      'evaluate the stored cycles: what the model would have picked, next to the operators; the server may be running',
     )
   addRangeFlags(command)
     .option(
@@ -59,7 +59,7 @@ async function report(flags: Flags, context: CommandContext): Promise<void> {
   )
 }
 
-/** Readers of the file see the old report or the new one, never a part. */
+/** Replaces a file atomically: readers get the old report or the new one. */
 function replaceFile(file: string, text: string): void {
   const temporary = `${file}.${process.pid}.tmp`
   try {

@@ -16,7 +16,7 @@ export function reportText(evaluation: Evaluation, columns: number | undefined):
   ].join('\n')
 }
 
-/** What an editor needs: the counts, the picks of the model next to the baselines, and whether the differences are real. */
+/** What an editor needs: the counts, the picks of the model next to the baselines, and whether the differences are significant. */
 export function firstScreen(evaluation: Evaluation, columns: number | undefined): string {
   const paragraph = paragraphs(columns)
   const first = [windowSentence(evaluation), ...pickSentences(evaluation)].map(paragraph).join('')

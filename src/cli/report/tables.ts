@@ -24,7 +24,7 @@ import {
 
 export interface ReportTable {
   readonly title: string
-  /** What the reader needs to know to read it; may be empty. */
+  /** Explains how to read the table; may be empty. */
   readonly note: string
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
@@ -116,12 +116,12 @@ function ledgerTable({ firstScore }: Evaluation): ReportTable {
       `${count(never)} never, ${count(excluded)} excluded.${causes.length > 0 ? ` Reasons: ${causes.join(', ')}.` : ''}`,
     head: ['latest first scores', 'extracted (KST)', 'deadline', 'first score', 'late by', 'reason'],
     rows: [
-      ...worst.map((offender) => [
-        `${offender.gallId ?? 'unknown'}/${offender.postNo ?? 'unknown'}`,
-        ...[offender.extractedMs, offender.deadlineMs].map(kstTime),
-        offender.firstMs === null ? 'never' : kstTime(offender.firstMs),
-        minutes(offender.minutesLate),
-        offender.reason,
+      ...worst.map((lateVisit) => [
+        `${lateVisit.gallId ?? 'unknown'}/${lateVisit.postNo ?? 'unknown'}`,
+        ...[lateVisit.extractedMs, lateVisit.deadlineMs].map(kstTime),
+        lateVisit.firstMs === null ? 'never' : kstTime(lateVisit.firstMs),
+        minutes(lateVisit.minutesLate),
+        lateVisit.reason,
       ]),
       ...(worst.length === 0 && share !== null ? [['none', '', '', '', '', '']] : []),
     ],

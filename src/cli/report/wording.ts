@@ -1,6 +1,6 @@
 /**
- * The words of a report that its text and its page share: names of rankers, numbers with their intervals, and sentences
- * that say whether a difference is real.
+ * Texts that a report shares between its text form and its page: names of rankers, numbers with their intervals, and
+ * sentences that state whether a difference is significant.
  */
 import type { Difference, Estimate, Evaluation, Quality, RankerFigures } from '../../history/index.js'
 
@@ -85,7 +85,7 @@ export function pickSentences({ visits, rankers }: Evaluation): string[] {
   ]
 }
 
-/** Whether a difference is real, in one sentence. */
+/** Whether a difference is significant, in one sentence. */
 export function differenceSentence({ a, b, mean, ci95, verdict, moreDays }: Difference): string {
   const [first, second] = [subject(a), subject(b)]
   if (mean === null || ci95 === null || verdict === null)
@@ -95,11 +95,11 @@ export function differenceSentence({ a, b, mean, ci95, verdict, moreDays }: Diff
   const ends = verdict === 'worse' ? [-ci95[1], -ci95[0]] : ci95
   const size = `${points(verdict === 'worse' ? -mean : mean)} points, 95 % interval ${ends.map(points).join(' to ')}`
   if (verdict !== 'cannot be told apart')
-    return `${capital(first)} ranks the saved posts ${verdict} than ${second}: ${size}. The difference is real.`
+    return `${capital(first)} ranks the saved posts ${verdict} than ${second}: ${size}. The difference is significant.`
   const wait =
     moreDays === null
-      ? 'More days would not tell.'
-      : `If it persists, about ${count(moreDays)} more ${moreDays === 1 ? 'day' : 'days'} would tell.`
+      ? 'More days would not change this.'
+      : `If it persists, about ${count(moreDays)} more ${moreDays === 1 ? 'day is' : 'days are'} needed for a verdict.`
   return `${capital(first)} and ${second} cannot be told apart: ${size}. ${wait}`
 }
 

@@ -198,7 +198,7 @@ decode_error decoder::decode_key(const member_plan& member, uint32_t row, const 
   const size_t bytes = static_cast<size_t>(close - token) - 1;
   if (bytes == 0) return decode_error::value;
   code = keys_.code_of({reinterpret_cast<const char*>(token + 1), bytes});
-  keys_.remember(token, close + 1, code);
+  keys_.cache(token, close + 1, code);
   return decode_error::none;
 }
 

@@ -22,14 +22,14 @@ namespace understudy {
   X(too_many_rows, "A list has more rows than its plan allows.")                                       \
   X(too_long, "The body is longer than simdjson takes.")
 
-/// Outcome of a decode. JavaScript knows the codes by their position in `decode_error_sentences`.
+/// Outcome of a decode. In JavaScript a code is a position in `decode_error_sentences`.
 enum class decode_error : uint8_t {
 #define X(code, sentence) code,
   UNDERSTUDY_DECODE_ERRORS(X)
 #undef X
 };
 
-/// One sentence for people, by code.
+/// One human-readable sentence per code.
 inline constexpr const char* decode_error_sentences[] = {
 #define X(code, sentence) sentence,
     UNDERSTUDY_DECODE_ERRORS(X)

@@ -1,4 +1,4 @@
-// Column programs as JavaScript sees them. All that comes from JavaScript is checked here.
+// The JavaScript interface of column programs. All that comes from JavaScript is checked here.
 #pragma once
 
 #include "napi.h"

@@ -1,4 +1,4 @@
-// See js_decoder.h. This file checks the memory that comes from JavaScript; all other files trust it.
+// See js_decoder.h. This file checks the memory that comes from JavaScript; all other files rely on that.
 #include "js_decoder.h"
 
 #include <cstring>
@@ -52,19 +52,19 @@ Napi::Value js_decoder::decode(const Napi::CallbackInfo& info) {
     place_columns(info[1].As<Napi::ArrayBuffer>(), info[2].As<Napi::Uint32Array>(), capacities);
     const padded_bytes body = padded(info[0].As<Napi::Uint8Array>());
     const decode_error error = decoder_->decode(body, {starts_.data(), capacities.Data()});
-    Napi::Value answer;
+    Napi::Value outcome;
     if (error == decode_error::none) {
-      answer = findings(env);
+      outcome = findings(env);
     } else if (error == decode_error::row_capacity) {
-      answer = numbers(env, decoder_->findings().row_counts);
+      outcome = numbers(env, decoder_->findings().row_counts);
     } else {
-      answer = Napi::Number::New(env, static_cast<uint8_t>(error));
+      outcome = Napi::Number::New(env, static_cast<uint8_t>(error));
     }
     if (copy_bytes_ > kept_copy_bytes_max) {
       copy_.reset();
       copy_bytes_ = 0;
     }
-    return answer;
+    return outcome;
   } catch (const std::bad_alloc&) {
     throw Napi::Error::New(env, "the native decoder is out of memory");
   }

@@ -1,4 +1,4 @@
-// The decoder as JavaScript sees it.
+// The JavaScript interface of the decoder.
 #pragma once
 
 #include <memory>

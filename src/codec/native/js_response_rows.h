@@ -1,4 +1,4 @@
-// The row writer as JavaScript sees it.
+// The JavaScript interface of the row writer.
 #pragma once
 
 #include "napi.h"

@@ -24,7 +24,7 @@ class seeded_hash {
 /// Distinct texts in order of first appearance. The texts themselves stay in the body.
 class key_table {
  public:
-  /// Forgets all texts, and returns the memory of a body with very many of them.
+  /// Removes all texts, and releases the memory of a body with very many of them.
   void clear() {
     constexpr size_t kept_bucket_count_max = 1 << 14;
     texts_.clear();
@@ -50,7 +50,7 @@ class key_table {
   }
 
   /// Adds the string from the quote at `token` to the quote before `end` to the cache. Long strings are not kept.
-  void remember(const uint8_t* token, const uint8_t* end, uint32_t code) noexcept {
+  void cache(const uint8_t* token, const uint8_t* end, uint32_t code) noexcept {
     const size_t bytes = static_cast<size_t>(end - token) - 2;
     if (bytes <= short_text::bytes_max)
       recent_[recent_index(token, end)] = {short_text({reinterpret_cast<const char*>(token + 1), bytes}), code};

@@ -1,5 +1,5 @@
 // Bytes followed by readable memory. A body that is read in words of 8 to 32 bytes needs memory past its end; this
-// type makes the caller, which knows the buffer, responsible for it.
+// type makes the caller, which owns the buffer, responsible for it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The plan of a decode: objects with members, what each member may hold and which columns it fills. The
-// decoder does not know posts or cycles; `native-plan.ts` derives the plan from the contract's types and hands
+// decoder does not depend on posts or cycles; `native-plan.ts` derives the plan from the contract's types and hands
 // it over as JSON.
 //
 //   {"column_count": 2, "objects": [{"row_count_max": 1, "slice": [], "members": [
@@ -28,9 +28,9 @@ enum class value_kind : uint8_t {
   fixed_text,
   /// A non-empty string that becomes a number. u32 code.
   key,
-  /// A string of which the measures are kept, all 0 when it is absent. 18 × u32, and if wanted u8 presence.
+  /// A string of which the measures are kept, all 0 when it is absent. 18 × u32, optionally u8 presence.
   measured_text,
-  /// Its instant: f64 milliseconds (NaN for null), and if wanted f64 fraction, u32 start and end in the body.
+  /// Its instant: f64 milliseconds (NaN for null), optionally f64 fraction, u32 start and end in the body.
   date_time,
   /// f64, NaN for null and when absent.
   integer,

@@ -73,7 +73,7 @@ const parameters = {
   Timing: {
     name: 'timing',
     in: 'query',
-    description: 'Asks for `Server-Timing` in the response. So does a header `X-Timing` with any value.',
+    description: 'Requests `Server-Timing` in the response, as does a header `X-Timing` with any value.',
     allowEmptyValue: true,
     schema: { type: 'string' },
   },
@@ -90,7 +90,7 @@ const headers = {
     schema: { type: 'string', pattern: '^\\d+$' },
   },
   ServerTiming: {
-    description: 'Durations of the stages of a cycle in milliseconds, if the request asks for them.',
+    description: 'Durations of the stages of a cycle in milliseconds, on request.',
     schema: { type: 'string' },
   },
   WwwAuthenticate: { required: true, schema: { type: 'string', const: 'ApiKey' } },

@@ -1,6 +1,6 @@
 /**
  * The JSON schemas of the wire types as the OpenAPI document has them: sorted, in the forms that generators of other
- * languages read best, and with the rules "Required when `member` is `value`." that typia does not know.
+ * languages read best, and with the rules "Required when `member` is `value`." that typia does not support.
  */
 import { conditionOf, inOrder, wireSchemas, type WireSchema } from '../shape.js'
 

@@ -1,5 +1,5 @@
 /**
- * The texts of the OpenAPI document: what docs/contract.md says, in the places where a reader of the document needs it.
+ * The texts of the OpenAPI document: the content of docs/contract.md, in the places where a reader of the document needs it.
  */
 import type { ErrorKind } from '../errors.js'
 import {
@@ -53,7 +53,7 @@ export const operationTexts: Readonly<
     tag: 'Scoring',
     summary: 'Submit a cycle and receive its scores',
     description:
-      'A 200 is durable: candidates, removals, readings and the response are on disk before its first byte leaves. ' +
+      'A 200 is durable: candidates, removals, readings and the response are on disk before its first byte is sent. ' +
       'The same `cycle_id` with the same body returns the stored response byte for byte, with a different body 409. ' +
       'Bodies are compared as JSON values: member order and white space do not matter. `cycle_time` must be on a ' +
       'five-minute boundary and not in the future, and `cycle_id` must be its minute in KST; otherwise the status is 422.',
@@ -80,7 +80,7 @@ export const operationTexts: Readonly<
   },
   postOutcomes: {
     tag: 'Reference',
-    summary: 'Report what became of placed posts',
+    summary: 'Report the outcomes of placed posts',
     description:
       'A record with a known `placement_id` replaces the stored one entirely, so send the complete record each time. ' +
       'The same record twice changes nothing.',

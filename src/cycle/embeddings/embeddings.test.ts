@@ -34,7 +34,7 @@ let service: CycleService
 const codec: Codec = {
   ...referenceCodec,
   encodeResponse(response) {
-    if (codecFails) throw new Error('no answer')
+    if (codecFails) throw new Error('no reply')
     return referenceCodec.encodeResponse(response)
   },
 }
@@ -67,7 +67,7 @@ async function adopt(next: EncodingModel): Promise<void> {
   await service.models.adopt(next, model, () => (model = next))
 }
 
-async function answer(body: CycleRequest): Promise<CycleResponse> {
+async function submit(body: CycleRequest): Promise<CycleResponse> {
   const bytes = await service.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
   return JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
 }
@@ -109,26 +109,26 @@ beforeEach(async () => {
 
 describe('a text', () => {
   test('is encoded with the cycle that contains it, and never again while its post is pending', async () => {
-    expect(views(await answer(cycle(0, [1, 2], [1, 2])))).toEqual(titleShares([1, 2]))
-    expect(views(await answer(cycle(1, [2, 3], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
-    expect(views(await answer(cycle(2, [], [3, 1, 2])))).toEqual(titleShares([1, 2, 3]))
+    expect(views(await submit(cycle(0, [1, 2], [1, 2])))).toEqual(titleShares([1, 2]))
+    expect(views(await submit(cycle(1, [2, 3], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
+    expect(views(await submit(cycle(2, [], [3, 1, 2])))).toEqual(titleShares([1, 2, 3]))
     expect(text.titles).toEqual([1, 2, 3].map(title))
   })
 
   test('of a post that left and entered again is encoded for its new entry', async () => {
-    await answer(cycle(0, [1], [1]))
-    await answer({ ...cycle(1, [], []), removals: [removal('g', 1)] })
-    expect(views(await answer(cycle(2, [1], [1], { title: 'post 1 anew' })))).toEqual({
+    await submit(cycle(0, [1], [1]))
+    await submit({ ...cycle(1, [], []), removals: [removal('g', 1)] })
+    expect(views(await submit(cycle(2, [1], [1], { title: 'post 1 anew' })))).toEqual({
       1: titleShare('post 1 anew'),
     })
   })
 
   test('is not encoded again after a restart', async () => {
-    await answer(cycle(0, [1, 2], [1, 2]))
+    await submit(cycle(0, [1, 2], [1, 2]))
     await service.close()
     const fresh = new FakeTextEncoder(hash)
     service = await open(new EncodingModel('m1', fresh))
-    expect(views(await answer(cycle(1, [3], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
+    expect(views(await submit(cycle(1, [3], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
     expect(fresh.titles).toEqual([title(3)])
   })
 
@@ -136,50 +136,50 @@ describe('a text', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'understudy-embeddings-'))
     onTestFinished(() => rmSync(dataDir, { recursive: true }))
     service = await open(model, await openLmdbStore({ dataDir }))
-    await answer(cycle(0, [1, 2], [1, 2]))
+    await submit(cycle(0, [1, 2], [1, 2]))
     await service.close()
     await store.close()
     const fresh = new FakeTextEncoder(hash)
     service = await open(new EncodingModel('m1', fresh), await openLmdbStore({ dataDir }))
-    expect(views(await answer(cycle(1, [], [1, 2])))).toEqual(titleShares([1, 2]))
+    expect(views(await submit(cycle(1, [], [1, 2])))).toEqual(titleShares([1, 2]))
     expect(fresh.titles).toEqual([])
     await service.close()
     await store.close()
   })
 
   test('of a cycle that was not stored is discarded: posts that enter at its position have their own vectors', async () => {
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     storeFails = true
-    await expect(answer(cycle(1, [2, 3], [2, 3]))).rejects.toMatchObject({ status: 503 })
+    await expect(submit(cycle(1, [2, 3], [2, 3]))).rejects.toMatchObject({ status: 503 })
     storeFails = false
-    expect(views(await answer(cycle(2, [5, 4], [1, 4, 5])))).toEqual(titleShares([1, 4, 5]))
-    expect(views(await answer(cycle(3, [2, 3], [2, 3])))).toMatchObject(titleShares([2, 3]))
+    expect(views(await submit(cycle(2, [5, 4], [1, 4, 5])))).toEqual(titleShares([1, 4, 5]))
+    expect(views(await submit(cycle(3, [2, 3], [2, 3])))).toMatchObject(titleShares([2, 3]))
   })
 
   test('of a cycle that fails in the model is discarded too', async () => {
     model.failing = true
-    await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toMatchObject({ status: 503 })
+    await expect(submit(cycle(0, [1, 2], [1, 2]))).rejects.toMatchObject({ status: 503 })
     model.failing = false
-    expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(titleShares([3, 4]))
+    expect(views(await submit(cycle(1, [4, 3], [3, 4])))).toEqual(titleShares([3, 4]))
   })
 
   test('of a cycle whose response cannot be encoded is discarded too', async () => {
     codecFails = true
-    await expect(answer(cycle(0, [1, 2], [1, 2]))).rejects.toThrow('no answer')
+    await expect(submit(cycle(0, [1, 2], [1, 2]))).rejects.toThrow('no reply')
     codecFails = false
-    expect(views(await answer(cycle(1, [4, 3], [3, 4])))).toEqual(titleShares([3, 4]))
+    expect(views(await submit(cycle(1, [4, 3], [3, 4])))).toEqual(titleShares([3, 4]))
   })
 })
 
 describe('past the budget for texts', () => {
   test('posts are scored without their texts, a warning counts them, and the background encodes them', async () => {
     text.limits.push(1)
-    const response = await answer(cycle(0, [1, 2, 3], [1, 2, 3]))
+    const response = await submit(cycle(0, [1, 2, 3], [1, 2, 3]))
     expect(views(response)).toEqual({ ...titleShares([1]), 2: 0, 3: 0 })
     expect(response.warnings).toEqual(['text not encoded in time, scored without it (2): g/2, g/3'])
     await vi.waitUntil(() => text.titles.length === 3, patience)
     await vi.waitUntil(() => contents.embeddings.size === 3, patience)
-    const later = await answer(cycle(1, [], [1, 2, 3]))
+    const later = await submit(cycle(1, [], [1, 2, 3]))
     expect(views(later)).toEqual(titleShares([1, 2, 3]))
     expect(later.warnings).toEqual([])
     expect(text.titles).toEqual([1, 2, 3].map(title))
@@ -187,26 +187,26 @@ describe('past the budget for texts', () => {
 
   test('texts that the background has encoded are not encoded again after a restart', async () => {
     text.limits.push(1)
-    await answer(cycle(0, [1, 2, 3], [1, 2, 3]))
+    await submit(cycle(0, [1, 2, 3], [1, 2, 3]))
     await vi.waitUntil(() => contents.embeddings.size === 3, patience)
     await service.close()
     const fresh = new FakeTextEncoder(hash)
     service = await open(new EncodingModel('m1', fresh))
-    expect(views(await answer(cycle(1, [], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
+    expect(views(await submit(cycle(1, [], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
     expect(fresh.titles).toEqual([])
   })
 
   test('the background encodes in parts, and retries a text without a vector in a batch of its own', async () => {
     text.unreadable.add(title(2))
     text.limits.push(0, 1, 1)
-    await answer(cycle(0, [1, 2, 3, 4], [1, 2, 3, 4]))
+    await submit(cycle(0, [1, 2, 3, 4], [1, 2, 3, 4]))
     await vi.waitUntil(() => text.titles.length === 3, patience)
     await vi.waitUntil(() => contents.embeddings.size === 3, patience)
     const { callCount } = text
-    const later = await answer(cycle(1, [], [1, 2, 3, 4]))
+    const later = await submit(cycle(1, [], [1, 2, 3, 4]))
     expect(views(later)).toEqual({ ...titleShares([1, 3, 4]), 2: 0 })
     expect(later.warnings).toEqual(['text not encoded in time, scored without it (1): g/2'])
-    await answer(cycle(2, [], [1, 2, 3, 4]))
+    await submit(cycle(2, [], [1, 2, 3, 4]))
     // The unreadable text is not tried again.
     expect(text.callCount - callCount).toBeLessThanOrEqual(1)
     expect(text.titles).toHaveLength(3)
@@ -215,10 +215,10 @@ describe('past the budget for texts', () => {
 
 describe('a swap', () => {
   test('to a model with the same encoder encodes nothing', async () => {
-    await answer(cycle(0, [1, 2], [1, 2]))
+    await submit(cycle(0, [1, 2], [1, 2]))
     const fresh = new FakeTextEncoder(hash)
     await adopt(new EncodingModel('m2', fresh))
-    const response = await answer(cycle(1, [3], [1, 2, 3]))
+    const response = await submit(cycle(1, [3], [1, 2, 3]))
     expect(response.model_version).toBe('m2')
     expect(views(response)).toEqual(titleShares([1, 2, 3]))
     expect(text.titles).toEqual([title(1), title(2)])
@@ -226,42 +226,42 @@ describe('a swap', () => {
   })
 
   test('to another encoder encodes all pending posts first, and the swap back encodes nothing', async () => {
-    await answer(cycle(0, [1, 2], [1, 2]))
+    await submit(cycle(0, [1, 2], [1, 2]))
     const before = model
     const fresh = new FakeTextEncoder(otherHash)
     await adopt(new EncodingModel('m2', fresh))
     expect(fresh.titles).toEqual([title(1), title(2)])
-    const response = await answer(cycle(1, [], [1, 2]))
+    const response = await submit(cycle(1, [], [1, 2]))
     expect(response.warnings).toEqual([])
     expect(views(response)).toEqual(titleShares([1, 2]))
     await adopt(before)
-    expect(views(await answer(cycle(2, [], [1, 2])))).toEqual(titleShares([1, 2]))
+    expect(views(await submit(cycle(2, [], [1, 2])))).toEqual(titleShares([1, 2]))
     expect(text.titles).toEqual([title(1), title(2)])
   })
 
   test('whose encoder fails changes nothing, and the next attempt succeeds', async () => {
-    await answer(cycle(0, [1, 2], [1, 2]))
+    await submit(cycle(0, [1, 2], [1, 2]))
     const fresh = new FakeTextEncoder(otherHash)
     fresh.failing = true
     const next = new EncodingModel('m2', fresh)
     await expect(adopt(next)).rejects.toThrow('fails on purpose')
-    expect((await answer(cycle(1, [3], [1, 2, 3]))).model_version).toBe('m1')
+    expect((await submit(cycle(1, [3], [1, 2, 3]))).model_version).toBe('m1')
     fresh.failing = false
     await adopt(next)
-    expect(views(await answer(cycle(2, [], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
+    expect(views(await submit(cycle(2, [], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
     expect([...fresh.titles].sort()).toEqual([1, 2, 3].map(title))
   })
 
   test('includes the texts of posts that entered while it was prepared', async () => {
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     let openGate = (): void => undefined
     const fresh = new FakeTextEncoder(otherHash)
     fresh.gate = new Promise((resolve) => (openGate = resolve))
     const adopting = adopt(new EncodingModel('m2', fresh))
-    await answer(cycle(1, [2, 3], [1, 2, 3]))
+    await submit(cycle(1, [2, 3], [1, 2, 3]))
     openGate()
     await adopting
-    const response = await answer(cycle(2, [], [1, 2, 3]))
+    const response = await submit(cycle(2, [], [1, 2, 3]))
     expect(response.model_version).toBe('m2')
     expect(response.warnings).toEqual([])
     expect(views(response)).toEqual(titleShares([1, 2, 3]))

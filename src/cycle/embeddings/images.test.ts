@@ -52,7 +52,7 @@ async function adopt(next: EncodingModel): Promise<void> {
   await service.models.adopt(next, model, () => (model = next))
 }
 
-async function answer(body: CycleRequest): Promise<CycleResponse> {
+async function submit(body: CycleRequest): Promise<CycleResponse> {
   const bytes = await service.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
   return JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
 }
@@ -112,20 +112,20 @@ describe('an image', () => {
       [3, 1],
     ] as const)
       image.values.set(grey, value)
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     for (const position of [3, 1, 2]) await put(1, position, position)
     await encodedCount(3)
-    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(1 / 3) })
+    expect(comments(await submit(cycle(1, [], [1])))).toEqual({ 1: Math.fround(1 / 3) })
   })
 
   test('is encoded once, even if two posts have it and the service restarts', async () => {
-    await answer(cycle(0, [1, 2], [1, 2]))
+    await submit(cycle(0, [1, 2], [1, 2]))
     await put(1, 1, 51)
     await put(2, 1, 51)
     await encodedCount(1)
     await put(2, 2, 102)
     await encodedCount(2)
-    expect(comments(await answer(cycle(1, [], [1, 2])))).toEqual({
+    expect(comments(await submit(cycle(1, [], [1, 2])))).toEqual({
       1: Math.fround(0.2),
       2: Math.fround(0.3),
     })
@@ -133,38 +133,38 @@ describe('an image', () => {
     await service.close()
     const fresh = new FakeImageEncoder(hash)
     service = await open(new EncodingModel('m1', null, fresh))
-    expect(comments(await answer(cycle(2, [], [1, 2])))[2]).toBe(Math.fround(0.3))
+    expect(comments(await submit(cycle(2, [], [1, 2])))[2]).toBe(Math.fround(0.3))
     expect(fresh.encodedImages).toEqual([])
   })
 
   test('whose vector the store refuses is encoded again after the next cycle', async () => {
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     const putEmbeddings = store.models.putEmbeddings.bind(store.models)
     let refusals = 0
     store.models.putEmbeddings = () => Promise.reject(new StoreError('full', `no room ${++refusals}`))
     await put(1, 1, 51)
     await vi.waitUntil(() => refusals === 1, patience)
     store.models.putEmbeddings = putEmbeddings
-    await answer(cycle(1, [], [1]))
+    await submit(cycle(1, [], [1]))
     await encodedCount(1)
-    expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
+    expect(comments(await submit(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
   })
 
   test('without a vector is encoded with the next upload of its post', async () => {
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     await put(1, 1, 51)
     await encodedCount(1)
     for (const key of contents.embeddings.getKeys({})) contents.embeddings.removeSync(key)
     await put(1, 2, 102)
     await encodedCount(2)
-    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.3) })
+    expect(comments(await submit(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.3) })
   })
 
   test('that expires leaves its vector to a pending post with the same image', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'understudy-embeddings-'))
     onTestFinished(() => rmSync(dataDir, { recursive: true }))
     service = await open(model, await openLmdbStore({ dataDir }))
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     await put(1, 1, 51)
     await put(2, 1, 51)
     await put(2, 2, 204)
@@ -175,7 +175,7 @@ describe('an image', () => {
     await put(1, 2, 102)
     await vi.waitUntil(() => image.encodedImages.length === 3, patience)
     await vi.waitUntil(
-      async () => comments(await answer(cycle(++cycleCount, [], [1])))[1] === Math.fround(0.3),
+      async () => comments(await submit(cycle(++cycleCount, [], [1])))[1] === Math.fround(0.3),
       patience,
     )
     expect(image.encodedImages).toEqual([51, 204, 102])
@@ -190,39 +190,39 @@ describe('an image', () => {
     const { rows: images } = store.expiry.imagesAfter(null, 10)
     await store.expiry.removeImages(images.filter(({ key }) => key.position === 1))
     service.imagesRemoved([{ gallId: 'g', postNo: 1, position: 1 }])
-    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
+    expect(comments(await submit(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
   })
 
   test('that arrived before its post is used when the post enters', async () => {
     await put(1, 1, 51)
     await encodedCount(1)
-    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
+    expect(comments(await submit(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
   })
 
   test('of a post that left and entered again is not encoded again', async () => {
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     await put(1, 1, 51)
     await encodedCount(1)
-    await answer({ ...cycle(1, [], []), removals: [removal('g', 1)] })
-    expect(comments(await answer(cycle(2, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
+    await submit({ ...cycle(1, [], []), removals: [removal('g', 1)] })
+    expect(comments(await submit(cycle(2, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
     expect(image.encodedImages).toEqual([51])
   })
 
   test('never delays a cycle', async () => {
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     image.failing = true
     await put(1, 1, 51)
-    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: 0 })
+    expect(comments(await submit(cycle(1, [], [1])))).toEqual({ 1: 0 })
   })
 
   test('is tried again after its encoder has failed', async () => {
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     image.failing = true
     await put(1, 1, 51)
-    await answer(cycle(1, [], [1]))
+    await submit(cycle(1, [], [1]))
     image.failing = false
     await encodedCount(1)
-    expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
+    expect(comments(await submit(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
   })
 
   test('that always crashes its encoder does not prevent the encoding of others', async () => {
@@ -233,36 +233,36 @@ describe('an image', () => {
   })
 
   test('does not prevent a model from serving when its encoder fails', async () => {
-    await answer(cycle(0, [1], [1]))
+    await submit(cycle(0, [1], [1]))
     await put(1, 1, 51)
     await encodedCount(1)
     const fresh = new FakeImageEncoder(otherHash)
     fresh.failing = true
     await adopt(new EncodingModel('m2', null, fresh))
-    expect(comments(await answer(cycle(1, [], [1])))).toEqual({ 1: 0 })
+    expect(comments(await submit(cycle(1, [], [1])))).toEqual({ 1: 0 })
     fresh.failing = false
     await encodedCount(2)
-    expect(comments(await answer(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
+    expect(comments(await submit(cycle(2, [], [1])))).toEqual({ 1: Math.fround(0.2) })
   })
 
-  test('is pooled by the maximum when the model says so', async () => {
+  test('is pooled by the maximum when the model requires it', async () => {
     const fresh = new FakeImageEncoder(hash, { pooling: 'max' })
     service = await open(new EncodingModel('m1', null, fresh))
     await put(1, 1, 102)
     await put(1, 2, 51)
     await encodedCount(2)
-    expect(comments(await answer(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
+    expect(comments(await submit(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
   })
 
   test('that is missing is counted in a warning when the model requires images', async () => {
     service = await open(new EncodingModel('m1', null, new FakeImageEncoder(hash, { required: true })))
-    const first = await answer(cycle(0, [1, 2], [1, 2], { images_in_post: 2 }))
+    const first = await submit(cycle(0, [1, 2], [1, 2], { images_in_post: 2 }))
     expect(first.warnings).toEqual(['expected images not all encoded, scored without them (2): g/1, g/2'])
     await put(1, 1, 1)
     await put(1, 2, 2)
     await put(2, 1, 3)
     await encodedCount(3)
-    const second = await answer(cycle(1, [], [1, 2]))
+    const second = await submit(cycle(1, [], [1, 2]))
     expect(second.warnings).toEqual(['expected images not all encoded, scored without them (1): g/2'])
   })
 })

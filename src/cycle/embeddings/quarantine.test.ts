@@ -68,7 +68,7 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
   }
 
   /** As a client does: again until there is a response. */
-  async function answer(body: CycleRequest): Promise<{ response: CycleResponse; refusalCount: number }> {
+  async function submit(body: CycleRequest): Promise<{ response: CycleResponse; refusalCount: number }> {
     for (let refusalCount = 0; ; refusalCount++) {
       try {
         const bytes = await service.submit(
@@ -87,16 +87,16 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
   const textPid = (): number | undefined => model.processes.find(({ role }) => role === 'text')?.pid
 
   test('is quarantined within the budget of its cycle, counted and logged once, and the others are encoded', async () => {
-    const first = await answer(cycle(0, { 1: '글', 2: '오늘', 3: '하나' }, [1, 2, 3]))
+    const first = await submit(cycle(0, { 1: '글', 2: '오늘', 3: '하나' }, [1, 2, 3]))
     expect(first.refusalCount).toBe(0)
     expect(first.response.warnings).toContain(`${notEncoded} (1): g/2`)
     expect(contents.embeddings.size).toBe(2)
     expect(quarantined).toMatchObject([{ gall_id: 'g', post_no: 2 }])
     const pid = textPid()
-    const second = await answer(cycle(1, { 4: '둘' }, [1, 2, 3, 4]))
+    const second = await submit(cycle(1, { 4: '둘' }, [1, 2, 3, 4]))
     expect(second).toMatchObject({ refusalCount: 0 })
     expect(second.response.warnings).toContain(`${notEncoded} (1): g/2`)
-    await answer(cycle(2, {}, [1, 2, 3, 4]))
+    await submit(cycle(2, {}, [1, 2, 3, 4]))
     expect(contents.embeddings.size).toBe(3)
     // It was not tried again.
     expect(textPid()).toBe(pid)
@@ -104,14 +104,14 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
   })
 
   test('does not prevent a restart of the service, nor the encoding of the others after it', async () => {
-    await answer(cycle(0, { 1: '글', 2: '오늘', 3: '하나' }, [1, 2, 3]))
+    await submit(cycle(0, { 1: '글', 2: '오늘', 3: '하나' }, [1, 2, 3]))
     await service.close()
     for (const key of contents.embeddings.getKeys({})) contents.embeddings.removeSync(key)
     service = await open()
     expect(adoptCount).toBe(1)
     expect(contents.embeddings.size).toBe(2)
     expect(quarantined).toHaveLength(2)
-    const { refusalCount, response } = await answer(cycle(1, {}, [1, 2, 3]))
+    const { refusalCount, response } = await submit(cycle(1, {}, [1, 2, 3]))
     expect(refusalCount).toBe(0)
     expect(response.warnings).toContain(`${notEncoded} (1): g/2`)
   })

@@ -67,7 +67,7 @@ test('an image that can be read again is encoded with the next upload of its pos
   expect(encoder.encodedImages).toEqual([1])
 })
 
-test('images whose vectors the store refuses are tried again with each cycle until it takes them', async () => {
+test('images whose vectors the store refuses are tried again with each cycle until it accepts them', async () => {
   refusal = new StoreError('full', 'no room')
   cache.add(await put(1))
   while (lines.length === 0) await vi.advanceTimersByTimeAsync(1)

@@ -1,4 +1,4 @@
-/** Which cycles get a slot, and what refused calls are answered. */
+/** Which cycles get a slot, and the responses of refused calls. */
 import { expect, test } from 'vitest'
 import { AdmissionSemaphore } from './admission-semaphore.js'
 

@@ -71,18 +71,18 @@ test('a repeat with the same bytes does not wait for comparisons of values', asy
   expect(order[0]).toBe('same')
 })
 
-test('a call that waits for a cycle is answered by the value of its body, even when the first body is overwritten', async () => {
+test('a call that waits for a cycle gets its response by the value of its body, even when the first body is overwritten', async () => {
   const { store } = await storeWithCycle()
   const idempotency = new Idempotency(store)
   const json = bytes(body)
-  let answer: (bytes: Uint8Array) => void = () => undefined
-  idempotency.begin(cycleId, json, new Promise((resolve) => (answer = resolve)))
+  let finish: (bytes: Uint8Array) => void = () => undefined
+  idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
   const flight = idempotency.flightOf(cycleId, json)
   if (flight === null) throw new Error('the cycle is not in progress')
   const respelled = idempotency.join(flight, bytes(body, 2))
   const other = idempotency.join(flight, bytes({ ...body, more: 2 }))
   json.fill(0)
-  answer(response)
+  finish(response)
   expect(Buffer.from(await respelled)).toEqual(response)
   await expect(other).rejects.toMatchObject({
     kind: 'conflict',
@@ -94,13 +94,13 @@ test('the number of calls that wait for one cycle is bounded', async () => {
   const { store } = await storeWithCycle()
   const idempotency = new Idempotency(store)
   const json = bytes(body)
-  let answer: (bytes: Uint8Array) => void = () => undefined
-  idempotency.begin(cycleId, json, new Promise((resolve) => (answer = resolve)))
+  let finish: (bytes: Uint8Array) => void = () => undefined
+  idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
   const flight = idempotency.flightOf(cycleId, json)
   if (flight === null) throw new Error('the cycle is not in progress')
   const waiting = Array.from({ length: 1000 }, () => idempotency.join(flight, json))
   await expect(idempotency.join(flight, json)).rejects.toThrow('too many calls wait for this cycle')
-  answer(response)
+  finish(response)
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([response]))
 })
 

@@ -1,4 +1,4 @@
-/** Which cycles the intake admits while others are in progress, and what it answers when the queue is full. */
+/** Which cycles the intake admits while others are in progress, and its responses when the queue is full. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
@@ -51,7 +51,7 @@ describe('the queue', () => {
     expect(service.pendingCount).toBe(5)
   })
 
-  test('that is full still answers repeats of stored cycles, and of cycles in progress', async () => {
+  test('that is full still responds to repeats of stored cycles, and of cycles in progress', async () => {
     // Large enough to need a slot before they are decoded.
     const large = (json: CycleRequest, indent = 0): Buffer =>
       Buffer.from(JSON.stringify(json, null, indent) + ' '.repeat(70_000))
@@ -75,8 +75,8 @@ describe('the queue', () => {
     expect(() => service.admit(start(body(6)), 1000)).not.toThrow()
     await expect(submitBytes(Buffer.from('{}'))).rejects.toMatchObject({ status: 400 })
     open()
-    const answers = await Promise.all(calls)
-    expect(await Promise.all(again)).toEqual([answers[0], answers[4]])
+    const replies = await Promise.all(calls)
+    expect(await Promise.all(again)).toEqual([replies[0], replies[4]])
     expect(() => service.admit(start(body(6)), 1e6)).not.toThrow()
   })
 

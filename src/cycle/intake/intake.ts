@@ -1,5 +1,5 @@
 /**
- * Intake of cycles: admits a call, decodes its body, and answers it as a repeat of a known cycle or as a new one. Read
+ * Intake of cycles: admits a call, decodes its body, and handles it as a repeat of a known cycle or as a new one. Read
  * `submit` first.
  */
 import type { Codec } from '../../codec/index.js'
@@ -25,7 +25,7 @@ export interface CycleLimits {
 export interface NewCycle {
   /** Valid while `arena` is held. */
   readonly cycle: CycleColumns
-  /** Held by the call until it is answered. */
+  /** Held by the call until its response. */
   readonly arena: Arena
   /** The body. It does not change while the call is in progress. */
   readonly json: Uint8Array

@@ -3,7 +3,7 @@
  * each would have picked. docs/evaluation.md defines the figures. Read `evaluate` first.
  */
 import type { Position, Store, StoredCycle } from '../../store/index.js'
-import { Past } from '../past.js'
+import { RecordedCycles } from '../recorded-cycles.js'
 import { breakdowns, type GroupFigures, type GroupKind } from './breakdowns.js'
 import { kstDay, Units } from './estimates.js'
 import { firstScoreFigures, type FirstScoreFigures } from './first-score-ledger.js'
@@ -17,7 +17,7 @@ export interface EvaluationOptions {
   /** Cycles with from ≤ cycle_time ≤ to, milliseconds since 1970; everything where absent. */
   readonly fromMs?: number
   readonly toMs?: number
-  /** Versions to rank beside the model in force. Without them: those that left shadow scores in the window. */
+  /** Versions to rank in addition to the model that served. Without them: those that left shadow scores in the window. */
   readonly versions?: readonly string[]
   /** Scores of cycles that a version neither served nor scored as a shadow, by version and store position. */
   readonly replay?: (
@@ -37,7 +37,7 @@ export interface Evaluation {
     readonly days: number
     /** What the bootstrap draws. */
     readonly unit: 'day' | 'cycle'
-    /** `model_version / weights_version` in force, in order of their first cycle. */
+    /** `model_version / weights_version` that served, in order of their first cycle. */
     readonly versions: readonly string[]
   }
   readonly visits: Readonly<Record<Fate | 'total' | 'unranked_saved', number>>
@@ -54,9 +54,9 @@ export interface Evaluation {
 /** Rejects where the record of a cycle is damaged. */
 export async function evaluate(store: Store, options: EvaluationOptions = {}): Promise<Evaluation> {
   const { fromMs = -Infinity, toMs = Infinity } = options
-  const past = new Past(store)
-  const cycles = past.window(fromMs, toMs)
-  const window = readWindow(past, cycles)
+  const stored = new RecordedCycles(store)
+  const cycles = stored.window(fromMs, toMs)
+  const window = readWindow(stored, cycles)
   const versions = options.versions ?? shadowVersions(store, cycles)
   const replayed = (await options.replay?.(cycles)) ?? new Map<string, never>()
   const rankers = [
@@ -64,7 +64,7 @@ export async function evaluate(store: Store, options: EvaluationOptions = {}): P
     ...versions.map((version) => versionRanker(version, store, replayed.get(version) ?? new Map())),
     ...baselineRankers(window),
   ]
-  const evaluated = evaluateRankers(past, window, rankers)
+  const evaluated = evaluateRankers(stored, window, rankers)
   const units = new Units(window, options.draws)
   const days = new Set(cycles.map(({ cycleAtMs }) => kstDay(cycleAtMs))).size
   const modelCount = 1 + versions.length
@@ -110,7 +110,7 @@ interface EvaluatedRanker {
 
 /** The second reading of the window. */
 function evaluateRankers(
-  past: Past,
+  stored: RecordedCycles,
   { cycles, scored: ofRows, fates: visitFates, decisions, budget }: EvaluationWindow,
   rankers: readonly Ranker[],
 ): EvaluatedRanker[] {
@@ -123,7 +123,7 @@ function evaluateRankers(
     const rows = ofRows[index]
     if (rows === undefined || rows.visits.length === 0) continue
     const pool = poolOf(index, rows, visitFates, decisions)
-    const scored = past.readScored(cycle)
+    const scored = stored.readScored(cycle)
     for (const [place, ranker] of rankers.entries()) {
       const scores = ranker.scores(scored, cycle, rows.visits)
       const into = evaluated[place]

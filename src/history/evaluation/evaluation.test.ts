@@ -76,7 +76,7 @@ function evaluate({ visits, cycles }: History): { evaluation: RankerEvaluation; 
   return { evaluation, decisions }
 }
 
-/** The definitions, read aloud. */
+/** The definitions, implemented literally. */
 function naive({ visits, cycles }: History) {
   const value = (score: number): number => (Number.isNaN(score) ? -1 : score)
   const poolOf = (c: History['cycles'][number]) => c.rows.filter(([visit]) => visits[visit]!.d > c.at)
@@ -136,9 +136,9 @@ function naive({ visits, cycles }: History) {
 describe('the evaluation of a ranker', () => {
   it('equals an independent implementation on random histories', () => {
     fc.assert(
-      fc.property(history, (past) => {
-        const { evaluation } = evaluate(past)
-        const expected = naive(past)
+      fc.property(history, (random) => {
+        const { evaluation } = evaluate(random)
+        const expected = naive(random)
         expect(Array.from(evaluation.rankPercentile)).toEqual(expected.percentiles)
         expect(Array.from(evaluation.rank)).toEqual(expected.ranks)
         expect(evaluation.picks.map(({ visit, cycleIndex }) => [visit, cycleIndex])).toEqual(expected.picks)

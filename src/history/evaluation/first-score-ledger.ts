@@ -8,7 +8,7 @@ import type { EvaluationWindow } from './window.js'
 const worstMax = 20
 
 /** A visit whose first score came late or never. Times are milliseconds since 1970. */
-export interface Offender {
+export interface LateVisit {
   readonly gallId: string | null
   readonly postNo: number | null
   readonly result: 'late' | 'never'
@@ -18,7 +18,7 @@ export interface Offender {
   readonly firstMs: number | null
   /** Up to the first score, or to the decision, or to the end of the window. */
   readonly minutesLate: number
-  /** What the latest result up to the deadline said; `no_cycle` where no cycle had a result. */
+  /** Status or reason of the latest result up to the deadline; `no_cycle` where no cycle had a result. */
   readonly reason: string
 }
 
@@ -27,7 +27,7 @@ export interface FirstScoreFigures extends Readonly<Record<FirstScore, number>> 
   readonly target: number
   /** Those of `late` and `never`, by reason. */
   readonly reasons: Readonly<Record<string, number>>
-  readonly worst: readonly Offender[]
+  readonly worst: readonly LateVisit[]
 }
 
 export function firstScoreFigures({
@@ -40,7 +40,7 @@ export function firstScoreFigures({
   const windowEndMs = cycles.at(-1)?.cycleAtMs ?? -Infinity
   const counts: Record<FirstScore, number> = { on_time: 0, late: 0, never: 0, excluded: 0 }
   const reasons: Record<string, number> = {}
-  const offenders: Offender[] = []
+  const lateVisits: LateVisit[] = []
   for (let visit = 0; visit < visits.count; visit++) {
     // A visit that began before the window may have had its first score there.
     if ((visits.began[visit] as number) < 0) continue
@@ -56,7 +56,7 @@ export function firstScoreFigures({
     reasons[reason] = (reasons[reason] ?? 0) + 1
     const post = visits.post[visit] as number
     const endMs = result === 'late' ? firstMs : Math.min(decided, windowEndMs)
-    offenders.push({
+    lateVisits.push({
       gallId: entries.gallIds[post] ?? null,
       postNo: entries.postNos[post] ?? null,
       ...{ result, extractedMs, deadlineMs, reason },
@@ -70,6 +70,6 @@ export function firstScoreFigures({
     share: judged > 0 ? counts.on_time / judged : null,
     target: firstScoreTarget,
     reasons,
-    worst: offenders.sort((a, b) => b.minutesLate - a.minutesLate).slice(0, worstMax),
+    worst: lateVisits.sort((a, b) => b.minutesLate - a.minutesLate).slice(0, worstMax),
   }
 }

@@ -23,7 +23,7 @@ describe('the first-score ledger', () => {
     ['excluded', { decidedMs: 10 * minute }],
     ['late', { decidedMs: 10 * minute + 1, firstMs: 15 * minute }],
     ['on_time', { decidedMs: 3 * minute, firstMs: 5 * minute }],
-  ] as const)('says %s for %o', (expected, change) => {
+  ] as const)('is %s for %o', (expected, change) => {
     expect(firstScore({ ...visit, ...change })).toBe(expected)
   })
 })

@@ -2,7 +2,7 @@
 export { groupKinds, type GroupFigures, type GroupKind } from './breakdowns.js'
 export type { Estimate } from './estimates.js'
 export { evaluate, type Evaluation, type EvaluationOptions } from './evaluate.js'
-export type { FirstScoreFigures, Offender } from './first-score-ledger.js'
+export type { FirstScoreFigures, LateVisit } from './first-score-ledger.js'
 export type { Interval } from './intervals.js'
 export { outcomeAges, outcomeCounters, type OutcomeFigures } from './outcomes.js'
 export { ndcgDepths, topDepths } from './ranker-evaluation.js'

@@ -1,6 +1,6 @@
 /**
  * Bootstrap intervals of ratios of sums (a mean is one): whole units (days, or cycles) are drawn with replacement, so
- * that what happened on one day is not counted as independent. Percentile method; a fixed seed, so that a report repeats.
+ * that events of one day do not count as independent. Percentile method; a fixed seed makes reports reproducible.
  */
 import { quantile } from '../ranking.js'
 

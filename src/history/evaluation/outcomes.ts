@@ -1,6 +1,6 @@
 /**
  * Figures of the placements: medians of the counters by age and by who picked, how often a placed post was hidden or
- * deleted, and how the score at placement correlates with what followed.
+ * deleted, and how the score at placement correlates with the later counters.
  */
 import { parseInstant, type Outcome, type OutcomeReading } from '../../contract/index.js'
 import type { OutcomeEntry } from '../../store/index.js'

@@ -1,6 +1,6 @@
 /**
  * The quality of two versions over the same cycles, for `models compare`: how each ranks the posts that the operators saved,
- * and whether the difference is real.
+ * and whether the difference is significant.
  */
 import type { Position, Store } from '../../store/index.js'
 import { evaluate, type EvaluationOptions } from './evaluate.js'

@@ -140,7 +140,7 @@ export interface Difference {
   readonly n: number
   readonly ci95: Interval | null
   readonly verdict: Verdict | null
-  /** Days after which this difference would be told apart, where it persists; 0 where it is, null where none would do. */
+  /** Further days for a verdict if the difference persists; 0 where there is one, null where no number suffices. */
   readonly moreDays: number | null
 }
 

@@ -1,9 +1,9 @@
 /**
- * The rankers of a report and the scores by which each orders the pool of a cycle: the model in force, other versions, and
+ * The rankers of a report and the scores by which each orders the pool of a cycle: the model that served, other versions, and
  * baselines that need no model.
  */
 import type { Position, Store, StoredCycle } from '../../store/index.js'
-import type { PastScores } from '../past.js'
+import type { RecordedScores } from '../recorded-cycles.js'
 import { shadowHeads, weightedScores, weightsOf } from '../score-pairs.js'
 import type { EvaluationWindow } from './window.js'
 
@@ -15,7 +15,7 @@ export interface Ranker {
    * Null for a cycle that the ranker did not score. A score per scored row; NaN for none. `visitOfRow`: -1 for a row
    * outside of the visits of its post.
    */
-  scores(scored: PastScores, cycle: StoredCycle, visitOfRow: Int32Array): Scores | null
+  scores(scored: RecordedScores, cycle: StoredCycle, visitOfRow: Int32Array): Scores | null
 }
 
 export const baselineNames = ['views', 'up', 'comment_cnt', 'rtb_vote', 'newest', 'up_per_view'] as const
@@ -25,7 +25,7 @@ export function modelRanker(): Ranker {
 }
 
 /**
- * A version: its scores where it was in force, else those that it gave as a shadow, else those of a replay.
+ * A version: its scores in cycles that it served, else its shadow scores, else those of a replay.
  * `replayed`: by store position.
  */
 export function versionRanker(

@@ -64,7 +64,7 @@ export function rankerJson(ranker: RankerFigures): object {
 }
 
 export function differenceJson({ moreDays, ...difference }: Difference): Omit<Difference, 'moreDays'> & {
-  /** Further days after which the two would be told apart; 0 where they are, null where none would do. */
+  /** Further days for a verdict; 0 where there is one, null where no number suffices. */
   readonly more_days: number | null
 } {
   return { ...difference, more_days: moreDays }

@@ -3,8 +3,8 @@
  * docs/evaluation.md defines a visit and its fate.
  */
 import { absentCode, assert, firstScoreDeadline, outcome, removalReasonCodes } from '../../contract/index.js'
-import type { PastCycle, PastEvents } from '../past.js'
-import type { PastEntries } from '../past-entries.js'
+import type { RecordedCycle, RecordedEvents } from '../recorded-cycles.js'
+import type { RecordedEntries } from '../recorded-entries.js'
 import { fates, type VisitFates } from './ranker-evaluation.js'
 
 const open = fates.indexOf('open')
@@ -22,7 +22,7 @@ export class Visits {
   readonly waitedFor: number[] = []
   /** By visit, NaN where unknown. */
   readonly deadlineMs: number[] = []
-  readonly #entries: PastEntries
+  readonly #entries: RecordedEntries
   readonly #isExpired: (entry: number) => boolean
   /** The candidate rows of the posts that were pending before the window, by post. */
   readonly #pendingBefore = new Map<number, number>()
@@ -33,13 +33,13 @@ export class Visits {
   #cycles = 0
 
   /** `isExpired`: whether the cycle that brought an entry is not stored any more. */
-  constructor(entries: PastEntries, isExpired: (entry: number) => boolean) {
+  constructor(entries: RecordedEntries, isExpired: (entry: number) => boolean) {
     this.#entries = entries
     this.#isExpired = isExpired
   }
 
   /** Adds the next cycle before the window. A visit that it begins counts if the window shows its post. */
-  addBefore({ candidates, removals }: PastEvents): void {
+  addBefore({ candidates, removals }: RecordedEvents): void {
     for (const entry of candidates) {
       const post = this.#entries.post[entry] as number
       if (!this.#pendingBefore.has(post)) this.#pendingBefore.set(post, entry)
@@ -51,7 +51,7 @@ export class Visits {
    * Adds the next cycle in order of cycle_time. Candidates apply first, then removals. Returns the visit of each scored
    * row; -1 where the row lies before its visit or after it, as the results of a late cycle can.
    */
-  add(cycle: PastCycle): Int32Array {
+  add(cycle: RecordedCycle): Int32Array {
     const index = this.#cycles++
     const { rows, removals, candidates, scored: scores } = cycle
     // First, since a post that was pending before the window may be sent again in it.
@@ -89,7 +89,7 @@ export class Visits {
     }
   }
 
-  #remove({ count, post, reason, tier, decidedMs }: PastCycle['removals']): void {
+  #remove({ count, post, reason, tier, decidedMs }: RecordedCycle['removals']): void {
     for (let row = 0; row < count; row++) {
       const visit = this.#latest[post[row] as number]
       if (visit === undefined || !this.#isOpen(visit)) continue

@@ -3,8 +3,8 @@
  * the decision cycle of each visit. The second reading (evaluate.ts) evaluates the rankers with it.
  */
 import type { StoredCycle } from '../../store/index.js'
-import type { Past } from '../past.js'
-import type { PastEntries } from '../past-entries.js'
+import type { RecordedCycles } from '../recorded-cycles.js'
+import type { RecordedEntries } from '../recorded-entries.js'
 import { budgets, DecisionCycles, type ScoredCycle, type VisitFates } from './ranker-evaluation.js'
 import { Visits } from './visits.js'
 
@@ -17,17 +17,20 @@ export interface EvaluationWindow {
   readonly decisions: DecisionCycles
   /** By cycle: how many visits the operators picked. */
   readonly budget: Uint32Array
-  readonly entries: PastEntries
+  readonly entries: RecordedEntries
 }
 
-export function readWindow(past: Past, cycles: readonly StoredCycle[]): EvaluationWindow {
+export function readWindow(stored: RecordedCycles, cycles: readonly StoredCycle[]): EvaluationWindow {
   const startMs = cycles[0]?.cycleAtMs ?? -Infinity
-  const { entries } = past
-  const visits = new Visits(entries, (entry) => past.cycleAt(entries.position[entry] as number) === undefined)
-  for (const cycle of past.cycles) if (cycle.cycleAtMs < startMs) visits.addBefore(past.readEvents(cycle))
+  const { entries } = stored
+  const visits = new Visits(
+    entries,
+    (entry) => stored.cycleAt(entries.position[entry] as number) === undefined,
+  )
+  for (const cycle of stored.cycles) if (cycle.cycleAtMs < startMs) visits.addBefore(stored.readEvents(cycle))
   const scored: ScoredCycle[] = []
   for (const [index, cycle] of cycles.entries()) {
-    const visitOfRow = visits.add(past.read(cycle))
+    const visitOfRow = visits.add(stored.read(cycle))
     const nextMs = cycles[index + 1]?.cycleAtMs ?? Infinity
     scored.push({ cycleMs: cycle.cycleAtMs, nextMs, visits: visitOfRow })
   }

@@ -59,7 +59,7 @@ export interface VisitSummary {
   readonly fate: string
   readonly tier: string | null
   readonly decided_at: string | null
-  /** Arrival of the cycle that reported the removal: the service did not know earlier. */
+  /** Arrival of the cycle that reported the removal: it was not known earlier. */
   readonly known_at: string | null
 }
 

@@ -1,4 +1,4 @@
-/** What moves a score, with a linear model: each change is known exactly. */
+/** Which inputs change a score, with a linear model: each change is known exactly. */
 import { expect, test } from 'vitest'
 import type { HeadColumns, Weights } from '../../contract/index.js'
 import { findFeature, type FeatureRows } from '../../model/index.js'

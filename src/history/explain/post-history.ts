@@ -1,5 +1,5 @@
 /**
- * One post in the stored cycles: its visits in order of arrival, and what each cycle of a visit gave it.
+ * One post in the stored cycles: its visits in order of arrival, and its result in each cycle of a visit.
  */
 import {
   formatInstant,
@@ -29,7 +29,7 @@ export async function candidateOf(store: Store, { entered }: ArrivalVisit): Prom
   return JSON.parse(Buffer.from(record ?? []).toString()) as Candidate
 }
 
-/** What one cycle gave the post. */
+/** The result of the post in one cycle. */
 export interface PostCycle {
   readonly cycle: StoredCycle
   readonly status: ResultRow['status']

@@ -1,4 +1,4 @@
-/** `understudy sql`: one statement over an export, which can only read. */
+/** `understudy sql`: one read-only statement over an export. */
 import { describe, expect, test } from 'vitest'
 import { cycleBody } from '../../../test/helpers/bodies.js'
 import { exported, record } from '../../../test/helpers/exported-tables.js'

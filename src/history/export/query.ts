@@ -1,5 +1,5 @@
 /**
- * SQL over the files of an export: views with the names of the tables, reading only.
+ * SQL over the files of an export: read-only views with the names of the tables.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'

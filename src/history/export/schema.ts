@@ -132,7 +132,7 @@ const cycles: ExportTable = {
 
 const visits: ExportTable = {
   meaning:
-    'One row per stay of a post in the pool. The columns from `fate` on are labels: nobody knew them before `fate_known_at`.',
+    'One row per stay of a post in the pool. The columns from `fate` on are labels: they were not known before `fate_known_at`.',
   dayMs: 'coalesce(e.cycle_ms, c.cycle_ms, 0)',
   columns: [
     ...postColumns,

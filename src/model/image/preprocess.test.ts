@@ -1,5 +1,5 @@
 /**
- * Images as an encoder sees them, against references that go pixel by pixel.
+ * The input tensors of an encoder, against references that go pixel by pixel.
  */
 import fc from 'fast-check'
 import sharp from 'sharp'

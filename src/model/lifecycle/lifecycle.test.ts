@@ -1,5 +1,5 @@
 /**
- * What becomes of the machine's commands: cancelled loads, models that are closed, what is logged. Swaps of a whole
+ * The effects of the machine's commands: cancelled loads, models that are closed, what is logged. Swaps of a whole
  * server are in test/model-swap.test.ts.
  */
 import { rmSync, utimesSync, writeFileSync } from 'node:fs'

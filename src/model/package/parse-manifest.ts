@@ -33,7 +33,7 @@ export function headGraphs({ head }: Manifest): readonly HeadManifest[] {
   return Array.isArray(head) ? head : [head]
 }
 
-/** The columns of the feature input, by the names that `findFeature` knows, such as `views` or `log1p(views)`. */
+/** The columns of the feature input, by the names that `findFeature` accepts, such as `views` or `log1p(views)`. */
 export function featureNames({ features = [] }: Manifest): string[] {
   return features.map((feature) => {
     if (typeof feature === 'string') return feature

@@ -35,7 +35,7 @@ test('a child process that exits ends with its code', async () => {
   child.kill()
 })
 
-/** Its streams are read, so that their end is seen. */
+/** Its streams are read, so that their end is detected. */
 function started(child: StartedChild): StartedChild {
   onTestFinished(() => child.kill())
   for (const stream of [...child.outputs, child.headers]) stream?.resume()

@@ -91,7 +91,7 @@ function followChild(child: ChildProcess, directory: string, payloads: PayloadFi
   void ended.then(() => payloads.close())
   const kill = (): void => {
     child.kill('SIGKILL')
-    // Also now: this process may exit before it sees the end of the child.
+    // Also now: this process may exit before it detects the end of the child.
     removeDirectory(directory)
   }
   return {

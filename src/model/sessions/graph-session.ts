@@ -36,7 +36,7 @@ export async function openGraph(
   const reasons: string[] = []
   for (const [index, provider] of plan.providers.entries()) {
     try {
-      if (!known.includes(provider)) throw new Error(`this ONNX Runtime knows only ${known.join(', ')}`)
+      if (!known.includes(provider)) throw new Error(`this ONNX Runtime supports only ${known.join(', ')}`)
       const session = await createSession(graph, plan, provider)
       const ports = { inputs: session.inputMetadata.map(portOf), outputs: session.outputMetadata.map(portOf) }
       const problems = problemsOf(ports)

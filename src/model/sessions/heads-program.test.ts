@@ -156,7 +156,7 @@ describe('heads', () => {
     expect(program.provider).toBe('cpu')
     expect(lines).toEqual([
       expect.stringMatching(
-        /^execution provider abacus cannot serve .*head0\.onnx: this ONNX Runtime knows only .*cpu/,
+        /^execution provider abacus cannot serve .*head0\.onnx: this ONNX Runtime supports only .*cpu/,
       ),
     ])
   })

@@ -1,7 +1,7 @@
 /**
  * The headers of the messages between a child process and its owner. Types only.
  * The owner sends `open`. The child sends `log` lines, `opened` before a first run of its graphs, and then `ready` or
- * `failed`. After that each `batch` is answered by one `done`, or by `failed`, after which the child cannot be used.
+ * `failed`. After that the reply to each `batch` is one `done`, or `failed`, after which the child cannot be used.
  */
 import type { CodecChoice } from '../../codec/index.js'
 import type { LoadOptions } from '../plans.js'

@@ -178,7 +178,7 @@ async function open(start: (options: SpawnOptions) => ChildProcess, more: Partia
   return { host, children, lines, waits }
 }
 
-/** A process that answers each request with the request, except for commands such as 'exit', after it has run `first`. */
+/** A process that replies to each request with the request, except for commands such as 'exit', after it has run `first`. */
 function stubProgram(first = ''): (options: SpawnOptions) => ChildProcess {
   const messages = new URL('../../../dist/model/sessions/messages.js', import.meta.url)
   const code = `

@@ -1,5 +1,5 @@
 /**
- * Keeps one session process alive. A process that ends is replaced, after a delay that doubles; while there is none,
+ * Keeps one session process running. A process that ends is replaced, after a delay that doubles; while there is none,
  * batches are refused at once. A process serves only after its warm-up.
  */
 import { ModelDownError, ModelError, type Vectors, type ModelLog } from '../model.js'

@@ -151,7 +151,7 @@ export class SessionProcess {
   /** Sends a message and waits for the next one of the child. */
   async #exchange(request: () => OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
     if (this.#endReason !== null) throw this.#endReason
-    assert(this.#waiter === null, 'a process answers one message at a time')
+    assert(this.#waiter === null, 'a process handles one message at a time')
     const line = lineOf(this.#writePayload(request))
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject }
@@ -237,10 +237,10 @@ export class SessionProcess {
 }
 
 /**
- * Starts a process that answers one question, such as which ports a graph has, and ends it. Resolves with its `ready`
+ * Starts a process for one query, such as the ports of a graph, and ends it. Resolves with its `ready`
  * message. Rejects with a `ModelError` when it fails or cannot be started, or when `signal` aborts.
  */
-export async function askProcess(options: ProcessOptions, signal?: AbortSignal): Promise<ReadyHeader> {
+export async function queryProcess(options: ProcessOptions, signal?: AbortSignal): Promise<ReadyHeader> {
   const process = new SessionProcess(options, signal)
   const ready = await process.starting(() => process.open())
   await process.stop()

@@ -116,7 +116,7 @@ describe('a record is not encoded, and the others are, when', () => {
     expect([...(await encode([record(' '), record('글')])).encoded]).toEqual([0, 1])
   })
 
-  test('it has a token that the graph does not know', async () => {
+  test('it has a token that is not in the vocabulary of the graph', async () => {
     const graph = embeddingGraph({ isPooled: false, vocabularyCount: 1200 })
     const { encode } = await open(textPlan({ normalize: false }, { graph }))
     // The ids of such endings, the last of the tokenizer's 1225, are beyond the graph's 1200.

@@ -125,7 +125,7 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
   }
 
   /**
-   * One batch. When it fails, each of its rows alone: a token that the graph does not know must not cost the others
+   * One batch. When it fails, each of its rows alone: a token outside the vocabulary of the graph must not cost the others
    * their vectors. When a row fails alone, the probe runs, and rejects if the session itself is broken.
    */
   async #encode(rows: readonly TextRow[], reply: Vectors): Promise<void> {

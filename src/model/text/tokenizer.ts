@@ -202,7 +202,7 @@ function checkGolden(
 
 /**
  * A pre-tokenizer that this library and the Rust one run differently, or null; found by comparing both on 1,800 texts.
- * `Whitespace` treats only ASCII letters as words, `Punctuation` keeps runs together, `Digits` does not know ①, and two
+ * `Whitespace` treats only ASCII letters as words, `Punctuation` keeps runs together, `Digits` does not treat ① as a digit, and two
  * forms of `Split` are equal. BERT's, ByteLevel, Metaspace and WhitespaceSplit are equal too.
  */
 function differingPart(part: PreTokenizerPart | null): string | null {

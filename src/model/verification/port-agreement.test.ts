@@ -1,6 +1,6 @@
 /**
  * Verification accepts a graph's inputs and outputs if and only if its process serves them, and neither is stricter than
- * needed. Tested over families of right and wrong graphs: one is accepted if and only if it opens and answers a batch,
+ * needed. Tested over families of right and wrong graphs: one is accepted if and only if it opens and runs a batch,
  * and none is refused whose outputs ONNX Runtime alone computes as required.
  */
 import { createHash } from 'node:crypto'
@@ -31,7 +31,7 @@ import { portProblems } from './port-checks.js'
 
 const [textDim, imageDim] = [2, 3]
 const rowCount = 3
-/** Of no size that a graph of these families is made for. */
+/** No graph of these families has this size. */
 const tokenCount = 5
 const jpeg = readFileSync(join(shipped, 'example-1/golden/ball.jpg'))
 
@@ -189,7 +189,7 @@ interface Delivery {
   readonly place: 'head' | 'text' | 'image'
   /** The file declares everything that is checked. One that leaves a rank open may fail in its first batch only. */
   readonly isDeclared: boolean
-  /** What its process would feed it for so many rows. */
+  /** The inputs that its process would pass to it for so many rows. */
   readonly feeds: (count: number) => Record<string, ort.Tensor>
   /** Whether that is of use to its process. */
   readonly isCorrect: (outputs: ort.InferenceSession.OnnxValueMapType, count: number) => boolean
@@ -241,7 +241,7 @@ async function verdictOf(
   }
 }
 
-/** By ONNX Runtime alone, without a rule of ours; what it does not run at all, it does not run right. */
+/** By ONNX Runtime alone, without a rule of ours; a graph that does not run counts as incorrect. */
 async function runsCorrectly({ graph, feeds, isCorrect }: Delivery): Promise<boolean> {
   const session = await ort.InferenceSession.create(graph, { logSeverityLevel: 4 }).catch(() => null)
   if (session === null) return false

@@ -139,12 +139,12 @@ describe('the graph of heads', () => {
       'output up has 2 columns, and the manifest gives no column for p_up',
     ],
     [
-      'answers in half precision',
+      'returns half precision',
       withOutput(port('up', ['N'], 'float16')),
       'output up must be float32 or float64, [N] or [N, columns], but is float16 [N]',
     ],
     [
-      'answers with maps',
+      'returns maps',
       withOutput({ name: 'probs', dtype: null, shape: null }),
       'output probs must be a tensor: export a classifier with options={"zipmap": False} (skl2onnx) or ' +
         'zipmap=False (onnxmltools)',

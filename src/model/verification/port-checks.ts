@@ -12,7 +12,7 @@ import { imageSettings, textSettings } from '../package/settings.js'
 import type { Manifest } from '../package/manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
 import { matrixWidths, planHeadPorts, type FilePlan } from '../plans.js'
-import { askProcess } from '../sessions/session-process.js'
+import { queryProcess } from '../sessions/session-process.js'
 import { fail, pass, type Check } from './report.js'
 
 /** Of the process that opens one graph. */
@@ -31,7 +31,7 @@ export async function readPorts(
 ): Promise<Ports> {
   const providers = [...new Set(['cpu', ...executionProviders])]
   const plan = { role: 'ports', file, sha256, providers, intraOpThreads: 1 } as const
-  return (await askProcess({ name: 'the graph', plan, bytesMax, log })).report as Ports
+  return (await queryProcess({ name: 'the graph', plan, bytesMax, log })).report as Ports
 }
 
 /** One check for each graph. */

@@ -26,7 +26,7 @@ const modelPackage: ModelPackage = {
   files: [],
 }
 
-/** One share a row, from the views of its reading; `change` sees the row among how many it is. */
+/** One share per row, from the views of its reading; `change` may alter it by the number of rows and the index of the row. */
 function scoring(
   change: (share: number, rowCount: number, row: number) => number = (share) => share,
 ): TrialModel {
@@ -232,7 +232,7 @@ describe('an encoder', () => {
       /differs by .* alone and together/,
     ],
     [
-      'that is random is called so',
+      'that is random is reported as random',
       () => [Math.random() / 2, 1],
       'fail',
       /^The graph is random: .* two equal runs/,

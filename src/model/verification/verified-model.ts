@@ -9,7 +9,7 @@ import { loadCodec } from '../../codec/index.js'
 import type { LoadOptions } from '../plans.js'
 import { ModelError, type ModelLog } from '../model.js'
 import { readPackage } from '../package/read-package.js'
-import { askProcess, startMsMax } from '../sessions/session-process.js'
+import { queryProcess, startMsMax } from '../sessions/session-process.js'
 import type { VerificationPlan } from '../sessions/protocol.js'
 import { assertChecksPass } from './run-checks.js'
 
@@ -90,7 +90,7 @@ async function verifyInProcess({ codec, log, signal, ...options }: VersionOption
     error: (fields, message) => void lines.push(() => log.error(fields, message)),
   }
   try {
-    const { report } = await askProcess(
+    const { report } = await queryProcess(
       {
         name: `the verification of model ${options.version}`,
         plan: { role: 'verification', options, codec: codec?.name ?? 'reference' },

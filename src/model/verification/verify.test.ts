@@ -125,7 +125,7 @@ describe('a package', () => {
     )
   })
 
-  test('whose operators this runtime does not know fails once, with its file and the reason', async () => {
+  test('whose operators this runtime does not support fails once, with its file and the reason', async () => {
     const graph = smallGraph({ operators: [{ type: 'Guess', inputs: ['features'], outputs: ['probs'] }] })
     const report = await verify(packaged(graph), 'v1')
     expect(failed(report)).toEqual(['graph head'])
@@ -215,7 +215,7 @@ describe('a candidate model', () => {
     const executionProviders = ['abacus', 'quipu']
     const given = { ...options(packaged(sigmoidGraph), { ...silentLog, warn }), executionProviders }
     await expect(loadCandidateModel(given)).rejects.toThrow(
-      /v1\/head\.onnx: no execution provider can serve: tried abacus, quipu; quipu: this ONNX Runtime knows only/,
+      /v1\/head\.onnx: no execution provider can serve: tried abacus, quipu; quipu: this ONNX Runtime supports only/,
     )
     expect(lines).toEqual([
       expect.stringMatching(
@@ -270,7 +270,7 @@ describe('a provider', () => {
     expect(failed(report)).toEqual(['provider'])
     expect(report.provider).toBeNull()
     expect(lineOf(report, 'provider').sentence).toMatch(
-      /^abacus cannot serve this model on this machine, and nothing was compared: .*knows only .*cpu/,
+      /^abacus cannot serve this model on this machine, and nothing was compared: .*supports only .*cpu/,
     )
   })
 

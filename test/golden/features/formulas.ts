@@ -19,7 +19,7 @@ const snapshotCounters = [
 const log = (x: number): number => Math.sign(x) * Math.log1p(Math.abs(x))
 const clamp = (x: number, min: number, max: number): number =>
   Number.isNaN(x) ? NaN : Math.min(Math.max(x, min), max)
-const isThere = (x: number): number => (Number.isNaN(x) ? 0 : 1)
+const isPresent = (x: number): number => (Number.isNaN(x) ? 0 : 1)
 const get = (row: Row, path: string): number => {
   const value = row[path]
   if (value === undefined) throw new Error(`a row has no ${path}`)
@@ -27,7 +27,7 @@ const get = (row: Row, path: string): number => {
 }
 
 const now = (row: Row, name: string): number => get(row, `engagement.${name}`)
-const hasPrevious = (row: Row): boolean => isThere(get(row, 'previous.observedAtMs')) === 1
+const hasPrevious = (row: Row): boolean => isPresent(get(row, 'previous.observedAtMs')) === 1
 const before = (row: Row, name: string): number => (hasPrevious(row) ? get(row, `previous.${name}`) : NaN)
 const gain = (row: Row, name: string): number => now(row, name) - before(row, name)
 const readAt = (row: Row): number => get(row, 'engagement.observedAtMs')
@@ -78,7 +78,7 @@ function imagesShare(row: Row, count: number): number {
   return due === 0 ? 1 : Math.min(count / due, 1)
 }
 
-const hasSnapshot = (row: Row): boolean => isThere(get(row, 'snapshot.snapshotAtMs')) === 1
+const hasSnapshot = (row: Row): boolean => isPresent(get(row, 'snapshot.snapshotAtMs')) === 1
 const snapshot = (row: Row, name: string): number => (hasSnapshot(row) ? get(row, `snapshot.${name}`) : NaN)
 const orZero = (x: number): number => (Number.isNaN(x) ? 0 : x)
 
@@ -115,7 +115,7 @@ const texts = (
 export const formulas: Readonly<Record<string, Formula>> = {
   ...each(counters, '#', (name) => (row) => now(row, name)),
   ...each(counters, '#_log', (name) => (row) => log(now(row, name))),
-  ...each(counters, '#_missing', (name) => (row) => 1 - isThere(now(row, name))),
+  ...each(counters, '#_missing', (name) => (row) => 1 - isPresent(now(row, name))),
   up_per_view: (row) => Math.min(now(row, 'up') / Math.max(now(row, 'views'), 1), 1),
   down_per_view: (row) => Math.min(now(row, 'down') / Math.max(now(row, 'views'), 1), 1),
   comments_per_view: (row) => Math.min(now(row, 'comment_cnt') / Math.max(now(row, 'views'), 1), 1),
@@ -177,12 +177,12 @@ export const formulas: Readonly<Record<string, Formula>> = {
       (row: Row) => (get(row, 'posts.galleryType') === code ? 1 : 0),
     ]),
   ),
-  category_present: (row) => isThere(get(row, 'posts.categoryId')),
+  category_present: (row) => isPresent(get(row, 'posts.categoryId')),
   text_encoded: (row) => get(row, 'textEncoded'),
 
   images_in_post_log: (row) => log(get(row, 'posts.imagesInPost')),
   images_any: (row) => (get(row, 'posts.imagesInPost') > 0 ? 1 : 0),
-  images_expected_present: (row) => isThere(get(row, 'posts.imagesExpected')),
+  images_expected_present: (row) => isPresent(get(row, 'posts.imagesExpected')),
   images_expected_log: (row) => log(get(row, 'posts.imagesExpected')),
   images_stored_log: (row) => log(get(row, 'imagesStored')),
   images_stored_share: (row) => imagesShare(row, get(row, 'imagesStored')),
