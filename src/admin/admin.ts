@@ -3,6 +3,7 @@
  */
 import { openApiDocument } from '../contract/index.js'
 import { Access } from './access.js'
+import { apiDocs } from './api-docs.js'
 import { HealthChecks } from './checks.js'
 import { EventStreams } from './event-streams.js'
 import { HistoryCommands, type StartCommand } from './history-commands.js'
@@ -16,6 +17,7 @@ import { picks, picksQuery } from './page-data/picks.js'
 import { explainArguments, image, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
+import { plainStyle } from './plain-page.js'
 import { json, limited, type Route } from './routes.js'
 import { lastCycleOf, type AdminSources, type ObservedRequest } from './sources.js'
 import { Tracing } from './tracing.js'
@@ -130,7 +132,7 @@ function routesOf(parts: Parts): Route[] {
     access,
     handle,
   })
-  const openApi = json(openApiDocument())
+  const [openApi, docs] = [json(openApiDocument()), apiDocs()]
   const unpacking = limited(unpackCountMax, unpackWaitingMax)
   return [
     route('open', '/livez', () => json({ status: 'ok' })),
@@ -145,6 +147,8 @@ function routesOf(parts: Parts): Route[] {
       body: await metrics.text(),
     })),
     route('open', '/openapi.json', () => openApi),
+    route('open', '/docs', () => docs),
+    plainStyle,
     ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version, paths: apiPaths }))]),
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json(series(observer))),

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { makeTlsFiles, opensslMissing } from '../../test/helpers/tls-files.js'
 import { Access } from './access.js'
 import { AdminListener } from './listener.js'
@@ -88,4 +88,91 @@ test.skipIf(opensslMissing)('a client that does not complete the TLS handshake i
     const socket = await send(port, text)
     await new Promise((resolve) => socket.resume().on('error', silent).once('close', resolve))
   }
+})
+
+describe('a large text', () => {
+  const text = 'text of the test '.repeat(2000)
+  const large = { path: '/large', access: 'open', handle: () => json({ text }) } as const satisfies Route
+  const download = {
+    path: '/image',
+    access: 'open',
+    handle: () => ({ status: 200, headers: { 'Content-Type': 'image/jpeg' }, body: text }),
+  } as const satisfies Route
+  const small = { path: '/small', access: 'open', handle: () => json({}) } as const satisfies Route
+
+  const lengthOf = async (port: number, path: string, encoding: string): Promise<string> => {
+    const headers = { 'accept-encoding': encoding }
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
+    expect((await response.text()).length).toBeGreaterThan(1)
+    return `${response.headers.get('content-encoding')}, ${response.headers.get('content-length')}`
+  }
+
+  test('is compressed for clients that accept it; images and short texts are not', async () => {
+    const { port } = await listen([large, download, small])
+    expect(await lengthOf(port, '/large', 'br, gzip')).toMatch(/^gzip, \d{3}$/)
+    expect(await lengthOf(port, '/large', 'gzip;q=0')).toBe(`null, ${text.length + 12}`)
+    expect(await lengthOf(port, '/large', 'identity')).toBe(`null, ${text.length + 12}`)
+    expect(await lengthOf(port, '/image', 'gzip')).toBe(`null, ${text.length}`)
+    expect(await lengthOf(port, '/small', 'gzip')).toBe('null, 3')
+  })
+
+  test('is sent as it is while two are being compressed', async () => {
+    const { port } = await listen([large])
+    const all = await Promise.all(Array.from({ length: 30 }, () => lengthOf(port, '/large', 'gzip')))
+    expect(new Set(all).size).toBeLessThanOrEqual(2)
+    expect(await lengthOf(port, '/large', 'gzip')).toMatch(/^gzip/)
+  })
+})
+
+describe('the login form', () => {
+  const page = { path: '/', access: 'token', handle: () => json({ page: true }) } as const satisfies Route
+
+  async function logIn(port: number, token: string, headers: Record<string, string>): Promise<Response> {
+    const body = new URLSearchParams({ token })
+    return fetch(`http://127.0.0.1:${port}/login`, { method: 'POST', body, headers, redirect: 'manual' })
+  }
+
+  test('is for browsers alone: other clients get JSON', async () => {
+    const { port } = await listen([page])
+    const get = (path: string, accept: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${port}${path}`, { headers: { accept } })
+    const browser = await get('/', 'text/html,*/*;q=0.8')
+    expect(browser.status).toBe(401)
+    expect(browser.headers.get('content-type')).toContain('text/html')
+    expect(await browser.text()).not.toContain('role="alert"')
+    expect(await (await get('/?token=wrong', 'text/html')).text()).toContain('this is not the admin token')
+    for (const [path, accept] of [
+      ['/', '*/*'],
+      ['/api/now', 'text/html'],
+    ] as const)
+      expect(await (await get(path, accept)).json()).toMatchObject({ error: { code: 'unauthorized' } })
+  })
+
+  test('exchanges the token for a cookie', async () => {
+    const { port } = await listen([page])
+    const origin = `http://127.0.0.1:${port}`
+    const response = await logIn(port, 'a-token-of-the-test', { origin })
+    expect({ status: response.status, to: response.headers.get('location') }).toEqual({
+      status: 303,
+      to: '/',
+    })
+    const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';')
+    expect((await fetch(`${origin}/`, { headers: { cookie } })).status).toBe(200)
+    expect((await logIn(port, 'wrong', { origin })).status).toBe(401)
+    const padding = 'x'.repeat(1100)
+    const long = { method: 'POST', body: `token=a-token-of-the-test&x=${padding}`, headers: { origin } }
+    const tooLong = await fetch(`${origin}/login`, { ...long, redirect: 'manual' }).catch(() => null)
+    expect(tooLong?.status).not.toBe(303)
+  })
+
+  test.each(['https://evil.example', 'http://127.0.0.1', 'null', ''])(
+    'of the origin %j is refused, even with the token',
+    async (origin) => {
+      const { port } = await listen([page])
+      const headers = origin === '' ? {} : { origin }
+      const response = await logIn(port, 'a-token-of-the-test', headers)
+      expect(response.status).toBe(403)
+      expect(response.headers.get('set-cookie')).toBeNull()
+    },
+  )
 })

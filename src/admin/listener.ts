@@ -8,8 +8,11 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
 import { ServiceError } from '../contract/index.js'
 import { securityHeaders, type Access } from './access.js'
+import { loginPage } from './plain-page.js'
 import { json, Router, type Reply, type Route } from './routes.js'
 import type { AdminLog } from './sources.js'
 
@@ -40,11 +43,20 @@ const idleMsMax = 30_000
 /** Bytes of all responses that clients have not read yet. A response that exceeds it gets 503. */
 const unreadBytesMax = 64 * 1024 * 1024
 
+const loginPath = '/login'
+const formBytesMax = 1024
+/** Shorter texts are sent as they are. */
+const compressedBytesMin = 16 * 1024
+/** At a time. Further responses are sent as they are: the cycles need threads of Node's pool too. */
+const compressionsMax = 2
+const compress = promisify(gzip)
+
 export class AdminListener {
   readonly #options: ListenerOptions
   readonly #router: Router
   readonly #server: http.Server | https.Server
   #unreadBytes = 0
+  #compressionCount = 0
 
   private constructor(options: ListenerOptions) {
     this.#options = options
@@ -118,14 +130,17 @@ export class AdminListener {
     })
     try {
       const reply = await this.#respond(request, path, query)
-      if (typeof reply !== 'function') this.#send(request, response, reply)
+      if (typeof reply !== 'function') this.#send(request, response, await this.#compressed(request, reply))
       else if (request.method === 'HEAD') this.#send(request, response, { status: 200, body: '' })
       else reply(response)
     } catch (error) {
       if (!(error instanceof ServiceError))
         log.error({ err: error, path: path.slice(0, 200) }, 'an admin request failed')
       if (response.headersSent) response.destroy()
-      else this.#send(request, response, errorReply(error))
+      else if (isUnauthorized(error) && asksForPage(request, path)) {
+        const isAttempt = request.method === 'POST' || query.has('token')
+        this.#send(request, response, loginPage(isAttempt ? error.message : null))
+      } else this.#send(request, response, errorReply(error))
     }
   }
 
@@ -134,6 +149,7 @@ export class AdminListener {
     const hosts = request.headersDistinct['host'] ?? []
     if (hosts.length !== 1 || !access.isOurHost(hosts[0] ?? ''))
       return { ...json(errorRecord('misdirected_request', 'this Host is not served here'), 421) }
+    if (path === loginPath && request.method === 'POST') return this.#logInByForm(request, hosts[0] ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ServiceError('method_not_allowed', 'allowed here: GET, HEAD', { allow: 'GET, HEAD' })
     const token = query.get('token')
@@ -155,6 +171,33 @@ export class AdminListener {
     const { access } = this.#options
     if (!access.isToken(token)) throw new ServiceError('unauthorized', 'this is not the admin token')
     return { status: 303, headers: { Location: '/', 'Set-Cookie': access.cookie(this.port) }, body: '' }
+  }
+
+  /** Of a form of this listener: another site must not sign a browser in. */
+  async #logInByForm(request: IncomingMessage, host: string): Promise<Reply> {
+    const { origin = '' } = request.headers
+    if (!URL.canParse(origin) || new URL(origin).host !== host.toLowerCase())
+      return json(errorRecord('forbidden', 'the form is not of this listener'), 403)
+    const form = await formOf(request)
+    if (form === null) throw new ServiceError('bad_request', 'the form cannot be read')
+    return this.#logIn(form.get('token') ?? '')
+  }
+
+  /** Compresses a large text if the client accepts that. */
+  async #compressed({ method, headers }: IncomingMessage, reply: Reply): Promise<Reply> {
+    const isText = /^(text|application\/json)\b/.test(reply.headers?.['Content-Type'] ?? '')
+    const isSuitable = isText && method !== 'HEAD' && reply.headers?.['Content-Encoding'] === undefined
+    if (!isSuitable || reply.body.length < compressedBytesMin) return reply
+    if (!encodingsOf(headers['accept-encoding']).includes('gzip')) return reply
+    if (this.#compressionCount >= compressionsMax) return reply
+    this.#compressionCount++
+    try {
+      const body = await compress(reply.body, { level: constants.Z_BEST_SPEED })
+      const encoding = { 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' }
+      return { ...reply, headers: { ...reply.headers, ...encoding }, body }
+    } finally {
+      this.#compressionCount--
+    }
   }
 
   #send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
@@ -183,6 +226,29 @@ export class AdminListener {
 function targetOf(url: string): { readonly path: string; readonly query: URLSearchParams } {
   const [path = '', query = ''] = url.split(/\?(.*)/s)
   return { path, query: new URLSearchParams(query) }
+}
+
+/** null: it is too large, or the client has left. */
+async function formOf(request: IncomingMessage): Promise<URLSearchParams | null> {
+  let text = ''
+  try {
+    for await (const chunk of request.setEncoding('latin1')) {
+      text += String(chunk)
+      if (text.length > formBytesMax) return null
+    }
+    return new URLSearchParams(text)
+  } catch {
+    return null
+  }
+}
+
+/** Whether a browser asks for the page, to which a login form is a helpful answer. */
+function asksForPage({ headers }: IncomingMessage, path: string): boolean {
+  return (path === '/' || path === loginPath) && headers.accept?.includes('text/html') === true
+}
+
+function isUnauthorized(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.kind === 'unauthorized'
 }
 
 /** Without those of quality 0. */

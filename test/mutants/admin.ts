@@ -11,6 +11,26 @@ export const adminMutants: readonly MutantGroup[] = [
         find: 'if (response.destroyed) return',
         replace: '',
       },
+      {
+        breaks: 'the form of another site signs nobody in',
+        find: 'new URL(origin).host !== host.toLowerCase()',
+        replace: "new URL(origin).host === ''",
+      },
+      {
+        breaks: 'the form is bounded',
+        find: 'text.length > formBytesMax',
+        replace: 'text.length > Infinity',
+      },
+      {
+        breaks: 'an image is not compressed',
+        find: 'if (!isSuitable || reply',
+        replace: 'if (reply',
+      },
+      {
+        breaks: 'a TLS handshake has a time limit',
+        find: 'options.handshakeMsMax ?? requestMsMax',
+        replace: 'requestMsMax * 100',
+      },
     ],
   },
   {
