@@ -10,11 +10,12 @@ import { HistoryCommands, type StartCommand } from './history-commands.js'
 import { AdminListener, connectionsMax, type TlsFiles } from './listener.js'
 import { ServiceMetrics } from './metrics/metrics.js'
 import { Observer } from './observer.js'
-import { calls, requestOf, responseOf } from './page-data/cycles.js'
+import { cycleLists, requestOf, responseOf } from './page-data/cycles.js'
+import { image } from './page-data/images.js'
 import { checksArguments, comparisonArguments, models } from './page-data/models.js'
 import { now, series, type NowParts } from './page-data/now.js'
 import { picks, picksQuery } from './page-data/picks.js'
-import { explainArguments, image, numberOfPath, post } from './page-data/post.js'
+import { explainArguments, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
 import { plainStyle } from './plain-page.js'
@@ -54,7 +55,7 @@ const unpackWaitingMax = 20
 export async function startAdmin(sources: AdminSources, options: AdminOptions): Promise<Admin> {
   const { host, port, token, tls, version } = options
   const { log } = sources
-  const streams = new EventStreams()
+  const streams = new EventStreams(sources.clock)
   const checks = new HealthChecks(sources)
   const tracing = new Tracing(version)
   const observer = new Observer(sources)
@@ -83,7 +84,7 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
     onCycle: (point) => streams.send('cycle', point),
     // Those that `/api/cycles` has.
     onCall: (call) => {
-      if (call.result !== 'done') streams.send('call', call)
+      if (call.result !== 'done') streams.send('call', { ...call, instance: observer.instance })
     },
   })
   const watch = setInterval(watcher(parts), watchMs).unref()
@@ -159,8 +160,10 @@ function routesOf(parts: Parts): Route[] {
     route(
       'token',
       '/api/posts/{gall_id}/{post_no}/images/{position}',
-      ({ parameters: [gallId = '', postNo = '', position = ''] }) =>
-        image(sources, gallId, numberOfPath(postNo), numberOfPath(position)),
+      ({ parameters: [gallId = '', postNo = '', position = ''], query }) => {
+        const key = { gallId, postNo: numberOfPath(postNo), position: numberOfPath(position) }
+        return image(sources, key, query.get('sha256'))
+      },
     ),
     route(
       'token',
@@ -176,7 +179,7 @@ function routesOf(parts: Parts): Route[] {
     route('token', '/api/models/{version}/comparison', async ({ parameters: [version = ''] }) =>
       history.reply(await comparisonArguments(sources, version), 'server_error'),
     ),
-    route('token', '/api/cycles', ({ query }) => json(calls(sources, observer, query))),
+    route('token', '/api/cycles', ({ query }) => json(cycleLists(sources, observer, query))),
     route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''] }) =>
       unpacking(() => requestOf(sources, cycleId)),
     ),

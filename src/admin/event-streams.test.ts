@@ -1,8 +1,11 @@
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { EventStreams } from './event-streams.js'
+
+const heartbeat = 'event: heartbeat\ndata: {"time":"1970-01-01T00:00:00.000Z","interval_ms":5000}\n\n'
+const opening = `retry: 2000\n\n${heartbeat}`
 
 class FakeResponse extends EventEmitter {
   text = ''
@@ -29,20 +32,22 @@ function opened(streams: EventStreams): FakeResponse {
   return response
 }
 
+afterEach(() => void vi.useRealTimers())
+
 test('every stream receives each event once, in order', async () => {
-  const streams = new EventStreams()
+  const streams = new EventStreams(() => 0)
   const responses = Array.from({ length: 60 }, () => opened(streams))
   streams.send('cycle', { n: 1 })
   streams.send('call', { n: 2 })
   for (let turn = 0; turn < 10; turn++) await nextTurn()
-  const text = 'retry: 2000\n\nevent: cycle\ndata: {"n":1}\n\nevent: call\ndata: {"n":2}\n\n'
+  const text = `${opening}event: cycle\ndata: {"n":1}\n\nevent: call\ndata: {"n":2}\n\n`
   expect(new Set(responses.map((response) => response.text))).toEqual(new Set([text]))
   streams.close()
   expect(streams.count).toBe(0)
 })
 
 test('a reader that is too slow is closed, and the others go on', async () => {
-  const streams = new EventStreams()
+  const streams = new EventStreams(() => 0)
   const [slow, fast] = [opened(streams), opened(streams)]
   slow.isReading = false
   for (let round = 0; round < 40; round++) {
@@ -56,7 +61,7 @@ test('a reader that is too slow is closed, and the others go on', async () => {
 })
 
 test('at most 100 streams are open, and a closed one makes room', () => {
-  const streams = new EventStreams()
+  const streams = new EventStreams(() => 0)
   const responses = Array.from({ length: 100 }, () => opened(streams))
   expect(() => streams.open()).toThrow('too many event streams')
   responses[0]?.destroy()
@@ -65,10 +70,21 @@ test('at most 100 streams are open, and a closed one makes room', () => {
 })
 
 test('events that come faster than they are written are replaced by one that says so', async () => {
-  const streams = new EventStreams()
+  const streams = new EventStreams(() => 0)
   const response = opened(streams)
   for (let n = 0; n < 101; n++) streams.send('call', { n })
   await nextTurn()
-  expect(response.text).toBe('retry: 2000\n\nevent: reset\ndata: {}\n\n')
+  expect(response.text).toBe(`${opening}event: reset\ndata: {}\n\n`)
+  streams.close()
+})
+
+test('a heartbeat with the time of the service opens a stream and follows every 5 s', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const streams = new EventStreams(() => 0)
+  const response = opened(streams)
+  expect(response.text).toBe(opening)
+  vi.advanceTimersByTime(5000)
+  await nextTurn()
+  expect(response.text).toBe(`${opening}${heartbeat}`)
   streams.close()
 })

@@ -7,8 +7,11 @@ import { ServiceError } from '../contract/index.js'
 import { securityHeaders } from './access.js'
 import type { Stream } from './routes.js'
 
-/** `reset`: events were lost, and the page reads everything anew. */
-export type EventName = 'cycle' | 'call' | 'status' | 'models' | 'reset'
+/**
+ * `reset`: events were lost, and the page reads everything anew. `heartbeat`: the stream works; it carries the time of the
+ * service and the interval, and a page that misses two of them connects again.
+ */
+export type EventName = 'cycle' | 'call' | 'status' | 'models' | 'reset' | 'heartbeat'
 
 const streamCountMax = 100
 /** Bytes that wait for one reader. */
@@ -17,17 +20,23 @@ const unreadBytesMax = 256 * 1024
 const waitingCountMax = 100
 const streamsPerTurn = 25
 /** Proxies close connections without traffic, and a reader that has gone is noticed when something is written. */
-const heartbeatMs = 15_000
+const heartbeatMs = 5000
 /** Of the page, before it connects again. */
 const retryMs = 2000
 
 export class EventStreams {
   /** Streams that were closed because their reader was too slow. */
   droppedCount = 0
+  readonly #clock: () => number
   readonly #streams = new Set<ServerResponse>()
   #waiting: string[] = []
   #isWriting = false
   #heartbeat: NodeJS.Timeout | undefined
+
+  /** `clock`: milliseconds since 1970. */
+  constructor(clock: () => number) {
+    this.#clock = clock
+  }
 
   get count(): number {
     return this.#streams.size
@@ -41,8 +50,8 @@ export class EventStreams {
       response.writeHead(200, { ...securityHeaders, 'Content-Type': 'text/event-stream; charset=utf-8' })
       this.#streams.add(response)
       response.once('close', () => this.#forget(response))
-      this.#heartbeat ??= setInterval(() => this.#broadcast(': heartbeat\n\n'), heartbeatMs).unref()
-      this.#write(response, `retry: ${retryMs}\n\n`)
+      this.#heartbeat ??= setInterval(() => this.#broadcast(this.#heartbeatText()), heartbeatMs).unref()
+      this.#write(response, `retry: ${retryMs}\n\n${this.#heartbeatText()}`)
     }
   }
 
@@ -54,6 +63,11 @@ export class EventStreams {
   close(): void {
     clearInterval(this.#heartbeat)
     for (const response of this.#streams) response.destroy()
+  }
+
+  #heartbeatText(): string {
+    const time = new Date(this.#clock()).toISOString()
+    return eventText('heartbeat', { time, interval_ms: heartbeatMs })
   }
 
   #broadcast(text: string): void {

@@ -3,6 +3,7 @@
  * tracks of the scores. A cycle only costs a reference until its response is sent; the rest happens afterwards. Read
  * `#process` first.
  */
+import { randomUUID } from 'node:crypto'
 import {
   outcomeCodes,
   removalReasonCodes,
@@ -105,6 +106,8 @@ const sampleCountMax = 1000
 const dayMs = 24 * 3_600_000
 
 export class Observer {
+  /** Of this process: `id` of the calls begins anew in the next one. */
+  readonly instance = randomUUID()
   /** Of the 24 hours before the newest one. */
   readonly points = new Ring<CyclePoint>(pointCountMax)
   readonly calls = new Ring<CallRecord>(callCountMax)

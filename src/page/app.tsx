@@ -11,6 +11,7 @@ import { Badge, Text } from './parts/common.js'
 import { HelpDialog } from './parts/help.js'
 import { Icon } from './parts/icon.js'
 import { nextTheme, ThemeButton } from './parts/theme.js'
+import { StaleNotices } from './parts/stale.js'
 import { isTyping } from './parts/typing.js'
 import { Cycles } from './views/cycles.js'
 import { Models } from './views/models.js'
@@ -79,6 +80,7 @@ export function App() {
       </nav>
       <main id="main" tabIndex={0}>
         {isStale && <StaleNotice state={connectionState} loadedAtMs={now.loadedAtMs} />}
+        <StaleNotices />
         {view?.draw(address, now)}
       </main>
       <HelpDialog dialogRef={helpRef} />

@@ -231,13 +231,13 @@ describe('data', () => {
   })
 
   test('the flight recorder shows scored, repeated and refused calls, with the first problem', async () => {
-    const { calls } = (await api('cycles')) as unknown as {
-      calls: { result: string; problem: string | null }[]
+    const { items: calls } = (await api('cycles')) as unknown as {
+      items: { result: string; problem: string | null }[]
     }
     expect(calls.map(({ result }) => result)).toEqual(['refused', 'scored', 'scored', 'repeated', 'scored'])
     expect(calls[0]?.problem).toMatch(/cycle_time|candidates/)
-    const page = (await api('cycles?limit=2')) as unknown as { stored: object[] }
-    expect(page.stored).toHaveLength(2)
+    expect((await api('cycles?list=stored&limit=2'))['items']).toHaveLength(2)
+    expect((await ask('/api/cycles?list=none', bearer())).status).toBe(400)
   })
 
   test('request and response of a cycle can be downloaded', async () => {
@@ -311,7 +311,7 @@ describe('faults', () => {
       })
       request.on('error', () => undefined)
     })
-    expect(events).toContain('retry: 2000\n\n')
+    expect(events).toContain('retry: 2000\n\nevent: heartbeat\n')
     expect(events).toMatch(/event: cycle\ndata: \{"cycle_id":"20240301T0410"/)
   })
 

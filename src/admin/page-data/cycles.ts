@@ -1,11 +1,11 @@
 /**
- * `/api/cycles`: the flight recorder of the newest calls and the stored cycles; and the request and the response of one
- * cycle to download.
+ * `/api/cycles`: the newest calls and the stored cycles, as lists that are read page by page; and the request and the response
+ * of one cycle to download.
  */
 import { ServiceError } from '../../contract/index.js'
 import { unpackRequest } from '../../cycle/index.js'
 import type { StoredCycle } from '../../store/index.js'
-import type { CallRecord, Observer } from '../observer.js'
+import type { Observer } from '../observer.js'
 import type { Reply } from '../routes.js'
 import type { AdminSources } from '../sources.js'
 import { integerOf } from './picks.js'
@@ -13,40 +13,63 @@ import { integerOf } from './picks.js'
 const limitDefault = 100
 const limitMax = 200
 
-/** Newest first. `before`: only calls with a smaller id, and cycles that were stored earlier. */
-export function calls({ store }: AdminSources, observer: Observer, query: URLSearchParams): object {
-  const limit = integerOf(query, 'limit', { min: 1, max: limitMax, fallback: limitDefault })
-  const before = integerOf(query, 'before', {
-    min: 0,
-    max: Number.MAX_SAFE_INTEGER,
-    fallback: Number.MAX_SAFE_INTEGER,
-  })
-  const stored = integerOf(query, 'stored_before', {
-    min: 1,
-    max: Number.MAX_SAFE_INTEGER,
-    fallback: Number.MAX_SAFE_INTEGER,
-  })
-  const page = (all: readonly CallRecord[]): CallRecord[] =>
-    all
-      .filter(({ id }) => id < before)
-      .slice(-limit)
-      .reverse()
-  return {
-    calls: page(observer.calls.items),
-    other_calls: page(observer.otherCalls.items),
-    stored: storedCycles(store, limit, stored),
-  }
+/** A part of a list, newest first. */
+interface ListPage<Item> {
+  readonly items: readonly Item[]
+  /** Nothing older follows. */
+  readonly is_last: boolean
 }
 
-function storedCycles(store: AdminSources['store'], limit: number, before: number): StoredCycle[] {
-  const end = Math.min(before, (store.lastCycle()?.position ?? 0) + 1)
-  const first = Math.max(store.expiry.firstPosition(), end - limit)
-  const found: StoredCycle[] = []
+interface StoredPage extends ListPage<StoredCycle> {
+  /** Positions in the store. */
+  readonly oldest: number
+  readonly newest: number
+}
+
+/**
+ * `list`: `calls` (of cycles, the default), `other` (refused and failed calls of other operations), or `stored` (cycles).
+ * `before`: the `id` or `position` of the last item read; older ones follow. Throws `bad_request`.
+ */
+export function cycleLists({ store }: AdminSources, observer: Observer, query: URLSearchParams): object {
+  const limit = integerOf(query, 'limit', { min: 1, max: limitMax, fallback: limitDefault })
+  const anyMax = Number.MAX_SAFE_INTEGER
+  const before = integerOf(query, 'before', { min: 0, max: anyMax, fallback: anyMax })
+  const page = (): ListPage<object> => {
+    switch (query.get('list') ?? 'calls') {
+      case 'calls':
+        return pageOf(observer.calls.items, before, limit)
+      case 'other':
+        return pageOf(observer.otherCalls.items, before, limit)
+      case 'stored':
+        return storedCycles(store, before, limit)
+      default:
+        throw new ServiceError('bad_request', 'list must be calls, other or stored')
+    }
+  }
+  return { instance: observer.instance, ...page() }
+}
+
+function pageOf<Item extends { readonly id: number }>(
+  all: readonly Item[],
+  before: number,
+  limit: number,
+): ListPage<Item> {
+  const older = all.filter(({ id }) => id < before)
+  return { items: older.slice(-limit).reverse(), is_last: older.length <= limit }
+}
+
+/** Positions are consecutive, from the oldest cycle that has not expired. */
+function storedCycles(store: AdminSources['store'], before: number, limit: number): StoredPage {
+  const oldest = store.expiry.firstPosition()
+  const newest = store.lastCycle()?.position ?? 0
+  const end = Math.min(before, newest + 1)
+  const first = Math.max(oldest, end - limit)
+  const items: StoredCycle[] = []
   for (const cycle of store.tail(first)) {
     if (cycle.position >= end) break
-    found.push(cycle)
+    items.push(cycle)
   }
-  return found.reverse()
+  return { items: items.reverse(), is_last: first <= oldest, oldest, newest }
 }
 
 /** The JSON of a request, as the client sent it. Throws `not_found`. */

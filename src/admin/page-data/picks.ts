@@ -6,6 +6,7 @@ import { gallIdAt, type PoolState } from '../../pool/index.js'
 import { numberOrNull, type Observer } from '../observer.js'
 import { findRow, rankOf, type Track } from '../score-tracks.js'
 import type { AdminSources } from '../sources.js'
+import { imagesOf } from './images.js'
 import type { Titles } from './titles.js'
 
 export interface PicksQuery {
@@ -77,7 +78,7 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
         const row = findRow(one, gallIdAt(pool, slot), pool.postNo[slot] as number)
         return row < 0 ? null : numberOrNull(one.score[row])
       }),
-      images: cycles.images.positions(gallIdAt(pool, slot), pool.postNo[slot] as number),
+      images: imagesOf(sources, { gallId: gallIdAt(pool, slot), postNo: pool.postNo[slot] as number }, 1),
     })),
     saves: observer.saves.items.toReversed().slice(0, 50),
   }

@@ -4,9 +4,9 @@
 import { cycleIdForm, ServiceError, snapshotNames, type Candidate } from '../../contract/index.js'
 import { readCandidates } from '../../cycle/index.js'
 import { numberOrNull, type Observer } from '../observer.js'
-import type { Reply } from '../routes.js'
 import { findRow, rankOf, trackCounters } from '../score-tracks.js'
 import type { AdminSources } from '../sources.js'
+import { imagesOf } from './images.js'
 import { postFacts, scoreFacts, timeOrNull } from './picks.js'
 import { slotOf } from './titles.js'
 
@@ -42,17 +42,10 @@ export async function post(
         ),
       }
     }),
-    images: cycles.images.positions(gallId, postNo),
+    images: imagesOf(sources, { gallId, postNo }, Infinity),
   }
   const [record] = await readCandidates(store, position, [pool.enteredRow[slot] as number])
   return { ...facts, candidate: JSON.parse(Buffer.from(record ?? []).toString()) as Candidate }
-}
-
-/** The normalised JPEG of an image. Throws `not_found`. */
-export function image({ store }: AdminSources, gallId: string, postNo: number, position: number): Reply {
-  const found = store.findImage({ gallId, postNo, position })
-  if (found === undefined) throw new ServiceError('not_found', 'there is no such image')
-  return { status: 200, headers: { 'Content-Type': 'image/jpeg' }, body: found.normalised }
 }
 
 /**

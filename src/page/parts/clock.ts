@@ -1,12 +1,13 @@
-/** The time of the reader's clock, for ages that count up, and what the screen is like. */
+/** The time of the service, for ages that count up, and what the screen is like. */
 import { useEffect, useState } from 'preact/hooks'
+import { serverNowMs } from '../service/clock.js'
 
 /** Milliseconds since 1970, renewed every second while somebody looks. */
 export function useNowMs(): number {
-  const [nowMs, setNowMs] = useState(() => Date.now())
+  const [nowMs, setNowMs] = useState(serverNowMs)
   useEffect(() => {
     const timer = setInterval(() => {
-      if (!document.hidden) setNowMs(Date.now())
+      if (!document.hidden) setNowMs(serverNowMs())
     }, 1000)
     return () => clearInterval(timer)
   }, [])

@@ -1,25 +1,20 @@
 /** A picture of a post, small; an empty frame where the service has none. */
-import { postPath } from '../service/api.js'
+import { postPath, type ImageFacts } from '../service/api.js'
 
 interface ThumbnailProps {
   readonly gallId: string
   readonly postNo: number
-  readonly position: number | undefined
+  readonly image: ImageFacts | undefined
 }
 
-export function Thumbnail({ gallId, postNo, position }: ThumbnailProps) {
-  if (position === undefined) return <span class="thumbnail" />
+export function Thumbnail({ gallId, postNo, image }: ThumbnailProps) {
+  if (image === undefined) return <span class="thumbnail" />
   return (
-    <img
-      class="thumbnail"
-      src={imageAddress(gallId, postNo, position)}
-      alt=""
-      loading="lazy"
-      decoding="async"
-    />
+    <img class="thumbnail" src={imageAddress(gallId, postNo, image)} alt="" loading="lazy" decoding="async" />
   )
 }
 
-export function imageAddress(gallId: string, postNo: number, position: number): string {
-  return `${postPath(gallId, postNo)}/images/${position}`
+/** An address of its own for each content: browsers keep it. */
+export function imageAddress(gallId: string, postNo: number, { position, sha256 }: ImageFacts): string {
+  return `${postPath(gallId, postNo)}/images/${position}?sha256=${sha256}`
 }

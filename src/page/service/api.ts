@@ -79,6 +79,11 @@ export interface Series {
 
 type Counters = Readonly<Partial<Record<CounterName, number | null>>>
 
+export interface ImageFacts {
+  readonly position: number
+  readonly sha256: string
+}
+
 /** A pending post. The heads that the model lacks are null, and missing before its first score. */
 export interface PostFacts extends Readonly<Partial<Record<HeadName, number | null>>> {
   readonly gall_id: string
@@ -95,8 +100,8 @@ export interface PostFacts extends Readonly<Partial<Record<HeadName, number | nu
   readonly rank: number | null
   readonly status: string | null
   readonly reason: string | null
-  /** Positions of its stored images. */
-  readonly images: readonly number[]
+  /** Its stored images; of a pick, the first one. */
+  readonly images: readonly ImageFacts[]
 }
 
 export interface Pick extends PostFacts {
@@ -168,6 +173,8 @@ export interface Call {
   readonly trace_id: string | null
 }
 
+export type CallEvent = Call & { readonly instance: string }
+
 export interface StoredCycle {
   readonly position: number
   readonly cycleId: string
@@ -176,10 +183,20 @@ export interface StoredCycle {
   readonly weightsVersion: string
 }
 
-export interface Calls {
-  readonly calls: readonly Call[]
-  readonly other_calls: readonly Call[]
-  readonly stored: readonly StoredCycle[]
+/** A part of a list, newest first. */
+export interface ListPage<Item> {
+  /** Of the service's process: the `id` of calls begins anew in the next one. */
+  readonly instance: string
+  readonly items: readonly Item[]
+  /** Nothing older follows. */
+  readonly is_last: boolean
+}
+
+/** Positions are consecutive. */
+export interface StoredPage extends ListPage<StoredCycle> {
+  readonly oldest: number
+  /** Smaller than `oldest`: nothing is stored. */
+  readonly newest: number
 }
 
 export interface ModelUse {
@@ -223,30 +240,51 @@ export class ApiError extends Error {
     super(message)
     this.status = status
   }
+
+  /** The same request may succeed later. */
+  get isTemporary(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500
+  }
 }
 
+export function apiErrorOf(thrown: unknown): ApiError {
+  return thrown instanceof ApiError ? thrown : new ApiError(0, String(thrown))
+}
+
+/** For a whole response. The service itself waits up to 20 s for a command before it responds that it is in progress. */
+export const queryTimeoutMs = 25_000
 /** How long a reader waits before it asks again for what the service still computes. */
 const inProgressMs = 1000
 
 /** Rejects with an `ApiError`, or with an `AbortError` after an abort. Waits for what takes the service long. */
-export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
+export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> {
   for (;;) {
-    const response = await get(path, signal)
-    if (response.status !== 202) return (await response.json()) as T
+    const { status, json } = await get(path, signal)
+    if (status !== 202) return json as T
     await new Promise((resolve) => setTimeout(resolve, inProgressMs))
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
   }
 }
 
-async function get(path: string, signal: AbortSignal | undefined): Promise<Response> {
-  const request: RequestInit = { headers: { Accept: 'application/json' }, cache: 'no-store' }
-  if (signal !== undefined) request.signal = signal
-  const response = await fetch(path, request).catch((error: unknown) => {
-    if (signal?.aborted === true) throw error
-    throw new ApiError(0, 'the service does not answer')
-  })
-  if (response.ok) return response
-  throw new ApiError(response.status, await messageOf(response))
+async function get(
+  path: string,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly json: unknown }> {
+  const timeout = AbortSignal.timeout(queryTimeoutMs)
+  try {
+    const response = await fetch(path, {
+      headers: { Accept: 'application/json' },
+      cache: 'no-store',
+      signal: AbortSignal.any([signal, timeout]),
+    })
+    if (!response.ok) throw new ApiError(response.status, await messageOf(response))
+    return { status: response.status, json: await response.json() }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof ApiError) throw error
+    const isLate = timeout.aborted ? ` within ${queryTimeoutMs / 1000} s` : ''
+    throw new ApiError(0, `the service does not answer${isLate}`)
+  }
 }
 
 async function messageOf(response: Response): Promise<string> {

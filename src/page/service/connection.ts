@@ -1,13 +1,17 @@
 /**
  * The connection to the service: one stream of server-sent events, opened again after every interruption. Queries refresh
- * on its events, and when it opens, since events may have been missed.
+ * on its events, and when it opens, since events may have been missed. Browsers allow a host six connections, so a tab that
+ * nobody looks at closes its stream.
  */
 import { useEffect, useState } from 'preact/hooks'
-import type { Call, Check, CyclePoint } from './api.js'
+import { queryTimeoutMs, type CallEvent, type Check, type CyclePoint } from './api.js'
+import { Backoff } from './attempts.js'
+import { setServerTime } from './clock.js'
+import { Topic } from './topic.js'
 
 export interface Events {
   readonly cycle: CyclePoint
-  readonly call: Call
+  readonly call: CallEvent
   readonly status: { readonly checks: readonly Check[] }
   readonly models: object
   /** Everything is to be read anew: the stream was opened, or the server has dropped events. */
@@ -19,68 +23,107 @@ export type EventName = keyof Events
 /** `denied`: the server does not accept the cookie, for example after its token has changed. */
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'denied'
 
-type Listener = (name: EventName, data: never) => void
-
 const serverEvents: readonly EventName[] = ['cycle', 'call', 'status', 'models', 'reset']
-const retryMsMin = 1000
-const retryMsMax = 10_000
+/** Until a heartbeat says how often they come. */
+const heartbeatMsDefault = 5000
+/** A hidden tab keeps its stream for so long. */
+const hiddenMsMax = 60_000
 
 class Connection {
   #state: ConnectionState = 'connecting'
-  readonly #listeners = new Set<Listener>()
-  readonly #stateListeners = new Set<(state: ConnectionState) => void>()
-  #retryMs = retryMsMin
+  #source: EventSource | null = null
+  #heartbeatMs = heartbeatMsDefault
+  #silence: ReturnType<typeof setTimeout> | undefined
+  #hiding: ReturnType<typeof setTimeout> | undefined
+  readonly #events = new Topic<[name: EventName, data: never]>()
+  readonly #states = new Topic<[ConnectionState]>()
+  readonly #backoff = new Backoff(() => this.#connect())
 
   get state(): ConnectionState {
     return this.#state
   }
 
   open(): void {
-    const source = new EventSource('/api/events')
-    for (const name of serverEvents)
-      source.addEventListener(name, (event: MessageEvent<string>) =>
-        this.#emit(name, JSON.parse(event.data) as never),
-      )
-    source.onopen = () => {
-      this.#retryMs = retryMsMin
-      this.#change('live')
-      this.#emit('reset', {} as never)
-    }
-    source.onerror = () => {
-      source.close()
-      void this.#reopen()
-    }
+    document.addEventListener('visibilitychange', () => this.#visibilityChanged())
+    this.#connect()
+    this.#visibilityChanged()
   }
 
-  on(listener: Listener): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+  on(listener: (name: EventName, data: never) => void): () => void {
+    return this.#events.on(listener)
   }
 
   onState(listener: (state: ConnectionState) => void): () => void {
-    this.#stateListeners.add(listener)
-    return () => this.#stateListeners.delete(listener)
+    return this.#states.on(listener)
+  }
+
+  #connect(): void {
+    const source = new EventSource('/api/events')
+    this.#source = source
+    const listen = (name: string, onData: (data: never) => void): void =>
+      source.addEventListener(name, ({ data }: MessageEvent<string>) => {
+        this.#expectHeartbeat()
+        onData(JSON.parse(data) as never)
+      })
+    for (const name of serverEvents) listen(name, (data) => this.#events.emit(name, data))
+    listen('heartbeat', ({ time, interval_ms }: { readonly time: string; readonly interval_ms: number }) => {
+      this.#heartbeatMs = interval_ms
+      setServerTime(Date.parse(time))
+    })
+    source.onopen = () => {
+      this.#backoff.reset()
+      this.#change('live')
+      this.#events.emit('reset', {} as never)
+    }
+    source.onerror = () => this.#lose()
+    this.#expectHeartbeat()
+  }
+
+  /** A stream without a heartbeat for two intervals is lost, also while it opens. */
+  #expectHeartbeat(): void {
+    clearTimeout(this.#silence)
+    this.#silence = setTimeout(() => this.#lose(), 2 * this.#heartbeatMs)
+  }
+
+  #close(): void {
+    clearTimeout(this.#silence)
+    this.#source?.close()
+    this.#source = null
+  }
+
+  #lose(): void {
+    this.#close()
+    if (this.#state !== 'denied') this.#change('lost')
+    this.#backoff.schedule()
+    void this.#findReason()
   }
 
   /** An EventSource does not say why it failed: a request does. */
-  async #reopen(): Promise<void> {
-    const status = await fetch('/api/now', { cache: 'no-store' }).then(
-      (response) => response.status,
-      () => 0,
+  async #findReason(): Promise<void> {
+    const request = { cache: 'no-store', signal: AbortSignal.timeout(queryTimeoutMs) } as const
+    const isDenied = await fetch('/api/now', request).then(
+      ({ status }) => status === 401,
+      () => false,
     )
-    this.#change(status === 401 ? 'denied' : 'lost')
-    setTimeout(() => this.open(), this.#retryMs)
-    this.#retryMs = Math.min(2 * this.#retryMs, retryMsMax)
+    // Meanwhile it may be live again.
+    if (this.#state === 'lost' || this.#state === 'denied') this.#change(isDenied ? 'denied' : 'lost')
   }
 
-  #emit(name: EventName, data: never): void {
-    for (const listener of this.#listeners) listener(name, data)
+  #visibilityChanged(): void {
+    clearTimeout(this.#hiding)
+    if (document.hidden)
+      this.#hiding = setTimeout(() => {
+        this.#close()
+        this.#backoff.reset()
+        this.#change('connecting')
+      }, hiddenMsMax)
+    else if (this.#state === 'connecting' && this.#source === null) this.#connect()
   }
 
   #change(state: ConnectionState): void {
     if (state === this.#state) return
     this.#state = state
-    for (const listener of this.#stateListeners) listener(state)
+    this.#states.emit(state)
   }
 }
 

@@ -1,9 +1,10 @@
 /**
- * A query: JSON of one path, read anew when the server reports a change. It keeps the last answer while a newer one is on
- * its way or fails, and says so.
+ * A query: JSON of one path, read anew when the server reports a change and after a failure. It keeps the last answer while a
+ * newer one is on its way or fails.
  */
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, getJson } from './api.js'
+import { apiErrorOf, getJson, type ApiError } from './api.js'
+import { Attempts } from './attempts.js'
 import { connection, type EventName } from './connection.js'
 
 export interface Query<T> {
@@ -20,18 +21,20 @@ export interface QueryOptions {
   readonly refreshOn?: readonly EventName[]
   /** For figures that change without events. */
   readonly everyMs?: number
+  /** Reads a path in more than one request. */
+  readonly read?: (path: string, signal: AbortSignal) => Promise<unknown>
 }
 
 const nothing = { data: null, error: null, loadedAtMs: null }
 
 /** `path` null: nothing is asked. */
 export function useQuery<T>(path: string | null, options: QueryOptions = {}): Query<T> {
-  const { refreshOn = [], everyMs } = options
+  const { refreshOn = [], everyMs, read = getJson } = options
   const [answer, setAnswer] = useState<Query<T> & { readonly path: string | null }>({ ...nothing, path })
   const events = ['reset', ...refreshOn].join()
   useEffect(() => {
     if (path === null) return
-    const loader = new Loader<T>(path, (change) =>
+    const loader = new Loader<T>(path, read, (change) =>
       setAnswer((before) => ({ ...(before.path === path ? before : nothing), ...change, path })),
     )
     const forget = connection.on((name) => {
@@ -47,30 +50,35 @@ export function useQuery<T>(path: string | null, options: QueryOptions = {}): Qu
       clearInterval(timer)
       loader.stop()
     }
-  }, [path, events, everyMs])
+  }, [path, events, everyMs, read])
   return answer.path === path ? answer : nothing
 }
 
 /** Reads one path, one request at a time. What is asked for meanwhile, or while nobody looks, is read once afterwards. */
 class Loader<T> {
   readonly #path: string
+  readonly #read: NonNullable<QueryOptions['read']>
   readonly #onAnswer: (change: Partial<Query<T>>) => void
   readonly #abort = new AbortController()
+  readonly #attempts: Attempts
   #isLoading = false
   #isDue = false
 
-  constructor(path: string, onAnswer: (change: Partial<Query<T>>) => void) {
+  constructor(
+    path: string,
+    read: NonNullable<QueryOptions['read']>,
+    onAnswer: (change: Partial<Query<T>>) => void,
+  ) {
     this.#path = path
+    this.#read = read
     this.#onAnswer = onAnswer
+    this.#attempts = new Attempts(nameOf(path), () => this.refresh())
   }
 
   refresh(): void {
-    if (this.#isLoading || (document.hidden && this.#isDue)) {
-      this.#isDue = true
-      return
-    }
-    this.#isDue = document.hidden
-    void this.#load()
+    // A page that opens in the background reads once.
+    this.#isDue = this.#isLoading || (document.hidden && this.#attempts.loadedAtMs !== null)
+    if (!this.#isDue) void this.#load()
   }
 
   refreshIfDue(): void {
@@ -79,19 +87,31 @@ class Loader<T> {
 
   stop(): void {
     this.#abort.abort()
+    this.#attempts.stop()
   }
 
   async #load(): Promise<void> {
     this.#isLoading = true
     try {
-      const data = await getJson<T>(this.#path, this.#abort.signal)
-      this.#onAnswer({ data, error: null, loadedAtMs: Date.now() })
-    } catch (error) {
+      const data = (await this.#read(this.#path, this.#abort.signal)) as T
+      this.#attempts.succeeded()
+      this.#onAnswer({ data, error: null, loadedAtMs: this.#attempts.loadedAtMs })
+    } catch (thrown) {
       if (this.#abort.signal.aborted) return
-      this.#onAnswer({ error: error instanceof ApiError ? error : new ApiError(0, String(error)) })
+      const error = apiErrorOf(thrown)
+      this.#attempts.failed(error)
+      this.#onAnswer({ error })
     } finally {
       this.#isLoading = false
     }
-    if (this.#isDue && !document.hidden && !this.#abort.signal.aborted) this.refresh()
+    this.refreshIfDue()
   }
+}
+
+const names: Readonly<Record<string, string>> = { now: 'state', series: 'charts', posts: 'post' }
+
+/** What readers call the data of a path. */
+function nameOf(path: string): string {
+  const [, , name = '', ...rest] = path.split('/')
+  return rest.at(-1) === 'history' ? 'visits' : (names[name] ?? name)
 }

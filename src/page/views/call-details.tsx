@@ -24,7 +24,9 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
   return (
     <aside class="aside panel details" aria-label="Details of the call">
       <div class="details-head">
-        <h2>{cycle_id === null ? call.path : `Cycle ${cycleLabel(cycle_id)}`}</h2>
+        <h2>
+          <bdi>{cycle_id === null ? call.path : `Cycle ${cycleLabel(cycle_id)}`}</bdi>
+        </h2>
         <button class="button quiet" type="button" onClick={onClose}>
           <Icon name="close" />
           <span class="sr-only">Close the details</span>
@@ -32,7 +34,7 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
       </div>
       {problem !== null && (
         <p class="notice warn">
-          <strong>{call.code ?? call.status}</strong> {problem}
+          <strong>{call.code ?? call.status}</strong> <bdi>{problem}</bdi>
         </p>
       )}
       <Facts facts={factsOf(call)} />
@@ -52,7 +54,9 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
           <h3>Warnings</h3>
           <ul class="warnings">
             {warnings.map((warning, i) => (
-              <li key={i}>{warning}</li>
+              <li key={i}>
+                <bdi>{warning}</bdi>
+              </li>
             ))}
           </ul>
         </section>

@@ -1,17 +1,16 @@
 /** Cycles: the newest calls as a flight recorder, and the stored cycles; each with its request and response to download. */
-import { useCallback, useMemo, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
 import type { Call } from '../service/api.js'
+import { useCalls, type CallList } from '../service/calls.js'
 import { clockSeconds, counted, cycleLabel, day, integer, milliseconds } from '../format.js'
 import { useMedia } from '../parts/clock.js'
 import { Badge, Bar, Missing, type Tone } from '../parts/common.js'
 import { Cell, VirtualTable } from '../parts/virtual-table.js'
 import { CallDetails, stageColors } from './call-details.js'
 import { StoredCycles } from './stored-cycles.js'
-import { useCalls } from './recorded-calls.js'
 
-type ViewName = 'calls' | 'other' | 'stored'
-
-const views: readonly (readonly [ViewName, string])[] = [
+const lists: readonly (readonly [CallList | 'stored', string])[] = [
   ['calls', 'Calls'],
   ['other', 'Other refusals'],
   ['stored', 'Stored'],
@@ -40,105 +39,83 @@ const columns = [
 ]
 
 export function Cycles() {
-  const [viewName, setViewName] = useState<ViewName>('calls')
-  const [filterName, setFilterName] = useState('all')
-  const [selectedId, setSelectedId] = useState<number | null>(null)
-  const { calls, otherCalls, error, readOlder } = useCalls()
-  const all = viewName === 'other' ? otherCalls : calls
-  const matches = filters.find(({ name }) => name === filterName)?.matches
-  const shown = useMemo(() => (all ?? []).filter(matches ?? (() => true)), [all, matches])
-  const selected = shown.find(({ id }) => id === selectedId) ?? null
-  return (
-    <div class={selected === null ? 'view fills' : 'view fills with-details'}>
-      <div class="list">
-        <div class="list-head">
-          <h1>Cycles</h1>
-          <Choice label="What is listed" options={views} value={viewName} onChange={setViewName} />
-          {viewName !== 'stored' && (
-            <select
-              aria-label="Result"
-              value={filterName}
-              onChange={(event) => setFilterName(event.currentTarget.value)}
-            >
-              {filters.map(({ name }) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          )}
-          {viewName !== 'stored' && <p class="muted list-note">Newest {counted(shown.length, 'call')}</p>}
-        </div>
-        {viewName === 'stored' ? (
-          <StoredCycles />
-        ) : all === null ? (
-          <Missing error={error} what="calls" />
-        ) : shown.length === 0 ? (
-          <p class="empty">
-            {all.length === 0 ? 'No call since the start of the service.' : 'No call matches.'}
-          </p>
-        ) : (
-          <CallTable
-            calls={shown}
-            selectedId={selectedId}
-            onSelect={setSelectedId}
-            onEnd={viewName === 'calls' ? readOlder : undefined}
-          />
-        )}
-      </div>
-      {selected !== null && <CallDetails call={selected} onClose={() => setSelectedId(null)} />}
-    </div>
-  )
-}
-
-interface ChoiceProps<Name extends string> {
-  readonly label: string
-  readonly options: readonly (readonly [Name, string])[]
-  readonly value: Name
-  readonly onChange: (name: Name) => void
-}
-
-function Choice<Name extends string>({ label, options, value, onChange }: ChoiceProps<Name>) {
-  return (
-    <div class="choice" role="group" aria-label={label}>
-      {options.map(([name, title]) => (
-        <button key={name} type="button" aria-pressed={name === value} onClick={() => onChange(name)}>
+  const [listName, setListName] = useState<CallList | 'stored'>('calls')
+  const choice = (
+    <div class="choice" role="group" aria-label="What is listed">
+      {lists.map(([name, title]) => (
+        <button key={name} type="button" aria-pressed={name === listName} onClick={() => setListName(name)}>
           {title}
         </button>
       ))}
     </div>
   )
-}
-
-interface CallTableProps {
-  readonly calls: readonly Call[]
-  readonly selectedId: number | null
-  readonly onSelect: (id: number) => void
-  /** Called when the last rows come into view. */
-  readonly onEnd: (() => void) | undefined
-}
-
-function CallTable({ calls, selectedId, onSelect, onEnd }: CallTableProps) {
-  const isNarrow = useMedia('(max-width: 719px)')
-  const onRange = useCallback(
-    (_first: number, end: number) => {
-      if (end >= calls.length) onEnd?.()
-    },
-    [calls.length, onEnd],
+  return listName === 'stored' ? (
+    <StoredCycles choice={choice} />
+  ) : (
+    <Calls key={listName} listName={listName} choice={choice} />
   )
+}
+
+interface CallsProps {
+  readonly listName: CallList
+  readonly choice: ComponentChildren
+}
+
+function Calls({ listName, choice }: CallsProps) {
+  const { instance, items: calls, isRead, error } = useCalls(listName)
+  const [filterName, setFilterName] = useState('all')
+  const [selectedKey, setSelectedKey] = useState('')
+  const matches = filters.find(({ name }) => name === filterName)?.matches
+  const shown = useMemo(() => calls.filter(matches ?? (() => true)), [calls, matches])
+  const keyOf = ({ id }: Call): string => `${instance} ${id}`
+  const selected = shown.find((call) => keyOf(call) === selectedKey)
+  const isNarrow = useMedia('(max-width: 719px)')
   return (
-    <VirtualTable
-      kind="calls-rows"
-      caption="Calls, newest first"
-      columns={columns}
-      count={calls.length}
-      rowHeight={isNarrow ? 64 : 40}
-      rowKey={(index) => calls[index]?.id ?? index}
-      isSelected={(index) => calls[index]?.id === selectedId}
-      row={(index) => {
-        const call = calls[index]
-        return call && <CallCells call={call} onSelect={onSelect} />
-      }}
-      onRange={onRange}
-    />
+    <div class={selected === undefined ? 'view fills' : 'view fills with-details'}>
+      <div class="list">
+        <div class="list-head">
+          <h1>Cycles</h1>
+          {choice}
+          <select
+            aria-label="Result"
+            value={filterName}
+            onChange={(event) => setFilterName(event.currentTarget.value)}
+          >
+            {filters.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+          {isRead && (
+            <p class="muted list-note" role="status">
+              {shown.length === calls.length ? '' : `${integer(shown.length)} of `}
+              the newest {counted(calls.length, 'call')}
+            </p>
+          )}
+        </div>
+        {!isRead ? (
+          <Missing error={error} what="calls" />
+        ) : shown.length === 0 ? (
+          <p class="empty">
+            {calls.length === 0 ? 'No call since the start of the service.' : 'No call matches.'}
+          </p>
+        ) : (
+          <VirtualTable
+            kind="calls-rows"
+            caption="Calls, newest first"
+            columns={columns}
+            count={shown.length}
+            rowHeight={isNarrow ? 64 : 40}
+            rowKey={(index) => shown[index]?.id ?? index}
+            isSelected={(index) => shown[index] === selected}
+            row={(index) => {
+              const call = shown[index]
+              return call && <CallCells call={call} onSelect={() => setSelectedKey(keyOf(call))} />
+            }}
+          />
+        )}
+      </div>
+      {selected !== undefined && <CallDetails call={selected} onClose={() => setSelectedKey('')} />}
+    </div>
   )
 }
 
@@ -151,16 +128,16 @@ const tones: Readonly<Record<Call['result'], Tone>> = {
   aborted: 'fail',
 }
 
-function CallCells({ call, onSelect }: { readonly call: Call; readonly onSelect: (id: number) => void }) {
-  const { id, at, result, status, is_late, warnings, problem, counts } = call
+function CallCells({ call, onSelect }: { readonly call: Call; readonly onSelect: () => void }) {
+  const { at, result, status, is_late, warnings, problem, counts } = call
   return (
     <>
       <Cell name="at">
         <span class="muted day">{day(at).slice(5)}</span> {clockSeconds(at)}
       </Cell>
       <Cell name="subject">
-        <button class="row-link" type="button" onClick={() => onSelect(id)}>
-          {call.cycle_id === null ? `${call.method} ${call.path}` : cycleLabel(call.cycle_id)}
+        <button class="row-link" type="button" onClick={onSelect}>
+          <bdi>{call.cycle_id === null ? `${call.method} ${call.path}` : cycleLabel(call.cycle_id)}</bdi>
         </button>
       </Cell>
       <Cell name="result">
@@ -169,7 +146,7 @@ function CallCells({ call, onSelect }: { readonly call: Call; readonly onSelect:
         {warnings.length > 0 && <Badge tone="warn">{counted(warnings.length, 'warning')}</Badge>}
         {problem !== null && (
           <span class="clip muted" title={problem}>
-            {status} {problem}
+            {status} <bdi>{problem}</bdi>
           </span>
         )}
       </Cell>

@@ -18,7 +18,7 @@ export function Visits({ explanation: { visits, visit } }: { readonly explanatio
               <th scope="col">Visit</th>
               <th scope="col">Entered with</th>
               <th scope="col">Left with</th>
-              <th scope="col">Fate</th>
+              <th scope="col">Outcome</th>
               <th scope="col">Decided</th>
             </tr>
           </thead>

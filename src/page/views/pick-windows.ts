@@ -3,7 +3,8 @@
  * until they arrive, the old rows stay.
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { ApiError, getJson, type Pick, type Picks, type Save } from '../service/api.js'
+import { apiErrorOf, getJson, type ApiError, type Pick, type Picks, type Save } from '../service/api.js'
+import { Attempts } from '../service/attempts.js'
 import { connection } from '../service/connection.js'
 
 export interface PickFilter {
@@ -69,9 +70,11 @@ export function usePickWindows({ search, gallery }: PickFilter): View {
 class WindowReader {
   readonly #filter: PickFilter
   readonly #abort = new AbortController()
+  readonly #attempts = new Attempts('picks', () => this.#read())
   /** By offset. A window with an older generation is shown until its successor arrives. */
   readonly #windows = new Map<number, { readonly generation: number; readonly picks: readonly Pick[] }>()
   readonly #loading = new Set<number>()
+  readonly #failed = new Set<number>()
   #generation = 0
   #visible: readonly number[] = [0]
   #onView: (view: PickWindows) => void = () => undefined
@@ -91,6 +94,7 @@ class WindowReader {
     const start = Math.floor(first / windowSize) * windowSize
     for (let offset = start; offset < Math.max(end, start + 1); offset += windowSize) offsets.push(offset)
     this.#visible = offsets
+    for (const offset of this.#failed) if (!offsets.includes(offset)) this.#failed.delete(offset)
     this.#read()
   }
 
@@ -101,6 +105,7 @@ class WindowReader {
 
   stop(): void {
     this.#abort.abort()
+    this.#attempts.stop()
   }
 
   #read(): void {
@@ -119,12 +124,17 @@ class WindowReader {
     this.#loading.add(offset)
     try {
       const answer = await getJson<Picks>(`/api/picks?${query.toString()}`, this.#abort.signal)
+      this.#failed.delete(offset)
+      if (this.#failed.size === 0) this.#attempts.succeeded()
       this.#windows.set(offset, { generation, picks: answer.picks })
       this.#forgetFarWindows(offset)
       this.#onView(this.#viewOf(answer))
-    } catch (error) {
+    } catch (thrown) {
       if (this.#abort.signal.aborted) return
-      this.#onError(error instanceof ApiError ? error : new ApiError(0, String(error)))
+      const error = apiErrorOf(thrown)
+      this.#failed.add(offset)
+      this.#attempts.failed(error)
+      this.#onError(error)
       return
     } finally {
       this.#loading.delete(offset)

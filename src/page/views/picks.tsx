@@ -128,7 +128,7 @@ function PickCells({ pick }: { readonly pick: Pick }) {
     <>
       <Cell name="rank">{integer(pick.rank)}</Cell>
       <Cell name="post">
-        <Thumbnail gallId={gall_id} postNo={post_no} position={images[0]} />
+        <Thumbnail gallId={gall_id} postNo={post_no} image={images[0]} />
         <div class="post-title">
           <a href={postAddress(gall_id, post_no)}>
             {title === null || title === '' ? 'without a title' : <Text isKorean>{title}</Text>}

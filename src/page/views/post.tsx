@@ -62,16 +62,16 @@ interface PostKey {
 function OnePost({ gallId, postNo }: PostKey) {
   const path = postPath(gallId, postNo)
   const pending = useQuery<Post>(path, { refreshOn: ['cycle'] })
-  const history = useQuery<Explanation>(`${path}/history`)
+  const history = useQuery<Explanation>(`${path}/history`, { refreshOn: ['cycle'] })
   const post = pending.error?.status === 404 ? null : pending.data
   const title = post?.candidate.title ?? history.data?.candidate?.title
   const isKnown = post !== null || history.data !== null
   return (
     <>
       <header class="post-head">
-        <h1>{title === undefined || title === '' ? 'Post without a title' : title}</h1>
+        <h1>{title === undefined || title === '' ? 'Post without a title' : <bdi lang="ko">{title}</bdi>}</h1>
         <p class="muted">
-          {gallId} · {postNo}{' '}
+          <bdi lang="ko">{gallId}</bdi> · {postNo}{' '}
           {pending.error?.status === 404 && isKnown && <Badge tone="plain">not pending</Badge>}
         </p>
       </header>
@@ -154,11 +154,11 @@ function Pending({ post }: { readonly post: Post }) {
       {images.length > 0 && (
         <Panel title="Pictures">
           <ul class="pictures">
-            {images.map((position) => (
-              <li key={position}>
+            {images.map((image) => (
+              <li key={image.position}>
                 <img
-                  src={imageAddress(gall_id, post_no, position)}
-                  alt={`Picture ${position}`}
+                  src={imageAddress(gall_id, post_no, image)}
+                  alt={`Picture ${image.position}`}
                   loading="lazy"
                 />
               </li>

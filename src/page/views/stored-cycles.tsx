@@ -1,64 +1,115 @@
 /** The cycles of the store, newest first, also those from before the start of the service. */
-import { useState } from 'preact/hooks'
-import { ApiError, getJson, type Calls, type StoredCycle } from '../service/api.js'
+import type { ComponentChildren } from 'preact'
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import type { ApiError, StoredCycle, StoredPage } from '../service/api.js'
 import { useQuery } from '../service/query.js'
-import { clockSeconds, cycleLabel, day } from '../format.js'
+import { clockSeconds, counted, cycleLabel, day } from '../format.js'
+import { useMedia } from '../parts/clock.js'
 import { Missing } from '../parts/common.js'
+import { Cell, VirtualTable } from '../parts/virtual-table.js'
 import { Downloads } from './call-details.js'
 
-const pageSize = 100
+const columns = [
+  { name: 'cycle', title: 'Cycle' },
+  { name: 'at', title: 'Arrived' },
+  { name: 'model', title: 'Model' },
+  { name: 'weights', title: 'Weights' },
+  { name: 'files', title: 'Download' },
+]
 
-export function StoredCycles() {
-  const { data, error } = useQuery<Calls>(`/api/cycles?limit=${pageSize}`, { refreshOn: ['cycle'] })
-  const [older, setOlder] = useState<readonly StoredCycle[]>([])
-  const [problem, setProblem] = useState<ApiError | null>(null)
-  if (data === null) return <Missing error={error} what="stored cycles" />
-  const newest = data.stored
-  const oldestNew = newest.at(-1)?.position ?? 0
-  const cycles = [...newest, ...older.filter(({ position }) => position < oldestNew)]
-  const last = cycles.at(-1)?.position ?? 1
-  const readOlder = (): void => {
-    getJson<Calls>(`/api/cycles?limit=${pageSize}&stored_before=${last}`).then(
-      ({ stored }) => setOlder((before) => [...before, ...stored]),
-      (reason: unknown) => setProblem(reason instanceof ApiError ? reason : null),
-    )
+/** Cycles are read in blocks of consecutive positions: what is stored never changes its position. */
+const blockSize = 100
+/** Blocks that the reader has left are forgotten. */
+const blockCountMax = 20
+const address = `/api/cycles?list=stored&limit=${blockSize}`
+
+interface Stored {
+  readonly count: number | null
+  readonly error: ApiError | null
+  /** By index from the newest one; undefined: not read yet. */
+  readonly at: (index: number) => StoredCycle | undefined
+  readonly onRange: (first: number, end: number) => void
+}
+
+function useStored(): Stored {
+  const { data, error } = useQuery<StoredPage>(address, { refreshOn: ['cycle'] })
+  const [blocks, setBlocks] = useState<ReadonlyMap<number, StoredPage>>(new Map())
+  const [range, setRange] = useState({ first: 0, end: 0 })
+  const { newest = 0, oldest = 1 } = data ?? {}
+  const find = (position: number): StoredCycle | undefined =>
+    [data, blocks.get(Math.floor(position / blockSize))]
+      // After a restart the store may be another one.
+      .flatMap((page) => (page?.instance === data?.instance ? (page?.items ?? []) : []))
+      .find((cycle) => cycle.position === position)
+  const positions = Array.from({ length: range.end - range.first }, (_, i) => newest - range.first - i)
+  const missing = positions.find((position) => position >= oldest && find(position) === undefined)
+  const block = missing === undefined ? null : Math.floor(missing / blockSize)
+  const page = useQuery<StoredPage>(block === null ? null : `${address}&before=${(block + 1) * blockSize}`)
+  const read = page.data
+  useEffect(() => {
+    if (read !== null && block !== null)
+      setBlocks((before) => new Map([...before, [block, read] as const].slice(-blockCountMax)))
+  }, [read])
+  return {
+    count: data && newest - oldest + 1,
+    error,
+    at: (index) => find(newest - index),
+    onRange: useCallback((first, end) => setRange({ first, end }), []),
   }
-  if (cycles.length === 0) return <p class="empty">The store has no cycle.</p>
+}
+
+export function StoredCycles({ choice }: { readonly choice: ComponentChildren }) {
+  const { count, error, at, onRange } = useStored()
+  const isNarrow = useMedia('(max-width: 719px)')
   return (
-    <div class="scroller" tabIndex={0} role="region" aria-label="Stored cycles">
-      <table class="wide">
-        <caption class="sr-only">Stored cycles, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Cycle</th>
-            <th scope="col">Arrived</th>
-            <th scope="col">Model</th>
-            <th scope="col">Weights</th>
-            <th scope="col">Download</th>
-          </tr>
-        </thead>
-        <tbody>
-          {cycles.map((cycle) => (
-            <tr key={cycle.position}>
-              <th scope="row">{cycleLabel(cycle.cycleId)}</th>
-              <td>
-                {day(cycle.receivedAt)} {clockSeconds(cycle.receivedAt)}
-              </td>
-              <td>{cycle.modelVersion}</td>
-              <td>{cycle.weightsVersion}</td>
-              <td>
-                <Downloads cycleId={cycle.cycleId} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {problem !== null && <Missing error={problem} what="older cycles" />}
-      {last > 1 && (
-        <button class="button more" type="button" onClick={readOlder}>
-          Older cycles
-        </button>
-      )}
+    <div class="view fills">
+      <div class="list">
+        <div class="list-head">
+          <h1>Cycles</h1>
+          {choice}
+          {count !== null && <p class="muted list-note">{counted(count, 'stored cycle')}</p>}
+        </div>
+        {count === null ? (
+          <Missing error={error} what="stored cycles" />
+        ) : count === 0 ? (
+          <p class="empty">The store has no cycle.</p>
+        ) : (
+          <VirtualTable
+            kind="stored-rows"
+            caption="Stored cycles, newest first"
+            columns={columns}
+            count={count}
+            rowHeight={isNarrow ? 84 : 44}
+            rowKey={(index) => at(index)?.position ?? -index}
+            row={(index) => {
+              const cycle = at(index)
+              return cycle && <StoredCells cycle={cycle} />
+            }}
+            onRange={onRange}
+          />
+        )}
+      </div>
     </div>
+  )
+}
+
+function StoredCells({ cycle }: { readonly cycle: StoredCycle }) {
+  const { cycleId, receivedAt, modelVersion, weightsVersion } = cycle
+  return (
+    <>
+      <Cell name="cycle">{cycleLabel(cycleId)}</Cell>
+      <Cell name="at">
+        {day(receivedAt)} {clockSeconds(receivedAt)}
+      </Cell>
+      <Cell name="model">
+        <span class="clip">{modelVersion}</span>
+      </Cell>
+      <Cell name="weights">
+        <span class="clip muted">{weightsVersion}</span>
+      </Cell>
+      <Cell name="files">
+        <Downloads cycleId={cycleId} />
+      </Cell>
+    </>
   )
 }

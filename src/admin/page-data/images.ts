@@ -1,0 +1,48 @@
+/**
+ * `/api/posts/{gall_id}/{post_no}/images/{position}`: the normalised JPEG of an image. Its address on the page contains its
+ * SHA-256, so a browser keeps it without asking again.
+ */
+import { ServiceError } from '../../contract/index.js'
+import type { ImageKey } from '../../store/index.js'
+import type { Reply } from '../routes.js'
+import type { AdminSources } from '../sources.js'
+
+/** Of the hash, as the page's addresses have it: enough to tell apart what was ever stored at one position. */
+const hashChars = 16
+
+export interface ImageFacts {
+  readonly position: number
+  /** The beginning of the SHA-256 of the upload, as hex digits. */
+  readonly sha256: string
+}
+
+/** The stored images of a post, at most `countMax`. */
+export function imagesOf(
+  { cycles, store }: AdminSources,
+  { gallId, postNo }: Omit<ImageKey, 'position'>,
+  countMax: number,
+): ImageFacts[] {
+  return cycles.images
+    .positions(gallId, postNo)
+    .slice(0, countMax)
+    .flatMap((position) => {
+      const hash = store.readImageHash({ gallId, postNo, position })
+      return hash === undefined ? [] : { position, sha256: hexOf(hash) }
+    })
+}
+
+/** `sha256`: of the address; null: none. Throws `not_found`. */
+export function image({ store }: AdminSources, key: ImageKey, sha256: string | null): Reply {
+  const found = store.findImage(key)
+  if (found === undefined || (sha256 !== null && sha256 !== hexOf(found.sha256)))
+    throw new ServiceError('not_found', 'there is no such image')
+  const headers = {
+    'Content-Type': 'image/jpeg',
+    ...(sha256 === null ? {} : { 'Cache-Control': 'private, max-age=31536000, immutable' }),
+  }
+  return { status: 200, headers, body: found.normalised }
+}
+
+function hexOf(hash: Uint8Array): string {
+  return Buffer.from(hash).toString('hex').slice(0, hashChars)
+}

@@ -1,0 +1,21 @@
+/** That a view shows earlier data, since when, and why. A lost connection has a notice of its own. */
+import { useStaleData } from '../service/attempts.js'
+import { useConnectionState } from '../service/connection.js'
+import { clockSeconds } from '../format.js'
+
+export function StaleNotices() {
+  const data = useStaleData()
+  const state = useConnectionState()
+  const isShown = state !== 'lost' && state !== 'denied'
+  // The region exists before its text does: otherwise screen readers do not read it.
+  return (
+    <div class="stale-notices" role="status">
+      {isShown &&
+        data.map(({ what, sinceMs, reason }) => (
+          <p key={what} class="notice warn">
+            <strong>Stale</strong> since {clockSeconds(sinceMs)} KST ({what}), because <bdi>{reason}</bdi>.
+          </p>
+        ))}
+    </div>
+  )
+}

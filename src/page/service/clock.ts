@@ -1,0 +1,15 @@
+/**
+ * The time of the service. Ages, staleness and what is due are computed from it: the clock of the reader's machine may be
+ * wrong.
+ */
+let offsetMs = 0
+
+/** `timeMs`: what the clock of the service shows now. */
+export function setServerTime(timeMs: number): void {
+  offsetMs = timeMs - Date.now()
+}
+
+/** Milliseconds since 1970. */
+export function serverNowMs(): number {
+  return Date.now() + offsetMs
+}
