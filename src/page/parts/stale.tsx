@@ -2,6 +2,7 @@
 import { useStaleData } from '../service/attempts.js'
 import { useConnectionState } from '../service/connection.js'
 import { clockSeconds } from '../format.js'
+import { Text } from './common.js'
 
 export function StaleNotices() {
   const data = useStaleData()
@@ -13,7 +14,7 @@ export function StaleNotices() {
       {isShown &&
         data.map(({ what, sinceMs, reason }) => (
           <p key={what} class="notice warn">
-            <strong>Stale</strong> since {clockSeconds(sinceMs)} KST ({what}), because <bdi>{reason}</bdi>.
+            <strong>Stale</strong> since {clockSeconds(sinceMs)} KST ({what}), because <Text>{reason}</Text>.
           </p>
         ))}
     </div>

@@ -8,7 +8,7 @@ import { percent, points, range } from '../format.js'
 
 export interface Column<Row> {
   readonly title: string
-  readonly kind?: 'number' | 'interval'
+  readonly kind?: 'number' | 'interval' | 'effect'
   readonly cell: (row: Row) => ComponentChildren
 }
 
@@ -16,6 +16,8 @@ interface TableProps<Row> {
   readonly caption: string
   /** The caption is for screen readers only, since a heading says the same. */
   readonly isCaptionHidden?: boolean
+  /** Its height is limited, too. */
+  readonly isTall?: boolean
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
@@ -23,9 +25,14 @@ interface TableProps<Row> {
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, isCaptionHidden = false, columns, rows, rowKey, rowClass } = props
+  const { caption, isCaptionHidden = false, isTall = false, columns, rows, rowKey, rowClass } = props
   return (
-    <div class="wide-scroll" role="region" aria-label={`Table: ${caption}`} tabIndex={0}>
+    <div
+      class={isTall ? 'wide-scroll tall' : 'wide-scroll'}
+      role="region"
+      aria-label={`Table: ${caption}`}
+      tabIndex={0}
+    >
       <table>
         <caption class={isCaptionHidden ? 'sr-only' : ''}>{caption}</caption>
         <thead>

@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks'
 import type { Call } from '../service/api.js'
 import { bytes, clockSeconds, cycleLabel, day, integer, milliseconds, words } from '../format.js'
-import { colorOf, Facts } from '../parts/common.js'
+import { colorOf, Facts, Text } from '../parts/common.js'
 import { Icon } from '../parts/icon.js'
 
 const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit', 'send']
@@ -25,7 +25,7 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
     <aside class="aside panel details" aria-label="Details of the call">
       <div class="details-head">
         <h2>
-          <bdi>{cycle_id === null ? call.path : `Cycle ${cycleLabel(cycle_id)}`}</bdi>
+          <Text>{cycle_id === null ? call.path : `Cycle ${cycleLabel(cycle_id)}`}</Text>
         </h2>
         <button class="button quiet" type="button" onClick={onClose}>
           <Icon name="close" />
@@ -34,7 +34,7 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
       </div>
       {problem !== null && (
         <p class="notice warn">
-          <strong>{call.code ?? call.status}</strong> <bdi>{problem}</bdi>
+          <strong>{call.code ?? call.status}</strong> <Text>{problem}</Text>
         </p>
       )}
       <Facts facts={factsOf(call)} />
@@ -55,7 +55,7 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
           <ul class="warnings">
             {warnings.map((warning, i) => (
               <li key={i}>
-                <bdi>{warning}</bdi>
+                <Text>{warning}</Text>
               </li>
             ))}
           </ul>

@@ -5,7 +5,7 @@ import type { Call } from '../service/api.js'
 import { useCalls, type CallList } from '../service/calls.js'
 import { clockSeconds, counted, cycleLabel, day, integer, milliseconds } from '../format.js'
 import { useMedia } from '../parts/clock.js'
-import { Badge, Bar, Missing, type Tone } from '../parts/common.js'
+import { Badge, Bar, Missing, Text, type Tone } from '../parts/common.js'
 import { Cell, VirtualTable } from '../parts/virtual-table.js'
 import { CallDetails, stageColors } from './call-details.js'
 import { StoredCycles } from './stored-cycles.js'
@@ -137,7 +137,7 @@ function CallCells({ call, onSelect }: { readonly call: Call; readonly onSelect:
       </Cell>
       <Cell name="subject">
         <button class="row-link" type="button" onClick={onSelect}>
-          <bdi>{call.cycle_id === null ? `${call.method} ${call.path}` : cycleLabel(call.cycle_id)}</bdi>
+          <Text>{call.cycle_id === null ? `${call.method} ${call.path}` : cycleLabel(call.cycle_id)}</Text>
         </button>
       </Cell>
       <Cell name="result">
@@ -146,7 +146,7 @@ function CallCells({ call, onSelect }: { readonly call: Call; readonly onSelect:
         {warnings.length > 0 && <Badge tone="warn">{counted(warnings.length, 'warning')}</Badge>}
         {problem !== null && (
           <span class="clip muted" title={problem}>
-            {status} <bdi>{problem}</bdi>
+            {status} <Text>{problem}</Text>
           </span>
         )}
       </Cell>

@@ -4,9 +4,9 @@ import { useMemo, useState } from 'preact/hooks'
 import { postPath, type Post, type TimelineEntry } from '../service/api.js'
 import type { Explanation } from '../service/history.js'
 import { useQuery } from '../service/query.js'
-import { compact, dayClock, duration, integer, score, words } from '../format.js'
+import { compact, dayClock, duration, integer, rate, score, words } from '../format.js'
 import { Chart } from '../parts/chart.js'
-import { Badge, Facts, Missing, Panel } from '../parts/common.js'
+import { Badge, Missing, Panel, Text, Tile } from '../parts/common.js'
 import { plainText } from '../parts/plain-text.js'
 import { imageAddress } from '../parts/thumbnail.js'
 import { postAddress } from '../router.js'
@@ -69,9 +69,11 @@ function OnePost({ gallId, postNo }: PostKey) {
   return (
     <>
       <header class="post-head">
-        <h1>{title === undefined || title === '' ? 'Post without a title' : <bdi lang="ko">{title}</bdi>}</h1>
+        <h1>
+          {title === undefined || title === '' ? 'Post without a title' : <Text isKorean>{title}</Text>}
+        </h1>
         <p class="muted">
-          <bdi lang="ko">{gallId}</bdi> · {postNo}{' '}
+          <Text isKorean>{gallId}</Text> · {postNo}{' '}
           {pending.error?.status === 404 && isKnown && <Badge tone="plain">not pending</Badge>}
         </p>
       </header>
@@ -95,60 +97,48 @@ function Pending({ post }: { readonly post: Post }) {
   const { counters, rates_per_hour: rates, timeline, images, gall_id, post_no } = post
   const newest = timeline.at(-1)
   const counter = (name: keyof typeof counters): string =>
-    `${integer(counters[name])}${rates[name] ? ` (${rates[name] > 0 ? '+' : ''}${compact(rates[name])}/h)` : ''}`
+    `${integer(counters[name])}${rates[name] ? ` (${rate(rates[name])})` : ''}`
   return (
     <>
       <div class="tiles">
-        <section class="panel tile" aria-label="Score">
-          <h2>Score</h2>
-          <p class="figure">
-            {score(post.score)}{' '}
-            {newest !== undefined && newest.rank !== null && (
-              <small>
-                rank {integer(newest.rank)} of {integer(newest.of)}
-              </small>
-            )}
-          </p>
-          <Facts
-            facts={[
-              ...(post.score === null
-                ? [['Status', words(post.reason ?? post.status ?? 'no score yet')] as const]
-                : []),
-              ...heads.flatMap(({ name, label }) =>
-                post[name] === null || post[name] === undefined ? [] : [[label, score(post[name])] as const],
-              ),
-            ]}
-          />
-        </section>
-        <section class="panel tile" aria-label="Counters">
-          <h2>Counters</h2>
-          <p class="figure">
-            {integer(counters.views)} <small>views</small>
-          </p>
-          <Facts
-            facts={[
-              ['Up', counter('up')],
-              ['Down', counter('down')],
-              ['Comments', counter('comment_cnt')],
-              ['Send-to-Best', counter('rtb_vote')],
-              ['Read', dayClock(post.observed_at)],
-            ]}
-          />
-        </section>
-        <section class="panel tile" aria-label="Origin">
-          <h2>Origin</h2>
-          <p class="figure">
-            {post.age_s === null ? '–' : duration(post.age_s * 1000)} <small>old</small>
-          </p>
-          <Facts
-            facts={[
-              ['Written', dayClock(post.created_at)],
-              ['Extracted', dayClock(post.extracted_at)],
-              ['Source', post.source ?? '–'],
-              ['Pictures', `${integer(images.length)} of ${integer(post.candidate.images_in_post)}`],
-            ]}
-          />
-        </section>
+        <Tile
+          title="Score"
+          value={score(post.score)}
+          {...(newest === undefined || newest.rank === null
+            ? {}
+            : { unit: `rank ${integer(newest.rank)} of ${integer(newest.of)}` })}
+          facts={[
+            ...(post.score === null
+              ? [['Status', words(post.reason ?? post.status ?? 'no score yet')] as const]
+              : []),
+            ...heads.flatMap(({ name, label }) =>
+              post[name] === null || post[name] === undefined ? [] : [[label, score(post[name])] as const],
+            ),
+          ]}
+        />
+        <Tile
+          title="Counters"
+          value={integer(counters.views)}
+          unit="views"
+          facts={[
+            ['Up', counter('up')],
+            ['Down', counter('down')],
+            ['Comments', counter('comment_cnt')],
+            ['Send-to-Best', counter('rtb_vote')],
+            ['Read', dayClock(post.observed_at)],
+          ]}
+        />
+        <Tile
+          title="Origin"
+          value={post.age_s === null ? '–' : duration(post.age_s * 1000)}
+          unit="old"
+          facts={[
+            ['Written', dayClock(post.created_at)],
+            ['Extracted', dayClock(post.extracted_at)],
+            ['Source', post.source ?? '–'],
+            ['Pictures', `${integer(images.length)} of ${integer(post.candidate.images_in_post)}`],
+          ]}
+        />
       </div>
       {timeline.length > 1 && <Timeline entries={timeline} />}
       {images.length > 0 && (
