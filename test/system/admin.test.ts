@@ -237,7 +237,7 @@ describe('data', () => {
     expect(calls.map(({ result }) => result)).toEqual(['refused', 'scored', 'scored', 'repeated', 'scored'])
     expect(calls[0]?.problem).toMatch(/cycle_time|candidates/)
     expect((await api('cycles?list=stored&limit=2'))['items']).toHaveLength(2)
-    expect((await ask('/api/cycles?list=none', bearer())).status).toBe(400)
+    expect((await send('/api/cycles?list=none', bearer())).status).toBe(400)
   })
 
   test('request and response of a cycle can be downloaded', async () => {
