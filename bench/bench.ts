@@ -9,7 +9,7 @@ import { FloorProbe } from './floor/floor-probe.js'
 import type { Measurement } from './measurement.js'
 import { measureMixed } from './mixed.js'
 import type { BenchOptions } from './options.js'
-import { circumstances, projectDir, type Circumstances } from './project.js'
+import { currentConditions, projectDir, type Conditions } from './project.js'
 import {
   comparisonTable,
   floorLines,
@@ -30,7 +30,7 @@ import { measureSwap } from './swap.js'
 
 /** Contents of the JSON file. */
 export interface BenchResults {
-  readonly circumstances: Circumstances
+  readonly conditions: Conditions
   readonly options: BenchOptions
   readonly measurements: readonly Measurement[]
   readonly comparisons: readonly Comparison[]
@@ -38,13 +38,13 @@ export interface BenchResults {
 
 /** Measures, prints progress, and writes the JSON file. Rejects at the first wrong response. */
 export async function bench(options: BenchOptions, print: (text: string) => void): Promise<BenchResults> {
-  const around = circumstances()
-  print(`${around.commit}, ${around.machine}, Node ${around.node}`)
+  const conditions = currentConditions()
+  print(`${conditions.commit}, ${conditions.machine}, Node ${conditions.node}`)
   if (options.scale !== 1) print(`! scale ${options.scale}: the scenarios do not have their nominal size`)
   const comparing = options.compareWith !== undefined
   const measurements = comparing ? [] : await measureAll(options, print)
   const comparisons = comparing ? await compareAll(options, options.compareWith, print) : []
-  const results = { circumstances: around, options, measurements, comparisons }
+  const results = { conditions, options, measurements, comparisons }
   if (comparing) print(`\n${comparisonTable(comparisons)}`)
   else printMeasurements(measurements, print)
   print(`\nfigures: ${relative(process.cwd(), writeResults(results))}`)
@@ -143,10 +143,10 @@ function printMeasurements(measurements: readonly Measurement[], print: (text: s
 }
 
 function writeResults(results: BenchResults): string {
-  const stamp = results.circumstances.startedAt.slice(0, 19).replaceAll(/[-:]/g, '')
+  const stamp = results.conditions.startedAt.slice(0, 19).replaceAll(/[-:]/g, '')
   const file = resolve(
     results.options.jsonFile ??
-      join(projectDir, 'bench', 'results', `${stamp}-${results.circumstances.commit}.json`),
+      join(projectDir, 'bench', 'results', `${stamp}-${results.conditions.commit}.json`),
   )
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`)

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureCycles } from './cycles.js'
-import { circumstances, projectDir } from './project.js'
+import { currentConditions, projectDir } from './project.js'
 import { plotSvg, plotText, type Point } from './plot.js'
 import { cycleScenarios } from './scenarios.js'
 import { fitLine } from './statistics.js'
@@ -20,7 +20,7 @@ export interface LinearOptions {
 
 /** Measures, prints and draws. Returns rows and median milliseconds. */
 export async function linear(options: LinearOptions, print: (text: string) => void): Promise<Point[]> {
-  const { commit, machine } = circumstances()
+  const { commit, machine } = currentConditions()
   print(`${commit}, ${machine}`)
   const points: Point[] = []
   for (let step = 1; step <= options.steps; step++) {

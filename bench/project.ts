@@ -22,14 +22,14 @@ export function builtModule<Module>(path: string): Promise<Module> {
 }
 
 /** The conditions of a measurement, without which its figures mean nothing. */
-export interface Circumstances {
+export interface Conditions {
   readonly commit: string
   readonly machine: string
   readonly node: string
   readonly startedAt: string
 }
 
-export function circumstances(): Circumstances {
+export function currentConditions(): Conditions {
   const processors = cpus()
   const memoryGib = Math.round(totalmem() / 2 ** 30)
   return {

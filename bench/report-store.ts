@@ -41,8 +41,8 @@ const random = (): number => {
 interface Post {
   readonly gall_id: string
   readonly post_no: number
-  readonly appeal: number
-  readonly bornMs: number
+  readonly popularity: number
+  readonly createdMs: number
 }
 
 const posts: Post[] = []
@@ -53,28 +53,28 @@ function bodyOf(index: number): CycleRequest {
   const leaving = index === 0 ? [] : posts.splice(0, turnover)
   const entering = Array.from({ length: index === 0 ? pending : turnover }, (): Post => ({
     ...{ gall_id: `gallery${Math.floor(random() * 40)}`, post_no: (lastNo += 1 + Math.floor(random() * 9)) },
-    ...{ appeal: random(), bornMs: atMs - Math.floor(random() * 600_000) },
+    ...{ popularity: random(), createdMs: atMs - Math.floor(random() * 600_000) },
   }))
   posts.push(...entering)
   return {
     cycle_id: cycleIdOf(atMs),
     cycle_time: formatInstant(atMs),
-    candidates: entering.map(({ gall_id, post_no, bornMs }) => ({
+    candidates: entering.map(({ gall_id, post_no, createdMs }) => ({
       ...{ gall_id, post_no, title: 'title', source: 'score', manual_flag: 0, images_in_post: 0 },
-      ...{ created_at: formatInstant(bornMs), extracted_at: formatInstant(atMs - 60_000) },
+      ...{ created_at: formatInstant(createdMs), extracted_at: formatInstant(atMs - 60_000) },
     })),
-    engagement: posts.map(({ gall_id, post_no, appeal, bornMs }) => {
-      const views = Math.floor((1 + (20 * appeal * (atMs - bornMs)) / 60_000) * (0.5 + random()))
+    engagement: posts.map(({ gall_id, post_no, popularity, createdMs }) => {
+      const views = Math.floor((1 + (20 * popularity * (atMs - createdMs)) / 60_000) * (0.5 + random()))
       return {
         ...{ gall_id, post_no, observed_at: formatInstant(atMs - 30_000), status: 'ok', views },
-        ...{ up: Math.floor((views * appeal) / 30), down: Math.floor(views / 200) },
-        ...{ comment_cnt: Math.floor(views / 60), rtb_vote: Math.floor((appeal * views) / 900) },
+        ...{ up: Math.floor((views * popularity) / 30), down: Math.floor(views / 200) },
+        ...{ comment_cnt: Math.floor(views / 60), rtb_vote: Math.floor((popularity * views) / 900) },
       }
     }),
     candidate_scores: [],
-    removals: leaving.map(({ gall_id, post_no, appeal }) => ({
+    removals: leaving.map(({ gall_id, post_no, popularity }) => ({
       ...{ gall_id, post_no, decided_at: formatInstant(atMs - Math.floor(random() * boundaryMs)) },
-      ...(random() < appeal / 6 ? { reason: 'saved', tier: 'main' } : { reason: 'aged_out' }),
+      ...(random() < popularity / 6 ? { reason: 'saved', tier: 'main' } : { reason: 'aged_out' }),
     })),
   }
 }
@@ -89,7 +89,7 @@ async function fill(): Promise<number> {
     const plan = pool.plan(cycle, index + 1)
     const scores = Float32Array.from(
       { length: plan.scoring.count },
-      (_, row) => 1 / (1 + Math.exp(-4 * ((posts[row]?.appeal ?? 0) + random() - 1))),
+      (_, row) => 1 / (1 + Math.exp(-4 * ((posts[row]?.popularity ?? 0) + random() - 1))),
     )
     const evaluation = packEvaluation(cycle, plan)(scores)
     evaluationBytes += evaluation.length

@@ -17,7 +17,7 @@ import type * as PostText from '../src/model/text/post-text.js'
 import type * as Tokenizer from '../src/model/text/tokenizer.js'
 import { bodyHtml, titleText, topics } from '../src/simulator/korean-text.js'
 import { Rng } from '../src/simulator/rng.js'
-import { builtModule, circumstances } from './project.js'
+import { builtModule, currentConditions } from './project.js'
 import { median } from './statistics.js'
 
 export interface EncoderBenchOptions {
@@ -93,7 +93,7 @@ async function measure(
       { name: 'service, in a child process', run: encodeAll },
     ]
     const rates = await alternate(variants, options.rounds, rows.length)
-    const { commit, machine } = circumstances()
+    const { commit, machine } = currentConditions()
     print(`${commit}, ${machine}`)
     print(
       `${rows.length} posts of ${options.tokensMax} tokens, ${options.threads} thread(s), posts per second:`,

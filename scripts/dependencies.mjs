@@ -35,9 +35,9 @@ function readReasons() {
 }
 
 function tableOf(dependencies, reasons) {
-  const rows = Object.entries(dependencies).map(([name, wanted]) => {
+  const rows = Object.entries(dependencies).map(([name, range]) => {
     const { version, license } = packages[`node_modules/${name}`]
-    const alias = /^npm:(.+)@/.exec(wanted)?.[1]
+    const alias = /^npm:(.+)@/.exec(range)?.[1]
     const reason = reasons.get(name)
     if (reason === undefined) throw new Error(`README.md does not say what ${name} is for`)
     return [`\`${name}\`${alias === undefined ? '' : ` (\`${alias}\`)`}`, version, license, reason]

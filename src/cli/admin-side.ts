@@ -131,8 +131,8 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
 }
 
 /**
- * A command with the settings of the server. It inherits the environment, from which the secrets are removed, without what
- * an operator loads into the service, such as an OpenTelemetry SDK.
+ * A command with the settings of the server. It inherits the environment, from which the secrets are removed, without
+ * NODE_OPTIONS, which may load an OpenTelemetry SDK into the service.
  */
 function startCommand([name = '', ...args]: readonly string[], flags: Flags): ChildProcess {
   // The checks of a package read no cycles.

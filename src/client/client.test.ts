@@ -315,8 +315,8 @@ describe('a call ends', () => {
     ['while it waits for the next attempt', 'before'],
   ])('by its signal %s, with the reason of the signal', async (_when, step) => {
     const stop = new AbortController()
-    const patient = { backoffMsFirst: 1e6, backoffMsMax: 1e6, retryTimeoutMs: Infinity, random: () => 0.9 }
-    const { client } = await connect(new FaultyServer(step), patient)
+    const longWaits = { backoffMsFirst: 1e6, backoffMsMax: 1e6, retryTimeoutMs: Infinity, random: () => 0.9 }
+    const { client } = await connect(new FaultyServer(step), longWaits)
     const call = client.postCycle(large, { signal: stop.signal })
     setTimeout(() => stop.abort(new Error('enough')), 50)
     await expect(call).rejects.toThrow('enough')

@@ -110,24 +110,24 @@ describe('a large body', () => {
 
   test('waits for the bodies before it, and is read by the same thread', async () => {
     let started = 0
-    let asked = 0
-    let most = 0
+    let running = 0
+    let runningMost = 0
     const runner = new WorkerRunner(() => {
       started++
       const thread = startWorker()
-      const ask = thread.postMessage.bind(thread)
-      thread.postMessage = (...question) => {
-        most = Math.max(most, ++asked)
-        ask(...question)
+      const post = thread.postMessage.bind(thread)
+      thread.postMessage = (...task) => {
+        runningMost = Math.max(runningMost, ++running)
+        post(...task)
       }
-      return thread.on('message', () => asked--)
+      return thread.on('message', () => running--)
     })
     const body = large(bytesOf(cycleBody(0, {})))
     await Promise.all([1, 2, 3].map(() => readCycle(body, runner)))
     await readCycle(body, runner)
     await expect(readCycle(body.subarray(1, -1), runner)).rejects.toThrow('the body ends too early')
     expect(await readCycle(body, runner)).toEqual(decodeCycle(body))
-    expect({ started, most }).toEqual({ started: 1, most: 1 })
+    expect({ started, runningMost }).toEqual({ started: 1, runningMost: 1 })
     runner.end()
   })
 

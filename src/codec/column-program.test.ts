@@ -241,9 +241,9 @@ const programs: fc.Arbitrary<ColumnProgram> = fc
   })
 
 /** Equal as float32, or the very next one. */
-function expectNear(value: number, truth: number): void {
-  const distance = Math.abs(bitsOf(value) - bitsOf(truth))
-  if (!(distance <= 1)) expect(value).toBe(Math.fround(truth))
+function expectNear(value: number, expected: number): void {
+  const distance = Math.abs(bitsOf(value) - bitsOf(expected))
+  if (!(distance <= 1)) expect(value).toBe(Math.fround(expected))
 }
 
 function bitsOf(value: number): number {

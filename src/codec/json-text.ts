@@ -47,7 +47,7 @@ const partialScalar = /(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-)?/y
 export function syntaxErrorOffset(bytes: Buffer): number {
   // One character a byte: positions are byte offsets.
   const text = bytes.toString('latin1')
-  const closers: string[] = []
+  const closingBrackets: string[] = []
   let expect: Expectation = 'value'
   let at = 0
   for (;;) {
@@ -61,22 +61,22 @@ export function syntaxErrorOffset(bytes: Buffer): number {
       expect = 'value'
     } else if (isAfterValue && first === ',') {
       at++
-      expect = closers.at(-1) === '}' ? 'key' : 'value'
-    } else if (expect.endsWith('OrEnd') && first === closers.at(-1)) {
+      expect = closingBrackets.at(-1) === '}' ? 'key' : 'value'
+    } else if (expect.endsWith('OrEnd') && first === closingBrackets.at(-1)) {
       at++
-      closers.pop()
-      expect = closers.length === 0 ? 'end' : 'commaOrEnd'
+      closingBrackets.pop()
+      expect = closingBrackets.length === 0 ? 'end' : 'commaOrEnd'
     } else if (isAfterValue || (expect.startsWith('key') && first !== '"')) {
       return at
     } else if (first === '{' || first === '[') {
       at++
-      closers.push(first === '{' ? '}' : ']')
+      closingBrackets.push(first === '{' ? '}' : ']')
       expect = first === '{' ? 'keyOrEnd' : 'valueOrEnd'
     } else {
       const token = first === '"' ? readString(text, at) : readScalar(text, at)
       if (!token.isComplete) return token.end
       at = token.end
-      expect = expect.startsWith('key') ? 'colon' : closers.length === 0 ? 'end' : 'commaOrEnd'
+      expect = expect.startsWith('key') ? 'colon' : closingBrackets.length === 0 ? 'end' : 'commaOrEnd'
     }
   }
 }

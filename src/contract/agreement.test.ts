@@ -86,21 +86,21 @@ const value = fc.oneof(
 
 const ajv = newAjv(isDateTime)
 
-/** Changes one value of a body. `turns` chooses the path: an index into the members at each depth. */
+/** Changes one value of a body. `indexes` chooses the path: an index into the members at each depth. */
 function mutate(
   body: object,
-  turns: readonly number[],
+  indexes: readonly number[],
   change: unknown,
   kind: 'set' | 'drop' | 'add' | 'twice',
 ) {
   let parent = body as Record<string, unknown>
   let name = ''
-  for (const [depth, turn] of turns.entries()) {
+  for (const [depth, index] of indexes.entries()) {
     const names = Object.keys(parent)
     if (names.length === 0) break
-    name = names[turn % names.length] as string
+    name = names[index % names.length] as string
     const next = parent[name]
-    if (depth === turns.length - 1 || typeof next !== 'object' || next === null) break
+    if (depth === indexes.length - 1 || typeof next !== 'object' || next === null) break
     if (Object.keys(next).length === 0) break
     parent = next as Record<string, unknown>
   }
@@ -114,7 +114,7 @@ function mutate(
 
 test('a body has problems exactly when typia or another rule refuses it, at most one for each path', () => {
   const mutation = fc.record({
-    turns: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
+    indexes: fc.array(fc.nat(30), { minLength: 1, maxLength: 6 }),
     change: value,
     kind: fc.constantFrom('set' as const, 'set' as const, 'drop' as const, 'add' as const, 'twice' as const),
   })
@@ -125,7 +125,8 @@ test('a body has problems exactly when typia or another rule refuses it, at most
       fc.array(mutation, { maxLength: 3 }),
       ({ type, shape, check, body }, mutations) => {
         const mutated = structuredClone(body)
-        for (const { turns, change, kind } of mutations) mutate(mutated, turns, structuredClone(change), kind)
+        for (const { indexes, change, kind } of mutations)
+          mutate(mutated, indexes, structuredClone(change), kind)
         const problems = new Problems()
         findProblems(problems, shape, mutated)
         const checked = check(mutated)

@@ -1,5 +1,5 @@
 /**
- * The evaluation record of a cycle: what a report needs to know of it after request and response have expired. Posts are
+ * The evaluation record of a cycle: what a report needs after request and response have expired. Posts are
  * named by candidates and removals only; a result names its post by where it entered, which takes two bytes.
  *
  *   u32 layout · four packed tables (codec/pack.ts), each after its u32 length · scores as float32
@@ -7,7 +7,7 @@
  * The tables: distinct candidates, those that entered first; removals of the request, with the entry of each post that was
  * pending; one row per pending post in the order of the results (how many cycles ago it entered, rows skipped since the row
  * before, outcome); counters of the scored rows. Nothing is compressed: that would save a third of 12 bytes per score, and
- * cost more time than all the rest.
+ * take longer than the rest of the packing.
  */
 import { packTable, unpackTable, type PackedTable } from '../codec/index.js'
 import { absentCode, assert, GalleryTable, type CycleColumns } from '../contract/index.js'

@@ -26,9 +26,9 @@ export function countsOf(cycle: CycleColumns, plan: CyclePlan): Counts {
   }
 }
 
-function countOf(codes: Uint8Array, wanted: number): number {
+function countOf(codes: Uint8Array, code: number): number {
   let count = 0
-  for (const code of codes) if (code === wanted) count++
+  for (const each of codes) if (each === code) count++
   return count
 }
 

@@ -93,7 +93,7 @@ export class Retention {
     await this.#outcomes(expiry, nowMs)
   }
 
-  /** Oldest first, up to the first cycle that is young by either clock. */
+  /** Oldest first, up to the first cycle that is recent by either clock. */
   async #cycles(expiry: ExpiryRecords, nowMs: number): Promise<void> {
     const days = this.#parts.limits().retainCyclesDays
     if (days === 0) return
@@ -187,12 +187,12 @@ interface PagedRecords<Row> {
   readonly remove: (rows: readonly Row[]) => Promise<void>
 }
 
-/** The first cycles up to the first one that is young by either clock. */
+/** The first cycles up to the first one that is recent by either clock. */
 function oldOnes(oldest: readonly StoredCycle[], beforeMs: number): readonly StoredCycle[] {
-  const young = oldest.findIndex(
+  const recent = oldest.findIndex(
     ({ receivedAt, cycleAtMs }) => Math.max(Date.parse(receivedAt), cycleAtMs) >= beforeMs,
   )
-  return young < 0 ? oldest : oldest.slice(0, young)
+  return recent < 0 ? oldest : oldest.slice(0, recent)
 }
 
 /**

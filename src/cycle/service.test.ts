@@ -296,7 +296,7 @@ test('a version with other weights is a conflict that names each weight that dif
 
 test('weights that are set during a cycle wait for its end', async () => {
   let open = (): void => undefined
-  model.gate = new Promise<void>((resolve) => (open = resolve))
+  model.blockedBy = new Promise<void>((resolve) => (open = resolve))
   const cycle = submit(first())
   const weights = { views: 2, comments: 0, up: 0, downvote_share: 0 }
   const setting = service.setWeights({ version: 'v2', weights, note: '' })

@@ -71,7 +71,7 @@ const scored = (position: number): Promise<boolean> => vi.waitUntil(() => stored
 
 const share = (post: number): number => titleShare(`post ${post}`)
 
-function gate(): { readonly closed: Promise<void>; readonly open: () => void } {
+function barrier(): { readonly closed: Promise<void>; readonly open: () => void } {
   let open = (): void => undefined
   const closed = new Promise<void>((resolve) => (open = resolve))
   return { closed, open: () => open() }
@@ -101,8 +101,8 @@ describe('a shadow', () => {
   })
 
   test('that is slow delays no response: it skips cycles until it is done', async () => {
-    const slow = gate()
-    shadow.gate = slow.closed
+    const slow = barrier()
+    shadow.blockedBy = slow.closed
     await service.models.addShadow(shadow)
     await submit(cycle(0, [1]))
     await submit(cycle(1, [2], [1, 2]))
@@ -149,8 +149,8 @@ describe('a shadow', () => {
   test('whose texts take longer than the next cycles skips those cycles and scores the first', async () => {
     await service.models.addShadow(shadow)
     const encoder = shadow.text as FakeTextEncoder
-    const slow = gate()
-    encoder.gate = slow.closed
+    const slow = barrier()
+    encoder.blockedBy = slow.closed
     await submit(cycle(0, [1]))
     await submit(cycle(1, [], [1]))
     await submit(cycle(2, [], [1]))
@@ -167,8 +167,8 @@ describe('a shadow', () => {
 
   test('that is several cycles late scores the posts of its cycle, which have left since', async () => {
     await service.models.addShadow(shadow)
-    const slow = gate()
-    ;(shadow.text as FakeTextEncoder).gate = slow.closed
+    const slow = barrier()
+    ;(shadow.text as FakeTextEncoder).blockedBy = slow.closed
     await submit(cycle(0, [1]))
     await submit({ ...cycle(1, [2]), removals: [removal('g', 1)] })
     for (const index of [2, 3, 4]) await submit(cycle(index, [index + 1]))

@@ -66,15 +66,15 @@ export class RecordedEntries {
   ofRows({ enteredPosition, enteredRow }: EvaluationRows): Int32Array {
     const found = new Int32Array(enteredPosition.length)
     let position = NaN
-    let there: readonly number[] = []
+    let entries: readonly number[] = []
     for (let row = 0; row < found.length; row++) {
       // Pending posts are in order of entry: one look-up serves many rows.
       if (enteredPosition[row] !== position) {
         position = enteredPosition[row] as number
-        there = this.#entriesAt(position)
+        entries = this.#entriesAt(position)
       }
       const place = enteredRow[row] as number
-      found[row] = there[place] ?? this.at(position, place)
+      found[row] = entries[place] ?? this.at(position, place)
     }
     return found
   }

@@ -20,7 +20,7 @@ test('the same settings, read again, change nothing', () => {
 })
 
 test('changes are applied, except those that need a restart', () => {
-  const wanted: Settings = {
+  const requested: Settings = {
     ...settings,
     apiKeys: ['first-key', 'second-key'],
     logLevel: 'debug',
@@ -28,10 +28,10 @@ test('changes are applied, except those that need a restart', () => {
     executionProviders: ['cuda', 'cpu'],
     codec: 'reference',
   }
-  const { next, applied, deferred } = changeOf(settings, wanted)
+  const { next, applied, deferred } = changeOf(settings, requested)
   expect(new Set(applied)).toEqual(new Set(['apiKeys', 'logLevel']))
   expect(new Set(deferred)).toEqual(new Set(['port', 'executionProviders', 'codec']))
-  expect(next).toEqual({ ...settings, apiKeys: wanted.apiKeys, logLevel: 'debug' })
+  expect(next).toEqual({ ...settings, apiKeys: requested.apiKeys, logLevel: 'debug' })
 })
 
 test('another certificate is applied; turning TLS on or off needs a restart', () => {

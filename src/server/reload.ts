@@ -22,13 +22,13 @@ export interface SettingsChange {
 }
 
 /** The changes in a server that runs with `now`. */
-export function changeOf(now: Settings, wanted: Settings): SettingsChange {
+export function changeOf(now: Settings, requested: Settings): SettingsChange {
   const changed = settingNames
     .filter((name) => name !== 'apiKeysFile')
-    .filter((name) => JSON.stringify(now[name]) !== JSON.stringify(wanted[name]))
-  const deferred = changed.filter((name) => needsRestart(name, now[name], wanted[name]))
+    .filter((name) => JSON.stringify(now[name]) !== JSON.stringify(requested[name]))
+  const deferred = changed.filter((name) => needsRestart(name, now[name], requested[name]))
   const applied = changed.filter((name) => !deferred.includes(name))
-  const next = { ...now, ...Object.fromEntries(applied.map((name) => [name, wanted[name]])) }
+  const next = { ...now, ...Object.fromEntries(applied.map((name) => [name, requested[name]])) }
   return { next: Object.freeze(next), applied, deferred }
 }
 

@@ -174,11 +174,11 @@ test('a client that sends its body too slowly is disconnected at the time limit'
   socket.write(
     `POST /v1/outcomes HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\nContent-Length: 1000\r\n\r\n`,
   )
-  const drip = setInterval(() => socket.write('x'), 10)
+  const sending = setInterval(() => socket.write('x'), 10)
   let received = ''
   socket.on('data', (bytes: Buffer) => (received += bytes.toString()))
   await new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve))
-  clearInterval(drip)
+  clearInterval(sending)
   expect(received).toBe('')
   expect(bodies.bytesHeld).toBe(0)
 })

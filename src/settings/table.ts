@@ -283,10 +283,10 @@ function wordsOf(name: SettingName): string[] {
     .split(' ')
 }
 
-/** Whether a running server can apply a change from `now` to `wanted` only by a restart. */
-export function needsRestart(name: SettingName, now: unknown, wanted: unknown): boolean {
+/** Whether a running server can apply a change from `now` to `requested` only by a restart. */
+export function needsRestart(name: SettingName, now: unknown, requested: unknown): boolean {
   const rule = settingsTable[name].needsRestart
-  return rule === 'set or unset' ? (now === undefined) !== (wanted === undefined) : rule === 'change'
+  return rule === 'set or unset' ? (now === undefined) !== (requested === undefined) : rule === 'change'
 }
 
 /** The description, with a note where a change needs a restart. */

@@ -73,15 +73,15 @@ export function drawGrowth(rng: Rng, createdAtMs: number): PostGrowth {
 /** The counters at a moment; zero until the post is created. */
 export function countersAt(growth: PostGrowth, atMs: number): CounterValues {
   const age = Math.max(0, atMs - growth.createdAtMs) / growth.growthMs
-  const seen = 1 - Math.exp(-age)
+  const seenShare = 1 - Math.exp(-age)
   // Votes and comments lag behind the views.
-  const voted = 1 - (1 + age) * Math.exp(-age)
+  const votedShare = 1 - (1 + age) * Math.exp(-age)
   return {
-    views: Math.floor(growth.viewsFinal * seen),
-    up: Math.floor(growth.upFinal * voted),
-    down: Math.floor(growth.downFinal * voted),
-    comment_cnt: Math.floor(growth.commentsFinal * (0.4 * seen + 0.6 * voted)),
-    rtb_vote: Math.floor(growth.rtbFinal * voted),
+    views: Math.floor(growth.viewsFinal * seenShare),
+    up: Math.floor(growth.upFinal * votedShare),
+    down: Math.floor(growth.downFinal * votedShare),
+    comment_cnt: Math.floor(growth.commentsFinal * (0.4 * seenShare + 0.6 * votedShare)),
+    rtb_vote: Math.floor(growth.rtbFinal * votedShare),
   }
 }
 

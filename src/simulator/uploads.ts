@@ -38,9 +38,9 @@ export class Uploads {
     const { status, retryCount } = await this.api.putImage(upload, this.baseImages.jpeg(upload))
     const key = upload.comment
     const known = this.stored.has(key)
-    const uncertain = mayBeStored || retryCount > 0 || !this.exclusive
+    const mayBeKnown = mayBeStored || retryCount > 0 || !this.exclusive
     const expected = known ? 200 : 201
-    if (status !== expected && (known || !uncertain))
+    if (status !== expected && (known || !mayBeKnown))
       this.api.violation(`PUT of image ${key}: status`, expected, status)
     this.stored.add(key)
     if (status === 201) this.createdCount++

@@ -14,13 +14,13 @@ const kinds = {
   syncBegin: 4,
   syncEnd: 5,
   msync: 6,
-  promise: 7,
+  acknowledgement: 7,
 } as const
 
-/** One entry of the record. The test driver adds promises, each with a number. */
+/** One entry of the record. The test driver adds acknowledgements, each with a number. */
 export interface Entry {
   readonly kind: keyof typeof kinds
-  /** Of a write its place, of `truncate` the new length, of a sync or a promise its number. */
+  /** Of a write its place, of `truncate` the new length, of a sync or an acknowledgement its number. */
   readonly offset: number
   readonly bytes: Uint8Array
 }
@@ -30,9 +30,9 @@ const kindNames = new Map<number, keyof typeof kinds>(
 )
 
 /** An entry that the test driver appends when it has received a response. */
-export function promiseEntry(number: number): Uint8Array {
+export function acknowledgementEntry(number: number): Uint8Array {
   const head = Buffer.alloc(headBytes)
-  head.writeUInt32LE(kinds.promise, 0)
+  head.writeUInt32LE(kinds.acknowledgement, 0)
   head.writeBigUInt64LE(BigInt(number), 8)
   return head
 }
@@ -88,7 +88,7 @@ export class Disk {
         return
       case 'msync':
         throw new Error('the file is written through mapped memory, which the record does not contain')
-      case 'promise':
+      case 'acknowledgement':
     }
   }
 

@@ -10,7 +10,7 @@ import { keyOf, NaivePool } from '../helpers/naive-pool.js'
 import type { Reply, Call, Client } from './client.js'
 
 /** A record that a 200 or 201 has acknowledged, for the tests that read the disk. */
-export type Promised =
+export type Acknowledged =
   | { readonly kind: 'cycle'; readonly cycleId: string; readonly body: Buffer; readonly response: Buffer }
   | { readonly kind: 'image'; readonly path: string; readonly sha256: Buffer }
   | { readonly kind: 'outcome'; readonly placementId: string; readonly revision: number }
@@ -21,7 +21,7 @@ export class Violation extends Error {}
 interface Operation {
   readonly call: Call
   readonly cycle?: CycleRequest
-  readonly promised: (reply: Reply) => Promised
+  readonly acknowledged: (reply: Reply) => Acknowledged
 }
 
 interface Post {
@@ -45,7 +45,7 @@ export class Load {
   refusedCount = 0
   readonly #random: Random
   readonly #jpegs: readonly Buffer[]
-  readonly #onPromise: (promised: Promised) => void
+  readonly #onAcknowledged: (acknowledged: Acknowledged) => void
   readonly #pool = new NaivePool()
   readonly #unacknowledged: Operation[] = []
   readonly #pending: Post[] = []
@@ -57,11 +57,11 @@ export class Load {
   constructor(
     seed: number,
     jpegs: readonly Buffer[],
-    onPromise: (promised: Promised) => void = () => undefined,
+    onAcknowledged: (acknowledged: Acknowledged) => void = () => undefined,
   ) {
     this.#random = new Random(seed)
     this.#jpegs = jpegs
-    this.#onPromise = onPromise
+    this.#onAcknowledged = onAcknowledged
   }
 
   /** Sends one cycle and its images, outcomes and weights in parallel. Returns without an error if the server is down. */
@@ -91,7 +91,7 @@ export class Load {
   }
 
   async #perform(client: Client, operation: Operation, copyCount: number): Promise<void> {
-    const { call, cycle, promised } = operation
+    const { call, cycle, acknowledged } = operation
     const copies = Array.from({ length: copyCount }, () => client.send(call))
     const replies = (await Promise.all(copies)).filter(
       (reply): reply is Reply => reply !== null && !this.#isRefusal(reply),
@@ -108,9 +108,9 @@ export class Load {
         throw new Violation(`${cycle.cycle_id} got two different responses`)
     }
     this.responseCount += replies.length
-    const promise = promised(first)
-    this.#record(operation, promise)
-    this.#onPromise(promise)
+    const acknowledgement = acknowledged(first)
+    this.#record(operation, acknowledgement)
+    this.#onAcknowledged(acknowledgement)
   }
 
   #isRefusal({ status }: Reply): boolean {
@@ -119,18 +119,18 @@ export class Load {
     return true
   }
 
-  #record({ call, cycle }: Operation, promised: Promised): void {
-    if (cycle !== undefined && promised.kind === 'cycle') {
-      const { body, response } = promised
+  #record({ call, cycle }: Operation, acknowledged: Acknowledged): void {
+    if (cycle !== undefined && acknowledged.kind === 'cycle') {
+      const { body, response } = acknowledged
       this.cycles.set(cycle.cycle_id, { request: cycle, body, response })
       this.#compare(cycle, response)
     }
-    if (promised.kind === 'image') this.images.set(call.path, call.body as Buffer)
-    if (promised.kind === 'outcome') {
+    if (acknowledged.kind === 'image') this.images.set(call.path, call.body as Buffer)
+    if (acknowledged.kind === 'outcome') {
       const { outcomes } = JSON.parse(String(call.body)) as { outcomes: [object] }
-      this.outcomes.set(promised.placementId, { revision: promised.revision, record: outcomes[0] })
+      this.outcomes.set(acknowledged.placementId, { revision: acknowledged.revision, record: outcomes[0] })
     }
-    if (promised.kind === 'weights') this.weights.push(promised.version)
+    if (acknowledged.kind === 'weights') this.weights.push(acknowledged.version)
   }
 
   /** The server's pool equals the oracle's if every cycle has the oracle's results. */
@@ -182,7 +182,7 @@ export class Load {
     return {
       call: { method: 'POST', path: '/v1/cycles', body },
       cycle: request,
-      promised: (reply) => ({ kind: 'cycle', cycleId, body, response: reply.body }),
+      acknowledged: (reply) => ({ kind: 'cycle', cycleId, body, response: reply.body }),
     }
   }
 
@@ -191,7 +191,7 @@ export class Load {
     const number = ++this.#imageCount
     const path = `/v1/images/${imageGallery}/${1 + (number >> 2)}/${String(1 + (number & 3)).padStart(2, '0')}`
     const sha256 = createHash('sha256').update(body).digest()
-    return { call: { method: 'PUT', path, body }, promised: () => ({ kind: 'image', path, sha256 }) }
+    return { call: { method: 'PUT', path, body }, acknowledged: () => ({ kind: 'image', path, sha256 }) }
   }
 
   /** A new placement, or a record that replaces an earlier one. */
@@ -213,7 +213,7 @@ export class Load {
     }
     return {
       call: { method: 'POST', path: '/v1/outcomes', body: bytesOf({ outcomes: [record] }) },
-      promised: () => ({ kind: 'outcome', placementId, revision }),
+      acknowledged: () => ({ kind: 'outcome', placementId, revision }),
     }
   }
 
@@ -222,7 +222,7 @@ export class Load {
     const weights = { views: 1 + this.#random.below(9), comments: 0.3, up: 0.3, downvote_share: 0 }
     return {
       call: { method: 'PUT', path: '/v1/weights', body: bytesOf({ version, weights, note: '' }) },
-      promised: () => ({ kind: 'weights', version }),
+      acknowledged: () => ({ kind: 'weights', version }),
     }
   }
 }

@@ -13,8 +13,15 @@ import { ServerProcess } from '../helpers/server-process.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 import { scratchDir } from '../helpers/servers.js'
 import { Client } from './client.js'
-import { Disk, promiseEntry, readRecord, survivals, type Entry, type Survival } from './disk-record.js'
-import { Violation, Load, imageGallery, type Promised } from './load.js'
+import {
+  Disk,
+  acknowledgementEntry,
+  readRecord,
+  survivals,
+  type Entry,
+  type Survival,
+} from './disk-record.js'
+import { Violation, Load, imageGallery, type Acknowledged } from './load.js'
 import { compileShim, shimImpossible } from './shim.js'
 
 const pointCount = Number(process.env['POWER_POINTS'] ?? 40)
@@ -26,41 +33,47 @@ const stepCount = Math.min(30 + Math.floor(pointCount / 4), 300)
 test.skipIf(shimImpossible)(
   'whatever a disk keeps of the writes that were not flushed, the database opens and holds all that was acknowledged',
   async () => {
-    const { entries, promises, file } = await record()
+    const { entries, acknowledgements, file } = await record()
     const figures = { points: 0, images: 0, open: 0 }
     // The record is complete: replaying all of it gives the actual file.
     const whole = new Disk()
     for (const entry of entries) whole.apply(entry)
-    const played = Buffer.from(whole.after('all', new Random(0)))
-    expect(played.equals(file.subarray(0, played.length)) && file.length === played.length).toBe(true)
+    const replayed = Buffer.from(whole.after('all', new Random(0)))
+    expect(replayed.equals(file.subarray(0, replayed.length)) && file.length === replayed.length).toBe(true)
 
     const random = new Random(seed)
-    const first = entries.findIndex((entry) => entry.kind === 'promise')
+    const first = entries.findIndex((entry) => entry.kind === 'acknowledgement')
     const points = new Set([entries.length - 1])
     while (points.size < Math.min(pointCount, entries.length - first))
       points.add(first + random.below(entries.length - first))
     const disk = new Disk()
-    let promisedCount = 0
+    let acknowledgedCount = 0
     for (const [index, entry] of entries.entries()) {
       disk.apply(entry)
-      if (entry.kind === 'promise') promisedCount = entry.offset + 1
+      if (entry.kind === 'acknowledgement') acknowledgedCount = entry.offset + 1
       if (!points.has(index)) continue
       figures.points++
       figures.open += disk.openCount
       for (const survival of disk.openCount === 0 ? (['none'] as const) : survivals) {
-        await cutAt({ index, survival, image: disk.after(survival, random), promises, promisedCount })
+        await cutAt({
+          index,
+          survival,
+          image: disk.after(survival, random),
+          acknowledgements,
+          acknowledgedCount,
+        })
         figures.images++
       }
     }
     console.log(
-      `power loss: seed ${seed}, ${entries.length} entries, ${promises.length} responses, ${JSON.stringify(figures)}`,
+      `power loss: seed ${seed}, ${entries.length} entries, ${acknowledgements.length} responses, ${JSON.stringify(figures)}`,
     )
   },
   60_000 + pointCount * 5000,
 )
 
 /** A server under load, killed at the end; its writes, its responses, and its file. */
-async function record(): Promise<{ entries: Entry[]; promises: Promised[]; file: Buffer }> {
+async function record(): Promise<{ entries: Entry[]; acknowledgements: Acknowledged[]; file: Buffer }> {
   const dir = scratchDir()
   const dataDir = mkdtempSync(join(dir, 'data-'))
   const [path, log] = [join(dataDir, 'understudy.mdb'), join(dir, 'writes')]
@@ -71,11 +84,11 @@ async function record(): Promise<{ entries: Entry[]; promises: Promised[]; file:
     },
     dataDir,
   )
-  const promises: Promised[] = []
+  const acknowledgements: Acknowledged[] = []
   const jpegs = await Promise.all(Array.from({ length: 12 }, (_, index) => smallJpeg(20 * index)))
-  const load = new Load(seed, jpegs, (promised) => {
-    appendFileSync(log, promiseEntry(promises.length))
-    promises.push(promised)
+  const load = new Load(seed, jpegs, (acknowledged) => {
+    appendFileSync(log, acknowledgementEntry(acknowledgements.length))
+    acknowledgements.push(acknowledged)
   })
   await server.start()
   const client = new Client(server)
@@ -86,30 +99,30 @@ async function record(): Promise<{ entries: Entry[]; promises: Promised[]; file:
     await server.kill('SIGKILL')
   }
   const entries = readRecord(readFileSync(log))
-  return { entries, promises, file: readFileSync(path) }
+  return { entries, acknowledgements, file: readFileSync(path) }
 }
 
 interface Cut {
   readonly index: number
   readonly survival: Survival
   readonly image: Uint8Array
-  readonly promises: readonly Promised[]
+  readonly acknowledgements: readonly Acknowledged[]
   /** How many of them were recorded before the cut. */
-  readonly promisedCount: number
+  readonly acknowledgedCount: number
 }
 
-async function cutAt({ index, survival, image, promises, promisedCount }: Cut): Promise<void> {
+async function cutAt({ index, survival, image, acknowledgements, acknowledgedCount }: Cut): Promise<void> {
   const base = statSync('/dev/shm', { throwIfNoEntry: false })?.isDirectory() === true ? '/dev/shm' : tmpdir()
   const dataDir = mkdtempSync(join(base, 'understudy-cut-'))
   try {
     writeFileSync(join(dataDir, 'understudy.mdb'), image)
     const store = await openLmdbStore({ dataDir })
     try {
-      const held = promises.slice(0, promisedCount)
-      for (const promised of held) expectKept(store, promised)
+      const held = acknowledgements.slice(0, acknowledgedCount)
+      for (const acknowledged of held) expectKept(store, acknowledged)
       readWhole(store)
       await store.appendCycle(probe)
-      for (const promised of held) expectKept(store, promised)
+      for (const acknowledged of held) expectKept(store, acknowledged)
       readWhole(store)
     } finally {
       await store.close()
@@ -123,30 +136,31 @@ async function cutAt({ index, survival, image, promises, promisedCount }: Cut): 
   }
 }
 
-function expectKept(store: Store, promised: Promised): void {
-  if (!isKept(store, promised)) throw new Violation(`gone: ${promised.kind} ${JSON.stringify(promised)}`)
+function expectKept(store: Store, acknowledged: Acknowledged): void {
+  if (!isKept(store, acknowledged))
+    throw new Violation(`gone: ${acknowledged.kind} ${JSON.stringify(acknowledged)}`)
 }
 
-function isKept(store: Store, promised: Promised): boolean {
-  switch (promised.kind) {
+function isKept(store: Store, acknowledged: Acknowledged): boolean {
+  switch (acknowledged.kind) {
     case 'cycle':
-      return promised.response.equals(store.readResponse(promised.cycleId) ?? new Uint8Array())
+      return acknowledged.response.equals(store.readResponse(acknowledged.cycleId) ?? new Uint8Array())
     case 'image': {
-      const [postNo, position] = promised.path.split('/').slice(-2).map(Number) as [number, number]
+      const [postNo, position] = acknowledged.path.split('/').slice(-2).map(Number) as [number, number]
       const stored = store.findImage({ gallId: imageGallery, postNo, position })
-      return stored !== undefined && promised.sha256.equals(stored.sha256)
+      return stored !== undefined && acknowledged.sha256.equals(stored.sha256)
     }
     case 'outcome': {
-      const record = store.readOutcome(promised.placementId)
+      const record = store.readOutcome(acknowledged.placementId)
       if (record === undefined) return false
       // A later record may have replaced it already.
       const { views_at_placement: revision } = JSON.parse(Buffer.from(record).toString()) as {
         views_at_placement: number
       }
-      return revision >= promised.revision
+      return revision >= acknowledged.revision
     }
     case 'weights':
-      return store.listWeights().some((entry) => entry.version === promised.version)
+      return store.listWeights().some((entry) => entry.version === acknowledged.version)
   }
 }
 

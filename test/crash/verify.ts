@@ -139,11 +139,11 @@ function jsonOf(reply: Reply): unknown {
   return JSON.parse(reply.body.toString())
 }
 
-function expectStatus({ status, body }: Reply, wanted: number, what: string): void {
-  if (status !== wanted) throw new Violation(`${what} got ${status}, not ${wanted}: ${body.toString()}`)
+function expectStatus({ status, body }: Reply, expected: number, what: string): void {
+  if (status !== expected) throw new Violation(`${what} got ${status}, not ${expected}: ${body.toString()}`)
 }
 
-function expectBytes(reply: Reply, wanted: Buffer, what: string): void {
+function expectBytes(reply: Reply, expected: Buffer, what: string): void {
   expectStatus(reply, 200, what)
-  if (!reply.body.equals(wanted)) throw new Violation(`${what} has a different response than before`)
+  if (!reply.body.equals(expected)) throw new Violation(`${what} has a different response than before`)
 }

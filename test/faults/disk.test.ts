@@ -250,15 +250,15 @@ test.skipIf(!mountable())(
     await (await openLmdbStore({ dataDir })).close()
     const lockPath = join(dataDir, 'understudy.mdb-lock')
     rmSync(lockPath)
-    const ballast = join(dataDir, 'ballast')
-    expect(() => writeFileSync(ballast, new Uint8Array(1024 * 1024))).toThrow('ENOSPC')
+    const filler = join(dataDir, 'filler')
+    expect(() => writeFileSync(filler, new Uint8Array(1024 * 1024))).toThrow('ENOSPC')
     await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
       `${lockPath} cannot be created or written: ENOSPC: no space left on device`,
     )
     const verify = () => spawnSync(executable, ['verify', '--data-dir', dataDir], { encoding: 'utf8' })
     expect(verify().stdout).toContain(`${lockPath} cannot be created or written: ENOSPC`)
-    expect(readdirSync(dataDir).sort()).toEqual(['ballast', 'understudy.lock', 'understudy.mdb'])
-    rmSync(ballast)
+    expect(readdirSync(dataDir).sort()).toEqual(['filler', 'understudy.lock', 'understudy.mdb'])
+    rmSync(filler)
     expect(verify().stdout).toContain('no problems found')
     await (await openLmdbStore({ dataDir })).close()
   },
@@ -271,9 +271,9 @@ test.skipIf(!mountable())(
     await (await openLmdbStore({ dataDir })).close()
     const lockPath = join(dataDir, 'understudy.mdb-lock')
     const { ino, size } = statSync(lockPath)
-    const ballast = join(dataDir, 'ballast')
+    const filler = join(dataDir, 'filler')
     truncateSync(lockPath, 0)
-    expect(() => writeFileSync(ballast, new Uint8Array(1024 * 1024))).toThrow('ENOSPC')
+    expect(() => writeFileSync(filler, new Uint8Array(1024 * 1024))).toThrow('ENOSPC')
     for (const length of [0, size]) {
       truncateSync(lockPath, length)
       await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
@@ -282,7 +282,7 @@ test.skipIf(!mountable())(
       const { stdout } = spawnSync(executable, ['verify', '--data-dir', dataDir], { encoding: 'utf8' })
       expect(stdout).toContain(`${lockPath} has no room on its disk`)
     }
-    rmSync(ballast)
+    rmSync(filler)
     await (await openLmdbStore({ dataDir })).close()
     expect(statSync(lockPath).ino).toBe(ino)
   },

@@ -25,12 +25,12 @@ const replyMsMax = 30_000
 class Inspector {
   readonly #child: ChildProcess
   readonly #lines: AsyncIterator<string>
-  #remarks = ''
+  #stderr = ''
 
   constructor() {
     const args = ['--import', './test/sim/sources.mjs', 'test/faults/damaged-file.ts']
     this.#child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
-    this.#child.stderr?.on('data', (text) => (this.#remarks = `${this.#remarks}${String(text)}`.slice(-2000)))
+    this.#child.stderr?.on('data', (text) => (this.#stderr = `${this.#stderr}${String(text)}`.slice(-2000)))
     if (this.#child.stdout === null) throw new Error('no output')
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
   }
@@ -39,7 +39,7 @@ class Inspector {
     this.#child.stdin?.write(`${JSON.stringify(work)}\n`)
     const reply = await Promise.race([this.#lines.next(), delay(replyMsMax, null, { ref: false })])
     if (reply === null) throw new Error('the process hangs')
-    if (reply.done === true) throw new Error(`the damage ended the process: ${this.#remarks}`)
+    if (reply.done === true) throw new Error(`the damage ended the process: ${this.#stderr}`)
     return JSON.parse(reply.value) as Finding
   }
 

@@ -31,8 +31,8 @@ class byte_source {
   float share() { return static_cast<float>(any<uint32_t>()) / 4294967295.0f; }
 
   std::string text(size_t bytes_max) {
-    const size_t wanted = in_range<size_t>(0, bytes_max);
-    const size_t bytes = std::min(wanted, static_cast<size_t>(end_ - at_));
+    const size_t requested = in_range<size_t>(0, bytes_max);
+    const size_t bytes = std::min(requested, static_cast<size_t>(end_ - at_));
     std::string text(reinterpret_cast<const char*>(at_), bytes);
     at_ += bytes;
     return text;

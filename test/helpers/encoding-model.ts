@@ -36,7 +36,7 @@ export class FakeTextEncoder implements TextEncoder {
   #isDown = false
   failing = false
   /** Calls wait for this promise. */
-  gate: Promise<void> = Promise.resolve()
+  blockedBy: Promise<void> = Promise.resolve()
   callCount = 0
 
   constructor(hash: string) {
@@ -47,7 +47,7 @@ export class FakeTextEncoder implements TextEncoder {
     const titles = records.map(titleOf)
     this.callCount++
     const limit = this.limits.shift() ?? Infinity
-    await this.gate
+    await this.blockedBy
     if (this.#isDown) {
       this.#isDown = false
       throw new ModelDownError('the text encoder is restarting')
@@ -111,7 +111,7 @@ export class EncodingModel implements Model {
   readonly image: FakeImageEncoder | null
   failing = false
   /** Predictions wait for this promise after they have read their inputs. */
-  gate: Promise<void> = Promise.resolve()
+  blockedBy: Promise<void> = Promise.resolve()
   /** Predictions so far. */
   readonly predicted: HeadColumns[] = []
 
@@ -128,7 +128,7 @@ export class EncodingModel implements Model {
       p_up: null,
       downvote_share: null,
     }
-    await this.gate
+    await this.blockedBy
     if (this.failing) throw new ModelError('the model fails on purpose')
     this.predicted.push(heads)
     return heads

@@ -17,10 +17,10 @@ export class FakeModel implements Model {
   /** Inputs of the batches so far. */
   readonly seen: ScoringInputs[] = []
   /** When set, predictions wait for this promise. */
-  gate: Promise<void> = Promise.resolve()
+  blockedBy: Promise<void> = Promise.resolve()
 
   async predict(inputs: ScoringInputs): Promise<HeadColumns> {
-    await this.gate
+    await this.blockedBy
     if (this.failing) throw new ModelError('the fake model fails on purpose')
     if (this.wrongRow !== null) throw new ModelRowError('head p_up: row', this.wrongRow)
     this.seen.push(structuredClone(inputs)) // Columns serve the next cycle again.

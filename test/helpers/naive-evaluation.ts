@@ -303,8 +303,8 @@ function ledger(visits: readonly Visit[], times: readonly number[]): object {
     else if (first !== undefined) counts.late++
     else counts.never++
   }
-  const judged = counts.on_time + counts.late + counts.never
-  return { ...counts, share: judged === 0 ? null : counts.on_time / judged, target: 0.99 }
+  const evaluated = counts.on_time + counts.late + counts.never
+  return { ...counts, share: evaluated === 0 ? null : counts.on_time / evaluated, target: 0.99 }
 }
 
 type Labelled = readonly { readonly score: number; readonly isSaved: boolean }[]

@@ -7,7 +7,7 @@ import { cycleIdOf, formatInstant } from '../../src/contract/time.js'
 import { statuses, type Target } from './target.js'
 
 /** Between two bytes of a slow client. */
-const dripMs = 400
+const byteIntervalMs = 400
 
 export interface SlowFigures {
   /** Connections that the server accepted. */
@@ -41,7 +41,7 @@ export async function slowConnections(
       if (cut < count && performance.now() - startedAt < secondsMax * 1000) return
       clearInterval(timer)
       resolve()
-    }, dripMs)
+    }, byteIntervalMs)
   })
   const secondsUntilLast = (performance.now() - startedAt) / 1000
   const cutByServer = cut
@@ -72,7 +72,7 @@ export async function endlessBodies(target: Target, count: number): Promise<numb
     new Promise((resolve) => {
       const socket = target.open()
       let received = ''
-      const pour = (): void => {
+      const sendMore = (): void => {
         while (!socket.destroyed && socket.write(chunk));
       }
       const end = (): void => {
@@ -81,14 +81,14 @@ export async function endlessBodies(target: Target, count: number): Promise<numb
         resolve(statuses(received))
       }
       const timer = setTimeout(end, 60_000)
-      socket.on('drain', pour)
+      socket.on('drain', sendMore)
       socket.on('data', (data: Buffer) => {
         received += data.toString('latin1')
         end()
       })
       socket.on('close', end)
       socket.write(target.head(path, 'Content-Type: image/jpeg', 'Transfer-Encoding: chunked'))
-      pour()
+      sendMore()
     })
   const paths = ['PUT /v1/images/endless/1/01', 'PUT /v1/images/endless/2/01']
   const all = await Promise.all(Array.from({ length: count }, (_, index) => endless(paths[index % 2] ?? '')))

@@ -34,8 +34,8 @@ export const codecMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a trailing comma is an error',
-        find: "expect = closers.at(-1) === '}' ? 'key' : 'value'",
-        replace: "expect = closers.at(-1) === '}' ? 'keyOrEnd' : 'valueOrEnd'",
+        find: "expect = closingBrackets.at(-1) === '}' ? 'key' : 'value'",
+        replace: "expect = closingBrackets.at(-1) === '}' ? 'keyOrEnd' : 'valueOrEnd'",
       },
     ],
   },

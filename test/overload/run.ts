@@ -35,7 +35,7 @@ try {
   for (const traffic of [cycles, await imageTraffic(target.server.key)]) {
     const figures = await overload(target, traffic, size, reads)
     checkRules(figures)
-    await judgeRetries(
+    await checkRetries(
       traffic,
       quantile(
         figures.rounds.map(({ peak }) => peak),
@@ -118,7 +118,7 @@ function checkRules({
   violationIf(readMs > readMsMax, `p99 of reads ${readMs.toFixed(0)} ms`)
 }
 
-async function judgeRetries(traffic: Traffic, peak: number, firstNumber: number): Promise<void> {
+async function checkRetries(traffic: Traffic, peak: number, firstNumber: number): Promise<void> {
   const client = new RawClient(target.port)
   let next = firstNumber
   try {

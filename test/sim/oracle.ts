@@ -259,6 +259,6 @@ export function fail(message: string): never {
   throw new Error(message)
 }
 
-export function same(found: unknown, wanted: unknown, what: string): void {
-  if (!Object.is(found, wanted)) fail(`${what}: ${String(found)}, expected ${String(wanted)}`)
+export function same(found: unknown, expected: unknown, what: string): void {
+  if (!Object.is(found, expected)) fail(`${what}: ${String(found)}, expected ${String(expected)}`)
 }

@@ -39,7 +39,7 @@ export interface SimClientsParts {
   readonly clock: { nowMs: number }
   readonly figures: { calls: number; acknowledged: number }
   /** True once faults have ended. */
-  readonly calm: () => boolean
+  readonly faultsEnded: () => boolean
   readonly faultCount: () => number
   /** Runs work and reports what it throws as a failure of the run. */
   readonly guard: (work: () => void) => void
@@ -146,7 +146,7 @@ export class SimClients {
         this.#acknowledged.add(sent.cycleId)
         this.#parts.figures.acknowledged++
         this.#sending(sent.cycleId, bytes)
-        if (!this.#parts.calm() && this.#parts.random.chance(0.15)) this.#postLater(sent) // The response is lost.
+        if (!this.#parts.faultsEnded() && this.#parts.random.chance(0.15)) this.#postLater(sent) // The response is lost.
       },
       (error) => this.#refused(sent, call, error),
     )
@@ -347,7 +347,7 @@ export class SimClients {
   }
 
   #postLater(sent: SentBody): void {
-    if (!this.#parts.calm() && this.#repeatsLeft-- > 0)
+    if (!this.#parts.faultsEnded() && this.#repeatsLeft-- > 0)
       this.#parts.later(`repeat ${sent.cycleId}`, () => this.#parts.guard(() => this.post(sent)))
   }
 

@@ -25,7 +25,7 @@ export interface SimServerParts {
   readonly retention: RetentionLimits
   readonly nowMs: () => number
   /** True once faults have ended. */
-  readonly calm: () => boolean
+  readonly faultsEnded: () => boolean
   /** True while half of the removals of expired records fail. */
   readonly removalsFail: () => boolean
   /** Calls in progress. */
@@ -126,7 +126,7 @@ export class SimServer {
     this.#parts.scheduler.end(this.incarnation)
     this.#parts.onCrash()
     this.#down()
-    if (!this.#parts.calm()) this.#parts.later('boot', () => this.boot())
+    if (!this.#parts.faultsEnded()) this.#parts.later('boot', () => this.boot())
   }
 
   #down(): void {
@@ -158,7 +158,8 @@ export class SimServer {
     const incarnation = this.incarnation
     return new SimModel({
       ...{ version, encoder, scheduler: this.#parts.scheduler, incarnation: () => incarnation },
-      failing: () => (this.#parts.calm() ? 0 : version.startsWith('failing') ? 0.5 : this.#modelFailing),
+      failing: () =>
+        this.#parts.faultsEnded() ? 0 : version.startsWith('failing') ? 0.5 : this.#modelFailing,
       onFault: () => this.#parts.onFault(),
       delayStepsMax: version.startsWith('slow') ? 60 : 10,
     })
@@ -206,7 +207,8 @@ export class SimServer {
   }
 
   #fate(isRemoval: boolean): WriteFate {
-    const rate = isRemoval && this.#parts.removalsFail() ? 0.5 : this.#parts.calm() ? 0 : this.faultRate
+    const rate =
+      isRemoval && this.#parts.removalsFail() ? 0.5 : this.#parts.faultsEnded() ? 0 : this.faultRate
     if (!this.#random.chance(rate)) return this.#random.chance(0.1) ? 'slow' : 'done'
     return this.#random.pick(['refused', 'late failure', 'late failure', 'crash before', 'crash after'])
   }

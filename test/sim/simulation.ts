@@ -81,7 +81,7 @@ class Simulation {
   readonly #clients: SimClients
 
   #opsLeft: number
-  #calm = false
+  #faultsEnded = false
   #removalsFail = false
   #faultCount = 0
   #failure: unknown = null
@@ -101,7 +101,7 @@ class Simulation {
     this.#server = new SimServer({
       ...{ scheduler: this.scheduler, codec, disk: this.#disk, retention },
       nowMs: () => this.#clock.nowMs,
-      calm: () => this.#calm,
+      faultsEnded: () => this.#faultsEnded,
       removalsFail: () => this.#removalsFail,
       callCount: () => this.#clients.calls.size,
       onStored: (write) => this.#stored(write),
@@ -115,7 +115,7 @@ class Simulation {
     this.#clients = new SimClients({
       ...{ scheduler: this.scheduler, random: this.#random, server: this.#server, oracle: this.#oracle },
       ...{ disk: this.#disk, clock: this.#clock, figures: this.#figures },
-      calm: () => this.#calm,
+      faultsEnded: () => this.#faultsEnded,
       faultCount: () => this.#faultCount,
       guard: (work) => this.#guard(work),
       later: (label, run) => this.#later(label, run),
@@ -123,7 +123,7 @@ class Simulation {
     virtualise({
       scheduler: this.scheduler,
       incarnation: () => this.#server.incarnation,
-      compressionFails: () => !this.#calm && this.#random.chance(this.#server.faultRate / 10),
+      compressionFails: () => !this.#faultsEnded && this.#random.chance(this.#server.faultRate / 10),
     })
     process.on('unhandledRejection', this.#unhandled)
   }
@@ -197,7 +197,7 @@ class Simulation {
 
   /** Ends the faults and waits until the service runs and has its model. */
   async #runUntilIdle(): Promise<void> {
-    this.#calm = true
+    this.#faultsEnded = true
     await this.#drain()
     this.#server.absent = false
     this.#server.boot()
@@ -238,24 +238,24 @@ class Simulation {
   }
 
   #operate(): void {
-    const dice = this.#random.below(100)
-    if (dice < 37) this.#clients.post(this.#clients.newBody())
-    else if (dice < 59) this.#clients.post(this.#clients.knownBody())
-    else if (dice < 65) this.#clients.get()
-    else if (dice < 70) this.#clients.setWeights()
-    else if (dice < 78) this.#clients.putImage()
-    else if (dice < 81) this.#clients.putOutcome()
-    else if (dice < 83) this.#moveClock()
-    else if (dice < 86) {
+    const choice = this.#random.below(100)
+    if (choice < 37) this.#clients.post(this.#clients.newBody())
+    else if (choice < 59) this.#clients.post(this.#clients.knownBody())
+    else if (choice < 65) this.#clients.get()
+    else if (choice < 70) this.#clients.setWeights()
+    else if (choice < 78) this.#clients.putImage()
+    else if (choice < 81) this.#clients.putOutcome()
+    else if (choice < 83) this.#moveClock()
+    else if (choice < 86) {
       this.#server.activate()
-    } else if (dice < 92) this.#server.changeShadow()
-    else if (dice < 94) {
+    } else if (choice < 92) this.#server.changeShadow()
+    else if (choice < 94) {
       this.#server.absent = !this.#server.absent
       this.#fault()
-    } else if (dice < 95) {
+    } else if (choice < 95) {
       if (this.#server.service !== null && !this.#server.closing)
         void this.#server.shutDown(this.#server.service)
-    } else if (dice < 95 + 10 * this.#server.faultRate) this.#server.crash()
+    } else if (choice < 95 + 10 * this.#server.faultRate) this.#server.crash()
     else if (this.#server.serving === null) this.#server.swap()
   }
 

@@ -99,8 +99,8 @@ export class ExpectedRecords {
   cycleIds(): { kept: string[]; gone: string[] } {
     const from = this.#agoMs(this.#cycleDays)
     const deletedBefore = this.#agoMs(this.#cycleDays, cyclesLag)
-    const named = (wanted: (receivedAtMs: number) => boolean): string[] =>
-      this.#cycles.filter(({ receivedAtMs }) => wanted(receivedAtMs)).map(({ cycleId }) => cycleId)
+    const named = (isIncluded: (receivedAtMs: number) => boolean): string[] =>
+      this.#cycles.filter(({ receivedAtMs }) => isIncluded(receivedAtMs)).map(({ cycleId }) => cycleId)
     return { kept: named((ms) => ms >= from), gone: named((ms) => ms < deletedBefore) }
   }
 

@@ -69,14 +69,14 @@ describe('list', () => {
   test('names the versions in ACTIVE and SHADOW that have no package', () => {
     writeFileSync(join(modelsDir, 'ACTIVE'), 'v0\n')
     writeFileSync(join(modelsDir, 'SHADOW'), 'v1\nv8\nv9\n')
-    const remarks =
+    const messages =
       `understudy: ACTIVE names v0, but ${modelsDir} has no such package\n` +
       `understudy: SHADOW names v8, v9, but ${modelsDir} has no such package\n`
     const { status, stdout, stderr } = models('list')
     expect(stdout).toMatch(/\nshadow {2}v1 +transport-test/)
-    expect(stderr).toBe(remarks)
+    expect(stderr).toBe(messages)
     expect(status).toBe(0)
-    expect(models('list', '--json').stderr).toBe(remarks)
+    expect(models('list', '--json').stderr).toBe(messages)
   })
 
   test('prints JSON', () => {

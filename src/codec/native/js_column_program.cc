@@ -10,7 +10,7 @@ namespace {
 /// Far more than the catalogue needs: what is larger is a mistake.
 constexpr size_t values_max = 1u << 16;
 
-constexpr const char* misfit = "the column program and its inputs do not fit together";
+constexpr const char* mismatch_message = "the column program and its inputs do not fit together";
 
 struct typed_array {
   napi_typedarray_type type;
@@ -52,7 +52,7 @@ column_program read_program(const Napi::Object& program, const Napi::Object& inp
   const auto column_indexes = read_list<uint32_t>(program.Get("columnIndexes"), napi_uint32_array);
   const auto columns = inputs.Get("columns").As<Napi::Array>();
   if (code.length % 3 != 0 || columns.Length() != column_indexes.length)
-    throw Napi::RangeError::New(program.Env(), misfit);
+    throw Napi::RangeError::New(program.Env(), mismatch_message);
   column_program result = {};
   result.row_count = inputs.Get("rowCount").As<Napi::Number>().Uint32Value();
   result.code = {reinterpret_cast<const column_instruction*>(code.data), code.length / 3};
@@ -79,7 +79,7 @@ void run_js_columns(const Napi::CallbackInfo& info) {
   const typed_array matrix = read_array(info[2]);
   if (matrix.type != napi_float32_array) throw Napi::TypeError::New(env, "the matrix is of another type");
   if (program.code.length + program.constants.length > values_max || !is_sound(program))
-    throw Napi::RangeError::New(env, misfit);
+    throw Napi::RangeError::New(env, mismatch_message);
   if (program.outputs.length * program.row_count > matrix.length)
     throw Napi::RangeError::New(env, "the matrix is too small for the rows");
   run_columns(program, static_cast<float*>(matrix.data));

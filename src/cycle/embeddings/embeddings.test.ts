@@ -254,12 +254,12 @@ describe('a swap', () => {
 
   test('includes the texts of posts that entered while it was prepared', async () => {
     await submit(cycle(0, [1], [1]))
-    let openGate = (): void => undefined
+    let unblock = (): void => undefined
     const fresh = new FakeTextEncoder(otherHash)
-    fresh.gate = new Promise((resolve) => (openGate = resolve))
+    fresh.blockedBy = new Promise((resolve) => (unblock = resolve))
     const adopting = adopt(new EncodingModel('m2', fresh))
     await submit(cycle(1, [2, 3], [1, 2, 3]))
-    openGate()
+    unblock()
     await adopting
     const response = await submit(cycle(2, [], [1, 2, 3]))
     expect(response.model_version).toBe('m2')

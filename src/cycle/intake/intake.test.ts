@@ -39,7 +39,7 @@ const first = (): CycleRequest =>
 describe('the queue', () => {
   test('holds one cycle in progress and four that wait; the next gets 503 with Retry-After', async () => {
     let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
+    model.blockedBy = new Promise<void>((resolve) => (open = resolve))
     const calls = [0, 1, 2, 3, 4, 5].map((i) =>
       submit(
         cycleBody(i, { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] }),
@@ -57,7 +57,7 @@ describe('the queue', () => {
       Buffer.from(JSON.stringify(json, null, indent) + ' '.repeat(70_000))
     const response = await submitBytes(large(first()))
     let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
+    model.blockedBy = new Promise<void>((resolve) => (open = resolve))
     const body = (i: number): CycleRequest =>
       cycleBody(i, { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] })
     const calls = [1, 2, 3, 4, 5].map((i) => submitBytes(large(body(i))))
@@ -82,7 +82,7 @@ describe('the queue', () => {
 
   test('uses one slot for equal bodies, wherever their id is, and none for stored cycles', async () => {
     let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
+    model.blockedBy = new Promise<void>((resolve) => (open = resolve))
     const hidden = (i: number): Buffer => {
       const lists = { candidates: [candidate('g', i + 1)], engagement: [reading('g', i + 1, cycleMs(i))] }
       return Buffer.from(`{"x":"${'x'.repeat(70_000)}",${JSON.stringify(cycleBody(i, lists)).slice(1)}`)
@@ -93,7 +93,7 @@ describe('the queue', () => {
     open()
     expect(new Set(await Promise.all(equal)).size).toBe(1)
     await Promise.all(others)
-    model.gate = new Promise<void>((resolve) => (open = resolve))
+    model.blockedBy = new Promise<void>((resolve) => (open = resolve))
     const waiting = [5, 6, 7, 8, 9].map((i) => submitBytes(hidden(i)))
     const respelled = (i: number): Buffer =>
       Buffer.from(JSON.stringify(JSON.parse(hidden(i).toString()), null, 1))
@@ -104,7 +104,7 @@ describe('the queue', () => {
 
   test('has the same bound when bodies begin with another id than their own', async () => {
     let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
+    model.blockedBy = new Promise<void>((resolve) => (open = resolve))
     const calls = Array.from({ length: 9 }, (_, i) => {
       const no = i + 1
       const meant = { candidates: [candidate('g', no)], engagement: [reading('g', no, cycleMs(no))] }
@@ -119,7 +119,7 @@ describe('the queue', () => {
 
   test('is emptied with 503 when the service closes, and the cycle in progress is finished', async () => {
     let open = (): void => undefined
-    model.gate = new Promise<void>((resolve) => (open = resolve))
+    model.blockedBy = new Promise<void>((resolve) => (open = resolve))
     const begun = submit(first())
     const waiting = submit(cycleBody(1))
     // Bodies are decoded one a turn; then the first one is under way.

@@ -43,7 +43,7 @@ export function firstScoreFigures({
   const lateVisits: LateVisit[] = []
   for (let visit = 0; visit < visits.count; visit++) {
     // A visit that began before the window may have had its first score there.
-    if ((visits.began[visit] as number) < 0) continue
+    if ((visits.beginCycle[visit] as number) < 0) continue
     const extractedMs = entries.extractedMs[visits.entry[visit] as number] as number
     const firstMs = cycles[decisions.first[visit] as number]?.cycleAtMs ?? NaN
     const decided = decidedMs[visit] as number
@@ -51,7 +51,7 @@ export function firstScoreFigures({
     counts[result]++
     if (result !== 'late' && result !== 'never') continue
     const deadlineMs = firstScoreDeadline(extractedMs)
-    const code = outcomeCodes[visits.waitedFor[visit] as number]
+    const code = outcomeCodes[visits.waitingOutcome[visit] as number]
     const reason = code === undefined ? 'no_cycle' : (code.reason ?? code.status)
     reasons[reason] = (reasons[reason] ?? 0) + 1
     const post = visits.post[visit] as number
@@ -64,10 +64,10 @@ export function firstScoreFigures({
       minutesLate: (endMs - deadlineMs) / 60_000,
     })
   }
-  const judged = counts.on_time + counts.late + counts.never
+  const evaluated = counts.on_time + counts.late + counts.never
   return {
     ...counts,
-    share: judged > 0 ? counts.on_time / judged : null,
+    share: evaluated > 0 ? counts.on_time / evaluated : null,
     target: firstScoreTarget,
     reasons,
     worst: lateVisits.sort((a, b) => b.minutesLate - a.minutesLate).slice(0, worstMax),

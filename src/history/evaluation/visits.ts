@@ -12,14 +12,14 @@ const fateOfReason = removalReasonCodes.map((reason) => fates.indexOf(reason as 
 
 export class Visits {
   /** Index of the cycle that brought the post; -1 for a visit that began before the window. */
-  readonly began: number[] = []
+  readonly beginCycle: number[] = []
   readonly post: number[] = []
   /** The candidate row that began the visit. */
   readonly entry: number[] = []
   /** Index in `tierCodes`. */
   readonly tier: number[] = []
   /** Outcome of the latest row without a score up to the deadline of the first score; `absentCode` for none. */
-  readonly waitedFor: number[] = []
+  readonly waitingOutcome: number[] = []
   /** By visit, NaN where unknown. */
   readonly deadlineMs: number[] = []
   readonly #entries: RecordedEntries
@@ -38,7 +38,7 @@ export class Visits {
     this.#isExpired = isExpired
   }
 
-  /** Adds the next cycle before the window. A visit that it begins counts if the window shows its post. */
+  /** Adds the next cycle before the window. A visit that it begins counts if its post occurs in the window. */
   addBefore({ candidates, removals }: RecordedEvents): void {
     for (const entry of candidates) {
       const post = this.#entries.post[entry] as number
@@ -71,7 +71,7 @@ export class Visits {
       const code = rows.outcome[row] as number
       if (code === outcome.scored) scored[place++] = visit
       else if (visit >= 0 && cycle.cycleAtMs <= (this.deadlineMs[visit] as number))
-        this.waitedFor[visit] = code
+        this.waitingOutcome[visit] = code
     }
     assert(place === scored.length, 'each scored row has a score')
     return scored
@@ -99,7 +99,7 @@ export class Visits {
     }
   }
 
-  /** Begins the visit of a post that the window has not shown so far, if it was pending before. */
+  /** Begins the visit of a post that has not occurred in the window so far, if it was pending before. */
   #beginBefore(post: number, entry: number): void {
     if (this.#latest[post] !== undefined) return
     const began = this.#pendingBefore.get(post)
@@ -119,9 +119,9 @@ export class Visits {
     const post = this.#entries.post[entry] as number
     const visit = this.post.push(post) - 1
     this.entry.push(entry)
-    this.began.push(cycle)
+    this.beginCycle.push(cycle)
     this.tier.push(absentCode)
-    this.waitedFor.push(absentCode)
+    this.waitingOutcome.push(absentCode)
     this.deadlineMs.push(firstScoreDeadline(this.#entries.extractedMs[entry] as number))
     this.#fate.push(open)
     this.#decidedMs.push(Infinity)

@@ -167,8 +167,8 @@ async function explainCycles(
   const own = await models.scorer(chosen.cycle.modelVersion)
   const earlier = other === undefined ? null : await models.scorer(other.cycle.modelVersion)
   const found = new Map<string, CycleInputs>()
-  const wanted = [chosen, ...(other === undefined ? [] : [other])].map(({ cycle }) => cycle)
-  for await (const again of replays(store, codec, wanted)) {
+  const requested = [chosen, ...(other === undefined ? [] : [other])].map(({ cycle }) => cycle)
+  for await (const again of replays(store, codec, requested)) {
     for (const scorer of new Set([own, ...(earlier === null ? [] : [earlier])])) {
       const inputs = await cycleInputs(store, codec, scorer.scorer ?? withoutModel, again, key)
       if (inputs !== null) found.set(placeOf(again.position, scorer), inputs)
@@ -209,9 +209,9 @@ async function* replays(
   codec: Codec,
   cycles: readonly StoredCycle[],
 ): AsyncGenerator<ReplayedCycle> {
-  const wanted = new Set(cycles.map(({ position }) => position))
-  const range = { from: Math.min(...wanted), to: Math.max(...wanted), codec }
-  for await (const again of replayCycles(store, range)) if (wanted.has(again.position)) yield again
+  const requested = new Set(cycles.map(({ position }) => position))
+  const range = { from: Math.min(...requested), to: Math.max(...requested), codec }
+  for await (const again of replayCycles(store, range)) if (requested.has(again.position)) yield again
 }
 
 function placeOf(position: Position, { version }: LoadedScorer): string {

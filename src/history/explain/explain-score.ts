@@ -1,6 +1,6 @@
 /**
- * Why a post has its score: each input with its place in the pool and the change of the score when the pool's median or
- * nothing replaces it; and for two cycles of one post, the change when the input of one cycle replaces that of the other.
+ * Why a post has its score: each input with its place in the pool and the change of the score when it has the pool's
+ * median or is missing; and for two cycles of one post, the change when the input of one cycle replaces that of the other.
  */
 import type { Weights } from '../../contract/index.js'
 import type { Feature, Model } from '../../model/index.js'

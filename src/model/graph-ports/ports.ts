@@ -61,9 +61,9 @@ export function isFree(size: Size): boolean {
   return typeof size !== 'number'
 }
 
-/** A size that a batch may have, or `wanted`. */
-export function allows(size: Size, wanted: number): boolean {
-  return isFree(size) || size === wanted
+/** A size that a batch may have, or `expected`. */
+export function allows(size: Size, expected: number): boolean {
+  return isFree(size) || size === expected
 }
 
 function inputProblem(inputs: readonly Port[], rule: InputRule): string[] {
@@ -82,9 +82,9 @@ function inputProblem(inputs: readonly Port[], rule: InputRule): string[] {
       ))
   // A graph may leave its ranks open: then the first batch shows whether it fits.
   if (isTyped && isRanked && fits) return []
-  const wanted = `${types.join(' or ')} [${['N', ...sizes].join(', ')}]`
+  const expected = `${types.join(' or ')} [${['N', ...sizes].join(', ')}]`
   const how = isTyped && isRanked && shape !== null ? (remedy?.(shape) ?? '') : ''
-  return [`input ${name} must be ${wanted}, but is ${portText(port)}${how === '' ? '' : `: ${how}`}`]
+  return [`input ${name} must be ${expected}, but is ${portText(port)}${how === '' ? '' : `: ${how}`}`]
 }
 
 function namesOf(ports: readonly Port[]): string {

@@ -310,9 +310,9 @@ describe('with real packages,', () => {
   test.each([
     ['is gone', (manifest: string) => rmSync(manifest)],
     ['stays half', (manifest: string) => writeFileSync(manifest, '{ "model_version": ')],
-  ])('a manifest of the serving version which %s is logged once', async (_, spoil) => {
+  ])('a manifest of the serving version which %s is logged once', async (_, damage) => {
     const { lifecycle, errors, modelsDir } = await openReal()
-    spoil(join(modelsDir, 'v1', 'manifest.json'))
+    damage(join(modelsDir, 'v1', 'manifest.json'))
     for (let count = 0; count < 4; count++) await lifecycle.poll()
     expect(errors).toEqual([
       expect.stringMatching(/^v1: the files of the serving model can no longer be read; /),

@@ -1,6 +1,6 @@
 /**
  * Messages between processes: headers arrive wherever the stream cuts them, payloads through a file that either side may
- * spoil.
+ * damage.
  */
 import fc from 'fast-check'
 import {
