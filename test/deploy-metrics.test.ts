@@ -20,6 +20,31 @@ test('alert rules and the dashboard name metrics that exist', () => {
   }
 })
 
+test('every alert has a section of the runbook, and every section is that of an alert', () => {
+  const rules = read('deploy/prometheus/understudy.rules.yml')
+  const alerts = [...rules.matchAll(/^ +- alert: (\w+)$/gm)].map(([, name = '']) => name)
+  expect([...rules.matchAll(/^ +runbook: (\S+)$/gm)].map(([, link]) => link)).toEqual(
+    alerts.map((name) => `docs/operating.md#${name.toLowerCase()}`),
+  )
+  const [, runbook = ''] = /\n## Runbook\n([^]*?)\n## /.exec(read('docs/operating.md')) ?? []
+  const sections = runbook.split(/^### /m).slice(1)
+  expect(sections.map((section) => section.split('\n')[0])).toEqual(alerts)
+  for (const section of sections)
+    expect([...section.matchAll(/^- \*\*([\w ]+):?\*\*/gm)].map(([, part]) => part)).toEqual([
+      ...['Means', 'Look at', 'Do', 'Clears'],
+    ])
+})
+
+test('docs/operating.md has a row for each route of the admin listener', () => {
+  const source = read('src/admin/admin.ts')
+  const routes = [...source.matchAll(/^ +(?:\.\.\.\()?.*?(?:route\('\w+', )?'(\/[^' ]*)',/gm)].map(
+    ([, path]) => path,
+  )
+  const table = /\| Path [^]*?\n\n/.exec(read('docs/operating.md'))?.[0] ?? ''
+  const documented = [...table.matchAll(/`(\/[^`?]*)/g)].map(([, path]) => path)
+  expect(new Set(documented.filter((path) => path !== '/login'))).toEqual(new Set(routes))
+})
+
 test('every alert names its next action, and promtool accepts the rules and their tests', ({ skip }) => {
   const rules = read('deploy/prometheus/understudy.rules.yml')
   expect(rules.match(/^ +action: .{20}/gm)).toHaveLength(rules.match(/^ +- alert: /gm)?.length ?? 0)

@@ -150,7 +150,7 @@ function routesOf(parts: Parts): Route[] {
     route('open', '/openapi.json', () => openApi),
     route('open', '/docs', () => docs),
     plainStyle,
-    ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version, paths: apiPaths }))]),
+    ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version }))]),
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json(series(observer))),
     route('token', '/api/picks', ({ query }) => unpacking(() => picks(parts, picksQuery(query)).then(json))),
@@ -189,11 +189,6 @@ function routesOf(parts: Parts): Route[] {
     route('token', '/api/events', () => streams.open()),
   ]
 }
-
-const apiPaths = [
-  ...['/api/now', '/api/series', '/api/picks', '/api/report', '/api/models', '/api/cycles'],
-  '/api/events',
-]
 
 /** Sends an event when the status or the models have changed. Does nothing while no stream is open. */
 function watcher({ sources, streams, checks }: Parts): () => void {
