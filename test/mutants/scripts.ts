@@ -67,6 +67,74 @@ export const scriptsMutants: readonly MutantGroup[] = [
     ],
   },
   {
+    file: 'scripts/bundle-launcher.c',
+    killedBy: ['test/bundle-programs.test.ts'],
+    mutants: [
+      {
+        breaks: 'the launcher finds its bundle through symlinks',
+        find: 'realpath(called, NULL)',
+        replace: 'strdup(called)',
+      },
+      {
+        breaks: 'all arguments are passed on',
+        find: 'arguments + 2, argv + 1',
+        replace: 'arguments + 2, argv + 2',
+      },
+      {
+        breaks: 'the programs of the machine come first',
+        find: "joined(path, ':', directory)",
+        replace: "joined(directory, ':', path)",
+      },
+    ],
+  },
+  {
+    file: 'scripts/bundle-flock.c',
+    killedBy: ['test/bundle-programs.test.ts'],
+    mutants: [
+      {
+        breaks: 'a lock is exclusive',
+        find: 'LOCK_EX | LOCK_NB',
+        replace: 'LOCK_SH | LOCK_NB',
+      },
+      {
+        breaks: 'only a lock of somebody else is status 1',
+        find: 'if (errno == EWOULDBLOCK) return 1;',
+        replace: 'return 1;',
+      },
+    ],
+  },
+  {
+    file: 'scripts/bundle-contents.mjs',
+    killedBy: ['test/bundle-contents.test.ts'],
+    mutants: [
+      {
+        breaks: 'hidden files of packages stay out',
+        find: '(\\..*|tests?',
+        replace: '(tests?',
+      },
+      {
+        breaks: 'Node finds the nearest package of a name',
+        find: 'resolve(packages, from, dependency)',
+        replace: "resolve(packages, '', dependency)",
+      },
+      {
+        breaks: 'the addon is the one for the ABI of the bundled Node',
+        find: '`node.abi${abi}.glibc.node`, ',
+        replace: '',
+      },
+      {
+        breaks: 'models that git does not track stay out',
+        find: "'ls-files', '-z',",
+        replace: "'ls-files', '-z', '--cached', '--others',",
+      },
+      {
+        breaks: 'a package without a licence text stops the build',
+        find: 'throw new Error(`${name} has no licence text: add one to scripts/licences`)',
+        replace: "return ''",
+      },
+    ],
+  },
+  {
     file: 'bin/understudy',
     killedBy: ['src/cli/launcher.test.ts'],
     mutants: [

@@ -10,7 +10,7 @@ import ts from 'typescript'
 import { applyEdits, editsByFile, type Mutant } from './mutant.js'
 
 /** What tests neither read nor run. */
-const left = ['.git', 'node_modules', 'build/bench', 'build/sanitizers', 'coverage', 'data']
+const left = ['.git', 'node_modules', 'build/bench', 'build/bundle', 'build/sanitizers', 'coverage', 'data']
 
 export interface AppliedMutant {
   /** The sources that it changes. */

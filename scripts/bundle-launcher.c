@@ -1,0 +1,75 @@
+/*
+ * bin/understudy of the bundle. It replaces itself with the Node of the bundle, which runs dist/cli/main.js, so that
+ * signals reach the program. It needs no shell, nothing on the PATH and no /proc, and finds the bundle through symlinks.
+ * It adds the directory bin to the end of the PATH: the service finds flock there where the machine has none.
+ * bin/understudy of the sources is the same in sh.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Below this limit of address space Node ends by a signal; src/cli/address-space.ts checks what commands need. */
+static const rlim_t address_space_min_kib = 1500000;
+
+static int fail(const char *subject, const char *problem) {
+  fprintf(stderr, "understudy: %s: %s\n", subject, problem);
+  return 1;
+}
+
+/* `first`, `separator` and `second` in one string on the heap; NULL without memory. */
+static char *joined(const char *first, char separator, const char *second) {
+  size_t size = strlen(first) + strlen(second) + 2;
+  char *text = malloc(size);
+  if (text != NULL) snprintf(text, size, "%s%c%s", first, separator, second);
+  return text;
+}
+
+/* Adds a directory to the end of the PATH. */
+static int extend_path(const char *directory) {
+  const char *path = getenv("PATH");
+  if (path == NULL || *path == '\0') return setenv("PATH", directory, 1);
+  char *extended = joined(path, ':', directory);
+  int status = extended == NULL ? -1 : setenv("PATH", extended, 1);
+  free(extended);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  /* The path that the kernel executed: argv[0] may be any text. */
+  const char *called = (const char *)getauxval(AT_EXECFN);
+  char *root = called == NULL ? NULL : realpath(called, NULL);
+  if (root == NULL) return fail(called == NULL ? "bin/understudy" : called, strerror(errno));
+  /* ROOT/bin/understudy */
+  for (int level = 0; level < 2; level++) {
+    char *slash = strrchr(root, '/');
+    if (slash == NULL) return fail(called, "is not in a directory bin");
+    *slash = '\0';
+  }
+
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      limit.rlim_cur / 1024 < address_space_min_kib) {
+    fprintf(stderr,
+            "understudy: the address space is limited to %llu KiB, which is too little for Node; run it without the limit: "
+            "ulimit -v unlimited\n",
+            (unsigned long long)(limit.rlim_cur / 1024));
+    return 1;
+  }
+
+  char *bin = joined(root, '/', "bin");
+  char *node = joined(root, '/', "bin/node");
+  char *program = joined(root, '/', "dist/cli/main.js");
+  char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
+  if (bin == NULL || node == NULL || program == NULL || arguments == NULL || extend_path(bin) != 0)
+    return fail(called, strerror(ENOMEM));
+  arguments[0] = node;
+  arguments[1] = program;
+  /* The copy includes the null pointer at the end. */
+  if (argc > 0) memcpy(arguments + 2, argv + 1, (size_t)argc * sizeof *arguments);
+  execv(node, arguments);
+  return fail(node, strerror(errno));
+}
