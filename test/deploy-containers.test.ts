@@ -1,0 +1,112 @@
+/** The files of deploy/ for containers: Dockerfile, compose.yaml, and what Prometheus and Grafana are started with. */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { validate } from 'dockerfile-utils'
+import { expect, test } from 'vitest'
+import { checkVariables } from '../src/cli/read-settings.js'
+import { projectDir } from './helpers/server-process.js'
+
+const deploy = join(projectDir, 'deploy')
+const read = (file: string): string => readFileSync(join(deploy, file), 'utf8')
+const dockerfile = read('Dockerfile')
+const compose = read('compose.yaml')
+const { version } = JSON.parse(readFileSync(join(projectDir, 'package.json'), 'utf8')) as { version: string }
+
+/** Values of `key: value` and `- value` lines that begin with a text. */
+const linesWith = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, value]) => value ?? '')
+
+test('the Dockerfile has no problem by dockerfile-utils, and installs the version of this project', () => {
+  expect(validate(dockerfile)).toEqual([])
+  expect(linesWith(dockerfile, /^ARG VERSION=(.*)$/gm)).toEqual([version])
+  expect(compose).toContain(`image: understudy:${version}\n`)
+})
+
+test('the image has a fixed base and a user without privileges, and the program belongs to root', () => {
+  expect(linesWith(dockerfile, /^ARG DEBIAN=(.*)$/gm)).toEqual([
+    expect.stringMatching(/^debian:\d+\.\d+-slim$/),
+  ])
+  expect(linesWith(dockerfile, /^USER (.*)$/gm)).toEqual(['10001:10001'])
+  expect(dockerfile).toMatch(/^COPY --from=unpack \/unpacked \/opt\/understudy$/m)
+  // Neither network nor package manager: the bundle is all that comes in.
+  expect(dockerfile.replace(/^#.*$/gm, '')).not.toMatch(/apt|curl|wget|npm|^ADD/m)
+})
+
+test('the variables that the image and compose.yaml set are settings', () => {
+  const names = [...`${dockerfile}${compose}`.matchAll(/\b(UNDERSTUDY_\w+)[=:] ?(\S+)/g)]
+  expect(names.length).toBeGreaterThan(4)
+  const variables: NodeJS.ProcessEnv = {}
+  for (const [, name = '', value = ''] of names) variables[name] = value.startsWith('${') ? '' : value
+  expect(() => checkVariables(variables)).not.toThrow()
+})
+
+test('the health check of the image passes while /livez is 200, and fails at 503 or without a listener', async () => {
+  const [, command = '[]'] = /^HEALTHCHECK [^]*?CMD (\[.*\])$/m.exec(dockerfile) ?? []
+  const [program, ...args] = JSON.parse(command) as string[]
+  expect([program, args[0]]).toEqual(['/opt/understudy/bin/node', '--eval'])
+  let status = 200
+  const paths = new Set<string | undefined>()
+  const server = createServer((request, response) => {
+    paths.add(request.url)
+    response.writeHead(status).end()
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const script = args[1]?.replace('8081', String((server.address() as AddressInfo).port)) ?? ''
+  const check = (): Promise<number | null> =>
+    new Promise((resolve) => spawn(process.execPath, ['--eval', script]).once('close', resolve))
+  expect(await check()).toBe(0)
+  status = 503
+  expect(await check()).toBe(1)
+  expect([...paths]).toEqual(['/livez'])
+  await new Promise((resolve) => server.close(resolve))
+  expect(await check()).toBe(1)
+})
+
+test('compose.yaml publishes ports on 127.0.0.1 only, pins every image, and mounts files that exist', () => {
+  const ports = linesWith(compose, /^ +- '([^']*:\d+)'$/gm)
+  expect(ports).toHaveLength(4)
+  expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
+  const images = linesWith(compose, /^ +image: (.*)$/gm)
+  expect(images).toHaveLength(3)
+  expect(images.filter((image) => !/:v?\d+\.\d+\.\d+$/.test(image))).toEqual([])
+  const mounted = linesWith(compose, /^ +- \.\/([^:]+):/gm)
+  expect(mounted).toHaveLength(4)
+  expect(mounted.filter((file) => !existsSync(join(deploy, file)))).toEqual([])
+  // Secrets are files, never values.
+  expect(compose).not.toMatch(/UNDERSTUDY_API_KEYS:|GF_SECURITY_ADMIN_PASSWORD:/)
+})
+
+test('compose.yaml gives the service a read-only root and no privileges', () => {
+  const [service = ''] = compose.split('\n  prometheus:\n')
+  for (const line of ['read_only: true', 'cap_drop: [ALL]', "security_opt: ['no-new-privileges:true']"])
+    expect(service).toContain(`    ${line}\n`)
+})
+
+test('docker-compose accepts compose.yaml', ({ skip }) => {
+  if (spawnSync('docker-compose', ['--version']).status !== 0) skip('docker-compose is not installed')
+  // The version of Debian 12 does not know the member `name` yet.
+  const { status, stderr } = spawnSync('docker-compose', ['--file', '-', 'config', '--quiet'], {
+    cwd: deploy,
+    input: compose.replace(/^name: .*\n/m, ''),
+    encoding: 'utf8',
+    env: { ...process.env, UNDERSTUDY_ADMIN_TOKEN: '' },
+  })
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+})
+
+test('Prometheus loads the alert rules, and scrapes the service under the job name that they use', ({
+  skip,
+}) => {
+  const config = read('prometheus/prometheus.yml')
+  expect(config).toContain('job_name: understudy\n')
+  expect(read('prometheus/understudy.rules.yml')).toContain('up{job="understudy"}')
+  expect(compose).toContain('hostname: understudy\n')
+  expect(config).toContain("targets: ['understudy:8081']")
+  const check = spawnSync('promtool', ['check', 'config', 'prometheus/prometheus.yml'], { cwd: deploy })
+  if (check.error !== undefined) skip('promtool is not installed')
+  expect(check.status, check.stderr.toString()).toBe(0)
+})
