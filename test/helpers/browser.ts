@@ -25,10 +25,10 @@ export interface Admin {
   readonly token: string
 }
 
-/** A server with its admin side. */
-export async function startedAdmin(): Promise<Admin> {
+/** A server with its admin side. `env`: further settings. */
+export async function startedAdmin(env: Record<string, string> = {}): Promise<Admin> {
   const port = await freePort()
-  const server = await new ServerProcess({ UNDERSTUDY_ADMIN_PORT: String(port) }).start()
+  const server = await new ServerProcess({ UNDERSTUDY_ADMIN_PORT: String(port), ...env }).start()
   const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim()
   return { server, url: `http://127.0.0.1:${port}`, token }
 }
@@ -46,10 +46,14 @@ export interface Visitor {
 }
 
 /** A page of its own, signed in. Another time zone than KST shows where the page depends on it. */
-export async function visit(browser: Browser, { url, token }: Admin): Promise<Visitor> {
+export async function visit(
+  browser: Browser,
+  { url, token }: Admin,
+  timezoneId = 'America/New_York',
+): Promise<Visitor> {
   const context = await browser.newContext({
     baseURL: url,
-    timezoneId: 'America/New_York',
+    timezoneId,
     viewport: { width: 1440, height: 900 },
     reducedMotion: 'reduce',
   })
@@ -100,7 +104,60 @@ export function settled(page: Page): Promise<void> {
   )
 }
 
-/** Whether the page is wider than the screen. */
-export function overflows(page: Page): Promise<boolean> {
-  return page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+/** What is wider than its frame: the page, a panel, or a cell of the checks. */
+export function overflows(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[document.documentElement, ...document.querySelectorAll('.panel, .check, .notice')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map(({ className, innerText }) => className + ': ' + innerText.slice(0, 80))`,
+  )
+}
+
+/** A view, with nothing of the one before: a change of the part after # alone would keep its state. */
+export async function open(page: Page, view: string): Promise<void> {
+  await page.goto('about:blank')
+  await page.goto(`/#/${view}`)
+  await page.locator('main h1').first().waitFor({ state: 'attached' })
+}
+
+/** Controls without a name for screen readers. */
+export async function namelessControls(page: Page): Promise<string[]> {
+  const tree = await page.locator('body').ariaSnapshot()
+  return tree
+    .split('\n')
+    .filter((line) => /^\s*- (button|link|textbox|searchbox|combobox|checkbox|table|dialog)(?! ")/.test(line))
+}
+
+/**
+ * Presses Tab until the focus has been everywhere. One line for each control that it does not reach, and for each that does
+ * not show the focus. Within a virtual table other keys move between the rows.
+ */
+export async function unreachableControls(page: Page): Promise<string[]> {
+  const count = await page.evaluate<number>(
+    `(() => {
+      document.activeElement.blur()
+      const found = [...document.querySelectorAll('a[href], button, input, select, summary')]
+        .filter((control) => control.checkVisibility() && !control.disabled && !control.closest('.rows-body'))
+      found.forEach((control, index) => (control.dataset.control = index))
+      return found.length
+    })()`,
+  )
+  const problems = new Set<string>()
+  const open = new Set(Array.from({ length: count }, (_, index) => String(index)))
+  // The regions that scroll take the focus too.
+  for (let step = 0; step < 2 * count + 20 && open.size > 0; step++) {
+    await page.keyboard.press('Tab')
+    const [control, outline] = await page.evaluate<[string | null, string]>(
+      `[document.activeElement.dataset.control ?? null, getComputedStyle(document.activeElement).outlineStyle]`,
+    )
+    if (control !== null) open.delete(control)
+    if (control !== null && outline === 'none') problems.add(`control ${control} does not show the focus`)
+  }
+  for (const control of open)
+    problems.add(
+      await page.evaluate<string>(
+        `'not reached: ' + document.querySelector('[data-control="${control}"]').outerHTML`,
+      ),
+    )
+  return [...problems]
 }

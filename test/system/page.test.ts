@@ -8,10 +8,13 @@ import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodi
 import {
   browserMissing,
   launch,
+  namelessControls,
+  open as openView,
   overflows,
   settled,
   startedAdmin,
   takePictures,
+  unreachableControls,
   violations,
   visit,
   widths,
@@ -22,8 +25,20 @@ import { smallJpeg } from '../helpers/jpegs.js'
 
 if (browserMissing) console.log('left out: test/system/page.test.ts needs Chromium at /usr/bin/chromium')
 
-const postCount = 3000
+const postCount = 5000
 const title = '유니폼 vs 원정 경기 뭐가 나음? ㅋㅋ'
+
+/** Scrolls through the list and returns the largest number of rows that existed at once. */
+const scrollThroughRows = `(async () => {
+  const scroller = document.querySelector('.scroller')
+  let most = 0
+  for (let top = 0; top < scroller.scrollHeight; top += 3000) {
+    scroller.scrollTo(0, top)
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+    most = Math.max(most, scroller.querySelectorAll('.rows-body > .row').length)
+  }
+  return most
+})()`
 
 describe.skipIf(browserMissing)('the page', () => {
   let admin: Admin
@@ -43,12 +58,7 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(status, text).toBe(200)
     return body.cycle_id
   }
-  const open = async (place: string): Promise<void> => {
-    // A change of the part after # alone would keep the state of the last test.
-    await page.goto('about:blank')
-    await page.goto(`/#/${place}`)
-    await page.locator('main h1').first().waitFor({ state: 'attached' })
-  }
+  const open = (view: string): Promise<void> => openView(page, view)
 
   beforeAll(async () => {
     admin = await startedAdmin()
@@ -87,7 +97,7 @@ describe.skipIf(browserMissing)('the page', () => {
       'storage accepts writes',
     )
     expect(await page.getByRole('region', { name: 'Last cycle' }).innerText()).toContain('03-01 00:10')
-    expect(await page.getByRole('region', { name: 'Pending posts' }).innerText()).toContain('2,999')
+    expect(await page.getByRole('region', { name: 'Pending posts' }).innerText()).toContain('4,999')
     expect(await page.getByRole('region', { name: 'Model in force' }).innerText()).toContain(
       'transport-test-1',
     )
@@ -117,24 +127,43 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByRole('link', { name: title }).first().waitFor()
     const table = page.getByRole('table', { name: 'Pending posts by rank' })
     expect(await table.getAttribute('aria-rowcount')).toBe(String(postCount - 1 + 1))
-    const rows = page.locator('.rows-body > .row')
-    expect(await rows.count()).toBeLessThan(40)
+    // Through all of them, a screen at a time.
+    const mostRows = await page.evaluate<number>(scrollThroughRows)
+    expect(mostRows).toBeGreaterThan(10)
+    expect(mostRows).toBeLessThan(40)
     await page.evaluate("document.querySelector('.scroller').scrollTo(0, 1e7)")
     await page.locator(`[data-index="${postCount - 2}"] a`).waitFor()
-    expect(await rows.count()).toBeLessThan(40)
-    expect(await page.getByRole('complementary', { name: 'Latest saves' }).innerText()).toMatch(
-      /g1[^]*200[^]*main/,
-    )
+    // 4,800 posts have no score: the rank is one of 200.
+    const saves = page.getByRole('complementary', { name: 'Latest saves' })
+    expect(await saves.innerText()).toMatch(/g1[^]*200[^]*main[^]*\d+\s+of 200/)
+    expect(await page.locator('.list-note').innerText()).toMatch(/^4,999 pending, 19\d scored in 03-01/)
+  })
+
+  test('Picks shows the rank in the whole pool, also in a selection, and titles as Korean', async () => {
+    const response = await page.request.get('/api/picks?offset=120&limit=1')
+    const { picks } = (await response.json()) as {
+      readonly picks: { readonly rank: number; readonly title: string }[]
+    }
+    expect(picks[0]?.rank).toBe(121)
+    await open('picks')
+    await page.getByRole('searchbox').fill(picks[0]?.title ?? '')
+    const row = page
+      .locator('.rows-body > .row')
+      .filter({ hasText: picks[0]?.title ?? '' })
+      .first()
+    await page.getByText(/^\d+ of 4,999 pending/).waitFor()
+    expect(await row.locator('.rank').innerText()).toBe('121')
+    expect(await row.locator('bdi[lang=ko]').innerText()).toBe(picks[0]?.title)
   })
 
   test('Picks searches titles and filters by gallery', async () => {
     await open('picks')
     await page.getByRole('searchbox').fill(`${title} 1234`)
-    await page.getByText('1 of 2,999').waitFor()
+    await page.getByText('1 of 4,999').waitFor()
     expect(await page.locator('.rows-body a').allInnerTexts()).toEqual([`${title} 1234`])
     await page.getByRole('searchbox').fill('')
     await page.getByRole('combobox', { name: 'Gallery' }).selectOption('g3')
-    await page.getByText('1,000 of 2,999').waitFor()
+    await page.getByText('1,000 of 4,999').waitFor()
     await page.getByRole('searchbox').fill('nothing has this title')
     await page.getByText('No pending post matches.').waitFor()
   })
@@ -255,40 +284,81 @@ describe.skipIf(browserMissing)('the page', () => {
       }
       await page.keyboard.press('k')
       await expect.poll(focused).toBe('29')
+      await page.keyboard.press('ArrowDown')
+      await expect.poll(focused).toBe('30')
+      // Tab leaves the list of thousands, and comes back to the row.
+      await page.keyboard.press('Tab')
+      await expect.poll(focused).toBeUndefined()
+      await page.keyboard.press('Shift+Tab')
+      await expect.poll(focused).toBe('30')
       await page.keyboard.press('Enter')
       await page.waitForURL(/#\/posts\//)
     })
 
-    test('Tab reaches every control of each view with a visible focus', async () => {
-      for (const place of ['now', 'picks', 'models', 'cycles']) {
-        await open(place)
+    test.each(['now', 'picks', 'report', 'models', 'cycles'])(
+      'Tab reaches every control of %s with a visible focus, and each has a name',
+      async (view) => {
+        await open(view)
+        if (view === 'report') await page.getByRole('table', { name: /Means/ }).waitFor()
         await settled(page)
-        for (let i = 0; i < 14; i++) {
-          await page.keyboard.press('Tab')
-          const outline = await page.evaluate<string>(
-            'document.activeElement === document.body ? "none yet" : getComputedStyle(document.activeElement).outlineStyle',
+        expect(await unreachableControls(page)).toEqual([])
+        expect(await namelessControls(page)).toEqual([])
+      },
+    )
+
+    test('a control that Tab does not reach, one without a focus ring and one without a name are found', async () => {
+      await open('models')
+      await page.getByRole('button', { name: /^Copy/ }).first().waitFor()
+      await page.evaluate(`
+        const [first, second, third] = document.querySelectorAll('.command button')
+        first.tabIndex = -1
+        second.style.outline = 'none'
+        third.textContent = ''
+        undefined
+      `)
+      const [ring, lost, ...rest] = await unreachableControls(page)
+      expect([ring, lost, rest]).toEqual([
+        expect.stringMatching(/does not show the focus$/),
+        expect.stringMatching(/^not reached: .*models verify/),
+        [],
+      ])
+      expect(await namelessControls(page)).toEqual([expect.stringContaining('- button')])
+    })
+
+    test('after a change of the view the focus is on its heading', async () => {
+      await open('now')
+      for (const [link, heading] of [
+        ['Picks', 'Picks'],
+        ['Report', 'Report'],
+        ['Models', 'Models'],
+        ['Now', 'Now'],
+      ] as const) {
+        await page.getByRole('navigation').getByRole('link', { name: link }).click()
+        await page.waitForURL(/#/)
+        await expect
+          .poll(() =>
+            page.evaluate<string>('document.activeElement.tagName + document.activeElement.textContent'),
           )
-          expect(outline, `${place}, tab ${i}`).not.toBe('none')
-        }
+          .toBe(`H1${heading}`)
       }
     })
   })
 
   test.each(['now', 'picks', 'posts/g1/1', 'report', 'models', 'cycles'])(
     '%s has no violation of axe-core, fits three widths, and is pictured',
-    async (place) => {
-      await open(place)
-      if (place.startsWith('posts')) await page.getByRole('table', { name: /Inputs/ }).waitFor()
-      if (place === 'report') await page.getByRole('table', { name: /Means/ }).waitFor()
+    async (view) => {
+      await open(view)
+      if (view.startsWith('posts')) await page.getByRole('table', { name: /Inputs/ }).waitFor()
+      if (view === 'report') await page.getByRole('table', { name: /Means/ }).waitFor()
       for (const width of widths)
         for (const colorScheme of ['dark', 'light'] as const) {
           await page.emulateMedia({ colorScheme })
           await page.setViewportSize({ width, height: 900 })
           await settled(page)
           expect(await violations(page), `${width} ${colorScheme}`).toEqual([])
-          expect(await overflows(page), `${width}`).toBe(false)
+          expect(await overflows(page), `${width}`).toEqual([])
         }
-      await takePictures(page, place.split('/')[0] ?? place)
+      await takePictures(page, view.split('/')[0] ?? view)
     },
   )
 })

@@ -4,7 +4,7 @@ import type { RefObject } from 'preact'
 const shortcuts: readonly (readonly [keys: string, effect: string])[] = [
   ['1 – 6', 'Now, Picks, Post, Report, Models, Cycles'],
   ['/', 'Search'],
-  ['j, k', 'Next and previous row of a list'],
+  ['j, k', 'Next and previous row of a list, as ↓ and ↑'],
   ['Enter', 'Open the row'],
   ['Esc', 'Close details, leave the search'],
   ['t', 'Colours: system, light, dark'],

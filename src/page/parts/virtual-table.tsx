@@ -1,6 +1,7 @@
 /**
  * A table of which only the visible rows exist, so that thousands of rows scroll smoothly. All rows have one height. The
- * columns are those of a CSS grid, named by `kind` in the style sheet. j and k move between the links of the rows.
+ * columns are those of a CSS grid, named by `kind` in the style sheet. j and k, or the arrow keys within the table, move
+ * between the links of the rows; Tab goes to those of one row and then leaves the table.
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -33,9 +34,23 @@ export function VirtualTable(props: VirtualTableProps) {
   const end = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + overscan)
   useEffect(() => watchScrolling(scrollerRef.current, setView), [])
   useEffect(() => onRange?.(first, end), [onRange, first, end, count])
+  const current = useRef(0)
+  useEffect(() => {
+    // The row that had the focus last, or the first one if that row does not exist any more.
+    const tabRow = Math.max(first, Math.min(current.current, end - 1))
+    for (const link of scrollerRef.current?.querySelectorAll<HTMLElement>(rowLinks) ?? [])
+      link.tabIndex = rowIndexOf(link) === tabRow ? 0 : -1
+  })
   useEffect(() => moveByKeys(scrollerRef.current, rowHeight, count), [rowHeight, count])
   return (
-    <div class="scroller" ref={scrollerRef} role="region" aria-label={caption} tabIndex={0}>
+    <div
+      class="scroller"
+      ref={scrollerRef}
+      role="region"
+      aria-label={caption}
+      tabIndex={0}
+      onFocusIn={({ target }) => (current.current = rowIndexOf(target) ?? current.current)}
+    >
       <div class={`rows ${kind}`} role="table" aria-label={caption} aria-rowcount={count + 1}>
         <div class="rows-head" role="rowgroup">
           <div class="row" role="row" aria-rowindex={1}>
@@ -63,6 +78,14 @@ export function VirtualTable(props: VirtualTableProps) {
       </div>
     </div>
   )
+}
+
+const rowLinks = '[data-index] :is(a, button)'
+
+/** Of the row that an element is in. */
+function rowIndexOf(target: EventTarget | null): number | undefined {
+  const row = target instanceof Element ? target.closest<HTMLElement>('[data-index]') : null
+  return row === null ? undefined : Number(row.dataset['index'])
 }
 
 export function Cell({ name, children }: { readonly name: string; readonly children?: ComponentChildren }) {
@@ -116,11 +139,13 @@ function moveByKeys(
 ): (() => void) | undefined {
   if (scroller === null) return
   const onKey = (event: KeyboardEvent): void => {
-    const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : 0
+    const current = rowIndexOf(document.activeElement)
+    const steps: Readonly<Record<string, number>> =
+      current === undefined ? { j: 1, k: -1 } : { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }
+    const step = steps[event.key] ?? 0
     if (step === 0 || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-    const current = document.activeElement?.closest<HTMLElement>('[data-index]')?.dataset['index']
     const visible = Math.ceil(scroller.scrollTop / rowHeight)
-    const next = current === undefined ? visible : Number(current) + step
+    const next = current === undefined ? visible : current + step
     if (next < 0 || next >= count) return
     event.preventDefault()
     showRow(scroller, next * rowHeight, rowHeight)
