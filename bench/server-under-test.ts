@@ -157,10 +157,10 @@ export class ServerUnderTest implements Address {
     const child = this.#child
     if (child === null) return
     this.#child = null
-    const killer = setTimeout(() => child.kill('SIGKILL'), stopMsMax)
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), stopMsMax)
     child.kill('SIGTERM')
     await this.#ended
-    clearTimeout(killer)
+    clearTimeout(killTimer)
   }
 
   /** Ends the process, if it is running, and removes its directory. */

@@ -28,7 +28,7 @@ export class RetrySchedule {
 
   /** Records a completed piece of work. `ms`: since the one before it completed, or since it began if that is later. */
   recordWork(ms: number): void {
-    assert(ms >= 0, 'work takes no negative time')
+    assert(ms >= 0, 'a duration is not negative')
     this.#meanWorkMs = this.#meanWorkMs === 0 ? ms : this.#meanWorkMs + newestWeight * (ms - this.#meanWorkMs)
   }
 

@@ -49,8 +49,8 @@ export class ImageCounts {
 
   /** To be called when an image has been removed. */
   remove({ gallId, postNo, position }: ImageKey): void {
-    const left = this.#positions.get(gallId, postNo)?.filter((known) => known !== position) ?? []
-    if (left.length > 0) this.#positions.set(gallId, postNo, left)
+    const remaining = this.#positions.get(gallId, postNo)?.filter((known) => known !== position) ?? []
+    if (remaining.length > 0) this.#positions.set(gallId, postNo, remaining)
     else this.#positions.delete(gallId, postNo)
   }
 

@@ -77,7 +77,7 @@ async function later(): Promise<void> {
 }
 
 async function replayed(): Promise<ReplayedCycle> {
-  for await (const again of replayCycles(store, { from: 1, to: 1, codec })) return again
+  for await (const cycle of replayCycles(store, { from: 1, to: 1, codec })) return cycle
   return expect.fail('the cycle is stored')
 }
 

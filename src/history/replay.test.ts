@@ -29,10 +29,10 @@ describe('a replayed cycle', () => {
         const seen = [...model.seen]
         for (const [index, cycle] of cycles.entries()) {
           const position = index + 1
-          for await (const again of replayCycles(store, { from: position, to: position, codec })) {
-            const scoring = again.plan.scoring
+          for await (const replayed of replayCycles(store, { from: position, to: position, codec })) {
+            const scoring = replayed.plan.scoring
             if (scoring.count > 0) expect(rowsOf(scoring)).toEqual(rowsOf(seen.shift() as ModelInputs))
-            expect(await scoresOf(again)).toEqual(storedScores(store, cycle))
+            expect(await scoresOf(replayed)).toEqual(storedScores(store, cycle))
           }
         }
         expect(seen).toEqual([])
@@ -45,10 +45,10 @@ describe('a replayed cycle', () => {
       fc.asyncProperty(cycleSequence, async (cycles) => {
         const { store } = await served(cycles)
         const positions: number[] = []
-        for await (const again of replayCycles(store, { from: 1, to: cycles.length, codec })) {
-          positions.push(again.position)
-          const among = rowsOf(again.plan.scoring)
-          const range = { from: again.position, to: again.position, codec }
+        for await (const replayed of replayCycles(store, { from: 1, to: cycles.length, codec })) {
+          positions.push(replayed.position)
+          const among = rowsOf(replayed.plan.scoring)
+          const range = { from: replayed.position, to: replayed.position, codec }
           for await (const alone of replayCycles(store, range))
             expect(rowsOf(alone.plan.scoring)).toEqual(among)
         }

@@ -52,22 +52,22 @@ export interface ReplayEncoding {
 export async function replayedInputs(
   store: Store,
   model: Pick<Model, 'text' | 'image'>,
-  again: ReplayedCycle,
+  replayed: ReplayedCycle,
   rows: readonly number[],
   encoding: ReplayEncoding,
 ): Promise<ReplayedInputs> {
-  const { scoring } = again.plan
+  const { scoring } = replayed.plan
   const slots = Uint32Array.from(rows, (row) => scoring.slots[row] as number)
   const readings = Uint32Array.from(rows, (row) => scoring.readings[row] as number)
-  const texts = await encodeTexts(model, again, { rows, slots }, encoding)
-  const images = await encodeImages(model, store, again, { rows, slots }, encoding)
+  const texts = await encodeTexts(model, replayed, { rows, slots }, encoding)
+  const images = await encodeImages(model, store, replayed, { rows, slots }, encoding)
   return {
     inputs: {
       ...scoring,
       count: rows.length,
       slots,
       readings,
-      imagesStored: again.inputState.imagesStored,
+      imagesStored: replayed.inputState.imagesStored,
       imagesEncoded: images.encoded,
       textEncoded: texts.encoded,
       text: texts.column,
@@ -93,11 +93,11 @@ interface EncodedTexts {
 
 async function encodeTexts(
   { text }: Pick<Model, 'text'>,
-  again: ReplayedCycle,
+  replayed: ReplayedCycle,
   { rows, slots }: ChosenRows,
   { encodeMsMax, quarantine, onExcluded, cache }: ReplayEncoding,
 ): Promise<EncodedTexts> {
-  const { next } = again.plan
+  const { next } = replayed.plan
   const encoded = new Uint8Array(next.count)
   const records: (Uint8Array | null)[] = Array.from(slots, () => null)
   if (text === null || slots.length === 0) return { column: null, encoded, records }
@@ -110,7 +110,7 @@ async function encodeTexts(
     row[slot] = index
     encoded[slot] = 1
   }
-  const hasText = textsOf(text, again.availability)
+  const hasText = textsOf(text, replayed.availability)
   const unknown: number[] = []
   for (const [index, slot] of slots.entries()) {
     if (!hasText(rows[index] as number)) continue
@@ -119,9 +119,9 @@ async function encodeTexts(
     else put(index, vector)
   }
   if (unknown.length > 0) {
-    const asked = unknown.map((index) => again.recordOf(slots[index] as number))
+    const unknownRecords = unknown.map((index) => replayed.recordOf(slots[index] as number))
     const untilMs = performance.now() + encodeMsMax
-    const made = await quarantine.encodeAll(textBatchEncoder(text), asked, {
+    const made = await quarantine.encodeAll(textBatchEncoder(text), unknownRecords, {
       ended: () => performance.now() > untilMs,
       onQuarantined: (place, { message }) => {
         const slot = slots[unknown[place] as number] as number
@@ -133,7 +133,7 @@ async function encodeTexts(
       const vector = made.vectors.slice(place * dim, (place + 1) * dim)
       put(index, vector)
       cache?.keepText(next, slots[index] as number, vector)
-      records[index] = asked[place] ?? null
+      records[index] = unknownRecords[place] ?? null
     }
   }
   return { column: { dim, vectors, row }, encoded, records }

@@ -98,7 +98,7 @@ async function* sourcedScores(store: Store, options: ScoresOptions): AsyncGenera
       const response = readScoredRows(store, cycle)
       if (response.posts.length === 0) continue
       const weights = weightsOf(history, cycle)
-      let again: ReplayedCycle | null = null
+      let replayedCycle: ReplayedCycle | null = null
       const sides: SourcedScores[] = []
       for (const replayer of replayers) {
         const source = sourceOf(store, cycle, replayer.version)
@@ -109,7 +109,7 @@ async function* sourcedScores(store: Store, options: ScoresOptions): AsyncGenera
         const heads =
           source === 'shadow'
             ? (shadowHeads(store, cycle, replayer.version) as HeadColumns)
-            : await replayer.heads((again ??= await replayAt(replays, cycle.position)), response)
+            : await replayer.heads((replayedCycle ??= await replayAt(replays, cycle.position)), response)
         const whose = `${replayer.version} at ${cycle.cycleId}`
         const scores = Float64Array.from(weightedScores(heads, weights, response.posts.length, whose))
         sides.push({ source, scores, lacking: missingHeads(heads, weights) })
@@ -194,18 +194,18 @@ class Replayer {
   }
 
   /** Rejects with a `ModelError` that names the version, the cycle and the post. */
-  async heads(again: ReplayedCycle, { posts }: ScoredRows): Promise<HeadColumns> {
-    checkSamePosts(again, posts)
+  async heads(replayedCycle: ReplayedCycle, { posts }: ScoredRows): Promise<HeadColumns> {
+    checkSamePosts(replayedCycle, posts)
     const { model, encoding } = await this.#open()
     const rows = Array.from(posts.keys())
     try {
-      const { inputs } = await replayedInputs(this.#store, model, again, rows, encoding)
+      const { inputs } = await replayedInputs(this.#store, model, replayedCycle, rows, encoding)
       return await model.predict(inputs)
     } catch (error) {
       throw placedFailure(error, {
         version: this.version,
-        what: `cycle ${again.cycle.cycleId}`,
-        plan: again.plan,
+        what: `cycle ${replayedCycle.cycle.cycleId}`,
+        plan: replayedCycle.plan,
       })
     }
   }

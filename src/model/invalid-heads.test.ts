@@ -79,11 +79,11 @@ describe('a head that is NaN', () => {
 
 describe('an invalid value of a head', () => {
   // 1 - views_log is 1 for a post without views; its square root is NaN for one with many.
-  const oneLess = { type: 'Sub', inputs: ['one', 'features'], outputs: ['rest'] }
+  const oneMinusFeature = { type: 'Sub', inputs: ['one', 'features'], outputs: ['rest'] }
   const constants = [{ name: 'one', shape: [1], values: Float32Array.of(1) }]
 
   test('fails the call with an error that names the head and counts the rows, and the next call succeeds', async () => {
-    const operators = [oneLess, { type: 'Sqrt', inputs: ['rest'], outputs: ['probs'] }]
+    const operators = [oneMinusFeature, { type: 'Sqrt', inputs: ['rest'], outputs: ['probs'] }]
     const model = await load(packaged(smallGraph({ constants, operators })))
     await expectModelError(
       model.predict(postsWithViews([0, 99, 0, 99])),
@@ -93,7 +93,7 @@ describe('an invalid value of a head', () => {
   })
 
   test('may be a number outside 0 to 1', async () => {
-    const operators = [{ ...oneLess, outputs: ['probs'] }]
+    const operators = [{ ...oneMinusFeature, outputs: ['probs'] }]
     const model = await load(packaged(smallGraph({ constants, operators })))
     await expectModelError(model.predict(postsWithViews([99])), /1 of 1 rows .* with -3\.6/)
   })

@@ -37,7 +37,7 @@ export async function withCause(error: ModelRowError, batch: FailedBatch): Promi
   const row = (matrix: MatrixName, index: number): Float32Array =>
     matrices[matrix].subarray(index * widths[matrix], (index + 1) * widths[matrix])
   const inputs = inputsOf(widths, featureNames)
-  const sound = Array.from({ length: rows.count }, (_, index) => index).find((index) =>
+  const validRow = Array.from({ length: rows.count }, (_, index) => index).find((index) =>
     isDefined(columns, index),
   )
   const fill = (target: Matrices): void => {
@@ -45,8 +45,8 @@ export async function withCause(error: ModelRowError, batch: FailedBatch): Promi
       const width = widths[matrix]
       for (let index = 0; width > 0 && index <= inputs.length; index++) {
         const to = target[matrix].subarray(index * width, (index + 1) * width)
-        if (sound === undefined) to.fill(matrix === 'features' ? 0 : 1 / Math.sqrt(width))
-        else to.set(row(matrix, sound))
+        if (validRow === undefined) to.fill(matrix === 'features' ? 0 : 1 / Math.sqrt(width))
+        else to.set(row(matrix, validRow))
         const input = inputs[index]
         if (input?.matrix === matrix)
           to.set(row(matrix, error.row).subarray(input.start, input.end), input.start)

@@ -70,12 +70,12 @@ function planRemovals(
   const candidateLeft = new Uint8Array(cycle.candidates.count)
   const notPending = new PostWarning('removal of a post that is not pending')
   let leaving = 0
-  let guess = 0
+  let hint = 0
   for (let row = 0; row < count; row++) {
     const request = gallery[row] as number
     const number = postNo[row] as number
-    const slot = findSlot(pool, codes[request] as number, number, guess)
-    guess = slot + 1
+    const slot = findSlot(pool, codes[request] as number, number, hint)
+    hint = slot + 1
     const index = slot >= 0 ? slot : (candidates.get(request, number) ?? -1)
     const left = slot >= 0 ? slotLeft : candidateLeft
     if (index < 0 || left[index] === 1) {

@@ -31,12 +31,12 @@ export function latestRows(rows: TimedRows, pool: PoolKeys, duplicates: PostWarn
   const otherRows: number[] = []
   /** Index into `otherRows` by post. */
   const others = new PostMap<number, number>()
-  let guess = 0
+  let hint = 0
   for (let row = 0; row < count; row++) {
     const request = gallery[row] as number
     const number = postNo[row] as number
-    const slot = findSlot(pool, codes[request] as number, number, guess)
-    guess = slot + 1
+    const slot = findSlot(pool, codes[request] as number, number, hint)
+    hint = slot + 1
     const other = slot >= 0 ? -1 : (others.get(request, number) ?? -1)
     const earlier = slot >= 0 ? (rowOfSlot[slot] as number) : (otherRows[other] ?? -1)
     if (earlier >= 0) {

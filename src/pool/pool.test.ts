@@ -69,17 +69,17 @@ function largeCycles(order: 'oldest' | 'any', rowOrder: 'slots' | 'gaps' | 'reve
       `g${k % 3}`,
       1000 * i + k + 1,
     ])
-    const asked = [...kept, ...entering].filter((_key, k) => rowOrder === 'slots' || k % 90 !== i)
-    if (rowOrder === 'reversed') asked.reverse()
+    const readPosts = [...kept, ...entering].filter((_key, k) => rowOrder === 'slots' || k % 90 !== i)
+    if (rowOrder === 'reversed') readPosts.reverse()
     keys.splice(0, Infinity, ...kept, ...entering)
     const atMs = cycleMs(i) - 1000
     return cycleBody(i, {
       candidates: entering.map((each) => candidate(...each)),
-      engagement: asked.map((each, k) =>
+      engagement: readPosts.map((each, k) =>
         reading(...each, atMs, { views: 7 * i + k, status: k % 70 === 3 && i > 2 ? 'missing' : 'ok' }),
       ),
       candidate_scores:
-        i % 3 === 1 ? [] : asked.map((each, k) => snapshot(...each, atMs, { hit_cnt: i + k })),
+        i % 3 === 1 ? [] : readPosts.map((each, k) => snapshot(...each, atMs, { hit_cnt: i + k })),
       removals: removals.map((each) => removal(...each)),
     })
   })

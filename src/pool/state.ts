@@ -103,9 +103,9 @@ export const emptyPool: PoolState = {
   newestCycleMs: -Infinity,
 }
 
-/** The slot of a post, or -1. `guess`, the slot after that of the previous row, is tried first: rows are mostly in order. */
-export function findSlot(keys: PoolKeys, gallery: number, postNo: number, guess: number): number {
-  if (guess < keys.count && keys.postNo[guess] === postNo && keys.gallery[guess] === gallery) return guess
+/** The slot of a post, or -1. `hint`, the slot after that of the previous row, is tried first: rows are mostly in order. */
+export function findSlot(keys: PoolKeys, gallery: number, postNo: number, hint: number): number {
+  if (hint < keys.count && keys.postNo[hint] === postNo && keys.gallery[hint] === gallery) return hint
   return keys.index.find(gallery, postNo)
 }
 

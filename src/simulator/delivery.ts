@@ -130,8 +130,8 @@ export class ResponseDigests {
     const known = this.digests.get(cycleId) ?? digest
     this.digests.set(cycleId, known)
     if (known === digest) return
-    const got = `${digest} (${response.length} bytes)`
-    throw new ContractViolation(`SHA-256 of the response, ${context}`, known, got, cycleId)
+    const received = `${digest} (${response.length} bytes)`
+    throw new ContractViolation(`SHA-256 of the response, ${context}`, known, received, cycleId)
   }
 
   /** Reads a stored response again. */

@@ -136,11 +136,11 @@ export class Load {
   /** The server's pool equals the oracle's if every cycle has the oracle's results. */
   #compare(cycle: CycleRequest, response: Buffer): void {
     const { results } = JSON.parse(response.toString()) as CycleResponse
-    const got = results.map((row) => `${keyOf(row)} ${row.status} ${row.reason ?? ''}`)
-    const want = this.#pool.apply(cycle).map((row) => `${row.post} ${row.status} ${row.reason ?? ''}`)
-    if (got.join('\n') !== want.join('\n'))
+    const found = results.map((row) => `${keyOf(row)} ${row.status} ${row.reason ?? ''}`)
+    const expected = this.#pool.apply(cycle).map((row) => `${row.post} ${row.status} ${row.reason ?? ''}`)
+    if (found.join('\n') !== expected.join('\n'))
       throw new Violation(
-        `${cycle.cycle_id}: results\n${got.join('\n')}\nand those of the oracle\n${want.join('\n')}`,
+        `${cycle.cycle_id}: results\n${found.join('\n')}\nand those of the oracle\n${expected.join('\n')}`,
       )
   }
 
@@ -157,7 +157,7 @@ export class Load {
     const known = [...this.#pending, ...entering]
     const leaving = known.filter(() => random.chance(known.length > pendingMax ? 0.3 : 0.05))
     this.#pending.splice(0, Infinity, ...known.filter((post) => !leaving.includes(post)))
-    const asked = this.#pending.filter(() => random.chance(0.9))
+    const read = this.#pending.filter(() => random.chance(0.9))
     const request = cycleBody(index, {
       candidates: entering.map(({ gall_id, post_no }) =>
         candidate(gall_id, post_no, {
@@ -165,14 +165,14 @@ export class Load {
           body_html: '본문 '.repeat(random.below(random.chance(0.1) ? 20_000 : 200)),
         }),
       ),
-      engagement: asked.map(({ gall_id, post_no }) =>
+      engagement: read.map(({ gall_id, post_no }) =>
         reading(gall_id, post_no, atMs, {
           views: random.below(10_000),
           up: random.below(500),
           status: random.chance(0.05) ? 'missing' : 'ok',
         }),
       ),
-      candidate_scores: asked
+      candidate_scores: read
         .filter(() => random.chance(0.3))
         .map(({ gall_id, post_no }) => snapshot(gall_id, post_no, atMs, { hit_cnt: random.below(1000) })),
       removals: leaving.map(({ gall_id, post_no }) => removal(gall_id, post_no)),

@@ -105,7 +105,7 @@ test(
     const figures = { refused: 0, reported: 0, harmless: 0, absent: 0, failed: 0 }
     const inspector = new Inspector()
     onTestFinished(() => inspector.close())
-    const look = async (file: Buffer, place: string): Promise<Finding> => {
+    const inspect = async (file: Buffer, place: string): Promise<Finding> => {
       const dataDir = join(dir, 'damaged')
       mkdirSync(dataDir, { recursive: true, mode: 0o700 })
       writeFileSync(databasePath(dataDir), file)
@@ -117,10 +117,10 @@ test(
         expect(finding.problems, `seed ${seed}, ${place}, ${JSON.stringify(finding)}`).not.toEqual([])
       return finding
     }
-    expect(await look(whole, 'none')).toMatchObject({ problems: [], refusal: null, failed: 0, absent: 0 })
+    expect(await inspect(whole, 'none')).toMatchObject({ problems: [], refusal: null, failed: 0, absent: 0 })
     for (let round = 0; round < flipCount; round++) {
       const { file, place } = damaged(whole, pages, random)
-      const { refusal, problems, absent, failed } = await look(file, place)
+      const { refusal, problems, absent, failed } = await inspect(file, place)
       if (refusal !== null) figures.refused++
       else if (problems.length > 0) figures.reported++
       else figures.harmless++

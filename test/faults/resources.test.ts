@@ -73,9 +73,9 @@ describe.skipIf(!limitable)('the process of the model', () => {
     const [child] = childrenOf(server.pid as number)
     limit(child!.pid, 'as=1')
     await postUntilAccepted(server, 1, 5000)
-    const isThere = childrenOf(server.pid as number).some(({ pid }) => pid === child!.pid)
+    const isRunning = childrenOf(server.pid as number).some(({ pid }) => pid === child!.pid)
     // It may already have ended for lack of memory.
-    if (isThere) process.kill(child!.pid, 'SIGKILL')
+    if (isRunning) process.kill(child!.pid, 'SIGKILL')
     await postUntilAccepted(server, 2, 5000)
     expect((await healthOf(server)).status).toBe('ok')
   })

@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import {
   abortedUploads,
-  besideIdle,
+  withIdleConnections,
   endlessBodies,
   pipelined,
   slowConnections,
@@ -110,7 +110,7 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       return `${slow.acceptedCount} connections accepted, all ended after ${slow.secondsUntilLast.toFixed(0)} s`
     })
     await attack('aborted uploads', async () => {
-      await besideIdle(target, 100, () => abortedUploads(target, size.aborted))
+      await withIdleConnections(target, 100, () => abortedUploads(target, size.aborted))
       return `${size.aborted} uploads`
     })
     await attack('endless bodies', async () => {

@@ -130,7 +130,11 @@ export async function unreadResponses(target: Target, count: number): Promise<vo
 }
 
 /** Connections that are opened and left, for as long as `during` takes. */
-export async function besideIdle(target: Target, count: number, during: () => Promise<void>): Promise<void> {
+export async function withIdleConnections(
+  target: Target,
+  count: number,
+  during: () => Promise<void>,
+): Promise<void> {
   const sockets: Socket[] = Array.from({ length: count }, () => target.open())
   try {
     await during()

@@ -29,7 +29,7 @@ function post(
 }
 
 /** As much of `text` as fits, with commas between. */
-function often(text: string, bytes: number): string {
+function repeated(text: string, bytes: number): string {
   return Array<string>(Math.floor(bytes / (text.length + 1)))
     .fill(text)
     .join(',')
@@ -82,8 +82,8 @@ export function hostileBodies(heavy: boolean): HostileCall[] {
     post('an integer past 2^53', [200, 400, 422], withNumber('9007199254740993')),
     post('an integer past 2^64', [400, 422], withNumber('18446744073709551616')),
     post('rows with everything wrong', [400], wrongRows(heavy ? 5000 : 300)),
-    post('outcomes that are none', [400], `{"outcomes":[${often('{"a":1}', size)}]}`, json, '/v1/outcomes'),
-    post('numbers for outcomes', [400], `{"outcomes":[${often('1', size)}]}`, json, '/v1/outcomes'),
+    post('invalid outcomes', [400], `{"outcomes":[${repeated('{"a":1}', size)}]}`, json, '/v1/outcomes'),
+    post('numbers for outcomes', [400], `{"outcomes":[${repeated('1', size)}]}`, json, '/v1/outcomes'),
     post('weights in a long text', [400], `{"version":"${'\\n'.repeat(half)}"}`, json, '/v1/weights'),
   ]
 }

@@ -10,7 +10,15 @@ import ts from 'typescript'
 import { applyEdits, editsByFile, type Mutant } from './mutant.js'
 
 /** What tests neither read nor run. */
-const left = ['.git', 'node_modules', 'build/bench', 'build/bundle', 'build/sanitizers', 'coverage', 'data']
+const excluded = [
+  '.git',
+  'node_modules',
+  'build/bench',
+  'build/bundle',
+  'build/sanitizers',
+  'coverage',
+  'data',
+]
 
 export interface AppliedMutant {
   /** The sources that it changes. */
@@ -26,7 +34,7 @@ export class MutantTree {
 
   constructor(root: string) {
     this.#root = root
-    const skipped = new Set(left.map((name) => join(root, name)))
+    const skipped = new Set(excluded.map((name) => join(root, name)))
     cpSync(root, this.directory, {
       recursive: true,
       preserveTimestamps: true,

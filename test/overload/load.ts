@@ -14,11 +14,15 @@ export interface Load {
 const tickMs = 1
 
 /** `clients` that send as soon as they receive a response. */
-export async function closedLoop(clients: number, seconds: number, one: () => Promise<Reply>): Promise<Load> {
+export async function closedLoop(
+  clients: number,
+  seconds: number,
+  send: () => Promise<Reply>,
+): Promise<Load> {
   const replies: Reply[] = []
   const startedAt = performance.now()
   const client = async (): Promise<void> => {
-    while (performance.now() - startedAt < seconds * 1000) replies.push(await one())
+    while (performance.now() - startedAt < seconds * 1000) replies.push(await send())
   }
   await Promise.all(Array.from({ length: clients }, client))
   const tookS = (performance.now() - startedAt) / 1000
@@ -29,14 +33,14 @@ export async function closedLoop(clients: number, seconds: number, one: () => Pr
 export async function openLoop(
   perSecond: number,
   seconds: number,
-  one: () => Promise<Reply>,
+  send: () => Promise<Reply>,
   atEnd: () => Promise<void>,
 ): Promise<Load> {
   const replies: Promise<Reply>[] = []
   let goodInTime = 0
   let over = false
   const counted = async (): Promise<Reply> => {
-    const reply = await one()
+    const reply = await send()
     if (reply.status > 0 && reply.status < 300 && !over) goodInTime++
     return reply
   }
@@ -57,10 +61,10 @@ export async function openLoop(
 }
 
 /** Milliseconds until a call is accepted within `normalMs`: until then, earlier calls are still in the queue. */
-export async function recovery(one: () => Promise<Reply>, normalMs: number): Promise<number> {
+export async function recovery(send: () => Promise<Reply>, normalMs: number): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
-    const { status, tookMs } = await one()
+    const { status, tookMs } = await send()
     const sinceMs = performance.now() - startedAt
     if ((status > 0 && status < 300 && tookMs < normalMs) || sinceMs > 60_000) return sinceMs
     if (status === 503) await new Promise((resolve) => setTimeout(resolve, 20))

@@ -60,7 +60,7 @@ export async function overload(
   let next = 0
   const one = (): Promise<Reply> => client.send(traffic.request(next++))
   try {
-    for (const request of traffic.first) await mustBeTaken(client, request)
+    for (const request of traffic.first) await expectAccepted(client, request)
     await closedLoop(peakClients, Math.min(warmUpSeconds, size.peakSeconds), one)
     const before = target.resources().rssMib
     const rounds: Round[] = []
@@ -130,7 +130,7 @@ function readContinuously(
   }
 }
 
-async function mustBeTaken(client: RawClient, request: RawRequest): Promise<void> {
+async function expectAccepted(client: RawClient, request: RawRequest): Promise<void> {
   const reply = await client.send(request)
   if (!isAccepted(reply)) throw new Error(`a first request got ${reply.status}`)
 }

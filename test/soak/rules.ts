@@ -78,7 +78,7 @@ export interface Held {
 }
 
 /** Compares the counts in the data directory with the expected ones. */
-export function holdingRules(
+export function recordRules(
   { sound, problems, counts }: Held,
   held: ExpectedRecords,
   weights: number,
@@ -86,7 +86,7 @@ export function holdingRules(
   const found = (name: keyof RecordCounts): number => counts?.[name] ?? NaN
   const within = (name: keyof RecordCounts, { least, most }: Bounds): Verdict => ({
     holds: found(name) >= least && found(name) <= most,
-    words: `${name}: ${found(name)} stored; from ${least} to ${most} must be`,
+    words: `${name}: ${found(name)} stored; expected ${least} to ${most}`,
   })
   const exactly = (name: keyof RecordCounts, count: number): Verdict =>
     within(name, { least: count, most: count })

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { executable } from '../helpers/server-process.js'
 import { SoakClient, type SoakOptions } from './client.js'
 import { blockCosts, removalCosts, type BlockCost, type RemovalCost } from './cost.js'
-import { holdingRules, levelRules, type Held, type Verdict } from './rules.js'
+import { recordRules, levelRules, type Held, type Verdict } from './rules.js'
 import { takeSample, type Sample } from './samples.js'
 import { SoakTarget } from './target.js'
 
@@ -61,7 +61,7 @@ export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {})
         words: `responses: ${reread.kept} retained ones are unchanged, ${reread.gone} expired ones are gone`,
       },
       logRule(target.server.log),
-      ...holdingRules(verify(target.server.dataDir), client.held, client.totals.weights + 1),
+      ...recordRules(verify(target.server.dataDir), client.held, client.totals.weights + 1),
     ]
     const { counts } = client
     if (plan.costCycles > 0) {

@@ -112,8 +112,11 @@ describe('a server', () => {
     expect(await errorOf(client.getScores('20240301T2355'))).toMatchObject({ kind: 'not_found' })
     const image = client.putImage({ gall_id: 'g', post_no: 1, position: 1 }, Buffer.from('no jpeg'))
     expect(await errorOf(image)).toMatchObject({ kind: 'unsupported_media_type' })
-    const stranger = new Client({ url: `http://127.0.0.1:${server.port}`, apiKey: 'another-key-0123456789' })
-    expect(await errorOf(stranger.getWeights())).toMatchObject({ kind: 'unauthorized' })
+    const unauthorized = new Client({
+      url: `http://127.0.0.1:${server.port}`,
+      apiKey: 'another-key-0123456789',
+    })
+    expect(await errorOf(unauthorized.getWeights())).toMatchObject({ kind: 'unauthorized' })
   })
 
   test.each([true, false])(

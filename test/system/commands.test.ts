@@ -77,11 +77,11 @@ async function up(port: number, { ended, stderr }: Running): Promise<void> {
   const early = ended.then(async (how) => {
     throw new Error(`ended with ${how}: ${await stderr}`)
   })
-  const asked = (async () => {
+  const responded = (async () => {
     while (!(await fetch(`http://127.0.0.1:${port}/v1/health`).catch(() => null))?.ok)
       await new Promise(setImmediate)
   })()
-  await Promise.race([asked, early])
+  await Promise.race([responded, early])
 }
 
 describe('wrong usage', () => {

@@ -42,7 +42,7 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
   const head = (line: string, ...headers: string[]): string =>
     [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${server.key}`, ...headers, '', ''].join('\r\n')
   /** Sends the parts; resolves with all that comes back until the connection is closed. */
-  const converse = async (...parts: (string | Buffer)[]): Promise<string> => {
+  const exchange = async (...parts: (string | Buffer)[]): Promise<string> => {
     const socket = await open()
     socket.removeAllListeners('error').on('error', () => undefined)
     for (const part of parts) socket.write(typeof part === 'string' ? Buffer.from(part, 'latin1') : part)
@@ -62,7 +62,7 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
         '',
       ),
     )
-    const received = await converse(posts.join(''))
+    const received = await exchange(posts.join(''))
     expect(statusesOf(received)).toEqual([200, 200, 200])
     const ids = [...received.matchAll(/"cycle_id":"(\w+)"/g)].map((match) => match[1])
     expect(ids).toEqual([0, 1, 2].map((index) => cycleBody(index).cycle_id))
@@ -71,7 +71,7 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
   test('a chunked body with chunk extensions and trailers is read', async () => {
     const body = JSON.stringify(cycleBody(3))
     const size = body.length.toString(16)
-    const received = await converse(
+    const received = await exchange(
       head('POST /v1/cycles', 'Transfer-Encoding: chunked', last),
       `${size};a="5"\r\n${body}\r\n0\r\nX-Sum: 1\r\n\r\n`,
     )
@@ -98,8 +98,8 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
 
   test('HTTP/1.0 and absolute-form targets are accepted', async () => {
     const old = `GET /v1/weights HTTP/1.0\r\nAuthorization: ${server.key}\r\n\r\n`
-    expect(statusesOf(await converse(old))).toEqual([200])
-    expect(statusesOf(await converse(head('GET https://x/v1/weights', last)))).toEqual([200])
+    expect(statusesOf(await exchange(old))).toEqual([200])
+    expect(statusesOf(await exchange(head('GET https://x/v1/weights', last)))).toEqual([200])
   })
 
   test('a client that reads a large response slowly gets it whole, and the server is done with it before', async () => {
@@ -124,7 +124,7 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
     socket.write(head('POST /v1/cycles', `Content-Length: ${body.length}`, 'X-Slow: 1', last))
     for (const character of body.slice(0, 50)) socket.write(character)
     // Other requests pass meanwhile.
-    expect(statusesOf(await converse(head('GET /v1/weights', last)))).toEqual([200])
+    expect(statusesOf(await exchange(head('GET /v1/weights', last)))).toEqual([200])
     socket.write(body.slice(50))
     expect(await response).toMatch(/^HTTP\/1\.1 200 /)
     socket.destroy()
@@ -132,7 +132,7 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
 
   test('a body of 16 MiB passes, as gzip that does not compress too; a larger one is 413', async () => {
     const post = (bytes: Buffer, ...headers: string[]) =>
-      converse(head('POST /v1/cycles', `Content-Length: ${bytes.length}`, ...headers, last), bytes)
+      exchange(head('POST /v1/cycles', `Content-Length: ${bytes.length}`, ...headers, last), bytes)
     const spaces = Buffer.alloc(jsonBodyBytesMax, ' ')
     // The server reads them: 400 with an error record.
     expect(await post(spaces)).toMatch(/^HTTP\/1\.1 400 [^]*"code":"bad_request"/)
@@ -148,9 +148,9 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
   test('a key with bytes outside visible ASCII around it is 401', async () => {
     for (const key of [`${server.key}\xe9`, `\xff${server.key}`, `${server.key}\xc3\xa9`]) {
       const request = `GET /v1/weights HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\n${last}\r\n\r\n`
-      expect(statusesOf(await converse(request))).toEqual([401])
+      expect(statusesOf(await exchange(request))).toEqual([401])
     }
-    expect(statusesOf(await converse(head('GET /v1/weights', last)))).toEqual([200])
+    expect(statusesOf(await exchange(head('GET /v1/weights', last)))).toEqual([200])
   })
 
   test('connections of one address past the limit get 503, and others are served', async () => {
@@ -164,14 +164,14 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
       }),
     )
     let refused = ''
-    while (!refused.startsWith('HTTP/1.1 503')) refused = await converse(head('GET /v1/health', last))
+    while (!refused.startsWith('HTTP/1.1 503')) refused = await exchange(head('GET /v1/health', last))
     for (const socket of held) socket.destroy()
     let served = ''
-    while (!served.startsWith('HTTP/1.1 200')) served = await converse(head('GET /v1/health', last))
+    while (!served.startsWith('HTTP/1.1 200')) served = await exchange(head('GET /v1/health', last))
   })
 
   test('requests of one address past the rate get 429', async () => {
-    const received = await converse(head('GET /v1/health').repeat(300), head('GET /v1/health', last))
+    const received = await exchange(head('GET /v1/health').repeat(300), head('GET /v1/health', last))
     const statuses = statusesOf(received)
     expect(statuses).toContain(200)
     expect(statuses).toContain(429)

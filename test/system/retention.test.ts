@@ -100,9 +100,9 @@ async function run(number: number, receivedAtMs = atMs(number)): Promise<Uint8Ar
 async function recordCounts(): Promise<ReturnType<typeof inspectRecords> & { bytes: number }> {
   const snapshot = await openSnapshot(databasePath(dataDir))
   const problems: string[] = []
-  const tell = (problem: string): void => void problems.push(problem)
-  const counts = inspectRecords(snapshot, tell)
-  await verifyCycles(snapshot.store, { codec: referenceCodec, report: tell })
+  const report = (problem: string): void => void problems.push(problem)
+  const counts = inspectRecords(snapshot, report)
+  await verifyCycles(snapshot.store, { codec: referenceCodec, report })
   await snapshot.store.close()
   expect(problems).toEqual([])
   return { ...counts, bytes: snapshot.bytes }

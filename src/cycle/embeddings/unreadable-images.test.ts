@@ -85,9 +85,9 @@ test('images whose vectors the store refuses are tried again with each cycle unt
 test('an image with a damaged record does not prevent a cycle', async () => {
   const key = await put(1)
   const readImageHash = store.readImageHash.bind(store)
-  store.readImageHash = (asked) => {
-    if (asked.postNo === key.postNo) throw new StoreError('unusable', 'the stored image is damaged')
-    return readImageHash(asked)
+  store.readImageHash = (requested) => {
+    if (requested.postNo === key.postNo) throw new StoreError('unusable', 'the stored image is damaged')
+    return readImageHash(requested)
   }
   const post = { count: 1, galleries: ['g'], gallery: Uint32Array.of(0), postNo: Float64Array.of(1) }
   expect([...cache.columns({ ...emptyPool, ...post }, Uint32Array.of(1)).encoded]).toEqual([0])

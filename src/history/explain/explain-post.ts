@@ -168,10 +168,10 @@ async function explainCycles(
   const earlier = other === undefined ? null : await models.scorer(other.cycle.modelVersion)
   const found = new Map<string, CycleInputs>()
   const requested = [chosen, ...(other === undefined ? [] : [other])].map(({ cycle }) => cycle)
-  for await (const again of replays(store, codec, requested)) {
+  for await (const replayed of replays(store, codec, requested)) {
     for (const scorer of new Set([own, ...(earlier === null ? [] : [earlier])])) {
-      const inputs = await cycleInputs(store, codec, scorer.scorer ?? withoutModel, again, key)
-      if (inputs !== null) found.set(placeOf(again.position, scorer), inputs)
+      const inputs = await cycleInputs(store, codec, scorer.scorer ?? withoutModel, replayed, key)
+      if (inputs !== null) found.set(placeOf(replayed.position, scorer), inputs)
     }
   }
   const inputs = found.get(placeOf(chosen.cycle.position, own))
@@ -211,7 +211,7 @@ async function* replays(
 ): AsyncGenerator<ReplayedCycle> {
   const requested = new Set(cycles.map(({ position }) => position))
   const range = { from: Math.min(...requested), to: Math.max(...requested), codec }
-  for await (const again of replayCycles(store, range)) if (requested.has(again.position)) yield again
+  for await (const cycle of replayCycles(store, range)) if (requested.has(cycle.position)) yield cycle
 }
 
 function placeOf(position: Position, { version }: LoadedScorer): string {

@@ -59,17 +59,17 @@ export async function cycleInputs(
     model,
     features,
   }: { readonly model: Pick<Model, 'text' | 'image'>; readonly features: readonly Feature[] },
-  again: ReplayedCycle,
+  replayed: ReplayedCycle,
   { gall_id, post_no }: PostKey,
 ): Promise<CycleInputs | null> {
-  const { scoring, next } = again.plan
+  const { scoring, next } = replayed.plan
   const slots = scoring.slots.subarray(0, scoring.count)
   const own = slots.findIndex((slot) => next.postNo[slot] === post_no && gallIdAt(next, slot) === gall_id)
   if (own < 0) return null
   const cache = new VectorCache(store, model)
   const encoding = { quarantine: new Quarantine(), onExcluded: () => undefined, cache }
   const inputsOf = async (rows: readonly number[], encodeMsMax: number) =>
-    (await replayedInputs(store, model, again, rows, { ...encoding, encodeMsMax })).inputs
+    (await replayedInputs(store, model, replayed, rows, { ...encoding, encodeMsMax })).inputs
   await inputsOf([own], ownEncodeMsMax)
   const inputs = await inputsOf([...slots.keys()], othersEncodeMsMax)
   const matrix = new Float32Array(inputs.count * features.length)

@@ -40,7 +40,7 @@ export interface ExportTable {
 }
 
 /** A whole number of a staged double. */
-function whole(name: string, type: 'INTEGER' | 'BIGINT', meaning: string): ExportColumn {
+function integer(name: string, type: 'INTEGER' | 'BIGINT', meaning: string): ExportColumn {
   return { name, type, meaning, sql: `cast(nullif(s.${name}, 'nan') as ${type})` }
 }
 
@@ -68,7 +68,7 @@ function text(name: string, meaning: string): ExportColumn {
   return { name, type: 'VARCHAR', meaning, sql: `s.${name}` }
 }
 
-function yes(name: string, meaning: string): ExportColumn {
+function flag(name: string, meaning: string): ExportColumn {
   return { name, type: 'BOOLEAN', meaning, sql: `cast(nullif(s.${name}, 'nan') as boolean)` }
 }
 
@@ -115,9 +115,9 @@ const cycles: ExportTable = {
     text('model_version', 'The model that scored.'),
     text('weights_version', 'The weights in force.'),
     ...weightColumns.map((name) => real(name, 'DOUBLE', 'One of these weights.')),
-    ...countColumns.map((name) => whole(name, 'INTEGER', '`counts` of the response.')),
+    ...countColumns.map((name) => integer(name, 'INTEGER', '`counts` of the response.')),
     real('missing_feature_share', 'DOUBLE', 'As in the response.'),
-    yes('late', 'Whether a cycle with a later `cycle_time` had arrived before it.'),
+    flag('late', 'Whether a cycle with a later `cycle_time` had arrived before it.'),
     {
       ...{ name: 'warnings', type: 'VARCHAR[]', meaning: '`warnings` of the response.' },
       sql: 'cast(cast(s.warnings as json) as varchar[])',
@@ -142,11 +142,11 @@ const visits: ExportTable = {
     time('created_at', 'As received.'),
     time('extracted_at', 'As received.'),
     code('source', sourceCodes, 'As received.'),
-    whole('manual_flag', 'INTEGER', 'As received.'),
+    integer('manual_flag', 'INTEGER', 'As received.'),
     code('gallery_type', galleryTypeCodes, 'As received.'),
-    whole('category_id', 'BIGINT', 'As received.'),
-    whole('images_in_post', 'BIGINT', 'As received.'),
-    whole('images_expected', 'INTEGER', 'Length of `image_positions`.'),
+    integer('category_id', 'BIGINT', 'As received.'),
+    integer('images_in_post', 'BIGINT', 'As received.'),
+    integer('images_expected', 'INTEGER', 'Length of `image_positions`.'),
     text('body_html', 'As received; only with `--texts`.'),
     code('fate', removalReasonCodes, 'Reason of the removal; null while the post is pending.'),
     code('tier', tierCodes, 'Board of a saved post.'),
@@ -238,7 +238,7 @@ const readings: ExportTable = {
     ...postColumns,
     time('observed_at', 'When the counters were observed.'),
     code('status', engagementStatusCodes, '`ok`, `missing` or `nomap`.'),
-    ...counterNames.map((name) => whole(name, 'BIGINT', 'Counter; null for unknown.')),
+    ...counterNames.map((name) => integer(name, 'BIGINT', 'Counter; null for unknown.')),
   ],
   staged: { ...rowKeys, ...doubles(['observed_at', 'status', ...counterNames]) },
 }
@@ -250,7 +250,7 @@ const snapshots: ExportTable = {
     ...cycleColumns,
     ...postColumns,
     time('snapshot_at', 'When the row was taken.'),
-    ...snapshotNames.map((name) => whole(name, 'BIGINT', 'As received.')),
+    ...snapshotNames.map((name) => integer(name, 'BIGINT', 'As received.')),
   ],
   staged: { ...rowKeys, ...doubles(['snapshot_at', ...snapshotNames]) },
 }
@@ -290,7 +290,7 @@ const outcomes: ExportTable = {
     text('picked_weights_version', 'Of a pick of the model.'),
     text('picked_cycle_id', 'Of a pick of the model.'),
     real('score_at_placement', 'DOUBLE', 'As received.'),
-    ...atPlacement.map((name) => whole(name, 'BIGINT', 'Counter when the post was placed.')),
+    ...atPlacement.map((name) => integer(name, 'BIGINT', 'Counter when the post was placed.')),
     time('hidden_at', 'When the placement was hidden.'),
     time('deleted_at', 'When the placement was deleted.'),
     text('deleted_by', 'As received; JSON unless a text.'),
@@ -317,9 +317,9 @@ const outcomeReadings: ExportTable = {
   columns: [
     text('placement_id', 'The placement.'),
     ...postColumns,
-    whole('age_h', 'INTEGER', 'Hours since the placement: 1, 6, 24 or 48.'),
+    integer('age_h', 'INTEGER', 'Hours since the placement: 1, 6, 24 or 48.'),
     time('observed_at', 'When the counters were observed.'),
-    ...outcomeCounters.map((name) => whole(name, 'BIGINT', 'Counter of the board copy; null for unknown.')),
+    ...outcomeCounters.map((name) => integer(name, 'BIGINT', 'Counter of the board copy; null for unknown.')),
     time(
       'known_at',
       'Arrival of the last report of the placement: the reading was known by then, and maybe earlier.',

@@ -140,13 +140,13 @@ describe.each(codecs)('every feature, by the $name codec,', (codec) => {
 describe.each(codecs)('the feature matrix of the $name codec', (codec) => {
   test('has its columns in the requested order', () => {
     const inputs = ordinaryInputs(3, 3)
-    const asked = [catalogue[5], catalogue[2], catalogue[40]] as Feature[]
+    const selected = [catalogue[5], catalogue[2], catalogue[40]] as Feature[]
     const whole = fill(codec, catalogue, inputs)
-    const part = fill(codec, asked, inputs)
-    asked.forEach((feature, column) => {
+    const part = fill(codec, selected, inputs)
+    selected.forEach((feature, column) => {
       const wholeColumn = catalogue.indexOf(feature)
       for (let row = 0; row < inputs.count; row++) {
-        expect(part[row * asked.length + column]).toBe(whole[row * catalogue.length + wholeColumn])
+        expect(part[row * selected.length + column]).toBe(whole[row * catalogue.length + wholeColumn])
       }
     })
   })

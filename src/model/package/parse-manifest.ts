@@ -124,9 +124,9 @@ function headRules(manifest: Manifest): Rule[] {
     const sources = graphs.filter(({ outputs }) => outputs[name] !== undefined)
     return [sources.length > 1, `head ${name} comes from more than one graph`]
   }
-  const isNothing = !headsOf(manifest).some((name) => scoredHeads.includes(name))
+  const hasNoScoredHead = !headsOf(manifest).some((name) => scoredHeads.includes(name))
   const atLeastOne = `head.outputs must have at least one of ${scoredHeads.join(', ')}`
-  return [...graphRules, ...headNames.map(headRule), [isNothing, atLeastOne]]
+  return [...graphRules, ...headNames.map(headRule), [hasNoScoredHead, atLeastOne]]
 }
 
 function encoderRules(manifest: Manifest): Rule[] {

@@ -191,14 +191,14 @@ describe('a text encoder is not opened when', () => {
   ])('%s', (_, changes, message) => refused(textPlan(changes), message))
 })
 
-/** A graph whose token vectors are the ids themselves (or 1 / (id - 595)), looked up in a table of `vocabularyCount`. */
+/** A graph whose token vectors are the ids themselves (or 1 / (id - 595)), embedded up in a table of `vocabularyCount`. */
 function embeddingGraph({ isPooled = false, divides = false, vocabularyCount = 1300 }): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(1))
   const ids = Float32Array.from({ length: vocabularyCount * dim }, (_, index) => Math.floor(index / dim))
   const mask = graph.add('Cast', ['attention_mask'], { to: { int: 1 } })
   const wide = graph.add('Unsqueeze', [mask, graph.integers(2)])
-  const looked = graph.add('Gather', [graph.floats([vocabularyCount, dim], ids), 'input_ids'])
-  const masked = graph.add('Mul', [looked, wide])
+  const embedded = graph.add('Gather', [graph.floats([vocabularyCount, dim], ids), 'input_ids'])
+  const masked = graph.add('Mul', [embedded, wide])
   if (isPooled) graph.add('ReduceSum', [masked, graph.integers(1)], { keepdims: { int: 0 } }, 'pooled')
   else if (divides) {
     const rest = graph.add('Sub', [masked, graph.floats([1], Float32Array.of(595))])

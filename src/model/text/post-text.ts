@@ -34,9 +34,9 @@ export function readPost(record: Uint8Array): PostText | null {
  */
 export function parseTemplate(template: string): Template {
   const parts = template.split(/(\{title\}|\{body\})/)
-  const wantsBody = parts.includes('{body}')
+  const readsBody = parts.includes('{body}')
   return ({ title, bodyHtml }, charsMax) => {
-    const body = wantsBody ? htmlToText(bodyHtml, charsMax) : ''
+    const body = readsBody ? htmlToText(bodyHtml, charsMax) : ''
     return parts.map((part) => (part === '{title}' ? title : part === '{body}' ? body : part)).join('')
   }
 }
