@@ -1,0 +1,165 @@
+/**
+ * The connection of the operators' page: failing and hanging queries, a service that stops answering, hidden tabs, wrong
+ * clocks, and answers that cross events. Left out, with one line, where Chromium is not installed.
+ */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { browserMissing, launch, startedAdmin, visit, type Admin, type Visitor } from '../helpers/browser.js'
+import { smallJpeg } from '../helpers/jpegs.js'
+
+if (browserMissing)
+  console.log('left out: test/system/page-connection.test.ts needs Chromium at /usr/bin/chromium')
+
+/** Of what a busy machine delays. */
+const patient = { timeout: 10_000 }
+
+const unavailable = {
+  status: 503,
+  json: { error: { code: 'unavailable', message: 'the disk does not answer' } },
+}
+
+describe.skipIf(browserMissing)('the page', () => {
+  let admin: Admin
+  let browser: Browser
+  let visitor: Visitor
+  let page: Page
+  let nextCycle = 0
+
+  const postCycle = async (parts: Parameters<typeof cycleBody>[1] = {}): Promise<void> => {
+    const index = nextCycle++
+    const engagement = [reading('g', 1, cycleMs(index), { views: 100 + index })]
+    const { status, text } = await admin.server.postCycle(cycleBody(index, { engagement, ...parts }))
+    expect(status, text).toBe(200)
+  }
+  /** A page whose scripts run after `script`. */
+  const open = async (script: string): Promise<void> => {
+    visitor = await visit(browser, admin)
+    page = visitor.page
+    await visitor.context.addInitScript({ content: script })
+    await page.reload()
+    await page.getByRole('region', { name: 'Last cycle' }).waitFor()
+  }
+  const stale = (text: string | RegExp) => page.getByRole('status').filter({ hasText: text })
+  const streamCount = async (): Promise<number> => {
+    const metrics = await (await fetch(`${admin.url}/metrics`)).text()
+    return Number(/^understudy_event_streams (\d+)$/m.exec(metrics)?.[1])
+  }
+
+  beforeAll(async () => {
+    admin = await startedAdmin({ UNDERSTUDY_LOG_LEVEL: 'debug' })
+    const images = { images_in_post: 1, image_positions: [1] }
+    await postCycle({ candidates: [candidate('g', 1, images), candidate('g', 2)] })
+    const headers = { 'Content-Type': 'image/jpeg' }
+    const image = { path: '/v1/images/g/1/01', body: await smallJpeg(90), headers }
+    expect((await admin.server.call({ method: 'PUT', ...image })).status).toBe(201)
+    await postCycle()
+    browser = await launch()
+  })
+  afterEach(() => visitor.context.close())
+  afterAll(async () => {
+    await browser.close()
+    await admin.server.dispose()
+  })
+
+  test('says since when and why a view is stale while its query fails, and reads it again', async () => {
+    await open('')
+    await page.route('**/api/now', (route) => route.fulfill(unavailable))
+    await postCycle()
+    const notice = /^Stale since \d\d:\d\d:\d\d KST \(state\), because the disk does not answer\.$/
+    await stale(notice).waitFor()
+    await page.unroute('**/api/now')
+    // Without another event.
+    await stale('Stale').waitFor({ state: 'detached' })
+  })
+
+  test('ends a query that is not answered, says so, and tries again', async () => {
+    await open(
+      'const real = AbortSignal.timeout; AbortSignal.timeout = (ms) => real.call(AbortSignal, ms / 50)',
+    )
+    let hangingCount = 0
+    await page.route('**/api/now', () => void hangingCount++)
+    await postCycle()
+    await stale(/\(state\), because the service does not answer within 25 s/).waitFor()
+    await expect.poll(() => hangingCount, { timeout: 15_000 }).toBeGreaterThan(1)
+    await page.unroute('**/api/now')
+    await stale('Stale').waitFor({ state: 'detached' })
+  })
+
+  test('finds by missing heartbeats that the service hangs, and says so before any request ends', async () => {
+    await open('')
+    const notice = page.getByText('No connection to the service.')
+    process.kill(admin.server.pid as number, 'SIGSTOP')
+    try {
+      // Two heartbeats are 10 s; a request would end after 25 s.
+      await notice.waitFor({ timeout: 20_000 })
+    } finally {
+      process.kill(admin.server.pid as number, 'SIGCONT')
+    }
+    await notice.waitFor({ state: 'detached' })
+    await page.getByText('live', { exact: true }).waitFor()
+  })
+
+  test('closes its stream after a minute in a hidden tab, and reads everything again when it is shown', async () => {
+    await open(`const real = setTimeout
+      window.setTimeout = (work, ms, ...rest) => real(work, ms === 60_000 ? 200 : ms, ...rest)`)
+    const show = (isHidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))`)
+    await expect.poll(streamCount, patient).toBe(1)
+    await show(true)
+    await expect.poll(streamCount, patient).toBe(0)
+    await postCycle()
+    await show(false)
+    await expect.poll(streamCount, patient).toBe(1)
+    const newest = cycleBody(nextCycle - 1).cycle_id.slice(-2)
+    await page.getByRole('region', { name: 'Last cycle' }).getByText(`03-01 00:${newest}`).waitFor()
+  })
+
+  test('computes ages with the clock of the service', async () => {
+    await open('const real = Date.now; Date.now = () => real() + 7_200_000')
+    await postCycle()
+    const arrived = page.getByRole('region', { name: 'Last cycle' }).locator('time')
+    await expect.poll(() => arrived.innerText()).toMatch(/^\d+ s ago$/)
+  })
+
+  test('shows a cycle once that is stored while the charts are read', async () => {
+    visitor = await visit(browser, admin)
+    page = visitor.page
+    // Every answer is older than the cycle, whose event comes first.
+    let answer: Promise<{ readonly body: Buffer }> | null = null
+    await page.route('**/api/series', async (route) => {
+      answer ??= (async () => {
+        const body = await (await route.fetch()).body()
+        await postCycle()
+        await page.getByRole('status').filter({ hasText: 'Cycle 03-01' }).waitFor({ state: 'attached' })
+        return { body }
+      })()
+      await route.fulfill({ contentType: 'application/json', ...(await answer) })
+    })
+    await page.reload()
+    await page.getByRole('heading', { name: new RegExp(`, ${nextCycle + 1} cycles$`) }).waitFor()
+    await page.unroute('**/api/series')
+    await postCycle()
+    await page.getByRole('heading', { name: new RegExp(`, ${nextCycle} cycles$`) }).waitFor()
+  })
+
+  test('fetches a picture once', async () => {
+    await open('')
+    const requests = () => admin.server.log.split('"path":"/api/posts/g/1/images/1"').length - 1
+    for (let i = 0; i < 3; i++) {
+      await page.goto('/#/picks')
+      await page.reload()
+      await page.locator('.thumbnail[src]').waitFor()
+      const width = () => page.evaluate<number>("document.querySelector('.thumbnail[src]').naturalWidth")
+      await expect.poll(width).toBe(64)
+    }
+    expect(requests()).toBe(1)
+    const address = String(await page.locator('.thumbnail[src]').getAttribute('src'))
+    const response = await page.request.get(address)
+    expect(response.headers()['cache-control']).toBe('private, max-age=31536000, immutable')
+    expect((await page.request.get(address.replace(/=.*/, '=0123456789abcdef'))).status()).toBe(404)
+    const withoutHash = await page.request.get(address.replace(/\?.*/, ''))
+    expect(withoutHash.headers()['cache-control']).toBe('no-store')
+  })
+})

@@ -1,0 +1,84 @@
+/**
+ * A page that stays open for a day of cycles, over a restart of the service: what it holds does not grow. Left out, with one
+ * line, where Chromium is not installed.
+ */
+import type { Browser, CDPSession } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { browserMissing, launch, settled, startedAdmin, visit, type Admin } from '../helpers/browser.js'
+
+if (browserMissing) console.log('left out: test/system/page-day.test.ts needs Chromium at /usr/bin/chromium')
+
+interface Held {
+  readonly heapBytes: number
+  readonly nodes: number
+  readonly listeners: number
+}
+
+describe.skipIf(browserMissing)('a page that stays open for a day', () => {
+  let admin: Admin
+  let browser: Browser
+  let nextCycle = 0
+
+  const postCycles = async (count: number): Promise<void> => {
+    for (const end = nextCycle + count; nextCycle < end; nextCycle++) {
+      const engagement = [reading('g', 1, cycleMs(nextCycle), { views: 100 + nextCycle })]
+      const candidates = nextCycle === 0 ? [candidate('g', 1), candidate('g', 2)] : []
+      const { status, text } = await admin.server.postCycle(cycleBody(nextCycle, { engagement, candidates }))
+      expect(status, text).toBe(200)
+    }
+  }
+
+  beforeAll(async () => {
+    admin = await startedAdmin()
+    await postCycles(2)
+    browser = await launch()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await admin.server.dispose()
+  })
+
+  test.each([
+    ['now', '.charts canvas'],
+    ['picks', '.rows-body .row'],
+    ['cycles', '.rows-body .row'],
+    ['posts/g/1', '.charts canvas'],
+  ])('%s holds no more memory, nodes and listeners', async (view, content) => {
+    const { page, context } = await visit(browser, admin)
+    const session = await context.newCDPSession(page)
+    await page.goto(`/#/${view}`)
+    await page.locator(content).first().waitFor()
+    const live = page.getByText('live', { exact: true })
+    // Charts and lists fill within the first part: the service keeps as much.
+    await postCycles(150)
+    const before = await heldBy(session)
+    for (let part = 0; part < 2; part++) {
+      await postCycles(75)
+      await admin.server.kill('SIGKILL')
+      await page.getByText('No connection to the service.').waitFor()
+      await admin.server.start()
+      await live.waitFor()
+      await postCycles(75)
+    }
+    await settled(page)
+    const after = await heldBy(session)
+    expect(after.heapBytes - before.heapBytes).toBeLessThan(1.5 * 2 ** 20)
+    expect(after.nodes).toBeLessThan(1.2 * before.nodes + 100)
+    expect(after.listeners).toBeLessThan(1.2 * before.listeners + 20)
+    await context.close()
+  })
+})
+
+async function heldBy(session: CDPSession): Promise<Held> {
+  await session.send('Performance.enable')
+  // Nodes and listeners are released by one collection, what they held by the next.
+  for (let i = 0; i < 3; i++) await session.send('HeapProfiler.collectGarbage')
+  const { metrics } = await session.send('Performance.getMetrics')
+  const valueOf = (name: string): number => metrics.find((metric) => metric.name === name)?.value ?? NaN
+  return {
+    heapBytes: valueOf('JSHeapUsedSize'),
+    nodes: valueOf('Nodes'),
+    listeners: valueOf('JSEventListeners'),
+  }
+}
