@@ -78,7 +78,9 @@ describe.skipIf(browserMissing)('the page', () => {
       'const real = AbortSignal.timeout; AbortSignal.timeout = (ms) => real.call(AbortSignal, ms / 50)',
     )
     let hangingCount = 0
-    await page.route('**/api/now', () => void hangingCount++)
+    await page.route('**/api/now', () => {
+      hangingCount++
+    })
     await postCycle()
     await stale(/\(state\), because the service does not answer within 25 s/).waitFor()
     await expect.poll(() => hangingCount, { timeout: 15_000 }).toBeGreaterThan(1)
