@@ -2,10 +2,19 @@
  * The connection of the operators' page: failing and hanging queries, a service that stops answering, hidden tabs, wrong
  * clocks, and answers that cross events. Left out, with one line, where Chromium is not installed.
  */
+import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { browserMissing, launch, startedAdmin, visit, type Admin, type Visitor } from '../helpers/browser.js'
+import {
+  browserMissing,
+  launch,
+  picturesDir,
+  startedAdmin,
+  visit,
+  type Admin,
+  type Visitor,
+} from '../helpers/browser.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 
 if (browserMissing)
@@ -68,6 +77,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await postCycle()
     const notice = /^Stale since \d\d:\d\d:\d\d KST \(state\), because the disk does not answer\.$/
     await stale(notice).waitFor()
+    await page.screenshot({ path: join(picturesDir, 'stale.png') })
     await page.unroute('**/api/now')
     // Without another event.
     await stale('Stale').waitFor({ state: 'detached' })

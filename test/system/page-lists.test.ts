@@ -5,7 +5,16 @@
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { browserMissing, launch, startedAdmin, visit, type Admin, type Visitor } from '../helpers/browser.js'
+import {
+  browserMissing,
+  launch,
+  startedAdmin,
+  takePictures,
+  violations,
+  visit,
+  type Admin,
+  type Visitor,
+} from '../helpers/browser.js'
 
 if (browserMissing)
   console.log('left out: test/system/page-lists.test.ts needs Chromium at /usr/bin/chromium')
@@ -100,7 +109,7 @@ describe.skipIf(browserMissing)('the page', () => {
     for (let i = 0; i < 230; i++)
       expect((await admin.server.postCycle({ cycle_id: '20240301T0100' })).status).toBe(400)
     await open('cycles')
-    await page.getByText(`the newest ${230 + nextCycle} calls`).waitFor(patient)
+    await page.getByText(`${230 + nextCycle} calls`).waitFor(patient)
     await page.getByRole('combobox', { name: 'Result' }).selectOption('scored')
     await rowCount(nextCycle)
     await page.getByRole('combobox', { name: 'Result' }).selectOption('failed')
@@ -194,5 +203,7 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(blocks.every((before) => before % 100 === 0)).toBe(true)
     expect(new Set(blocks).size).toBe(blocks.length)
     expect(inFlightMax).toBeLessThanOrEqual(2)
+    expect(await violations(page)).toEqual([])
+    await takePictures(page, 'stored')
   })
 })

@@ -87,8 +87,8 @@ function Calls({ listName, choice }: CallsProps) {
           </select>
           {isRead && (
             <p class="muted list-note" role="status">
-              {shown.length === calls.length ? '' : `${integer(shown.length)} of `}
-              the newest {counted(calls.length, 'call')}
+              {shown.length < calls.length && `${integer(shown.length)} of `}
+              {counted(calls.length, 'call')}
             </p>
           )}
         </div>

@@ -188,9 +188,17 @@ function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   return (
     <section class="charts" aria-label={`Timeline of ${integer(entries.length)} cycles`}>
       <Chart title="Score" times={chart.times} series={chart.scores} format={score} min={null} />
-      <Chart title="Rank" times={chart.times} series={chart.ranks} format={integer} min={1} isUpsideDown />
-      <Chart title="Views" times={chart.times} series={chart.views} format={compact} min={null} />
-      <Chart title="Counters" times={chart.times} series={chart.counters} format={compact} />
+      <Chart
+        title="Rank"
+        times={chart.times}
+        series={chart.ranks}
+        format={integer}
+        min={1}
+        isUpsideDown
+        isCount
+      />
+      <Chart title="Views" times={chart.times} series={chart.views} format={compact} min={null} isCount />
+      <Chart title="Counters" times={chart.times} series={chart.counters} format={compact} isCount />
     </section>
   )
 }
