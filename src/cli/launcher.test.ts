@@ -108,6 +108,20 @@ test('without the pinned Node, the launcher runs Node 22 from the PATH and no ot
   expect(status).toBe(1)
 })
 
+test('in a project that depends on this package, the launcher runs the Node beside the package', () => {
+  const packages = join(project, 'other/node_modules')
+  const installed = join(packages, 'understudy')
+  for (const folder of ['bin', 'dist/cli']) mkdirSync(join(installed, folder), { recursive: true })
+  for (const file of ['bin/understudy', 'dist/cli/main.js'])
+    copyFileSync(join(project, file), join(installed, file))
+  for (const pinned of pinnedPackages) {
+    mkdirSync(join(packages, pinned, 'bin'), { recursive: true })
+    symlinkSync(process.execPath, join(packages, pinned, 'bin/node'))
+  }
+  const { status } = launch(join(installed, 'bin/understudy'), [], { PATH: '/usr/bin:/bin' })
+  expect(status).toBe(0)
+})
+
 test('a limit of address space under which Node cannot start is an error of one line', () => {
   const { status, stderr } = launch('/bin/sh', ['-c', `ulimit -v 600000; exec '${launcher}'`])
   expect(stderr).toMatch(/^understudy: the address space is limited to 600000 KiB, .*\n$/)

@@ -144,6 +144,11 @@ export const scriptsMutants: readonly MutantGroup[] = [
         replace: '"$node"',
       },
       {
+        breaks: 'npm installs Node beside a package that another project depends on',
+        find: 'for packages in "$root/.." "$root/node_modules"; do',
+        replace: 'for packages in "$root/node_modules"; do',
+      },
+      {
         breaks: 'relative links are followed',
         find: '*) self=$(dirname "$self")/$target ;;',
         replace: '*) self=$target ;;',
