@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { makeTlsFiles, opensslMissing } from '../../test/helpers/tls-files.js'
 import { Access } from './access.js'
+import { EventStreams } from './event-streams.js'
 import { AdminListener } from './listener.js'
 import { json, type Route } from './routes.js'
 
@@ -175,4 +176,29 @@ describe('the login form', () => {
       expect(response.headers.get('set-cookie')).toBeNull()
     },
   )
+})
+
+test('a client without the token holds no connection', async () => {
+  const { port } = await listen([])
+  const socket = await send(port, get('/api/now'))
+  await new Promise((resolve) => socket.resume().once('close', resolve))
+})
+
+test('an event stream that is not read is closed, on real sockets; one that is read has every event', async () => {
+  const streams = new EventStreams(Date.now)
+  closing.push(() => streams.close())
+  const { port } = await listen([{ path: '/events', access: 'open', handle: () => streams.open() }])
+  const [unread, read] = [await send(port, get('/events')), await send(port, get('/events'))]
+  await Promise.all([once(unread, 'data'), once(read, 'data')])
+  unread.pause()
+  let events = 0
+  read.setEncoding('latin1').on('data', (part: string) => (events += part.match(/!/g)?.length ?? 0))
+  // The system itself holds some megabytes for a reader.
+  let count = 0
+  while (streams.droppedCount === 0 && count < 1000) {
+    streams.send('cycle', { text: `!${'x'.repeat(100_000)}` })
+    count++
+    while (events < count) await once(read, 'data')
+  }
+  expect(streams).toMatchObject({ count: 1, droppedCount: 1 })
 })

@@ -50,6 +50,8 @@ const compressedBytesMin = 16 * 1024
 /** At a time. Further responses are sent as they are: the cycles need threads of Node's pool too. */
 const compressionsMax = 2
 const compress = promisify(gzip)
+/** What refuses a client frees its connection for others. */
+const closingStatuses: ReadonlySet<number> = new Set([401, 421, 503])
 
 export class AdminListener {
   readonly #options: ListenerOptions
@@ -217,7 +219,7 @@ export class AdminListener {
       ...securityHeaders,
       ...reply.headers,
       'Content-Length': bytes.length,
-      ...(hasBody ? { Connection: 'close' } : {}),
+      ...(hasBody || closingStatuses.has(reply.status) ? { Connection: 'close' } : {}),
     })
     response.end(request.method === 'HEAD' ? undefined : bytes)
   }

@@ -17,6 +17,11 @@ export const adminMutants: readonly MutantGroup[] = [
         replace: "new URL(origin).host === ''",
       },
       {
+        breaks: 'a client that is refused holds no connection',
+        find: 'new Set([401, 421, 503])',
+        replace: 'new Set()',
+      },
+      {
         breaks: 'the form is bounded',
         find: 'text.length > formBytesMax',
         replace: 'text.length > Infinity',

@@ -1,10 +1,9 @@
 /** The admin listener of a real server: access, contents, and that no request to it fails a cycle. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import http from 'node:http'
-import { connect } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeAll, afterAll, describe, expect, test } from 'vitest'
+import { beforeAll, afterAll, describe, expect, test } from 'vitest'
 import { formatInstant } from '../../src/contract/index.js'
 import { adminTokenOf, callAdmin, type AdminReply } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
@@ -292,64 +291,23 @@ describe('data', () => {
   })
 })
 
-describe('faults', () => {
-  const sockets: { destroy(): void }[] = []
-  afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()))
-
-  test('an event stream has an event for each cycle', async () => {
-    const events = await new Promise<string>((resolve, reject) => {
-      const options = { host: '127.0.0.1', port: adminPort, path: '/api/events', ...bearer() }
-      const request = http.get(options, (response) => {
-        let text = ''
-        response.on('data', (chunk: Buffer) => {
-          text += chunk.toString()
-          if (!text.includes('event: call')) return
-          resolve(text)
-          request.destroy()
-        })
-        void server.postCycle(cycleBody(50)).catch(reject)
+test('an event stream has an event for each cycle', async () => {
+  const events = await new Promise<string>((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: adminPort, path: '/api/events', ...bearer() }
+    const request = http.get(options, (response) => {
+      let text = ''
+      response.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+        if (!text.includes('event: call')) return
+        resolve(text)
+        request.destroy()
       })
-      request.on('error', () => undefined)
+      void server.postCycle(cycleBody(50)).catch(reject)
     })
-    expect(events).toContain('retry: 2000\n\nevent: heartbeat\n')
-    expect(events).toMatch(/event: cycle\ndata: \{"cycle_id":"20240301T0410"/)
+    request.on('error', () => undefined)
   })
-
-  test('1,000 event streams and slow readers fail no cycle and take bounded memory', async () => {
-    const memory = (): number =>
-      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024
-    const before = memory()
-    const statuses: string[] = []
-    let closedCount = 0
-    const opened = Array.from({ length: 1000 }, () => {
-      const socket = connect(adminPort, '127.0.0.1')
-      sockets.push(socket)
-      return new Promise<void>((resolve) => {
-        socket.on('error', () => undefined)
-        socket.on('close', () => {
-          closedCount++
-          resolve()
-        })
-        socket.once('data', (data: Buffer) => {
-          statuses.push(data.toString().slice(9, 12))
-          // From now on nothing is read.
-          socket.pause()
-          resolve()
-        })
-        socket.write(`GET /api/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`)
-      })
-    })
-    await Promise.all(opened)
-    expect(statuses.filter((status) => status === '200').length).toBe(100)
-    expect(statuses.every((status) => ['200', '503'].includes(status))).toBe(true)
-    for (let index = 3; index < 43; index++) {
-      const body = cycleBody(index, { engagement: [reading('g', 1, cycleMs(index))] })
-      expect((await server.postCycle(body)).status).toBe(200)
-    }
-    expect(memory() - before).toBeLessThan(200)
-    expect((await server.call({ path: '/v1/health' })).status).toBe(200)
-    expect(closedCount).toBeLessThan(1001)
-  })
+  expect(events).toContain('retry: 2000\n\nevent: heartbeat\n')
+  expect(events).toMatch(/event: cycle\ndata: \{"cycle_id":"20240301T0410"/)
 })
 
 test('a valid traceparent is logged, an invalid one is ignored', async () => {
