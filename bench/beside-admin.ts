@@ -1,6 +1,7 @@
 /**
- * What does the admin side cost a cycle? Sends full cycles to a server without it, to one with it, and to the same one while
- * a page is open and metrics are read every 5 s, in turn.
+ * What does the admin side cost a cycle, and a health check beside the cycles? Sends full cycles and health checks at a fixed
+ * rate to a server without it, to one with it, and to the same one while a page is open and metrics are read every 5 s, in
+ * turn.
  */
 import http from 'node:http'
 import { Client, expectStatus, type Address } from './client.js'
@@ -8,11 +9,12 @@ import { uncountedCycleCount } from './cycles.js'
 import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { differenceOf, differenceText, type Round } from './difference.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
+import { atFixedRate } from './mixed.js'
 import { freePort } from './project.js'
 import type { RawConnection } from './raw-connection.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
-import { median } from './statistics.js'
+import { median, summarize } from './statistics.js'
 
 /** Cycles of each kind. */
 const cycleCountDefault = 120
@@ -20,6 +22,8 @@ const blockCount = 10
 /** Cycles after each change that are not counted. */
 const settleCount = 2
 const readEveryMs = 5000
+/** Too few to delay a cycle, enough for a 99th percentile in a run. */
+const healthPerSecond = 20
 const kinds = ['off', 'on', 'page'] as const
 type Kind = (typeof kinds)[number]
 const adminToken = 'bench-admin-token-0123456789'
@@ -27,6 +31,13 @@ const adminToken = 'bench-admin-token-0123456789'
 interface Contender {
   readonly generator: CycleGenerator
   readonly connection: RawConnection
+  readonly healthClient: Client
+}
+
+interface Samples {
+  /** One list per round. */
+  readonly cyclesMs: number[][]
+  readonly healthMs: number[]
 }
 
 export async function measureBesideAdmin(size: RunSize): Promise<Measurement[]> {
@@ -46,10 +57,18 @@ export async function measureBesideAdmin(size: RunSize): Promise<Measurement[]> 
           const before = server.usage()
           const clientBusyShare = onContender.connection.takeBusyShare()
           return kinds.map((kind) => {
-            const samplesMs = samples[kind].flat()
-            const rounds = samples[kind].map((aMs, round): Round => ({ aMs, bMs: samples.off[round] ?? [] }))
-            const ratio = (median(samplesMs) / median(samples.off.flat())).toFixed(3)
-            const note = `${kind} / off: ${ratio}, ${differenceText(differenceOf(rounds, 0.5))}; ${page.readCount} reads`
+            const { off } = samples
+            const samplesMs = samples[kind].cyclesMs.flat()
+            const rounds = samples[kind].cyclesMs.map((aMs, round): Round => ({
+              aMs,
+              bMs: off.cyclesMs[round] ?? [],
+            }))
+            const ratio = (median(samplesMs) / median(off.cyclesMs.flat())).toFixed(3)
+            const healthMs = summarize(samples[kind].healthMs).p99
+            const healthRatio = (healthMs / summarize(off.healthMs).p99).toFixed(3)
+            const note =
+              `${kind} / off: ${ratio}, ${differenceText(differenceOf(rounds, 0.5))}; ${page.readCount} reads; ` +
+              `health p99 ${healthMs.toFixed(1)} ms, ${kind} / off: ${healthRatio}`
             return measurementOf({
               scenario: `beside-admin: ${kind}`,
               ...{ samplesMs, bytes: 0, busyS: sequentialS(samplesMs), clientBusyShare },
@@ -69,33 +88,50 @@ function withContender<Result>(
   { scale }: RunSize,
   use: (contender: Contender) => Promise<Result>,
 ): Promise<Result> {
-  return withGenerator(scaledShape(cycleScenarios.full.shape, scale), (generator) =>
-    use({ generator, connection: generator.connectTo(server) }),
-  )
+  return withGenerator(scaledShape(cycleScenarios.full.shape, scale), async (generator) => {
+    const healthClient = new Client({ port: server.port, key: server.key }, 8)
+    const result = await use({ generator, connection: generator.connectTo(server), healthClient })
+    healthClient.close()
+    return result
+  })
 }
 
-/** One list per round. */
 async function sampleAll(
   contenders: Readonly<Record<Kind, Contender>>,
   page: OpenPage,
   { cycleCount = cycleCountDefault }: RunSize,
-): Promise<Record<Kind, number[][]>> {
-  const samples: Record<Kind, number[][]> = { off: [], on: [], page: [] }
-  const post = async ({ generator, connection }: Contender): Promise<number> =>
-    (await generator.post(connection, await generator.next())).tookMs
+): Promise<Record<Kind, Samples>> {
+  const empty = (): Samples => ({ cyclesMs: [], healthMs: [] })
+  const samples: Record<Kind, Samples> = { off: empty(), on: empty(), page: empty() }
   for (const contender of [contenders.off, contenders.on])
     for (let i = 0; i < uncountedCycleCount; i++) await post(contender)
   for (let done = 0; done < cycleCount; done += blockCount)
     for (const kind of kinds) {
       if (kind === 'page') await page.open()
       for (let i = 0; i < settleCount; i++) await post(contenders[kind])
-      const round: number[] = []
-      for (let i = 0; i < Math.min(blockCount, cycleCount - done); i++)
-        round.push(await post(contenders[kind]))
-      samples[kind].push(round)
+      const round = postRound(contenders[kind], Math.min(blockCount, cycleCount - done))
+      const health = await atFixedRate(healthPerSecond, round, () => checkHealth(contenders[kind]))
+      samples[kind].cyclesMs.push(await round)
+      samples[kind].healthMs.push(...health.samplesMs)
       await page.close()
     }
   return samples
+}
+
+async function post({ generator, connection }: Contender): Promise<number> {
+  return (await generator.post(connection, await generator.next())).tookMs
+}
+
+async function postRound(contender: Contender, count: number): Promise<number[]> {
+  const round: number[] = []
+  for (let i = 0; i < count; i++) round.push(await post(contender))
+  return round
+}
+
+async function checkHealth({ healthClient }: Contender): Promise<{ tookMs: number; bytes: number }> {
+  const reply = await healthClient.send({ method: 'GET', path: '/v1/health' })
+  expectStatus(reply, 200, '/v1/health')
+  return { tookMs: reply.tookMs, bytes: reply.body.length }
 }
 
 /** What a browser with an open page and a Prometheus do. */

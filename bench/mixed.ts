@@ -110,7 +110,7 @@ function startDriver(plan: DriverPlan): { ready: Promise<void>; go: () => Promis
   }
 }
 
-interface RateFigures {
+export interface RateFigures {
   readonly samplesMs: readonly number[]
   readonly bytes: number
 }
@@ -119,7 +119,7 @@ interface RateFigures {
  * Calls at a fixed rate until `end` settles, without waiting for responses, so that a slow response delays no later call
  * (no coordinated omission). autocannon sends its rate in one burst per second, which would miss delays between bursts.
  */
-async function atFixedRate(
+export async function atFixedRate(
   perSecond: number,
   end: Promise<unknown>,
   call: (number: number) => Promise<{ tookMs: number; bytes: number }>,
