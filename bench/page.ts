@@ -44,10 +44,13 @@ async function firstDataMs(browser: Browser, view: string, content: string): Pro
   try {
     const page = await context.newPage()
     await page.goto(`/?token=${adminToken}#/${view}`, { waitUntil: 'commit' })
-    const found = await page.waitForFunction(
-      `document.querySelector(${JSON.stringify(content)}) === null ? null : performance.now()`,
-    )
-    return Number(await found.jsonValue())
+    return await page.evaluate<number>(`new Promise((resolve) => {
+      const look = () =>
+        document.querySelector(${JSON.stringify(content)}) === null
+          ? requestAnimationFrame(look)
+          : resolve(performance.now())
+      look()
+    })`)
   } finally {
     await context.close()
   }

@@ -111,10 +111,10 @@ export function Downloads({ cycleId }: { readonly cycleId: string }) {
   return (
     <p class="downloads">
       <a class="button" href={`${address}/request`} download>
-        <Icon name="download" /> Request
+        <Icon name="download" /> Request <span class="sr-only">of {cycleLabel(cycleId)}</span>
       </a>
       <a class="button" href={`${address}/response`} download>
-        <Icon name="download" /> Response
+        <Icon name="download" /> Response <span class="sr-only">of {cycleLabel(cycleId)}</span>
       </a>
     </p>
   )
