@@ -1,0 +1,88 @@
+// Makes the pictures of docs/operating.md: node scripts/pictures.mjs [DIRECTORY], docs/pictures by default. Runs `understudy demo`
+// with a simulated day, waits for its end, and writes Now, Picks and Models as WebP. Needs `npm run build`, and Chromium at
+// /usr/bin/chromium or at $CHROMIUM. The pictures are committed by hand.
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+import sharp from 'sharp'
+
+/** Each with what it shows last, and the height of its picture. */
+const views = [
+  { view: 'now', lastPart: 'canvas', height: 800 },
+  { view: 'picks', lastPart: '.rows-body img', height: 640 },
+  { view: 'models', lastPart: '.card', height: 640 },
+]
+const bytesMax = 60_000
+const width = 1280
+const outDir = resolve(process.argv[2] ?? fileURLToPath(new URL('../docs/pictures', import.meta.url)))
+const executable = fileURLToPath(new URL('../bin/understudy', import.meta.url))
+const directory = mkdtempSync(join(tmpdir(), 'understudy-pictures-'))
+const adminPort = await freePort()
+const demo = spawn(executable, ['demo', '--port', '0'], {
+  cwd: directory,
+  env: { ...process.env, UNDERSTUDY_ADMIN_PORT: String(adminPort) },
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+
+try {
+  await printed(demo, 'runs until Ctrl-C')
+  const [port] = readdirSync(join(directory, 'data/demo'))
+  const token = readFileSync(join(directory, 'data/demo', port, 'admin-token'), 'utf8').trim()
+  await takePictures(`http://127.0.0.1:${adminPort}`, token)
+} finally {
+  demo.kill('SIGINT')
+  await new Promise((ended) => demo.once('close', ended))
+  rmSync(directory, { recursive: true })
+}
+
+async function takePictures(url, token) {
+  mkdirSync(outDir, { recursive: true })
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu'],
+  })
+  try {
+    const page = await browser.newPage({ baseURL: url, reducedMotion: 'reduce' })
+    await page.goto(`/?token=${token}`)
+    for (const { view, lastPart, height } of views) {
+      await page.setViewportSize({ width, height })
+      await page.goto(`/#/${view}`)
+      await page.locator(lastPart).first().waitFor()
+      await page.evaluate('Promise.allSettled([...document.images].map((image) => image.decode()))')
+      const picture = await sharp(await page.screenshot())
+        .webp({ quality: 55 })
+        .toBuffer()
+      if (picture.length > bytesMax) throw new Error(`the picture of ${view} has ${picture.length} bytes`)
+      writeFileSync(join(outDir, `${view}.webp`), picture)
+      console.log(`${view}.webp ${picture.length} bytes`)
+    }
+  } finally {
+    await browser.close()
+  }
+}
+
+/** Resolves when the process has printed `text`; rejects if it ends before. */
+function printed(child, text) {
+  let output = ''
+  return new Promise((found, fail) => {
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+      if (output.includes(text)) found()
+    })
+    child.once('close', (code) => fail(new Error(`the demo exited with code ${code}`)))
+  })
+}
+
+function freePort() {
+  const server = createServer()
+  return new Promise((found) =>
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => found(port))
+    }),
+  )
+}
