@@ -7,7 +7,7 @@ import { backUp } from '../store/index.js'
 import { addSettingFlags, printResult, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { settingsOf, type Flags } from './read-settings.js'
-import { shellWord } from './shell-word.js'
+import { shellWord } from '../settings/index.js'
 import { contentsText } from './verify-command.js'
 
 export function addBackupCommand(program: Command, context: CommandContext): void {

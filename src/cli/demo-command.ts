@@ -19,10 +19,9 @@ import { withStore } from './models/common.js'
 import { firstScreen } from './report/report-text.js'
 import { describeReport } from './simulation-report.js'
 import type { TopPost } from '../simulator/index.js'
-import { shellWord } from './shell-word.js'
 import { checkWorkload, runSimulation } from './simulation-run.js'
 import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-command.js'
-import { variableOf, type SettingName } from '../settings/index.js'
+import { shellWord, variableOf, type SettingName } from '../settings/index.js'
 
 const host = '127.0.0.1'
 const portMax = 65_535

@@ -255,7 +255,9 @@ describe('data', () => {
       uses: [{ state: 'serving' }],
       failure: null,
       provenance: {},
-      commands: { activate: 'understudy models activate transport-test-1' },
+      commands: {
+        activate: expect.stringMatching(/^understudy models activate transport-test-1 --models-dir \//),
+      },
     })
   })
 

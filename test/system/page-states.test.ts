@@ -2,6 +2,7 @@
  * The operators' page in states that are rare: no cycle yet, no answer, a model that cannot be loaded, hostile names, few
  * posts, another time zone. Left out, with one line, where Chromium is not installed.
  */
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,6 +22,7 @@ import {
   type Admin,
 } from '../helpers/browser.js'
 import { modelsDir as shipped, sigmoidGraph, writePackage } from '../helpers/model-packages.js'
+import { projectDir } from '../helpers/server-process.js'
 
 if (browserMissing)
   console.log('left out: test/system/page-states.test.ts needs Chromium at /usr/bin/chromium')
@@ -31,7 +33,8 @@ const intruders = '#page :is(script, iframe, object, embed, [onerror], img[src="
 const views = ['now', 'picks', 'report', 'models', 'cycles']
 
 describe.skipIf(browserMissing)('the page', () => {
-  const modelsDir = mkdtempSync(join(tmpdir(), 'understudy-models-'))
+  // Its path must be quoted in a shell.
+  const modelsDir = mkdtempSync(join(tmpdir(), "understudy operator's models-"))
   let admin: Admin
   let browser: Browser
 
@@ -129,10 +132,11 @@ describe.skipIf(browserMissing)('the page', () => {
     const notice = page.getByRole('region', { name: 'broken-1 failed to load' })
     await notice.waitFor()
     expect(await notice.innerText()).toMatch(/Activation failed: broken-1.*transport-test-1 keeps serving/s)
-    expect(await notice.locator('code').allInnerTexts()).toEqual([
-      'understudy models verify broken-1',
-      'understudy models activate transport-test-1',
-    ])
+    const [verify, stay, ...others] = await notice.locator('code').allInnerTexts()
+    expect(verify).toMatch(/^understudy models verify broken-1 /)
+    expect(stay).toMatch(/^understudy models activate transport-test-1 /)
+    expect(others).toEqual([])
+    expect(pasted(verify ?? '')).toMatchObject({ status: 1, stdout: expect.stringContaining('broken-1') })
     await page
       .getByRole('link', { name: /^warning model: a model serves; broken-1 failed to load/ })
       .waitFor()
@@ -149,7 +153,7 @@ describe.skipIf(browserMissing)('the page', () => {
       expect(await overflows(page), `${width}`).toEqual([])
     }
     expect(await violations(page)).toEqual([])
-    activate('transport-test-1')
+    expect(pasted(stay ?? '')).toMatchObject({ status: 0, stderr: '' })
     await notice.waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'working' }).waitFor()
     await card.getByText('not in use').waitFor()
@@ -191,12 +195,12 @@ describe.skipIf(browserMissing)('the page', () => {
     await open(page, 'models')
     const serving = page.getByRole('region', { name: 'small-1' })
     await serving.getByText('serving', { exact: true }).waitFor()
-    await serving.getByText('understudy models activate transport-test-1', { exact: true }).waitFor()
+    await serving.getByText(/^understudy models activate transport-test-1 .* --data-dir /).waitFor()
     // A restart does not make it forget.
     await admin.server.restart()
     await cycleOfTwo(150)
     await open(page, 'models')
-    await serving.getByText('understudy models activate transport-test-1', { exact: true }).waitFor()
+    await serving.getByText(/^understudy models activate transport-test-1 .* --data-dir /).waitFor()
     await context.close()
   })
 
@@ -213,6 +217,12 @@ describe.skipIf(browserMissing)('the page', () => {
     await context.close()
   })
 })
+
+/** What a command does in the shell of an operator, which has no settings of the service and another working directory. */
+function pasted(command: string): SpawnSyncReturns<string> {
+  const env = { PATH: `${join(projectDir, 'bin')}:${process.env['PATH'] ?? ''}` }
+  return spawnSync('/bin/sh', ['-c', command], { cwd: tmpdir(), env, encoding: 'utf8' })
+}
 
 /** What the charts write on their canvases. */
 const recordTexts = `

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ServiceError } from '../../contract/index.js'
 import { featureNames, headsOf, listModels, readManifest, residentBytes } from '../../model/index.js'
 import { failedVersions } from '../failed-versions.js'
+import { modelCommands } from '../model-commands.js'
 import type { CyclePoint, Observer } from '../observer.js'
 import type { AdminSources } from '../sources.js'
 
@@ -22,7 +23,8 @@ interface ModelParts {
 
 export async function models({ sources, observer }: ModelParts): Promise<object> {
   const { models: lifecycle, cycles, settings } = sources
-  const { modelsDir } = settings()
+  const directories = settings()
+  const { modelsDir } = directories
   const packages = await listModels(modelsDir).catch((): string[] => [])
   const inUse = lifecycle.versions
   const failures = failedVersions(lifecycle)
@@ -45,7 +47,7 @@ export async function models({ sources, observer }: ModelParts): Promise<object>
           ...(await manifestFacts(modelsDir, version)),
           memory_bytes: await memoryOf(uses.flatMap(({ processes }) => processes)),
           predict_ms: predictMs(observer.points.items, version),
-          commands: commandsFor(version),
+          commands: modelCommands(directories, version),
         }
       }),
     ),
@@ -128,13 +130,4 @@ function predictMs(points: readonly CyclePoint[], version: string): object | nul
   if (times.length === 0) return null
   const at = (share: number): number => times[Math.round(share * (times.length - 1))] as number
   return { cycles: times.length, p50: at(0.5), p99: at(0.99) }
-}
-
-function commandsFor(version: string): Readonly<Record<string, string>> {
-  return {
-    verify: `understudy models verify ${version}`,
-    inspect: `understudy models inspect ${version}`,
-    shadow: `understudy models shadow ${version}`,
-    activate: `understudy models activate ${version}`,
-  }
 }

@@ -2,8 +2,10 @@
  * `/api/now`: the state of the service in one object, and the points of its charts.
  */
 import { cycleBoundaryMs, firstScoreTarget } from '../../contract/index.js'
+import type { Settings } from '../../settings/index.js'
 import type { Check, HealthChecks } from '../checks.js'
 import { failedVersions, type FailedVersion } from '../failed-versions.js'
+import { modelCommands } from '../model-commands.js'
 import type { CyclePoint, Observer } from '../observer.js'
 import { lastCycleOf, type AdminSources } from '../sources.js'
 
@@ -15,7 +17,7 @@ export interface Now {
   readonly checks: readonly Check[]
   readonly model: { readonly version: string; readonly kind: string; readonly provider: string } | null
   readonly shadows: readonly string[]
-  readonly failed_versions: readonly FailedVersion[]
+  readonly failed_versions: readonly (FailedVersion & { readonly commands: readonly string[] })[]
   readonly weights_version: string
   readonly pending: number
   /** Null before the first cycle after the start. */
@@ -64,7 +66,10 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
         ? null
         : { version: serving.version, kind: serving.kind ?? 'none', provider: serving.provider ?? 'none' },
     shadows: versions.filter(({ state }) => state === 'shadow').map((shadow) => shadow.version),
-    failed_versions: failedVersions(models),
+    failed_versions: failedVersions(models).map((failed) => ({
+      ...failed,
+      commands: commandsAfter(failed, serving?.version, settings()),
+    })),
     weights_version: cycles.weights.versionAt(nowMs),
     pending: cycles.pendingCount,
     last_cycle: observer.points.last ?? null,
@@ -78,6 +83,17 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
     storage: { size_bytes, free_bytes },
     memory: { resident_bytes: rss, heap_used_bytes: heapUsed },
   }
+}
+
+/** What shows every check of the version; and for the active one, what keeps the version that serves. */
+function commandsAfter(
+  { version, role }: FailedVersion,
+  serving: string | undefined,
+  directories: Settings,
+): string[] {
+  const { verify } = modelCommands(directories, version)
+  if (role === 'shadow' || serving === undefined) return [verify]
+  return [verify, modelCommands(directories, serving).activate]
 }
 
 /** The cycles since the start, at most a day of them: the points of the charts, oldest first. */

@@ -2,7 +2,7 @@
  * What the admin listener sends, member for member, and how it is asked. `src/admin` writes these objects; the browser tests
  * run against it, so a difference shows there.
  */
-import type { Candidate, Counts, CounterName, HeadName } from '../../contract/index.js'
+import type { Candidate, Counts, CounterName, CycleResponse, HeadName } from '../../contract/index.js'
 
 export interface Check {
   readonly check: string
@@ -55,7 +55,7 @@ export interface Now {
   readonly checks: readonly Check[]
   readonly model: { readonly version: string; readonly kind: string; readonly provider: string } | null
   readonly shadows: readonly string[]
-  readonly failed_versions: readonly FailedVersion[]
+  readonly failed_versions: readonly (FailedVersion & { readonly commands: readonly string[] })[]
   readonly weights_version: string
   readonly pending: number
   readonly last_cycle: CyclePoint | null
@@ -183,6 +183,11 @@ export interface StoredCycle {
   readonly weightsVersion: string
 }
 
+/** The response of a stored cycle, its results counted by reason. */
+export interface StoredResponse extends Omit<CycleResponse, 'results'> {
+  readonly reasons: readonly { readonly reason: string; readonly count: number }[]
+}
+
 /** A part of a list, newest first. */
 export interface ListPage<Item> {
   /** Of the service's process: the `id` of calls begins anew in the next one. */
@@ -220,7 +225,7 @@ export interface ModelFacts {
   /** Of its processes. */
   readonly memory_bytes: number | null
   readonly predict_ms: { readonly cycles: number; readonly p50: number; readonly p99: number } | null
-  readonly commands: Readonly<Record<string, string>>
+  readonly commands: Readonly<Record<'verify' | 'inspect' | 'shadow' | 'activate', string>>
 }
 
 export interface Models {

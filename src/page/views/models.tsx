@@ -195,7 +195,8 @@ function ComparisonOf({ version }: { readonly version: string }) {
 /** Those that change something for this version. The serving one has the way back instead. */
 function Commands({ model, data }: { readonly model: ModelFacts; readonly data: ModelsData }) {
   const { commands, version } = model
-  const { serving, previous } = data
+  const { serving } = data
+  const previous = data.models.find((one) => one.version === data.previous)
   const shown = Object.entries(commands).filter(
     ([name]) => version !== serving || (name !== 'activate' && name !== 'shadow'),
   )
@@ -205,12 +206,12 @@ function Commands({ model, data }: { readonly model: ModelFacts; readonly data: 
       {shown.map(([name, text]) => (
         <Command key={name} text={text} />
       ))}
-      {version === serving && previous !== null && (
+      {version === serving && previous !== undefined && (
         <>
           <p class="muted">
-            Back to <Text>{previous}</Text>, which scored before:
+            Back to <Text>{previous.version}</Text>, which scored before:
           </p>
-          <Command text={`understudy models activate ${previous}`} />
+          <Command text={previous.commands.activate} />
         </>
       )}
     </section>

@@ -1,5 +1,5 @@
 /** Now: the state of the service, the last cycle, and how the cycles before it went. */
-import type { FailedVersion, Now } from '../service/api.js'
+import type { Now } from '../service/api.js'
 import type { Query } from '../service/query.js'
 import {
   ago,
@@ -60,9 +60,14 @@ function State({ now }: { readonly now: Now }) {
   )
 }
 
+interface FailedProps {
+  readonly failed: Now['failed_versions'][number]
+  readonly serving: string | null
+}
+
 /** What was to be activated and could not be loaded, what the service does instead, and what the operator can do. */
-function Failed({ failed, serving }: { readonly failed: FailedVersion; readonly serving: string | null }) {
-  const { version, role, problem, at } = failed
+function Failed({ failed, serving }: FailedProps) {
+  const { version, role, problem, at, commands } = failed
   return (
     <section class="notice fail" aria-label={`${version} failed to load`}>
       <p>
@@ -82,8 +87,9 @@ function Failed({ failed, serving }: { readonly failed: FailedVersion; readonly 
         To see every check of the package
         {role === 'active' && serving !== null && ', or to stay with the version that serves'}:
       </p>
-      <Command text={`understudy models verify ${version}`} />
-      {role === 'active' && serving !== null && <Command text={`understudy models activate ${serving}`} />}
+      {commands.map((text) => (
+        <Command key={text} text={text} />
+      ))}
     </section>
   )
 }
