@@ -105,6 +105,29 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(await page.locator('.post-head p bdi[lang=ko]').innerText()).toBe('g')
   })
 
+  test('Picks shows no rows of another filter as those of this one, while it loads and after a failure', async () => {
+    await open('picks')
+    const post = page.getByRole('link', { name: '제목 1 ㅋㅋ' })
+    await post.waitFor()
+    let answer = (): void => undefined
+    const held = new Promise<void>((resolve) => (answer = resolve))
+    await page.route('**/api/picks?*q=*', async (route) => {
+      await held
+      await route.fulfill(unavailable)
+    })
+    await page.getByRole('searchbox').fill('제목')
+    await page.locator('.list[aria-busy=true]').getByText('Loading picks').waitFor()
+    answer()
+    await page.getByText('No picks: too busy').waitFor()
+    expect(await post.count()).toBe(0)
+    expect(await page.getByRole('combobox', { name: 'Gallery' }).locator('option').allInnerTexts()).toContain(
+      'g',
+    )
+    await page.unrouteAll()
+    await post.waitFor(patient)
+    expect(await page.locator('.list[aria-busy=true]').count()).toBe(0)
+  })
+
   test('a filter looks through the whole flight recorder', async () => {
     for (let i = 0; i < 230; i++)
       expect((await admin.server.postCycle({ cycle_id: '20240301T0100' })).status).toBe(400)

@@ -1,6 +1,6 @@
 /**
  * The picks that are on the screen, read in windows as the reader scrolls. After a cycle the visible windows are read anew;
- * until they arrive, the old rows stay.
+ * until they arrive, the old rows stay. Rows of another filter stay until the first answer, marked as such, or until it fails.
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { apiErrorOf, getJson, type ApiError, type Pick, type Picks, type Save } from '../service/api.js'
@@ -33,20 +33,25 @@ const windowCountMax = 12
 interface View {
   readonly view: PickWindows | null
   readonly error: ApiError | null
+  /** `view` is of the filter before this one. */
+  readonly isOfOtherFilter: boolean
+  /** Of the last view, also after a failure: the choice of a gallery stays. */
+  readonly galleries: readonly string[]
   readonly onRange: (first: number, end: number) => void
 }
 
 export function usePickWindows({ search, gallery }: PickFilter): View {
-  const [state, setState] = useState<{ view: PickWindows | null; error: ApiError | null }>({
-    view: null,
-    error: null,
-  })
   const reader = useMemo(() => new WindowReader({ search, gallery }), [search, gallery])
+  const [state, setState] = useState<State>({ reader, view: null, error: null, galleries: [] })
   const range = useRef({ first: 0, end: windowSize })
   useEffect(() => {
     reader.listen(
-      (view) => setState({ view, error: null }),
-      (error) => setState((before) => ({ ...before, error })),
+      (view) => setState({ reader, view, error: null, galleries: view.galleries }),
+      (error) =>
+        setState((before) => ({
+          ...before,
+          ...{ reader, error, view: before.reader === reader ? before.view : null },
+        })),
     )
     reader.show(range.current.first, range.current.end)
     const forget = connection.on((name) => {
@@ -64,7 +69,16 @@ export function usePickWindows({ search, gallery }: PickFilter): View {
     },
     [reader],
   )
-  return { ...state, onRange }
+  const { view, error, galleries } = state
+  return { view, error, galleries, isOfOtherFilter: view !== null && state.reader !== reader, onRange }
+}
+
+interface State {
+  /** The one that `view` and `error` are from. */
+  readonly reader: WindowReader
+  readonly view: PickWindows | null
+  readonly error: ApiError | null
+  readonly galleries: readonly string[]
 }
 
 class WindowReader {

@@ -40,15 +40,18 @@ const searchDelayMs = 250
 export function Picks() {
   const [search, setSearch] = useState('')
   const [gallery, setGallery] = useState('')
-  const { view, error, onRange } = usePickWindows({ search: useSettled(search, searchDelayMs), gallery })
+  const filter = { search: useSettled(search, searchDelayMs), gallery }
+  const { view, error, isOfOtherFilter, galleries, onRange } = usePickWindows(filter)
   const isNarrow = useMedia('(max-width: 719px)')
   return (
     <div class="view fills with-aside">
-      <div class="list">
+      <div class={isOfOtherFilter ? 'list is-loading' : 'list'} aria-busy={isOfOtherFilter}>
         <div class="list-head">
           <h1>Picks</h1>
-          <Filters {...{ search, setSearch, gallery, setGallery, galleries: view?.galleries ?? [] }} />
-          <p class="muted list-note">{view === null ? '' : <Note view={view} />}</p>
+          <Filters {...{ search, setSearch, gallery, setGallery, galleries }} />
+          <p class="muted list-note">
+            {isOfOtherFilter ? 'Loading picks' : view === null ? '' : <Note view={view} />}
+          </p>
         </div>
         {view === null ? (
           <Missing error={error} what="picks" />
