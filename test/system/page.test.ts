@@ -234,6 +234,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page
       .getByRole('table', { name: /Stored cycles/ })
       .getByText('03-01 00:10')
+      .first()
       .waitFor()
   })
 
