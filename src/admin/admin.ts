@@ -9,7 +9,7 @@ import { EventStreams } from './event-streams.js'
 import { HistoryCommands, type StartCommand } from './history-commands.js'
 import { AdminListener, connectionsMax, type TlsFiles } from './listener.js'
 import { ServiceMetrics } from './metrics/metrics.js'
-import { Observer } from './observer.js'
+import { Observer, unauthorizedCode } from './observer.js'
 import { cycleLists, requestOf, responseOf } from './page-data/cycles.js'
 import { image } from './page-data/images.js'
 import { checksArguments, comparisonArguments, models } from './page-data/models.js'
@@ -82,9 +82,9 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
   })
   observer.listen({
     onCycle: (point) => streams.send('cycle', point),
-    // Those that `/api/cycles` has.
+    // Those that `/api/cycles` has, without those that anyone can cause at any rate.
     onCall: (call) => {
-      if (call.result !== 'done') streams.send('call', { ...call, instance: observer.instance })
+      if (call.result !== 'done' && call.code !== unauthorizedCode) streams.send('call', { ...call, instance: observer.instance })
     },
   })
   const watch = setInterval(watcher(parts), watchMs).unref()

@@ -230,15 +230,14 @@ function targetOf(url: string): { readonly path: string; readonly query: URLSear
   return { path, query: new URLSearchParams(query) }
 }
 
-/** null: it is too large, or the client has left. */
+/** null: it is too large, or the client has left. What exceeds the limit is received and dropped. */
 async function formOf(request: IncomingMessage): Promise<URLSearchParams | null> {
   let text = ''
   try {
-    for await (const chunk of request.setEncoding('latin1')) {
-      text += String(chunk)
-      if (text.length > formBytesMax) return null
-    }
-    return new URLSearchParams(text)
+    // A loop that ends early would destroy the socket before the response is sent.
+    for await (const chunk of request.setEncoding('latin1'))
+      if (text.length <= formBytesMax) text += String(chunk)
+    return text.length > formBytesMax ? null : new URLSearchParams(text)
   } catch {
     return null
   }

@@ -89,6 +89,17 @@ test('the recorder keeps the newest 1,000 cycles, and only the refusals of other
   expect(observer.otherCalls.items.map(({ status }) => status)).toEqual([404])
 })
 
+test('requests without a key push no cycle out of the recorder', async () => {
+  const { observer, post } = await observed()
+  await post(cycleBody(0))
+  const stranger: ObservedRequest = { ...request, status: 401, code: 'unauthorized' }
+  for (let n = 0; n < 1100; n++) observer.requestEnded(stranger)
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  expect(observer.calls.items).toMatchObject([{ result: 'scored' }])
+  expect(observer.otherCalls.items).toHaveLength(200)
+  expect(observer.otherCalls.last).toMatchObject({ operation: 'POST /v1/cycles', status: 401 })
+})
+
 test('a late cycle replaces neither the newest scores nor what is overdue', async () => {
   const { observer, post } = await observed()
   const candidates = [1, 2].map((n) => candidate('g', n, extracted(cycleMs(0) - 1000)))

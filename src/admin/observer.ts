@@ -10,6 +10,7 @@ import {
   tierCodes,
   type Counts,
   type CycleResponse,
+  type ErrorKind,
 } from '../contract/index.js'
 import type { CycleStored, StageClock } from '../cycle/index.js'
 import { warningKind } from '../pool/index.js'
@@ -92,13 +93,14 @@ export interface ObserverEvents {
 }
 
 const callCountMax = 1000
-/** Of the other operations: thousands of images would push the cycles out of the recorder. */
+/** Of the other operations and of strangers: thousands of them would push the cycles out of the recorder. */
 const otherCallCountMax = 200
 /** Twice the cycles of a day at the usual interval. */
 const pointCountMax = 600
 const saveCountMax = 200
 const warningCharsMax = 300
 const cyclesOperation = 'POST /v1/cycles'
+export const unauthorizedCode: ErrorKind = 'unauthorized'
 /** For cycles whose client has disconnected: no request end follows. */
 const processMsMax = 1000
 /** Scores that the quantiles of a cycle are computed from. */
@@ -172,7 +174,7 @@ export class Observer {
     // Earlier ones first: their clients have disconnected.
     this.#processFirst(own + 1)
     const call = callRecord(++this.#callCount, request)
-    const isCycle = request.operation === cyclesOperation
+    const isCycle = isCycleCall(call)
     // Refusals of other operations are the ones to look at, not each of thousands of images.
     if (isCycle) this.calls.add(call)
     else if (call.result !== 'done') this.otherCalls.add(call)
@@ -295,6 +297,11 @@ function callRecord(id: number, request: ObservedRequest): CallRecord {
     weights_version: summary?.weightsVersion ?? null,
     ...{ bytes_in: bytesIn, bytes_out: bytesOut, trace_id: request.trace?.traceId ?? null },
   }
+}
+
+/** Anyone can send a request without a key: it is no call of the client. */
+export function isCycleCall({ operation, code }: CallRecord): boolean {
+  return operation === cyclesOperation && code !== unauthorizedCode
 }
 
 function resultOf({ status, stages }: ObservedRequest): CallRecord['result'] {

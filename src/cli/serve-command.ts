@@ -2,6 +2,7 @@
  * `understudy serve`: reads the settings, generates an API key where none is configured, and runs the server until a
  * signal. SIGHUP reloads the settings.
  */
+import { fstatSync } from 'node:fs'
 import type { Command } from 'commander'
 import { lockDirectory } from '../store/index.js'
 import {
@@ -96,9 +97,18 @@ function adminOf(
   { env, flags }: SettingsSources,
   printMessage: PrintMessage,
 ): StartAdmin {
-  // systemd sets it where stderr is the journal.
-  const isJournal = env['JOURNAL_STREAM'] !== undefined
+  const isJournal = isJournalStream(env['JOURNAL_STREAM'])
   return adminSide({ settings, token, isDefaultPort, isJournal, printMessage, flags })
+}
+
+/**
+ * Whether standard error is the journal. systemd.exec(5): the variable has the device and inode of the stream that systemd
+ * opened. A process that inherits the variable may have redirected its output.
+ */
+function isJournalStream(value: string | undefined): boolean {
+  if (value === undefined) return false
+  const { dev, ino } = fstatSync(2, { bigint: true })
+  return value === `${dev}:${ino}`
 }
 
 /** The settings that a start would use, with the generated keys of `dataDir`, which only a restart can change. */

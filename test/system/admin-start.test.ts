@@ -1,6 +1,7 @@
 /** How the admin side starts: its port, and a token of the environment. */
-import { spawnSync } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -55,6 +56,33 @@ describe('the port', () => {
     const one = await started()
     expect(one.log).not.toContain('admin')
     expect(existsSync(join(one.dataDir, 'admin-token'))).toBe(false)
+  })
+})
+
+describe('the printed address', () => {
+  /** What `serve` prints with standard error in a file and this value of JOURNAL_STREAM. */
+  async function printed(journalStream: (file: string) => string): Promise<string> {
+    const directory = scratchDir()
+    const file = join(directory, 'stderr')
+    const stderr = openSync(file, 'w')
+    const args = ['serve', '--port', '0', '--admin-port', '0', '--data-dir', join(directory, 'data')]
+    const env = { ...process.env, JOURNAL_STREAM: journalStream(file) }
+    const child = spawn(executable, args, { env, stdio: ['ignore', 'ignore', stderr] })
+    const address = (): string => /understudy: admin: (.*)/.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
+    await expect.poll(address, { timeout: 30_000 }).not.toBe('')
+    child.kill()
+    await once(child, 'exit')
+    closeSync(stderr)
+    return address()
+  }
+
+  test('leaves the token out where standard error is the journal', async () => {
+    const journal = (file: string): string => `${statSync(file).dev}:${statSync(file).ino}`
+    expect(await printed(journal)).toMatch(/\/ with the token in .*admin-token$/)
+  })
+
+  test('has the token where a process of a unit writes to a file', async () => {
+    expect(await printed(() => '0:0')).toMatch(/\/\?token=[\w-]+$/)
   })
 })
 

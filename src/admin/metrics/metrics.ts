@@ -5,6 +5,7 @@
 import type { HealthChecks } from '../checks.js'
 import type { EventStreams } from '../event-streams.js'
 import {
+  isCycleCall,
   scoreQuantiles,
   type CallRecord,
   type CyclePoint,
@@ -68,12 +69,13 @@ export class ServiceMetrics {
     this.#runtime.close()
   }
 
-  #addCall({ operation, status, ms, result }: CallRecord, { stages }: ObservedRequest): void {
+  #addCall(call: CallRecord, { stages }: ObservedRequest): void {
+    const { operation, status, ms, result } = call
     const { requests, requestSeconds, cycles, stageSeconds } = this.#metrics
     const label = operationLabels.find((one) => one === operation) ?? 'other'
     requests.inc({ operation: label, status: statusLabel(status) })
     requestSeconds.observe({ operation: label }, ms / 1000)
-    if (operation === 'POST /v1/cycles') cycles.inc({ result })
+    if (isCycleCall(call)) cycles.inc({ result })
     if (result !== 'scored' || stages === null) return
     for (const [stage, stageMs] of stages.ms) stageSeconds.observe({ stage }, stageMs / 1000)
   }

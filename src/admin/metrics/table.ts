@@ -85,7 +85,7 @@ export const metricTable = {
     'Time from the head of a request to the end of its response, by operation.',
     { operation: operationLabels },
   ),
-  cycles: counter('understudy_cycles_total', 'Calls of POST /v1/cycles by result.', { result: cycleResults }),
+  cycles: counter('understudy_cycles_total', 'Calls of POST /v1/cycles by result, without those that have no valid API key.', { result: cycleResults }),
   lateCycles: counter(
     'understudy_late_cycles_total',
     'Scored cycles that were older than the newest stored one.',

@@ -2,11 +2,14 @@
  * Titles of pending posts, which the pool does not hold: cut out of the stored requests with which the posts entered, once
  * per post, when the page first asks for them. Bounded by the posts that are pending.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readCandidates } from '../../cycle/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { AdminSources } from '../sources.js'
 
 const titleCharsMax = 300
+/** Records parsed before the event loop serves others: the bodies of one cycle hold up to 16 MiB. */
+const rowsPerTurn = 50
 /** More than the rows of one cycle. */
 const rowCountMax = 2 ** 21
 
@@ -49,11 +52,25 @@ export class Titles {
           position,
           rows.map(({ row }) => row),
         )
-        rows.forEach(({ row }, i) => this.#titles.set(position * rowCountMax + row, titleOf(records[i])))
+        for (const [i, { row }] of rows.entries()) {
+          if (i > 0 && i % rowsPerTurn === 0) await nextTurn()
+          this.#titles.set(position * rowCountMax + row, this.#titleOf(records[i], position, row))
+        }
       } catch (error) {
+        // The next request tries again.
         log.warn({ err: error, position }, 'titles cannot be read')
-        for (const { row } of rows) this.#titles.set(position * rowCountMax + row, '')
       }
+    }
+  }
+
+  /** Empty for a record that cannot be parsed: it would not be readable at the next request either. */
+  #titleOf(record: Uint8Array | undefined, position: number, row: number): string {
+    try {
+      const { title } = JSON.parse(Buffer.from(record ?? []).toString()) as { readonly title?: string }
+      return (title ?? '').slice(0, titleCharsMax)
+    } catch (error) {
+      this.#sources.log.warn({ err: error, position, row }, 'a title cannot be read')
+      return ''
     }
   }
 
@@ -72,11 +89,6 @@ export class Titles {
 
 function entryKey({ enteredPosition, enteredRow }: PoolState, slot: number): number {
   return (enteredPosition[slot] as number) * rowCountMax + (enteredRow[slot] as number)
-}
-
-function titleOf(record: Uint8Array | undefined): string {
-  const { title } = JSON.parse(Buffer.from(record ?? []).toString()) as { readonly title?: string }
-  return (title ?? '').slice(0, titleCharsMax)
 }
 
 /** The slot of a post in a pool, or -1. */

@@ -18,6 +18,7 @@ export const sessionSettingNames: readonly SettingName[] = [
   'intraOpThreads',
   'predictMsMax',
   'modelLatencyMsMax',
+  'modelProcessBytesMax',
 ]
 
 /** Of `report` and `explain`. */
@@ -31,13 +32,18 @@ export function chosenVersion(version: string | undefined, { modelsDir }: Settin
 /** Options for loading a version. Warnings and errors go to stderr; the report of the command shows the rest. */
 export function loadOptions(
   version: string,
-  { modelsDir, executionProviders, intraOpThreads, predictMsMax, modelLatencyMsMax }: Settings,
-  { printMessage }: CommandContext,
+  settings: Settings,
+  { printMessage }: Pick<CommandContext, 'printMessage'>,
 ): LoadOptions & { readonly version: string } {
   const write = (_: object, message: string): void => printMessage(`understudy: ${message}\n`)
   const log: ModelLog = { info: () => undefined, warn: write, error: write }
+  const { modelsDir, executionProviders, intraOpThreads } = settings
   const threads = intraOpThreads === undefined ? {} : { intraOpThreads }
-  const limits = { timeLimitMs: predictMsMax, latencyMsMax: modelLatencyMsMax }
+  const limits = {
+    timeLimitMs: settings.predictMsMax,
+    latencyMsMax: settings.modelLatencyMsMax,
+    processBytesMax: settings.modelProcessBytesMax,
+  }
   return { modelsDir, version, executionProviders, log, ...limits, ...threads }
 }
 
