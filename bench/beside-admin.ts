@@ -1,29 +1,33 @@
 /**
- * What does the admin side cost a cycle, and a health check beside the cycles? Sends full cycles and health checks at a fixed
- * rate to a server without it, to one with it, and to the same one while a page is open and metrics are read every 5 s, in
- * turn.
+ * What does the admin side cost a cycle and a health check? Compares three kinds of blocks in turn: a server without it, one
+ * with it, and the same one with an open page and a scrape. Each block lasts 15 s and sends full cycles at a fixed rate of
+ * four per second and health checks at 20 per second. The page keeps an event stream open and reads metrics, state and picks
+ * every 5 s (`--seconds`), each time together with a cycle: three of the 60 cycles of a block meet a read, which is more than
+ * in production, where a cycle comes every five minutes.
  */
 import http from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, expectStatus, type Address } from './client.js'
 import { uncountedCycleCount } from './cycles.js'
 import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { differenceOf, differenceText, type Round } from './difference.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
-import { atFixedRate } from './mixed.js'
 import { freePort } from './project.js'
 import type { RawConnection } from './raw-connection.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
-import { median, summarize } from './statistics.js'
+import { atFixedRate } from './mixed.js'
+import { median } from './statistics.js'
 
 /** Cycles of each kind. */
-const cycleCountDefault = 120
-const blockCount = 10
+const cycleCountDefault = 240
+/** Cycles of a block. */
+const blockCount = 60
+const readsPerBlock = 3
+const healthPerSecond = 20
 /** Cycles after each change that are not counted. */
 const settleCount = 2
-const readEveryMs = 5000
-/** Too few to delay a cycle, enough for a 99th percentile in a run. */
-const healthPerSecond = 20
+const readEveryMsMax = 5000
 const kinds = ['off', 'on', 'page'] as const
 type Kind = (typeof kinds)[number]
 const adminToken = 'bench-admin-token-0123456789'
@@ -31,13 +35,13 @@ const adminToken = 'bench-admin-token-0123456789'
 interface Contender {
   readonly generator: CycleGenerator
   readonly connection: RawConnection
-  readonly healthClient: Client
+  readonly server: ServerUnderTest
 }
 
 interface Samples {
-  /** One list per round. */
-  readonly cyclesMs: number[][]
-  readonly healthMs: number[]
+  /** Of cycles, one list per block. */
+  readonly samples: Record<Kind, number[][]>
+  readonly healthMs: Record<Kind, number[]>
 }
 
 export async function measureBesideAdmin(size: RunSize): Promise<Measurement[]> {
@@ -48,35 +52,39 @@ export async function measureBesideAdmin(size: RunSize): Promise<Measurement[]> 
     withServer({ env: on }, (server) =>
       withContender(without, size, (offContender) =>
         withContender(server, size, async (onContender) => {
-          const page = new OpenPage({ port: Number(adminPort), key: `Bearer ${adminToken}` })
-          const samples = await sampleAll(
+          const readEveryMs = Math.min(readEveryMsMax, size.seconds * 1000)
+          const page = new OpenPage({ port: Number(adminPort), key: `Bearer ${adminToken}` }, readEveryMs)
+          const { samples, healthMs } = await sampleAll(
             { off: offContender, on: onContender, page: onContender },
             page,
-            size,
+            { ...size, blockMs: readsPerBlock * readEveryMs },
           )
           const before = server.usage()
           const clientBusyShare = onContender.connection.takeBusyShare()
-          return kinds.map((kind) => {
-            const { off } = samples
-            const samplesMs = samples[kind].cyclesMs.flat()
-            const rounds = samples[kind].cyclesMs.map((aMs, round): Round => ({
-              aMs,
-              bMs: off.cyclesMs[round] ?? [],
-            }))
-            const ratio = (median(samplesMs) / median(off.cyclesMs.flat())).toFixed(3)
-            const healthMs = summarize(samples[kind].healthMs).p99
-            const healthRatio = (healthMs / summarize(off.healthMs).p99).toFixed(3)
-            const note =
-              `${kind} / off: ${ratio}, ${differenceText(differenceOf(rounds, 0.5))}; ${page.readCount} reads; ` +
-              `health p99 ${healthMs.toFixed(1)} ms, ${kind} / off: ${healthRatio}`
+          const usage = { before: { ...before, cpuMs: null }, after: { ...server.usage(), cpuMs: null } }
+          const cycles = kinds.map((kind) => {
+            const samplesMs = samples[kind].flat()
+            const rounds = samples[kind].map((aMs, round): Round => ({ aMs, bMs: samples.off[round] ?? [] }))
+            const ratio = (median(samplesMs) / median(samples.off.flat())).toFixed(3)
+            const note = `${kind} / off: ${ratio}, ${differenceText(differenceOf(rounds, 0.5))}`
             return measurementOf({
               scenario: `beside-admin: ${kind}`,
               ...{ samplesMs, bytes: 0, busyS: sequentialS(samplesMs), clientBusyShare },
-              details: { note },
-              before: { ...before, cpuMs: null },
-              after: { ...server.usage(), cpuMs: null },
+              details: {
+                note: kind === 'page' ? `${note}; ${page.readCount} timed reads of three paths` : note,
+              },
+              ...usage,
             })
           })
+          const health = kinds.map((kind) =>
+            measurementOf({
+              scenario: `beside-admin: health, ${kind}`,
+              ...{ samplesMs: healthMs[kind], bytes: 0, busyS: sequentialS(healthMs[kind]), clientBusyShare },
+              details: { note: 'beside full cycles; the client of the cycles is in the same process' },
+              ...usage,
+            }),
+          )
+          return [...cycles, ...health]
         }),
       ),
     ),
@@ -88,88 +96,117 @@ function withContender<Result>(
   { scale }: RunSize,
   use: (contender: Contender) => Promise<Result>,
 ): Promise<Result> {
-  return withGenerator(scaledShape(cycleScenarios.full.shape, scale), async (generator) => {
-    const healthClient = new Client({ port: server.port, key: server.key }, 8)
-    const result = await use({ generator, connection: generator.connectTo(server), healthClient })
-    healthClient.close()
-    return result
-  })
+  return withGenerator(scaledShape(cycleScenarios.full.shape, scale), (generator) =>
+    use({ generator, connection: generator.connectTo(server), server }),
+  )
 }
 
 async function sampleAll(
   contenders: Readonly<Record<Kind, Contender>>,
   page: OpenPage,
-  { cycleCount = cycleCountDefault }: RunSize,
-): Promise<Record<Kind, Samples>> {
-  const empty = (): Samples => ({ cyclesMs: [], healthMs: [] })
-  const samples: Record<Kind, Samples> = { off: empty(), on: empty(), page: empty() }
+  { cycleCount = cycleCountDefault, blockMs }: RunSize & { readonly blockMs: number },
+): Promise<Samples> {
+  const samples: Samples['samples'] = { off: [], on: [], page: [] }
+  const healthMs: Samples['healthMs'] = { off: [], on: [], page: [] }
   for (const contender of [contenders.off, contenders.on])
     for (let i = 0; i < uncountedCycleCount; i++) await post(contender)
   for (let done = 0; done < cycleCount; done += blockCount)
     for (const kind of kinds) {
       if (kind === 'page') await page.open()
       for (let i = 0; i < settleCount; i++) await post(contenders[kind])
-      const round = postRound(contenders[kind], Math.min(blockCount, cycleCount - done))
-      const health = await atFixedRate(healthPerSecond, round, () => checkHealth(contenders[kind]))
-      samples[kind].cyclesMs.push(await round)
-      samples[kind].healthMs.push(...health.samplesMs)
-      await page.close()
+      const block = await sampleBlock(contenders[kind], Math.min(blockCount, cycleCount - done), blockMs)
+      samples[kind].push(block.cyclesMs)
+      healthMs[kind].push(...block.healthMs)
+      if (kind === 'page') await page.close()
     }
-  return samples
+  return { samples, healthMs }
+}
+
+/** Cycles at equal intervals; one that is due while the one before it is in progress follows it at once. */
+async function sampleBlock(
+  contender: Contender,
+  cycleCount: number,
+  blockMs: number,
+): Promise<{ readonly cyclesMs: number[]; readonly healthMs: readonly number[] }> {
+  const client = new Client(contender.server, 8)
+  const cyclesMs: number[] = []
+  const startedAt = performance.now()
+  const until = (ms: number): Promise<void> => sleep(Math.max(0, startedAt + ms - performance.now()))
+  const sending = (async () => {
+    for (let i = 0; i < cycleCount; i++) {
+      await until((i * blockMs) / cycleCount)
+      cyclesMs.push(await post(contender))
+    }
+    await until(blockMs)
+  })()
+  const [health] = await Promise.all([
+    atFixedRate(healthPerSecond, sending, async () => {
+      const reply = await client.send({ method: 'GET', path: '/v1/health' })
+      expectStatus(reply, 200, '/v1/health')
+      return { tookMs: reply.tookMs, bytes: 0 }
+    }),
+    sending,
+  ])
+  client.close()
+  return { cyclesMs, healthMs: health.samplesMs }
 }
 
 async function post({ generator, connection }: Contender): Promise<number> {
   return (await generator.post(connection, await generator.next())).tookMs
 }
 
-async function postRound(contender: Contender, count: number): Promise<number[]> {
-  const round: number[] = []
-  for (let i = 0; i < count; i++) round.push(await post(contender))
-  return round
-}
-
-async function checkHealth({ healthClient }: Contender): Promise<{ tookMs: number; bytes: number }> {
-  const reply = await healthClient.send({ method: 'GET', path: '/v1/health' })
-  expectStatus(reply, 200, '/v1/health')
-  return { tookMs: reply.tookMs, bytes: reply.body.length }
-}
-
 /** What a browser with an open page and a Prometheus do. */
 class OpenPage {
-  /** Responses that were read. */
+  /** Times at which the three paths were read by the timer. */
   readCount = 0
   readonly #address: Address
+  readonly #readEveryMs: number
   readonly #client: Client
   #stream: http.ClientRequest | null = null
   #timer: NodeJS.Timeout | undefined
   #reading: Promise<void> = Promise.resolve()
+  #countBefore = 0
 
-  constructor(address: Address) {
+  constructor(address: Address, readEveryMs: number) {
     this.#address = address
+    this.#readEveryMs = readEveryMs
     this.#client = new Client(address, 2)
   }
 
+  /** The reads fall between the multiples of the interval, so that a block has as many as intervals. */
   async open(): Promise<void> {
     const { port, key } = this.#address
+    this.#countBefore = this.readCount
     this.#stream = http.get({ port, path: '/api/events', headers: { authorization: key }, agent: false })
     this.#stream.on('response', (response) => response.resume()).on('error', () => undefined)
     await this.#read()
-    this.#timer = setInterval(() => {
-      this.#reading = this.#reading.then(() => this.#read())
-    }, readEveryMs)
+    this.#timer = setTimeout(() => {
+      this.#readLater()
+      this.#timer = setInterval(() => this.#readLater(), this.#readEveryMs)
+    }, this.#readEveryMs / 2)
   }
 
+  /** Throws where the block had fewer reads than it must have: it would have measured an idle stream. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#reading
     this.#stream?.destroy()
     this.#client.close()
+    const count = this.readCount - this.#countBefore
+    if (count < readsPerBlock) throw new Error(`a block with an open page had ${count} reads`)
+  }
+
+  #readLater(): void {
+    this.#reading = this.#reading.then(async () => {
+      await this.#read()
+      this.readCount++
+    })
+    // close() reports the error.
+    this.#reading.catch(() => undefined)
   }
 
   async #read(): Promise<void> {
-    for (const path of ['/metrics', '/api/now', '/api/picks']) {
+    for (const path of ['/metrics', '/api/now', '/api/picks'])
       expectStatus(await this.#client.send({ method: 'GET', path }), 200, path)
-      this.readCount++
-    }
   }
 }

@@ -1,13 +1,16 @@
 /** The files of deploy/ for containers: Dockerfile, compose.yaml, and what Prometheus and Grafana are started with. */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { validate } from 'dockerfile-utils'
 import { expect, test } from 'vitest'
 import { checkVariables } from '../src/cli/read-settings.js'
 import { projectDir } from './helpers/server-process.js'
+import { makeTlsFiles, opensslMissing } from './helpers/tls-files.js'
 
 const deploy = join(projectDir, 'deploy')
 const read = (file: string): string => readFileSync(join(deploy, file), 'utf8')
@@ -43,10 +46,16 @@ test('the variables that the image and compose.yaml set are settings', () => {
   expect(() => checkVariables(variables)).not.toThrow()
 })
 
-test('the health check of the image passes while /livez is 200, and fails at 503 or without a listener', async () => {
+/** The health check of the image with this port. Resolves with its exit code. */
+function healthCheck(port: number): Promise<number | null> {
   const [, command = '[]'] = /^HEALTHCHECK [^]*?CMD (\[.*\])$/m.exec(dockerfile) ?? []
   const [program, ...args] = JSON.parse(command) as string[]
   expect([program, args[0]]).toEqual(['/opt/understudy/bin/node', '--eval'])
+  const script = args[1]?.replaceAll('8081', String(port)) ?? ''
+  return new Promise((resolve) => spawn(process.execPath, ['--eval', script]).once('close', resolve))
+}
+
+test('the health check of the image passes while /livez is 200, and fails at 503 or without a listener', async () => {
   let status = 200
   const paths = new Set<string | undefined>()
   const server = createServer((request, response) => {
@@ -54,15 +63,25 @@ test('the health check of the image passes while /livez is 200, and fails at 503
     response.writeHead(status).end()
   }).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  const script = args[1]?.replace('8081', String((server.address() as AddressInfo).port)) ?? ''
-  const check = (): Promise<number | null> =>
-    new Promise((resolve) => spawn(process.execPath, ['--eval', script]).once('close', resolve))
+  const { port } = server.address() as AddressInfo
+  const check = (): Promise<number | null> => healthCheck(port)
   expect(await check()).toBe(0)
   status = 503
   expect(await check()).toBe(1)
   expect([...paths]).toEqual(['/livez'])
   await new Promise((resolve) => server.close(resolve))
   expect(await check()).toBe(1)
+})
+
+test.skipIf(opensslMissing)('the health check of the image passes under TLS', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'understudy-tls-'))
+  const { cert, key } = makeTlsFiles(directory, 'name')
+  const options = { cert: readFileSync(cert), key: readFileSync(key) }
+  const server = createTlsServer(options, (_, response) => response.end()).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  expect(await healthCheck((server.address() as AddressInfo).port)).toBe(0)
+  server.close()
+  rmSync(directory, { recursive: true })
 })
 
 test('compose.yaml publishes ports on 127.0.0.1 only, pins every image, and mounts files that exist', () => {

@@ -48,6 +48,9 @@ test('docs/operating.md has a row for each route of the admin listener', () => {
 test('every alert names its next action, and promtool accepts the rules and their tests', ({ skip }) => {
   const rules = read('deploy/prometheus/understudy.rules.yml')
   expect(rules.match(/^ +action: .{20}/gm)).toHaveLength(rules.match(/^ +- alert: /gm)?.length ?? 0)
+  const alerts = [...rules.matchAll(/^ +- alert: (\w+)/gm)].map(([, name]) => name)
+  const tests = read('deploy/prometheus/understudy.rules.test.yml')
+  expect(alerts.filter((name) => !tests.includes(`labels: '{alertname="${name}"}'`))).toEqual([])
   const promtool = (...args: string[]) =>
     spawnSync('promtool', args, { cwd: join(projectDir, 'deploy/prometheus'), encoding: 'utf8' })
   if (promtool('--version').status !== 0) skip('promtool is not installed')

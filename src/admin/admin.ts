@@ -84,7 +84,8 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
     onCycle: (point) => streams.send('cycle', point),
     // Those that `/api/cycles` has, without those that anyone can cause at any rate.
     onCall: (call) => {
-      if (call.result !== 'done' && call.code !== unauthorizedCode) streams.send('call', { ...call, instance: observer.instance })
+      if (call.result !== 'done' && call.code !== unauthorizedCode)
+        streams.send('call', { ...call, instance: observer.instance })
     },
   })
   const watch = setInterval(watcher(parts), watchMs).unref()

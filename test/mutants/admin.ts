@@ -32,6 +32,11 @@ export const adminMutants: readonly MutantGroup[] = [
         replace: 'if (reply',
       },
       {
+        breaks: 'two responses at a time are compressed',
+        find: 'this.#compressionCount >= compressionsMax',
+        replace: 'this.#compressionCount < 0',
+      },
+      {
         breaks: 'a TLS handshake has a time limit',
         find: 'options.handshakeMsMax ?? requestMsMax',
         replace: 'requestMsMax * 100',

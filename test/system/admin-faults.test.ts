@@ -13,7 +13,7 @@ import { freePort, ServerProcess } from '../helpers/server-process.js'
 
 const posts = Array.from({ length: 50 }, (_, index) => index + 1)
 /** Causes warnings, so that the events of a cycle are large. */
-const unknown = Array.from({ length: 20 }, (_, index) => removal('x'.repeat(280), 1000 + index))
+const unknown = Array.from({ length: 100 }, (_, index) => removal('x'.repeat(280), 1000 + index))
 
 let server: ServerProcess
 let control: ServerProcess
@@ -96,6 +96,10 @@ test('of 1,000 event streams 100 are open, nearly all of them unread, and no cyc
   await expect.poll(() => received().includes(`event: cycle\ndata: {"cycle_id":"${last}"`)).toBe(true)
   expect(received().match(/^event: cycle$/gm)).toHaveLength(nextCycle - first)
   expect(residentMiB() - before).toBeLessThan(200)
+  // Each of the unread ones has been closed; the one that is read is open.
+  const metrics = async (): Promise<string> => (await get('/metrics')).text
+  await expect.poll(metrics, { timeout: 10_000 }).toMatch(/^understudy_event_streams_dropped_total 99$/m)
+  expect(await metrics()).toMatch(/^understudy_event_streams 1$/m)
 })
 
 test('reports in progress change no cycle', async () => {

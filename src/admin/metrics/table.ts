@@ -85,7 +85,11 @@ export const metricTable = {
     'Time from the head of a request to the end of its response, by operation.',
     { operation: operationLabels },
   ),
-  cycles: counter('understudy_cycles_total', 'Calls of POST /v1/cycles by result, without those that have no valid API key.', { result: cycleResults }),
+  cycles: counter(
+    'understudy_cycles_total',
+    'Calls of POST /v1/cycles by result, without those that have no valid API key.',
+    { result: cycleResults },
+  ),
   lateCycles: counter(
     'understudy_late_cycles_total',
     'Scored cycles that were older than the newest stored one.',
@@ -172,9 +176,13 @@ export const metricTable = {
     'understudy_event_streams_dropped_total',
     'Event streams that were closed because their reader was too slow.',
   ),
-  loopDelay: gauge('understudy_event_loop_delay_seconds', 'Delay of the event loop since the last scrape.', {
-    percentile: ['p50', 'p99', 'max'],
-  }),
+  loopDelay: gauge(
+    'understudy_event_loop_delay_seconds',
+    'Delay of the event loop in the last complete minute.',
+    {
+      percentile: ['p50', 'p99', 'max'],
+    },
+  ),
   garbage: histogram(
     'understudy_gc_duration_seconds',
     'Pauses of the garbage collector by kind.',

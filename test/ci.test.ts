@@ -1,0 +1,25 @@
+/** The report of .ci/run: it names what could not be installed. Runs its functions with checks of its own. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { projectDir } from './helpers/server-process.js'
+
+const [functions = ''] =
+  /^left_out=\(\)[^]*?^report\(\) \{[^]*?^\}/m.exec(readFileSync(join(projectDir, '.ci/run'), 'utf8')) ?? []
+
+function reportOf(...calls: string[]): string {
+  // Nothing is installed: `step` would run apt-get.
+  const script = ['set -euo pipefail', 'step() { return 1; }', functions, ...calls, 'report'].join('\n')
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return stdout.trim()
+}
+
+test('.ci/run says that all passed only where nothing was left out', () => {
+  expect(reportOf("provide 'true' something")).toBe('== all passed')
+  const left = reportOf("provide 'true' something", "provide 'false' nginx-light fonts")
+  expect(left).toBe(
+    '== all that ran passed; left out:\n   the tests that need nginx-light fonts (not installed)',
+  )
+})
