@@ -13,11 +13,13 @@ export {
   type EvaluationRows,
 } from './evaluation-record.js'
 export {
+  encodingChannel,
   imageBatchEncoder,
   Quarantine,
   readCandidates,
   textBatchEncoder,
   textKey,
+  type EncodingMessage,
 } from './embeddings/index.js'
 export { checkTimes, findCycleId, Idempotency, Semaphore, type CycleRecords } from './intake/index.js'
 export { placedFailure } from './model-failure.js'

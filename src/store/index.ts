@@ -17,5 +17,6 @@ export {
   type MemoryContents,
   type MemoryStoreOptions,
 } from './memory/memory-store.js'
+export { commitChannel, type CommitMessage } from './lmdb/writer.js'
 export { StoreError, type StoreErrorCode } from './store-error.js'
 export type * from './store.js'

@@ -8,20 +8,25 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { executable as understudy } from '../helpers/server-process.js'
+import { executable as understudy, freePort } from '../helpers/server-process.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-demo-'))
 afterAll(() => rmSync(root, { recursive: true }))
 
-function start(args: string[]): { readonly child: ChildProcess; readonly ended: Promise<number | null> } {
-  const child = spawn(understudy, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+function start(
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+): { readonly child: ChildProcess; readonly ended: Promise<number | null> } {
+  const stdio = ['ignore', 'pipe', 'pipe'] as const
+  const child = spawn(understudy, args, { cwd: root, env: { ...process.env, ...env }, stdio: [...stdio] })
   onTestFinished(() => void child.kill('SIGKILL'))
   return { child, ended: new Promise((resolve) => child.on('exit', resolve)) }
 }
 
 test('demo shows the best posts, the report and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
   // The whole day: a shorter window could be in the small hours in Korea, in which few posts are saved.
-  const demo = start(['demo', '--port', '0', '--hours', '8'])
+  const adminPort = await freePort()
+  const demo = start(['demo', '--port', '0', '--hours', '8'], { UNDERSTUDY_ADMIN_PORT: String(adminPort) })
   const explainCommand = /npx understudy explain (\S+) (\d+) --data-dir (\S+) --models-dir (\S+)\n/
   const stderr = text(demo.child.stderr as Readable)
   let output = ''
@@ -49,6 +54,9 @@ test('demo shows the best posts, the report and the next steps, keeps running, a
   const { port } = new URL(url ?? '')
   await expect(fetch(`http://127.0.0.1:${port}/v1/health`)).rejects.toThrow()
   const dataDir = join(root, 'data', 'demo', port)
+  expect(await stderr).toMatch(
+    new RegExp(`^understudy: admin: http://127\\.0\\.0\\.1:${adminPort}/\\?token=[\\w-]{43}$`, 'm'),
+  )
   expect(await stderr).toContain(`stopped; data kept in ${dataDir} until`)
   expect(existsSync(join(dataDir, 'understudy.mdb'))).toBe(true)
 })

@@ -55,9 +55,11 @@ describe.skipIf(browserMissing)('the page', () => {
 
   test('shows hostile titles, texts, galleries and problems as text', async () => {
     const { page, context, problems } = await visit(browser, admin)
-    // The message of a refusal quotes the request.
     const refused = { ...cycleBody(30), [hostile]: 1, candidates: [{ gall_id: hostile, post_no: hostile }] }
     expect((await admin.server.postCycle(refused)).status).toBe(400)
+    // A warning quotes the names of unknown fields and the galleries of posts.
+    const unknownField: object = { [hostile]: 1 }
+    await postCycle({ ...unknownField, removals: [removal(hostileGallery, 99)] })
     const post = `posts/${encodeURIComponent(hostileGallery)}/1`
     for (const place of ['now', 'picks', post, 'report', 'models', 'cycles']) {
       await page.goto(`/#/${place}`)
@@ -70,7 +72,10 @@ describe.skipIf(browserMissing)('the page', () => {
         await page.getByRole('table', { name: /Inputs/ }).waitFor()
       }
       if (place === 'report') await page.getByRole('table', { name: /Means/ }).waitFor()
-      if (place === 'cycles') await page.locator('.row-link').first().click()
+      if (place === 'cycles') {
+        await page.locator('.row-link').first().click()
+        await page.getByText(`${hostileGallery}/99`).first().waitFor()
+      }
       await settled(page)
       expect(await page.locator(intruders).count(), place).toBe(0)
       expect(await page.title(), place).toMatch(/ · Understudy$/)

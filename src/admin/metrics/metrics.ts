@@ -2,6 +2,8 @@
  * The values of the metrics. Counters and histograms are updated after each request and cycle; gauges are read when
  * Prometheus asks, at most once a second.
  */
+import { encodingChannel, type EncodingMessage } from '../../cycle/index.js'
+import { commitChannel, type CommitMessage } from '../../store/index.js'
 import type { HealthChecks } from '../checks.js'
 import type { EventStreams } from '../event-streams.js'
 import {
@@ -34,6 +36,14 @@ export class ServiceMetrics {
   readonly #metrics: Metrics
   readonly #registry: ReturnType<typeof createMetrics>['registry']
   readonly #runtime: RuntimeFigures
+  readonly #onCommit = (message: unknown): void => {
+    const { ms, hasFailed } = message as CommitMessage
+    this.#metrics.commitSeconds.observe({ result: hasFailed ? 'failed' : 'done' }, ms / 1000)
+  }
+  readonly #onEncoding = (message: unknown): void => {
+    const { kind, ms, hasFailed } = message as EncodingMessage
+    this.#metrics.encodingSeconds.observe({ kind, result: hasFailed ? 'failed' : 'done' }, ms / 1000)
+  }
   #text: Promise<string> | null = null
   #textAt = -Infinity
 
@@ -45,6 +55,8 @@ export class ServiceMetrics {
     this.contentType = registry.contentType
     this.#runtime = new RuntimeFigures(metrics)
     metrics.build.set({ version: parts.version, node: process.versions.node }, 1)
+    commitChannel.subscribe(this.#onCommit)
+    encodingChannel.subscribe(this.#onEncoding)
     parts.observer.listen({
       onCycle: (point) => this.#addCycle(point),
       onCall: (call, request) => this.#addCall(call, request),
@@ -66,6 +78,8 @@ export class ServiceMetrics {
   }
 
   close(): void {
+    commitChannel.unsubscribe(this.#onCommit)
+    encodingChannel.unsubscribe(this.#onEncoding)
     this.#runtime.close()
   }
 

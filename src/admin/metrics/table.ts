@@ -55,6 +55,7 @@ const cycleResults = ['scored', 'repeated', 'refused', 'failed', 'aborted'] as c
 const firstScoreResults = ['on_time', 'late', 'never'] as const
 export const garbageKinds = ['minor', 'major', 'incremental', 'weakcb'] as const
 const processRoles = ['heads', 'text', 'image'] as const
+const workResults = ['done', 'failed'] as const
 const modelRoles = ['active', 'shadow'] as const
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -116,7 +117,7 @@ export const metricTable = {
   ),
   firstScoreRatio: gauge(
     'understudy_first_score_ratio',
-    'Share of first scores in time over the last 24 hours; the target is 0.99. NaN without posts.',
+    'Share of first scores in time since the start of the process, of the last 24 hours at most; the target is 0.99. NaN without posts.',
   ),
   missingFeatures: gauge('understudy_missing_feature_ratio', 'Share of null counters in the last cycle.'),
   scores: gauge('understudy_score', 'Percentiles of the scores of the last cycle.', {
@@ -168,6 +169,16 @@ export const metricTable = {
   quarantined: gauge(
     'understudy_quarantined_items',
     'Texts and images that are not encoded because they end the process of the encoder.',
+  ),
+  encodingSeconds: histogram(
+    'understudy_encoding_duration_seconds',
+    'Time of the calls of the encoders, by kind and result; a call encodes a batch.',
+    { kind: ['text', 'image'], result: workResults },
+  ),
+  commitSeconds: histogram(
+    'understudy_storage_commit_duration_seconds',
+    'Time of the transactions of the store, write and flush: cycles, images, outcomes, weights.',
+    { result: workResults },
   ),
   storageBytes: gauge('understudy_storage_size_bytes', 'Size of the data file.'),
   freeBytes: gauge('understudy_storage_free_bytes', 'Free space of the disk of the data directory.'),

@@ -27,9 +27,8 @@ test('the event loop serves others while the titles of a cycle are read', async 
   const { titles, rows, found } = pending(1000)
   vi.mocked(readCandidates).mockResolvedValue(recordsOf(rows.map((row) => `{"title":"title ${row}"}`)))
   const counts: number[] = []
-  let isRead = false
-  const reading = titles.read(rows).then(() => (isRead = true))
-  while (!isRead) {
+  const reading = titles.read(rows)
+  for (let turn = 0; turn < 100; turn++) {
     counts.push(found().filter((title) => title !== null).length)
     await nextTurn()
   }

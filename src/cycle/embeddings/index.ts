@@ -1,5 +1,11 @@
 /** Embeddings of texts and images: encoded once, stored, and available by slot when a cycle is scored. */
 export { Embeddings, type EmbeddingBacklog, type EmbeddingInputs } from './embeddings.js'
-export { imageBatchEncoder, Quarantine, textBatchEncoder } from './quarantine.js'
+export {
+  encodingChannel,
+  imageBatchEncoder,
+  Quarantine,
+  textBatchEncoder,
+  type EncodingMessage,
+} from './quarantine.js'
 export { readCandidates, textKey } from './stored-texts.js'
 export { missingInputWarnings, modelKindWarnings } from './warnings.js'

@@ -11,7 +11,7 @@ import { createMemoryContents, createMemoryStore, type MemoryContents } from '..
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 import { ImageCache } from './image-cache.js'
-import { imageBatchEncoder, Quarantine, textBatchEncoder } from './quarantine.js'
+import { encodingChannel, imageBatchEncoder, Quarantine, textBatchEncoder } from './quarantine.js'
 
 const patience = { timeout: 60_000, interval: 20 }
 const notEncoded = 'text not encoded in time, scored without it'
@@ -147,6 +147,20 @@ describe('a quarantine', () => {
     const { quarantined, encoded } = await encode(quarantine, encoder, all)
     expect(quarantined).toEqual(['title 7', 'title 8', 'title 31'])
     expect(encoded).toEqual(all.map((title) => (quarantined.includes(title) ? 0 : 1)))
+  })
+
+  test('publishes the time of each call of the encoder, and whether it failed', async () => {
+    const published: unknown[] = []
+    const listener = (message: unknown): void => void published.push(message)
+    encodingChannel.subscribe(listener)
+    const encoder = new FakeTextEncoder('e')
+    encoder.crashing.add('bad')
+    await encode(new Quarantine(), encoder, ['good'])
+    await encode(new Quarantine(), encoder, ['bad'])
+    encodingChannel.unsubscribe(listener)
+    const ms = expect.any(Number) as number
+    expect(published[0]).toEqual({ kind: 'text', ms, hasFailed: false })
+    expect(published[1]).toEqual({ kind: 'text', ms, hasFailed: true })
   })
 
   test('does not try a quarantined item again, in whatever batch it comes', async () => {

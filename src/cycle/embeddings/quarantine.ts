@@ -6,6 +6,7 @@
  * `encodeAll` first.
  */
 import { createHash } from 'node:crypto'
+import { channel } from 'node:diagnostics_channel'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   ModelDownError,
@@ -16,8 +17,17 @@ import {
 } from '../../model/index.js'
 import { GatheredVectors } from './vectors.js'
 
+/** Published after each call of an encoder, for the metrics. */
+export interface EncodingMessage {
+  readonly kind: 'text' | 'image'
+  readonly ms: number
+  readonly hasFailed: boolean
+}
+export const encodingChannel = channel('understudy:encoding')
+
 /** An encoder of texts or of images. */
 export interface BatchEncoder {
+  readonly kind: EncodingMessage['kind']
   readonly hash: string
   readonly dim: number
   /** An item that every working encoder can encode. */
@@ -130,7 +140,7 @@ export class Quarantine {
       callCount++
       try {
         const part = rows.map((row) => items[row] as Uint8Array)
-        all.take(rows, await encoder.encode(part, callMs()))
+        all.take(rows, await timed(encoder, part, callMs()))
         singleCrashes = 0
         const missing = all.missing(rows)
         if (this.#suspects.size > 0)
@@ -195,6 +205,23 @@ export class Quarantine {
   }
 }
 
+/** Encodes a batch, and publishes how long that took. */
+async function timed(encoder: BatchEncoder, part: readonly Uint8Array[], budgetMs: number): Promise<Vectors> {
+  const startedAt = performance.now()
+  const publish = (hasFailed: boolean): void => {
+    const ms = performance.now() - startedAt
+    encodingChannel.publish({ kind: encoder.kind, ms, hasFailed } satisfies EncodingMessage)
+  }
+  try {
+    const vectors = await encoder.encode(part, budgetMs)
+    publish(false)
+    return vectors
+  } catch (error) {
+    publish(true)
+    throw error
+  }
+}
+
 function slices(rows: readonly number[], countMax: number): number[][] {
   return Array.from({ length: Math.ceil(rows.length / countMax) }, (_, i) =>
     rows.slice(i * countMax, (i + 1) * countMax),
@@ -212,7 +239,7 @@ const controlText = Buffer.from(JSON.stringify({ title: '가나다 abc 123.' }))
 export function textBatchEncoder(encoder: TextEncoder): BatchEncoder {
   const { hash, dim } = encoder
   return {
-    ...{ hash, dim, control: controlText, callMsMax: 250, callCountMax: 200 },
+    ...{ kind: 'text', hash, dim, control: controlText, callMsMax: 250, callCountMax: 200 },
     encode: (records, ms) => encoder.encode(records, ms),
   }
 }
@@ -229,7 +256,7 @@ const controlImage = Buffer.from(
 export function imageBatchEncoder(encoder: ImageEncoder): BatchEncoder {
   const { hash, dim } = encoder
   return {
-    ...{ hash, dim, control: controlImage, callMsMax: Infinity, callCountMax: 8 },
+    ...{ kind: 'image', hash, dim, control: controlImage, callMsMax: Infinity, callCountMax: 8 },
     encode: (images) => encoder.encode(images),
   }
 }

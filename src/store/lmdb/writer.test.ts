@@ -1,7 +1,7 @@
 /** The write queue, over an environment that fails on demand where a real disk would. */
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../store-error.js'
-import { Writer, type WriteEnvironment } from './writer.js'
+import { commitChannel, Writer, type WriteEnvironment } from './writer.js'
 
 /** Transactions as LMDB has them, over a list of lines. `faults` may change between two writes. */
 function createEnvironment() {
@@ -201,4 +201,20 @@ describe('the write queue', () => {
     expect(committed).toEqual(['a', 'b'])
     await writer.idle()
   })
+})
+
+test('each commit publishes its time, and whether it failed', async () => {
+  const { write, faults } = createEnvironment()
+  const published: unknown[] = []
+  const listener = (message: unknown): void => void published.push(message)
+  commitChannel.subscribe(listener)
+  await write('stored')
+  faults.commit = new Error('a fault of the disk')
+  await expect(write('refused')).rejects.toThrow()
+  commitChannel.unsubscribe(listener)
+  const ms = expect.any(Number) as number
+  expect(published).toEqual([
+    { ms, hasFailed: false },
+    { ms, hasFailed: true },
+  ])
 })

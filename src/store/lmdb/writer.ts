@@ -7,6 +7,7 @@
  * settle (src/writer.cpp, Write: a failed mdb_txn_begin is not reported), so the writer probes the environment after
  * each failed commit.
  */
+import { channel } from 'node:diagnostics_channel'
 import { assert } from '../../contract/index.js'
 import { describe, StoreError } from '../store-error.js'
 
@@ -33,6 +34,13 @@ export interface WriterOptions {
   /** Called once, when the writer refuses all further writes. */
   readonly onStopped: (reason: StoreError) => void
 }
+
+/** Published after each transaction, for the metrics: the time from its first write to the end of its flush. */
+export interface CommitMessage {
+  readonly ms: number
+  readonly hasFailed: boolean
+}
+export const commitChannel = channel('understudy:store.commit')
 
 /** One commit takes writes of up to this many bytes together, or a single larger one. */
 const batchBytesMax = 32 * 1024 * 1024
@@ -162,9 +170,14 @@ export class Writer {
 
   async #commit(batch: readonly WaitingWrite[]): Promise<void> {
     let outcomes: Outcome[]
+    const startedAt = performance.now()
+    const publish = (hasFailed: boolean): void =>
+      commitChannel.publish({ ms: performance.now() - startedAt, hasFailed } satisfies CommitMessage)
     try {
       outcomes = await this.#environment.transaction(() => batch.map((write) => this.#apply(write)))
+      publish(false)
     } catch (error) {
+      publish(true)
       const failure = await this.#commitError(await commitCause(error), batch)
       this.#probe()
       for (const write of batch) this.#refuse(write, failure)
