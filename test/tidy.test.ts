@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { projectDir } from './helpers/server-process.js'
 
 /** Lines of src without tests. */
-const srcLinesMax = 48_400
+const srcLinesMax = 48_700
 const fileLinesMax = 400
 
 const sourcePattern = /\.(tsx?|css|mjs|js|cc|h)$/
