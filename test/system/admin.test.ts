@@ -256,7 +256,9 @@ describe('data', () => {
       failure: null,
       provenance: {},
       commands: {
-        activate: expect.stringMatching(/^understudy models activate transport-test-1 --models-dir \//),
+        activate: expect.stringMatching(
+          /^understudy models activate transport-test-1 --models-dir \//,
+        ) as string,
       },
     })
   })
