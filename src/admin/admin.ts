@@ -10,7 +10,7 @@ import { HistoryCommands, type StartCommand } from './history-commands.js'
 import { AdminListener, connectionsMax, type TlsFiles } from './listener.js'
 import { ServiceMetrics } from './metrics/metrics.js'
 import { Observer, unauthorizedCode } from './observer.js'
-import { cycleLists, requestOf, responseOf } from './page-data/cycles.js'
+import { cycleLists, requestOf, responseOf, storedCycle } from './page-data/cycles.js'
 import { image } from './page-data/images.js'
 import { checksArguments, comparisonArguments, models } from './page-data/models.js'
 import { now, series, type NowParts } from './page-data/now.js'
@@ -181,6 +181,9 @@ function routesOf(parts: Parts): Route[] {
       history.reply(await comparisonArguments(sources, version), 'server_error'),
     ),
     route('token', '/api/cycles', ({ query }) => json(cycleLists(sources, observer, query))),
+    route('token', '/api/cycles/{cycle_id}', ({ parameters: [cycleId = ''] }) =>
+      unpacking(() => Promise.resolve(json(storedCycle(sources, cycleId)))),
+    ),
     route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''] }) =>
       unpacking(() => requestOf(sources, cycleId)),
     ),

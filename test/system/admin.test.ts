@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import { beforeAll, afterAll, describe, expect, test } from 'vitest'
-import { formatInstant } from '../../src/contract/index.js'
+import { formatInstant, type CycleResponse } from '../../src/contract/index.js'
 import { adminTokenOf, callAdmin, type AdminReply } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
@@ -65,7 +65,13 @@ async function api(path: string): Promise<Record<string, never>> {
 describe('access', () => {
   const closed = [
     ...['/', '/api/now', '/api/series', '/api/picks', '/api/posts/g/1', '/api/posts/g/1/images/1'],
-    ...['/api/models', '/api/cycles', '/api/cycles/20240301T0000/request', '/api/report'],
+    ...[
+      '/api/models',
+      '/api/cycles',
+      '/api/cycles/20240301T0000',
+      '/api/cycles/20240301T0000/request',
+      '/api/report',
+    ],
     '/api/posts/g/1/history',
     ...['/api/cycles/20240301T0000/response', '/api/events', '/no/such/path'],
   ]
@@ -237,6 +243,19 @@ describe('data', () => {
     expect(calls[0]?.problem).toMatch(/cycle_time|candidates/)
     expect((await api('cycles?list=stored&limit=2'))['items']).toHaveLength(2)
     expect((await send('/api/cycles?list=none', bearer())).status).toBe(400)
+  })
+
+  test('a stored cycle has the head of its response, and its results by reason', async () => {
+    const { results, ...head } = JSON.parse(
+      (await send('/api/cycles/20240301T0000/response', bearer())).text,
+    ) as CycleResponse
+    const { reasons, ...found } = await api('cycles/20240301T0000')
+    expect(found).toEqual(head)
+    const unscored = ['missing_title', 'missing_clock', 'post_unavailable', 'unknown_post']
+    expect(reasons).toEqual(
+      unscored.map((reason) => ({ reason, count: results.filter((row) => row.reason === reason).length })),
+    )
+    expect((await send('/api/cycles/20240302T0000', bearer())).status).toBe(404)
   })
 
   test('request and response of a cycle can be downloaded', async () => {

@@ -1,8 +1,8 @@
 /**
- * `/api/cycles`: the newest calls and the stored cycles, as lists that are read page by page; and the request and the response
- * of one cycle to download.
+ * `/api/cycles`: the newest calls and the stored cycles, as lists that are read page by page; one stored cycle with its
+ * counts; and its request and response to download.
  */
-import { ServiceError } from '../../contract/index.js'
+import { assert, outcomeCodes, ServiceError, type CycleResponse } from '../../contract/index.js'
 import { unpackRequest } from '../../cycle/index.js'
 import type { StoredCycle } from '../../store/index.js'
 import type { Observer } from '../observer.js'
@@ -78,6 +78,29 @@ export async function requestOf({ store }: AdminSources, cycleId: string): Promi
   const request = position === undefined ? undefined : store.readRequest(position)
   if (request === undefined) throw notStored()
   return download(await unpackRequest(request), `${cycleId}-request.json`)
+}
+
+/**
+ * A stored response without its results, and these counted by reason. It has one row per pending post, so only what
+ * precedes the rows is parsed.
+ */
+export function storedCycle({ store }: AdminSources, cycleId: string): object {
+  const response = store.readResponse(cycleId)
+  if (response === undefined) throw notStored()
+  const bytes = Buffer.from(response.buffer, response.byteOffset, response.length)
+  const end = bytes.indexOf(',"results":[')
+  assert(end > 0, 'a response has results')
+  const head = JSON.parse(`${bytes.toString('utf8', 0, end)}}`) as Omit<CycleResponse, 'results'>
+  const reasons = outcomeCodes.flatMap(({ reason }) => reason ?? [])
+  // Within a string of JSON the quotation marks are escaped.
+  const count = (reason: string): number => occurrences(bytes, `,"reason":"${reason}"}`, end)
+  return { ...head, reasons: reasons.map((reason) => ({ reason, count: count(reason) })) }
+}
+
+function occurrences(bytes: Buffer, text: string, start: number): number {
+  let count = 0
+  for (let at = bytes.indexOf(text, start); at >= 0; at = bytes.indexOf(text, at + text.length)) count++
+  return count
 }
 
 export function responseOf({ store }: AdminSources, cycleId: string): Reply {

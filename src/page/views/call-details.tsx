@@ -1,8 +1,11 @@
-/** One call of the flight recorder with everything that is known of it. */
+/** One call of the flight recorder, or one stored cycle, with everything that is known of it. */
+import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import type { Call } from '../service/api.js'
-import { bytes, clockSeconds, cycleLabel, day, integer, milliseconds, words } from '../format.js'
-import { colorOf, Facts, Text } from '../parts/common.js'
+import type { Counts } from '../../contract/index.js'
+import type { Call, StoredResponse } from '../service/api.js'
+import { useQuery } from '../service/query.js'
+import { bytes, clockSeconds, cycleLabel, day, integer, milliseconds, percent, words } from '../format.js'
+import { colorOf, Facts, Missing, Text } from '../parts/common.js'
 import { Icon } from '../parts/icon.js'
 
 const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit', 'send']
@@ -12,7 +15,14 @@ export function stageColors(stage: string): number {
   return (stages.indexOf(stage) % 8) + 1
 }
 
-export function CallDetails({ call, onClose }: { readonly call: Call; readonly onClose: () => void }) {
+interface DetailsProps {
+  readonly label: string
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}
+
+function Details({ label, title, onClose, children }: DetailsProps) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape') onClose()
@@ -20,18 +30,27 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [onClose])
-  const { cycle_id, problem, warnings, counts } = call
   return (
-    <aside class="aside panel details" aria-label="Details of the call">
+    <aside class="aside panel details" aria-label={label}>
       <div class="details-head">
         <h2>
-          <Text>{cycle_id === null ? call.path : `Cycle ${cycleLabel(cycle_id)}`}</Text>
+          <Text>{title}</Text>
         </h2>
         <button class="button quiet" type="button" onClick={onClose}>
           <Icon name="close" />
           <span class="sr-only">Close the details</span>
         </button>
       </div>
+      {children}
+    </aside>
+  )
+}
+
+export function CallDetails({ call, onClose }: { readonly call: Call; readonly onClose: () => void }) {
+  const { cycle_id, problem, warnings, counts } = call
+  const title = cycle_id === null ? call.path : `Cycle ${cycleLabel(cycle_id)}`
+  return (
+    <Details label="Details of the call" {...{ title, onClose }}>
       {problem !== null && (
         <p class="notice warn">
           <strong>{call.code ?? call.status}</strong> <Text>{problem}</Text>
@@ -39,32 +58,84 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
       )}
       <Facts facts={factsOf(call)} />
       <Stages call={call} />
-      {counts !== null && (
-        <section>
-          <h3>Rows</h3>
-          <Facts
-            facts={Object.entries(counts).map(
-              ([name, count]) => [words(name), integer(count as number)] as const,
-            )}
-          />
-        </section>
-      )}
-      {warnings.length > 0 && (
-        <section>
-          <h3>Warnings</h3>
-          <ul class="warnings">
-            {warnings.map((warning, i) => (
-              <li key={i}>
-                <Text>{warning}</Text>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {counts !== null && <Rows counts={counts} />}
+      <Warnings warnings={warnings} />
       {cycle_id !== null && (call.result === 'scored' || call.result === 'repeated') && (
         <Downloads cycleId={cycle_id} />
       )}
-    </aside>
+    </Details>
+  )
+}
+
+interface StoredDetailsProps {
+  readonly cycleId: string
+  readonly onClose: () => void
+}
+
+export function StoredDetails({ cycleId, onClose }: StoredDetailsProps) {
+  const { data, error } = useQuery<StoredResponse>(`/api/cycles/${encodeURIComponent(cycleId)}`)
+  return (
+    <Details label="Details of the stored cycle" title={`Cycle ${cycleLabel(cycleId)}`} {...{ onClose }}>
+      {data === null ? (
+        <Missing error={error} what="response" />
+      ) : (
+        <>
+          <Facts
+            facts={[
+              ['Arrived', `${day(data.received_at)} ${clockSeconds(data.received_at)}`],
+              ['Scored', `${day(data.scored_at)} ${clockSeconds(data.scored_at)}`],
+              ['Model', <Text key="model">{data.model_version}</Text>],
+              ['Weights', <Text key="weights">{data.weights_version}</Text>],
+              ['Missing features', percent(data.missing_feature_share)],
+            ]}
+          />
+          <p class="muted">
+            Stages are known only for cycles since the start of the service: those are under Calls. The log of
+            the service has the others.
+          </p>
+          <Rows counts={data.counts} reasons={data.reasons} />
+          <Warnings warnings={data.warnings} />
+        </>
+      )}
+      <Downloads cycleId={cycleId} />
+    </Details>
+  )
+}
+
+interface RowsProps {
+  readonly counts: Counts
+  /** Of the results that are not scored. */
+  readonly reasons?: StoredResponse['reasons']
+}
+
+function Rows({ counts, reasons = [] }: RowsProps) {
+  const found = reasons.filter(({ count }) => count > 0)
+  return (
+    <section>
+      <h3>Rows</h3>
+      <Facts
+        facts={[
+          ...Object.entries(counts).map(([name, count]) => [words(name), integer(count as number)] as const),
+          ...found.map(({ reason, count }) => [`· ${words(reason)}`, integer(count)] as const),
+        ]}
+      />
+    </section>
+  )
+}
+
+function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
+  if (warnings.length === 0) return null
+  return (
+    <section>
+      <h3>Warnings</h3>
+      <ul class="warnings">
+        {warnings.map((warning, i) => (
+          <li key={i}>
+            <Text>{warning}</Text>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 

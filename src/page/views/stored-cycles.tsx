@@ -7,7 +7,7 @@ import { clockSeconds, counted, cycleLabel, day } from '../format.js'
 import { useMedia } from '../parts/clock.js'
 import { Missing } from '../parts/common.js'
 import { Cell, VirtualTable } from '../parts/virtual-table.js'
-import { Downloads } from './call-details.js'
+import { Downloads, StoredDetails } from './call-details.js'
 
 const columns = [
   { name: 'cycle', title: 'Cycle' },
@@ -60,9 +60,11 @@ function useStored(): Stored {
 
 export function StoredCycles({ choice }: { readonly choice: ComponentChildren }) {
   const { count, error, at, onRange } = useStored()
+  const [selected, setSelected] = useState<string | null>(null)
+  const close = useCallback(() => setSelected(null), [])
   const isNarrow = useMedia('(max-width: 719px)')
   return (
-    <div class="view fills">
+    <div class={selected === null ? 'view fills' : 'view fills with-details'}>
       <div class="list">
         <div class="list-head">
           <h1>Cycles</h1>
@@ -81,23 +83,34 @@ export function StoredCycles({ choice }: { readonly choice: ComponentChildren })
             count={count}
             rowHeight={isNarrow ? 84 : 44}
             rowKey={(index) => at(index)?.position ?? -index}
+            isSelected={(index) => selected !== null && at(index)?.cycleId === selected}
             row={(index) => {
               const cycle = at(index)
-              return cycle && <StoredCells cycle={cycle} />
+              return cycle && <StoredCells cycle={cycle} onSelect={() => setSelected(cycle.cycleId)} />
             }}
             onRange={onRange}
           />
         )}
       </div>
+      {selected !== null && <StoredDetails key={selected} cycleId={selected} onClose={close} />}
     </div>
   )
 }
 
-function StoredCells({ cycle }: { readonly cycle: StoredCycle }) {
+interface StoredCellsProps {
+  readonly cycle: StoredCycle
+  readonly onSelect: () => void
+}
+
+function StoredCells({ cycle, onSelect }: StoredCellsProps) {
   const { cycleId, receivedAt, modelVersion, weightsVersion } = cycle
   return (
     <>
-      <Cell name="cycle">{cycleLabel(cycleId)}</Cell>
+      <Cell name="cycle">
+        <button class="row-link" type="button" onClick={onSelect}>
+          {cycleLabel(cycleId)}
+        </button>
+      </Cell>
       <Cell name="at">
         {day(receivedAt)} {clockSeconds(receivedAt)}
       </Cell>
