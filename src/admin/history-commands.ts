@@ -38,7 +38,8 @@ const freshMsMax = 60_000
 const resultCountMax = 8
 /** Commands that wait for their turn. */
 const waitingCountMax = 4
-const outputBytesMax = 8 * 1024 * 1024
+/** `explain` prints the body of a post, which may be almost a whole cycle of 16 MiB. */
+const outputBytesMax = 24 * 1024 * 1024
 const errorCharsMax = 2000
 
 /** What exit code 1 of a command means: an error of the response, or that the output reports a failure. */

@@ -23,6 +23,7 @@ export function addExplainCommand(program: Command, context: CommandContext): vo
     .option('--cycle <id>', 'the cycle to explain (default: the last that scored the post)')
     .option('--against <id>', 'also explain the change of the score since this cycle')
     .option('--json', 'print JSON')
+    .option('--texts', 'JSON with the body of the post')
   addSettingFlags(command, historySettingNames).action((gallId: string, postNo: string, flags: Flags) =>
     explain(gallId, Number(postNo), flags, context),
   )
@@ -38,6 +39,7 @@ async function explain(
     throw new UsageError('post_no must be a whole number from 1')
   const settings = settingsOf(flags, context)
   const { codec } = loadCodec(settings.codec)
+  const texts = flags['texts'] === true
   await withStore(settings.dataDir, async (store) => {
     const cycleId = cycleOf(store, flags['cycle'])
     const againstId = cycleOf(store, flags['against'])
@@ -48,7 +50,7 @@ async function explain(
         const load = (version: string): Promise<Scorer> =>
           loadScorer(version, settings.modelsDir, loadVersion)
         const key = { gall_id, post_no }
-        const explanation = await explainPost(store, key, { codec, cycleId, againstId, load })
+        const explanation = await explainPost(store, key, { codec, cycleId, againstId, texts, load })
         if (explanation === null)
           throw new CommandError(`no stored cycle has the post ${gall_id}/${post_no} as a candidate`)
         printResult(context, flags, explanation, () => explanationText(explanation))

@@ -39,7 +39,9 @@ async function recordCycles(recorded: RecordedDirectory): Promise<CycleResponse[
     const pending = index === 3 ? posts.filter((post) => post !== 3) : posts
     const entering = index === 0 ? posts : index === 4 ? [3] : []
     const cycle = cycleBody(index, {
-      candidates: entering.map((post) => candidate('g', post)),
+      candidates: entering.map((post) =>
+        candidate('g', post, post === 3 ? { body_html: '<p>본문</p>' } : {}),
+      ),
       engagement: pending
         .filter((post) => post !== 20 || index !== 2)
         .map((post) => reading('g', post, cycleMs(index), { views: 100 * post * (index + 1), up: post })),
@@ -194,6 +196,17 @@ describe('explain', () => {
     expect(explain(recorded, 'g', '5').stdout).toContain(
       '\nThe changes of the score are not known: v1 cannot be',
     )
+  })
+
+  test('has the record, its body on request, and the last counters also of a post that has left', async () => {
+    const recorded = await recordedBy('v1')
+    await recordCycles(recorded)
+    const found = explanation(recorded, 'g', '3', '--cycle', id(1))
+    expect(found.candidate).not.toHaveProperty('body_html')
+    // Of cycle 2, the last one before it left.
+    expect(found.last_reading).toMatchObject({ views: 900, up: 3 })
+    expect(found.images).toEqual([])
+    expect(explanation(recorded, 'g', '3', '--texts').candidate?.body_html).toBe('<p>본문</p>')
   })
 
   test('explains a post whose first cycles have expired', async () => {

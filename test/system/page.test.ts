@@ -26,6 +26,8 @@ import { smallJpeg } from '../helpers/jpegs.js'
 if (browserMissing) console.log('left out: test/system/page.test.ts needs Chromium at /usr/bin/chromium')
 
 const postCount = 5000
+/** Posts with a picture; the second one leaves. */
+const pictured = [1, 200]
 const title = '유니폼 vs 원정 경기 뭐가 나음? ㅋㅋ'
 
 /** Scrolls through the list and returns the largest number of rows that existed at once. */
@@ -66,17 +68,19 @@ describe.skipIf(browserMissing)('the page', () => {
       candidate(`g${1 + Math.floor(i / 1000)}`, i + 1, {
         title: `${title} ${i + 1}`,
         body_html: `<p>본문 ${i + 1}</p><p>둘째 줄 &amp; 끝</p>`,
-        images_in_post: i === 0 ? 1 : 0,
-        ...(i === 0 ? { image_positions: [1] } : {}),
+        images_in_post: pictured.includes(i + 1) ? 1 : 0,
+        ...(pictured.includes(i + 1) ? { image_positions: [1] } : {}),
       }),
     )
     await postCycle({ candidates })
-    const image = {
-      path: '/v1/images/g1/1/01',
-      body: await smallJpeg(90),
-      headers: { 'Content-Type': 'image/jpeg' },
+    for (const postNo of pictured) {
+      const image = {
+        path: `/v1/images/g1/${postNo}/01`,
+        body: await smallJpeg(90),
+        headers: { 'Content-Type': 'image/jpeg' },
+      }
+      expect((await admin.server.call({ method: 'PUT', ...image })).status).toBe(201)
     }
-    expect((await admin.server.call({ method: 'PUT', ...image })).status).toBe(201)
     await postCycle()
     await postCycle({ removals: [removal('g1', 200, { reason: 'saved', tier: 'main' })] })
     // Refused, with a problem.
@@ -107,6 +111,9 @@ describe.skipIf(browserMissing)('the page', () => {
         .locator('canvas')
         .count(),
     ).toBe(1)
+    const since = /since \d\d:\d\d KST/
+    for (const region of ['First scores on time', 'Cycles over time'])
+      expect(await page.getByRole('region', { name: region }).innerText()).toMatch(since)
     for (const name of [/^Results/, /^Score quantiles/, /^Missing features/])
       expect(await page.getByRole('img', { name }).count()).toBe(1)
   })
@@ -187,6 +194,13 @@ describe.skipIf(browserMissing)('the page', () => {
   test('Post shows the past of a post that has left, and says what does not exist', async () => {
     await open('posts/g1/200')
     await page.getByText('not pending').waitFor()
+    await page.getByRole('heading', { name: `${title} 200`, exact: true }).waitFor()
+    expect(await page.locator('.post-text').innerText()).toBe('본문 200\n\n둘째 줄 & 끝')
+    expect(await page.getByRole('region', { name: 'Outcome' }).innerText()).toMatch(/saved\s+main/)
+    // Of the cycle before the one with which it left.
+    expect(await page.getByRole('region', { name: 'Last counters' }).innerText()).toMatch(/2,433\s+views/)
+    const width = () => page.evaluate<number>("document.querySelector('.pictures img').naturalWidth")
+    await expect.poll(width).toBe(64)
     await page
       .getByRole('table', { name: /Stays of the post/ })
       .getByText('saved')
@@ -233,9 +247,11 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByRole('button', { name: 'Stored' }).click()
     await page
       .getByRole('table', { name: /Stored cycles/ })
-      .getByText('03-01 00:10')
-      .first()
-      .waitFor()
+      .getByRole('button', { name: '03-01 00:00' })
+      .click()
+    const stored = page.getByRole('complementary', { name: 'Details of the stored cycle' })
+    await stored.getByText('Stages are known only').waitFor()
+    expect(await stored.innerText()).toMatch(/candidates\s+5,000[^]*scored now\s+\d/i)
   })
 
   test('a call appears in Cycles when it happens', async () => {

@@ -61,7 +61,7 @@ export function explainArguments(gallId: string, postNo: number, query: URLSearc
   })
   // The end of an argument.
   if (gallId.includes('\0')) throw new ServiceError('not_found', 'there is nothing at this path')
-  return ['explain', '--json', ...cycles, '--', gallId, String(postNo)]
+  return ['explain', '--json', '--texts', ...cycles, '--', gallId, String(postNo)]
 }
 
 /** A number of a path. Throws `not_found`. */

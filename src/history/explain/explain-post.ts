@@ -8,6 +8,7 @@ import {
   removalReasonCodes,
   tierCodes,
   type Candidate,
+  type EngagementRow,
   type Weights,
 } from '../../contract/index.js'
 import { catalogue, ModelError } from '../../model/index.js'
@@ -23,13 +24,23 @@ import {
   type ExplainedChange,
   type ExplainedInput,
 } from './explain-score.js'
-import { candidateOf, cyclesOf, outcomesOf, visitsOf, type PostCycle } from './post-history.js'
+import {
+  candidateOf,
+  cyclesOf,
+  imagesOf,
+  lastReading,
+  outcomesOf,
+  visitsOf,
+  type PostCycle,
+} from './post-history.js'
 import { cycleInputs, type CycleInputs, type Scorer } from './scored-inputs.js'
 
 export interface ExplainOptions {
   readonly codec: Codec
   /** By default the last cycle of the last visit that scored the post. */
   readonly cycleId: string | null
+  /** Include the body of the post. */
+  readonly texts: boolean
   /** Compare with this cycle. */
   readonly againstId: string | null
   /** Loads the model of a version. Rejects with a `ModelError`; then no change of a score is computed. */
@@ -37,8 +48,12 @@ export interface ExplainOptions {
 }
 
 export interface Explanation extends PostKey {
-  /** As received with the visit that is explained, without its body. */
-  readonly candidate: Omit<Candidate, 'gall_id' | 'post_no' | 'body_html'> | null
+  /** As received with the visit that is explained; its body only with `texts`. Null: the record has expired. */
+  readonly candidate: Omit<Candidate, 'gall_id' | 'post_no'> | null
+  /** The newest counters of the visit in the stored cycles. Null: none of its last cycles has any. */
+  readonly last_reading: Omit<EngagementRow, 'gall_id' | 'post_no' | 'status'> | null
+  /** Those that are stored. */
+  readonly images: readonly { readonly position: number; readonly sha256: string }[]
   readonly visits: readonly VisitSummary[]
   /** Index of the visit that is explained. */
   readonly visit: number
@@ -117,9 +132,12 @@ export async function explainPost(
   const explained =
     chosen === undefined ? null : await explainCycles(store, key, { chosen, other, models, ...options })
   const candidate = await candidateOf(store, visit)
+  const reading = await lastReading(store, cycles, key)
   return {
     ...key,
-    candidate: candidate === null ? null : withoutBody(candidate),
+    candidate: candidate === null ? null : withoutKey(candidate, options.texts ? [] : ['body_html']),
+    last_reading: reading === null ? null : withoutKey(reading, ['status']),
+    images: imagesOf(store, key),
     visits: visits.map((each) => visitSummary(store, each)),
     visit: index,
     cycles: cycles.map(cycleSummary),
@@ -250,11 +268,12 @@ class Models {
   }
 }
 
-function withoutBody(candidate: Candidate): Explanation['candidate'] {
-  const others = Object.entries(candidate).filter(
-    ([name]) => !['gall_id', 'post_no', 'body_html'].includes(name),
-  )
-  return Object.fromEntries(others) as Explanation['candidate']
+function withoutKey<Row extends PostKey, Name extends keyof Row>(
+  row: Row,
+  others: readonly Name[],
+): Omit<Row, keyof PostKey | Name> {
+  const left = Object.entries(row).filter(([name]) => !['gall_id', 'post_no', ...others].includes(name))
+  return Object.fromEntries(left) as Omit<Row, keyof PostKey | Name>
 }
 
 function visitSummary(store: Store, { entered, left }: ArrivalVisit): VisitSummary {

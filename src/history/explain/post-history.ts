@@ -1,14 +1,17 @@
 /**
- * One post in the stored cycles: its visits in order of arrival, and its result in each cycle of a visit.
+ * One post in the stored cycles: its visits in order of arrival, its result in each cycle of a visit, its last counters and
+ * its images.
  */
 import {
   formatInstant,
   headNames,
   type Candidate,
+  type CycleRequest,
+  type EngagementRow,
   type HeadName,
   type ResultRow,
 } from '../../contract/index.js'
-import { readCandidates } from '../../cycle/index.js'
+import { readCandidates, unpackRequest } from '../../cycle/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
 import type { PostKey } from '../pool-list.js'
@@ -78,6 +81,36 @@ function postCycle(store: Store, cycle: StoredCycle, { gall_id, post_no }: PostK
     rank: own.status === 'scored' ? above + (tied + 1) / 2 : null,
     scored,
   }
+}
+
+/** Cycles whose requests are read for a reading: the client sends one with each cycle. */
+const readingCyclesMax = 12
+
+/** The newest reading with counters in the last cycles of a visit. */
+export async function lastReading(
+  store: Store,
+  cycles: readonly PostCycle[],
+  { gall_id, post_no }: PostKey,
+): Promise<EngagementRow | null> {
+  for (const { cycle } of cycles.slice(-readingCyclesMax).reverse()) {
+    const request = store.readRequest(cycle.position)
+    if (request === undefined) continue
+    const { engagement } = JSON.parse(Buffer.from(await unpackRequest(request)).toString()) as CycleRequest
+    const found = engagement.find((row) => row.post_no === post_no && row.gall_id === gall_id)
+    if (found?.status === 'ok') return found
+  }
+  return null
+}
+
+/** The stored images of a post, with the SHA-256 of their uploads as hex digits. */
+export function imagesOf(
+  store: Store,
+  { gall_id: gallId, post_no: postNo }: PostKey,
+): { readonly position: number; readonly sha256: string }[] {
+  return store.imagePositions(gallId, postNo).flatMap((position) => {
+    const hash = store.readImageHash({ gallId, postNo, position })
+    return hash === undefined ? [] : { position, sha256: Buffer.from(hash).toString('hex') }
+  })
 }
 
 /** The outcome records of a post, as stored. */

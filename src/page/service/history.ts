@@ -2,7 +2,8 @@
  * What the service computes of its past: the JSON of `understudy report` (docs/evaluation.md) and of `understudy explain`
  * (docs/explain.md), as far as the page shows it.
  */
-import type { Candidate, HeadName, Weights } from '../../contract/index.js'
+import type { Candidate, EngagementRow, HeadName, Weights } from '../../contract/index.js'
+import type { ImageFacts } from './api.js'
 
 export type Interval = readonly [low: number, high: number]
 type Outcomes = Readonly<Record<'open' | 'saved' | 'hidden' | 'deleted' | 'aged_out', number>>
@@ -147,7 +148,10 @@ export interface ExplainedInput {
 }
 
 export interface Explanation {
-  readonly candidate: Partial<Candidate> | null
+  /** Null: the record has expired. */
+  readonly candidate: Omit<Candidate, 'gall_id' | 'post_no'> | null
+  readonly last_reading: Omit<EngagementRow, 'gall_id' | 'post_no' | 'status'> | null
+  readonly images: readonly ImageFacts[]
   readonly visits: readonly Visit[]
   readonly visit: number
   readonly cycles: readonly VisitCycle[]

@@ -1,17 +1,17 @@
 /** Post: one post with its counters, scores, pictures, text, visits, and why its score is what it is. */
 import type { TargetedSubmitEvent } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { postPath, type Post, type TimelineEntry } from '../service/api.js'
 import type { Explanation } from '../service/history.js'
 import { useQuery } from '../service/query.js'
 import { compact, dayClock, duration, integer, rate, score, words } from '../format.js'
 import { Chart } from '../parts/chart.js'
-import { Badge, Missing, Panel, Text, Tile } from '../parts/common.js'
-import { plainText } from '../parts/plain-text.js'
-import { imageAddress } from '../parts/thumbnail.js'
+import { Badge, Missing, Text, Tile } from '../parts/common.js'
 import { postAddress } from '../router.js'
 import { Explained, VisitCycles, Visits } from './explained.js'
+import { LeftPost } from './left-post.js'
 import { heads } from './picks.js'
+import { Pictures, PostText } from './post-content.js'
 
 export function PostView({ segments }: { readonly segments: readonly string[] }) {
   const [gallId, postNo] = segments
@@ -77,7 +77,12 @@ function OnePost({ gallId, postNo }: PostKey) {
           {pending.error?.status === 404 && isKnown && <Badge tone="plain">not pending</Badge>}
         </p>
       </header>
-      {post !== null && <Pending post={post} />}
+      {post !== null ? (
+        <Pending post={post} />
+      ) : (
+        history.data !== null &&
+        pending.error?.status === 404 && <LeftPost {...{ gallId, postNo }} explanation={history.data} />
+      )}
       {history.data !== null ? (
         <>
           <Visits explanation={history.data} />
@@ -141,21 +146,7 @@ function Pending({ post }: { readonly post: Post }) {
         />
       </div>
       {timeline.length > 1 && <Timeline entries={timeline} />}
-      {images.length > 0 && (
-        <Panel title="Pictures">
-          <ul class="pictures">
-            {images.map((image) => (
-              <li key={image.position}>
-                <img
-                  src={imageAddress(gall_id, post_no, image)}
-                  alt={`Picture ${image.position}`}
-                  loading="lazy"
-                />
-              </li>
-            ))}
-          </ul>
-        </Panel>
-      )}
+      <Pictures gallId={gall_id} postNo={post_no} images={images} />
       <PostText html={post.candidate.body_html ?? null} />
     </>
   )
@@ -200,26 +191,5 @@ function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
       <Chart title="Views" times={chart.times} series={chart.views} format={compact} min={null} isCount />
       <Chart title="Counters" times={chart.times} series={chart.counters} format={compact} isCount />
     </section>
-  )
-}
-
-/** Posts are hostile: their HTML is shown as text, for reading or as it is. */
-function PostText({ html }: { readonly html: string | null }) {
-  const [isSource, setIsSource] = useState(false)
-  if (html === null || html === '') return null
-  return (
-    <Panel title="Text">
-      <button
-        class="button quiet"
-        type="button"
-        aria-pressed={isSource}
-        onClick={() => setIsSource(!isSource)}
-      >
-        As received
-      </button>
-      <p class={isSource ? 'post-text source' : 'post-text'} lang="ko">
-        {isSource ? html : plainText(html)}
-      </p>
-    </Panel>
   )
 }
