@@ -61,6 +61,13 @@ export function ago(time: string | number, nowMs: number): string {
   return ms < -minuteMs / 60 ? `in ${duration(-ms)}` : `${duration(ms)} ago`
 }
 
+const dayMs = 24 * 3_600_000
+
+/** `since 14:05 KST`, for what the service has counted since its start; undefined once that is a day or more. */
+export function sinceStart(startedAt: string, nowMs: number): string | undefined {
+  return nowMs - Date.parse(startedAt) < dayMs ? `since ${clock(startedAt)} KST` : undefined
+}
+
 /** `1,234`; null is a dash. */
 export function integer(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : integerFormat.format(value)

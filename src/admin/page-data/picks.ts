@@ -80,6 +80,7 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
       }),
       images: imagesOf(sources, { gallId: gallIdAt(pool, slot), postNo: pool.postNo[slot] as number }, 1),
     })),
+    started_at: new Date(performance.timeOrigin).toISOString(),
     saves: observer.saves.items.toReversed().slice(0, 50),
   }
 }

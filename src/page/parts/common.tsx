@@ -2,6 +2,8 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiError } from '../service/api.js'
+import { sinceStart } from '../format.js'
+import { useNowMs } from './clock.js'
 import { Icon } from './icon.js'
 
 interface Titled {
@@ -101,6 +103,13 @@ export function Command({ text }: { readonly text: string }) {
       )}
     </div>
   )
+}
+
+/** Beside what the service has recorded since its start, until that is a day. */
+export function Since({ startedAt }: { readonly startedAt: string | null }) {
+  const nowMs = useNowMs()
+  const since = startedAt === null ? undefined : sinceStart(startedAt, nowMs)
+  return since === undefined ? null : <p class="muted since">Recorded {since}</p>
 }
 
 /** While nothing has been read: that it loads, or why it failed. */

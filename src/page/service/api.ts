@@ -130,7 +130,9 @@ export interface Picks {
   readonly offset: number
   readonly galleries: readonly string[]
   readonly picks: readonly Pick[]
+  /** Since the start. */
   readonly saves: readonly Save[]
+  readonly started_at: string
 }
 
 export interface TimelineEntry {

@@ -5,7 +5,7 @@ import { useEvent } from '../service/connection.js'
 import { useQuery, type Query } from '../service/query.js'
 import { counted, duration, integer, milliseconds, percent, score, words } from '../format.js'
 import { Chart, type ChartSeries } from '../parts/chart.js'
-import { Missing } from '../parts/common.js'
+import { Missing, Since } from '../parts/common.js'
 
 /** More than the service keeps at the usual interval: a page that is left open does not grow. */
 const pointCountMax = 1000
@@ -13,7 +13,8 @@ const pointCountMax = 1000
 const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit']
 const quantiles = ['p99', 'p90', 'p50', 'p10'] as const
 
-export function NowCharts() {
+/** `startedAt`: of the service, where it is known. */
+export function NowCharts({ startedAt }: { readonly startedAt: string | null }) {
   const { points, error } = usePoints()
   const times = useMemo(() => points?.map(({ cycle_time }) => Date.parse(cycle_time)) ?? [], [points])
   const lines = useMemo(() => seriesOf(points ?? []), [points])
@@ -26,6 +27,7 @@ export function NowCharts() {
           ? 'Cycles over time'
           : `Last ${duration(spanMs)}, ${counted(points.length, 'cycle')}`}
       </h2>
+      <Since startedAt={startedAt} />
       <Chart title="Latency by stage" times={times} series={lines.stages} isStacked format={milliseconds} />
       <Chart title="Results" times={times} series={lines.rows} isStacked isCount format={integer} />
       <Chart title="Score quantiles" times={times} series={lines.scores} format={score} />

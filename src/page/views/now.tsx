@@ -13,6 +13,7 @@ import {
   integer,
   milliseconds,
   percent,
+  sinceStart,
   words,
 } from '../format.js'
 import { useNowMs } from '../parts/clock.js'
@@ -24,7 +25,7 @@ export function NowView({ query: { data, error } }: { readonly query: Query<Now>
     <div class="view">
       <h1 class="sr-only">Now</h1>
       {data === null ? <Missing error={error} what="state" /> : <State now={data} />}
-      <NowCharts />
+      <NowCharts startedAt={data?.started_at ?? null} />
     </div>
   )
 }
@@ -159,7 +160,8 @@ function Posts({ now: { pending, last_cycle } }: { readonly now: Now }) {
   )
 }
 
-function FirstScoreShare({ now: { first_scores } }: { readonly now: Now }) {
+function FirstScoreShare({ now: { first_scores, started_at } }: { readonly now: Now }) {
+  const nowMs = useNowMs()
   const { share, target, on_time, late, never, overdue } = first_scores
   const tone = share === null ? 'muted' : share >= target ? 'text-ok' : 'text-fail'
   const parts = [
@@ -173,7 +175,10 @@ function FirstScoreShare({ now: { first_scores } }: { readonly now: Now }) {
       title="First scores on time"
       value={<span class={tone}>{percent(share)}</span>}
       unit={`target ${percent(target, 0)}`}
-      facts={parts.map(({ name, value }) => [name, integer(value)] as const)}
+      facts={[
+        ...parts.map(({ name, value }) => [name, integer(value)] as const),
+        ['Counted', sinceStart(started_at, nowMs) ?? 'last 24 h'],
+      ]}
     >
       <Bar parts={parts} />
     </Tile>

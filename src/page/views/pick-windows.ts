@@ -22,6 +22,8 @@ export interface PickWindows {
   readonly matching: number
   readonly galleries: readonly string[]
   readonly saves: readonly Save[]
+  /** Of the service: `saves` has those since then. */
+  readonly startedAt: string
   /** Undefined: not read yet. */
   readonly at: (index: number) => Pick | undefined
 }
@@ -162,12 +164,12 @@ class WindowReader {
   }
 
   #viewOf(answer: Picks): PickWindows {
-    const { cycle_id, model_version, pending, scored, matching, galleries, saves } = answer
+    const { cycle_id, model_version, pending, scored, matching, galleries, saves, started_at } = answer
     const windows = new Map(this.#windows)
     return {
       cycleId: cycle_id,
       modelVersion: model_version,
-      ...{ pending, scored, matching, galleries, saves },
+      ...{ pending, scored, matching, galleries, saves, startedAt: started_at },
       at: (index) => windows.get(index - (index % windowSize))?.picks[index % windowSize],
     }
   }

@@ -73,7 +73,7 @@ export function Picks() {
           />
         )}
       </div>
-      <Saves saves={view?.saves ?? []} isFolded={isNarrow} />
+      <Saves saves={view?.saves ?? []} startedAt={view?.startedAt ?? null} isFolded={isNarrow} />
     </div>
   )
 }

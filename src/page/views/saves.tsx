@@ -1,27 +1,31 @@
 /** What the operators saved last, with the rank that the model had given it one cycle before. */
 import type { Save } from '../service/api.js'
 import { cycleLabel, integer, score } from '../format.js'
-import { Badge, Text } from '../parts/common.js'
+import { Badge, Since, Text } from '../parts/common.js'
 import { Table, type Column } from '../parts/table.js'
 import { postAddress } from '../router.js'
 
 interface SavesProps {
   readonly saves: readonly Save[]
+  /** The start of the service; null: not read yet. */
+  readonly startedAt: string | null
   /** On a narrow screen the list opens on demand. */
   readonly isFolded: boolean
 }
 
-export function Saves({ saves, isFolded }: SavesProps) {
+export function Saves({ saves, startedAt, isFolded }: SavesProps) {
   if (isFolded)
     return (
       <details class="panel folded">
         <summary>Latest saves ({saves.length})</summary>
+        <Since startedAt={startedAt} />
         <SaveList saves={saves} />
       </details>
     )
   return (
     <aside class="aside panel" aria-label="Latest saves">
       <h2>Latest saves</h2>
+      <Since startedAt={startedAt} />
       <SaveList saves={saves} />
     </aside>
   )
