@@ -1,5 +1,5 @@
 // Makes the pictures of docs/operating.md: node scripts/pictures.mjs [DIRECTORY], docs/pictures by default. Runs `understudy demo`
-// with a simulated day, waits for its end, and writes Now, Picks and Models as WebP. Needs `npm run build`, and Chromium at
+// with a simulated day, waits for its end, and writes Now, Picks, Models and Post as WebP. Needs `npm run build`, and Chromium at
 // /usr/bin/chromium or at $CHROMIUM. The pictures are committed by hand.
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,11 +10,12 @@ import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import sharp from 'sharp'
 
-/** Each with what it shows last, and the height of its picture. */
+/** Each with what it shows last, and the height of its picture. Post shows the best pick. */
 const views = [
   { view: 'now', lastPart: 'canvas', height: 800 },
   { view: 'picks', lastPart: '.rows-body img', height: 640 },
   { view: 'models', lastPart: '.card', height: 640 },
+  { view: 'post', lastPart: '.effect-bar', height: 800 },
 ]
 const bytesMax = 60_000
 const width = 1280
@@ -50,8 +51,9 @@ async function takePictures(url, token) {
     await page.goto(`/?token=${token}`)
     for (const { view, lastPart, height } of views) {
       await page.setViewportSize({ width, height })
-      await page.goto(`/#/${view}`)
-      await page.locator(lastPart).first().waitFor()
+      if (view === 'post') await openBestPick(page)
+      else await page.goto(`/#/${view}`)
+      await page.locator(lastPart).first().waitFor({ timeout: 120_000 })
       await page.evaluate('Promise.allSettled([...document.images].map((image) => image.decode()))')
       const picture = await sharp(await page.screenshot())
         .webp({ quality: 55 })
@@ -63,6 +65,11 @@ async function takePictures(url, token) {
   } finally {
     await browser.close()
   }
+}
+
+async function openBestPick(page) {
+  await page.goto('/#/picks')
+  await page.locator('.rows-body a').first().click()
 }
 
 /** Resolves when the process has printed `text`; rejects if it ends before. */

@@ -11,6 +11,7 @@ import {
   dayClock,
   duration,
   milliseconds,
+  sinceStart,
 } from '../../src/page/format.js'
 import { plainText } from '../../src/page/parts/plain-text.js'
 
@@ -34,6 +35,16 @@ describe('times', () => {
     [-1, '0 s', '0 s'],
   ])('%d ms is %s, in a column %s', (ms, long, short) => {
     expect([duration(ms), age(ms)]).toEqual([long, short])
+  })
+
+  test('name the start of the service until it is a day ago', () => {
+    const [startedAt, startMs, dayMs] = [
+      '2024-02-29T15:05:00Z',
+      Date.parse('2024-02-29T15:05:00Z'),
+      86_400_000,
+    ]
+    expect(sinceStart(startedAt, startMs + dayMs - 1)).toBe('since 00:05 KST')
+    expect(sinceStart(startedAt, startMs + dayMs)).toBeUndefined()
   })
 
   test('state whether they have passed', () => {
