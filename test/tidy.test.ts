@@ -6,8 +6,8 @@ import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectDir } from './helpers/server-process.js'
 
-/** Lines of src without tests. */
-const srcLinesMax = 48_700
+/** Lines of src without tests. ARCHITECTURE.md says what they are spent on. */
+const srcLinesMax = 49_000
 const fileLinesMax = 400
 
 const sourcePattern = /\.(tsx?|css|mjs|js|cc|h)$/
@@ -40,6 +40,7 @@ test(`src has at most ${srcLinesMax} lines without tests`, () => {
     .filter((name) => !name.endsWith('.test.ts') && statSync(join(projectDir, name)).isFile())
     .reduce((sum, file) => sum + lineCount(file), 0)
   expect(lines).toBeLessThanOrEqual(srcLinesMax)
+  expect(read('ARCHITECTURE.md')).toContain(`\`src\` has at most ${srcLinesMax.toLocaleString('en')} lines`)
 })
 
 test('every file of src opens with a comment that says what it contains', () => {
