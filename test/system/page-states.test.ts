@@ -136,7 +136,10 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(verify).toMatch(/^understudy models verify broken-1 /)
     expect(stay).toMatch(/^understudy models activate transport-test-1 /)
     expect(others).toEqual([])
-    expect(pasted(verify ?? '')).toMatchObject({ status: 1, stdout: expect.stringContaining('broken-1') })
+    expect(pasted(verify ?? '')).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining('broken-1') as string,
+    })
     await page
       .getByRole('link', { name: /^warning model: a model serves; broken-1 failed to load/ })
       .waitFor()
