@@ -1,6 +1,6 @@
 /**
- * `/docs`: the OpenAPI document as one page of HTML without a script. Redoc, Swagger UI and their like need inline styles
- * or scripts, which the Content-Security-Policy of the admin listener forbids.
+ * `/docs`: the OpenAPI document as one page of HTML without a script. Renderers such as Redoc and Swagger UI are about a
+ * megabyte of script each; the document has seven operations.
  */
 import { openApiDocument } from '../contract/index.js'
 import { Html, html, inline, markdown, plainPage, table } from './plain-page.js'
