@@ -78,7 +78,10 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByRole('button', { name: 'Stored' }).click()
     await page.getByText('No stored cycles: too busy').waitFor()
     await page.unrouteAll()
-    await page.getByRole('table', { name: 'Stored cycles' }).getByText('03-01 00:00').waitFor()
+    await page
+      .getByRole('table', { name: 'Stored cycles' })
+      .getByRole('button', { name: '03-01 00:00' })
+      .waitFor()
     await page.route('**/api/posts/**', (route) => route.fulfill(unavailable))
     await open('posts/g/1')
     await page.getByText('No visits of this post').waitFor()

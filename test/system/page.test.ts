@@ -288,6 +288,8 @@ describe.skipIf(browserMissing)('the page', () => {
       expect(await page.evaluate<string>('document.activeElement.type')).toBe('search')
       await page.keyboard.type('jk2?')
       expect(await page.getByRole('searchbox').inputValue()).toBe('jk2?')
+      // The rows change once the search takes effect, and again without it.
+      await page.getByText('No pending post matches.').waitFor()
       await page.getByRole('searchbox').fill('')
       await page.keyboard.press('Escape')
       await page.locator('[data-index="1"] a').waitFor()

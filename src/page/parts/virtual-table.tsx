@@ -4,7 +4,7 @@
  * between the links of the rows; Tab goes to those of one row and then leaves the table.
  */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isTyping } from './typing.js'
 
 export interface VirtualTableProps {
@@ -35,12 +35,14 @@ export function VirtualTable(props: VirtualTableProps) {
   useEffect(() => watchScrolling(scrollerRef.current, setView), [])
   useEffect(() => onRange?.(first, end), [onRange, first, end, count])
   const current = useRef(0)
-  useEffect(() => {
+  const orderTabs = (): void => {
     // The row that had the focus last, or the first one if that row does not exist any more.
     const tabRow = Math.max(first, Math.min(current.current, end - 1))
     for (const link of scrollerRef.current?.querySelectorAll<HTMLElement>(rowLinks) ?? [])
       link.tabIndex = rowIndexOf(link) === tabRow ? 0 : -1
-  })
+  }
+  // Before the next key: an effect after painting would come too late.
+  useLayoutEffect(orderTabs)
   useEffect(() => moveByKeys(scrollerRef.current, rowHeight, count), [rowHeight, count])
   return (
     <div
@@ -49,7 +51,10 @@ export function VirtualTable(props: VirtualTableProps) {
       role="region"
       aria-label={caption}
       tabIndex={0}
-      onFocusIn={({ target }) => (current.current = rowIndexOf(target) ?? current.current)}
+      onFocusIn={({ target }) => {
+        current.current = rowIndexOf(target) ?? current.current
+        orderTabs()
+      }}
     >
       <div class={`rows ${kind}`} role="table" aria-label={caption} aria-rowcount={count + 1}>
         <div class="rows-head" role="rowgroup">
