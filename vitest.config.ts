@@ -12,6 +12,7 @@ const system = [
   'test/system/**/*.test.ts',
   'test/{crash,faults,hostile,overload,soak}/**/*.test.ts',
   'bench/{bench,difference}.test.ts',
+  'test/{build,deploy-containers,package}.test.ts',
   'src/cli/models/{activate,history,packages}.test.ts',
   'src/store/lmdb/flush-order.test.ts',
 ]
