@@ -143,6 +143,8 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.route('**/api/series', async (route) => {
       answer ??= (async () => {
         const body = await (await route.fetch()).body()
+        // Events of before the stream is open do not arrive.
+        await page.locator('.link.live').waitFor()
         await postCycle()
         await page.getByRole('status').filter({ hasText: 'Cycle 03-01' }).waitFor({ state: 'attached' })
         return { body }
