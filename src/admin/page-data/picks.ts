@@ -52,12 +52,17 @@ export interface PicksParts {
 
 export async function picks({ sources, observer, titles }: PicksParts, query: PicksQuery): Promise<object> {
   const { cycles } = sources
-  // A search reads all titles before it filters; otherwise those of the window suffice. A cycle may run meanwhile.
+  const rank = (): Ranking => {
+    const [pool, track] = [cycles.pool, observer.tracks.last]
+    return { pool, track, ranked: rankedSlots(pool, track, titles, query) }
+  }
+  // A search reads all titles before it filters; otherwise those of the window suffice.
   if (query.search !== '') await titles.read(Array(cycles.pool.count).keys())
-  await titles.read(windowOf(rankedSlots(cycles.pool, observer.tracks.last, titles, query), query))
-  const pool = cycles.pool
-  const track = observer.tracks.last
-  const ranked = rankedSlots(pool, track, titles, query)
+  const before = rank()
+  await titles.read(windowOf(before.ranked, query))
+  // A cycle may have run meanwhile.
+  const isCurrent = before.pool === cycles.pool && before.track === observer.tracks.last
+  const { pool, track, ranked } = isCurrent ? before : rank()
   const tracks = observer.tracks.all
   const nowMs = sources.clock()
   return {
@@ -83,6 +88,13 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
     started_at: new Date(performance.timeOrigin).toISOString(),
     saves: observer.saves.items.toReversed().slice(0, 50),
   }
+}
+
+interface Ranking {
+  readonly pool: PoolState
+  readonly track: Track | undefined
+  /** Slots. */
+  readonly ranked: readonly number[]
 }
 
 function windowOf(slots: readonly number[], { offset, limit }: PicksQuery): readonly number[] {
