@@ -6,6 +6,8 @@ import { formatInstant, type CycleRequest } from '../contract/index.js'
 import { CycleService, StageClock } from '../cycle/index.js'
 import { createMemoryStore } from '../store/index.js'
 import { Observer } from './observer.js'
+import { picks, picksQuery } from './page-data/picks.js'
+import type { Titles } from './page-data/titles.js'
 import type * as scoreTracks from './score-tracks.js'
 import { rankOf } from './score-tracks.js'
 import type { AdminSources, ObservedRequest } from './sources.js'
@@ -26,7 +28,8 @@ async function observed() {
     initialWeights: { version: 'w', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
     textEncodeMsMax: 1000,
   })
-  const observer = new Observer({ store, cycles, log } as unknown as AdminSources)
+  const sources = { store, cycles, log, clock: () => cycleMs(100) } as unknown as AdminSources
+  const observer = new Observer(sources)
   const post = async (body: CycleRequest, receivedMs = cycleMs(100)): Promise<void> => {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
     await cycles.submit({ json: bytesOf(body), gzip: null }, receivedMs, stages)
@@ -36,7 +39,7 @@ async function observed() {
       observer.requestEnded(ended)
     })
   }
-  return { observer, post }
+  return { sources, observer, post }
 }
 
 const request: ObservedRequest = {
@@ -134,4 +137,23 @@ test('the points of the charts are those of a day, and the day ends with the new
   expect(observer.points.items.map(({ cycle_id }) => cycle_id)).toEqual(
     [1, 2, 3].map((index) => cycleBody(index).cycle_id),
   )
+})
+
+test('picks are those of the pool after a cycle that runs while their titles are read', async () => {
+  const { sources, observer, post } = await observed()
+  const cycle = (index: number, posts: readonly number[]): CycleRequest =>
+    cycleBody(index, {
+      candidates: posts.map((n) => candidate('g', n)),
+      engagement: posts.map((n) => reading('g', n, cycleMs(index))),
+    })
+  await post(cycle(0, [1, 2]))
+  let next: CycleRequest | null = null
+  const titles = {
+    of: () => null,
+    read: () => (next === null ? Promise.resolve() : post(next)),
+  } as unknown as Titles
+  const read = () => picks({ sources, observer, titles }, picksQuery(new URLSearchParams()))
+  expect(await read()).toMatchObject({ cycle_id: '20240301T0000', pending: 2, matching: 2 })
+  next = cycle(1, [3])
+  expect(await read()).toMatchObject({ cycle_id: '20240301T0005', pending: 3, matching: 3 })
 })

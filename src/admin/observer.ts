@@ -93,7 +93,7 @@ export interface ObserverEvents {
 }
 
 const callCountMax = 1000
-/** Of the other operations and of strangers: thousands of them would push the cycles out of the recorder. */
+/** Of the other operations, and of calls without a valid key: thousands of them would push the cycles out of the recorder. */
 const otherCallCountMax = 200
 /** Twice the cycles of a day at the usual interval. */
 const pointCountMax = 600
