@@ -74,6 +74,12 @@ export async function visit(
   return { page, context, problems }
 }
 
+/** Ends a visit. Answers still given in place of the server's are dropped; they would fail outside the test. */
+export async function leave({ page, context }: Pick<Visitor, 'page' | 'context'>): Promise<void> {
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await context.close()
+}
+
 /** What axe-core finds, one line per violation. */
 export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)

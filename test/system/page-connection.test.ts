@@ -9,6 +9,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import {
   browserMissing,
   launch,
+  leave,
   picturesDir,
   startedAdmin,
   visit,
@@ -65,7 +66,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await postCycle()
     browser = await launch()
   })
-  afterEach(() => visitor.context.close())
+  afterEach(() => leave(visitor))
   afterAll(async () => {
     await browser.close()
     await admin.server.dispose()

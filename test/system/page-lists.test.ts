@@ -8,6 +8,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import {
   browserMissing,
   launch,
+  leave,
   startedAdmin,
   takePictures,
   violations,
@@ -54,7 +55,7 @@ describe.skipIf(browserMissing)('the page', () => {
     visitor = await visit(browser, admin)
     page = visitor.page
   })
-  afterEach(() => visitor.context.close())
+  afterEach(() => leave(visitor))
   afterAll(async () => {
     await browser.close()
     await admin.server.dispose()

@@ -12,6 +12,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import {
   browserMissing,
   launch,
+  leave,
   open,
   overflows,
   settled,
@@ -101,7 +102,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.locator('main').getByText(`disk ${hostile}`).first().waitFor()
     expect(await page.locator(intruders).count()).toBe(0)
     expect(await violations(page)).toEqual([])
-    await context.close()
+    await leave({ page, context })
   })
 
   test('the axes of counts have whole numbers, and the times are round in Korea, wherever the reader is', async () => {
