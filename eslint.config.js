@@ -45,6 +45,7 @@ const owners = {
   '@duckdb/node-api': 'history',
   commander: 'cli',
   lmdb: 'store',
+  pg: 'store',
   'onnxruntime-node': 'model',
 }
 

@@ -1,7 +1,22 @@
 /**
- * Durable storage: the interface (store.ts), its implementation on LMDB, and one in memory, for simulation
- * and for tests.
+ * Durable storage: the interface (store.ts), its implementations on LMDB and on a journal in PostgreSQL, and one in memory,
+ * for simulation and for tests.
  */
+export { openStoreOnPostgres, type PostgresStoreOptions } from './journal/open-postgres-store.js'
+export {
+  journalStatus,
+  migrateJournal,
+  type EnvironmentStatus,
+  type JournalStatus,
+  type StandbyStatus,
+} from './journal/status.js'
+export {
+  exportDirectory,
+  importDirectory,
+  type TransferFacts,
+  type TransferOptions,
+} from './journal/transfer.js'
+export type { JournalStore } from './journal/journal-store.js'
 export { backUp, restore, type BackupFacts } from './lmdb/backup.js'
 export { databasePath } from './lmdb/databases.js'
 export { makeDirectories } from './lmdb/directories.js'

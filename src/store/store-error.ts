@@ -9,9 +9,11 @@
  * - `failed`: the storage refused the write; `cause` has the reason.
  * - `closed`: called after `close`.
  * - `locked`: another process serves this data directory.
+ * - `standby`: another process is the owner of the environment.
  * - `unusable`: the data directory or a file in it cannot be used: foreign, damaged, or of another version.
  */
-export type StoreErrorCode = 'exists' | 'busy' | 'full' | 'failed' | 'closed' | 'locked' | 'unusable'
+export type StoreErrorCode =
+  'exists' | 'busy' | 'full' | 'failed' | 'closed' | 'locked' | 'standby' | 'unusable'
 
 export class StoreError extends Error {
   readonly code: StoreErrorCode

@@ -1,6 +1,6 @@
 /**
  * The durable storage that the service needs. It is intentionally small: LMDB implements it, memory implements it, and a
- * replicated database could. A write that has resolved survives a power cut, and no read shows a record earlier
+ * journal in PostgreSQL, with LMDB as a view of it. A write that has resolved survives a power cut, and no read shows a record earlier
  * than that (decisions.md 23). A write that rejects has changed nothing and may be tried again.
  */
 
@@ -162,7 +162,27 @@ export interface ExpiryRecords {
   removeOutcomes(outcomes: readonly OutcomeEntry[]): Promise<void>
 }
 
+/** What has changed in the store other than by the writes of this process. */
+export interface FollowedChanges {
+  /** True when anything may have changed: the records were read again from the first one. */
+  readonly isComplete: boolean
+  readonly imagesStored: readonly ImageKey[]
+  readonly imagesRemoved: readonly ImageKey[]
+}
+
 export interface Store {
+  /**
+   * Whether this process may answer calls. Without a journal it is always the owner; with one, the processes of an
+   * environment are its owner and its standbys.
+   */
+  readonly role: 'owner' | 'standby'
+  /** Whether writes are allowed: by the owner, and while this process prepares to be the owner. */
+  readonly mayWrite: boolean
+  /**
+   * Calls `listener` after records of another process were read, and before this process becomes the owner, which waits for
+   * the promise; writes are allowed then.
+   */
+  onFollowed(listener: (changes: FollowedChanges) => Promise<void>): void
   readonly models: ModelRecords
   readonly expiry: ExpiryRecords
   /**

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createMemoryStore, openLmdbStore, type Store } from '../../src/store/index.js'
+import { openReplica, postgresBin, until } from './journals.js'
 
 export const storeImplementations: Readonly<Record<string, () => Promise<Store>>> = {
   memory: () => Promise.resolve(createMemoryStore()),
@@ -16,4 +17,13 @@ export const storeImplementations: Readonly<Record<string, () => Promise<Store>>
     })
     return store
   },
+  ...(postgresBin === null
+    ? {}
+    : {
+        journal: async () => {
+          const store = await openReplica()
+          await until(() => store.role === 'owner')
+          return store
+        },
+      }),
 }

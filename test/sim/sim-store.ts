@@ -92,6 +92,18 @@ export class SimStore implements Store {
     }
   }
 
+  get role(): Store['role'] {
+    return this.#memory.role
+  }
+
+  get mayWrite(): boolean {
+    return this.#memory.mayWrite
+  }
+
+  onFollowed(): void {
+    // Nobody else writes.
+  }
+
   /** Writes that have not settled. */
   get writing(): number {
     return this.#writing

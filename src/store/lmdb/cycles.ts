@@ -7,7 +7,7 @@ import type { CycleRecord, Position, Store, StoredCycle } from '../store.js'
 import { poolKey, type Databases } from './databases.js'
 import { cycleIdKey } from './keys.js'
 import { packEmbeddings, type PackedEmbedding } from './model-records.js'
-import type { Positions } from './positions.js'
+import type { PositionsOfStore } from './positions.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 
@@ -27,7 +27,7 @@ type CycleRecords = Pick<
   | 'readPool'
 >
 
-export function cycleRecords(db: Databases, access: RecordAccess, positions: Positions): CycleRecords {
+export function cycleRecords(db: Databases, access: RecordAccess, positions: PositionsOfStore): CycleRecords {
   /** Memory for the records of a cycle, until its transaction is over. */
   const arenas = new ArenaPool()
 

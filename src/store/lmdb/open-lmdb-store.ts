@@ -9,7 +9,8 @@ import { directoryLockName, lockDirectory, type DirectoryLock } from './director
 import { checkDatabaseFile } from './file-check.js'
 import { diskBytesFree, flushDirectory } from './files.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
-import { createRecordStore } from './record-store.js'
+import { createRecordStore, type RecordStoreParts } from './record-store.js'
+import { isViewOfJournal } from './view-state.js'
 import { Writer } from './writer.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
@@ -41,6 +42,18 @@ export interface LmdbStoreOptions {
  * room for a new database.
  */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
+  const parts = await openLmdbParts(options)
+  if (!isViewOfJournal(parts.databases)) return createRecordStore(parts)
+  await parts.close()
+  throw new StoreError(
+    'unusable',
+    `${databasePath(resolve(options.dataDir))} is a view of a journal; set \`journal\` and \`environment\`, or move the ` +
+      'environment to a new directory with: understudy journal export',
+  )
+}
+
+/** The open databases of a data directory, and how they are written. Rejects as `openLmdbStore` does. */
+export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordStoreParts> {
   const dataDir = resolve(options.dataDir)
   const { mapBytesMax = mapBytesDefault, waitingBytesMax = waitingBytesDefault } = options
   let { lock } = options
@@ -55,7 +68,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
     databases = await openDatabases(dataDir, mapBytesMax)
     flushDirectory(dataDir)
     if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
-    return storeOf(databases, { ...options, dataDir, mapBytesMax, waitingBytesMax, lock })
+    return partsOf(databases, { ...options, dataDir, mapBytesMax, waitingBytesMax, lock })
   } catch (error) {
     await databases?.root.close()
     await lock?.release()
@@ -66,11 +79,11 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   }
 }
 
-/** The store over the open databases of a data directory: one environment, one transaction per write. */
-function storeOf(
+/** One environment, one transaction per write. */
+function partsOf(
   databases: FileDatabases,
   options: LmdbStoreOptions & Required<Pick<LmdbStoreOptions, 'mapBytesMax' | 'waitingBytesMax' | 'lock'>>,
-): Store {
+): RecordStoreParts {
   const { dataDir, mapBytesMax, waitingBytesMax, onStopped = () => undefined, lock } = options
   const { root } = databases
   const checks = [databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)
@@ -89,7 +102,7 @@ function storeOf(
     },
     { bytesMax: mapBytesMax, waitingBytesMax, onStopped },
   )
-  return createRecordStore({
+  return {
     databases,
     write: (operation, bytes, apply) => writer.run(bytes, apply, operation === 'appendCycle'),
     checkWritable: () => writer.checkRunning(),
@@ -101,7 +114,7 @@ function storeOf(
       await root.close()
       await lock.release()
     },
-  })
+  }
 }
 
 /**

@@ -9,7 +9,27 @@ import type { Databases } from './databases.js'
 import { readRecord } from './record-access.js'
 import { readHeader } from './records.js'
 
-export class Positions {
+/** Positions of a store. */
+export interface PositionsOfStore {
+  /** The first position that is free. */
+  next(): Position
+  /** A transaction writes the cycle here. */
+  begin(position: Position, cycleId: string): void
+  /** The cycle at this position is stored. */
+  confirm(position: Position): void
+}
+
+/** Positions of databases that also receive the cycles of other processes, from a journal that orders them. */
+export function positionsOfView({ cycles }: Pick<Databases, 'cycles'>): PositionsOfStore {
+  return {
+    next: () => ([...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0) + 1,
+    begin: () => undefined,
+    confirm: () => undefined,
+  }
+}
+
+/** Positions of databases that only this process writes. */
+export class Positions implements PositionsOfStore {
   readonly #cycles: Databases['cycles']
   readonly #onFileReplaced: (reason: StoreError) => void
   /** Every position up to this one is taken, by a cycle of this process or one that was there at the start. */

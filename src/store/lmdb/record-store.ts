@@ -3,13 +3,13 @@
  * file of its own; this one assembles them.
  */
 import { StoreError } from '../store-error.js'
-import type { Store } from '../store.js'
+import type { FollowedChanges, Store } from '../store.js'
 import { cycleRecords } from './cycles.js'
 import type { Databases } from './databases.js'
 import { Expiry } from './expiry.js'
 import { imageRecords } from './images.js'
 import { modelRecords } from './model-records.js'
-import { Positions } from './positions.js'
+import { Positions, positionsOfView } from './positions.js'
 import { readRecord, type RecordAccess, type WriteOperation } from './record-access.js'
 import { weightsAndOutcomes } from './weights-and-outcomes.js'
 
@@ -25,11 +25,19 @@ export interface RecordStoreParts {
   readonly isHealthy: () => boolean
   /** Waits for writes under way, then closes the databases. Called once. */
   readonly close: () => Promise<void>
+  /** Of a store whose databases are a view of a journal. */
+  readonly replication?: {
+    readonly role: () => Store['role']
+    readonly mayWrite: () => boolean
+    readonly onFollowed: (listener: (changes: FollowedChanges) => Promise<void>) => void
+  }
 }
 
 export function createRecordStore(parts: RecordStoreParts): Store {
   const { databases, write, checkWritable, onFileReplaced, removeDeadReaders, isHealthy, close } = parts
-  const positions = new Positions(databases, onFileReplaced)
+  const { replication } = parts
+  const positions =
+    replication === undefined ? new Positions(databases, onFileReplaced) : positionsOfView(databases)
   let closing: Promise<void> | undefined
   const checkOpen = (): void => {
     if (closing !== undefined) throw new StoreError('closed', 'the store is closed')
@@ -55,6 +63,13 @@ export function createRecordStore(parts: RecordStoreParts): Store {
     ...weightsAndOutcomes(databases, access),
     models: modelRecords(databases, access),
     expiry: new Expiry(databases, access, removeDeadReaders),
+    get role() {
+      return replication?.role() ?? 'owner'
+    },
+    get mayWrite() {
+      return replication?.mayWrite() ?? true
+    },
+    onFollowed: (listener) => replication?.onFollowed(listener),
     get healthy() {
       return isHealthy()
     },

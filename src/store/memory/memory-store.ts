@@ -4,7 +4,7 @@
  */
 import { keyedNames, numberedNames, type KeyRange, type RecordDatabase } from '../lmdb/databases.js'
 import type { WriteOperation } from '../lmdb/record-access.js'
-import { createRecordStore } from '../lmdb/record-store.js'
+import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
 import type { Store } from '../store.js'
 
 export interface MemoryStoreOptions {
@@ -24,6 +24,11 @@ export function createMemoryContents(): MemoryContents {
 }
 
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  return createRecordStore(memoryParts(options))
+}
+
+/** The databases in memory, and how they are written. */
+export function memoryParts(options: MemoryStoreOptions = {}): RecordStoreParts {
   const { contents = createMemoryContents(), beforeWrite = () => undefined } = options
   /** Settles after the last write that was begun: writes happen one after the other. */
   let lastWrite: Promise<unknown> = Promise.resolve()
@@ -46,7 +51,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     return writing
   }
 
-  return createRecordStore({
+  return {
     databases: contents,
     write,
     checkWritable: () => undefined,
@@ -56,7 +61,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     close: async () => {
       await lastWrite
     },
-  })
+  }
 }
 
 /** A database in memory. There is no rollback: the store throws before the first change of a write. */

@@ -1,0 +1,165 @@
+/**
+ * One connection to the primary of the journal's PostgreSQL. A statement succeeds only if the server confirms it without a
+ * warning: a COMMIT whose wait for a standby is cancelled ends with warning 01000, and is not durable. After any error the
+ * connection is dropped, because what the statement did is unknown; nothing is ever cancelled.
+ */
+import { Client, type ClientConfig } from 'pg'
+import { describe, StoreError } from '../store-error.js'
+
+/** A row by column: 64-bit integers, numerics and uuids are text. */
+export type Row = Readonly<Record<string, string | number | boolean | Buffer | Date | null>>
+
+const connectMsMax = 5000
+/** A lock that another connection holds for longer fails the statement, before anything is committed. */
+const lockMsMax = 8000
+const idleInTransactionMsMax = 60_000
+const successCode = '00000'
+const serverVersionMin = 150_000
+
+/** A statement did not end with a clean confirmation: it may or may not have been committed. */
+export class UnknownOutcome extends StoreError {
+  /** SQLSTATE of the server, if it reported one. */
+  readonly state: string | null
+
+  constructor(reason: unknown) {
+    super('failed', `the journal did not confirm: ${describe(reason)}`, { cause: reason })
+    this.state = reason instanceof Error && 'code' in reason ? String(reason.code) : null
+  }
+}
+
+export interface ConnectionOptions {
+  /** Of a statement. */
+  readonly msMax: number
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string
+  /** Index of the server that is tried first. Default: 0. */
+  readonly first?: number
+}
+
+export class JournalConnection {
+  /** Index of its server in the address. */
+  readonly server: number
+  readonly #client: Client
+  readonly #msMax: number
+  #warning: Error | null = null
+  #failure: UnknownOutcome | null = null
+
+  private constructor(client: Client, server: number, msMax: number) {
+    this.server = server
+    this.#client = client
+    this.#msMax = msMax
+    client.on('notice', (notice) => {
+      if (notice.code !== successCode) this.#warning = new Error(`warning ${notice.code}: ${notice.message}`)
+    })
+    client.on('error', (error) => this.drop(error))
+  }
+
+  /**
+   * Connects to the first server of `url` that is not a standby. `url`: postgres://user@host1:5432,host2:5432/database. Rejects
+   * with a StoreError that names no password.
+   */
+  static async open(url: string, options: ConnectionOptions): Promise<JournalConnection> {
+    const problems: string[] = []
+    const servers = serversOf(url)
+    for (let i = 0; i < servers.length; i++) {
+      const index = (i + (options.first ?? 0)) % servers.length
+      const [host, serverUrl] = servers[index] as (typeof servers)[number]
+      try {
+        return await JournalConnection.#openServer(serverUrl, index, options)
+      } catch (error) {
+        problems.push(`${host}: ${describe(error)}`)
+      }
+    }
+    throw new StoreError('failed', `the journal cannot be reached: ${problems.join('; ')}`)
+  }
+
+  static async #openServer(
+    url: string,
+    index: number,
+    { msMax, applicationName }: ConnectionOptions,
+  ): Promise<JournalConnection> {
+    const client = new Client({
+      connectionString: url,
+      connectionTimeoutMillis: connectMsMax,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: connectMsMax,
+      application_name: applicationName,
+    } satisfies ClientConfig)
+    const connection = new JournalConnection(client, index, msMax)
+    try {
+      await client.connect()
+      const [server] = await connection.query(
+        `select pg_is_in_recovery() as standby, current_setting('server_version_num') as version`,
+      )
+      if (server?.['standby'] === true) throw new StoreError('failed', 'it is a standby')
+      if (Number(server?.['version']) < serverVersionMin)
+        throw new StoreError('unusable', 'it is older than PostgreSQL 15')
+      await connection.query(
+        `select set_config('lock_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $2, false),
+           set_config('statement_timeout', '0', false), set_config('client_min_messages', 'warning', false),
+           set_config('synchronous_commit', case current_setting('synchronous_commit')
+             when 'remote_apply' then 'remote_apply' else 'on' end, false)`,
+        [String(lockMsMax), String(idleInTransactionMsMax)],
+      )
+      return connection
+    } catch (error) {
+      connection.drop(error)
+      throw error
+    }
+  }
+
+  /** False once it is dropped. */
+  get isOpen(): boolean {
+    return this.#failure === null
+  }
+
+  /**
+   * Runs a statement; one that changes something is committed when the promise resolves. Rejects with `UnknownOutcome`, and
+   * the connection is then dropped. One at a time.
+   */
+  async query(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    if (this.#failure !== null) throw this.#failure
+    this.#warning = null
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer within ${this.#msMax} ms`)), this.#msMax)
+    })
+    const answer = this.#client.query<Row>(text, values as unknown[])
+    // After the time limit nobody waits for it.
+    answer.catch(() => undefined)
+    try {
+      const { rows } = await Promise.race([answer, limit])
+      this.#throwWarning()
+      return rows
+    } catch (error) {
+      throw this.drop(error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #throwWarning(): void {
+    if (this.#warning !== null) throw this.#warning
+  }
+
+  /** Closes the connection at once. What is in progress has an unknown outcome. */
+  drop(reason: unknown): UnknownOutcome {
+    this.#failure ??= reason instanceof UnknownOutcome ? reason : new UnknownOutcome(reason)
+    const { connection } = this.#client as unknown as { connection: { stream: { destroy(): void } } }
+    connection.stream.destroy()
+    return this.#failure
+  }
+
+  /** Closes the connection. A statement in progress has an unknown outcome. */
+  close(): void {
+    this.drop(new Error('the connection is closed'))
+  }
+}
+
+/** Each server of the address with an address of its own. */
+function serversOf(url: string): (readonly [host: string, url: string])[] {
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?@]*)(.*)$/s.exec(url)
+  if (parts === null) throw new StoreError('unusable', 'the address of the journal is not a postgres:// URL')
+  const [, start = '', hosts = '', rest = ''] = parts
+  return hosts.split(',').map((host) => [host, `${start}${host}${rest}`] as const)
+}

@@ -1,0 +1,184 @@
+/**
+ * The store on a journal: the records are in a view, which is read as any store is; a write is applied on top of the view,
+ * its changes are committed to the journal, and then to the view. All writes that wait when a commit ends form the next one.
+ */
+import { assert } from '../../contract/index.js'
+import type { WriteOperation } from '../lmdb/record-access.js'
+import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
+import { readPosition } from '../lmdb/records.js'
+import { StoreError } from '../store-error.js'
+import type { Store } from '../store.js'
+import { Replica, type ReplicaParts } from './replica.js'
+import { StagedDatabases } from './staged-databases.js'
+
+export interface JournalStoreParts extends Omit<ReplicaParts, 'view'> {
+  readonly view: RecordStoreParts
+}
+
+export interface JournalStore extends Store {
+  readonly replica: Replica
+  /** Frees the lease, so that a standby takes over at once. */
+  handOver(): Promise<void>
+}
+
+/** One commit takes writes of up to this many bytes together, or a single larger one. */
+const batchBytesMax = 16 * 1024 * 1024
+const waitingBytesMax = 256 * 1024 * 1024
+
+/**
+ * Opens the store: reads the view up to the head of the journal, then follows or owns it. `close` also closes the journal
+ * and the view. Rejects with a StoreError.
+ */
+export async function openJournalStore(parts: JournalStoreParts): Promise<JournalStore> {
+  const { view, journal } = parts
+  const replica = new Replica(parts)
+  const staged = new StagedDatabases(view.databases)
+  const queue = new CommitQueue(staged, replica)
+  const store = createRecordStore({
+    databases: staged.databases,
+    write: (_operation: WriteOperation, bytes, apply) => queue.run(bytes, apply),
+    checkWritable: () => view.checkWritable(),
+    onFileReplaced: () => undefined,
+    removeDeadReaders: () => view.removeDeadReaders(),
+    isHealthy: () => view.isHealthy(),
+    close: async () => {
+      await queue.idle()
+      await replica.stop()
+      await journal.close()
+      await view.close()
+    },
+    replication: {
+      role: () => replica.role,
+      mayWrite: () => replica.mayWrite,
+      onFollowed: (listener) => replica.onFollowed(listener),
+    },
+  })
+  claimWhenOwner(store, replica)
+  await replica.start()
+  return Object.assign(store, {
+    replica,
+    handOver: async () => {
+      await queue.idle()
+      await replica.stop()
+    },
+  })
+}
+
+interface WaitingWrite {
+  readonly bytes: number
+  readonly apply: () => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (reason: unknown) => void
+}
+
+type Outcome = { readonly value: unknown } | { readonly error: unknown }
+
+class CommitQueue {
+  readonly #staged: StagedDatabases
+  readonly #replica: Replica
+  #waiting: WaitingWrite[] = []
+  #waitingBytes = 0
+  #draining: Promise<void> | undefined
+
+  constructor(staged: StagedDatabases, replica: Replica) {
+    this.#staged = staged
+    this.#replica = replica
+  }
+
+  run<T>(bytes: number, apply: () => T): Promise<T> {
+    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > waitingBytesMax)
+      return Promise.reject(new StoreError('busy', 'too much is waiting to be written'))
+    this.#waitingBytes += bytes
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ bytes, apply, resolve: resolve as (value: unknown) => void, reject })
+      this.#draining ??= this.#drain()
+    })
+  }
+
+  async idle(): Promise<void> {
+    await this.#draining
+  }
+
+  async #drain(): Promise<void> {
+    // Further writes of this turn of the event loop join the first commit.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#takeBatch()
+      await this.#commit(batch)
+      for (const { bytes } of batch) this.#waitingBytes -= bytes
+    }
+    assert(this.#waitingBytes === 0, 'an empty queue holds no bytes')
+    this.#draining = undefined
+  }
+
+  #takeBatch(): WaitingWrite[] {
+    let count = 0
+    let bytes = 0
+    for (const write of this.#waiting) {
+      bytes += write.bytes
+      if (count > 0 && bytes > batchBytesMax) break
+      count++
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  async #commit(batch: readonly WaitingWrite[]): Promise<void> {
+    let outcomes: Outcome[]
+    try {
+      this.#replica.checkMayWrite()
+      outcomes = batch.map(({ apply }) => this.#apply(apply))
+      const changes = this.#staged.take()
+      const cycles = changes.flatMap(({ kind, key, value }) =>
+        kind === 'cycleIds' && value !== null
+          ? [{ cycleId: Buffer.from(key as Uint8Array).toString('latin1'), position: readPosition(value) }]
+          : [],
+      )
+      if (changes.length > 0) await this.#replica.commit(changes, cycles)
+    } catch (error) {
+      // Also those that changed nothing: they may have seen changes of the others.
+      for (const write of batch) write.reject(error)
+      return
+    }
+    batch.forEach((write, index) => {
+      const outcome = outcomes[index] as Outcome
+      if ('error' in outcome) write.reject(outcome.error)
+      else write.resolve(outcome.value)
+    })
+  }
+
+  #apply(apply: () => unknown): Outcome {
+    try {
+      return { value: this.#staged.apply(apply) }
+    } catch (error) {
+      return { error }
+    }
+  }
+}
+
+/**
+ * A standby loads its model before it may write. The version that it claims is claimed in the journal when it becomes the
+ * owner, unless other files have claimed it: then it does not become the owner.
+ */
+function claimWhenOwner(store: Store, replica: Replica): void {
+  const { models } = store
+  const claim = models.claimVersion.bind(models)
+  const waiting = new Map<string, string>()
+  Object.assign(models, {
+    claimVersion: (modelVersion: string, identity: string): Promise<string> => {
+      const known = models.readIdentity(modelVersion)
+      if (known !== undefined) return Promise.resolve(known)
+      if (replica.mayWrite) return claim(modelVersion, identity)
+      waiting.set(modelVersion, identity)
+      return Promise.resolve(identity)
+    },
+  })
+  replica.onFollowed(async () => {
+    if (!replica.mayWrite) return
+    for (const [modelVersion, identity] of waiting) {
+      const found = await claim(modelVersion, identity)
+      if (found !== identity)
+        throw new StoreError('unusable', `the version ${modelVersion} has other files in the journal`)
+      waiting.delete(modelVersion)
+    }
+  })
+}

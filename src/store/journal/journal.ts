@@ -1,0 +1,78 @@
+/**
+ * The journal of one environment: what each of its processes asks of the database. PostgreSQL implements it
+ * (postgres-journal.ts), and a simulation with faults.
+ */
+import type { Change } from './changes.js'
+
+/** An entry by number and token. Number 0 is before the first entry. */
+export interface EntryMark {
+  readonly number: number
+  readonly token: string
+}
+
+/** The entry before the first one. */
+export const beforeAll: EntryMark = { number: 0, token: '00000000-0000-0000-0000-000000000000' }
+
+/** Without a renewal, another process takes over after this time. */
+export const leaseMs = 20_000
+
+/** What a process has after taking the lease, or renewing it. */
+export interface Lead {
+  readonly epoch: number
+  readonly head: EntryMark
+}
+
+/** A commit of the owner. */
+export interface NewEntry {
+  readonly epoch: number
+  /** The entry before this one. */
+  readonly after: number
+  readonly token: string
+  readonly changes: readonly Change[]
+  /** Cycles that are stored with it. */
+  readonly cycles: readonly { readonly cycleId: string; readonly position: number }[]
+}
+
+export interface EnvironmentState {
+  readonly head: EntryMark
+  readonly epoch: number
+  readonly owner: string | null
+  /** Of the lease, on the database's clock; negative: it has expired. */
+  readonly leaseMsLeft: number
+  /** Whether `acquire` would succeed now. */
+  readonly isFree: boolean
+}
+
+/**
+ * followed: the view is at `head`. diverged: the entry that the view was at is not in the journal; the view must be emptied
+ * and read again from entry 0.
+ */
+export type FollowResult =
+  { readonly kind: 'followed'; readonly head: EntryMark } | { readonly kind: 'diverged' }
+
+/**
+ * Calls run one after the other. A call that rejects has an unknown outcome: a commit may be stored, or may still become
+ * stored. A `renew` or an `acquire` that resolves afterwards is a barrier: everything before it is durable, and in `head`.
+ */
+export interface Journal {
+  readonly environment: string
+  /** Of the environment: another one of the same name, in another database, has another id. */
+  readonly id: string
+  /** Commits an entry. False: another process has become the owner, or other entries follow `after`; nothing is stored. */
+  append(entry: NewEntry): Promise<boolean>
+  /** Extends the lease; null when another process has become the owner. */
+  renew(epoch: number): Promise<Lead | null>
+  /** Becomes the owner if the lease is free, or was held by `node` itself; null if not. */
+  acquire(node: string): Promise<Lead | null>
+  /** Frees the lease of this epoch at once. */
+  release(epoch: number): Promise<void>
+  state(): Promise<EnvironmentState>
+  /** Gives the changes after `from` to `apply`, in batches, as of one moment. */
+  follow(
+    from: EntryMark,
+    apply: (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>,
+  ): Promise<FollowResult>
+  /** Removes what is only needed by views that have not read for this long. */
+  prune(epoch: number, olderThanMs: number): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,44 @@
+/**
+ * Opens the store of a process of an environment: the journal in PostgreSQL, and its view in the data directory.
+ */
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
+import { openJournalStore, type JournalStore } from './journal-store.js'
+import { PostgresJournal } from './postgres-journal.js'
+import type { ReplicaParts } from './replica.js'
+
+export interface PostgresStoreOptions {
+  /** postgres:// with one or more hosts. */
+  readonly journal: string
+  readonly environment: string
+  /** Of the view. */
+  readonly view: LmdbStoreOptions
+  readonly log: ReplicaParts['log']
+}
+
+const nothing = (): void => undefined
+
+/** Resolves when the view is at the head of the journal. Rejects with a StoreError. */
+export async function openStoreOnPostgres(options: PostgresStoreOptions): Promise<JournalStore> {
+  const { journal: url, environment, view: viewOptions, log } = options
+  const view = await openLmdbParts(viewOptions)
+  let journal: PostgresJournal | undefined
+  try {
+    const onMade = (): void => log.info({ environment }, 'a new environment was created in the journal')
+    journal = await PostgresJournal.open({ url, environment, onMade })
+    if (!(await journal.hasStandbys()))
+      log.warn({ environment }, 'PostgreSQL has no synchronous standby: what its disk loses is lost')
+    return await openJournalStore({
+      ...{ journal, view, log },
+      name: `${hostname()}:${resolve(viewOptions.dataDir)}`,
+      now: () => performance.now(),
+      sleep: (ms, signal) => delay(ms, null, { signal }).then(nothing, nothing),
+    })
+  } catch (error) {
+    await journal?.close()
+    await view.close()
+    throw error
+  }
+}

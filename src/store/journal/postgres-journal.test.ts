@@ -1,0 +1,249 @@
+/**
+ * The journal on a real PostgreSQL: the schema, fencing, what a reader gets, and commits of which the outcome is unknown.
+ */
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  cluster,
+  connectionOptions,
+  journalUrl,
+  newEnvironment,
+  postgresBin,
+} from '../../../test/helpers/journals.js'
+import { bytesOf } from '../../../test/helpers/store-samples.js'
+import { partBytesMax, type Change } from './changes.js'
+import { JournalConnection, UnknownOutcome } from './connection.js'
+import { beforeAll, type EntryMark, type NewEntry } from './journal.js'
+import { PostgresJournal } from './postgres-journal.js'
+import { journalSchemaVersion, migrateSchema } from './schema.js'
+
+async function newJournal(environment = newEnvironment(), standbyCount = 0): Promise<PostgresJournal> {
+  return PostgresJournal.open({ url: await journalUrl(standbyCount), environment, statementMsMax: 3000 })
+}
+
+function pool(value: number): Change {
+  return { kind: 'pool', key: 0, value: bytesOf(value) }
+}
+
+async function lead(journal: PostgresJournal, node = 'node') {
+  return (await journal.acquire(node)) ?? expect.fail('the lease is taken')
+}
+
+function entry(
+  epoch: number,
+  after: number,
+  changes: readonly Change[],
+  cycleIds: readonly string[] = [],
+): NewEntry {
+  const cycles = cycleIds.map((cycleId) => ({ cycleId, position: after + 1 }))
+  return { epoch, after, token: randomUUID(), changes, cycles }
+}
+
+async function read(journal: PostgresJournal, from: EntryMark = beforeAll) {
+  const changes: Change[] = []
+  const result = await journal.follow(from, (batch) => {
+    changes.push(...batch)
+    return Promise.resolve()
+  })
+  return { changes, result }
+}
+
+describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
+  describe('schema', () => {
+    test('a database without a schema is refused until it is migrated, and a migration twice changes nothing', async () => {
+      const url = (await cluster()).createDatabase('bare')
+      const open = () => PostgresJournal.open({ url, environment: 'e' })
+      await expect(open()).rejects.toThrow('understudy journal migrate')
+      const connection = await JournalConnection.open(url, connectionOptions)
+      expect(await migrateSchema(connection)).toEqual({ from: 0, to: journalSchemaVersion })
+      expect(await migrateSchema(connection)).toEqual({
+        from: journalSchemaVersion,
+        to: journalSchemaVersion,
+      })
+      await (await open()).close()
+    })
+
+    test('a schema of a later version is refused, by a migration too', async () => {
+      const url = (await cluster()).createDatabase('later')
+      const migrate = async () => {
+        const connection = await JournalConnection.open(url, connectionOptions)
+        return migrateSchema(connection).finally(() => connection.close())
+      }
+      await migrate()
+      ;(await cluster()).sql('update understudy.schema_version set version = 99', undefined, 'later')
+      await expect(PostgresJournal.open({ url, environment: 'e' })).rejects.toThrow('schema version 99')
+      await expect(migrate()).rejects.toThrow('schema version 99')
+    })
+
+    test('the address may name several servers, and errors never show the password', async () => {
+      const { port } = (await cluster()).primary
+      const url = `postgres://postgres:hush@127.0.0.1:1,127.0.0.1:${port}/none`
+      const failure = await JournalConnection.open(url, connectionOptions).catch(String)
+      expect(failure).toContain('127.0.0.1:1: ')
+      expect(failure).toContain('database "none" does not exist')
+      expect(failure).not.toContain('hush')
+    })
+  })
+
+  describe('entries', () => {
+    test('changes are read as they were committed, in the newest version only', async () => {
+      const journal = await newJournal()
+      const { epoch } = await lead(journal)
+      const large = new Uint8Array(2 * partBytesMax + 7).map((_, i) => i % 251)
+      const first: Change[] = [
+        pool(1),
+        { kind: 'requests', key: 300, value: large },
+        { kind: 'outcomes', key: bytesOf(0, 255), value: bytesOf() },
+      ]
+      expect(await journal.append(entry(epoch, 0, first))).toBe(true)
+      expect((await read(journal)).changes).toEqual(expect.arrayContaining(first))
+      const second: Change[] = [pool(2), { kind: 'requests', key: 300, value: bytesOf(9) }]
+      const mark = (await journal.state()).head
+      expect(await journal.append(entry(epoch, 1, second))).toBe(true)
+      const next = await read(journal, mark)
+      expect(next.changes).toEqual(expect.arrayContaining(second))
+      expect(next.result).toMatchObject({ head: { number: 2 } })
+      const all = await read(journal)
+      expect(all.changes).toHaveLength(3)
+      expect(all.changes).toEqual(expect.arrayContaining([...second, first[2]]))
+      await journal.close()
+    })
+
+    test('a removed record is read as removed, and after the pruning a reader that has not seen it starts again', async () => {
+      const journal = await newJournal()
+      const { epoch } = await lead(journal)
+      await journal.append(entry(epoch, 0, [pool(1), { kind: 'left', key: 5, value: bytesOf(5) }]))
+      const mark = (await journal.state()).head
+      await journal.append(entry(epoch, 1, [{ kind: 'left', key: 5, value: null }]))
+      await journal.append(entry(epoch, 2, [pool(3)]))
+      const after = await read(journal, mark)
+      expect(after.changes).toEqual([{ kind: 'left', key: 5, value: null }, pool(3)])
+      await journal.prune(epoch, 0)
+      expect((await read(journal, mark)).result).toEqual({ kind: 'diverged' })
+      expect((await read(journal)).changes).toEqual([pool(3)])
+      expect((await read(journal, (await journal.state()).head)).result.kind).toBe('followed')
+      await journal.close()
+    })
+
+    test('a cycle id is stored once, and nothing else of the second entry is stored', async () => {
+      const journal = await newJournal()
+      const { epoch } = await lead(journal)
+      expect(await journal.append(entry(epoch, 0, [pool(1)], ['20260101T0000']))).toBe(true)
+      await expect(journal.append(entry(epoch, 1, [pool(2)], ['20260101T0000']))).rejects.toMatchObject({
+        state: '23505',
+      })
+      expect(await read(journal)).toMatchObject({ changes: [pool(1)], result: { head: { number: 1 } } })
+      await journal.close()
+    })
+
+    test('a reader of an entry that the journal does not have is told so', async () => {
+      const journal = await newJournal()
+      const { epoch } = await lead(journal)
+      await journal.append(entry(epoch, 0, [pool(1)]))
+      const { head } = await journal.state()
+      expect((await read(journal, { ...head, token: randomUUID() })).result).toEqual({ kind: 'diverged' })
+      expect((await read(journal, { ...head, number: 7 })).result).toEqual({ kind: 'diverged' })
+      await journal.close()
+    })
+
+    test('environments of one database do not see each other', async () => {
+      const [one, two] = await Promise.all([newJournal(), newJournal()])
+      const [first, second] = [await lead(one), await lead(two)]
+      await one.append(entry(first.epoch, 0, [pool(1)], ['20260101T0000']))
+      await two.append(entry(second.epoch, 0, [pool(2)], ['20260101T0000']))
+      expect((await read(one)).changes).toEqual([pool(1)])
+      expect((await read(two)).changes).toEqual([pool(2)])
+      await Promise.all([one.close(), two.close()])
+    })
+  })
+
+  describe('lease', () => {
+    test('one process holds it, another one gets it when it is released, and the first can commit nothing', async () => {
+      const environment = newEnvironment()
+      const [one, two] = [await newJournal(environment), await newJournal(environment)]
+      const first = await lead(one, 'one')
+      expect(await two.acquire('two')).toBeNull()
+      expect(await two.state()).toMatchObject({ owner: 'one', isFree: false })
+      await one.release(first.epoch)
+      const second = await lead(two, 'two')
+      expect(second.epoch).toBeGreaterThan(first.epoch)
+      expect(await one.append(entry(first.epoch, 0, [pool(1)]))).toBe(false)
+      expect(await one.renew(first.epoch)).toBeNull()
+      expect(await two.append(entry(second.epoch, 0, [pool(2)]))).toBe(true)
+      expect((await read(one)).changes).toEqual([pool(2)])
+      await Promise.all([one.close(), two.close()])
+    })
+
+    test('it is free when it has expired, and when the clock of the database was set back', async () => {
+      const environment = newEnvironment()
+      const [one, two] = [await newJournal(environment), await newJournal(environment)]
+      await lead(one, 'one')
+      for (const offset of ["- interval '1 s'", "+ interval '1 h'"]) {
+        const text = `update understudy.environment set lease_until = now() ${offset} where name = '${environment}'`
+        ;(await cluster()).sql(text, undefined, 'journal')
+        expect((await two.state()).isFree).toBe(true)
+        await lead(two, 'two')
+        await lead(one, 'one').catch(() => undefined)
+      }
+      await Promise.all([one.close(), two.close()])
+    })
+
+    test('a process that starts again takes its own lease back at once', async () => {
+      const journal = await newJournal()
+      const first = await lead(journal, 'one')
+      expect((await lead(journal, 'one')).epoch).toBe(first.epoch + 1)
+      await journal.close()
+    })
+
+    test('an entry of an owner that is not at the head is refused', async () => {
+      const journal = await newJournal()
+      const { epoch } = await lead(journal)
+      expect(await journal.append(entry(epoch, 3, [pool(1)]))).toBe(false)
+      expect((await read(journal)).changes).toEqual([])
+      await journal.close()
+    })
+  })
+
+  describe('unknown outcomes', () => {
+    test(
+      'a commit whose wait for a standby is cancelled is not reported as stored',
+      { timeout: 120_000 },
+      async () => {
+        const servers = await cluster(2)
+        const journal = await newJournal(newEnvironment(), 2)
+        const { epoch } = await lead(journal)
+        const [, ...standbys] = servers.servers
+        for (const standby of standbys) standby.stop()
+        const appending = journal.append(entry(epoch, 0, [pool(1)]))
+        appending.catch(() => undefined)
+        const waiting = "from pg_stat_activity where wait_event = 'SyncRep'"
+        await vi.waitFor(() => expect(servers.sql(`select count(*) ${waiting}`)).toBe('1'), 2500)
+        servers.sql(`select pg_cancel_backend(pid) ${waiting}`)
+        await expect(appending).rejects.toThrow(UnknownOutcome)
+        // It is visible although it is on no standby; a renewal does not succeed before it is.
+        expect((await journal.state()).head.number).toBe(1)
+        await expect(journal.renew(epoch)).rejects.toThrow('no answer within 3000 ms')
+        for (const standby of standbys) standby.start()
+        await vi.waitFor(
+          async () => expect(await journal.renew(epoch)).toMatchObject({ head: { number: 1 } }),
+          20_000,
+        )
+        await journal.close()
+      },
+    )
+
+    test('a connection that ends during a commit is replaced, and the journal says what was stored', async () => {
+      const servers = await cluster()
+      const journal = await newJournal()
+      const { epoch } = await lead(journal)
+      const application = `understudy ${journal.environment}`.slice(0, 63)
+      servers.sql(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`,
+      )
+      await expect(journal.append(entry(epoch, 0, [pool(1)]))).rejects.toThrow(UnknownOutcome)
+      expect(await journal.renew(epoch)).toMatchObject({ head: { number: 0 } })
+      expect(await journal.append(entry(epoch, 0, [pool(1)]))).toBe(true)
+      await journal.close()
+    })
+  })
+})

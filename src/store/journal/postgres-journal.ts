@@ -1,0 +1,378 @@
+/**
+ * The journal on PostgreSQL. A commit is one statement in a transaction of its own, so that the server never waits for this
+ * process while it holds a lock; the first thing that it does is to check the epoch and count the head up.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { StoreError } from '../store-error.js'
+import { kindOf, packChanges, PartJoiner, type Change } from './changes.js'
+import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
+import {
+  beforeAll,
+  leaseMs,
+  type EntryMark,
+  type EnvironmentState,
+  type FollowResult,
+  type Journal,
+  type Lead,
+  type NewEntry,
+} from './journal.js'
+import { checkSchemaVersion } from './schema.js'
+
+const statementMsMax = 10_000
+/** Rows of at most 1 MiB that are read at a time. */
+const rowsPerFetch = 32
+/** For a call in progress. */
+const closeMsMax = 1000
+const lockNotAvailable = '55P03'
+
+const leaseEnd = `clock_timestamp() + ${leaseMs} * interval '1 ms'`
+/** After a jump of the database's clock to an earlier time, a lease ends implausibly late: it is free too. */
+const leaseIsFree = `(owner is null or lease_until < clock_timestamp() or lease_until > clock_timestamp() + ${2 * leaseMs} * interval '1 ms')`
+
+const appendStatement = `
+with fenced as (
+  update understudy.environment set head = head + 1, token = $4, lease_until = ${leaseEnd}
+  where name = $1 and epoch = $2 and head = $3
+  returning head
+), entry as (
+  insert into understudy.entry (environment, number, token, epoch, committed_at)
+  select $1, head, $4, $2, clock_timestamp() from fenced
+), cycles as (
+  insert into understudy.cycle (environment, cycle_id, position)
+  select $1, c.cycle_id, c.position from fenced, unnest($5::text[], $6::bigint[]) as c (cycle_id, position)
+), part as (
+  select kind, part, part_last, substring($7::bytea from key_at for key_bytes) as key,
+    case when value_bytes < 0 then null else substring($7::bytea from value_at for value_bytes) end as value
+  from unnest($8::smallint[], $9::smallint[], $10::smallint[], $11::integer[], $12::integer[], $13::integer[], $14::integer[])
+    as p (kind, part, part_last, key_at, key_bytes, value_at, value_bytes)
+), shortened as (
+  delete from understudy.record r using fenced, part p
+  where r.environment = $1 and p.part = p.part_last and r.kind = p.kind and r.key = p.key and r.part > p.part_last
+), written as (
+  insert into understudy.record (environment, kind, key, part, entry, value)
+  select $1, p.kind, p.key, p.part, fenced.head, p.value from fenced, part p
+  on conflict (environment, kind, key, part) do update set entry = excluded.entry, value = excluded.value
+)
+select head from fenced`
+
+const renewStatement = `
+update understudy.environment set lease_until = ${leaseEnd} where name = $1 and epoch = $2 returning epoch, head, token`
+
+const acquireStatement = `
+update understudy.environment set owner = $2, epoch = epoch + 1, lease_until = ${leaseEnd}
+where name = $1 and (owner = $2 or ${leaseIsFree}) returning epoch, head, token`
+
+const stateStatement = `
+select id, head, token, pruned, epoch, owner, ${leaseIsFree} as is_free,
+  extract(epoch from lease_until - clock_timestamp()) * 1000 as lease_ms_left
+from understudy.environment where name = $1`
+
+/**
+ * Connections of an environment's processes that wait for their client inside a transaction: a process that was stopped
+ * between two messages holds locks. None of them is committing.
+ */
+const endStoppedStatement = `
+select pg_terminate_backend(pid) from pg_stat_activity
+where application_name = $1 and pid <> pg_backend_pid() and wait_event = 'ClientRead' and backend_xid is not null`
+
+export interface PostgresJournalOptions {
+  /** postgres:// with one or more hosts. */
+  readonly url: string
+  readonly environment: string
+  /** Called when the environment was created: none had this name. */
+  readonly onMade?: () => void
+  readonly statementMsMax?: number
+  /** Rejects if the environment does not exist, instead of creating it. */
+  readonly mustExist?: boolean
+  /** Opens an environment whose import is not complete. */
+  readonly isImport?: boolean
+}
+
+export class PostgresJournal implements Journal {
+  readonly environment: string
+  readonly id: string
+  readonly #options: PostgresJournalOptions
+  #connection: JournalConnection
+  #lastCall: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+
+  private constructor(options: PostgresJournalOptions, connection: JournalConnection, id: string) {
+    this.environment = options.environment
+    this.id = id
+    this.#options = options
+    this.#connection = connection
+  }
+
+  /** Connects, and creates the environment if it is missing. Rejects with a StoreError that says what to do. */
+  static async open(options: PostgresJournalOptions): Promise<PostgresJournal> {
+    const connection = await connect(options)
+    try {
+      await checkSchemaVersion(connection)
+      if (options.mustExist === true)
+        return new PostgresJournal(options, connection, await idOf(connection, options))
+      const made = await connection.query(
+        `insert into understudy.environment (name, id, head, token, pruned, epoch, lease_until)
+         values ($1, $2, 0, $3, 0, 0, clock_timestamp()) on conflict do nothing returning id`,
+        [options.environment, randomUUID(), beforeAll.token],
+      )
+      if (made.length > 0) options.onMade?.()
+      return new PostgresJournal(options, connection, await idOf(connection, options))
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+  }
+
+  /** Whether a commit waits for another server. */
+  hasStandbys(): Promise<boolean> {
+    return this.#run(async (connection) => {
+      const [row] = await connection.query(`select current_setting('synchronous_standby_names') as names`)
+      return row?.['names'] !== ''
+    })
+  }
+
+  append({ epoch, after, token, changes, cycles }: NewEntry): Promise<boolean> {
+    const { bytes, kind, part, partLast, keyAt, keyBytes, valueAt, valueBytes } = packChanges(changes)
+    const values = [
+      ...[this.environment, epoch, after, token],
+      ...[cycles.map(({ cycleId }) => cycleId), cycles.map(({ position }) => position)],
+      ...[bytes, kind, part, partLast, keyAt, keyBytes, valueAt, valueBytes],
+    ]
+    return this.#run(async (connection) => (await connection.query(appendStatement, values)).length > 0)
+  }
+
+  renew(epoch: number): Promise<Lead | null> {
+    return this.#run(async (connection) =>
+      leadOf(await connection.query(renewStatement, [this.environment, epoch])),
+    )
+  }
+
+  acquire(node: string): Promise<Lead | null> {
+    return this.#run(async (connection) => {
+      try {
+        return leadOf(await connection.query(acquireStatement, [this.environment, node]))
+      } catch (error) {
+        if (error instanceof UnknownOutcome && error.state === lockNotAvailable) await this.#endStopped()
+        throw error
+      }
+    })
+  }
+
+  async release(epoch: number): Promise<void> {
+    await this.#run((connection) =>
+      connection.query(
+        'update understudy.environment set owner = null, lease_until = clock_timestamp() where name = $1 and epoch = $2',
+        [this.environment, epoch],
+      ),
+    )
+  }
+
+  state(): Promise<EnvironmentState> {
+    return this.#run(async (connection) => {
+      const row = await this.#environmentRow(connection)
+      return {
+        head: markOf(row),
+        epoch: Number(row['epoch']),
+        owner: row['owner'] === null ? null : String(row['owner']),
+        leaseMsLeft: Number(row['lease_ms_left']),
+        isFree: row['is_free'] === true,
+      }
+    })
+  }
+
+  follow(
+    from: EntryMark,
+    apply: (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>,
+  ): Promise<FollowResult> {
+    return this.#run(async (connection) => {
+      await connection.query('begin isolation level repeatable read read only')
+      const row = await this.#environmentRow(connection)
+      const head = markOf(row)
+      if (from.number > 0 && (from.number !== head.number || from.token !== head.token)) {
+        const [entry] = await connection.query(
+          'select token from understudy.entry where environment = $1 and number = $2',
+          [this.environment, from.number],
+        )
+        if (from.number < Number(row['pruned']) || entry?.['token'] !== from.token) {
+          await connection.query('rollback')
+          return { kind: 'diverged' }
+        }
+      }
+      if (head.number > from.number) await this.#readChanges(connection, from, head, apply)
+      await connection.query('commit')
+      return { kind: 'followed', head }
+    })
+  }
+
+  async #readChanges(
+    connection: JournalConnection,
+    from: EntryMark,
+    head: EntryMark,
+    apply: (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>,
+  ): Promise<void> {
+    await connection.query(
+      `declare changes no scroll cursor for
+       select kind, key, part, value from understudy.record where environment = $1 and entry > $2
+       order by entry, kind, key, part`,
+      [this.environment, from.number],
+    )
+    const joiner = new PartJoiner()
+    for (;;) {
+      const rows = await connection.query(`fetch ${rowsPerFetch} from changes`)
+      const changes: Change[] = []
+      for (const row of rows) {
+        const kind = kindOf(Number(row['kind']))
+        if (kind === undefined)
+          throw new StoreError('unusable', `the journal has records of kind ${String(row['kind'])}`)
+        const change = joiner.add(
+          kind,
+          row['key'] as Buffer,
+          Number(row['part']),
+          row['value'] as Buffer | null,
+        )
+        if (change !== null) changes.push(change)
+      }
+      const isLast = rows.length < rowsPerFetch
+      const end = isLast ? joiner.end() : null
+      if (end !== null) changes.push(end)
+      await apply(changes, isLast, head)
+      if (isLast) return
+    }
+  }
+
+  async prune(epoch: number, olderThanMs: number): Promise<void> {
+    await this.#run((connection) =>
+      connection.query(
+        `with horizon as (
+           select coalesce(max(number), 0) as number from understudy.entry
+           where environment = $1 and committed_at < clock_timestamp() - $3 * interval '1 ms'
+         ), fenced as (
+           update understudy.environment set pruned = horizon.number from horizon
+           where name = $1 and epoch = $2 and pruned < horizon.number returning pruned
+         ), entries as (
+           delete from understudy.entry e using fenced where e.environment = $1 and e.number < fenced.pruned
+         )
+         delete from understudy.record r using fenced
+         where r.environment = $1 and r.entry <= fenced.pruned and r.value is null`,
+        [this.environment, epoch, olderThanMs],
+      ),
+    )
+  }
+
+  /**
+   * Prepares an import, as the owner: empties what an interrupted one has left. Throws a StoreError `unusable` for an
+   * environment that is complete and has entries.
+   */
+  async beginImport(epoch: number): Promise<void> {
+    await this.#run(async (connection) => {
+      const [row] = await connection.query(
+        `update understudy.environment set is_complete = false, head = 0, token = $3
+         where name = $1 and epoch = $2 and (head = 0 or not is_complete) returning name`,
+        [this.environment, epoch, beforeAll.token],
+      )
+      if (row === undefined)
+        throw new StoreError(
+          'unusable',
+          `the environment ${this.environment} has data; import into a new one`,
+        )
+      for (const table of ['record', 'entry', 'cycle'])
+        await connection.query(`delete from understudy.${table} where environment = $1`, [this.environment])
+    })
+  }
+
+  async endImport(epoch: number): Promise<void> {
+    const isEnded = await this.#run((connection) =>
+      connection.query(
+        'update understudy.environment set is_complete = true where name = $1 and epoch = $2 returning name',
+        [this.environment, epoch],
+      ),
+    )
+    if (isEnded.length === 0) throw new StoreError('standby', 'another process has become the owner')
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.race([this.#lastCall.catch(() => undefined), delay(closeMsMax, undefined, { ref: false })])
+    this.#connection.close()
+  }
+
+  /** Runs `work` after the calls before it, with a connection that is open. */
+  #run<Result>(work: (connection: JournalConnection) => Promise<Result>): Promise<Result> {
+    const running = this.#lastCall
+      .catch(() => undefined)
+      .then(async () => {
+        if (this.#isClosed) throw new StoreError('closed', 'the journal is closed')
+        if (!this.#connection.isOpen) await this.#reconnect()
+        try {
+          return await work(this.#connection)
+        } catch (error) {
+          // A transaction that failed half-way ends with its connection.
+          this.#connection.drop(error)
+          throw error
+        }
+      })
+    this.#lastCall = running
+    return running
+  }
+
+  async #reconnect(): Promise<void> {
+    // The next server first: one that was replaced, and cannot be reached by its standbys, accepts connections and confirms nothing.
+    this.#connection = await connect(this.#options, this.#connection.server + 1)
+    await checkSchemaVersion(this.#connection)
+    const row = await this.#environmentRow(this.#connection)
+    if (row['id'] === this.id) return
+    this.#connection.drop(new Error('another environment'))
+    throw new StoreError('unusable', `the journal has another environment ${this.environment} than before`)
+  }
+
+  async #environmentRow(connection: JournalConnection): Promise<Row> {
+    const [row] = await connection.query(stateStatement, [this.environment])
+    if (row === undefined)
+      throw new StoreError('unusable', `the journal has no environment ${this.environment} any more`)
+    return row
+  }
+
+  async #endStopped(): Promise<void> {
+    const connection = await connect(this.#options)
+    await connection.query(endStoppedStatement, [applicationName(this.environment)])
+    connection.close()
+    // They release their locks before the next attempt.
+    await delay(100)
+  }
+}
+
+function connect(
+  { url, environment, statementMsMax: msMax = statementMsMax }: PostgresJournalOptions,
+  first = 0,
+): Promise<JournalConnection> {
+  return JournalConnection.open(url, { msMax, applicationName: applicationName(environment), first })
+}
+
+/** PostgreSQL cuts it after 63 bytes. */
+function applicationName(environment: string): string {
+  return `understudy ${environment}`.slice(0, 63)
+}
+
+/** The id of the environment. Throws if there is none, or if its import was interrupted. */
+async function idOf(connection: JournalConnection, options: PostgresJournalOptions): Promise<string> {
+  const { environment, isImport = false } = options
+  const [row] = await connection.query('select id, is_complete from understudy.environment where name = $1', [
+    environment,
+  ])
+  if (row === undefined) throw new StoreError('unusable', `the journal has no environment ${environment}`)
+  if (row['is_complete'] !== true && !isImport)
+    throw new StoreError(
+      'unusable',
+      `the import of the environment ${environment} is not complete; run \`understudy journal import\` again`,
+    )
+  return String(row['id'])
+}
+
+function markOf(row: Row): EntryMark {
+  return { number: Number(row['head']), token: String(row['token']) }
+}
+
+function leadOf([row]: readonly Row[]): Lead | null {
+  return row === undefined ? null : { epoch: Number(row['epoch']), head: markOf(row) }
+}

@@ -1,0 +1,213 @@
+/**
+ * Processes of one environment, each with a view in memory, on a real PostgreSQL: roles, takeover, views that follow, and
+ * commits of which the outcome is unknown.
+ */
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { cluster, newEnvironment, openReplica, postgresBin, until } from '../../../test/helpers/journals.js'
+import {
+  bytesOf,
+  cycleIdAt,
+  cycleSample,
+  imageSample,
+  weightsSample,
+} from '../../../test/helpers/store-samples.js'
+import { createMemoryContents } from '../memory/memory-store.js'
+import type { FollowedChanges } from '../store.js'
+import type { JournalStore } from './journal-store.js'
+import type { Journal } from './journal.js'
+
+const key = { gallId: 'baseball', postNo: 7, position: 1 }
+
+function isOwner(store: JournalStore): Promise<void> {
+  return until(() => store.role === 'owner')
+}
+
+/** The owner and a standby of one environment. */
+async function pair() {
+  const environment = newEnvironment()
+  const owner = await openReplica({ environment, name: 'one' })
+  await isOwner(owner)
+  const standby = await openReplica({ environment, name: 'two' })
+  return { environment, owner, standby }
+}
+
+describe.skipIf(postgresBin === null)('processes of an environment', () => {
+  test('a standby reads everything that the owner stores, and stores nothing itself', async () => {
+    const { owner, standby } = await pair()
+    const followed: FollowedChanges[] = []
+    standby.onFollowed((changes) => Promise.resolve(void followed.push(changes)))
+    const texts = { encoder: 'a'.repeat(64), entries: [{ key: bytesOf(7), vector: Float32Array.of(1, 2) }] }
+    await owner.appendCycle(cycleSample(1, { entered: bytesOf(1), texts }))
+    await owner.putImage(key, imageSample(1))
+    await owner.appendWeights(weightsSample('a', 0.1))
+    await owner.putOutcomes([{ placementId: 'p', record: bytesOf(3) }])
+    await owner.models.claimVersion('m', 'files')
+    await until(() => standby.models.readIdentity('m') === 'files')
+    expect(standby.role).toBe('standby')
+    expect(standby.readResponse(cycleIdAt(1))).toEqual(owner.readResponse(cycleIdAt(1)))
+    expect(standby.readPool()).toEqual(owner.readPool())
+    expect(standby.findImage(key)).toEqual(imageSample(1))
+    expect(standby.listWeights()).toEqual(owner.listWeights())
+    expect(standby.readOutcome('p')).toEqual(bytesOf(3))
+    expect(standby.models.readEmbedding(texts.encoder, bytesOf(7))).toEqual(Float32Array.of(1, 2))
+    await until(() => followed.some(({ imagesStored }) => imagesStored.length === 1))
+    await expect(standby.appendCycle(cycleSample(2))).rejects.toMatchObject({ code: 'standby' })
+    await owner.expiry.removeImages([
+      { key, arrivedAtMs: owner.expiry.imagesAfter(null, 9).rows[0]!.arrivedAtMs },
+    ])
+    await until(() => standby.findImage(key) === undefined)
+    await until(() => followed.some(({ imagesRemoved }) => imagesRemoved.length === 1))
+  })
+
+  test('after a hand-over, the standby owns the environment, and continues at the next position', async () => {
+    const { owner, standby } = await pair()
+    await owner.appendCycle(cycleSample(1))
+    await owner.handOver()
+    expect(owner.role).toBe('standby')
+    await expect(owner.appendCycle(cycleSample(2))).rejects.toMatchObject({ code: 'standby' })
+    await isOwner(standby)
+    await expect(standby.appendCycle(cycleSample(1))).rejects.toMatchObject({ code: 'exists' })
+    expect(await standby.appendCycle(cycleSample(2))).toBe(2)
+  })
+
+  test('an owner that another process has replaced can store nothing, and follows it', async () => {
+    const { environment, owner, standby } = await pair()
+    await owner.appendCycle(cycleSample(1))
+    const expire = `update understudy.environment set lease_until = now() - interval '1 s', owner = 'nobody' where name = '${environment}'`
+    ;(await cluster()).sql(expire, undefined, 'journal')
+    await Promise.race([isOwner(standby), until(() => owner.replica.position > 1)])
+    if (standby.role !== 'owner') return
+    await expect(owner.appendCycle(cycleSample(2, { response: bytesOf(1) }))).rejects.toMatchObject({
+      code: 'standby',
+    })
+    await standby.appendCycle(cycleSample(2, { response: bytesOf(2) }))
+    await until(() => owner.findCycle(cycleIdAt(2)) !== undefined)
+    expect(owner.readResponse(cycleIdAt(2))).toEqual(bytesOf(2))
+  })
+
+  test('a process that starts again has its lease and its view at once', async () => {
+    const environment = newEnvironment()
+    const contents = createMemoryContents()
+    const first = await openReplica({ environment, view: { contents } })
+    await isOwner(first)
+    await first.appendCycle(cycleSample(1))
+    // It ends without freeing its lease.
+    const second = await openReplica({ environment, view: { contents } })
+    expect(second.lastCycle()?.cycleId).toBe(cycleIdAt(1))
+    await isOwner(second)
+    expect(await second.appendCycle(cycleSample(2))).toBe(2)
+  })
+
+  test('a view that is lost is read again from the journal', async () => {
+    const { environment, owner } = await pair()
+    for (let i = 1; i <= 5; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
+    await owner.expiry.removeCycles([{ position: 1, keepEntry: false }])
+    const fresh = await openReplica({ environment, name: 'fresh' })
+    expect([...fresh.tail(1)]).toEqual([...owner.tail(1)])
+    expect(fresh.readLeft(1)).toBeUndefined()
+    expect(fresh.readLeft(5)).toEqual(bytesOf(5))
+    expect(fresh.expiry.isExpired(cycleIdAt(1))).toBe(true)
+  })
+
+  test('a view with an entry that the journal has lost is read again', async () => {
+    const { environment, owner } = await pair()
+    await owner.appendCycle(cycleSample(1, { left: bytesOf(1) }))
+    const contents = createMemoryContents()
+    const view = await openReplica({ environment, name: 'three', view: { contents } })
+    await view.close()
+    // As a promoted standby has it that never received the entry, and then another one of this number.
+    const sql = (text: string) => cluster().then((servers) => servers.sql(text, undefined, 'journal'))
+    await sql(`update understudy.entry set token = '${randomUUID()}' where environment = '${environment}'`)
+    await sql(
+      `update understudy.environment e set token = (select token from understudy.entry n where n.environment = e.name and n.number = e.head) where name = '${environment}'`,
+    )
+    await sql(`update understudy.record set value = null where environment = '${environment}' and kind = 5`)
+    const again = await openReplica({ environment, name: 'three', view: { contents } })
+    expect(again.readLeft(1)).toBeUndefined()
+    expect(again.lastCycle()?.cycleId).toBe(cycleIdAt(1))
+  })
+
+  test('a data directory with cycles of its own is refused', async () => {
+    const contents = createMemoryContents()
+    const { createMemoryStore } = await import('../memory/memory-store.js')
+    await createMemoryStore({ contents }).appendCycle(cycleSample(1))
+    await expect(openReplica({ view: { contents } })).rejects.toThrow('understudy journal import')
+  })
+
+  describe('a commit with an unknown outcome', () => {
+    /** A journal that reports the next append as failed, before or after it is stored. */
+    function faulty() {
+      const fault = { next: null as 'lost' | 'stored' | null }
+      const wrap = (journal: Journal): Journal => ({
+        environment: journal.environment,
+        id: journal.id,
+        append: async (entry) => {
+          const now = fault.next
+          fault.next = null
+          if (now === 'lost') throw new Error('lost')
+          const isStored = await journal.append(entry)
+          if (now === 'stored') throw new Error('lost')
+          return isStored
+        },
+        renew: (epoch) => journal.renew(epoch),
+        acquire: (node) => journal.acquire(node),
+        release: (epoch) => journal.release(epoch),
+        state: () => journal.state(),
+        follow: (from, apply) => journal.follow(from, apply),
+        prune: (epoch, olderThanMs) => journal.prune(epoch, olderThanMs),
+        close: () => journal.close(),
+      })
+      return { fault, wrap }
+    }
+
+    test.each(['lost', 'stored'] as const)('%s: the process answers nothing until it knows', async (kind) => {
+      const { fault, wrap } = faulty()
+      const store = await openReplica({ wrap })
+      await isOwner(store)
+      await store.appendCycle(cycleSample(1))
+      let followed = 0
+      store.onFollowed(() => {
+        followed++
+        return Promise.resolve()
+      })
+      fault.next = kind
+      await expect(store.appendCycle(cycleSample(2))).rejects.toMatchObject({ code: 'failed' })
+      expect(store.role).toBe('standby')
+      await isOwner(store)
+      expect(followed).toBeGreaterThan(0)
+      expect(store.findCycle(cycleIdAt(2)) !== undefined).toBe(kind === 'stored')
+      const again = store.appendCycle(cycleSample(2))
+      if (kind === 'stored') await expect(again).rejects.toMatchObject({ code: 'exists' })
+      else expect(await again).toBe(2)
+      expect(await store.appendCycle(cycleSample(3))).toBe(3)
+    })
+
+    test('a view that cannot be written leaves the environment to another process', async () => {
+      const environment = newEnvironment()
+      let isFull = false
+      const beforeWrite = (): void => {
+        if (isFull) throw new Error('no room')
+      }
+      const owner = await openReplica({ environment, name: 'one', view: { beforeWrite } })
+      await isOwner(owner)
+      await owner.appendCycle(cycleSample(1))
+      const standby = await openReplica({ environment, name: 'two' })
+      isFull = true
+      await expect(owner.appendCycle(cycleSample(2))).rejects.toThrow('no room')
+      await isOwner(standby)
+      // The journal has it, and the repeat gets its response from there.
+      expect(standby.findCycle(cycleIdAt(2))).toBeDefined()
+      expect(await standby.appendCycle(cycleSample(3))).toBe(3)
+    })
+  })
+
+  test('a version that a standby has loaded is claimed when it becomes the owner', async () => {
+    const { owner, standby } = await pair()
+    expect(await standby.models.claimVersion('m', 'files')).toBe('files')
+    expect(standby.models.readIdentity('m')).toBeUndefined()
+    await owner.handOver()
+    await isOwner(standby)
+    expect(standby.models.readIdentity('m')).toBe('files')
+  })
+})

@@ -1,0 +1,320 @@
+/**
+ * One of the processes of an environment: its view of the journal, its role and its lease. A standby reads what the owner
+ * commits. When the lease is free, it takes it, reads the rest, and becomes the owner. An owner whose commit has an unknown
+ * outcome answers nothing until it has taken the lease again, cleanly, and has read what the journal holds.
+ */
+import { randomUUID } from 'node:crypto'
+import { assert } from '../../contract/index.js'
+import { StoreError } from '../store-error.js'
+import type { FollowedChanges } from '../store.js'
+import type { Change } from './changes.js'
+import { leaseMs, type Lead, type NewEntry } from './journal.js'
+import { View, type ViewParts } from './view.js'
+
+export interface ReplicaParts extends ViewParts {
+  /** Milliseconds of a clock that never jumps. */
+  readonly now: () => number
+  /** Resolves after `ms`, or when `signal` is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly log: {
+    info(fields: object, message: string): void
+    warn(fields: object, message: string): void
+    error(fields: object, message: string): void
+  }
+}
+
+const renewMs = 5000
+const pollMs = 1000
+/** The owner stops answering this long before another process can take over. */
+const leaseMarginMs = 1000
+const pruneMs = 3_600_000
+/** A view that was not read for this long is read again from the first entry. */
+const pruneAgeMs = 7 * 24 * 3_600_000
+
+/** After it could not prepare itself, a process leaves the lease to others for this long. */
+const holdOffMs = 30_000
+/** For each step of a stop while the journal cannot be reached. */
+const stopMsMax = 1500
+
+/**
+ * standby: another process is the owner, or none. unsure: this one holds the lease, and must take it again. following: it
+ * reads what the journal holds. preparing: the view is complete, and memory is brought up to date; writes are allowed.
+ */
+type Phase = 'standby' | 'unsure' | 'following' | 'preparing' | 'owner'
+
+type Listener = (changes: FollowedChanges) => Promise<void>
+
+export class Replica {
+  readonly #parts: ReplicaParts
+  readonly #listeners: Listener[] = []
+  readonly #view: View
+  #phase: Phase = 'standby'
+  /** Null in the phase `standby`. */
+  #lead: Lead | null = null
+  #validUntil = -Infinity
+  #holdOffUntil = -Infinity
+  #prunedAt = -Infinity
+  #problem: string | null = null
+  /** Settles when no commit and no reading of the journal is in progress. */
+  #viewInUse: Promise<unknown> = Promise.resolve()
+  #settling: Promise<void> = Promise.resolve()
+  #running: Promise<void> = Promise.resolve()
+  readonly #ended = new AbortController()
+  #wake = new AbortController()
+
+  constructor(parts: ReplicaParts) {
+    this.#parts = parts
+    this.#view = new View(parts)
+  }
+
+  /** The owner may answer. */
+  get role(): 'owner' | 'standby' {
+    return this.#phase === 'owner' && this.#parts.now() < this.#validUntil ? 'owner' : 'standby'
+  }
+
+  /** Whether writes are allowed: by the owner, and by listeners while it prepares itself. */
+  get mayWrite(): boolean {
+    return this.#phase === 'preparing' || this.#phase === 'owner'
+  }
+
+  /** What keeps this process from reading the journal; null: nothing. */
+  get problem(): string | null {
+    return this.#problem
+  }
+
+  /** The entry up to which the view has read. */
+  get position(): number {
+    return this.#view.mark.number
+  }
+
+  onFollowed(listener: Listener): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Reads the view up to the head of the journal, then follows it, or owns it, until `stop`. */
+  async start(): Promise<void> {
+    await this.#follow()
+    this.#running = this.#run()
+  }
+
+  /** Throws a StoreError `standby` if nothing may be written. */
+  checkMayWrite(): void {
+    if (!this.mayWrite) throw standbyError()
+  }
+
+  /**
+   * Commits changes to the journal, then to the view. Rejects with a StoreError: `standby` if another process is the owner;
+   * `failed` if the outcome is unknown. One at a time.
+   */
+  commit(changes: readonly Change[], cycles: NewEntry['cycles']): Promise<void> {
+    return this.#withView(async () => {
+      this.checkMayWrite()
+      const lead = this.#lead
+      assert(lead !== null, 'a process that may write holds the lease')
+      const { journal, now } = this.#parts
+      const after = this.#view.mark.number
+      const token = randomUUID()
+      const startedAt = now()
+      let isStored: boolean
+      try {
+        isStored = await journal.append({ epoch: lead.epoch, after, token, changes, cycles })
+      } catch (error) {
+        this.#doubt(lead)
+        throw new StoreError('failed', 'whether the journal has stored a write is unknown', { cause: error })
+      }
+      if (!isStored) {
+        this.#lose(lead, 'another process has become the owner')
+        throw standbyError()
+      }
+      this.#extend(lead, startedAt)
+      try {
+        await this.#view.apply(changes, { number: after + 1, token })
+      } catch (error) {
+        this.#doubt(lead)
+        throw error
+      }
+    })
+  }
+
+  /** Frees the lease, so that a standby takes over at once. Nothing is written after it. */
+  async stop(): Promise<void> {
+    const { journal, sleep, log } = this.#parts
+    this.#ended.abort()
+    this.#wake.abort()
+    const limit = (): Promise<void> => sleep(stopMsMax, new AbortController().signal)
+    await Promise.race([this.#running.then(() => this.#settling), limit()])
+    const lead = this.#lead
+    this.#lead = null
+    this.#phase = 'standby'
+    if (lead === null) return
+    const releasing = journal.release(lead.epoch).catch((error: unknown) => {
+      log.warn({ err: error }, 'the lease could not be freed: a standby takes over when it expires')
+    })
+    await Promise.race([releasing, limit()])
+  }
+
+  // ---- the loop
+
+  async #run(): Promise<void> {
+    const { sleep, log } = this.#parts
+    while (!this.#isEnding()) {
+      this.#wake = new AbortController()
+      try {
+        await (this.#lead === null ? this.#standBy() : this.#own(this.#lead))
+        if (this.#problem !== null) log.info({}, 'the journal can be used again')
+        this.#problem = null
+      } catch (error) {
+        const problem = error instanceof Error ? error.message : String(error)
+        if (problem !== this.#problem) log.warn({ err: error }, 'the journal cannot be used; trying again')
+        this.#problem = problem
+        this.#loseIfExpired()
+      }
+      if (this.#isEnding()) return
+      const isCalm = this.#phase === 'owner' && this.#problem === null
+      await sleep(isCalm ? renewMs : pollMs, this.#wake.signal)
+    }
+  }
+
+  #isEnding(): boolean {
+    return this.#ended.signal.aborted
+  }
+
+  async #standBy(): Promise<void> {
+    const { journal, now, log } = this.#parts
+    const { head, isFree, owner } = await journal.state()
+    if (head.number !== this.#view.mark.number || head.token !== this.#view.mark.token) await this.#follow()
+    if (!isFree && owner !== this.#view.node) return
+    if (!this.#view.isHealthy || now() < this.#holdOffUntil || this.#isEnding()) return
+    const startedAt = now()
+    const lead = await journal.acquire(this.#view.node)
+    if (lead === null) return
+    this.#lead = lead
+    this.#extend(lead, startedAt)
+    log.info(
+      { environment: journal.environment, epoch: lead.epoch, after: owner },
+      'taking over the environment',
+    )
+    this.#settle(lead)
+  }
+
+  async #own(lead: Lead): Promise<void> {
+    const { journal, now } = this.#parts
+    const startedAt = now()
+    // A statement that the server executes late has the epoch of before, and changes nothing.
+    const isUnsure = this.#phase === 'unsure'
+    const renewed = await (isUnsure ? journal.acquire(this.#view.node) : journal.renew(lead.epoch))
+    if (renewed === null) {
+      this.#lose(lead, 'another process has become the owner')
+      return
+    }
+    if (this.#lead !== lead) return
+    this.#lead = renewed
+    this.#extend(renewed, startedAt)
+    if (isUnsure) this.#settle(renewed)
+    else if (this.#phase === 'owner' && now() - this.#prunedAt > pruneMs) {
+      this.#prunedAt = now()
+      await journal.prune(renewed.epoch, pruneAgeMs)
+    }
+  }
+
+  /**
+   * Brings view and memory to the head of the journal, in the background, as the lease is renewed meanwhile. `lead` is a
+   * barrier: it was committed cleanly after everything that is in doubt.
+   */
+  #settle(lead: Lead): void {
+    this.#phase = 'following'
+    this.#settling = this.#settling
+      .then(() => this.#prepare(lead))
+      .catch((error: unknown) => this.#giveUp(lead, error))
+      .finally(() => this.#wake.abort())
+  }
+
+  async #prepare(lead: Lead): Promise<void> {
+    const { journal, log } = this.#parts
+    if (!this.#isIn('following', lead)) return
+    await this.#follow()
+    const { number, token } = this.#view.mark
+    if (token !== lead.head.token)
+      throw new StoreError('failed', 'another process has written to the journal')
+    if (!this.#isIn('following', lead)) return
+    this.#phase = 'preparing'
+    await this.#tell({ isComplete: false, imagesStored: [], imagesRemoved: [] })
+    if (!this.#isIn('preparing', lead)) return
+    this.#phase = 'owner'
+    log.info(
+      { environment: journal.environment, epoch: lead.epoch, entry: number },
+      'this process is the owner',
+    )
+  }
+
+  /** Tries again if the journal cannot be reached; otherwise leaves the lease to another process. */
+  async #giveUp(lead: Lead, error: unknown): Promise<void> {
+    const { journal, now, log } = this.#parts
+    if (this.#lead?.epoch !== lead.epoch || this.#phase === 'unsure') return
+    if (error instanceof StoreError && error.code === 'failed' && this.#view.isHealthy) {
+      this.#phase = 'unsure'
+      return
+    }
+    log.error({ err: error, epoch: lead.epoch }, 'this process cannot be the owner')
+    this.#holdOffUntil = now() + holdOffMs
+    this.#lose(lead, 'it could not be prepared')
+    // It expires otherwise.
+    await journal.release(lead.epoch).catch(() => undefined)
+  }
+
+  #isIn(phase: Phase, lead: Lead): boolean {
+    return this.#phase === phase && this.#lead?.epoch === lead.epoch
+  }
+
+  #extend(lead: Lead, startedAt: number): void {
+    if (this.#lead?.epoch === lead.epoch) this.#validUntil = startedAt + leaseMs - leaseMarginMs
+  }
+
+  #doubt(lead: Lead): void {
+    if (this.#lead?.epoch !== lead.epoch) return
+    this.#phase = 'unsure'
+    this.#parts.log.warn(
+      { epoch: lead.epoch },
+      'the outcome of a commit is unknown; calls get 503 until it is settled',
+    )
+    this.#wake.abort()
+  }
+
+  #lose(lead: Lead, reason: string): void {
+    if (this.#lead?.epoch !== lead.epoch) return
+    this.#lead = null
+    this.#phase = 'standby'
+    this.#validUntil = -Infinity
+    this.#parts.log.warn({ epoch: lead.epoch, reason }, 'this process is a standby now')
+    this.#wake.abort()
+  }
+
+  #loseIfExpired(): void {
+    const lead = this.#lead
+    if (lead !== null && this.#parts.now() >= this.#validUntil)
+      this.#lose(lead, 'the lease could not be renewed')
+  }
+
+  // ---- reading
+
+  /** Reads the journal up to its head, and then tells the listeners: they may wait for a cycle that is being committed. */
+  async #follow(): Promise<void> {
+    const changes = await this.#withView(() => this.#view.read())
+    if (changes !== null) await this.#tell(changes)
+  }
+
+  /** Runs `work` when no other one reads the journal into the view, or commits. */
+  #withView<Result>(work: () => Promise<Result>): Promise<Result> {
+    const working = this.#viewInUse.then(work)
+    this.#viewInUse = working.catch(() => undefined)
+    return working
+  }
+
+  async #tell(changes: FollowedChanges): Promise<void> {
+    for (const listener of this.#listeners) await listener(changes)
+  }
+}
+
+function standbyError(): StoreError {
+  return new StoreError('standby', 'another process is the owner of this environment')
+}

@@ -1,0 +1,105 @@
+/**
+ * The tables of the journal in PostgreSQL, as versioned migrations. All environments of a database share the tables.
+ *
+ *   environment  one row per environment: its newest entry (`head`, `token`), and its owner with the lease
+ *   entry        one row per commit, numbered 1, 2, 3, … without gaps. The token is random: two commits of one number, one of
+ *                which was lost in a failover, have different tokens
+ *   cycle        one row per cycle that was ever stored: no id is stored twice
+ *   record       the records of the store (src/store/lmdb), in parts of at most 1 MiB, each with the entry that wrote it
+ *                last. Part 0 of a removed record stays without a value until `pruned` has passed its entry
+ */
+import { StoreError } from '../store-error.js'
+import type { JournalConnection } from './connection.js'
+
+/** Migration i leads to version i + 1. Migrations that were released never change. */
+const migrations: readonly string[] = [
+  `create table understudy.environment (
+     name text primary key,
+     id uuid not null,
+     head bigint not null,
+     token uuid not null,
+     pruned bigint not null,
+     epoch bigint not null,
+     owner text,
+     lease_until timestamptz not null,
+     -- False while an import is in progress, or was interrupted.
+     is_complete boolean not null default true
+   );
+   create table understudy.entry (
+     environment text not null references understudy.environment,
+     number bigint not null,
+     token uuid not null,
+     epoch bigint not null,
+     committed_at timestamptz not null,
+     primary key (environment, number)
+   );
+   create table understudy.cycle (
+     environment text not null references understudy.environment,
+     cycle_id text not null,
+     position bigint not null,
+     primary key (environment, cycle_id)
+   );
+   create table understudy.record (
+     environment text not null references understudy.environment,
+     kind smallint not null,
+     key bytea not null,
+     part smallint not null,
+     entry bigint not null,
+     value bytea,
+     primary key (environment, kind, key, part)
+   );
+   create index record_entry on understudy.record (environment, entry);
+   -- Large values are compressed already.
+   alter table understudy.record alter column value set storage external;`,
+]
+
+export const journalSchemaVersion = migrations.length
+
+/** The version of the schema; 0 where there is none. */
+export async function readSchemaVersion(connection: JournalConnection): Promise<number> {
+  const [found] = await connection.query(
+    `select to_regclass('understudy.schema_version') is not null as exists`,
+  )
+  if (found?.['exists'] !== true) return 0
+  const [row] = await connection.query('select version from understudy.schema_version')
+  return Number(row?.['version'] ?? 0)
+}
+
+/** Creates the schema or brings it to the version of this program. Returns both versions. */
+export async function migrateSchema(
+  connection: JournalConnection,
+): Promise<{ readonly from: number; readonly to: number }> {
+  await connection.query('begin')
+  await connection.query('create schema if not exists understudy')
+  await connection.query(
+    'create table if not exists understudy.schema_version (version integer not null, id integer primary key default 1 check (id = 1))',
+  )
+  await connection.query('insert into understudy.schema_version (version) values (0) on conflict do nothing')
+  // Of two concurrent migrations, the second waits here.
+  const [row] = await connection.query('select version from understudy.schema_version for update')
+  const from = Number(row?.['version'])
+  checkNotNewer(from)
+  for (const migration of migrations.slice(from)) await connection.query(migration)
+  await connection.query('update understudy.schema_version set version = $1', [journalSchemaVersion])
+  await connection.query('commit')
+  return { from, to: journalSchemaVersion }
+}
+
+/** Throws a StoreError `unusable` for a schema of another version. */
+export async function checkSchemaVersion(connection: JournalConnection): Promise<void> {
+  const found = await readSchemaVersion(connection)
+  checkNotNewer(found)
+  if (found < journalSchemaVersion)
+    throw new StoreError(
+      'unusable',
+      `the journal has ${found === 0 ? 'no schema' : `schema version ${found}`}; run: understudy journal migrate`,
+    )
+}
+
+function checkNotNewer(found: number): void {
+  if (found > journalSchemaVersion)
+    throw new StoreError(
+      'unusable',
+      `the journal has schema version ${found}; this program knows ${journalSchemaVersion}`,
+    )
+}

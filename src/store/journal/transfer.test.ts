@@ -1,0 +1,115 @@
+/**
+ * A data directory moves into the journal and back, and both copies hold every record.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  cluster,
+  journalUrl,
+  newEnvironment,
+  openReplica,
+  postgresBin,
+  until,
+} from '../../../test/helpers/journals.js'
+import { silentLog } from '../../../test/helpers/silent-log.js'
+import {
+  bytesOf,
+  cycleIdAt,
+  cycleSample,
+  imageSample,
+  weightsSample,
+} from '../../../test/helpers/store-samples.js'
+import { openLmdbStore } from '../lmdb/open-lmdb-store.js'
+import { openStoreOnPostgres } from './open-postgres-store.js'
+import { journalStatus } from './status.js'
+import { exportDirectory, importDirectory } from './transfer.js'
+
+async function newDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'understudy-transfer-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+const key = { gallId: 'baseball', postNo: 7, position: 1 }
+const image = { ...imageSample(1), normalised: new Uint8Array(3_000_000).map((_, i) => i % 253) }
+
+async function recorded(): Promise<string> {
+  const dataDir = await newDirectory()
+  const store = await openLmdbStore({ dataDir })
+  for (let i = 1; i <= 5; i++) await store.appendCycle(cycleSample(i, { entered: bytesOf(i) }))
+  await store.putImage(key, image)
+  await store.appendWeights(weightsSample('a', 0.1))
+  await store.putOutcomes([{ placementId: 'p', record: bytesOf(3) }])
+  await store.expiry.removeCycles([{ position: 1, keepEntry: true }])
+  await store.close()
+  return dataDir
+}
+
+describe.skipIf(postgresBin === null)('import and export', () => {
+  test('a data directory that was imported is served from the journal, and exported as it was', async () => {
+    const [dataDir, journal, environment] = [await recorded(), await journalUrl(), newEnvironment()]
+    const facts = await importDirectory({ journal, environment, directory: { dataDir } })
+    expect(facts.records).toBe(29)
+    // The directory is a view: without the journal it is refused.
+    await expect(openLmdbStore({ dataDir })).rejects.toThrow('is a view of a journal')
+    const served = await openStoreOnPostgres({ journal, environment, view: { dataDir }, log: silentLog })
+    await until(() => served.role === 'owner')
+    expect(served.findImage(key)).toEqual(image)
+    expect(await served.appendCycle(cycleSample(6))).toBe(6)
+    await served.close()
+    const copy = await newDirectory()
+    const exported = await exportDirectory({ journal, environment, directory: { dataDir: copy } })
+    expect(exported.records).toBeGreaterThan(facts.records)
+    const store = await openLmdbStore({ dataDir: copy })
+    expect([...store.tail(1)].map(({ cycleId }) => cycleId)).toEqual([2, 3, 4, 5, 6].map(cycleIdAt))
+    expect(store.findImage(key)).toEqual(image)
+    expect(store.readEntered(1)).toEqual(bytesOf(1))
+    expect(store.readOutcome('p')).toEqual(bytesOf(3))
+    expect(store.listWeights()).toEqual([weightsSample('a', 0.1)])
+    expect(store.expiry.isExpired(cycleIdAt(1))).toBe(true)
+    await store.close()
+    expect((await journalStatus(journal)).environments).toContainEqual(
+      expect.objectContaining({
+        environment,
+        owner: null,
+        cycles: 6,
+        lastCycleId: cycleIdAt(6),
+        isComplete: true,
+      }),
+    )
+  })
+
+  test('an environment with data is not overwritten, nor is a directory', async () => {
+    const [dataDir, journal, environment] = [await recorded(), await journalUrl(), newEnvironment()]
+    const store = await openReplica({ environment })
+    await until(() => store.role === 'owner')
+    await expect(importDirectory({ journal, environment, directory: { dataDir } })).rejects.toThrow(
+      'has an owner',
+    )
+    await store.appendCycle(cycleSample(1))
+    await store.handOver()
+    await expect(importDirectory({ journal, environment, directory: { dataDir } })).rejects.toThrow(
+      'has data',
+    )
+    await expect(exportDirectory({ journal, environment, directory: { dataDir } })).rejects.toThrow(
+      'has data',
+    )
+    await expect(
+      exportDirectory({ journal, environment: 'none', directory: { dataDir: await newDirectory() } }),
+    ).rejects.toThrow('no environment none')
+  })
+
+  test('an environment whose import was interrupted is refused, and imported again from the start', async () => {
+    const [dataDir, journal, environment] = [await recorded(), await journalUrl(), newEnvironment()]
+    const options = { journal, environment, directory: { dataDir } }
+    await importDirectory(options)
+    const sql = async (text: string) => (await cluster()).sql(text, undefined, 'journal')
+    await sql(`update understudy.environment set is_complete = false where name = '${environment}'`)
+    await expect(openReplica({ environment })).rejects.toThrow('journal import')
+    const facts = await importDirectory({ ...options, directory: { dataDir: await recorded() } })
+    expect(facts.records).toBe(29)
+    await openReplica({ environment })
+  })
+})

@@ -1,0 +1,185 @@
+/**
+ * Moves a data directory into the journal and back. Both directions compare the two sides afterwards, record by record.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Databases } from '../lmdb/databases.js'
+import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
+import type { RecordStoreParts } from '../lmdb/record-store.js'
+import { readPosition } from '../lmdb/records.js'
+import { isViewOfJournal, writeViewState } from '../lmdb/view-state.js'
+import { StoreError } from '../store-error.js'
+import { kinds, type Change, type Kind } from './changes.js'
+import { beforeAll, type Lead } from './journal.js'
+import { PostgresJournal } from './postgres-journal.js'
+
+export interface TransferOptions {
+  readonly journal: string
+  readonly environment: string
+  /** Of the data directory: read by an import, created by an export. */
+  readonly directory: LmdbStoreOptions
+}
+
+export interface TransferFacts {
+  readonly records: number
+  readonly bytes: number
+  /** Of all records, in any order. */
+  readonly sha256: string
+}
+
+/** One commit has about as many bytes and records. */
+const entryBytes = 8 * 1024 * 1024
+const entryCount = 5000
+
+/**
+ * Copies a data directory, which no server may use, into a new environment of the journal. The directory is then a view of
+ * it. Rejects with a StoreError; the environment cannot be used then, and a second import begins again.
+ */
+export async function importDirectory({
+  journal: url,
+  environment,
+  directory,
+}: TransferOptions): Promise<TransferFacts> {
+  const view = await openLmdbParts(directory)
+  let journal: PostgresJournal | undefined
+  try {
+    if (isViewOfJournal(view.databases))
+      throw new StoreError('unusable', 'the data directory is a view of a journal already')
+    journal = await PostgresJournal.open({ url, environment, isImport: true })
+    const node = `import on ${hostname()}#${randomUUID()}`
+    const lead = await journal.acquire(node)
+    if (lead === null)
+      throw new StoreError(
+        'locked',
+        `the environment ${environment} has an owner: ${(await journal.state()).owner}`,
+      )
+    try {
+      await journal.beginImport(lead.epoch)
+      const stored = await appendAll(view.databases, journal, lead)
+      const found = await digestOfJournal(journal)
+      checkSame(stored, found)
+      await journal.endImport(lead.epoch)
+      const { head } = await journal.state()
+      const state = { environment, id: journal.id, node, ...head }
+      await view.write('appendCycle', 0, () => writeViewState(view.databases, state))
+      return found
+    } finally {
+      await journal.release(lead.epoch).catch(() => undefined)
+    }
+  } finally {
+    await journal?.close()
+    await view.close()
+  }
+}
+
+async function appendAll(databases: Databases, journal: PostgresJournal, lead: Lead): Promise<TransferFacts> {
+  const digest = new Digest()
+  let after = 0
+  let changes: Change[] = []
+  let bytes = 0
+  const append = async (): Promise<void> => {
+    const cycles = changes.flatMap(({ kind, key, value }) =>
+      kind === 'cycleIds' && value !== null
+        ? [{ cycleId: Buffer.from(key as Uint8Array).toString('latin1'), position: readPosition(value) }]
+        : [],
+    )
+    const isStored = await journal.append({ epoch: lead.epoch, after, token: randomUUID(), changes, cycles })
+    if (!isStored) throw new StoreError('standby', 'another process has become the owner of the environment')
+    after++
+    changes = []
+    bytes = 0
+  }
+  for (const kind of kinds)
+    for (const { key, value } of databases[kind].getRange({})) {
+      const change = {
+        kind,
+        key: typeof key === 'number' ? key : Uint8Array.from(key),
+        value: Uint8Array.from(value),
+      }
+      digest.add(change)
+      changes.push(change)
+      bytes += change.value.length
+      if (bytes >= entryBytes || changes.length >= entryCount) await append()
+    }
+  if (changes.length > 0 || after === 0) await append()
+  return digest.facts
+}
+
+async function digestOfJournal(journal: PostgresJournal): Promise<TransferFacts> {
+  const digest = new Digest()
+  await journal.follow(beforeAll, (changes) => {
+    changes.forEach((change) => digest.add(change))
+    return Promise.resolve()
+  })
+  return digest.facts
+}
+
+/** Copies an environment into a new data directory, which needs no journal. Rejects with a StoreError. */
+export async function exportDirectory({
+  journal: url,
+  environment,
+  directory,
+}: TransferOptions): Promise<TransferFacts> {
+  const journal = await PostgresJournal.open({ url, environment, mustExist: true })
+  let target: RecordStoreParts | undefined
+  try {
+    const parts = await openLmdbParts(directory)
+    target = parts
+    if (isViewOfJournal(parts.databases) || [...parts.databases.cycleIds.getKeys({ limit: 1 })].length > 0)
+      throw new StoreError('unusable', `the directory ${directory.dataDir} has data; export into a new one`)
+    const read = new Digest()
+    await journal.follow(beforeAll, async (changes) => {
+      changes.forEach((change) => read.add(change))
+      const bytes = changes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
+      await parts.write('appendCycle', bytes, () => {
+        for (const { kind, key, value } of changes)
+          if (value !== null)
+            (parts.databases[kind] as { putSync(key: unknown, value: Uint8Array): void }).putSync(key, value)
+      })
+    })
+    const written = new Digest()
+    for (const kind of kinds)
+      for (const { key, value } of parts.databases[kind].getRange({})) written.add({ kind, key, value })
+    checkSame(read.facts, written.facts)
+    return written.facts
+  } finally {
+    await target?.close()
+    await journal.close()
+  }
+}
+
+function checkSame(one: TransferFacts, other: TransferFacts): void {
+  if (one.records !== other.records || one.sha256 !== other.sha256)
+    throw new StoreError(
+      'failed',
+      `the copy differs: ${one.records} records were read, ${other.records} are stored`,
+    )
+}
+
+/** A digest of records that does not depend on their order: the sum of their hashes. */
+class Digest {
+  #records = 0
+  #bytes = 0
+  #sum = 0n
+
+  add({
+    kind,
+    key,
+    value,
+  }: {
+    readonly kind: Kind
+    readonly key: number | Uint8Array
+    readonly value: Uint8Array | null
+  }): void {
+    if (value === null) return
+    const name = typeof key === 'number' ? String(key) : Buffer.from(key).toString('hex')
+    const hash = createHash('sha256').update(`${kind} ${name}\n`).update(value).digest('hex')
+    this.#sum = (this.#sum + BigInt(`0x${hash}`)) & ((1n << 256n) - 1n)
+    this.#records++
+    this.#bytes += value.length
+  }
+
+  get facts(): TransferFacts {
+    return { records: this.#records, bytes: this.#bytes, sha256: this.#sum.toString(16).padStart(64, '0') }
+  }
+}

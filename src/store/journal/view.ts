@@ -1,0 +1,146 @@
+/**
+ * The view of a journal in the databases of one process: the records as of one entry. It can always be read again from the
+ * journal, and is, when it holds an entry that the journal does not have.
+ */
+import { randomUUID } from 'node:crypto'
+import { assert } from '../../contract/index.js'
+import { imageNumbersOf } from '../lmdb/keys.js'
+import type { RecordStoreParts } from '../lmdb/record-store.js'
+import { readImageIdentity } from '../lmdb/records.js'
+import { readViewState, writeViewState, type ViewState } from '../lmdb/view-state.js'
+import { StoreError } from '../store-error.js'
+import type { FollowedChanges, ImageKey } from '../store.js'
+import { kinds, type Change, type Kind } from './changes.js'
+import { beforeAll, type EntryMark, type Journal } from './journal.js'
+
+export interface ViewParts {
+  readonly journal: Journal
+  /** Its databases, and how they are written. */
+  readonly view: Pick<RecordStoreParts, 'databases' | 'write' | 'isHealthy'>
+  /** Shown with the lease: host and data directory. A view that was copied elsewhere is another process. */
+  readonly name: string
+  readonly log: { warn(fields: object, message: string): void }
+}
+
+/** Records that are deleted in one transaction. */
+const clearCount = 10_000
+
+interface Table {
+  putSync(key: unknown, value: Uint8Array): unknown
+  removeSync(key: unknown): unknown
+}
+
+export class View {
+  readonly #parts: ViewParts
+  #state: ViewState
+  /** True while it may hold records that are not of this journal. */
+  #mustClear: boolean
+
+  /** Throws a StoreError `unusable` for databases of something else. */
+  constructor(parts: ViewParts) {
+    const { journal, view, name } = parts
+    const found = readViewState(view.databases)
+    if (found === null && [...view.databases.cycles.getKeys({ limit: 1 })].length > 0)
+      throw new StoreError(
+        'unusable',
+        'the data directory has cycles that are not in the journal; move them with: understudy journal import',
+      )
+    if (found !== null && found.environment !== journal.environment)
+      throw new StoreError(
+        'unusable',
+        `the data directory is a view of the environment ${found.environment}, not ${journal.environment}`,
+      )
+    const node = found?.node.startsWith(`${name}#`) === true ? found.node : `${name}#${randomUUID()}`
+    const { number, token } = found?.id === journal.id ? found : beforeAll
+    this.#parts = parts
+    this.#state = { environment: journal.environment, id: journal.id, node, number, token }
+    // A first reading that was interrupted may have read what was removed since.
+    this.#mustClear = number === 0
+  }
+
+  /** The entry up to which the view has read. */
+  get mark(): EntryMark {
+    return this.#state
+  }
+
+  /** The name under which this process holds the lease. */
+  get node(): string {
+    return this.#state.node
+  }
+
+  get isHealthy(): boolean {
+    return this.#parts.view.isHealthy()
+  }
+
+  /** Reads the journal up to its head. Returns what has changed; null: nothing. */
+  async read(): Promise<FollowedChanges | null> {
+    const { journal, log } = this.#parts
+    const images = { stored: [] as ImageKey[], removed: [] as ImageKey[] }
+    let isComplete = false
+    if (this.#mustClear) await this.#clear()
+    const follow = (): ReturnType<Journal['follow']> =>
+      journal.follow(this.#state, async (changes, isLast, head) => {
+        this.#collectImages(changes, images)
+        await this.apply(changes, isLast ? head : null)
+      })
+    const before = this.#state.number
+    let result = await follow()
+    if (result.kind === 'diverged') {
+      log.warn({ entry: before }, 'the view has an entry that the journal lacks; reading everything again')
+      isComplete = true
+      await this.#clear()
+      result = await follow()
+    }
+    assert(result.kind === 'followed', 'an empty view follows any journal')
+    if (!isComplete && this.#state.number === before) return null
+    return { isComplete, imagesStored: images.stored, imagesRemoved: images.removed }
+  }
+
+  /** Stores changes; with the last ones of an entry, its mark. */
+  async apply(changes: readonly Change[], mark: EntryMark | null): Promise<void> {
+    const { view } = this.#parts
+    const bytes = changes.reduce((sum, { value }) => sum + (value?.byteLength ?? 0), 0)
+    const next: ViewState = mark === null ? this.#state : { ...this.#state, ...mark }
+    await view.write('appendCycle', bytes, () => {
+      for (const { kind, key, value } of changes) {
+        const table = this.#table(kind)
+        if (value === null) table.removeSync(key)
+        else table.putSync(key, value)
+      }
+      writeViewState(view.databases, next)
+    })
+    this.#state = next
+  }
+
+  #table(kind: Kind): Table {
+    return this.#parts.view.databases[kind]
+  }
+
+  async #clear(): Promise<void> {
+    const { view } = this.#parts
+    const empty = { ...this.#state, ...beforeAll }
+    for (const kind of kinds) {
+      for (;;) {
+        const keys = [...view.databases[kind].getKeys({ limit: clearCount })]
+        if (keys.length === 0) break
+        await view.write('expire', keys.length, () => {
+          for (const key of keys) this.#table(kind).removeSync(key)
+          writeViewState(view.databases, empty)
+        })
+      }
+    }
+    this.#state = empty
+    this.#mustClear = false
+  }
+
+  #collectImages(changes: readonly Change[], images: { stored: ImageKey[]; removed: ImageKey[] }): void {
+    const { databases } = this.#parts.view
+    for (const { kind, key, value } of changes) {
+      if (kind !== 'images' || typeof key === 'number') continue
+      const record = value ?? databases.images.getBinary(key)
+      if (record === undefined) continue
+      const imageKey = { gallId: readImageIdentity(record).gallId, ...imageNumbersOf(key) }
+      images[value === null ? 'removed' : 'stored'].push(imageKey)
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * What a view of a journal keeps of itself, in the database `meta`: which environment it shows, the entry up to which it has
+ * read, and the name under which its process holds the lease.
+ */
+import type { Databases } from './databases.js'
+import { packText, readText } from './records.js'
+
+export interface ViewState {
+  readonly environment: string
+  /** Of the environment in the journal. */
+  readonly id: string
+  /** Unique for the data directory: a process that starts again takes back its own lease at once. */
+  readonly node: string
+  /** The entry up to which the view has read. */
+  readonly number: number
+  readonly token: string
+}
+
+const viewKey = Buffer.from('journal')
+
+/** Null where the databases are no view. */
+export function readViewState({ meta }: Pick<Databases, 'meta'>): ViewState | null {
+  const record = meta.getBinary(viewKey)
+  return record === undefined ? null : (JSON.parse(readText(record, 'state of the view')) as ViewState)
+}
+
+export function isViewOfJournal(databases: Pick<Databases, 'meta'>): boolean {
+  return databases.meta.doesExist(viewKey)
+}
+
+/** Within a transaction. */
+export function writeViewState({ meta }: Pick<Databases, 'meta'>, state: ViewState): void {
+  meta.putSync(viewKey, packText(JSON.stringify(state)))
+}
+
+/** Within a transaction: the databases become a data directory of their own. */
+export function removeViewState({ meta }: Pick<Databases, 'meta'>): void {
+  meta.removeSync(viewKey)
+}
