@@ -141,7 +141,8 @@ function routesOf(parts: Parts): Route[] {
     route('open', '/readyz', async () => {
       const found = await checks.run()
       const isReady = found.every(({ status }) => status !== 'fail')
-      return json({ status: isReady ? 'ready' : 'not ready', checks: found }, isReady ? 200 : 503)
+      const status = isReady ? 'ready' : 'not ready'
+      return json({ status, role: sources.store.role, checks: found }, isReady ? 200 : 503)
     }),
     route('open', '/metrics', async () => ({
       status: 200,

@@ -32,6 +32,7 @@ test('the flags of serve are in groups', () => {
     ...[
       'Options',
       'Directories',
+      'High availability',
       'Address, keys and TLS',
       'Admin listener',
       'Limits',

@@ -9,6 +9,7 @@ import type { CommandContext } from './context.js'
 import { addDemoCommand } from './demo-command.js'
 import { addExplainCommand } from './explain-command.js'
 import { addExportCommand, addSqlCommand } from './export-command.js'
+import { addJournalCommand } from './journal-command.js'
 import { addModelsCommand } from './models/index.js'
 import { addOpenApiCommand } from './openapi-command.js'
 import { addPoolCommand } from './pool-command.js'
@@ -39,6 +40,7 @@ const commandTable: readonly AddCommand[] = [
   addBackupCommand,
   addRestoreCommand,
   addVerifyCommand,
+  addJournalCommand,
 ]
 
 /** Arguments of example calls, by command; '' is the program. A test checks their flags. */
@@ -78,6 +80,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   backup: ['/backups/understudy-2026-03-02', '--data-dir /var/lib/understudy /backups/today'],
   restore: ['/backups/understudy-2026-03-02 --data-dir /var/lib/understudy'],
   verify: ['', '--data-dir /var/lib/understudy --all-images'],
+  journal: ['migrate', 'status'],
+  'journal migrate': ['', '--config /etc/understudy.json --json'],
+  'journal status': ['', '--json'],
+  'journal import': ['--data-dir /var/lib/understudy --environment rehearsal'],
+  'journal export': ['/srv/understudy-copy --environment rehearsal'],
 }
 
 /** Adds all commands to the program, with the examples on their help pages. */

@@ -71,7 +71,7 @@ describe('precedence', () => {
   test('every setting can be given by its variable, and by a flag unless it is a secret', () => {
     const names = settingNames.map(variableOf)
     expect(new Set(names).size).toBe(names.length)
-    expect(settingNames.filter((name) => flagOf(name) === null)).toEqual(['apiKeys'])
+    expect(settingNames.filter((name) => flagOf(name) === null)).toEqual(['journal', 'apiKeys'])
   })
 })
 

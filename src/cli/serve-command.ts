@@ -47,6 +47,9 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const effective = readSettings(sources)
   warn(effective.warnings, printMessage)
   warn(adminWarnings(effective.settings), printMessage)
+  const { journal, environment } = effective.settings
+  if ((journal === undefined) !== (environment === undefined))
+    throw new UsageError('journal and environment must both be set, or neither')
   await checkPort(effective.settings.host, effective.settings.port)
   const { dataDir, adminHost, adminPort } = effective.settings
   const isDefaultAdminPort = effective.origins.get('adminPort') === 'default'

@@ -61,8 +61,13 @@ export function settingsAsMarkdown(): string {
 
 function shownValue({ settings, apiKeysFile }: EffectiveSettings, name: SettingName): unknown {
   if (name === 'apiKeysFile') return apiKeysFile
+  if (name === 'journal') return withoutPassword(settings.journal)
   if (name !== 'apiKeys') return settings[name] ?? null
   return { count: settings.apiKeys.length, sha256: settings.apiKeys.map(fingerprintOf) }
+}
+
+function withoutPassword(url: string | undefined): string | null {
+  return url?.replace(/^(\w+:\/\/[^:@/]*):[^@/]*@/, '$1:…@').replace(/([?&]password=)[^&]*/g, '$1…') ?? null
 }
 
 function valueInWords(name: SettingName, value: unknown): string {

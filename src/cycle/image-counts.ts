@@ -18,7 +18,7 @@ const none: readonly number[] = []
 export class ImageCounts {
   readonly #store: Store
   /** A key that is both loaded and added counts once. */
-  readonly #positions = new PostMap<string, readonly number[]>()
+  #positions = new PostMap<string, readonly number[]>()
   #complete = false
 
   constructor(store: Store) {
@@ -39,6 +39,13 @@ export class ImageCounts {
       if (isClosed()) return
     }
     this.#complete = true
+  }
+
+  /** Forgets all keys and loads them again. Until it resolves, they are read from the store. */
+  async reload(): Promise<void> {
+    this.#complete = false
+    this.#positions = new PostMap()
+    await this.load()
   }
 
   /** To be called when an image is durable. */

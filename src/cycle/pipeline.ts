@@ -80,6 +80,17 @@ export class CyclePipeline {
     return this.#pool.state
   }
 
+  /** To be called when the store has read what another process wrote. */
+  reload(): void {
+    try {
+      this.#pool = loadPool(this.#parts.store)
+      this.#isPoolStale = false
+    } catch (error) {
+      this.#isPoolStale = true
+      this.#parts.log.error({ err: error }, 'the pool cannot be loaded; the next cycle tries again')
+    }
+  }
+
   /** True when `model` returned an invalid value for the newest rows that were scored. */
   returnedInvalidRow(model: Model | null): boolean {
     return model !== null && model === this.#modelWithInvalidRow

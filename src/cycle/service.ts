@@ -6,7 +6,7 @@ import type { Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
-import type { ImageKey, Store, StoredCycle } from '../store/index.js'
+import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/index.js'
 import { Embeddings, type EmbeddingBacklog } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
 import { Intake, SerialQueue, type CycleLimits, type NewCycle } from './intake/index.js'
@@ -80,6 +80,7 @@ export class CycleService {
       onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log,
     })
+    store.onFollowed((changes) => this.#followed(changes))
     pipeline.onStored(() => retention.wake())
     pipeline.onStored(({ plan }) => embeddings.cycleStored(plan.next))
     pipeline.onStored((event) => models.cycleStored(event))
@@ -97,6 +98,8 @@ export class CycleService {
   static async open(parts: CycleServiceParts): Promise<CycleService> {
     const weights = await StoredWeights.open(parts.store, parts.initialWeights, parts.clock(), parts.log)
     const service = new CycleService(parts, weights)
+    // Others may have set weights before the service followed them.
+    await weights.reload()
     service.images.load().catch((error: unknown) => {
       parts.log.error({ err: error }, 'images could not be counted; each cycle reads the store instead')
     })
@@ -159,6 +162,8 @@ export class CycleService {
     if (serving === null) found.push({ check: 'model', reason: 'no model is loaded' })
     else if (this.#pipeline.returnedInvalidRow(serving))
       found.push({ check: 'model', reason: `${serving.version} returned an invalid value` })
+    if (store.role === 'standby')
+      found.push({ check: 'service', reason: 'this process is a standby of its environment' })
     if (!store.healthy) found.push({ check: 'storage', reason: 'storage refuses writes' })
     if (this.#closing) found.push({ check: 'service', reason: 'the service is shutting down' })
     return found
@@ -206,6 +211,24 @@ export class CycleService {
       this.images.remove(key)
       this.#embeddings.imageRemoved(key)
     }
+  }
+
+  // ---- other processes of the environment
+
+  /** Brings memory up to date with the store, between two cycles. */
+  async #followed({ isComplete, imagesStored, imagesRemoved }: FollowedChanges): Promise<void> {
+    const { store, textEncodeMsMax } = this.#parts
+    await this.#queue.run('model', async () => {
+      await this.weights.reload()
+      this.#pipeline.reload()
+      if (isComplete) await this.images.reload()
+      this.imagesRemoved(imagesRemoved)
+      for (const key of imagesStored) this.imageStored(key)
+      const untilMs = performance.now() + textEncodeMsMax
+      const late = (): boolean => this.#closing || performance.now() > untilMs
+      await this.#embeddings.followed(() => this.#pipeline.state, late)
+    })
+    if (store.mayWrite) this.#embeddings.completeImages(() => this.#pipeline.state)
   }
 
   // ---- weights

@@ -56,8 +56,17 @@ export class StoredWeights {
       }
       return new StoredWeights(store, history)
     }
-    await store.appendWeights(first)
-    return new StoredWeights(store, [first])
+    const weights = new StoredWeights(store, [first])
+    await weights.reload()
+    return weights
+  }
+
+  /** Reads the history again. Stores the first weights where none are stored, if this process may write. */
+  async reload(): Promise<void> {
+    const stored = this.#store.listWeights()
+    if (stored.length > 0) this.#history = stored
+    else if (this.#store.mayWrite)
+      for (const setting of this.#history) await this.#store.appendWeights(setting)
   }
 
   get history(): WeightsHistory {

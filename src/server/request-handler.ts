@@ -120,9 +120,12 @@ export class RequestHandler {
       throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
     if (route instanceof ServiceError) throw route
     if (this.#closing) throw shuttingDown()
+    if (!isPublic) this.#throwIfStandby()
     const { id, operation, parameters } = route
     exchange.logLevel = operation.logLevel
     const response = await handlers[id]({ ...this.#parts.operationParts, exchange, parameters })
+    // The process may have lost the environment meanwhile: what it has read may be out of date.
+    if (!isPublic) this.#throwIfStandby()
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const { acceptEncoding } = exchange.headers
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)
@@ -130,6 +133,13 @@ export class RequestHandler {
     const refusal = exchange.responseReservation.add(encoded.body.length)
     if (refusal !== null) throw refusal
     return encoded
+  }
+
+  #throwIfStandby(): void {
+    if (this.#parts.operationParts.store.role === 'standby')
+      throw new ServiceError('unavailable', 'this process is a standby; send the request again', {
+        retryAfterS: 1,
+      })
   }
 
   #errorResponse(exchange: Exchange, error: unknown): OutgoingResponse {

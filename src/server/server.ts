@@ -8,7 +8,15 @@ import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
 import { ModelLifecycle, StatusFile, versionLoader, type Model, type ProcessRole } from '../model/index.js'
-import { databasePath, openLmdbStore, StoreError, type DirectoryLock, type Store } from '../store/index.js'
+import {
+  databasePath,
+  openLmdbStore,
+  openStoreOnPostgres,
+  StoreError,
+  type DirectoryLock,
+  type LmdbStoreOptions,
+  type Store,
+} from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
 import { logDates } from './certificate-dates.js'
@@ -73,22 +81,38 @@ export async function startServer(
   lock: DirectoryLock,
   startAdmin: StartAdmin = () => Promise.resolve(null),
 ): Promise<RunningServer> {
-  const options = { level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }
+  const logOptions = { level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }
   const output = new LogOutput(stdout)
-  const log = pino(options, output)
+  const log = pino(logOptions, output)
   const onMade = (file: string, from: 'missing' | 'empty'): void => {
     if (from === 'missing') log.info({ file }, 'a new database was created')
     else log.warn({ file }, 'the database file was empty: a new database was created in it')
   }
   const onStopped = (err: StoreError): void => log.error({ err }, 'the store refuses all further writes')
-  const store = await openLmdbStore({ dataDir: settings.dataDir, lock, onMade, onStopped })
+  const { dataDir, journal, environment } = settings
+  const options = { dataDir, lock, onMade, onStopped }
+  const { store, handOver } = await openStore(options, journal, environment, log)
   try {
-    return await startParts({ store, settings, log, startAdmin, drainLog: () => output.drain(logMsMax) })
+    const drainLog = (): Promise<void> => output.drain(logMsMax)
+    return await startParts({ store, handOver, settings, log, startAdmin, drainLog })
   } catch (error) {
     await store.close()
     await output.drain(logMsMax)
     throw error instanceof StoreError && error.code === 'unusable' ? damaged(settings.dataDir, error) : error
   }
+}
+
+/** The store of the data directory, or of its environment in the journal. `handOver` lets a standby take over. */
+async function openStore(
+  options: LmdbStoreOptions,
+  journal: string | undefined,
+  environment: string | undefined,
+  log: Logger,
+): Promise<{ store: Store; handOver: () => Promise<void> }> {
+  if (journal === undefined || environment === undefined)
+    return { store: await openLmdbStore(options), handOver: () => Promise.resolve() }
+  const store = await openStoreOnPostgres({ journal, environment, view: options, log })
+  return { store, handOver: () => store.handOver() }
 }
 
 /** A record that the start needs cannot be read: names the file and the remedy. */
@@ -107,9 +131,11 @@ interface Parts extends ReloadParts {
   readonly log: Logger
   readonly admin: AdminSide | null
   readonly drainLog: () => Promise<void>
+  /** Lets a standby take over: nothing is written after it. */
+  readonly handOver: () => Promise<void>
 }
 
-interface StartParts extends Pick<Parts, 'store' | 'log' | 'drainLog'> {
+interface StartParts extends Pick<Parts, 'store' | 'log' | 'drainLog' | 'handOver'> {
   readonly settings: Settings
   readonly startAdmin: StartAdmin
 }
@@ -120,6 +146,7 @@ async function startParts({
   log,
   startAdmin,
   drainLog,
+  handOver,
 }: StartParts): Promise<RunningServer> {
   const { codec, note } = loadCodec(settings.codec)
   log.info({ codec: codec.name }, note)
@@ -175,7 +202,7 @@ async function startParts({
         clock,
         log,
       },
-      ...{ url, store, models, cycles, handler, admin, drainLog },
+      ...{ url, store, models, cycles, handler, admin, drainLog, handOver },
     })
   } catch (error) {
     admin?.stop()
@@ -234,6 +261,7 @@ async function shutDown(parts: Parts): Promise<void> {
   const { shutdownMsMax } = current.settings
   const deadline = performance.now() + shutdownMsMax
   await stopServing(parts, shutdownMsMax - Math.min(closingMsMax, shutdownMsMax / 2))
+  await withinMs(parts.handOver(), (deadline - performance.now()) / 2)
   parts.admin?.stop()
   // A model that hangs gets half of the remaining time: the store must be closed in any case.
   await withinMs(models.close(), (deadline - performance.now()) / 2)

@@ -62,6 +62,20 @@ const rows = {
     description: 'Directory of the model packages.',
     needsRestart: 'change',
   },
+  journal: {
+    group: 'High availability',
+    kind: text('a postgres:// address', /^postgres(ql)?:\/\/\S{1,2000}$/),
+    description:
+      'Address of a PostgreSQL database that holds the data of the environment: `postgres://user@host1,host2/database`. The data directory is then a view of it. Without it, the data directory holds the data.',
+    needsRestart: 'change',
+    secret: true,
+  },
+  environment: {
+    kind: text('1 to 40 letters, digits, dots, hyphens or underscores', /^[A-Za-z0-9._-]{1,40}$/),
+    description:
+      'Name of the environment in the journal. All processes of one environment have the same name.',
+    needsRestart: 'change',
+  },
   host: {
     group: 'Address, keys and TLS',
     kind: hostKind,

@@ -121,6 +121,23 @@ export class Embeddings {
     for (const cache of this.#images.all()) cache.cycleStored(state)
   }
 
+  /** To be called when the store has read what another process wrote: vectors of texts are read, and made as far as possible. */
+  async followed(state: () => PoolState, ended: () => boolean): Promise<void> {
+    for (const cache of this.#texts.all()) {
+      cache.sweep(state())
+      await cache.complete(state, ended)
+    }
+  }
+
+  /** Reads the vectors of the pending posts' images, and makes the missing ones, in the background. */
+  completeImages(state: () => PoolState): void {
+    const { store, log } = this.#parts
+    for (const cache of this.#images.all())
+      cache
+        .complete(state, () => store.closed)
+        .catch((error: unknown) => log.error({ err: error }, 'images could not be encoded'))
+  }
+
   get backlog(): EmbeddingBacklog {
     const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
     return {

@@ -47,7 +47,8 @@ export class ImageQueue {
   }
 
   add(key: ImageKey): void {
-    if (this.#closed) return
+    // A standby receives the vectors from the owner.
+    if (this.#closed || !this.#store.mayWrite) return
     const name = imageName(key)
     if (!this.#queue.has(name)) this.#queue.set(name, key)
     this.resume()
@@ -75,7 +76,7 @@ export class ImageQueue {
   }
 
   async #work(): Promise<void> {
-    while (this.#queue.size > 0 && !this.isClosed()) {
+    while (this.#queue.size > 0 && !this.isClosed() && this.#store.mayWrite) {
       const batch = [...this.#queue].slice(0, batchSize)
       for (const [name] of batch) this.#queue.delete(name)
       const keys = batch.map(([, key]) => key)

@@ -104,7 +104,8 @@ export class TextCache {
   async complete(state: () => PoolState, ended: () => boolean): Promise<void> {
     for (;;) {
       const missing = await this.#readStored(state(), ended)
-      if (missing.length === 0 || ended()) return
+      // A standby receives the vectors from the owner.
+      if (missing.length === 0 || ended() || !this.#store.mayWrite) return
       const others = missing.flatMap((key) => this.#inProgress.get(key) ?? [])
       if (others.length > 0) await Promise.allSettled(others)
       else await this.#encodeMissing(missing, ended)

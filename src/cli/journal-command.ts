@@ -1,0 +1,139 @@
+/**
+ * `understudy journal`: the schema of the journal, its environments, and the way of a data directory into it and back.
+ */
+import type { Command } from 'commander'
+import { resolve } from 'node:path'
+import {
+  exportDirectory,
+  importDirectory,
+  journalStatus,
+  migrateJournal,
+  type JournalStatus,
+  type TransferFacts,
+} from '../store/index.js'
+import { addSettingFlags, printResult, type CommandContext } from './context.js'
+import { keepFilesPrivate } from './data-directory.js'
+import { UsageError } from './failure.js'
+import { settingsOf, type Flags } from './read-settings.js'
+import { formatTable } from './text-table.js'
+
+export function addJournalCommand(program: Command, context: CommandContext): void {
+  const journal = program
+    .command('journal')
+    .description('the journal in PostgreSQL, for several processes of one environment')
+  addSettingFlags(
+    journal
+      .command('migrate')
+      .description('create the tables, or bring them to the version of this program')
+      .option('--json', 'print JSON'),
+    [],
+  ).action((flags: Flags) => migrate(flags, context))
+  addSettingFlags(
+    journal
+      .command('status')
+      .description('show environments, owners and PostgreSQL standbys')
+      .option('--json', 'print JSON'),
+    [],
+  ).action((flags: Flags) => status(flags, context))
+  addSettingFlags(
+    journal
+      .command('import')
+      .description('move the data directory, which no server may use, into a new environment')
+      .option('--json', 'print JSON'),
+    ['dataDir', 'environment'],
+  ).action((flags: Flags) => importData(flags, context))
+  addSettingFlags(
+    journal
+      .command('export <dir>')
+      .description('copy an environment to a new data directory, which needs no journal')
+      .option('--json', 'print JSON'),
+    ['environment'],
+  ).action((dir: string, flags: Flags) => exportData(dir, flags, context))
+}
+
+async function migrate(flags: Flags, context: CommandContext): Promise<void> {
+  const result = await migrateJournal(urlOf(flags, context))
+  printResult(context, flags, result, () =>
+    result.from === result.to
+      ? `the journal has schema version ${result.to} already\n`
+      : `the journal was migrated from schema version ${result.from} to ${result.to}\n`,
+  )
+}
+
+async function status(flags: Flags, context: CommandContext): Promise<void> {
+  const found = await journalStatus(urlOf(flags, context))
+  printResult(context, flags, found, () => statusText(found, context.columns()))
+}
+
+async function importData(flags: Flags, context: CommandContext): Promise<void> {
+  const { dataDir } = settingsOf(flags, context)
+  const environment = environmentOf(flags, context)
+  keepFilesPrivate()
+  const facts = await importDirectory({ journal: urlOf(flags, context), environment, directory: { dataDir } })
+  printResult(
+    context,
+    flags,
+    { environment, dataDir, ...facts },
+    () =>
+      `${dataDir} is in the journal as ${environment}: ${contentsOf(facts)}. The directory is a view of it now.\n`,
+  )
+}
+
+async function exportData(dir: string, flags: Flags, context: CommandContext): Promise<void> {
+  const dataDir = resolve(context.directory, dir)
+  const environment = environmentOf(flags, context)
+  keepFilesPrivate()
+  const facts = await exportDirectory({ journal: urlOf(flags, context), environment, directory: { dataDir } })
+  printResult(
+    context,
+    flags,
+    { environment, dataDir, ...facts },
+    () => `${environment} was copied to ${dataDir}: ${contentsOf(facts)}. The journal is unchanged.\n`,
+  )
+}
+
+function contentsOf({ records, bytes, sha256 }: TransferFacts): string {
+  return `${records} records, ${(bytes / 1024 / 1024).toFixed(1)} MiB, verified (${sha256.slice(0, 16)})`
+}
+
+function urlOf(flags: Flags, context: CommandContext): string {
+  const { journal } = settingsOf(flags, context)
+  if (journal === undefined)
+    throw new UsageError(
+      'the setting journal is missing: set UNDERSTUDY_JOURNAL, or name a settings file by --config',
+    )
+  return journal
+}
+
+function environmentOf(flags: Flags, context: CommandContext): string {
+  const { environment } = settingsOf(flags, context)
+  if (environment === undefined)
+    throw new UsageError('the setting environment is missing: give --environment')
+  return environment
+}
+
+function statusText(
+  { synchronousStandbys, standbys, environments }: JournalStatus,
+  columns?: number,
+): string {
+  const rows = environments.map((row) => [
+    row.environment,
+    row.isComplete ? (row.owner ?? 'none') : 'import is not complete',
+    row.owner === null ? '' : `${row.leaseSLeft} s`,
+    String(row.epoch),
+    row.entryAgeS === null ? 'none' : `${row.entry}, ${row.entryAgeS} s ago`,
+    row.lastCycleId === null ? 'none' : `${row.lastCycleId}, ${row.cycles} in all`,
+  ])
+  const names = ['environment', 'owner', 'lease', 'epoch', 'newest entry', 'newest cycle']
+  const servers = standbys.map(
+    ({ name, syncState, lagBytes }) =>
+      `PostgreSQL standby ${name}: ${syncState}, ${lagBytes ?? 'unknown'} bytes behind\n`,
+  )
+  const quorum =
+    synchronousStandbys === ''
+      ? 'commits wait for no other PostgreSQL server: what the disk of the primary loses is lost\n'
+      : `commits wait for: ${synchronousStandbys}\n`
+  const table =
+    rows.length === 0 ? 'no environments\n' : formatTable(names, rows, { cellsMax: columns, column: 1 })
+  return `${table}${quorum}${servers.join('')}`
+}

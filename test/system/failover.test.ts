@@ -1,0 +1,144 @@
+/**
+ * Two servers of one environment as processes, with three PostgreSQL servers of which one standby must confirm each commit:
+ * roles, kill -9 of the owner, a deployment, and the loss of the primary.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
+import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { cluster, journalUrl, newEnvironment, postgresBin } from '../helpers/journals.js'
+import { smallJpeg } from '../helpers/jpegs.js'
+import { freePort, type Reply, ServerProcess } from '../helpers/server-process.js'
+
+const bodyOf = (index: number): CycleRequest =>
+  cycleBody(index, {
+    candidates: [candidate('g', index + 1)],
+    engagement: Array.from({ length: index + 1 }, (_, post) => reading('g', post + 1, cycleMs(index))),
+  })
+
+describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 180_000 }, () => {
+  const servers: ServerProcess[] = []
+  const answers: { readonly index: number; readonly text: string }[] = []
+  let owner: ServerProcess
+  let standby: ServerProcess
+  let index = 0
+
+  async function newServer(environment: string): Promise<ServerProcess> {
+    const adminPort = await freePort()
+    const server = new ServerProcess({
+      UNDERSTUDY_JOURNAL: await journalUrl(2),
+      UNDERSTUDY_ENVIRONMENT: environment,
+      UNDERSTUDY_ADMIN_PORT: String(adminPort),
+    })
+    servers.push(server)
+    return Object.assign(server, { adminPort })
+  }
+
+  /** Sends to the servers in turn, as a load balancer does, until one answers. */
+  async function sent(call: (server: ServerProcess) => Promise<Reply>): Promise<Reply> {
+    for (let attempt = 0; ; attempt++) {
+      const server = servers[attempt % servers.length] as ServerProcess
+      const reply = await call(server).catch(() => null)
+      if (reply !== null && reply.status !== 503) return reply
+      expect(reply === null || reply.headers['retry-after'] !== undefined).toBe(true)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+
+  async function cycle(): Promise<void> {
+    const reply = await sent((server) => server.postCycle(bodyOf(index)))
+    expect(reply.status).toBe(200)
+    answers.push({ index, text: reply.text })
+    index++
+  }
+
+  /** Every response that was given is given again, byte for byte, and no cycle is missing. */
+  async function check(): Promise<void> {
+    for (const answer of answers) {
+      const reply = await sent((server) => server.postCycle(bodyOf(answer.index)))
+      expect(reply.text).toBe(answer.text)
+      const { results } = JSON.parse(reply.text) as CycleResponse
+      expect(results).toHaveLength(answer.index + 1)
+    }
+  }
+
+  beforeAll(async () => {
+    const environment = newEnvironment()
+    owner = await newServer(environment)
+    standby = await newServer(environment)
+    await owner.start()
+    await owner.logged('this process is the owner')
+    await standby.start()
+  }, 180_000)
+  afterAll(() => Promise.all(servers.map((server) => server.dispose())))
+
+  test('the owner answers; a standby answers 503, and says why', async () => {
+    for (let i = 0; i < 3; i++) await cycle()
+    const refused = await standby.postCycle(bodyOf(0))
+    expect(refused.status).toBe(503)
+    expect(refused.headers['retry-after']).toBe('1')
+    expect((await standby.call({ path: '/v1/health', key: null })).json).toMatchObject({ status: 'degraded' })
+    const ready = await fetch(
+      `http://127.0.0.1:${(standby as unknown as { adminPort: number }).adminPort}/readyz`,
+    )
+    expect(ready.status).toBe(503)
+    expect(await ready.text()).toContain('standby')
+  })
+
+  test('images, weights and outcomes survive the owner, which is killed', async () => {
+    const image = await smallJpeg(1)
+    const put = () =>
+      sent((server) =>
+        server.call({
+          method: 'PUT',
+          path: '/v1/images/g/1/01',
+          body: image,
+          headers: { 'Content-Type': 'image/jpeg' },
+        }),
+      )
+    expect((await put()).status).toBe(201)
+    const weights = { version: 'w2', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } }
+    const setWeights = () =>
+      sent((server) => server.call({ method: 'PUT', path: '/v1/weights', body: JSON.stringify(weights) }))
+    const acknowledged = (await setWeights()).text
+    await owner.kill('SIGKILL')
+    await standby.logged('this process is the owner')
+    await check()
+    expect((await put()).status).toBe(200)
+    expect((await setWeights()).text).toBe(acknowledged)
+    await cycle()
+    await owner.start()
+  })
+
+  test('a deployment hands over within a second or two', async () => {
+    const startedAt = performance.now()
+    const stopping = standby.kill('SIGTERM')
+    await cycle()
+    expect(performance.now() - startedAt).toBeLessThan(10_000)
+    expect(await stopping).toBe(0)
+    await standby.start()
+    await check()
+  })
+
+  test('after the loss of the primary and a promotion, every response is there', async () => {
+    const { servers: databases, primary } = await cluster(2)
+    const [, first, second] = databases
+    // The standby that has more of the log.
+    primary.crash()
+    const postgres = await cluster(2)
+    const positions = [first, second].map((server) =>
+      Number(postgres.sql(`select pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')`, server)),
+    )
+    const promoted = (positions[0] as number) >= (positions[1] as number) ? first : second
+    const follower = promoted === first ? second : first
+    promoted?.promote()
+    postgres.sql(`alter system set synchronous_standby_names = 'ANY 1 (standby1, standby2)'`, promoted)
+    postgres.sql('select pg_reload_conf()', promoted)
+    postgres.sql(
+      `alter system set primary_conninfo = 'host=127.0.0.1 port=${promoted?.port} user=postgres application_name=${follower === first ? 'standby1' : 'standby2'}'`,
+      follower,
+    )
+    postgres.sql('select pg_reload_conf()', follower)
+    await cycle()
+    await check()
+  })
+})
