@@ -47,6 +47,8 @@ export interface PostgresCluster {
   /** With all servers, or of one. `database`: created by `createDatabase`. */
   url(database: string, server?: PostgresServer): string
   createDatabase(name: string, server?: PostgresServer): string
+  /** Makes `to` a standby of `from`, with a new copy of its data. */
+  copy(from: PostgresServer, to: PostgresServer, name: string): void
   /** Runs a statement on a server, in a session of its own. */
   sql(text: string, server?: PostgresServer, database?: string): string
   remove(): void
@@ -57,7 +59,7 @@ export async function startPostgres(bin: string, standbyCount = 0): Promise<Post
   const directory = mkdtempSync(join(tmpdir(), 'understudy-postgres-'))
   if (isRoot) execFileSync('chown', [user, directory])
   chmodSync(directory, 0o700)
-  const names = Array.from({ length: standbyCount }, (_, i) => `standby${i + 1}`)
+  const names = Array.from({ length: standbyCount }, (_, i) => `db${i + 1}`)
   const ports = await freePorts(1 + standbyCount)
   const servers = ports.map((port, i) => serverAt(bin, join(directory, `server${i}`), port))
   const [primary, ...standbys] = servers as [PostgresServer, ...PostgresServer[]]
@@ -87,12 +89,6 @@ export async function startPostgres(bin: string, standbyCount = 0): Promise<Post
     "log_min_messages = 'fatal'",
   ])
   primary.start()
-  standbys.forEach((standby, i) => {
-    const source = `host=127.0.0.1 port=${primary.port} user=${user} application_name=${names[i]}`
-    run(join(bin, 'pg_basebackup'), ['-D', standby.dataDir, '-d', source, '-c', 'fast', '--no-sync', '-R'])
-    configure(standby.dataDir, [`port = ${standby.port}`])
-    standby.start()
-  })
   const cluster: PostgresCluster = {
     servers,
     primary,
@@ -101,6 +97,13 @@ export async function startPostgres(bin: string, standbyCount = 0): Promise<Post
     createDatabase(name, server) {
       cluster.sql(`create database ${name}`, server)
       return cluster.url(name)
+    },
+    copy(from, to, name) {
+      rmSync(to.dataDir, { recursive: true, force: true, maxRetries: 10 })
+      const source = `host=127.0.0.1 port=${from.port} user=${user} application_name=${name}`
+      run(join(bin, 'pg_basebackup'), ['-D', to.dataDir, '-d', source, '-c', 'fast', '--no-sync', '-R'])
+      configure(to.dataDir, [`port = ${to.port}`])
+      to.start()
     },
     sql: (text, server = primary, database = 'postgres') =>
       execFileSync(
@@ -113,6 +116,7 @@ export async function startPostgres(bin: string, standbyCount = 0): Promise<Post
       rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
     },
   }
+  standbys.forEach((standby, i) => cluster.copy(primary, standby, names[i] as string))
   if (standbyCount > 0) {
     cluster.sql(`alter system set synchronous_standby_names = 'ANY 1 (${names.join(', ')})'`)
     cluster.sql('select pg_reload_conf()')

@@ -55,8 +55,8 @@ export const cycleMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a pool that could not be loaded is loaded before the next cycle',
-        find: 'this.#isPoolStale = true',
-        replace: 'this.#isPoolStale = false',
+        find: 'this.#isPoolStale = true\n      log.error(',
+        replace: 'this.#isPoolStale = false\n      log.error(',
       },
       {
         breaks: 'a refused write is 503, not a bug',

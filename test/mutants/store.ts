@@ -194,4 +194,108 @@ export const storeMutants: readonly MutantGroup[] = [
       },
     ],
   },
+  {
+    file: 'src/store/journal/connection.ts',
+    killedBy: ['src/store/journal/postgres-journal.test.ts'],
+    mutants: [
+      {
+        breaks: 'a commit that ends with a warning is not stored',
+        find: 'if (notice.code !== successCode)',
+        replace: "if (notice.code === 'none')",
+      },
+      {
+        breaks: 'a statement has a time limit',
+        find: 'await Promise.race([answer, limit])',
+        replace: 'await answer',
+      },
+    ],
+  },
+  {
+    file: 'src/store/journal/postgres-journal.ts',
+    killedBy: ['src/store/journal/postgres-journal.test.ts'],
+    mutants: [
+      {
+        breaks: 'an owner of an earlier epoch commits nothing',
+        find: 'where name = $1 and epoch = $2 and head = $3',
+        replace: 'where name = $1 and epoch <= $2 + 9 and head = $3',
+      },
+      {
+        breaks: 'an entry follows the head',
+        find: 'where name = $1 and epoch = $2 and head = $3',
+        replace: 'where name = $1 and epoch = $2 and head <= $3',
+      },
+      {
+        breaks: 'a value that has become shorter has no old parts',
+        find: 'r.key = p.key and r.part > p.part_last',
+        replace: 'r.key = p.key and r.part > p.part_last + 9',
+      },
+      {
+        breaks: 'a view with a lost entry is told so',
+        find: "entry?.['token'] !== from.token",
+        replace: 'entry === undefined',
+      },
+      {
+        breaks: 'a view from before the pruning is told so',
+        find: "from.number < Number(row['pruned'])",
+        replace: "from.number < Number(row['pruned']) - 9",
+      },
+      {
+        breaks: 'a lease that ends implausibly late is free',
+        find: 'or lease_until > clock_timestamp()',
+        replace: "or lease_until > clock_timestamp() + interval '9 d'",
+      },
+    ],
+  },
+  {
+    file: 'src/store/journal/replica.ts',
+    killedBy: ['src/store/journal/replica.test.ts', 'src/store/journal/replica-simulation.test.ts'],
+    mutants: [
+      {
+        breaks: 'an owner whose lease has expired does not answer',
+        find: "this.#phase === 'owner' && this.#parts.now() < this.#validUntil ?",
+        replace: "this.#phase === 'owner' ?",
+      },
+      {
+        breaks: 'an unknown outcome is settled before the next answer',
+        find: "    this.#phase = 'unsure'\n    this.#parts.log.warn(",
+        replace: '    this.#parts.log.warn(',
+      },
+      {
+        breaks: 'a new owner reads the journal before it answers',
+        find: "if (!this.#isIn('following', lead)) return\n    await this.#follow()",
+        replace: "if (!this.#isIn('following', lead)) return",
+      },
+      {
+        breaks: 'memory is brought up to date before the first answer',
+        find: 'await this.#tell({ isComplete: false, imagesStored: [], imagesRemoved: [] })',
+        replace: '',
+      },
+      {
+        breaks: 'a process with a view that cannot be written leaves the lease',
+        find: "error.code === 'failed' && this.#view.isHealthy",
+        replace: "error.code !== 'closed'",
+      },
+      {
+        breaks: 'a process that stops frees its lease',
+        find: 'await Promise.race([releasing, limit()])',
+        replace: '',
+      },
+    ],
+  },
+  {
+    file: 'src/store/journal/staged-databases.ts',
+    killedBy: ['src/store/journal/staged-databases.test.ts'],
+    mutants: [
+      {
+        breaks: 'a write that throws leaves no change',
+        find: 'databases.forEach((database) => database.rollBack())',
+        replace: '',
+      },
+      {
+        breaks: 'readers outside of a write see the view alone',
+        find: 'return this.#state.isApplying && this.#rows.size > 0',
+        replace: 'return this.#rows.size > 0',
+      },
+    ],
+  },
 ]

@@ -131,10 +131,10 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
     const promoted = (positions[0] as number) >= (positions[1] as number) ? first : second
     const follower = promoted === first ? second : first
     promoted?.promote()
-    postgres.sql(`alter system set synchronous_standby_names = 'ANY 1 (standby1, standby2)'`, promoted)
+    postgres.sql(`alter system set synchronous_standby_names = 'ANY 1 (db1, db2)'`, promoted)
     postgres.sql('select pg_reload_conf()', promoted)
     postgres.sql(
-      `alter system set primary_conninfo = 'host=127.0.0.1 port=${promoted?.port} user=postgres application_name=${follower === first ? 'standby1' : 'standby2'}'`,
+      `alter system set primary_conninfo = 'host=127.0.0.1 port=${promoted?.port} user=postgres application_name=${follower === first ? 'db1' : 'db2'}'`,
       follower,
     )
     postgres.sql('select pg_reload_conf()', follower)
