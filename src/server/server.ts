@@ -98,7 +98,7 @@ export async function startServer(
   } catch (error) {
     await store.close()
     await output.drain(logMsMax)
-    throw error instanceof StoreError && error.code === 'unusable' ? damaged(settings.dataDir, error) : error
+    throw error instanceof StoreError && error.code === 'unusable' ? damaged(settings, error) : error
   }
 }
 
@@ -116,8 +116,10 @@ async function openStore(
 }
 
 /** A record that the start needs cannot be read: names the file and the remedy. */
-function damaged(dataDir: string, cause: StoreError): StoreError {
-  const message = `${databasePath(dataDir)} must be restored from a backup: ${cause.message}`
+function damaged({ dataDir, journal }: Settings, cause: StoreError): StoreError {
+  const remedy =
+    journal === undefined ? 'must be restored from a backup' : 'must be deleted: the journal has its contents'
+  const message = `${databasePath(dataDir)} ${remedy}: ${cause.message}`
   return new StoreError('unusable', message, { cause })
 }
 

@@ -235,9 +235,9 @@ export const storeMutants: readonly MutantGroup[] = [
         replace: 'entry === undefined',
       },
       {
-        breaks: 'a view from before the pruning is told so',
-        find: "from.number < Number(row['pruned'])",
-        replace: "from.number < Number(row['pruned']) - 9",
+        breaks: 'a removed record is kept as long as its entry',
+        find: 'r.entry <= horizon.number',
+        replace: 'r.entry <= horizon.number + 1',
       },
       {
         breaks: 'a lease that ends implausibly late is free',
@@ -277,8 +277,8 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a process that stops frees its lease',
-        find: 'await Promise.race([releasing, limit()])',
-        replace: '',
+        find: 'const releasing = journal.release(lead.epoch)',
+        replace: 'const releasing = Promise.resolve()',
       },
     ],
   },

@@ -118,6 +118,11 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await journal.append(entry(epoch, 2, [pool(3)]))
       const after = await read(journal, mark)
       expect(after.changes).toEqual([{ kind: 'left', key: 5, value: null }, pool(3)])
+      // A reader at the oldest entry that is kept reads the removal.
+      const age = `update understudy.entry set committed_at = now() - interval '2 h' where environment = '${journal.environment}' and number = 1`
+      ;(await cluster()).sql(age, undefined, 'journal')
+      await journal.prune(epoch, 3_600_000)
+      expect((await read(journal, mark)).changes).toEqual(after.changes)
       await journal.prune(epoch, 0)
       expect((await read(journal, mark)).result).toEqual({ kind: 'diverged' })
       expect((await read(journal)).changes).toEqual([pool(3)])

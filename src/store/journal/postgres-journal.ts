@@ -21,7 +21,7 @@ import { checkSchemaVersion } from './schema.js'
 
 const statementMsMax = 10_000
 /** Rows of at most 1 MiB that are read at a time. */
-const rowsPerFetch = 32
+const rowsPerFetch = 16
 /** For a call in progress. */
 const closeMsMax = 1000
 const lockNotAvailable = '55P03'
@@ -64,7 +64,7 @@ update understudy.environment set owner = $2, epoch = epoch + 1, lease_until = $
 where name = $1 and (owner = $2 or ${leaseIsFree}) returning epoch, head, token`
 
 const stateStatement = `
-select id, head, token, pruned, epoch, owner, ${leaseIsFree} as is_free,
+select id, head, token, epoch, owner, ${leaseIsFree} as is_free,
   extract(epoch from lease_until - clock_timestamp()) * 1000 as lease_ms_left
 from understudy.environment where name = $1`
 
@@ -112,8 +112,8 @@ export class PostgresJournal implements Journal {
       if (options.mustExist === true)
         return new PostgresJournal(options, connection, await idOf(connection, options))
       const made = await connection.query(
-        `insert into understudy.environment (name, id, head, token, pruned, epoch, lease_until)
-         values ($1, $2, 0, $3, 0, 0, clock_timestamp()) on conflict do nothing returning id`,
+        `insert into understudy.environment (name, id, head, token, epoch, lease_until)
+         values ($1, $2, 0, $3, 0, clock_timestamp()) on conflict do nothing returning id`,
         [options.environment, randomUUID(), beforeAll.token],
       )
       if (made.length > 0) options.onMade?.()
@@ -194,7 +194,7 @@ export class PostgresJournal implements Journal {
           'select token from understudy.entry where environment = $1 and number = $2',
           [this.environment, from.number],
         )
-        if (from.number < Number(row['pruned']) || entry?.['token'] !== from.token) {
+        if (entry?.['token'] !== from.token) {
           await connection.query('rollback')
           return { kind: 'diverged' }
         }
@@ -245,16 +245,13 @@ export class PostgresJournal implements Journal {
     await this.#run((connection) =>
       connection.query(
         `with horizon as (
-           select coalesce(max(number), 0) as number from understudy.entry
-           where environment = $1 and committed_at < clock_timestamp() - $3 * interval '1 ms'
-         ), fenced as (
-           update understudy.environment set pruned = horizon.number from horizon
-           where name = $1 and epoch = $2 and pruned < horizon.number returning pruned
+           select max(n.number) as number from understudy.entry n join understudy.environment e on e.name = n.environment
+           where e.name = $1 and e.epoch = $2 and n.committed_at < clock_timestamp() - $3 * interval '1 ms'
          ), entries as (
-           delete from understudy.entry e using fenced where e.environment = $1 and e.number < fenced.pruned
+           delete from understudy.entry n using horizon where n.environment = $1 and n.number < horizon.number
          )
-         delete from understudy.record r using fenced
-         where r.environment = $1 and r.entry <= fenced.pruned and r.value is null`,
+         delete from understudy.record r using horizon
+         where r.environment = $1 and r.entry <= horizon.number and r.value is null`,
         [this.environment, epoch, olderThanMs],
       ),
     )

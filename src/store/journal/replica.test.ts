@@ -13,6 +13,7 @@ import {
   weightsSample,
 } from '../../../test/helpers/store-samples.js'
 import { createMemoryContents } from '../memory/memory-store.js'
+import { StoreError } from '../store-error.js'
 import type { FollowedChanges } from '../store.js'
 import type { JournalStore } from './journal-store.js'
 import type { Journal } from './journal.js'
@@ -187,7 +188,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
       const environment = newEnvironment()
       let isFull = false
       const beforeWrite = (): void => {
-        if (isFull) throw new Error('no room')
+        if (isFull) throw new StoreError('failed', 'no room')
       }
       const owner = await openReplica({ environment, name: 'one', view: { beforeWrite } })
       await isOwner(owner)

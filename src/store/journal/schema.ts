@@ -6,7 +6,7 @@
  *                which was lost in a failover, have different tokens
  *   cycle        one row per cycle that was ever stored: no id is stored twice
  *   record       the records of the store (src/store/lmdb), in parts of at most 1 MiB, each with the entry that wrote it
- *                last. Part 0 of a removed record stays without a value until `pruned` has passed its entry
+ *                last. A removed record stays as part 0 without a value, as long as the entry that removed it
  */
 import { StoreError } from '../store-error.js'
 import type { JournalConnection } from './connection.js'
@@ -18,7 +18,6 @@ const migrations: readonly string[] = [
      id uuid not null,
      head bigint not null,
      token uuid not null,
-     pruned bigint not null,
      epoch bigint not null,
      owner text,
      lease_until timestamptz not null,
