@@ -10,8 +10,9 @@ import { defineConfig, type Plugin } from 'vitest/config'
 /** Whole servers, kills, faults, load, and what takes many seconds. */
 const system = [
   'test/system/**/*.test.ts',
-  'test/{crash,failover,faults,hostile,overload,soak}/**/*.test.ts',
-  'bench/{bench,difference}.test.ts',
+  'test/{crash,faults,hostile,overload,soak}/**/*.test.ts',
+  'test/failover/failover.test.ts',
+  'bench/{bench,difference,journal}.test.ts',
   'test/{build,deploy-containers,package}.test.ts',
   'src/cli/models/{activate,history,packages}.test.ts',
   'src/store/lmdb/flush-order.test.ts',

@@ -122,6 +122,13 @@ export class ServerUnderTest implements Address {
     })
   }
 
+  /** Of the running process. Throws if there is none. */
+  get pid(): number {
+    const { pid } = this.#child ?? {}
+    if (pid === undefined) throw new Error('the server does not run')
+    return pid
+  }
+
   usage(): Usage {
     try {
       const proc = `/proc/${String(this.#child?.pid)}`

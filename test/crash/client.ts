@@ -15,6 +15,9 @@ export interface Call {
   readonly body?: Uint8Array
 }
 
+/** What sends calls. Null: there was no response. */
+export type Sender = Pick<Client, 'send'>
+
 export class Client {
   readonly #server: ServerProcess
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 8 })

@@ -7,7 +7,7 @@ import { formatInstant, type CycleRequest, type CycleResponse } from '../../src/
 import { Random } from '../fuzz/random.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../helpers/bodies.js'
 import { keyOf, NaivePool } from '../helpers/naive-pool.js'
-import type { Reply, Call, Client } from './client.js'
+import type { Reply, Call, Sender } from './client.js'
 
 /** A record that a 200 or 201 has acknowledged, for the tests that read the disk. */
 export type Acknowledged =
@@ -65,7 +65,7 @@ export class Load {
   }
 
   /** Sends one cycle and its images, outcomes and weights in parallel. Returns without an error if the server is down. */
-  async step(client: Client): Promise<void> {
+  async step(client: Sender): Promise<void> {
     const random = this.#random
     const operations = [this.#cycle()]
     for (let count = random.below(3); count > 0; count--) operations.push(this.#image())
@@ -83,14 +83,14 @@ export class Load {
   }
 
   /** Repeats the requests without a response, in order. */
-  async resolve(client: Client): Promise<void> {
+  async resolve(client: Sender): Promise<void> {
     for (const operation of this.#unacknowledged.splice(0)) {
       await this.#perform(client, operation, 1)
       this.resolvedCount++
     }
   }
 
-  async #perform(client: Client, operation: Operation, copyCount: number): Promise<void> {
+  async #perform(client: Sender, operation: Operation, copyCount: number): Promise<void> {
     const { call, cycle, acknowledged } = operation
     const copies = Array.from({ length: copyCount }, () => client.send(call))
     const replies = (await Promise.all(copies)).filter(

@@ -6,7 +6,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { CycleResponse, OutcomesResponse, WeightsState } from '../../src/contract/index.js'
 import { openLmdbStore, type StoredRequest } from '../../src/store/index.js'
 import { bytesOf } from '../helpers/bodies.js'
-import type { Reply, Call, Client } from './client.js'
+import type { Reply, Call, Sender } from './client.js'
 import { Violation, imageGallery, type Load } from './load.js'
 
 /** Number of records that `verifyOverHttp` has checked. */
@@ -16,7 +16,7 @@ export interface Verified {
 }
 
 /** Requests everything that `load` has recorded from a running server. Throws a Violation. */
-export async function verifyOverHttp(load: Load, client: Client): Promise<Verified> {
+export async function verifyOverHttp(load: Load, client: Sender): Promise<Verified> {
   const [newest] = [...load.cycles.keys()].slice(-1)
   const recent = new Set([...load.cycles.keys()].slice(-5))
   await all([...load.cycles], async ([cycleId, { request, body, response }]) => {
@@ -41,7 +41,7 @@ const otherRemovals = [
   { gall_id: 'elsewhere', post_no: 1, reason: 'hidden', decided_at: '2024-03-01T00:00:00Z' },
 ]
 
-async function verifyRecords(load: Load, client: Client): Promise<void> {
+async function verifyRecords(load: Load, client: Sender): Promise<void> {
   const outcomes = [...load.outcomes.values()].map(({ record }) => record)
   const reply = await send(client, { method: 'POST', path: '/v1/outcomes', body: bytesOf({ outcomes }) })
   const { created, updated } = jsonOf(reply) as OutcomesResponse
@@ -97,7 +97,7 @@ export async function verifyOnDisk(load: Load, dataDir: string): Promise<void> {
  * Sends the same cycles to a server that is never killed: the predictions must be equal, and so must the readings and
  * snapshots in the pool. Posts with images are excluded, since their predictions depend on when an image arrived.
  */
-export async function verifyAgainstUnkilled(load: Load, client: Client): Promise<number> {
+export async function verifyAgainstUnkilled(load: Load, client: Sender): Promise<number> {
   for (const [cycleId, { body, response }] of load.cycles) {
     const reply = await send(client, { method: 'POST', path: '/v1/cycles', body })
     if (predictions(reply.body) !== predictions(response))
@@ -128,7 +128,7 @@ async function all<T>(items: readonly T[], work: (item: T, index: number) => Pro
   await Promise.all(Array.from({ length: 8 }, run))
 }
 
-async function send(client: Client, call: Call): Promise<Reply> {
+async function send(client: Sender, call: Call): Promise<Reply> {
   const reply = await client.send(call)
   if (reply === null) throw new Violation(`${call.method} ${call.path} got no response`)
   return reply

@@ -1,186 +1,163 @@
 /**
- * Everything that a failover needs, on one machine: three PostgreSQL servers, three processes of one environment with a proxy to each
- * database server, and HAProxy in front, as in deploy/haproxy.cfg.
+ * Everything of a deployment on one machine: three service processes, three databases, HAProxy in front, and proxies between
+ * all of them.
  */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startPostgres, type PostgresCluster, type PostgresServer } from '../helpers/postgres.js'
-import { executable, freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
-import { Proxy } from './proxies.js'
+import { promisify } from 'node:util'
+import { executable, freePort } from '../helpers/server-process.js'
+import { user } from './database.js'
+import { Databases, type DatabasesOptions } from './databases.js'
+import { HaProxy } from './haproxy.js'
+import type { StoredJournal } from './history.js'
+import { Service, type Env } from './service.js'
 
-export const environment = 'failover'
-const database = 'journal'
-
-export interface SiteProcess {
-  readonly server: ServerProcess
-  readonly adminPort: number
-  /** One for each database server. */
-  readonly proxies: readonly Proxy[]
-  isRunning: boolean
-}
+const execute = promisify(execFile)
+const names = ['process1', 'process2', 'process3']
+/** For all roles to be as they should. */
+const settleMsMax = 120_000
+const healthMsMax = 2000
 
 export class Site {
-  readonly processes: SiteProcess[] = []
-  /** The database server that accepts writes. */
-  primary: PostgresServer
-  port = 0
-  readonly #cluster: PostgresCluster
-  readonly #directory = mkdtempSync(join(tmpdir(), 'understudy-site-'))
-  #haproxy: ChildProcess | null = null
+  readonly databases: Databases
+  readonly port: number
+  services: readonly Service[] = []
+  #env: Env | null = null
+  #haproxy: HaProxy | null = null
 
-  private constructor(cluster: PostgresCluster) {
-    this.#cluster = cluster
-    this.primary = cluster.primary
+  private constructor(databases: Databases, port: number) {
+    this.databases = databases
+    this.port = port
   }
 
-  static async start(bin: string): Promise<Site> {
-    const cluster = await startPostgres(bin, 2)
-    const site = new Site(cluster)
-    const url = cluster.createDatabase(database)
-    const { status, stderr } = spawnSync(executable, ['journal', 'migrate'], {
-      env: { ...process.env, UNDERSTUDY_JOURNAL: url },
-      encoding: 'utf8',
-    })
-    if (status !== 0) throw new Error(stderr)
-    for (let i = 0; i < 3; i++) site.processes.push(await site.#newProcess())
-    await Promise.all(site.processes.map((each) => site.run(each)))
-    await site.#startHaproxy()
-    await site.ready(60_000)
-    return site
+  static async start(bin: string, options: DatabasesOptions): Promise<Site> {
+    return new Site(await Databases.start(bin, options), await freePort())
   }
 
-  get databases(): readonly PostgresServer[] {
-    return this.#cluster.servers
+  /** Starts processes of a new environment, in a database of its own, in place of those before. */
+  async useNewEnvironment(number: number, timeMs: number): Promise<void> {
+    const before = this.#env
+    await this.#endEnvironment()
+    if (before !== null) await this.databases.primary.sql(`drop database ${before.database} with (force)`)
+    const env = { database: `journal${number}`, environment: `environment-${number}` }
+    await this.databases.primary.sql(`create database ${env.database}`)
+    this.#env = env
+    await this.#command('journal', 'migrate')
+    const services: Service[] = []
+    this.services = services
+    for (const name of names) services.push(await Service.create(name, this.databases.servers, env))
+    for (const service of services) service.timeMs = timeMs
+    this.#haproxy = await HaProxy.start(this.port, services)
+    await Promise.all(services.map((service) => service.start()))
+    await this.settle()
   }
 
-  sql(text: string, server: PostgresServer = this.primary): string {
-    return this.#cluster.sql(text, server, database)
-  }
-
-  /** Starts a process, again and again until the journal can be reached. */
-  async run(process: SiteProcess): Promise<void> {
-    for (;;) {
-      try {
-        await process.server.start()
-        process.isRunning = true
-        return
-      } catch (error) {
-        if (!String(error).includes('journal')) throw error
-        await delay(500)
-      }
-    }
-  }
-
-  /** The process that is ready, or null. */
-  async owner(): Promise<SiteProcess | null> {
-    for (const process of this.processes) if (await isReady(process.adminPort)) return process
-    return null
-  }
-
-  /** Waits until a process is ready. Returns the milliseconds. */
-  async ready(msMax: number): Promise<number> {
-    const startedAt = performance.now()
-    while ((await this.owner()) === null) {
-      if (performance.now() - startedAt > msMax) throw new Error(`nobody is ready after ${msMax} ms`)
+  /** The process that is ready; waits until there is one. */
+  async owner(): Promise<Service> {
+    const deadline = performance.now() + settleMsMax
+    while (performance.now() < deadline) {
+      for (const service of this.services) if ((await service.role()) === 'owner') return service
       await delay(50)
     }
-    return performance.now() - startedAt
+    throw new Error('no process is ready')
   }
 
-  /** Makes the standby with most of the log the primary; the other one follows it. */
-  promote(): void {
-    const standbys = this.databases.filter((server) => server !== this.primary)
-    const received = (server: PostgresServer): number =>
-      Number(this.sql(`select pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')`, server))
-    const [next, ...others] = standbys.sort((a, b) => received(b) - received(a))
-    if (next === undefined) throw new Error('there is no standby')
-    next.promote()
-    this.primary = next
-    this.#nameStandbys()
-    for (const other of others) this.#follow(other)
+  async standbys(): Promise<readonly Service[]> {
+    const owner = await this.owner()
+    return this.services.filter((service) => service !== owner)
   }
 
-  /** Replaces a server that is no standby of the primary by a copy of the primary. */
-  rebuild(server: PostgresServer): void {
-    server.stop()
-    this.#cluster.copy(this.primary, server, this.#nameOf(server))
-  }
-
-  #nameOf(server: PostgresServer): string {
-    return `db${this.databases.indexOf(server)}`
-  }
-
-  #nameStandbys(): void {
-    const names = this.databases
-      .filter((server) => server !== this.primary)
-      .map((server) => this.#nameOf(server))
-    this.sql(`alter system set synchronous_standby_names = 'ANY 1 (${names.join(', ')})'`)
-    this.sql('select pg_reload_conf()')
-  }
-
-  #follow(server: PostgresServer): void {
-    const source = `host=127.0.0.1 port=${this.primary.port} user=postgres application_name=${this.#nameOf(server)}`
-    this.sql(`alter system set primary_conninfo = '${source}'`, server)
-    this.sql('select pg_reload_conf()', server)
-  }
-
-  async #newProcess(): Promise<SiteProcess> {
-    const proxies = await Promise.all(this.databases.map(({ port }) => Proxy.to(port)))
-    const adminPort = await freePort()
-    const hosts = proxies.map(({ port }) => `127.0.0.1:${port}`).join(',')
-    const server = new ServerProcess({
-      UNDERSTUDY_JOURNAL: `postgres://postgres@${hosts}/${database}`,
-      UNDERSTUDY_ENVIRONMENT: environment,
-      UNDERSTUDY_ADMIN_PORT: String(adminPort),
-    })
-    return { server, adminPort, proxies, isRunning: false }
-  }
-
-  async #startHaproxy(): Promise<void> {
-    this.port = await freePort()
-    const file = join(this.#directory, 'haproxy.cfg')
-    let config = readFileSync(join(projectDir, 'deploy', 'haproxy.cfg'), 'utf8').replace(
-      '127.0.0.1:8080',
-      `127.0.0.1:${this.port}`,
-    )
-    this.processes.forEach(({ server, adminPort }, i) => {
-      config = config.replace(`10.0.0.${i + 1}:8080 port 8081`, `127.0.0.1:${server.port} port ${adminPort}`)
-    })
-    writeFileSync(file, config)
-    this.#haproxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
-  }
-
-  async remove(): Promise<void> {
-    this.#haproxy?.kill('SIGKILL')
-    for (const { server, proxies } of this.processes) {
-      if (server.pid !== undefined) signal(server.pid, 'SIGCONT')
-      await server.dispose()
-      proxies.forEach((proxy) => proxy.close())
+  /** Resolves when one process is ready, the others are standbys, HAProxy uses it, and the databases replicate. */
+  async settle(): Promise<void> {
+    await this.databases.settle()
+    const deadline = performance.now() + settleMsMax
+    for (;;) {
+      const roles = await Promise.all(this.services.map((service) => service.role()))
+      const owners = roles.filter((role) => role === 'owner').length
+      const isServing = await this.#isServing()
+      if (owners === 1 && !roles.includes(null) && isServing) return
+      if (performance.now() > deadline)
+        throw new Error(
+          `the roles are ${roles.join(', ')}; HAProxy ${isServing ? 'serves' : 'does not serve'}`,
+        )
+      await delay(50)
     }
-    this.#cluster.remove()
-    rmSync(this.#directory, { recursive: true, force: true })
   }
-}
 
-async function isReady(adminPort: number): Promise<boolean> {
-  try {
-    const { status } = await fetch(`http://127.0.0.1:${adminPort}/readyz`, {
-      signal: AbortSignal.timeout(1000),
-    })
-    return status === 200
-  } catch {
-    return false
+  async #isServing(): Promise<boolean> {
+    try {
+      const signal = AbortSignal.timeout(healthMsMax)
+      const response = await fetch(`http://127.0.0.1:${this.port}/v1/health`, { signal })
+      await response.body?.cancel()
+      return response.status === 200
+    } catch {
+      return false
+    }
   }
-}
 
-/** Sends a signal to a process that may have ended. */
-export function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
-  try {
-    process.kill(pid, name)
-  } catch {
-    // It has ended.
+  /** What the journal holds of the environment. */
+  async stored(): Promise<StoredJournal> {
+    const { database, environment } = this.#env as Env
+    const rows = async (columns: string, table: string): Promise<string[][]> => {
+      const where = `environment = '${environment}' order by ${columns.split(',')[1] ?? ''}`
+      const text = await this.databases.primary.sql(
+        `select ${columns} from understudy.${table} where ${where}`,
+        database,
+      )
+      return text === '' ? [] : text.split('\n').map((line) => line.split('|'))
+    }
+    const cycles = await rows('cycle_id,position', 'cycle')
+    const entries = await rows('epoch,number', 'entry')
+    return {
+      cycles: cycles.map(([cycleId = '', position]) => ({ cycleId, position: Number(position) })),
+      entries: entries.map(([epoch, number]) => ({ epoch: Number(epoch), number: Number(number) })),
+    }
+  }
+
+  /** Copies the journal to a data directory, and verifies it. Rejects with what is wrong. */
+  async verifyExport(): Promise<void> {
+    const directory = mkdtempSync(join(tmpdir(), 'understudy-failover-export-'))
+    try {
+      const target = join(directory, 'data')
+      await this.#command('journal', 'export', target, '--environment', (this.#env as Env).environment)
+      await this.#command('verify', '--data-dir', target, '--all-images')
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  }
+
+  /** The end of the log of each process, without requests. */
+  logs(): string {
+    const isMeant = (line: string): boolean =>
+      !/"msg":"(request|cycle (scored|repeated)|outcomes contradict .*)"/.test(line)
+    const end = (text: string): string => text.split('\n').filter(isMeant).slice(-25).join('\n')
+    return this.services.map(({ name, server }) => `---- ${name}\n${end(server.log)}`).join('\n')
+  }
+
+  async dispose(): Promise<void> {
+    await this.#endEnvironment()
+    await this.databases.dispose()
+  }
+
+  async #endEnvironment(): Promise<void> {
+    this.#haproxy?.dispose()
+    this.#haproxy = null
+    await Promise.all(this.services.map((service) => service.dispose()))
+    this.services = []
+  }
+
+  async #command(...args: readonly string[]): Promise<void> {
+    const { database } = this.#env as Env
+    const journal = `postgres://${user}@127.0.0.1:${this.databases.primary.port}/${database}`
+    const env = { ...process.env, UNDERSTUDY_JOURNAL: journal }
+    try {
+      await execute(executable, args, { env, timeout: settleMsMax })
+    } catch (error) {
+      const { stdout, stderr } = error as { stdout: string; stderr: string }
+      throw new Error(`understudy ${args.join(' ')}: ${stdout}${stderr}`, { cause: error })
+    }
   }
 }

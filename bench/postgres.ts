@@ -1,0 +1,27 @@
+/**
+ * PostgreSQL servers for the benchmarks of the journal: a primary and two standbys on this machine, of which one must confirm
+ * each commit.
+ */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { findPostgres, startPostgres } from '../test/helpers/postgres.js'
+import { projectDir } from './project.js'
+
+export const postgresBin = findPostgres()
+
+/** Runs `use` with the address of a new journal, then removes the servers. Rejects where PostgreSQL is not installed. */
+export async function withJournal<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
+  if (postgresBin === null) throw new Error('needs PostgreSQL 15 or later: apt-get install postgresql')
+  const cluster = await startPostgres(postgresBin, 2)
+  try {
+    const url = cluster.createDatabase('journal')
+    const { status, stderr } = spawnSync(join(projectDir, 'bin', 'understudy'), ['journal', 'migrate'], {
+      env: { ...process.env, UNDERSTUDY_JOURNAL: url },
+      encoding: 'utf8',
+    })
+    if (status !== 0) throw new Error(stderr)
+    return await use(url)
+  } finally {
+    cluster.remove()
+  }
+}

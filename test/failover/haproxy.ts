@@ -1,0 +1,76 @@
+/**
+ * A real HAProxy with the shipped configuration. Only addresses and the certificate are substituted.
+ */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { projectDir } from '../helpers/server-process.js'
+
+export const haproxyMissing = spawnSync('haproxy', ['-v']).error !== undefined
+
+export interface Backend {
+  readonly port: number
+  readonly adminPort: number
+}
+
+export class HaProxy {
+  readonly port: number
+  readonly #child: ChildProcess
+  readonly #directory: string
+
+  private constructor(port: number, child: ChildProcess, directory: string) {
+    this.port = port
+    this.#child = child
+    this.#directory = directory
+  }
+
+  /** Resolves when it listens on `port`. */
+  static async start(port: number, backends: readonly Backend[]): Promise<HaProxy> {
+    const directory = mkdtempSync(join(tmpdir(), 'understudy-haproxy-'))
+    const file = join(directory, 'haproxy.cfg')
+    writeFileSync(file, testConfiguration(port, backends))
+    const child = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
+    const proxy = new HaProxy(port, child, directory)
+    while (!(await isListening(port))) {
+      if (child.exitCode !== null) throw new Error(`haproxy ended with status ${child.exitCode}`)
+      await delay(20)
+    }
+    return proxy
+  }
+
+  dispose(): void {
+    this.#child.kill('SIGKILL')
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+}
+
+/** deploy/haproxy.cfg without TLS, on a local port, in front of local processes. */
+export function testConfiguration(port: number, backends: readonly Backend[]): string {
+  let text = readFileSync(join(projectDir, 'deploy/haproxy.cfg'), 'utf8')
+  const replace = (shipped: string | RegExp, tested: string): void => {
+    const replaced = text.replace(shipped, tested)
+    if (replaced === text) throw new Error(`deploy/haproxy.cfg lacks ${String(shipped)}`)
+    text = replaced
+  }
+  replace(/bind :443 .*/, `bind 127.0.0.1:${port}`)
+  replace('check port 8081 ', 'check ')
+  for (const [index, backend] of backends.entries())
+    replace(
+      new RegExp(`server understudy${index + 1} .*`),
+      `server understudy${index + 1} 127.0.0.1:${backend.port} port ${backend.adminPort}`,
+    )
+  return text
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
+}

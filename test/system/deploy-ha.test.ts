@@ -1,0 +1,316 @@
+/**
+ * The files of deploy/ for several processes: real HAProxy and nginx send calls to the one that is ready, Patroni accepts its
+ * configuration, and the Kubernetes manifest keeps the rules that a standby needs. Each part is left out, with one line,
+ * where its program is missing.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { haproxyMissing, HaProxy } from '../failover/haproxy.js'
+import { freePort, projectDir } from '../helpers/server-process.js'
+import { scratchDir } from '../helpers/servers.js'
+import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
+
+const read = (name: string): string => readFileSync(join(projectDir, 'deploy', name), 'utf8')
+const isMissing = (program: string, flag: string): boolean => spawnSync(program, [flag]).error !== undefined
+const nginxMissing = isMissing('nginx', '-v') || opensslMissing
+const patroniMissing = isMissing('patroni', '--version')
+for (const [name, missing] of [
+  ['HAProxy', haproxyMissing || opensslMissing],
+  ['nginx', nginxMissing],
+  ['Patroni', patroniMissing],
+] as const)
+  if (missing)
+    console.log(`left out: the test of ${name} in test/system/deploy-ha.test.ts needs it, and openssl`)
+
+/** A process that is the owner or a standby: as `/readyz` of its admin listener, and as its own listener answers. */
+class FakeProcess {
+  readonly name: string
+  isOwner = false
+  port = 0
+  adminPort = 0
+  readonly bodies: string[] = []
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  async start(): Promise<this> {
+    this.port = await this.#listen((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        if (!this.isOwner) {
+          response.writeHead(503, { 'Retry-After': '1' }).end('standby')
+          return
+        }
+        this.bodies.push(Buffer.concat(chunks).toString())
+        response.end(this.name)
+      })
+    })
+    this.adminPort = await this.#listen((request, response) => {
+      // The admin listener refuses other names with 421.
+      const isKnown = request.url === '/readyz' && request.headers.host === 'localhost'
+      response.writeHead(isKnown && this.isOwner ? 200 : 503).end()
+    })
+    return this
+  }
+
+  async #listen(handle: http.RequestListener): Promise<number> {
+    const server = http.createServer(handle)
+    onTestFinished(() => void server.close())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return (server.address() as AddressInfo).port
+  }
+}
+
+async function threeProcesses(): Promise<FakeProcess[]> {
+  const processes = await Promise.all(['a', 'b', 'c'].map((name) => new FakeProcess(name).start()))
+  ;(processes[0] as FakeProcess).isOwner = true
+  return processes
+}
+
+/** Sends calls until one is answered with 200; all others must be refused with 503. */
+async function served(url: string, body: string): Promise<string> {
+  for (;;) {
+    const response = await fetch(url, { method: 'POST', body, headers: { Authorization: 'key' } })
+    const text = await response.text()
+    if (response.status === 200) return text
+    expect(response.status).toBe(503)
+    await delay(20)
+  }
+}
+
+async function expectRouting(url: string, processes: readonly FakeProcess[]): Promise<void> {
+  const body = 'a cycle '.repeat(100_000)
+  expect(await served(url, body)).toBe('a')
+  const [first, second] = processes as [FakeProcess, FakeProcess]
+  first.isOwner = false
+  second.isOwner = true
+  expect(await served(url, body)).toBe('b')
+  expect(second.bodies).toEqual([body])
+  second.isOwner = false
+  const refused = await fetch(url, { method: 'POST', body, headers: { Authorization: 'key' } })
+  expect(refused.status).toBe(503)
+}
+
+test.skipIf(haproxyMissing || opensslMissing)('haproxy accepts haproxy.cfg as shipped', () => {
+  const directory = scratchDir()
+  const { cert, key } = makeTlsFiles(directory, 'localhost')
+  const pem = join(directory, 'haproxy.pem')
+  writeFileSync(pem, readFileSync(cert, 'utf8') + readFileSync(key, 'utf8'))
+  const file = join(directory, 'haproxy.cfg')
+  writeFileSync(file, read('haproxy.cfg').replace('/etc/ssl/understudy/haproxy.pem', pem))
+  const { status, stderr, stdout } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' })
+  expect(stderr + stdout).not.toMatch(/WARNING|ALERT/)
+  expect(status).toBe(0)
+})
+
+test.skipIf(haproxyMissing)(
+  'HAProxy sends calls to the process that is ready, and follows a takeover',
+  async () => {
+    const processes = await threeProcesses()
+    const haproxy = await HaProxy.start(await freePort(), processes)
+    onTestFinished(() => haproxy.dispose())
+    const url = `http://127.0.0.1:${haproxy.port}/v1/cycles`
+    await expectRouting(url, processes)
+    // Until HAProxy notices, the standby itself refuses calls.
+    let refused: Response
+    do refused = await fetch(url, { method: 'POST', headers: { Authorization: 'key' } })
+    while (refused.headers.get('content-type') !== 'application/json')
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await refused.json()).toMatchObject({ error: { code: 'server_error' } })
+    const bad = await fetch(url, { headers: { Authorization: 'key\u00a0' } })
+    expect(bad.status).toBe(401)
+  },
+)
+
+test.skipIf(nginxMissing)('nginx sends calls to the process that does not refuse them', async () => {
+  const processes = await threeProcesses()
+  const port = await freePort()
+  const directory = scratchDir()
+  const { cert, key } = makeTlsFiles(directory, 'localhost')
+  let configuration = read('nginx-ha.conf')
+    .replaceAll(/\n *listen \[::\]:[^\n]*/g, '')
+    .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
+    .replace('listen 80;', `listen 127.0.0.1:${await freePort()};`)
+    .replace('/etc/ssl/understudy/fullchain.pem', cert)
+    .replace('/etc/ssl/understudy/privkey.pem', key)
+  for (const [index, { port: backend }] of processes.entries())
+    configuration = configuration.replace(`10.0.0.1${index + 1}:8080`, `127.0.0.1:${backend}`)
+  expect(configuration).not.toContain('10.0.0.')
+  writeFileSync(join(directory, 'understudy.conf'), configuration)
+  mkdirSync(join(directory, 'tmp'))
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  const main = [
+    ...['daemon off;', 'worker_processes 1;', process.getuid?.() === 0 ? 'user root;' : ''],
+    ...[`pid ${directory}/nginx.pid;`, `error_log ${directory}/error.log;`],
+    ...['events { worker_connections 512; }', 'http {', 'access_log off;'],
+    ...temporary.map((name) => `${name}_temp_path ${directory}/tmp/${name};`),
+    ...[`include ${directory}/understudy.conf;`, '}'],
+  ]
+  const file = join(directory, 'nginx.conf')
+  writeFileSync(file, `${main.join('\n')}\n`)
+  const args = ['-p', directory, '-c', file, '-e', join(directory, 'error.log')]
+  const checked = spawnSync('nginx', ['-t', ...args], { encoding: 'utf8' })
+  expect(checked.stderr).not.toMatch(/\[(warn|emerg)\]/)
+  expect(checked.status).toBe(0)
+  const nginx = spawn('nginx', args, { stdio: 'ignore' })
+  onTestFinished(() => void nginx.kill('SIGTERM'))
+  const url = `http://127.0.0.1:${port}/v1/cycles`
+  while ((await fetch(url).catch(() => null)) === null) expect(nginx.exitCode).toBeNull()
+  for (const each of processes) each.bodies.length = 0
+  await expectRouting(url, processes)
+})
+
+test('nginx-ha.conf is nginx.conf apart from the servers and what is sent to the next one', () => {
+  const linesOf = (name: string): string[] =>
+    read(name)
+      .split('\n')
+      .filter((line) => !/^ *#/.test(line) && line !== '')
+  const one = linesOf('nginx.conf')
+  const several = linesOf('nginx-ha.conf')
+  const names = (lines: readonly string[]): string[] => [
+    ...new Set(lines.map((line) => line.trim().split(/ /)[0] ?? '')),
+  ]
+  expect(names(one.filter((line) => !several.includes(line)))).toEqual([
+    'server',
+    'proxy_read_timeout',
+    'proxy_next_upstream',
+  ])
+  expect(names(several.filter((line) => !one.includes(line)))).toEqual([
+    'server',
+    'proxy_read_timeout',
+    'proxy_next_upstream',
+    'proxy_next_upstream_tries',
+    'proxy_next_upstream_timeout',
+  ])
+})
+
+test('Patroni promotes only a standby that has every commit, and commits wait for one', () => {
+  const text = read('patroni.yml')
+  const [patroni] = parseAllDocuments(text).map((document) => document.toJS() as Json)
+  expect(at(patroni, 'bootstrap.dcs')).toMatchObject({
+    synchronous_mode: true,
+    synchronous_mode_strict: true,
+    postgresql: {
+      use_pg_rewind: true,
+      parameters: { synchronous_commit: 'on', fsync: 'on', full_page_writes: 'on' },
+    },
+  })
+})
+
+test.skipIf(patroniMissing)('patroni accepts patroni.yml', () => {
+  const file = join(scratchDir(), 'patroni.yml')
+  const text = read('patroni.yml')
+    .replaceAll('10.0.0.21:8008', '127.0.0.2:18008')
+    .replaceAll('10.0.0.21:5432', '127.0.0.2:15432')
+    .replace('/var/lib/postgresql/understudy', join(scratchDir(), 'data'))
+  writeFileSync(file, text)
+  const { status, stdout, stderr } = spawnSync('patroni', ['--validate-config', file], { encoding: 'utf8' })
+  expect(stdout + stderr).toBe('')
+  expect(status).toBe(0)
+})
+
+type Json = Readonly<Record<string, unknown>>
+
+function at(value: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((found, name) => (found as Json | undefined)?.[name], value)
+}
+
+interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+}
+
+const documents = parseAllDocuments(read('kubernetes.yaml'))
+const manifests = documents.map((document) => document.toJS() as Manifest)
+
+function manifest(kind: string, name: string): Manifest {
+  const found = manifests.find((each) => each.kind === kind && each.metadata.name === name)
+  if (found === undefined) throw new Error(`no ${kind} ${name}`)
+  return found
+}
+
+test('the Kubernetes manifest is valid YAML, with the kinds that are needed', () => {
+  expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([])
+  expect(manifests.map(({ apiVersion, kind, metadata }) => `${apiVersion} ${kind} ${metadata.name}`)).toEqual(
+    [
+      'v1 Service understudy-processes',
+      'apps/v1 StatefulSet understudy',
+      'policy/v1 PodDisruptionBudget understudy',
+      'v1 ConfigMap understudy-haproxy',
+      'apps/v1 Deployment understudy-haproxy',
+      'policy/v1 PodDisruptionBudget understudy-haproxy',
+      'v1 Service understudy',
+    ],
+  )
+})
+
+test('a standby is a ready pod, so that updates and evictions go on, and one pod is replaced at a time', () => {
+  const set = manifest('StatefulSet', 'understudy')
+  expect(at(set, 'spec.replicas')).toBe(3)
+  const [container] = at(set, 'spec.template.spec.containers') as [Json]
+  for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe'])
+    expect(at(container, `${probe}.httpGet`)).toEqual({ path: '/livez', port: 'admin' })
+  expect(at(manifest('PodDisruptionBudget', 'understudy'), 'spec')).toEqual({
+    maxUnavailable: 1,
+    selector: { matchLabels: { app: 'understudy' } },
+  })
+  expect(at(manifest('Service', 'understudy-processes'), 'spec')).toMatchObject({
+    clusterIP: 'None',
+    publishNotReadyAddresses: true,
+  })
+})
+
+test('selectors, names and settings in the manifest fit together', () => {
+  for (const [kind, name] of [
+    ['StatefulSet', 'understudy'],
+    ['Deployment', 'understudy-haproxy'],
+  ] as const) {
+    const workload = manifest(kind, name)
+    const labels = at(workload, 'spec.template.metadata.labels')
+    expect(at(workload, 'spec.selector.matchLabels')).toEqual(labels)
+    expect(at(manifest('PodDisruptionBudget', name), 'spec.selector.matchLabels')).toEqual(labels)
+  }
+  expect(at(manifest('StatefulSet', 'understudy'), 'spec.serviceName')).toBe('understudy-processes')
+  expect(at(manifest('Service', 'understudy'), 'spec.selector')).toEqual({ app: 'understudy-haproxy' })
+  expect(at(manifest('Service', 'understudy-processes'), 'spec.selector')).toEqual({ app: 'understudy' })
+  const [container] = at(manifest('StatefulSet', 'understudy'), 'spec.template.spec.containers') as [Json]
+  const names = (container['env'] as { name: string }[]).map(({ name }) => name)
+  const settings = readFileSync(join(projectDir, 'docs/settings.md'), 'utf8')
+  expect(names.filter((name) => !settings.includes(name))).toEqual([])
+})
+
+test('HAProxy in the manifest checks and routes as haproxy.cfg does', () => {
+  const shipped = at(manifest('ConfigMap', 'understudy-haproxy'), 'data') as Record<string, string>
+  const linesOf = (text: string): string[] =>
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '' && !line.startsWith('#') && !/^(server|bind) /.test(line))
+  const inManifest = linesOf(shipped['haproxy.cfg'] ?? '')
+  const extra = ' init-addr none resolvers cluster'
+  expect(linesOf(read('haproxy.cfg')).filter((line) => !inManifest.includes(line))).toEqual([
+    expect.stringMatching(/^default-server /),
+  ])
+  expect(inManifest.map((line) => line.replace(extra, ''))).toEqual(
+    expect.arrayContaining(linesOf(read('haproxy.cfg'))),
+  )
+})
+
+test.skipIf(haproxyMissing)('haproxy accepts the configuration in the manifest', () => {
+  const data = at(manifest('ConfigMap', 'understudy-haproxy'), 'data') as Record<string, string>
+  const file = join(scratchDir(), 'haproxy.cfg')
+  writeFileSync(file, data['haproxy.cfg'] ?? '')
+  const { status, stdout, stderr } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' })
+  expect(stdout + stderr).not.toMatch(/WARNING|ALERT/)
+  expect(status).toBe(0)
+})
