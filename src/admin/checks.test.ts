@@ -1,6 +1,7 @@
 /** The figures of the disk: shared by all callers, and a disk that hangs delays none of them for long. */
 import { expect, test } from 'vitest'
 import { DiskSpace, HealthChecks } from './checks.js'
+import type { Store } from '../store/index.js'
 import type { AdminSources } from './sources.js'
 
 const figures = { freeBytes: 5e9, fileBytes: 1e6 }
@@ -44,11 +45,23 @@ test('a version that could not be loaded is a warning while another one serves, 
   expect((await checksOf([{ ...serving, version: 'v2' }]).run())[1]).toMatchObject({ status: 'ok' })
 })
 
+test('the storage check names the role and the entry of a process with a journal, and warns if that cannot be used', async () => {
+  const storage = async (problem: string | null) =>
+    (await checksOf([], { role: 'standby', replication: { epoch: 3, entry: 812, problem } }).run())[2]
+  const place = 'standby of the environment, epoch 3, entry 812'
+  expect(await storage(null)).toEqual({ check: 'storage', status: 'ok', reason: place })
+  const reason = `the journal cannot be used: connection refused; ${place}`
+  expect(await storage('connection refused')).toEqual({ check: 'storage', status: 'warn', reason })
+})
+
 /** A service without problems, in which v2 could not be loaded. */
-function checksOf(versions: readonly object[]): HealthChecks {
+function checksOf(
+  versions: readonly object[],
+  store: Pick<Store, 'role' | 'replication'> = { role: 'owner', replication: null },
+): HealthChecks {
   const cycles = { problems: () => [], lastCycle: () => undefined }
   const settings = () => ({ dataDir: '/nowhere' })
   const failures = [{ version: 'v2', role: 'active', problem: 'no file', atMs: 0 }]
   const models = { versions, status: { failures } }
-  return new HealthChecks({ cycles, settings, models } as unknown as AdminSources)
+  return new HealthChecks({ cycles, settings, models, store } as unknown as AdminSources)
 }

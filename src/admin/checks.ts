@@ -39,7 +39,20 @@ export class HealthChecks {
   /** All checks, in the order of `checkNames`. */
   async run(): Promise<Check[]> {
     const { freeBytes } = await this.disk.read()
-    return [...this.#problems(), this.#lastCycle(), diskCheck(freeBytes)]
+    const problems = this.#problems().map((check) =>
+      check.check === 'storage' ? this.#withJournal(check) : check,
+    )
+    return [...problems, this.#lastCycle(), diskCheck(freeBytes)]
+  }
+
+  /** A journal that cannot be used is a warning: if that lasts, the process loses its lease, and `service` fails. */
+  #withJournal(storage: Check): Check {
+    const { replication, role } = this.#sources.store
+    if (replication === null || storage.status === 'fail') return storage
+    const { epoch, entry, problem } = replication
+    const place = `${role} of the environment, epoch ${epoch}, entry ${entry}`
+    if (problem === null) return { ...storage, reason: place }
+    return { ...storage, status: 'warn', reason: `the journal cannot be used: ${problem}; ${place}` }
   }
 
   /** The same reasons that make health `degraded`. A version that failed to load while another one serves warns. */

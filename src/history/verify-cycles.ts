@@ -60,7 +60,7 @@ function verifyExpired(store: Store, first: Position, report: Report): void {
   }
 }
 
-/** Each version has one set of weights, and the times of the settings never decrease. */
+/** Each version has one set of weights. Times may decrease: a clock that was ahead may have been set back. */
 function verifyWeights(store: Store, report: Report): WeightsHistory {
   let history: WeightsHistory
   try {
@@ -72,14 +72,11 @@ function verifyWeights(store: Store, report: Report): WeightsHistory {
   for (const [index, entry] of history.entries()) {
     const place = `weights ${entry.version} (number ${index + 1})`
     const values = JSON.stringify(entry.weights)
-    const before = history[index - 1]
     if ((known.get(entry.version) ?? values) !== values)
       report(`${place}: an earlier setting has the same version and other weights`)
     known.set(entry.version, values)
     if (!Object.values(entry.weights).every((weight) => Number.isFinite(weight) && weight >= 0))
       report(`${place}: a weight is negative or not a number`)
-    if (before !== undefined && entry.firstCycleMs < before.firstCycleMs)
-      report(`${place}: takes effect before the previous setting`)
   }
   return history
 }

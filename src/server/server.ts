@@ -89,12 +89,14 @@ export async function startServer(
     else log.warn({ file }, 'the database file was empty: a new database was created in it')
   }
   const onStopped = (err: StoreError): void => log.error({ err }, 'the store refuses all further writes')
-  const { dataDir, journal, environment } = settings
+  const { dataDir } = settings
   const options = { dataDir, lock, onMade, onStopped }
-  const { store, handOver } = await openStore(options, journal, environment, log)
+  const serving: Serving = { model: () => null }
+  const canServe = (): boolean => serving.model() !== null
+  const { store, handOver } = await openStore(options, { settings, log, canServe })
   try {
     const drainLog = (): Promise<void> => output.drain(logMsMax)
-    return await startParts({ store, handOver, settings, log, startAdmin, drainLog })
+    return await startParts({ store, handOver, settings, log, startAdmin, drainLog, serving })
   } catch (error) {
     await store.close()
     await output.drain(logMsMax)
@@ -102,16 +104,26 @@ export async function startServer(
   }
 }
 
+/** The store is open before a model is loaded. */
+interface Serving {
+  model: () => Model | null
+}
+
+interface JournalOptions {
+  readonly settings: Settings
+  readonly log: Logger
+  /** Whether a model is loaded. */
+  readonly canServe: () => boolean
+}
+
 /** The store of the data directory, or of its environment in the journal. `handOver` lets a standby take over. */
 async function openStore(
   options: LmdbStoreOptions,
-  journal: string | undefined,
-  environment: string | undefined,
-  log: Logger,
+  { settings: { journal, environment }, log, canServe }: JournalOptions,
 ): Promise<{ store: Store; handOver: () => Promise<void> }> {
   if (journal === undefined || environment === undefined)
     return { store: await openLmdbStore(options), handOver: () => Promise.resolve() }
-  const store = await openStoreOnPostgres({ journal, environment, view: options, log })
+  const store = await openStoreOnPostgres({ journal, environment, view: options, log, canServe })
   return { store, handOver: () => store.handOver() }
 }
 
@@ -140,6 +152,7 @@ interface Parts extends ReloadParts {
 interface StartParts extends Pick<Parts, 'store' | 'log' | 'drainLog' | 'handOver'> {
   readonly settings: Settings
   readonly startAdmin: StartAdmin
+  readonly serving: Serving
 }
 
 async function startParts({
@@ -149,6 +162,7 @@ async function startParts({
   startAdmin,
   drainLog,
   handOver,
+  serving,
 }: StartParts): Promise<RunningServer> {
   const { codec, note } = loadCodec(settings.codec)
   log.info({ codec: codec.name }, note)
@@ -160,6 +174,7 @@ async function startParts({
   const onProcessLost = (role: ProcessRole): void => admin?.processLost(role)
   const models = openModels({ store, settings, codec, log, clock, onProcessLost })
   const model = (): Model | null => models.current()
+  serving.model = model
   const { initialWeights, textEncodeMsMax } = settings
   const cycles = await CycleService.open({
     ...{ store, codec, model, clock, log, initialWeights, textEncodeMsMax },

@@ -170,7 +170,19 @@ export interface FollowedChanges {
   readonly imagesRemoved: readonly ImageKey[]
 }
 
+/** How a process shares an environment with others. */
+export interface Replication {
+  /** The newest epoch that the process knows. */
+  readonly epoch: number
+  /** The newest entry of the journal that the data directory contains. */
+  readonly entry: number
+  /** What keeps the process from using the journal; null: nothing. */
+  readonly problem: string | null
+}
+
 export interface Store {
+  /** Null without a journal. */
+  readonly replication: Replication | null
   /**
    * Whether this process may answer calls. Without a journal it is always the owner; with one, the processes of an
    * environment are its owner and its standbys.

@@ -109,8 +109,7 @@ const serviceFaults: readonly Fault[] = [
     name: 'the clock of the owner jumps',
     run: async ({ site, random, outage }) => {
       const owner = await site.owner()
-      // By less than a cycle, back by less than a cycle may be early: otherwise it would be right to refuse cycles, and weights
-      // would apply later than the next ones that are set.
+      // By less than a cycle, back by less than a cycle may be early: otherwise it would be right to refuse cycles.
       const offsetMs = random.pick([200_000, -1500])
       await outage(takeoverMsMax, () => void (owner.clockOffsetMs = offsetMs))
       await delay(random.below(2000))

@@ -56,7 +56,6 @@ function printTimes(name: string, isMeant: (outage: Outage) => boolean): number 
   if (seconds.length === 0) return null
   const at = (share: number): number => seconds[Math.ceil(share * seconds.length) - 1] ?? NaN
   const [p50, p99, max] = [at(0.5), at(0.99), at(1)].map((value) => value.toFixed(1))
-  console.log(
-    `${name}: ${seconds.length} times, ready after p50 ${at(0.5)} s, p99 ${at(0.99)} s, max ${at(1)} s`,
-  )
+  console.log(`${name}: ${seconds.length} times, ready after p50 ${p50} s, p99 ${p99} s, max ${max} s`)
+  return at(0.99)
 }

@@ -62,6 +62,7 @@ export interface ReplicaOptions {
   readonly wrap?: (journal: Journal) => Journal
   /** How much faster the clock of the lease runs. */
   readonly speed?: number
+  readonly canServe?: () => boolean
 }
 
 /** A process of an environment, with a view in memory. It is closed after the test. */
@@ -72,12 +73,13 @@ export async function openReplica(options: ReplicaOptions = {}): Promise<Journal
     view = {},
     wrap = (it: Journal) => it,
     speed = 20,
+    canServe = () => true,
   } = options
   const journal = await PostgresJournal.open({ url: await journalUrl(), environment })
   const store = await openJournalStore({
     journal: wrap(journal),
     view: memoryParts(view),
-    name,
+    ...{ name, canServe },
     now: () => performance.now(),
     sleep: (ms, signal) => delay(ms / speed, null, { signal }).then(nothing, nothing),
     log: silentLog,

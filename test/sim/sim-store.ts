@@ -92,6 +92,10 @@ export class SimStore implements Store {
     }
   }
 
+  get replication(): Store['replication'] {
+    return this.#memory.replication
+  }
+
   get role(): Store['role'] {
     return this.#memory.role
   }

@@ -111,6 +111,11 @@ export class ServiceMetrics {
     const found = await checks.run()
     metrics.ready.set(found.some(({ status }) => status === 'fail') ? 0 : 1)
     for (const { check, status } of found) metrics.checks.set({ check }, checkValues[status])
+    const { role, replication } = this.#parts.sources.store
+    metrics.owner.set(role === 'owner' ? 1 : 0)
+    metrics.journalUsable.set(replication === null ? NaN : replication.problem === null ? 1 : 0)
+    metrics.journalEpoch.set(replication?.epoch ?? NaN)
+    metrics.journalEntry.set(replication?.entry ?? NaN)
     const { freeBytes, fileBytes } = await checks.disk.read()
     metrics.freeBytes.set(freeBytes ?? NaN)
     metrics.storageBytes.set(fileBytes ?? NaN)

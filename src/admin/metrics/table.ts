@@ -135,6 +135,22 @@ export const metricTable = {
     'Cycles that may be in progress and waiting; the next one gets 503.',
   ),
   ready: gauge('understudy_ready', '1 when no health check fails.'),
+  owner: gauge(
+    'understudy_owner',
+    '1 when this process answers the calls of its environment, 0 for a standby; always 1 without a journal.',
+  ),
+  journalUsable: gauge(
+    'understudy_journal_usable',
+    '1 when the last use of the journal succeeded. NaN without a journal.',
+  ),
+  journalEpoch: gauge(
+    'understudy_journal_epoch',
+    'Epoch of the environment, as far as this process knows: it increases with each owner. NaN without a journal.',
+  ),
+  journalEntry: gauge(
+    'understudy_journal_entry',
+    'Newest entry of the journal that the data directory contains. NaN without a journal.',
+  ),
   checks: gauge(
     'understudy_check_ok',
     '1 for a health check without failure or warning, 0.5 for a warning, 0 for a failure.',

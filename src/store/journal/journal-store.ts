@@ -48,6 +48,7 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
       await view.close()
     },
     replication: {
+      state: () => ({ epoch: replica.epoch, entry: replica.position, problem: replica.problem }),
       role: () => replica.role,
       mayWrite: () => replica.mayWrite,
       onFollowed: (listener) => replica.onFollowed(listener),

@@ -16,13 +16,15 @@ export interface PostgresStoreOptions {
   /** Of the view. */
   readonly view: LmdbStoreOptions
   readonly log: ReplicaParts['log']
+  /** False: the process leaves the environment to others for a while, since no model is loaded. */
+  readonly canServe: () => boolean
 }
 
 const nothing = (): void => undefined
 
 /** Resolves when the view is at the head of the journal. Rejects with a StoreError. */
 export async function openStoreOnPostgres(options: PostgresStoreOptions): Promise<JournalStore> {
-  const { journal: url, environment, view: viewOptions, log } = options
+  const { journal: url, environment, view: viewOptions, log, canServe } = options
   const view = await openLmdbParts(viewOptions)
   let journal: PostgresJournal | undefined
   try {
@@ -31,7 +33,7 @@ export async function openStoreOnPostgres(options: PostgresStoreOptions): Promis
     if (!(await journal.hasStandbys()))
       log.warn({ environment }, 'PostgreSQL has no synchronous standby: what its disk loses is lost')
     return await openJournalStore({
-      ...{ journal, view, log },
+      ...{ journal, view, log, canServe },
       name: `${hostname()}:${resolve(viewOptions.dataDir)}`,
       now: () => performance.now(),
       sleep: (ms, signal) => delay(ms, null, { signal }).then(nothing, nothing),

@@ -24,6 +24,23 @@ function isOwner(store: JournalStore): Promise<void> {
   return until(() => store.role === 'owner')
 }
 
+/** A journal with some calls replaced. */
+function withCalls(journal: Journal, replaced: Partial<Journal>): Journal {
+  return {
+    environment: journal.environment,
+    id: journal.id,
+    append: (entry) => journal.append(entry),
+    renew: (epoch) => journal.renew(epoch),
+    acquire: (node) => journal.acquire(node),
+    release: (epoch) => journal.release(epoch),
+    state: () => journal.state(),
+    follow: (from, apply) => journal.follow(from, apply),
+    prune: (epoch, olderThanMs) => journal.prune(epoch, olderThanMs),
+    close: () => journal.close(),
+    ...replaced,
+  }
+}
+
 /** The owner and a standby of one environment. */
 async function pair() {
   const environment = newEnvironment()
@@ -70,6 +87,45 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     await isOwner(standby)
     await expect(standby.appendCycle(cycleSample(1))).rejects.toMatchObject({ code: 'exists' })
     expect(await standby.appendCycle(cycleSample(2))).toBe(2)
+  })
+
+  test.each([
+    ['it can serve', (able: () => void) => able()],
+    [
+      'nobody has taken it for five seconds',
+      async (_able: () => void, environment: string) => {
+        const earlier = `lease_until = lease_until - interval '5 s'`
+        const servers = await cluster()
+        servers.sql(
+          `update understudy.environment set ${earlier} where name = '${environment}'`,
+          undefined,
+          'journal',
+        )
+      },
+    ],
+  ] as const)('a process that cannot serve leaves a free lease to others until %s', async (_when, change) => {
+    const environment = newEnvironment()
+    const owner = await openReplica({ environment, name: 'one' })
+    await isOwner(owner)
+    let canServe = false
+    let freeCount = 0
+    const unable = await openReplica({
+      ...{ environment, name: 'two', canServe: () => canServe },
+      wrap: (journal) =>
+        withCalls(journal, {
+          state: async () => {
+            const state = await journal.state()
+            if (state.isFree) freeCount++
+            return state
+          },
+        }),
+    })
+    await owner.handOver()
+    await until(() => freeCount > 3)
+    expect(unable.role).toBe('standby')
+    await change(() => (canServe = true), environment)
+    await isOwner(unable)
+    expect(unable.replication?.epoch).toBe(owner.replica.epoch + 1)
   })
 
   test('an owner that another process has replaced can store nothing, and follows it', async () => {
@@ -140,25 +196,17 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     /** A journal that reports the next append as failed, before or after it is stored. */
     function faulty() {
       const fault = { next: null as 'lost' | 'stored' | null }
-      const wrap = (journal: Journal): Journal => ({
-        environment: journal.environment,
-        id: journal.id,
-        append: async (entry) => {
-          const now = fault.next
-          fault.next = null
-          if (now === 'lost') throw new Error('lost')
-          const isStored = await journal.append(entry)
-          if (now === 'stored') throw new Error('lost')
-          return isStored
-        },
-        renew: (epoch) => journal.renew(epoch),
-        acquire: (node) => journal.acquire(node),
-        release: (epoch) => journal.release(epoch),
-        state: () => journal.state(),
-        follow: (from, apply) => journal.follow(from, apply),
-        prune: (epoch, olderThanMs) => journal.prune(epoch, olderThanMs),
-        close: () => journal.close(),
-      })
+      const wrap = (journal: Journal): Journal =>
+        withCalls(journal, {
+          append: async (entry) => {
+            const now = fault.next
+            fault.next = null
+            if (now === 'lost') throw new Error('lost')
+            const isStored = await journal.append(entry)
+            if (now === 'stored') throw new Error('lost')
+            return isStored
+          },
+        })
       return { fault, wrap }
     }
 

@@ -14,6 +14,8 @@ import { View, type ViewParts } from './view.js'
 export interface ReplicaParts extends ViewParts {
   /** Milliseconds of a clock that never jumps. */
   readonly now: () => number
+  /** False: this process leaves a free lease to others, for a while. */
+  readonly canServe?: () => boolean
   /** Resolves after `ms`, or when `signal` is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   readonly log: {
@@ -31,6 +33,8 @@ const pruneMs = 3_600_000
 /** A view that was not read for this long is read again from the first entry. */
 const pruneAgeMs = 7 * 24 * 3_600_000
 
+/** How long a process that cannot serve leaves a free lease to others. */
+const yieldMs = 5000
 /** After it could not prepare itself, a process leaves the lease to others for this long. */
 const holdOffMs = 30_000
 /** For each step of a stop while the journal cannot be reached. */
@@ -54,6 +58,8 @@ export class Replica {
   #validUntil = -Infinity
   #holdOffUntil = -Infinity
   #prunedAt = -Infinity
+  /** The newest one that this process knows. */
+  #epoch = 0
   #problem: string | null = null
   /** Settles when no commit and no reading of the journal is in progress. */
   #viewInUse: Promise<unknown> = Promise.resolve()
@@ -80,6 +86,11 @@ export class Replica {
   /** What keeps this process from reading the journal; null: nothing. */
   get problem(): string | null {
     return this.#problem
+  }
+
+  /** The newest epoch that this process knows. */
+  get epoch(): number {
+    return this.#lead?.epoch ?? this.#epoch
   }
 
   /** The entry up to which the view has read. */
@@ -144,6 +155,7 @@ export class Replica {
     const limit = (): Promise<void> => sleep(stopMsMax, new AbortController().signal)
     await Promise.race([this.#running.then(() => this.#settling), limit()])
     const lead = this.#lead
+    this.#epoch = this.epoch
     this.#lead = null
     this.#phase = 'standby'
     if (lead === null) return
@@ -181,9 +193,11 @@ export class Replica {
 
   async #standBy(): Promise<void> {
     const { journal, now, log } = this.#parts
-    const { head, isFree, owner } = await journal.state()
+    const { head, isFree, owner, epoch, leaseMsLeft } = await journal.state()
+    this.#epoch = epoch
     if (head.number !== this.#view.mark.number || head.token !== this.#view.mark.token) await this.#follow()
     if (!isFree && owner !== this.#view.node) return
+    if (this.#parts.canServe?.() === false && leaseMsLeft > -yieldMs) return
     if (!this.#view.isHealthy || now() < this.#holdOffUntil || this.#isEnding()) return
     const startedAt = now()
     const lead = await journal.acquire(this.#view.node)
@@ -282,6 +296,7 @@ export class Replica {
 
   #lose(lead: Lead, reason: string): void {
     if (this.#lead?.epoch !== lead.epoch) return
+    this.#epoch = this.epoch
     this.#lead = null
     this.#phase = 'standby'
     this.#validUntil = -Infinity

@@ -54,7 +54,10 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     expect(facts.records).toBe(29)
     // The directory is a view: without the journal it is refused.
     await expect(openLmdbStore({ dataDir })).rejects.toThrow('is a view of a journal')
-    const served = await openStoreOnPostgres({ journal, environment, view: { dataDir }, log: silentLog })
+    const served = await openStoreOnPostgres({
+      ...{ journal, environment, view: { dataDir }, log: silentLog },
+      canServe: () => true,
+    })
     await until(() => served.role === 'owner')
     expect(served.findImage(key)).toEqual(image)
     expect(await served.appendCycle(cycleSample(6))).toBe(6)

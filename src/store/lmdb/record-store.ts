@@ -3,7 +3,7 @@
  * file of its own; this one assembles them.
  */
 import { StoreError } from '../store-error.js'
-import type { FollowedChanges, Store } from '../store.js'
+import type { FollowedChanges, Replication, Store } from '../store.js'
 import { cycleRecords } from './cycles.js'
 import type { Databases } from './databases.js'
 import { Expiry } from './expiry.js'
@@ -27,6 +27,7 @@ export interface RecordStoreParts {
   readonly close: () => Promise<void>
   /** Of a store whose databases are a view of a journal. */
   readonly replication?: {
+    readonly state: () => Replication
     readonly role: () => Store['role']
     readonly mayWrite: () => boolean
     readonly onFollowed: (listener: (changes: FollowedChanges) => Promise<void>) => void
@@ -63,6 +64,9 @@ export function createRecordStore(parts: RecordStoreParts): Store {
     ...weightsAndOutcomes(databases, access),
     models: modelRecords(databases, access),
     expiry: new Expiry(databases, access, removeDeadReaders),
+    get replication() {
+      return replication?.state() ?? null
+    },
     get role() {
       return replication?.role() ?? 'owner'
     },
