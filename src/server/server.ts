@@ -12,6 +12,7 @@ import {
   databasePath,
   openLmdbStore,
   openStoreOnPostgres,
+  type JournalStore,
   StoreError,
   type DirectoryLock,
   type LmdbStoreOptions,
@@ -93,16 +94,19 @@ export async function startServer(
   const options = { dataDir, lock, onMade, onStopped }
   const serving: Serving = { model: () => null }
   const canServe = (): boolean => serving.model() !== null
-  const { store, handOver } = await openStore(options, { settings, log, canServe })
+  const store = await openStore(options, { settings, log, canServe })
   try {
     const drainLog = (): Promise<void> => output.drain(logMsMax)
-    return await startParts({ store, handOver, settings, log, startAdmin, drainLog, serving })
+    return await startParts({ store, settings, log, startAdmin, drainLog, serving })
   } catch (error) {
     await store.close()
     await output.drain(logMsMax)
     throw error instanceof StoreError && error.code === 'unusable' ? damaged(settings, error) : error
   }
 }
+
+/** With a journal, other processes may take over, or be replaced. */
+type ServedStore = Store & Partial<Pick<JournalStore, 'tryToOwn' | 'handOver'>>
 
 /** The store is open before a model is loaded. */
 interface Serving {
@@ -116,15 +120,13 @@ interface JournalOptions {
   readonly canServe: () => boolean
 }
 
-/** The store of the data directory, or of its environment in the journal. `handOver` lets a standby take over. */
+/** The store of the data directory, or of its environment in the journal. */
 async function openStore(
   options: LmdbStoreOptions,
   { settings: { journal, environment }, log, canServe }: JournalOptions,
-): Promise<{ store: Store; handOver: () => Promise<void> }> {
-  if (journal === undefined || environment === undefined)
-    return { store: await openLmdbStore(options), handOver: () => Promise.resolve() }
-  const store = await openStoreOnPostgres({ journal, environment, view: options, log, canServe })
-  return { store, handOver: () => store.handOver() }
+): Promise<ServedStore> {
+  if (journal === undefined || environment === undefined) return openLmdbStore(options)
+  return openStoreOnPostgres({ journal, environment, view: options, log, canServe })
 }
 
 /** A record that the start needs cannot be read: names the file and the remedy. */
@@ -138,18 +140,16 @@ function damaged({ dataDir, journal }: Settings, cause: StoreError): StoreError 
 /** The parts that shutdown and reload use. */
 interface Parts extends ReloadParts {
   readonly url: string
-  readonly store: Store
+  readonly store: ServedStore
   readonly models: ModelLifecycle
   readonly cycles: CycleService
   readonly handler: RequestHandler
   readonly log: Logger
   readonly admin: AdminSide | null
   readonly drainLog: () => Promise<void>
-  /** Lets a standby take over: nothing is written after it. */
-  readonly handOver: () => Promise<void>
 }
 
-interface StartParts extends Pick<Parts, 'store' | 'log' | 'drainLog' | 'handOver'> {
+interface StartParts extends Pick<Parts, 'store' | 'log' | 'drainLog'> {
   readonly settings: Settings
   readonly startAdmin: StartAdmin
   readonly serving: Serving
@@ -161,7 +161,6 @@ async function startParts({
   log,
   startAdmin,
   drainLog,
-  handOver,
   serving,
 }: StartParts): Promise<RunningServer> {
   const { codec, note } = loadCodec(settings.codec)
@@ -198,6 +197,7 @@ async function startParts({
       adminConnectionsMax: admin?.connectionsMax ?? 0,
     })
     await models.open(cycles.models)
+    await store.tryToOwn?.()
     const listener = await listen(settings, {
       connections,
       onRequest: (response, request) => handler.handle(response, request),
@@ -219,7 +219,7 @@ async function startParts({
         clock,
         log,
       },
-      ...{ url, store, models, cycles, handler, admin, drainLog, handOver },
+      ...{ url, store, models, cycles, handler, admin, drainLog },
     })
   } catch (error) {
     admin?.stop()
@@ -278,7 +278,7 @@ async function shutDown(parts: Parts): Promise<void> {
   const { shutdownMsMax } = current.settings
   const deadline = performance.now() + shutdownMsMax
   await stopServing(parts, shutdownMsMax - Math.min(closingMsMax, shutdownMsMax / 2))
-  await withinMs(parts.handOver(), (deadline - performance.now()) / 2)
+  await withinMs(store.handOver?.() ?? Promise.resolve(), (deadline - performance.now()) / 2)
   parts.admin?.stop()
   // A model that hangs gets half of the remaining time: the store must be closed in any case.
   await withinMs(models.close(), (deadline - performance.now()) / 2)

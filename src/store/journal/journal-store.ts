@@ -17,6 +17,8 @@ export interface JournalStoreParts extends Omit<ReplicaParts, 'view'> {
 
 export interface JournalStore extends Store {
   readonly replica: Replica
+  /** Becomes the owner at once where the lease is free. */
+  tryToOwn(): Promise<void>
   /** Frees the lease, so that a standby takes over at once. */
   handOver(): Promise<void>
 }
@@ -58,6 +60,7 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
   await replica.start()
   return Object.assign(store, {
     replica,
+    tryToOwn: () => replica.tryToOwn(),
     handOver: async () => {
       await queue.idle()
       await replica.stop()

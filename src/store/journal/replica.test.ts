@@ -124,7 +124,8 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     await until(() => freeCount > 3)
     expect(unable.role).toBe('standby')
     await change(() => (canServe = true), environment)
-    await isOwner(unable)
+    await unable.tryToOwn()
+    expect(unable.role).toBe('owner')
     expect(unable.replication?.epoch).toBe(owner.replica.epoch + 1)
   })
 

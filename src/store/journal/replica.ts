@@ -65,6 +65,8 @@ export class Replica {
   #viewInUse: Promise<unknown> = Promise.resolve()
   #settling: Promise<void> = Promise.resolve()
   #running: Promise<void> = Promise.resolve()
+  /** Called after the next look at the journal. */
+  readonly #waiting: (() => void)[] = []
   readonly #ended = new AbortController()
   #wake = new AbortController()
 
@@ -105,7 +107,20 @@ export class Replica {
   /** Reads the view up to the head of the journal, then follows it, or owns it, until `stop`. */
   async start(): Promise<void> {
     await this.#follow()
-    this.#running = this.#run()
+    this.#running = this.#run().finally(() => {
+      for (const resolve of this.#waiting.splice(0)) resolve()
+    })
+  }
+
+  /** Looks at the lease at once. Resolves when this process is the owner, or when the lease is not free. */
+  async tryToOwn(): Promise<void> {
+    // A look that is in progress may have begun too early.
+    for (let look = 0; look < 2 && !this.#isEnding(); look++) {
+      const ended = new Promise<void>((resolve) => this.#waiting.push(resolve))
+      this.#wake.abort()
+      await ended
+    }
+    await this.#settling
   }
 
   /** Throws a StoreError `standby` if nothing may be written. */
@@ -181,6 +196,7 @@ export class Replica {
         this.#problem = problem
         this.#loseIfExpired()
       }
+      for (const resolve of this.#waiting.splice(0)) resolve()
       if (this.#isEnding()) return
       const isCalm = this.#phase === 'owner' && this.#problem === null
       await sleep(isCalm ? renewMs : pollMs, this.#wake.signal)
