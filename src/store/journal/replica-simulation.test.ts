@@ -70,6 +70,8 @@ class Simulation {
   start(node: Node): void {
     node.process = new SimProcess(this.world)
     const { process } = node
+    // Without a model it takes over last.
+    const canServe = this.random(3) > 0
     const attempt = async (): Promise<void> => {
       for (;;) {
         try {
@@ -77,6 +79,7 @@ class Simulation {
             journal: this.servers.journalFor(process),
             view: memoryParts({ contents: node.contents, beforeWrite: () => process.in(Promise.resolve()) }),
             ...{ name: node.name, now: process.now, sleep: process.sleep, log: silentLog },
+            canServe: () => canServe,
           })
           if (node.process === process) node.store = store
           return
