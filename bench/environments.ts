@@ -53,7 +53,8 @@ export async function measureEnvironments(
   print: (text: string) => void,
 ): Promise<EnvironmentsFigures> {
   const shape = scaledShape(cycleScenarios.typical.shape, scale)
-  return withJournal(async (journal) => {
+  const names = Array.from({ length: count }, (_, number) => `environment-${number}`)
+  return withJournal(names, async (journal) => {
     const environments: Environment[] = []
     try {
       for (let number = 0; number < count; number++) {

@@ -29,7 +29,8 @@ export async function compareJournal(
   print: (text: string) => void,
 ): Promise<JournalBenchFigures> {
   const shape = scaledShape(cycleScenarios[scenario].shape, scale)
-  return withJournal(async (url) => {
+  const names = Array.from({ length: rounds }, (_, round) => `round-${round}`)
+  return withJournal(names, async (url) => {
     const lmdb: number[] = []
     const journal: number[] = []
     for (let round = 0; round < rounds; round++) {

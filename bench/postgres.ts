@@ -9,17 +9,25 @@ import { projectDir } from './project.js'
 
 export const postgresBin = findPostgres()
 
-/** Runs `use` with the address of a new journal, then removes the servers. Rejects where PostgreSQL is not installed. */
-export async function withJournal<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
+/** Runs `use` with the address of a new journal that has these environments, then removes the servers. Rejects where PostgreSQL is not installed. */
+export async function withJournal<Result>(
+  environments: readonly string[],
+  use: (url: string) => Promise<Result>,
+): Promise<Result> {
   if (postgresBin === null) throw new Error('needs PostgreSQL 15 or later: apt-get install postgresql')
   const cluster = await startPostgres(postgresBin, 2)
   try {
     const url = cluster.createDatabase('journal')
-    const { status, stderr } = spawnSync(join(projectDir, 'bin', 'understudy'), ['journal', 'migrate'], {
-      env: { ...process.env, UNDERSTUDY_JOURNAL: url },
-      encoding: 'utf8',
-    })
-    if (status !== 0) throw new Error(stderr)
+    const command = (...args: string[]): void => {
+      const env = { ...process.env, UNDERSTUDY_JOURNAL: url }
+      const { status, stderr } = spawnSync(join(projectDir, 'bin', 'understudy'), ['journal', ...args], {
+        env,
+        encoding: 'utf8',
+      })
+      if (status !== 0) throw new Error(stderr)
+    }
+    command('migrate')
+    for (const environment of environments) command('create', environment)
     return await use(url)
   } finally {
     cluster.remove()

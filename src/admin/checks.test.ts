@@ -46,12 +46,16 @@ test('a version that could not be loaded is a warning while another one serves, 
 })
 
 test('the storage check names the role and the entry of a process with a journal, and warns if that cannot be used', async () => {
-  const storage = async (problem: string | null) =>
-    (await checksOf([], { role: 'standby', replication: { epoch: 3, entry: 812, problem } }).run())[2]
+  const storage = async (problem: string | null, isSynchronous = true) => {
+    const replication = { epoch: 3, entry: 812, problem, isSynchronous }
+    return (await checksOf([], { role: 'standby', replication }).run())[2]
+  }
   const place = 'standby of the environment, epoch 3, entry 812'
   expect(await storage(null)).toEqual({ check: 'storage', status: 'ok', reason: place })
   const reason = `the journal cannot be used: connection refused; ${place}`
   expect(await storage('connection refused')).toEqual({ check: 'storage', status: 'warn', reason })
+  const alone = `PostgreSQL has no synchronous standby: what its disk loses is lost; ${place}`
+  expect(await storage(null, false)).toEqual({ check: 'storage', status: 'warn', reason: alone })
 })
 
 /** A service without problems, in which v2 could not be loaded. */

@@ -49,10 +49,16 @@ export class HealthChecks {
   #withJournal(storage: Check): Check {
     const { replication, role } = this.#sources.store
     if (replication === null || storage.status === 'fail') return storage
-    const { epoch, entry, problem } = replication
+    const { epoch, entry, problem, isSynchronous } = replication
     const place = `${role} of the environment, epoch ${epoch}, entry ${entry}`
-    if (problem === null) return { ...storage, reason: place }
-    return { ...storage, status: 'warn', reason: `the journal cannot be used: ${problem}; ${place}` }
+    if (problem !== null)
+      return { ...storage, status: 'warn', reason: `the journal cannot be used: ${problem}; ${place}` }
+    if (isSynchronous) return { ...storage, reason: place }
+    return {
+      ...storage,
+      status: 'warn',
+      reason: `PostgreSQL has no synchronous standby: what its disk loses is lost; ${place}`,
+    }
   }
 
   /** The same reasons that make health `degraded`. A version that failed to load while another one serves warns. */

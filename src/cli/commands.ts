@@ -80,9 +80,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   backup: ['/backups/understudy-2026-03-02', '--data-dir /var/lib/understudy /backups/today'],
   restore: ['/backups/understudy-2026-03-02 --data-dir /var/lib/understudy'],
   verify: ['', '--data-dir /var/lib/understudy --all-images'],
-  journal: ['migrate', 'status'],
+  journal: ['migrate', 'create rehearsal', 'status'],
   'journal migrate': ['', '--config /etc/understudy.json --json'],
+  'journal create': ['rehearsal'],
   'journal status': ['', '--json'],
+  'journal detach': ['--data-dir /var/lib/understudy'],
   'journal import': ['--data-dir /var/lib/understudy --environment rehearsal'],
   'journal export': ['/srv/understudy-copy --environment rehearsal'],
 }

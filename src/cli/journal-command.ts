@@ -4,6 +4,8 @@
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
 import {
+  createEnvironment,
+  detachDirectory,
   exportDirectory,
   importDirectory,
   journalStatus,
@@ -30,6 +32,13 @@ export function addJournalCommand(program: Command, context: CommandContext): vo
   ).action((flags: Flags) => migrate(flags, context))
   addSettingFlags(
     journal
+      .command('create <environment>')
+      .description('create an environment without data')
+      .option('--json', 'print JSON'),
+    [],
+  ).action((environment: string, flags: Flags) => create(environment, flags, context))
+  addSettingFlags(
+    journal
       .command('status')
       .description('show environments, owners and PostgreSQL standbys')
       .option('--json', 'print JSON'),
@@ -49,6 +58,13 @@ export function addJournalCommand(program: Command, context: CommandContext): vo
       .option('--json', 'print JSON'),
     ['environment'],
   ).action((dir: string, flags: Flags) => exportData(dir, flags, context))
+  addSettingFlags(
+    journal
+      .command('detach')
+      .description('make a data directory independent of its journal, which was lost')
+      .option('--json', 'print JSON'),
+    ['dataDir'],
+  ).action((flags: Flags) => detach(flags, context))
 }
 
 async function migrate(flags: Flags, context: CommandContext): Promise<void> {
@@ -57,6 +73,26 @@ async function migrate(flags: Flags, context: CommandContext): Promise<void> {
     result.from === result.to
       ? `the journal has schema version ${result.to} already\n`
       : `the journal was migrated from schema version ${result.from} to ${result.to}\n`,
+  )
+}
+
+async function create(environment: string, flags: Flags, context: CommandContext): Promise<void> {
+  const url = urlOf(flags, context)
+  // Checks the name.
+  settingsOf({ ...flags, environment }, context)
+  await createEnvironment(url, environment)
+  printResult(context, flags, { environment }, () => `the journal has the environment ${environment}\n`)
+}
+
+async function detach(flags: Flags, context: CommandContext): Promise<void> {
+  const { dataDir } = settingsOf(flags, context)
+  keepFilesPrivate()
+  const { environment, entry } = await detachDirectory({ dataDir })
+  printResult(
+    context,
+    flags,
+    { dataDir, environment, entry },
+    () => `${dataDir} is independent: it has the environment ${environment} up to entry ${entry}\n`,
   )
 }
 
@@ -113,7 +149,7 @@ function environmentOf(flags: Flags, context: CommandContext): string {
 }
 
 function statusText(
-  { synchronousStandbys, standbys, environments }: JournalStatus,
+  { servers, synchronousStandbys, standbys, environments }: JournalStatus,
   columns?: number,
 ): string {
   const rows = environments.map((row) => [
@@ -125,15 +161,21 @@ function statusText(
     row.lastCycleId === null ? 'none' : `${row.lastCycleId}, ${row.cycles} in all`,
   ])
   const names = ['environment', 'owner', 'lease', 'epoch', 'newest entry', 'newest cycle']
-  const servers = standbys.map(
-    ({ name, syncState, lagBytes }) =>
-      `PostgreSQL standby ${name}: ${syncState}, ${lagBytes ?? 'unknown'} bytes behind\n`,
+  const standbyLines = standbys.map(({ name, syncState, lagBytes }) =>
+    syncState === null
+      ? `PostgreSQL standby ${name}: unknown; to see more, run: grant pg_monitor to USER\n`
+      : `PostgreSQL standby ${name}: ${syncState}, ${lagBytes ?? 'unknown'} bytes behind\n`,
   )
+  if (synchronousStandbys !== '' && standbys.length === 0)
+    standbyLines.push('no PostgreSQL standby is connected: commits wait\n')
+  const serverLines = servers.map(({ address, state }) => `PostgreSQL ${address}: ${state}\n`)
+  if (servers.filter(({ state }) => state.startsWith('primary')).length > 1)
+    serverLines.push('TWO SERVERS ARE PRIMARIES: stop the one with the lower timeline\n')
   const quorum =
     synchronousStandbys === ''
       ? 'commits wait for no other PostgreSQL server: what the disk of the primary loses is lost\n'
       : `commits wait for: ${synchronousStandbys}\n`
   const table =
     rows.length === 0 ? 'no environments\n' : formatTable(names, rows, { cellsMax: columns, column: 1 })
-  return `${table}${quorum}${servers.join('')}`
+  return `${table}${quorum}${serverLines.join('')}${standbyLines.join('')}`
 }

@@ -49,7 +49,11 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   warn(adminWarnings(effective.settings), printMessage)
   const { journal, environment } = effective.settings
   if ((journal === undefined) !== (environment === undefined))
-    throw new UsageError('journal and environment must both be set, or neither')
+    throw new UsageError(
+      journal === undefined
+        ? 'environment is set and journal is not: set UNDERSTUDY_JOURNAL, or neither'
+        : 'journal is set and environment is not: set UNDERSTUDY_ENVIRONMENT or --environment, or neither',
+    )
   await checkPort(effective.settings.host, effective.settings.port)
   const { dataDir, adminHost, adminPort } = effective.settings
   const isDefaultAdminPort = effective.origins.get('adminPort') === 'default'

@@ -3,7 +3,9 @@
  * for simulation and for tests.
  */
 export { openStoreOnPostgres, type PostgresStoreOptions } from './journal/open-postgres-store.js'
+export type { JournalServer } from './journal/connection.js'
 export {
+  createEnvironment,
   journalStatus,
   migrateJournal,
   type EnvironmentStatus,
@@ -11,6 +13,7 @@ export {
   type StandbyStatus,
 } from './journal/status.js'
 export {
+  detachDirectory,
   exportDirectory,
   importDirectory,
   type TransferFacts,

@@ -176,6 +176,8 @@ export interface Replication {
   readonly epoch: number
   /** The newest entry of the journal that the data directory contains. */
   readonly entry: number
+  /** Whether commits wait for another server of the database. */
+  readonly isSynchronous: boolean
   /** What keeps the process from using the journal; null: nothing. */
   readonly problem: string | null
 }

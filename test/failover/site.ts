@@ -46,6 +46,7 @@ export class Site {
     await this.databases.primary.sql(`create database ${env.database}`)
     this.#env = env
     await this.#command('journal', 'migrate')
+    await this.#command('journal', 'create', env.environment)
     const services: Service[] = []
     this.services = services
     for (const name of names) services.push(await Service.create(name, this.databases.servers, env))

@@ -75,7 +75,7 @@ export async function openReplica(options: ReplicaOptions = {}): Promise<Journal
     speed = 20,
     canServe = () => true,
   } = options
-  const journal = await PostgresJournal.open({ url: await journalUrl(), environment })
+  const journal = await PostgresJournal.open({ url: await journalUrl(), environment, create: true })
   const store = await openJournalStore({
     journal: wrap(journal),
     view: memoryParts(view),

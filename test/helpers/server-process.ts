@@ -1,6 +1,7 @@
 /**
  * The real server as a process of its own: `bin/understudy serve` on a directory and a port, and a client for it.
  */
+import { randomInt } from 'node:crypto'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
@@ -173,13 +174,15 @@ export class ServerProcess {
   }
 }
 
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+export async function freePort(): Promise<number> {
+  for (;;) {
+    // Below the ports that the system gives to connections: one of these may be taken again at any time.
+    const port = randomInt(10_000, 32_768)
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = createServer()
+      server.on('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
     })
-  })
+    if (isFree) return port
+  }
 }

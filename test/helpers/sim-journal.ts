@@ -192,7 +192,7 @@ export class SimServers {
           state.epoch === epoch
             ? {
                 state: { ...state, leaseUntil: this.#clock() + leaseMs },
-                result: { epoch, head: state.head },
+                result: { epoch, head: state.head, isSynchronous: true },
               }
             : { state, result: null },
         ),
@@ -201,7 +201,7 @@ export class SimServers {
           if (!this.#isFree(state) && state.owner !== node) return { state, result: null }
           const epoch = state.epoch + 1
           const next = { ...state, epoch, owner: node, leaseUntil: this.#clock() + leaseMs }
-          return { state: next, result: { epoch, head: state.head } }
+          return { state: next, result: { epoch, head: state.head, isSynchronous: true } }
         }),
       release: (epoch) =>
         this.#write(process, (state) => ({
@@ -212,7 +212,8 @@ export class SimServers {
         this.#statement(process, () => {
           const { head, epoch, owner, leaseUntil } = this.#seen()
           const leaseMsLeft = leaseUntil - this.#clock()
-          return Promise.resolve({ head, epoch, owner, leaseMsLeft, isFree: this.#isFree(this.#seen()) })
+          const isFree = this.#isFree(this.#seen())
+          return Promise.resolve({ head, epoch, owner, leaseMsLeft, isFree, isSynchronous: true })
         }),
       follow: (from, apply) =>
         this.#statement<FollowResult>(process, async () => {

@@ -2,6 +2,7 @@
  * Two servers of one environment as processes, with three PostgreSQL servers of which one standby must confirm each commit:
  * roles, kill -9 of the owner, a deployment, and the loss of the primary.
  */
+import { createEnvironment } from '../../src/store/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
@@ -65,6 +66,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
 
   beforeAll(async () => {
     const environment = newEnvironment()
+    await createEnvironment(await journalUrl(2), environment)
     owner = await newServer(environment)
     standby = await newServer(environment)
     await owner.start()

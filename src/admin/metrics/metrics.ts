@@ -114,6 +114,7 @@ export class ServiceMetrics {
     const { role, replication } = this.#parts.sources.store
     metrics.owner.set(role === 'owner' ? 1 : 0)
     metrics.journalUsable.set(replication === null ? NaN : replication.problem === null ? 1 : 0)
+    metrics.journalSynchronous.set(replication === null ? NaN : replication.isSynchronous ? 1 : 0)
     metrics.journalEpoch.set(replication?.epoch ?? NaN)
     metrics.journalEntry.set(replication?.entry ?? NaN)
     const { freeBytes, fileBytes } = await checks.disk.read()

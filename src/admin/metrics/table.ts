@@ -143,6 +143,10 @@ export const metricTable = {
     'understudy_journal_usable',
     '1 when the last use of the journal succeeded. NaN without a journal.',
   ),
+  journalSynchronous: gauge(
+    'understudy_journal_synchronous',
+    '1 when commits wait for a PostgreSQL standby. NaN without a journal.',
+  ),
   journalEpoch: gauge(
     'understudy_journal_epoch',
     'Epoch of the environment, as far as this process knows: it increases with each owner. NaN without a journal.',

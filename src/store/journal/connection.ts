@@ -16,14 +16,23 @@ const idleInTransactionMsMax = 60_000
 const successCode = '00000'
 const serverVersionMin = 150_000
 
+/** By SQLSTATE: what is known beyond the server's message. */
+const remedies = new Map([
+  ['42501', '; the user of the journal must own the database'],
+  ['55P03', ': an earlier commit still waits for a PostgreSQL standby'],
+])
+
 /** A statement did not end with a clean confirmation: it may or may not have been committed. */
 export class UnknownOutcome extends StoreError {
   /** SQLSTATE of the server, if it reported one. */
   readonly state: string | null
 
   constructor(reason: unknown) {
-    super('failed', `the journal did not confirm: ${describe(reason)}`, { cause: reason })
-    this.state = reason instanceof Error && 'code' in reason ? String(reason.code) : null
+    const state = reason instanceof Error && 'code' in reason ? String(reason.code) : null
+    super('failed', `the journal did not confirm: ${describe(reason)}${remedies.get(state ?? '') ?? ''}`, {
+      cause: reason,
+    })
+    this.state = state
   }
 }
 
@@ -34,6 +43,13 @@ export interface ConnectionOptions {
   readonly applicationName: string
   /** Index of the server that is tried first. Default: 0. */
   readonly first?: number
+}
+
+/** A server of the address, as `understudy journal status` shows it. */
+export interface JournalServer {
+  readonly address: string
+  /** What it is, or why it cannot be reached. */
+  readonly state: string
 }
 
 export class JournalConnection {
@@ -71,6 +87,24 @@ export class JournalConnection {
       }
     }
     throw new StoreError('failed', `the journal cannot be reached: ${problems.join('; ')}`)
+  }
+
+  /** Asks each server of `url` what it is. */
+  static servers(url: string, options: ConnectionOptions): Promise<JournalServer[]> {
+    return Promise.all(
+      serversOf(url).map(async ([address, serverUrl], index) => {
+        try {
+          const connection = await JournalConnection.#openServer(serverUrl, index, options)
+          const [row] = await connection.query(
+            `select ('x' || substring(pg_walfile_name(pg_current_wal_lsn()) for 8))::bit(32)::int as timeline`,
+          )
+          connection.close()
+          return { address, state: `primary, timeline ${String(row?.['timeline'])}` }
+        } catch (error) {
+          return { address, state: describe(error).replace(/^the journal did not confirm: /, '') }
+        }
+      }),
+    )
   }
 
   static async #openServer(
@@ -122,7 +156,11 @@ export class JournalConnection {
     this.#warning = null
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${this.#msMax} ms`)), this.#msMax)
+      timer = setTimeout(
+        () =>
+          reject(new Error(`no answer within ${this.#msMax} ms; a commit may wait for a PostgreSQL standby`)),
+        this.#msMax,
+      )
     })
     const answer = this.#client.query<Row>(text, values as unknown[])
     // After the time limit nobody waits for it.

@@ -50,7 +50,10 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
       await view.close()
     },
     replication: {
-      state: () => ({ epoch: replica.epoch, entry: replica.position, problem: replica.problem }),
+      state: () => ({
+        ...{ epoch: replica.epoch, entry: replica.position, problem: replica.problem },
+        isSynchronous: replica.isSynchronous,
+      }),
       role: () => replica.role,
       mayWrite: () => replica.mayWrite,
       onFollowed: (listener) => replica.onFollowed(listener),

@@ -20,6 +20,8 @@ export const leaseMs = 20_000
 export interface Lead {
   readonly epoch: number
   readonly head: EntryMark
+  /** Whether commits wait for another server of the database. */
+  readonly isSynchronous: boolean
 }
 
 /** A commit of the owner. */
@@ -41,6 +43,8 @@ export interface EnvironmentState {
   readonly leaseMsLeft: number
   /** Whether `acquire` would succeed now. */
   readonly isFree: boolean
+  /** Whether commits wait for another server of the database. */
+  readonly isSynchronous: boolean
 }
 
 /**

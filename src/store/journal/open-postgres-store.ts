@@ -28,10 +28,7 @@ export async function openStoreOnPostgres(options: PostgresStoreOptions): Promis
   const view = await openLmdbParts(viewOptions)
   let journal: PostgresJournal | undefined
   try {
-    const onMade = (): void => log.info({ environment }, 'a new environment was created in the journal')
-    journal = await PostgresJournal.open({ url, environment, onMade })
-    if (!(await journal.hasStandbys()))
-      log.warn({ environment }, 'PostgreSQL has no synchronous standby: what its disk loses is lost')
+    journal = await PostgresJournal.open({ url, environment })
     return await openJournalStore({
       ...{ journal, view, log, canServe },
       name: `${hostname()}:${resolve(viewOptions.dataDir)}`,

@@ -18,7 +18,12 @@ import { PostgresJournal } from './postgres-journal.js'
 import { journalSchemaVersion, migrateSchema } from './schema.js'
 
 async function newJournal(environment = newEnvironment(), standbyCount = 0): Promise<PostgresJournal> {
-  return PostgresJournal.open({ url: await journalUrl(standbyCount), environment, statementMsMax: 3000 })
+  return PostgresJournal.open({
+    url: await journalUrl(standbyCount),
+    environment,
+    statementMsMax: 3000,
+    create: true,
+  })
 }
 
 function pool(value: number): Change {
@@ -52,7 +57,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
   describe('schema', () => {
     test('a database without a schema is refused until it is migrated, and a migration twice changes nothing', async () => {
       const url = (await cluster()).createDatabase('bare')
-      const open = () => PostgresJournal.open({ url, environment: 'e' })
+      const open = () => PostgresJournal.open({ url, environment: 'e', create: true })
       await expect(open()).rejects.toThrow('understudy journal migrate')
       const connection = await JournalConnection.open(url, connectionOptions)
       expect(await migrateSchema(connection)).toEqual({ from: 0, to: journalSchemaVersion })
@@ -71,7 +76,9 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       }
       await migrate()
       ;(await cluster()).sql('update understudy.schema_version set version = 99', undefined, 'later')
-      await expect(PostgresJournal.open({ url, environment: 'e' })).rejects.toThrow('schema version 99')
+      await expect(PostgresJournal.open({ url, environment: 'e', create: true })).rejects.toThrow(
+        'schema version 99',
+      )
       await expect(migrate()).rejects.toThrow('schema version 99')
     })
 

@@ -56,15 +56,18 @@ with fenced as (
 )
 select head from fenced`
 
+const isSynchronous = `current_setting('synchronous_standby_names') <> '' as is_synchronous`
+
 const renewStatement = `
-update understudy.environment set lease_until = ${leaseEnd} where name = $1 and epoch = $2 returning epoch, head, token`
+update understudy.environment set lease_until = ${leaseEnd} where name = $1 and epoch = $2
+returning epoch, head, token, ${isSynchronous}`
 
 const acquireStatement = `
 update understudy.environment set owner = $2, epoch = epoch + 1, lease_until = ${leaseEnd}
-where name = $1 and (owner = $2 or ${leaseIsFree}) returning epoch, head, token`
+where name = $1 and (owner = $2 or ${leaseIsFree}) returning epoch, head, token, ${isSynchronous}`
 
 const stateStatement = `
-select id, head, token, epoch, owner, ${leaseIsFree} as is_free,
+select id, head, token, epoch, owner, ${leaseIsFree} as is_free, ${isSynchronous},
   extract(epoch from lease_until - clock_timestamp()) * 1000 as lease_ms_left
 from understudy.environment where name = $1`
 
@@ -80,11 +83,9 @@ export interface PostgresJournalOptions {
   /** postgres:// with one or more hosts. */
   readonly url: string
   readonly environment: string
-  /** Called when the environment was created: none had this name. */
-  readonly onMade?: () => void
   readonly statementMsMax?: number
-  /** Rejects if the environment does not exist, instead of creating it. */
-  readonly mustExist?: boolean
+  /** Creates the environment if it is missing. Default: rejects then. */
+  readonly create?: boolean
   /** Opens an environment whose import is not complete. */
   readonly isImport?: boolean
 }
@@ -104,32 +105,22 @@ export class PostgresJournal implements Journal {
     this.#connection = connection
   }
 
-  /** Connects, and creates the environment if it is missing. Rejects with a StoreError that says what to do. */
+  /** Connects. Rejects with a StoreError that says what to do. */
   static async open(options: PostgresJournalOptions): Promise<PostgresJournal> {
     const connection = await connect(options)
     try {
       await checkSchemaVersion(connection)
-      if (options.mustExist === true)
-        return new PostgresJournal(options, connection, await idOf(connection, options))
-      const made = await connection.query(
-        `insert into understudy.environment (name, id, head, token, epoch, lease_until)
-         values ($1, $2, 0, $3, 0, clock_timestamp()) on conflict do nothing returning id`,
-        [options.environment, randomUUID(), beforeAll.token],
-      )
-      if (made.length > 0) options.onMade?.()
+      if (options.create === true)
+        await connection.query(
+          `insert into understudy.environment (name, id, head, token, epoch, lease_until)
+           values ($1, $2, 0, $3, 0, clock_timestamp()) on conflict do nothing`,
+          [options.environment, randomUUID(), beforeAll.token],
+        )
       return new PostgresJournal(options, connection, await idOf(connection, options))
     } catch (error) {
       connection.close()
       throw error
     }
-  }
-
-  /** Whether a commit waits for another server. */
-  hasStandbys(): Promise<boolean> {
-    return this.#run(async (connection) => {
-      const [row] = await connection.query(`select current_setting('synchronous_standby_names') as names`)
-      return row?.['names'] !== ''
-    })
   }
 
   append({ epoch, after, token, changes, cycles }: NewEntry): Promise<boolean> {
@@ -177,6 +168,7 @@ export class PostgresJournal implements Journal {
         owner: row['owner'] === null ? null : String(row['owner']),
         leaseMsLeft: Number(row['lease_ms_left']),
         isFree: row['is_free'] === true,
+        isSynchronous: row['is_synchronous'] === true,
       }
     })
   }
@@ -357,7 +349,14 @@ async function idOf(connection: JournalConnection, options: PostgresJournalOptio
   const [row] = await connection.query('select id, is_complete from understudy.environment where name = $1', [
     environment,
   ])
-  if (row === undefined) throw new StoreError('unusable', `the journal has no environment ${environment}`)
+  if (row === undefined) {
+    const others = await connection.query('select name from understudy.environment order by name limit 20')
+    const names = others.length === 0 ? 'none yet' : others.map(({ name }) => String(name)).join(', ')
+    throw new StoreError(
+      'unusable',
+      `the journal has no environment ${environment} (it has: ${names}); create it with: understudy journal create ${environment}`,
+    )
+  }
   if (row['is_complete'] !== true && !isImport)
     throw new StoreError(
       'unusable',
@@ -371,5 +370,6 @@ function markOf(row: Row): EntryMark {
 }
 
 function leadOf([row]: readonly Row[]): Lead | null {
-  return row === undefined ? null : { epoch: Number(row['epoch']), head: markOf(row) }
+  if (row === undefined) return null
+  return { epoch: Number(row['epoch']), head: markOf(row), isSynchronous: row['is_synchronous'] === true }
 }

@@ -63,6 +63,9 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     await owner.models.claimVersion('m', 'files')
     await until(() => standby.models.readIdentity('m') === 'files')
     expect(standby.role).toBe('standby')
+    // This PostgreSQL has no standby.
+    for (const { replication } of [owner, standby])
+      expect(replication).toMatchObject({ isSynchronous: false, problem: null, epoch: 1 })
     expect(standby.readResponse(cycleIdAt(1))).toEqual(owner.readResponse(cycleIdAt(1)))
     expect(standby.readPool()).toEqual(owner.readPool())
     expect(standby.findImage(key)).toEqual(imageSample(1))

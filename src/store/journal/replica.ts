@@ -60,6 +60,7 @@ export class Replica {
   #prunedAt = -Infinity
   /** The newest one that this process knows. */
   #epoch = 0
+  #isSynchronous = true
   #problem: string | null = null
   /** Settles when no commit and no reading of the journal is in progress. */
   #viewInUse: Promise<unknown> = Promise.resolve()
@@ -88,6 +89,11 @@ export class Replica {
   /** What keeps this process from reading the journal; null: nothing. */
   get problem(): string | null {
     return this.#problem
+  }
+
+  /** Whether commits wait for another server of the database. */
+  get isSynchronous(): boolean {
+    return this.#isSynchronous
   }
 
   /** The newest epoch that this process knows. */
@@ -203,14 +209,25 @@ export class Replica {
     }
   }
 
+  #noteReplication(isSynchronous: boolean): void {
+    const { journal, log } = this.#parts
+    if (this.#isSynchronous && !isSynchronous)
+      log.warn(
+        { environment: journal.environment },
+        'PostgreSQL has no synchronous standby: what its disk loses is lost',
+      )
+    this.#isSynchronous = isSynchronous
+  }
+
   #isEnding(): boolean {
     return this.#ended.signal.aborted
   }
 
   async #standBy(): Promise<void> {
     const { journal, now, log } = this.#parts
-    const { head, isFree, owner, epoch, leaseMsLeft } = await journal.state()
+    const { head, isFree, owner, epoch, leaseMsLeft, isSynchronous } = await journal.state()
     this.#epoch = epoch
+    this.#noteReplication(isSynchronous)
     if (head.number !== this.#view.mark.number || head.token !== this.#view.mark.token) await this.#follow()
     if (!isFree && owner !== this.#view.node) return
     if (this.#parts.canServe?.() === false && leaseMsLeft > -yieldMs) return
@@ -239,6 +256,7 @@ export class Replica {
     }
     if (this.#lead !== lead) return
     this.#lead = renewed
+    this.#noteReplication(renewed.isSynchronous)
     this.#extend(renewed, startedAt)
     if (isUnsure) this.#settle(renewed)
     else if (this.#phase === 'owner' && now() - this.#prunedAt > pruneMs) {

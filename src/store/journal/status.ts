@@ -1,7 +1,8 @@
 /**
  * The journal as its operators see it: environments with their owners, and the servers that confirm commits.
  */
-import { JournalConnection } from './connection.js'
+import { JournalConnection, type JournalServer } from './connection.js'
+import { PostgresJournal } from './postgres-journal.js'
 import { checkSchemaVersion, journalSchemaVersion, migrateSchema } from './schema.js'
 
 export interface EnvironmentStatus {
@@ -21,13 +22,15 @@ export interface EnvironmentStatus {
 
 export interface StandbyStatus {
   readonly name: string
-  /** Of PostgreSQL: sync, quorum, potential or async. */
-  readonly syncState: string
+  /** Of PostgreSQL: sync, quorum, potential or async; null: the user lacks the role pg_monitor. */
+  readonly syncState: string | null
   /** Bytes of the log that it has not flushed. */
   readonly lagBytes: number | null
 }
 
 export interface JournalStatus {
+  /** All servers of the address. More than one primary: an old one was started again, and must be stopped. */
+  readonly servers: readonly JournalServer[]
   readonly schemaVersion: number
   /** The setting synchronous_standby_names; empty: commits wait for no other server. */
   readonly synchronousStandbys: string
@@ -39,6 +42,7 @@ const options = { msMax: 30_000, applicationName: 'understudy journal' }
 
 /** Rejects with a StoreError. */
 export async function journalStatus(url: string): Promise<JournalStatus> {
+  const servers = await JournalConnection.servers(url, options)
   const connection = await JournalConnection.open(url, options)
   try {
     await checkSchemaVersion(connection)
@@ -57,11 +61,12 @@ export async function journalStatus(url: string): Promise<JournalStatus> {
        left join understudy.entry n on n.environment = e.name and n.number = e.head order by e.name`,
     )
     return {
+      servers,
       schemaVersion: journalSchemaVersion,
       synchronousStandbys: String(server?.['names']),
       standbys: standbys.map((row) => ({
         name: String(row['application_name']),
-        syncState: String(row['sync_state']),
+        syncState: row['sync_state'] === null ? null : String(row['sync_state']),
         lagBytes: row['lag'] === null ? null : Number(row['lag']),
       })),
       environments: environments.map((row) => ({
@@ -89,4 +94,10 @@ export async function migrateJournal(url: string): Promise<{ readonly from: numb
   } finally {
     connection.close()
   }
+}
+
+/** Creates an environment without data. Rejects with a StoreError; it may exist already. */
+export async function createEnvironment(url: string, environment: string): Promise<void> {
+  const journal = await PostgresJournal.open({ url, environment, create: true })
+  await journal.close()
 }

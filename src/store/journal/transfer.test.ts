@@ -1,6 +1,7 @@
 /**
  * A data directory moves into the journal and back, and both copies hold every record.
  */
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import {
   postgresBin,
   until,
 } from '../../../test/helpers/journals.js'
+import { freePort } from '../../../test/helpers/server-process.js'
 import { silentLog } from '../../../test/helpers/silent-log.js'
 import {
   bytesOf,
@@ -23,8 +25,8 @@ import {
 } from '../../../test/helpers/store-samples.js'
 import { openLmdbStore } from '../lmdb/open-lmdb-store.js'
 import { openStoreOnPostgres } from './open-postgres-store.js'
-import { journalStatus } from './status.js'
-import { exportDirectory, importDirectory } from './transfer.js'
+import { createEnvironment, journalStatus } from './status.js'
+import { detachDirectory, exportDirectory, importDirectory } from './transfer.js'
 
 async function newDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'understudy-transfer-'))
@@ -102,6 +104,58 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     await expect(
       exportDirectory({ journal, environment: 'none', directory: { dataDir: await newDirectory() } }),
     ).rejects.toThrow('no environment none')
+  })
+
+  test('a view whose journal is lost serves by itself, and can be imported again', async () => {
+    const [dataDir, journal, environment] = [await recorded(), await journalUrl(), newEnvironment()]
+    const directory = { dataDir }
+    await expect(detachDirectory(directory)).rejects.toThrow('is not a view')
+    await importDirectory({ journal, environment, directory })
+    await expect(importDirectory({ journal, environment: newEnvironment(), directory })).rejects.toThrow(
+      'understudy journal detach',
+    )
+    expect(await detachDirectory(directory)).toEqual({ environment, entry: 1 })
+    const store = await openLmdbStore(directory)
+    expect(store.lastCycle()?.cycleId).toBe(cycleIdAt(5))
+    await store.close()
+    expect((await importDirectory({ journal, environment: newEnvironment(), directory })).records).toBe(29)
+  })
+
+  test('a directory without data is refused, and not created', async () => {
+    const [dataDir, journal, environment] = [
+      join(await newDirectory(), 'none'),
+      await journalUrl(),
+      newEnvironment(),
+    ]
+    await expect(importDirectory({ journal, environment, directory: { dataDir } })).rejects.toThrow(
+      'has no data',
+    )
+    expect(existsSync(dataDir)).toBe(false)
+    expect((await journalStatus(journal)).environments).not.toContainEqual(
+      expect.objectContaining({ environment }),
+    )
+  })
+
+  test('an environment that the journal does not have is refused with the names of those that it has', async () => {
+    const [journal, known, environment] = [await journalUrl(), newEnvironment(), newEnvironment()]
+    await createEnvironment(journal, known)
+    await createEnvironment(journal, known)
+    const opening = openStoreOnPostgres({
+      ...{ journal, environment, view: { dataDir: await newDirectory() }, log: silentLog },
+      canServe: () => true,
+    })
+    await expect(opening).rejects.toThrow(`understudy journal create ${environment}`)
+    await expect(opening).rejects.toThrow(known)
+  })
+
+  test('the status has a line for each server of the address', async () => {
+    const journal = await journalUrl()
+    const port = await freePort()
+    const { servers } = await journalStatus(journal.replace(/@([^/]*)/, `@127.0.0.1:${port},$1`))
+    expect(servers.map(({ state }) => state)).toEqual([
+      expect.stringContaining('ECONNREFUSED'),
+      'primary, timeline 1',
+    ])
   })
 
   test('an environment whose import was interrupted is refused, and imported again from the start', async () => {

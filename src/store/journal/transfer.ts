@@ -2,12 +2,13 @@
  * Moves a data directory into the journal and back. Both directions compare the two sides afterwards, record by record.
  */
 import { createHash, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import type { Databases } from '../lmdb/databases.js'
+import { databasePath, type Databases } from '../lmdb/databases.js'
 import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
 import type { RecordStoreParts } from '../lmdb/record-store.js'
 import { readPosition } from '../lmdb/records.js'
-import { isViewOfJournal, writeViewState } from '../lmdb/view-state.js'
+import { isViewOfJournal, readViewState, removeViewState, writeViewState } from '../lmdb/view-state.js'
 import { StoreError } from '../store-error.js'
 import { kinds, type Change, type Kind } from './changes.js'
 import { beforeAll, type Lead } from './journal.js'
@@ -40,12 +41,17 @@ export async function importDirectory({
   environment,
   directory,
 }: TransferOptions): Promise<TransferFacts> {
-  const view = await openLmdbParts(directory)
+  const view = await openExisting(directory)
   let journal: PostgresJournal | undefined
   try {
-    if (isViewOfJournal(view.databases))
-      throw new StoreError('unusable', 'the data directory is a view of a journal already')
-    journal = await PostgresJournal.open({ url, environment, isImport: true })
+    const known = readViewState(view.databases)
+    if (known !== null)
+      throw new StoreError(
+        'unusable',
+        `${directory.dataDir} is a view of the environment ${known.environment} already: serve it. If that journal is lost, run: ` +
+          'understudy journal detach',
+      )
+    journal = await PostgresJournal.open({ url, environment, isImport: true, create: true })
     const node = `import on ${hostname()}#${randomUUID()}`
     const lead = await journal.acquire(node)
     if (lead === null)
@@ -114,13 +120,38 @@ async function digestOfJournal(journal: PostgresJournal): Promise<TransferFacts>
   return digest.facts
 }
 
+/**
+ * Makes a data directory that is a view independent of its journal, which was lost: it has every cycle up to the entry that
+ * the view had read. Resolves with its environment and this entry. Rejects with a StoreError for another directory.
+ */
+export async function detachDirectory(
+  directory: LmdbStoreOptions,
+): Promise<{ readonly environment: string; readonly entry: number }> {
+  const view = await openExisting(directory)
+  try {
+    const state = readViewState(view.databases)
+    if (state === null) throw new StoreError('unusable', `${directory.dataDir} is not a view of a journal`)
+    await view.write('appendCycle', 0, () => removeViewState(view.databases))
+    return { environment: state.environment, entry: state.number }
+  } finally {
+    await view.close()
+  }
+}
+
+/** Opens the databases of a directory that has some. */
+async function openExisting(directory: LmdbStoreOptions): Promise<RecordStoreParts> {
+  if (!existsSync(databasePath(directory.dataDir)))
+    throw new StoreError('unusable', `${directory.dataDir} has no data`)
+  return openLmdbParts(directory)
+}
+
 /** Copies an environment into a new data directory, which needs no journal. Rejects with a StoreError. */
 export async function exportDirectory({
   journal: url,
   environment,
   directory,
 }: TransferOptions): Promise<TransferFacts> {
-  const journal = await PostgresJournal.open({ url, environment, mustExist: true })
+  const journal = await PostgresJournal.open({ url, environment })
   let target: RecordStoreParts | undefined
   try {
     const parts = await openLmdbParts(directory)
