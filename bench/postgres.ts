@@ -9,13 +9,16 @@ import { projectDir } from './project.js'
 
 export const postgresBin = findPostgres()
 
+/** As docs/high-availability.md recommends: a checkpoint delays the commits that wait for the same disk. */
+const settings = ['checkpoint_timeout = 30min', 'max_wal_size = 4GB', 'max_connections = 200']
+
 /** Runs `use` with the address of a new journal that has these environments, then removes the servers. Rejects where PostgreSQL is not installed. */
 export async function withJournal<Result>(
   environments: readonly string[],
   use: (url: string) => Promise<Result>,
 ): Promise<Result> {
   if (postgresBin === null) throw new Error('needs PostgreSQL 15 or later: apt-get install postgresql')
-  const cluster = await startPostgres(postgresBin, 2)
+  const cluster = await startPostgres(postgresBin, 2, settings)
   try {
     const url = cluster.createDatabase('journal')
     const command = (...args: string[]): void => {

@@ -4,9 +4,9 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { appendFileSync, chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from './server-process.js'
 
 const versionsDir = '/usr/lib/postgresql'
 const user = 'postgres'
@@ -54,8 +54,15 @@ export interface PostgresCluster {
   remove(): void
 }
 
-/** Starts a primary with `standbyCount` standbys; with any, one of them must confirm each commit. */
-export async function startPostgres(bin: string, standbyCount = 0): Promise<PostgresCluster> {
+/**
+ * Starts a primary with `standbyCount` standbys; with any, one of them must confirm each commit. `settings`: further lines of
+ * postgresql.conf.
+ */
+export async function startPostgres(
+  bin: string,
+  standbyCount = 0,
+  settings: readonly string[] = [],
+): Promise<PostgresCluster> {
   const directory = mkdtempSync(join(tmpdir(), 'understudy-postgres-'))
   if (isRoot) execFileSync('chown', [user, directory])
   chmodSync(directory, 0o700)
@@ -87,6 +94,7 @@ export async function startPostgres(bin: string, standbyCount = 0): Promise<Post
     'wal_keep_size = 512MB',
     'wal_log_hints = on',
     "log_min_messages = 'fatal'",
+    ...settings,
   ])
   primary.start()
   const cluster: PostgresCluster = {
@@ -150,13 +158,7 @@ function serverAt(bin: string, dataDir: string, port: number): PostgresServer {
 }
 
 async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, () => {
-      const server = createServer()
-      return new Promise<typeof server>((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
+  const ports = new Set<number>()
+  while (ports.size < count) ports.add(await freePort())
+  return [...ports]
 }
