@@ -103,6 +103,7 @@ const licencesElsewhere = [
   [/^@msgpackr-extract\//, ['node_modules/msgpackr/LICENSE']],
   [/^onnxruntime-/, ['scripts/licences/onnxruntime.txt']],
   [/^weak-lru-cache$/, ['scripts/licences/weak-lru-cache.txt']],
+  [/^(pg-types|pgpass)$/, ['PACKAGE/README.md']],
   // Its README.md lists the libraries in it with their licences.
   [
     /^@img\/sharp-libvips-/,

@@ -130,6 +130,7 @@ export class CyclePipeline {
       stages.lap('encode')
       await this.#commit(plan, {
         cycleId: cycle.cycleId,
+        position: plan.position,
         cycleAtMs: cycle.cycleAt.ms,
         receivedAt: columns.receivedAt,
         modelVersion: model.version,

@@ -89,7 +89,7 @@ export class StoredWeights {
     const plan = this.#plan(request, nowMs, newestCycleMs)
     if (plan.kind === 'appended') {
       try {
-        await this.#store.appendWeights(plan.setting)
+        await this.#store.appendWeights(plan.setting, this.#history.length)
       } catch (error) {
         // A write that failed late may have reached the disk: the store decides.
         if (!this.#store.closed) this.#history = this.#store.listWeights()

@@ -120,12 +120,18 @@ export class RequestHandler {
       throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
     if (route instanceof ServiceError) throw route
     if (this.#closing) throw shuttingDown()
-    if (!isPublic) this.#throwIfStandby()
     const { id, operation, parameters } = route
     exchange.logLevel = operation.logLevel
-    const response = await handlers[id]({ ...this.#parts.operationParts, exchange, parameters })
-    // The process may have lost the environment meanwhile: what it has read may be out of date.
-    if (!isPublic) this.#throwIfStandby()
+    const term = isPublic ? 0 : this.#term()
+    const call = { ...this.#parts.operationParts, exchange, parameters }
+    let response: OutgoingResponse
+    try {
+      response = await handlers[id](call)
+    } catch (error) {
+      if (!isPublic) this.#checkTerm(term)
+      throw error
+    }
+    if (!isPublic) this.#checkTerm(term)
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const { acceptEncoding } = exchange.headers
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)
@@ -135,11 +141,16 @@ export class RequestHandler {
     return encoded
   }
 
-  #throwIfStandby(): void {
-    if (this.#parts.operationParts.store.role === 'standby')
-      throw new ServiceError('unavailable', 'this process is a standby; send the request again', {
-        retryAfterS: 1,
-      })
+  /** The epoch in which this process answers; it differs each time that it becomes the owner. Throws on a standby. */
+  #term(): number {
+    const { role, replication } = this.#parts.operationParts.store
+    if (role === 'standby') throw standby()
+    return replication?.epoch ?? 0
+  }
+
+  /** The process may have lost the environment meanwhile: what it has read may be out of date. */
+  #checkTerm(term: number): void {
+    if (this.#term() !== term) throw standby()
   }
 
   #errorResponse(exchange: Exchange, error: unknown): OutgoingResponse {
@@ -225,6 +236,12 @@ function problemOf({ fields, message }: ServiceError): string {
 /** A member of the contract, a part of a path to an image, or an index. */
 function isPublicName(name: string): boolean {
   return memberNames.has(name) || ['NN', 'X-Content-SHA256'].includes(name) || /^\d+$/.test(name)
+}
+
+function standby(): ServiceError {
+  return new ServiceError('unavailable', 'this process is a standby; send the request again', {
+    retryAfterS: 1,
+  })
 }
 
 function shuttingDown(): ServiceError {

@@ -42,6 +42,8 @@ export interface EncodedTexts {
 
 /** Everything that one cycle makes durable, in one transaction. Columns are packed; the store does not interpret them. */
 export interface CycleRecord extends CycleHeader {
+  /** For which it was planned; absent: the next one. */
+  readonly position?: Position
   readonly request: StoredRequest
   readonly response: Uint8Array
   /** Columns of the candidates that entered with this cycle, or null. */
@@ -201,7 +203,7 @@ export interface Store {
   readonly expiry: ExpiryRecords
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
-   * stored already or storage refuses writes. The store copies the bytes of `record` before it returns the promise.
+   * stored already, when its position is taken, or when storage refuses writes. The store copies the bytes of `record` before it returns the promise.
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined
@@ -234,8 +236,8 @@ export interface Store {
   /** Keys of all stored images, in no particular order. */
   imageKeys(): Iterable<ImageKey>
 
-  /** Appends to the history of weights. */
-  appendWeights(entry: WeightsEntry): Promise<void>
+  /** Appends to the history of weights. Rejects if it does not have `count` entries, where that is given. */
+  appendWeights(entry: WeightsEntry, count?: number): Promise<void>
   /** All weights ever set, oldest first. */
   listWeights(): WeightsEntry[]
 

@@ -13,6 +13,7 @@ import {
   type Journal,
   type Lead,
 } from '../../src/store/journal/journal.js'
+import { StoreError } from '../../src/store/store-error.js'
 
 /** Integers from 0, below `limit`. */
 export type Random = (limit: number) => number
@@ -215,16 +216,19 @@ export class SimServers {
           const isFree = this.#isFree(this.#seen())
           return Promise.resolve({ head, epoch, owner, leaseMsLeft, isFree, isSynchronous: true })
         }),
-      follow: (from, apply) =>
+      follow: (from, apply, partial) =>
         this.#statement<FollowResult>(process, async () => {
           const { head, tokens, records } = this.#seen()
-          if (from.number > 0 && tokens.get(from.number) !== from.token) return { kind: 'diverged' }
+          for (const mark of [from, partial ?? beforeAll])
+            if (mark.number > 0 && tokens.get(mark.number) !== mark.token) return { kind: 'diverged' }
           const changes = [...records.values()]
             .filter(({ entry }) => entry > from.number)
             .map(({ change }) => change)
           const middle = this.#random(changes.length + 1)
           await apply(changes.slice(0, middle), false, head)
           await process.in(this.#world.wait(this.#random(50)))
+          if (this.#random(100) < this.faultPercent)
+            throw new StoreError('failed', 'the connection ended while it was read')
           await apply(changes.slice(middle), true, head)
           return { kind: 'followed', head }
         }),

@@ -231,7 +231,7 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a view with a lost entry is told so',
-        find: "entry?.['token'] !== from.token",
+        find: "entry?.['token'] !== token",
         replace: 'entry === undefined',
       },
       {

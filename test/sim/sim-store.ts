@@ -126,11 +126,11 @@ export class SimStore implements Store {
     return this.#write('image', () => this.#memory.putImage(key, image), other)
   }
 
-  appendWeights(entry: WeightsEntry): Promise<void> {
+  appendWeights(entry: WeightsEntry, count?: number): Promise<void> {
     const copy = structuredClone(entry)
     return this.#write(
       `weights ${entry.version}`,
-      () => this.#memory.appendWeights(copy),
+      () => this.#memory.appendWeights(copy, count),
       () => ({ kind: 'weights', entry: copy }),
     )
   }

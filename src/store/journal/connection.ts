@@ -196,7 +196,7 @@ export class JournalConnection {
 
 /** Each server of the address with an address of its own. */
 function serversOf(url: string): (readonly [host: string, url: string])[] {
-  const parts = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?@]*)(.*)$/s.exec(url)
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^?]*@)?)([^/?@]*)(.*)$/s.exec(url)
   if (parts === null) throw new StoreError('unusable', 'the address of the journal is not a postgres:// URL')
   const [, start = '', hosts = '', rest = ''] = parts
   return hosts.split(',').map((host) => [host, `${start}${host}${rest}`] as const)

@@ -48,7 +48,7 @@ export interface EnvironmentState {
 }
 
 /**
- * followed: the view is at `head`. diverged: the entry that the view was at is not in the journal; the view must be emptied
+ * followed: the view is at `head`. diverged: an entry that the view has is not in the journal; the view must be emptied
  * and read again from entry 0.
  */
 export type FollowResult =
@@ -71,10 +71,14 @@ export interface Journal {
   /** Frees the lease of this epoch at once. */
   release(epoch: number): Promise<void>
   state(): Promise<EnvironmentState>
-  /** Gives the changes after `from` to `apply`, in batches, as of one moment. */
+  /**
+   * Gives the changes after `from` to `apply`, in batches, as of one moment. `partial`: the head of an earlier reading that
+   * was interrupted; the view may have some of its changes.
+   */
   follow(
     from: EntryMark,
     apply: (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>,
+    partial?: EntryMark | null,
   ): Promise<FollowResult>
   /** Removes what is only needed by views that have not read for this long. */
   prune(epoch: number, olderThanMs: number): Promise<void>

@@ -176,17 +176,19 @@ export class PostgresJournal implements Journal {
   follow(
     from: EntryMark,
     apply: (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>,
+    partial: EntryMark | null = null,
   ): Promise<FollowResult> {
     return this.#run(async (connection) => {
       await connection.query('begin isolation level repeatable read read only')
       const row = await this.#environmentRow(connection)
       const head = markOf(row)
-      if (from.number > 0 && (from.number !== head.number || from.token !== head.token)) {
+      for (const { number, token } of [from, partial ?? beforeAll]) {
+        if (number === 0 || (number === head.number && token === head.token)) continue
         const [entry] = await connection.query(
           'select token from understudy.entry where environment = $1 and number = $2',
-          [this.environment, from.number],
+          [this.environment, number],
         )
-        if (entry?.['token'] !== from.token) {
+        if (entry?.['token'] !== token) {
           await connection.query('rollback')
           return { kind: 'diverged' }
         }
@@ -307,12 +309,21 @@ export class PostgresJournal implements Journal {
 
   async #reconnect(): Promise<void> {
     // The next server first: one that was replaced, and cannot be reached by its standbys, accepts connections and confirms nothing.
-    this.#connection = await connect(this.#options, this.#connection.server + 1)
-    await checkSchemaVersion(this.#connection)
-    const row = await this.#environmentRow(this.#connection)
-    if (row['id'] === this.id) return
-    this.#connection.drop(new Error('another environment'))
-    throw new StoreError('unusable', `the journal has another environment ${this.environment} than before`)
+    const connection = await connect(this.#options, this.#connection.server + 1)
+    try {
+      await checkSchemaVersion(connection)
+      const row = await this.#environmentRow(connection)
+      if (row['id'] !== this.id)
+        throw new StoreError(
+          'unusable',
+          `the journal has another environment ${this.environment} than before`,
+        )
+    } catch (error) {
+      connection.drop(error)
+      throw error
+    } finally {
+      this.#connection = connection
+    }
   }
 
   async #environmentRow(connection: JournalConnection): Promise<Row> {

@@ -68,6 +68,8 @@ class Simulation {
   }
 
   start(node: Node): void {
+    // One that is still opening its store would be a second process on the same view.
+    node.process.isDead = true
     node.process = new SimProcess(this.world)
     const { process } = node
     // Without a model it takes over last.

@@ -37,6 +37,8 @@ const pruneAgeMs = 7 * 24 * 3_600_000
 const yieldMs = 5000
 /** After it could not prepare itself, a process leaves the lease to others for this long. */
 const holdOffMs = 30_000
+/** A server that starts waits this long for its role. */
+const attemptMsMax = 3000
 /** For each step of a stop while the journal cannot be reached. */
 const stopMsMax = 1500
 
@@ -61,6 +63,7 @@ export class Replica {
   /** The newest one that this process knows. */
   #epoch = 0
   #isSynchronous = true
+  #startedAt = Infinity
   #problem: string | null = null
   /** Settles when no commit and no reading of the journal is in progress. */
   #viewInUse: Promise<unknown> = Promise.resolve()
@@ -113,13 +116,18 @@ export class Replica {
   /** Reads the view up to the head of the journal, then follows it, or owns it, until `stop`. */
   async start(): Promise<void> {
     await this.#follow()
+    this.#startedAt = this.#parts.now()
     this.#running = this.#run().finally(() => {
       for (const resolve of this.#waiting.splice(0)) resolve()
     })
   }
 
-  /** Looks at the lease at once. Resolves when this process is the owner, or when the lease is not free. */
+  /** Looks at the lease at once. Resolves when this process is the owner, when it cannot be, or after some seconds. */
   async tryToOwn(): Promise<void> {
+    await Promise.race([this.#attempt(), this.#parts.sleep(attemptMsMax, this.#ended.signal)])
+  }
+
+  async #attempt(): Promise<void> {
     // A look that is in progress may have begun too early.
     for (let look = 0; look < 2 && !this.#isEnding(); look++) {
       const ended = new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -230,11 +238,16 @@ export class Replica {
     this.#noteReplication(isSynchronous)
     if (head.number !== this.#view.mark.number || head.token !== this.#view.mark.token) await this.#follow()
     if (!isFree && owner !== this.#view.node) return
-    if (this.#parts.canServe?.() === false && leaseMsLeft > -yieldMs) return
+    const isYielding = leaseMsLeft > -yieldMs || now() - this.#startedAt < yieldMs
+    if (this.#parts.canServe?.() === false && isYielding) return
     if (!this.#view.isHealthy || now() < this.#holdOffUntil || this.#isEnding()) return
     const startedAt = now()
     const lead = await journal.acquire(this.#view.node)
     if (lead === null) return
+    if (this.#isEnding()) {
+      await journal.release(lead.epoch)
+      return
+    }
     this.#lead = lead
     this.#extend(lead, startedAt)
     log.info(
@@ -254,7 +267,11 @@ export class Replica {
       this.#lose(lead, 'another process has become the owner')
       return
     }
-    if (this.#lead !== lead) return
+    if (this.#lead !== lead) {
+      // It was stopped meanwhile.
+      if (isUnsure) await journal.release(renewed.epoch)
+      return
+    }
     this.#lead = renewed
     this.#noteReplication(renewed.isSynchronous)
     this.#extend(renewed, startedAt)
@@ -273,8 +290,8 @@ export class Replica {
     this.#phase = 'following'
     this.#settling = this.#settling
       .then(() => this.#prepare(lead))
+      .then(() => this.#wake.abort())
       .catch((error: unknown) => this.#giveUp(lead, error))
-      .finally(() => this.#wake.abort())
   }
 
   async #prepare(lead: Lead): Promise<void> {

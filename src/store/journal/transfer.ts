@@ -13,6 +13,7 @@ import { StoreError } from '../store-error.js'
 import { kinds, type Change, type Kind } from './changes.js'
 import { beforeAll, type Lead } from './journal.js'
 import { PostgresJournal } from './postgres-journal.js'
+import { isEmpty } from './view.js'
 
 export interface TransferOptions {
   readonly journal: string
@@ -66,7 +67,7 @@ export async function importDirectory({
       checkSame(stored, found)
       await journal.endImport(lead.epoch)
       const { head } = await journal.state()
-      const state = { environment, id: journal.id, node, ...head }
+      const state = { environment, id: journal.id, node, ...head, partial: null }
       await view.write('appendCycle', 0, () => writeViewState(view.databases, state))
       return found
     } finally {
@@ -131,6 +132,11 @@ export async function detachDirectory(
   try {
     const state = readViewState(view.databases)
     if (state === null) throw new StoreError('unusable', `${directory.dataDir} is not a view of a journal`)
+    if (state.partial !== null || state.number === 0)
+      throw new StoreError(
+        'unusable',
+        `${directory.dataDir} is not complete: it was read from the journal in part; take another view`,
+      )
     await view.write('appendCycle', 0, () => removeViewState(view.databases))
     return { environment: state.environment, entry: state.number }
   } finally {
@@ -156,7 +162,7 @@ export async function exportDirectory({
   try {
     const parts = await openLmdbParts(directory)
     target = parts
-    if (isViewOfJournal(parts.databases) || [...parts.databases.cycleIds.getKeys({ limit: 1 })].length > 0)
+    if (isViewOfJournal(parts.databases) || !isEmpty(parts.databases))
       throw new StoreError('unusable', `the directory ${directory.dataDir} has data; export into a new one`)
     const read = new Digest()
     await journal.follow(beforeAll, async (changes) => {

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { assert } from '../../contract/index.js'
+import type { Databases } from '../lmdb/databases.js'
 import { imageNumbersOf } from '../lmdb/keys.js'
 import type { RecordStoreParts } from '../lmdb/record-store.js'
 import { readImageIdentity } from '../lmdb/records.js'
@@ -40,20 +41,27 @@ export class View {
   constructor(parts: ViewParts) {
     const { journal, view, name } = parts
     const found = readViewState(view.databases)
-    if (found === null && [...view.databases.cycles.getKeys({ limit: 1 })].length > 0)
+    if (found === null && !isEmpty(view.databases))
       throw new StoreError(
         'unusable',
-        'the data directory has cycles that are not in the journal; move them with: understudy journal import',
+        'the data directory has data that is not in the journal; move it with: understudy journal import',
       )
     if (found !== null && found.environment !== journal.environment)
       throw new StoreError(
         'unusable',
         `the data directory is a view of the environment ${found.environment}, not ${journal.environment}`,
       )
+    if (found !== null && found.id !== journal.id && found.number > 0)
+      throw new StoreError(
+        'unusable',
+        `the data directory is a view of another environment ${found.environment}: the journal was created again. Make the ` +
+          'directory independent with: understudy journal detach, or delete it',
+      )
     const node = found?.node.startsWith(`${name}#`) === true ? found.node : `${name}#${randomUUID()}`
-    const { number, token } = found?.id === journal.id ? found : beforeAll
+    const { number, token } = found ?? beforeAll
     this.#parts = parts
-    this.#state = { environment: journal.environment, id: journal.id, node, number, token }
+    const partial = found?.partial ?? null
+    this.#state = { environment: journal.environment, id: journal.id, node, number, token, partial }
     // A first reading that was interrupted may have read what was removed since.
     this.#mustClear = number === 0
   }
@@ -79,10 +87,16 @@ export class View {
     let isComplete = false
     if (this.#mustClear) await this.#clear()
     const follow = (): ReturnType<Journal['follow']> =>
-      journal.follow(this.#state, async (changes, isLast, head) => {
-        this.#collectImages(changes, images)
-        await this.apply(changes, isLast ? head : null)
-      })
+      journal.follow(
+        this.#state,
+        async (changes, isLast, head) => {
+          this.#collectImages(changes, images)
+          await this.#write(changes, isLast ? { ...head, partial: null } : { partial: head })
+          // What is removed until the next reading would stay.
+          this.#mustClear = this.#state.number === 0
+        },
+        this.#state.partial,
+      )
     const before = this.#state.number
     let result = await follow()
     if (result.kind === 'diverged') {
@@ -96,11 +110,15 @@ export class View {
     return { isComplete, imagesStored: images.stored, imagesRemoved: images.removed }
   }
 
-  /** Stores changes; with the last ones of an entry, its mark. */
-  async apply(changes: readonly Change[], mark: EntryMark | null): Promise<void> {
+  /** Stores the changes of an entry that this process has committed. */
+  apply(changes: readonly Change[], mark: EntryMark): Promise<void> {
+    return this.#write(changes, mark)
+  }
+
+  async #write(changes: readonly Change[], progress: Partial<ViewState>): Promise<void> {
     const { view } = this.#parts
     const bytes = changes.reduce((sum, { value }) => sum + (value?.byteLength ?? 0), 0)
-    const next: ViewState = mark === null ? this.#state : { ...this.#state, ...mark }
+    const next: ViewState = { ...this.#state, ...progress }
     await view.write('appendCycle', bytes, () => {
       for (const { kind, key, value } of changes) {
         const table = this.#table(kind)
@@ -118,7 +136,7 @@ export class View {
 
   async #clear(): Promise<void> {
     const { view } = this.#parts
-    const empty = { ...this.#state, ...beforeAll }
+    const empty = { ...this.#state, ...beforeAll, partial: null }
     for (const kind of kinds) {
       for (;;) {
         const keys = [...view.databases[kind].getKeys({ limit: clearCount })]
@@ -143,4 +161,9 @@ export class View {
       images[value === null ? 'removed' : 'stored'].push(imageKey)
     }
   }
+}
+
+/** Whether databases have no record of the journal's kinds. */
+export function isEmpty(databases: Databases): boolean {
+  return kinds.every((kind) => [...databases[kind].getKeys({ limit: 1 })].length === 0)
 }

@@ -40,6 +40,11 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
       const packed = packCycle(record, arena)
       const append = (free: Position): Position => {
         if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is stored already`)
+        if (record.position !== undefined && record.position !== free)
+          throw new StoreError(
+            'failed',
+            `cycle ${cycleId} was planned for position ${record.position}, and ${free} is free`,
+          )
         assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
         positions.begin(free, cycleId)
         putCycle(db, free, packed)

@@ -14,6 +14,8 @@ export interface ViewState {
   /** The entry up to which the view has read. */
   readonly number: number
   readonly token: string
+  /** The head of a reading that is in progress, or was interrupted: some of its changes may be in the view. */
+  readonly partial: { readonly number: number; readonly token: string } | null
 }
 
 const viewKey = Buffer.from('journal')

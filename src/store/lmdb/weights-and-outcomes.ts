@@ -5,6 +5,7 @@ import type { Databases } from './databases.js'
 import { placementKeyOf } from './keys.js'
 import { bytesOf, checkName, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
+import { StoreError } from '../store-error.js'
 import type { Store, WeightsEntry } from '../store.js'
 
 type WeightsAndOutcomes = Pick<
@@ -14,11 +15,13 @@ type WeightsAndOutcomes = Pick<
 
 export function weightsAndOutcomes(db: Databases, access: RecordAccess): WeightsAndOutcomes {
   return {
-    async appendWeights(entry) {
+    async appendWeights(entry, count) {
       const record = records.packWeights(entry)
       await access.write('appendWeights', record.byteLength, () => {
         let key = 1
         while (db.weights.doesExist(key)) key++
+        if (count !== undefined && count !== key - 1)
+          throw new StoreError('failed', `the history of weights has ${key - 1} entries, and not ${count}`)
         db.weights.putSync(key, record)
       })
     },
