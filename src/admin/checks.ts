@@ -4,7 +4,7 @@
  * would never send it the next one.
  */
 import { stat, statfs } from 'node:fs/promises'
-import { databasePath } from '../store/index.js'
+import { databasePath, diskBytesFreeMin } from '../store/index.js'
 import { failedVersions } from './failed-versions.js'
 import { lastCycleOf, type AdminSources } from './sources.js'
 
@@ -21,8 +21,6 @@ export const checkNames: readonly CheckName[] = ['service', 'model', 'storage', 
 /** Three cycles at the usual interval. */
 const lastCycleMsMax = 15 * 60_000
 const diskBytesWarn = 2 * 2 ** 30
-/** A few of the largest cycles. */
-const diskBytesFail = 128 * 2 ** 20
 const diskCheckMs = 2000
 /** A disk that takes longer counts as failed. */
 const diskAnswerMsMax = 1000
@@ -100,7 +98,7 @@ function diskCheck(free: number | null): Check {
   if (free === null)
     return { check, status: 'fail', reason: 'the disk of the data directory does not respond' }
   const reason = `${Math.round(free / 2 ** 20)} MiB are free on the disk of the data directory`
-  return { check, status: free < diskBytesFail ? 'fail' : free < diskBytesWarn ? 'warn' : 'ok', reason }
+  return { check, status: free < diskBytesFreeMin ? 'fail' : free < diskBytesWarn ? 'warn' : 'ok', reason }
 }
 
 /** Null: it cannot be read, or not in time. */

@@ -104,6 +104,23 @@ describe('a failure', () => {
     },
   )
 
+  test('after which a cycle of another process was found is 503 for a cycle that was planned before', async () => {
+    const store = createMemoryStore({ contents })
+    service = await CycleService.open(parts({ store }))
+    await submit(first())
+    let predict = (): void => undefined
+    model.blockedBy = new Promise((resolve) => (predict = resolve))
+    const refused = refusal(submit(second()))
+    const other = await CycleService.open(parts({ store, model: () => new FakeModel() }))
+    const between = cycleBody(2, { candidates: [candidate('g', 3)] })
+    await other.submit({ json: bytesOf(between), gzip: null }, nowMs, new StageClock(0))
+    predict()
+    expect(await refused).toMatchObject({ status: 503 })
+    const reopened = await CycleService.open(parts())
+    expect(() => reopened.response(second().cycle_id)).toThrow()
+    expect(reopened.pendingCount).toBe(2)
+  })
+
   test('of storage that has lost the last cycle is 503, and the pool stays as it was', async () => {
     await submit(first())
     contents.cycles.removeSync(1)

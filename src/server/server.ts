@@ -93,8 +93,8 @@ export async function startServer(
   const { dataDir } = settings
   const options = { dataDir, lock, onMade, onStopped }
   const serving: Serving = { model: () => null }
-  const canServe = (): boolean => serving.model() !== null
-  const store = await openStore(options, { settings, log, canServe })
+  const hasModel = (): boolean => serving.model() !== null
+  const store = await openStore(options, { settings, log, hasModel })
   try {
     const drainLog = (): Promise<void> => output.drain(logMsMax)
     return await startParts({ store, settings, log, startAdmin, drainLog, serving })
@@ -117,16 +117,16 @@ interface JournalOptions {
   readonly settings: Settings
   readonly log: Logger
   /** Whether a model is loaded. */
-  readonly canServe: () => boolean
+  readonly hasModel: () => boolean
 }
 
 /** The store of the data directory, or of its environment in the journal. */
 async function openStore(
   options: LmdbStoreOptions,
-  { settings: { journal, environment }, log, canServe }: JournalOptions,
+  { settings: { journal, environment }, log, hasModel }: JournalOptions,
 ): Promise<ServedStore> {
   if (journal === undefined || environment === undefined) return openLmdbStore(options)
-  return openStoreOnPostgres({ journal, environment, view: options, log, canServe })
+  return openStoreOnPostgres({ journal, environment, view: options, log, hasModel })
 }
 
 /** A record that the start needs cannot be read: names the file and the remedy. */

@@ -189,6 +189,17 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.listWeights()).toEqual(entries)
     })
 
+    test('weights that follow another history are refused', async () => {
+      const store = await newStore()
+      const [first, second] = [weightsSample('a', 0.1), weightsSample('b', 0.2)]
+      await store.appendWeights(first, 0)
+      for (const count of [0, 2])
+        await expect(store.appendWeights(second, count)).rejects.toMatchObject({ code: 'failed' })
+      expect(store.listWeights()).toEqual([first])
+      await store.appendWeights(second, 1)
+      expect(store.listWeights()).toEqual([first, second])
+    })
+
     test('an outcome is created once and then replaced, within one call too', async () => {
       const store = await newStore()
       const outcome = (placementId: string, value: number) => ({ placementId, record: bytesOf(value) })

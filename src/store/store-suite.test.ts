@@ -94,6 +94,17 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(await store.appendCycle(cycleSample(2))).toBe(2)
     })
 
+    test('a cycle that was planned for another position is refused, and stored at the free one', async () => {
+      const store = await newStore()
+      await store.appendCycle(cycleSample(1, { position: 1 }))
+      for (const position of [1, 3])
+        await expect(store.appendCycle(cycleSample(2, { position }))).rejects.toMatchObject({
+          code: 'failed',
+        })
+      expect([...store.tail(1)]).toHaveLength(1)
+      expect(await store.appendCycle(cycleSample(2, { position: 2 }))).toBe(2)
+    })
+
     test('of two concurrent cycles with one id, one is stored, and no position is skipped', async () => {
       const store = await newStore()
       const samples = [cycleSample(1), cycleSample(1, { response: bytesOf(7) }), cycleSample(2)]

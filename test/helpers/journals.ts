@@ -63,6 +63,8 @@ export interface ReplicaOptions {
   /** How much faster the clock of the lease runs. */
   readonly speed?: number
   readonly canServe?: () => boolean
+  /** Milliseconds of its clock. */
+  readonly now?: () => number
 }
 
 /** A process of an environment, with a view in memory. It is closed after the test. */
@@ -74,13 +76,14 @@ export async function openReplica(options: ReplicaOptions = {}): Promise<Journal
     wrap = (it: Journal) => it,
     speed = 20,
     canServe = () => true,
+    now = () => performance.now(),
   } = options
   const journal = await PostgresJournal.open({ url: await journalUrl(), environment, create: true })
   const store = await openJournalStore({
     journal: wrap(journal),
     view: memoryParts(view),
-    ...{ name, canServe },
-    now: () => performance.now(),
+    ...{ name, now },
+    canServe: () => Promise.resolve(canServe()),
     sleep: (ms, signal) => delay(ms / speed, null, { signal }).then(nothing, nothing),
     log: silentLog,
   })

@@ -232,7 +232,7 @@ export class SimServers {
           await apply(changes.slice(middle), true, head)
           return { kind: 'followed', head }
         }),
-      prune: () => Promise.resolve(),
+      prune: () => Promise.resolve(true),
       close: () => Promise.resolve(),
     }
   }

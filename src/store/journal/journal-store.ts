@@ -8,7 +8,7 @@ import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.j
 import { readPosition } from '../lmdb/records.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
-import { Replica, type ReplicaParts } from './replica.js'
+import { Replica, stopMsMax, type ReplicaParts } from './replica.js'
 import { StagedDatabases } from './staged-databases.js'
 
 export interface JournalStoreParts extends Omit<ReplicaParts, 'view'> {
@@ -36,6 +36,13 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
   const replica = new Replica(parts)
   const staged = new StagedDatabases(view.databases)
   const queue = new CommitQueue(staged, replica)
+  let stopping: Promise<void> | undefined
+  const handOver = (): Promise<void> => (stopping ??= stop())
+  const stop = async (): Promise<void> => {
+    // A commit that takes longer ends with its connection: its outcome is unknown then.
+    await Promise.race([queue.idle(), parts.sleep(stopMsMax, new AbortController().signal)])
+    await replica.stop()
+  }
   const store = createRecordStore({
     databases: staged.databases,
     write: (_operation: WriteOperation, bytes, apply) => queue.run(bytes, apply),
@@ -44,8 +51,7 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
     removeDeadReaders: () => view.removeDeadReaders(),
     isHealthy: () => view.isHealthy(),
     close: async () => {
-      await queue.idle()
-      await replica.stop()
+      await handOver()
       await journal.close()
       await view.close()
     },
@@ -64,10 +70,7 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
   return Object.assign(store, {
     replica,
     tryToOwn: () => replica.tryToOwn(),
-    handOver: async () => {
-      await queue.idle()
-      await replica.stop()
-    },
+    handOver,
   })
 }
 

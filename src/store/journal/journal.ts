@@ -80,7 +80,7 @@ export interface Journal {
     apply: (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>,
     partial?: EntryMark | null,
   ): Promise<FollowResult>
-  /** Removes what is only needed by views that have not read for this long. */
-  prune(epoch: number, olderThanMs: number): Promise<void>
+  /** Removes what is only needed by views that have not read for this long. False: there is more of it. */
+  prune(epoch: number, olderThanMs: number): Promise<boolean>
   close(): Promise<void>
 }

@@ -4,6 +4,7 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { diskBytesFree, diskBytesFreeMin } from '../lmdb/files.js'
 import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
 import { openJournalStore, type JournalStore } from './journal-store.js'
 import { PostgresJournal } from './postgres-journal.js'
@@ -16,21 +17,24 @@ export interface PostgresStoreOptions {
   /** Of the view. */
   readonly view: LmdbStoreOptions
   readonly log: ReplicaParts['log']
-  /** False: the process leaves the environment to others for a while, since no model is loaded. */
-  readonly canServe: () => boolean
+  /** Whether a model is loaded. Without it, or without room on the disk, the environment is left to others for a while. */
+  readonly hasModel: () => boolean
 }
 
 const nothing = (): void => undefined
 
 /** Resolves when the view is at the head of the journal. Rejects with a StoreError. */
 export async function openStoreOnPostgres(options: PostgresStoreOptions): Promise<JournalStore> {
-  const { journal: url, environment, view: viewOptions, log, canServe } = options
+  const { journal: url, environment, view: viewOptions, log, hasModel } = options
   const view = await openLmdbParts(viewOptions)
+  const hasRoom = async (): Promise<boolean> =>
+    (await diskBytesFree(viewOptions.dataDir).catch(() => 0)) >= diskBytesFreeMin
   let journal: PostgresJournal | undefined
   try {
     journal = await PostgresJournal.open({ url, environment })
     return await openJournalStore({
-      ...{ journal, view, log, canServe },
+      ...{ journal, view, log },
+      canServe: async () => hasModel() && (await hasRoom()),
       name: `${hostname()}:${resolve(viewOptions.dataDir)}`,
       now: () => performance.now(),
       sleep: (ms, signal) => delay(ms, null, { signal }).then(nothing, nothing),

@@ -137,6 +137,21 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await journal.close()
     })
 
+    test('many removals are pruned in parts', async () => {
+      const journal = await newJournal()
+      const { epoch } = await lead(journal)
+      const removals = Array.from({ length: 5001 }, (_, key) => ({ kind: 'left' as const, key, value: null }))
+      await journal.append(entry(epoch, 0, removals))
+      await journal.append(entry(epoch, 1, [pool(2)]))
+      expect(await journal.prune(epoch + 1, 0)).toBe(true)
+      expect((await read(journal)).changes).toHaveLength(5002)
+      expect(await journal.prune(epoch, 0)).toBe(false)
+      expect((await read(journal)).changes).toHaveLength(2)
+      expect(await journal.prune(epoch, 0)).toBe(true)
+      expect((await read(journal)).changes).toEqual([pool(2)])
+      await journal.close()
+    })
+
     test('a cycle id is stored once, and nothing else of the second entry is stored', async () => {
       const journal = await newJournal()
       const { epoch } = await lead(journal)

@@ -24,6 +24,8 @@ const statementMsMax = 10_000
 const rowsPerFetch = 16
 /** For a call in progress. */
 const closeMsMax = 1000
+/** Removals that are pruned in one statement. */
+const pruneCount = 5000
 const lockNotAvailable = '55P03'
 
 const leaseEnd = `clock_timestamp() + ${leaseMs} * interval '1 ms'`
@@ -70,6 +72,25 @@ const stateStatement = `
 select id, head, token, epoch, owner, ${leaseIsFree} as is_free, ${isSynchronous},
   extract(epoch from lease_until - clock_timestamp()) * 1000 as lease_ms_left
 from understudy.environment where name = $1`
+
+/**
+ * The entries go first, and all of them: a view whose entry is gone reads everything again, so it cannot miss a removal. The
+ * removals, of which there may be many, go in parts that end in time for the lease.
+ */
+const pruneStatement = `
+with horizon as (
+  select max(n.number) as number from understudy.entry n join understudy.environment e on e.name = n.environment
+  where e.name = $1 and e.epoch = $2 and n.committed_at < clock_timestamp() - $3 * interval '1 ms'
+), entries as (
+  delete from understudy.entry n using horizon where n.environment = $1 and n.number < horizon.number
+), removals as (
+  select r.kind, r.key, r.part from understudy.record r, horizon
+  where r.environment = $1 and r.entry <= horizon.number and r.value is null limit $4
+), removed as (
+  delete from understudy.record r using removals m
+  where r.environment = $1 and r.kind = m.kind and r.key = m.key and r.part = m.part returning 1
+)
+select count(*) from removed`
 
 /**
  * Connections of an environment's processes that wait for their client inside a transaction: a process that was stopped
@@ -235,20 +256,12 @@ export class PostgresJournal implements Journal {
     }
   }
 
-  async prune(epoch: number, olderThanMs: number): Promise<void> {
-    await this.#run((connection) =>
-      connection.query(
-        `with horizon as (
-           select max(n.number) as number from understudy.entry n join understudy.environment e on e.name = n.environment
-           where e.name = $1 and e.epoch = $2 and n.committed_at < clock_timestamp() - $3 * interval '1 ms'
-         ), entries as (
-           delete from understudy.entry n using horizon where n.environment = $1 and n.number < horizon.number
-         )
-         delete from understudy.record r using horizon
-         where r.environment = $1 and r.entry <= horizon.number and r.value is null`,
-        [this.environment, epoch, olderThanMs],
-      ),
-    )
+  prune(epoch: number, olderThanMs: number): Promise<boolean> {
+    return this.#run(async (connection) => {
+      const values = [this.environment, epoch, olderThanMs, pruneCount]
+      const [row] = await connection.query(pruneStatement, values)
+      return Number(row?.['count']) < pruneCount
+    })
   }
 
   /**

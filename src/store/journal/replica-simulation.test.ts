@@ -81,7 +81,7 @@ class Simulation {
             journal: this.servers.journalFor(process),
             view: memoryParts({ contents: node.contents, beforeWrite: () => process.in(Promise.resolve()) }),
             ...{ name: node.name, now: process.now, sleep: process.sleep, log: silentLog },
-            canServe: () => canServe,
+            canServe: () => Promise.resolve(canServe),
           })
           if (node.process === process) node.store = store
           return

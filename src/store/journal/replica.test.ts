@@ -34,11 +34,22 @@ function withCalls(journal: Journal, replaced: Partial<Journal>): Journal {
     acquire: (node) => journal.acquire(node),
     release: (epoch) => journal.release(epoch),
     state: () => journal.state(),
-    follow: (from, apply) => journal.follow(from, apply),
+    follow: (from, apply, partial) => journal.follow(from, apply, partial),
     prune: (epoch, olderThanMs) => journal.prune(epoch, olderThanMs),
     close: () => journal.close(),
     ...replaced,
   }
+}
+
+/** As if the lease had been free for five seconds more. */
+async function freeForLong(environment: string): Promise<void> {
+  const earlier = `lease_until = lease_until - interval '5 s'`
+  const servers = await cluster()
+  servers.sql(
+    `update understudy.environment set ${earlier} where name = '${environment}'`,
+    undefined,
+    'journal',
+  )
 }
 
 /** The owner and a standby of one environment. */
@@ -96,15 +107,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     ['it can serve', (able: () => void) => able()],
     [
       'nobody has taken it for five seconds',
-      async (_able: () => void, environment: string) => {
-        const earlier = `lease_until = lease_until - interval '5 s'`
-        const servers = await cluster()
-        servers.sql(
-          `update understudy.environment set ${earlier} where name = '${environment}'`,
-          undefined,
-          'journal',
-        )
-      },
+      (_able: () => void, environment: string) => freeForLong(environment),
     ],
   ] as const)('a process that cannot serve leaves a free lease to others until %s', async (_when, change) => {
     const environment = newEnvironment()
@@ -130,6 +133,52 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     await unable.tryToOwn()
     await isOwner(unable)
     expect(unable.replication?.epoch).toBe(owner.replica.epoch + 1)
+  })
+
+  test('an owner that cannot serve leaves the environment to a standby that can, once', async () => {
+    const environment = newEnvironment()
+    let canServe = true
+    let askedCount = 0
+    let laterMs = 0
+    let ownerCount = 0
+    const asked = async (): Promise<void> => {
+      const before = askedCount
+      await until(() => askedCount > before + 1)
+    }
+    const unable = await openReplica({
+      ...{ environment, name: 'one', now: () => performance.now() + laterMs },
+      canServe: () => {
+        askedCount++
+        return canServe
+      },
+      wrap: (journal) =>
+        withCalls(journal, {
+          acquire: async (node) => {
+            const lead = await journal.acquire(node)
+            if (lead !== null) ownerCount++
+            return lead
+          },
+        }),
+    })
+    await isOwner(unable)
+    await asked()
+    const able = await openReplica({ environment, name: 'two' })
+    canServe = false
+    await asked()
+    expect(unable.role).toBe('owner')
+    laterMs += 8000
+    await isOwner(able)
+    expect(unable.role).toBe('standby')
+    expect(await able.appendCycle(cycleSample(1))).toBe(1)
+    // Where nobody else can, it owns the environment again, and keeps it.
+    await able.handOver()
+    await freeForLong(environment)
+    laterMs += 30_000
+    await isOwner(unable)
+    laterMs += 8000
+    await asked()
+    expect(unable.role).toBe('owner')
+    expect(ownerCount).toBe(2)
   })
 
   test('an owner that another process has replaced can store nothing, and follows it', async () => {
@@ -187,6 +236,49 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     const again = await openReplica({ environment, name: 'three', view: { contents } })
     expect(again.readLeft(1)).toBeUndefined()
     expect(again.lastCycle()?.cycleId).toBe(cycleIdAt(1))
+  })
+
+  test('what an interrupted reading has taken from a database that was replaced does not stay in the view', async () => {
+    const { environment, owner } = await pair()
+    await owner.appendCycle(cycleSample(1))
+    const contents = createMemoryContents()
+    const first = await openReplica({ environment, name: 'three', view: { contents } })
+    await first.close()
+    for (let i = 2; i <= 9; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
+    let batchCount = 0
+    const wrap = (journal: Journal): Journal =>
+      withCalls(journal, {
+        follow: (from, apply, partial) =>
+          journal.follow(
+            from,
+            async (changes, isLast, head) => {
+              if (batchCount++ > 0) throw new StoreError('failed', 'the process ended')
+              await apply(changes, isLast, head)
+            },
+            partial,
+          ),
+      })
+    await expect(openReplica({ environment, name: 'three', view: { contents }, wrap })).rejects.toThrow(
+      'the process ended',
+    )
+    expect(batchCount).toBe(2)
+    await owner.handOver()
+    // The standby that is promoted has entry 1, and then others than those that were read.
+    const sql = async (text: string) => (await cluster()).sql(text, undefined, 'journal')
+    const of = `environment = '${environment}'`
+    await sql(`delete from understudy.record where ${of} and entry > 1`)
+    await sql(`delete from understudy.cycle where ${of} and position > 1`)
+    await sql(`delete from understudy.entry where ${of} and number > 1`)
+    await sql(
+      `update understudy.environment e set head = 1, token = (select token from understudy.entry n where n.environment = e.name and n.number = 1) where name = '${environment}'`,
+    )
+    const fresh = await openReplica({ environment, name: 'four' })
+    await isOwner(fresh)
+    await fresh.appendCycle(cycleSample(2))
+    const again = await openReplica({ environment, name: 'three', view: { contents } })
+    await until(() => again.findCycle(cycleIdAt(2)) !== undefined)
+    expect([...again.tail(1)]).toEqual([...fresh.tail(1)])
+    expect(again.readLeft(2)).toBeUndefined()
   })
 
   test('a data directory with cycles of its own is refused', async () => {

@@ -14,8 +14,8 @@ import { View, type ViewParts } from './view.js'
 export interface ReplicaParts extends ViewParts {
   /** Milliseconds of a clock that never jumps. */
   readonly now: () => number
-  /** False: this process leaves a free lease to others, for a while. */
-  readonly canServe?: () => boolean
+  /** False: this process leaves the environment to others, for a while. */
+  readonly canServe: () => Promise<boolean>
   /** Resolves after `ms`, or when `signal` is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   readonly log: {
@@ -35,12 +35,14 @@ const pruneAgeMs = 7 * 24 * 3_600_000
 
 /** How long a process that cannot serve leaves a free lease to others. */
 const yieldMs = 5000
-/** After it could not prepare itself, a process leaves the lease to others for this long. */
+/** An owner that cannot serve for this long frees its lease: a model that is loaded again is faster. */
+const unableMsMax = 8000
+/** After it could not prepare itself or serve, a process leaves the lease to others for this long. */
 const holdOffMs = 30_000
 /** A server that starts waits this long for its role. */
 const attemptMsMax = 3000
 /** For each step of a stop while the journal cannot be reached. */
-const stopMsMax = 1500
+export const stopMsMax = 1500
 
 /**
  * standby: another process is the owner, or none. unsure: this one holds the lease, and must take it again. following: it
@@ -59,6 +61,8 @@ export class Replica {
   #lead: Lead | null = null
   #validUntil = -Infinity
   #holdOffUntil = -Infinity
+  /** When this process could serve last; Infinity: not since it became the owner. */
+  #ableAt = Infinity
   #prunedAt = -Infinity
   /** The newest one that this process knows. */
   #epoch = 0
@@ -239,7 +243,7 @@ export class Replica {
     if (head.number !== this.#view.mark.number || head.token !== this.#view.mark.token) await this.#follow()
     if (!isFree && owner !== this.#view.node) return
     const isYielding = leaseMsLeft > -yieldMs || now() - this.#startedAt < yieldMs
-    if (this.#parts.canServe?.() === false && isYielding) return
+    if (isYielding && !(await this.#parts.canServe())) return
     if (!this.#view.isHealthy || now() < this.#holdOffUntil || this.#isEnding()) return
     const startedAt = now()
     const lead = await journal.acquire(this.#view.node)
@@ -276,10 +280,28 @@ export class Replica {
     this.#noteReplication(renewed.isSynchronous)
     this.#extend(renewed, startedAt)
     if (isUnsure) this.#settle(renewed)
-    else if (this.#phase === 'owner' && now() - this.#prunedAt > pruneMs) {
-      this.#prunedAt = now()
-      await journal.prune(renewed.epoch, pruneAgeMs)
+    else if (this.#phase === 'owner') {
+      if (now() - this.#prunedAt > pruneMs && (await journal.prune(renewed.epoch, pruneAgeMs)))
+        this.#prunedAt = now()
+      await this.#leaveIfUnable(renewed)
     }
+  }
+
+  /** Once, until it can serve again: where no other process can, this one keeps the environment. */
+  async #leaveIfUnable(lead: Lead): Promise<void> {
+    const { canServe, now, log } = this.#parts
+    if (await canServe()) this.#ableAt = now()
+    if (now() - this.#ableAt < unableMsMax || !this.#isIn('owner', lead)) return
+    log.error({ epoch: lead.epoch }, 'this process cannot serve, and leaves the environment to another one')
+    await this.#leave(lead, 'it cannot serve')
+  }
+
+  async #leave(lead: Lead, reason: string): Promise<void> {
+    const { journal, now } = this.#parts
+    this.#holdOffUntil = now() + holdOffMs
+    this.#lose(lead, reason)
+    // It expires otherwise.
+    await journal.release(lead.epoch).catch(() => undefined)
   }
 
   /**
@@ -314,17 +336,13 @@ export class Replica {
 
   /** Tries again if the journal cannot be reached; otherwise leaves the lease to another process. */
   async #giveUp(lead: Lead, error: unknown): Promise<void> {
-    const { journal, now, log } = this.#parts
     if (this.#lead?.epoch !== lead.epoch || this.#phase === 'unsure') return
     if (error instanceof StoreError && error.code === 'failed' && this.#view.isHealthy) {
       this.#phase = 'unsure'
       return
     }
-    log.error({ err: error, epoch: lead.epoch }, 'this process cannot be the owner')
-    this.#holdOffUntil = now() + holdOffMs
-    this.#lose(lead, 'it could not be prepared')
-    // It expires otherwise.
-    await journal.release(lead.epoch).catch(() => undefined)
+    this.#parts.log.error({ err: error, epoch: lead.epoch }, 'this process cannot be the owner')
+    await this.#leave(lead, 'it could not be prepared')
   }
 
   #isIn(phase: Phase, lead: Lead): boolean {
@@ -351,6 +369,7 @@ export class Replica {
     this.#lead = null
     this.#phase = 'standby'
     this.#validUntil = -Infinity
+    this.#ableAt = Infinity
     this.#parts.log.warn({ epoch: lead.epoch, reason }, 'this process is a standby now')
     this.#wake.abort()
   }

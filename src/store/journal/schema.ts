@@ -48,6 +48,7 @@ const migrations: readonly string[] = [
      primary key (environment, kind, key, part)
    );
    create index record_entry on understudy.record (environment, entry);
+   create index record_removed on understudy.record (environment, entry) where value is null;
    -- Large values are compressed already.
    alter table understudy.record alter column value set storage external;`,
 ]

@@ -58,7 +58,7 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     await expect(openLmdbStore({ dataDir })).rejects.toThrow('is a view of a journal')
     const served = await openStoreOnPostgres({
       ...{ journal, environment, view: { dataDir }, log: silentLog },
-      canServe: () => true,
+      hasModel: () => true,
     })
     await until(() => served.role === 'owner')
     expect(served.findImage(key)).toEqual(image)
@@ -106,6 +106,20 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     ).rejects.toThrow('no environment none')
   })
 
+  test('a directory of an export that failed is not served', async () => {
+    const [dataDir, journal, environment] = [await recorded(), await journalUrl(), newEnvironment()]
+    await importDirectory({ journal, environment, directory: { dataDir } })
+    const sql = async (text: string) => (await cluster()).sql(text, undefined, 'journal')
+    // The last record that is read is of a kind that this program does not know.
+    await sql(
+      `insert into understudy.record values ('${environment}', 99, 'x', 0, (select head from understudy.environment where name = '${environment}'), 'x')`,
+    )
+    const directory = { dataDir: await newDirectory() }
+    await expect(exportDirectory({ journal, environment, directory })).rejects.toThrow('kind 99')
+    await expect(openLmdbStore(directory)).rejects.toThrow('is a view of a journal')
+    await expect(detachDirectory(directory)).rejects.toThrow('is not complete')
+  })
+
   test('a view whose journal is lost serves by itself, and can be imported again', async () => {
     const [dataDir, journal, environment] = [await recorded(), await journalUrl(), newEnvironment()]
     const directory = { dataDir }
@@ -142,7 +156,7 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     await createEnvironment(journal, known)
     const opening = openStoreOnPostgres({
       ...{ journal, environment, view: { dataDir: await newDirectory() }, log: silentLog },
-      canServe: () => true,
+      hasModel: () => true,
     })
     await expect(opening).rejects.toThrow(`understudy journal create ${environment}`)
     await expect(opening).rejects.toThrow(known)

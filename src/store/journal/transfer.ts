@@ -164,6 +164,10 @@ export async function exportDirectory({
     target = parts
     if (isViewOfJournal(parts.databases) || !isEmpty(parts.databases))
       throw new StoreError('unusable', `the directory ${directory.dataDir} has data; export into a new one`)
+    // Until it is whole, it is a view that nobody serves or detaches.
+    const node = `export on ${hostname()}#${randomUUID()}`
+    const state = { environment, id: journal.id, node, ...beforeAll, partial: null }
+    await parts.write('appendCycle', 0, () => writeViewState(parts.databases, state))
     const read = new Digest()
     await journal.follow(beforeAll, async (changes) => {
       changes.forEach((change) => read.add(change))
@@ -178,6 +182,7 @@ export async function exportDirectory({
     for (const kind of kinds)
       for (const { key, value } of parts.databases[kind].getRange({})) written.add({ kind, key, value })
     checkSame(read.facts, written.facts)
+    await parts.write('appendCycle', 0, () => removeViewState(parts.databases))
     return written.facts
   } finally {
     await target?.close()

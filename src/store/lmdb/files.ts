@@ -113,6 +113,9 @@ function canEnter(directory: string): boolean {
   }
 }
 
+/** A few of the largest cycles: with less, a process is not ready to serve. */
+export const diskBytesFreeMin = 128 * 1024 * 1024
+
 /** Bytes that are free for this user on the disk of `path`; Infinity when its file system does not report them. */
 export async function diskBytesFree(path: string): Promise<number> {
   const { bavail, blocks, bsize } = await statfs(path)
