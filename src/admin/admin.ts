@@ -138,8 +138,8 @@ function routesOf(parts: Parts): Route[] {
   const unpacking = limited(unpackCountMax, unpackWaitingMax)
   return [
     route('open', '/livez', () => json({ status: 'ok' })),
-    route('open', '/readyz', async () => {
-      const found = await checks.run()
+    route('open', '/readyz', async ({ query }) => {
+      const found = await checks.run(query.get('standbyok') === 'true')
       const isReady = found.every(({ status }) => status !== 'fail')
       const status = isReady ? 'ready' : 'not ready'
       return json({ status, role: sources.store.role, checks: found }, isReady ? 200 : 503)

@@ -34,10 +34,10 @@ export class HealthChecks {
     this.disk = new DiskSpace(sources.settings().dataDir)
   }
 
-  /** All checks, in the order of `checkNames`. */
-  async run(): Promise<Check[]> {
+  /** All checks, in the order of `checkNames`. `isStandbyOk`: whether a process could serve if it were the owner. */
+  async run(isStandbyOk = false): Promise<Check[]> {
     const { freeBytes } = await this.disk.read()
-    const problems = this.#problems().map((check) =>
+    const problems = this.#problems(isStandbyOk).map((check) =>
       check.check === 'storage' ? this.#withJournal(check) : check,
     )
     return [...problems, this.#lastCycle(), diskCheck(freeBytes)]
@@ -60,9 +60,9 @@ export class HealthChecks {
   }
 
   /** The same reasons that make health `degraded`. A version that failed to load while another one serves warns. */
-  #problems(): Check[] {
+  #problems(isStandbyOk: boolean): Check[] {
     const { cycles, models } = this.#sources
-    const problems = cycles.problems()
+    const problems = cycles.problems(isStandbyOk)
     return (['service', 'model', 'storage'] as const).map((check) => {
       const reasons = problems.filter((problem) => problem.check === check).map(({ reason }) => reason)
       const status = reasons.length > 0 ? 'fail' : 'ok'

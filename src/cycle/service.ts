@@ -154,15 +154,15 @@ export class CycleService {
     return this.#embeddings.backlog
   }
 
-  /** Why health is `degraded`; empty where it is `ok`. */
-  problems(): ServiceProblem[] {
+  /** Why health is `degraded`; empty where it is `ok`. `isStandbyOk`: to be a standby is no problem. */
+  problems(isStandbyOk = false): ServiceProblem[] {
     const { store, model } = this.#parts
     const serving = model()
     const found: ServiceProblem[] = []
     if (serving === null) found.push({ check: 'model', reason: 'no model is loaded' })
     else if (this.#pipeline.returnedInvalidRow(serving))
       found.push({ check: 'model', reason: `${serving.version} returned an invalid value` })
-    if (store.role === 'standby')
+    if (store.role === 'standby' && !isStandbyOk)
       found.push({ check: 'service', reason: 'this process is a standby of its environment' })
     if (!store.healthy) found.push({ check: 'storage', reason: 'storage refuses writes' })
     if (this.#closing) found.push({ check: 'service', reason: 'the service is shutting down' })

@@ -35,7 +35,8 @@ export class HaProxy {
     const child = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
     const proxy = new HaProxy(port, child, directory)
     while (!(await isListening(port))) {
-      if (child.exitCode !== null) throw new Error(`haproxy ended with status ${child.exitCode}`)
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`haproxy ended with ${child.exitCode ?? child.signalCode}`)
       await delay(20)
     }
     return proxy

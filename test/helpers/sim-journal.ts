@@ -6,12 +6,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Change } from '../../src/store/journal/changes.js'
 import {
-  beforeAll,
+  originMark,
   leaseMs,
   type EntryMark,
   type FollowResult,
   type Journal,
-  type Lead,
+  type Lease,
 } from '../../src/store/journal/journal.js'
 import { StoreError } from '../../src/store/store-error.js'
 
@@ -136,7 +136,7 @@ export class SimServers {
   canReplicate = true
   #states: State[] = [
     {
-      ...{ head: beforeAll, epoch: 0, owner: null, leaseUntil: 0 },
+      ...{ head: originMark, epoch: 0, owner: null, leaseUntil: 0 },
       ...{ tokens: new Map(), cycles: new Set(), records: new Map() },
     },
   ]
@@ -189,7 +189,7 @@ export class SimServers {
           return { state: next, result: true }
         }),
       renew: (epoch) =>
-        this.#write<Lead | null>(process, (state) =>
+        this.#write<Lease | null>(process, (state) =>
           state.epoch === epoch
             ? {
                 state: { ...state, leaseUntil: this.#clock() + leaseMs },
@@ -198,7 +198,7 @@ export class SimServers {
             : { state, result: null },
         ),
       acquire: (node) =>
-        this.#write<Lead | null>(process, (state) => {
+        this.#write<Lease | null>(process, (state) => {
           if (!this.#isFree(state) && state.owner !== node) return { state, result: null }
           const epoch = state.epoch + 1
           const next = { ...state, epoch, owner: node, leaseUntil: this.#clock() + leaseMs }
@@ -219,7 +219,7 @@ export class SimServers {
       follow: (from, apply, partial) =>
         this.#statement<FollowResult>(process, async () => {
           const { head, tokens, records } = this.#seen()
-          for (const mark of [from, partial ?? beforeAll])
+          for (const mark of [from, partial ?? originMark])
             if (mark.number > 0 && tokens.get(mark.number) !== mark.token) return { kind: 'diverged' }
           const changes = [...records.values()]
             .filter(({ entry }) => entry > from.number)

@@ -258,7 +258,8 @@ test('a standby is a ready pod, so that updates and evictions go on, and one pod
   const set = manifest('StatefulSet', 'understudy')
   expect(at(set, 'spec.replicas')).toBe(3)
   const [container] = at(set, 'spec.template.spec.containers') as [Json]
-  for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe'])
+  expect(at(container, 'readinessProbe.httpGet')).toEqual({ path: '/readyz?standbyok=true', port: 'admin' })
+  for (const probe of ['startupProbe', 'livenessProbe'])
     expect(at(container, `${probe}.httpGet`)).toEqual({ path: '/livez', port: 'admin' })
   expect(at(manifest('PodDisruptionBudget', 'understudy'), 'spec')).toEqual({
     maxUnavailable: 1,

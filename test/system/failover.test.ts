@@ -3,6 +3,7 @@
  * roles, kill -9 of the owner, a deployment, and the loss of the primary.
  */
 import { createEnvironment } from '../../src/store/index.js'
+import { leaseMs } from '../../src/store/journal/journal.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
@@ -84,6 +85,8 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
     const ready = await fetch(`http://127.0.0.1:${adminPorts.get(standby)}/readyz`)
     expect(ready.status).toBe(503)
     expect(await ready.json()).toMatchObject({ status: 'not ready', role: 'standby' })
+    const couldServe = await fetch(`http://127.0.0.1:${adminPorts.get(standby)}/readyz?standbyok=true`)
+    expect(couldServe.status).toBe(200)
   })
 
   test('images, weights and outcomes survive the owner, which is killed', async () => {
@@ -111,11 +114,11 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
     await owner.start()
   })
 
-  test('a deployment hands over within a second or two', async () => {
+  test('a graceful stop hands the environment over, before the lease expires', async () => {
     const startedAt = performance.now()
     const stopping = standby.kill('SIGTERM')
     await cycle()
-    expect(performance.now() - startedAt).toBeLessThan(10_000)
+    expect(performance.now() - startedAt).toBeLessThan(leaseMs)
     expect(await stopping).toBe(0)
     await standby.start()
     await check()

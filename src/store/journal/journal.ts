@@ -11,13 +11,13 @@ export interface EntryMark {
 }
 
 /** The entry before the first one. */
-export const beforeAll: EntryMark = { number: 0, token: '00000000-0000-0000-0000-000000000000' }
+export const originMark: EntryMark = { number: 0, token: '00000000-0000-0000-0000-000000000000' }
 
 /** Without a renewal, another process takes over after this time. */
 export const leaseMs = 20_000
 
 /** What a process has after taking the lease, or renewing it. */
-export interface Lead {
+export interface Lease {
   readonly epoch: number
   readonly head: EntryMark
   /** Whether commits wait for another server of the database. */
@@ -65,9 +65,9 @@ export interface Journal {
   /** Commits an entry. False: another process has become the owner, or other entries follow `after`; nothing is stored. */
   append(entry: NewEntry): Promise<boolean>
   /** Extends the lease; null when another process has become the owner. */
-  renew(epoch: number): Promise<Lead | null>
+  renew(epoch: number): Promise<Lease | null>
   /** Becomes the owner if the lease is free, or was held by `node` itself; null if not. */
-  acquire(node: string): Promise<Lead | null>
+  acquire(node: string): Promise<Lease | null>
   /** Frees the lease of this epoch at once. */
   release(epoch: number): Promise<void>
   state(): Promise<EnvironmentState>

@@ -13,7 +13,7 @@ import {
 import { bytesOf } from '../../../test/helpers/store-samples.js'
 import { partBytesMax, type Change } from './changes.js'
 import { JournalConnection, UnknownOutcome } from './connection.js'
-import { beforeAll, type EntryMark, type NewEntry } from './journal.js'
+import { originMark, type EntryMark, type NewEntry } from './journal.js'
 import { PostgresJournal } from './postgres-journal.js'
 import { journalSchemaVersion, migrateSchema } from './schema.js'
 
@@ -30,7 +30,7 @@ function pool(value: number): Change {
   return { kind: 'pool', key: 0, value: bytesOf(value) }
 }
 
-async function lead(journal: PostgresJournal, node = 'node') {
+async function lease(journal: PostgresJournal, node = 'node') {
   return (await journal.acquire(node)) ?? expect.fail('the lease is taken')
 }
 
@@ -44,7 +44,7 @@ function entry(
   return { epoch, after, token: randomUUID(), changes, cycles }
 }
 
-async function read(journal: PostgresJournal, from: EntryMark = beforeAll) {
+async function read(journal: PostgresJournal, from: EntryMark = originMark) {
   const changes: Change[] = []
   const result = await journal.follow(from, (batch) => {
     changes.push(...batch)
@@ -95,7 +95,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
   describe('entries', () => {
     test('changes are read as they were committed, in the newest version only', async () => {
       const journal = await newJournal()
-      const { epoch } = await lead(journal)
+      const { epoch } = await lease(journal)
       const large = new Uint8Array(2 * partBytesMax + 7).map((_, i) => i % 251)
       const first: Change[] = [
         pool(1),
@@ -118,7 +118,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
 
     test('a removed record is read as removed, and after the pruning a reader that has not seen it starts again', async () => {
       const journal = await newJournal()
-      const { epoch } = await lead(journal)
+      const { epoch } = await lease(journal)
       await journal.append(entry(epoch, 0, [pool(1), { kind: 'left', key: 5, value: bytesOf(5) }]))
       const mark = (await journal.state()).head
       await journal.append(entry(epoch, 1, [{ kind: 'left', key: 5, value: null }]))
@@ -139,7 +139,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
 
     test('many removals are pruned in parts', async () => {
       const journal = await newJournal()
-      const { epoch } = await lead(journal)
+      const { epoch } = await lease(journal)
       const removals = Array.from({ length: 5001 }, (_, key) => ({ kind: 'left' as const, key, value: null }))
       await journal.append(entry(epoch, 0, removals))
       await journal.append(entry(epoch, 1, [pool(2)]))
@@ -154,7 +154,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
 
     test('a cycle id is stored once, and nothing else of the second entry is stored', async () => {
       const journal = await newJournal()
-      const { epoch } = await lead(journal)
+      const { epoch } = await lease(journal)
       expect(await journal.append(entry(epoch, 0, [pool(1)], ['20260101T0000']))).toBe(true)
       await expect(journal.append(entry(epoch, 1, [pool(2)], ['20260101T0000']))).rejects.toMatchObject({
         state: '23505',
@@ -165,7 +165,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
 
     test('a reader of an entry that the journal does not have is told so', async () => {
       const journal = await newJournal()
-      const { epoch } = await lead(journal)
+      const { epoch } = await lease(journal)
       await journal.append(entry(epoch, 0, [pool(1)]))
       const { head } = await journal.state()
       expect((await read(journal, { ...head, token: randomUUID() })).result).toEqual({ kind: 'diverged' })
@@ -175,7 +175,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
 
     test('environments of one database do not see each other', async () => {
       const [one, two] = await Promise.all([newJournal(), newJournal()])
-      const [first, second] = [await lead(one), await lead(two)]
+      const [first, second] = [await lease(one), await lease(two)]
       await one.append(entry(first.epoch, 0, [pool(1)], ['20260101T0000']))
       await two.append(entry(second.epoch, 0, [pool(2)], ['20260101T0000']))
       expect((await read(one)).changes).toEqual([pool(1)])
@@ -188,11 +188,11 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
     test('one process holds it, another one gets it when it is released, and the first can commit nothing', async () => {
       const environment = newEnvironment()
       const [one, two] = [await newJournal(environment), await newJournal(environment)]
-      const first = await lead(one, 'one')
+      const first = await lease(one, 'one')
       expect(await two.acquire('two')).toBeNull()
       expect(await two.state()).toMatchObject({ owner: 'one', isFree: false })
       await one.release(first.epoch)
-      const second = await lead(two, 'two')
+      const second = await lease(two, 'two')
       expect(second.epoch).toBeGreaterThan(first.epoch)
       expect(await one.append(entry(first.epoch, 0, [pool(1)]))).toBe(false)
       expect(await one.renew(first.epoch)).toBeNull()
@@ -204,27 +204,27 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
     test('it is free when it has expired, and when the clock of the database was set back', async () => {
       const environment = newEnvironment()
       const [one, two] = [await newJournal(environment), await newJournal(environment)]
-      await lead(one, 'one')
+      await lease(one, 'one')
       for (const offset of ["- interval '1 s'", "+ interval '1 h'"]) {
         const text = `update understudy.environment set lease_until = now() ${offset} where name = '${environment}'`
         ;(await cluster()).sql(text, undefined, 'journal')
         expect((await two.state()).isFree).toBe(true)
-        await lead(two, 'two')
-        await lead(one, 'one').catch(() => undefined)
+        await lease(two, 'two')
+        await lease(one, 'one').catch(() => undefined)
       }
       await Promise.all([one.close(), two.close()])
     })
 
     test('a process that starts again takes its own lease back at once', async () => {
       const journal = await newJournal()
-      const first = await lead(journal, 'one')
-      expect((await lead(journal, 'one')).epoch).toBe(first.epoch + 1)
+      const first = await lease(journal, 'one')
+      expect((await lease(journal, 'one')).epoch).toBe(first.epoch + 1)
       await journal.close()
     })
 
     test('an entry of an owner that is not at the head is refused', async () => {
       const journal = await newJournal()
-      const { epoch } = await lead(journal)
+      const { epoch } = await lease(journal)
       expect(await journal.append(entry(epoch, 3, [pool(1)]))).toBe(false)
       expect((await read(journal)).changes).toEqual([])
       await journal.close()
@@ -238,7 +238,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       async () => {
         const servers = await cluster(2)
         const journal = await newJournal(newEnvironment(), 2)
-        const { epoch } = await lead(journal)
+        const { epoch } = await lease(journal)
         const [, ...standbys] = servers.servers
         for (const standby of standbys) standby.stop()
         const appending = journal.append(entry(epoch, 0, [pool(1)]))
@@ -262,7 +262,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
     test('a connection that ends during a commit is replaced, and the journal says what was stored', async () => {
       const servers = await cluster()
       const journal = await newJournal()
-      const { epoch } = await lead(journal)
+      const { epoch } = await lease(journal)
       const application = `understudy ${journal.environment}`.slice(0, 63)
       servers.sql(
         `select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`,

@@ -8,13 +8,13 @@ import { StoreError } from '../store-error.js'
 import { kindOf, packChanges, PartJoiner, type Change } from './changes.js'
 import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
 import {
-  beforeAll,
+  originMark,
   leaseMs,
   type EntryMark,
   type EnvironmentState,
   type FollowResult,
   type Journal,
-  type Lead,
+  type Lease,
   type NewEntry,
 } from './journal.js'
 import { checkSchemaVersion } from './schema.js'
@@ -135,7 +135,7 @@ export class PostgresJournal implements Journal {
         await connection.query(
           `insert into understudy.environment (name, id, head, token, epoch, lease_until)
            values ($1, $2, 0, $3, 0, clock_timestamp()) on conflict do nothing`,
-          [options.environment, randomUUID(), beforeAll.token],
+          [options.environment, randomUUID(), originMark.token],
         )
       return new PostgresJournal(options, connection, await idOf(connection, options))
     } catch (error) {
@@ -154,16 +154,16 @@ export class PostgresJournal implements Journal {
     return this.#run(async (connection) => (await connection.query(appendStatement, values)).length > 0)
   }
 
-  renew(epoch: number): Promise<Lead | null> {
+  renew(epoch: number): Promise<Lease | null> {
     return this.#run(async (connection) =>
-      leadOf(await connection.query(renewStatement, [this.environment, epoch])),
+      leaseOf(await connection.query(renewStatement, [this.environment, epoch])),
     )
   }
 
-  acquire(node: string): Promise<Lead | null> {
+  acquire(node: string): Promise<Lease | null> {
     return this.#run(async (connection) => {
       try {
-        return leadOf(await connection.query(acquireStatement, [this.environment, node]))
+        return leaseOf(await connection.query(acquireStatement, [this.environment, node]))
       } catch (error) {
         if (error instanceof UnknownOutcome && error.state === lockNotAvailable) await this.#endStopped()
         throw error
@@ -203,7 +203,7 @@ export class PostgresJournal implements Journal {
       await connection.query('begin isolation level repeatable read read only')
       const row = await this.#environmentRow(connection)
       const head = markOf(row)
-      for (const { number, token } of [from, partial ?? beforeAll]) {
+      for (const { number, token } of [from, partial ?? originMark]) {
         if (number === 0 || (number === head.number && token === head.token)) continue
         const [entry] = await connection.query(
           'select token from understudy.entry where environment = $1 and number = $2',
@@ -273,7 +273,7 @@ export class PostgresJournal implements Journal {
       const [row] = await connection.query(
         `update understudy.environment set is_complete = false, head = 0, token = $3
          where name = $1 and epoch = $2 and (head = 0 or not is_complete) returning name`,
-        [this.environment, epoch, beforeAll.token],
+        [this.environment, epoch, originMark.token],
       )
       if (row === undefined)
         throw new StoreError(
@@ -393,7 +393,7 @@ function markOf(row: Row): EntryMark {
   return { number: Number(row['head']), token: String(row['token']) }
 }
 
-function leadOf([row]: readonly Row[]): Lead | null {
+function leaseOf([row]: readonly Row[]): Lease | null {
   if (row === undefined) return null
   return { epoch: Number(row['epoch']), head: markOf(row), isSynchronous: row['is_synchronous'] === true }
 }

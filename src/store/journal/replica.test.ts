@@ -154,9 +154,9 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
       wrap: (journal) =>
         withCalls(journal, {
           acquire: async (node) => {
-            const lead = await journal.acquire(node)
-            if (lead !== null) ownerCount++
-            return lead
+            const lease = await journal.acquire(node)
+            if (lease !== null) ownerCount++
+            return lease
           },
         }),
     })

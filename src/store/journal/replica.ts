@@ -8,7 +8,7 @@ import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges } from '../store.js'
 import type { Change } from './changes.js'
-import { leaseMs, type Lead, type NewEntry } from './journal.js'
+import { leaseMs, type Lease, type NewEntry } from './journal.js'
 import { View, type ViewParts } from './view.js'
 
 export interface ReplicaParts extends ViewParts {
@@ -45,10 +45,10 @@ const attemptMsMax = 3000
 export const stopMsMax = 1500
 
 /**
- * standby: another process is the owner, or none. unsure: this one holds the lease, and must take it again. following: it
+ * standby: another process is the owner, or none. uncertain: this one holds the lease, and must take it again. following: it
  * reads what the journal holds. preparing: the view is complete, and memory is brought up to date; writes are allowed.
  */
-type Phase = 'standby' | 'unsure' | 'following' | 'preparing' | 'owner'
+type Phase = 'standby' | 'uncertain' | 'following' | 'preparing' | 'owner'
 
 type Listener = (changes: FollowedChanges) => Promise<void>
 
@@ -58,7 +58,7 @@ export class Replica {
   readonly #view: View
   #phase: Phase = 'standby'
   /** Null in the phase `standby`. */
-  #lead: Lead | null = null
+  #lease: Lease | null = null
   #validUntil = -Infinity
   #holdOffUntil = -Infinity
   /** When this process could serve last; Infinity: not since it became the owner. */
@@ -73,7 +73,7 @@ export class Replica {
   #viewInUse: Promise<unknown> = Promise.resolve()
   #settling: Promise<void> = Promise.resolve()
   #running: Promise<void> = Promise.resolve()
-  /** Called after the next look at the journal. */
+  /** Called after the next poll of the journal. */
   readonly #waiting: (() => void)[] = []
   readonly #ended = new AbortController()
   #wake = new AbortController()
@@ -105,7 +105,7 @@ export class Replica {
 
   /** The newest epoch that this process knows. */
   get epoch(): number {
-    return this.#lead?.epoch ?? this.#epoch
+    return this.#lease?.epoch ?? this.#epoch
   }
 
   /** The entry up to which the view has read. */
@@ -126,14 +126,14 @@ export class Replica {
     })
   }
 
-  /** Looks at the lease at once. Resolves when this process is the owner, when it cannot be, or after some seconds. */
+  /** Polls the lease at once. Resolves when this process is the owner, when it cannot be, or after some seconds. */
   async tryToOwn(): Promise<void> {
     await Promise.race([this.#attempt(), this.#parts.sleep(attemptMsMax, this.#ended.signal)])
   }
 
   async #attempt(): Promise<void> {
-    // A look that is in progress may have begun too early.
-    for (let look = 0; look < 2 && !this.#isEnding(); look++) {
+    // A poll that is in progress may have begun too early.
+    for (let poll = 0; poll < 2 && !this.#isEnding(); poll++) {
       const ended = new Promise<void>((resolve) => this.#waiting.push(resolve))
       this.#wake.abort()
       await ended
@@ -153,28 +153,28 @@ export class Replica {
   commit(changes: readonly Change[], cycles: NewEntry['cycles']): Promise<void> {
     return this.#withView(async () => {
       this.checkMayWrite()
-      const lead = this.#lead
-      assert(lead !== null, 'a process that may write holds the lease')
+      const lease = this.#lease
+      assert(lease !== null, 'a process that may write holds the lease')
       const { journal, now } = this.#parts
       const after = this.#view.mark.number
       const token = randomUUID()
       const startedAt = now()
       let isStored: boolean
       try {
-        isStored = await journal.append({ epoch: lead.epoch, after, token, changes, cycles })
+        isStored = await journal.append({ epoch: lease.epoch, after, token, changes, cycles })
       } catch (error) {
-        this.#doubt(lead)
+        this.#becomeUncertain(lease)
         throw new StoreError('failed', 'whether the journal has stored a write is unknown', { cause: error })
       }
       if (!isStored) {
-        this.#lose(lead, 'another process has become the owner')
+        this.#lose(lease, 'another process has become the owner')
         throw standbyError()
       }
-      this.#extend(lead, startedAt)
+      this.#extend(lease, startedAt)
       try {
         await this.#view.apply(changes, { number: after + 1, token })
       } catch (error) {
-        this.#doubt(lead)
+        this.#becomeUncertain(lease)
         throw error
       }
     })
@@ -187,12 +187,12 @@ export class Replica {
     this.#wake.abort()
     const limit = (): Promise<void> => sleep(stopMsMax, new AbortController().signal)
     await Promise.race([this.#running.then(() => this.#settling), limit()])
-    const lead = this.#lead
+    const lease = this.#lease
     this.#epoch = this.epoch
-    this.#lead = null
+    this.#lease = null
     this.#phase = 'standby'
-    if (lead === null) return
-    const releasing = journal.release(lead.epoch).catch((error: unknown) => {
+    if (lease === null) return
+    const releasing = journal.release(lease.epoch).catch((error: unknown) => {
       log.warn({ err: error }, 'the lease could not be freed: a standby takes over when it expires')
     })
     await Promise.race([releasing, limit()])
@@ -205,7 +205,7 @@ export class Replica {
     while (!this.#isEnding()) {
       this.#wake = new AbortController()
       try {
-        await (this.#lead === null ? this.#standBy() : this.#own(this.#lead))
+        await (this.#lease === null ? this.#standBy() : this.#own(this.#lease))
         if (this.#problem !== null) log.info({}, 'the journal can be used again')
         this.#problem = null
       } catch (error) {
@@ -246,40 +246,40 @@ export class Replica {
     if (isYielding && !(await this.#parts.canServe())) return
     if (!this.#view.isHealthy || now() < this.#holdOffUntil || this.#isEnding()) return
     const startedAt = now()
-    const lead = await journal.acquire(this.#view.node)
-    if (lead === null) return
+    const lease = await journal.acquire(this.#view.node)
+    if (lease === null) return
     if (this.#isEnding()) {
-      await journal.release(lead.epoch)
+      await journal.release(lease.epoch)
       return
     }
-    this.#lead = lead
-    this.#extend(lead, startedAt)
+    this.#lease = lease
+    this.#extend(lease, startedAt)
     log.info(
-      { environment: journal.environment, epoch: lead.epoch, after: owner },
+      { environment: journal.environment, epoch: lease.epoch, after: owner },
       'taking over the environment',
     )
-    this.#settle(lead)
+    this.#settle(lease)
   }
 
-  async #own(lead: Lead): Promise<void> {
+  async #own(lease: Lease): Promise<void> {
     const { journal, now } = this.#parts
     const startedAt = now()
     // A statement that the server executes late has the epoch of before, and changes nothing.
-    const isUnsure = this.#phase === 'unsure'
-    const renewed = await (isUnsure ? journal.acquire(this.#view.node) : journal.renew(lead.epoch))
+    const isUncertain = this.#phase === 'uncertain'
+    const renewed = await (isUncertain ? journal.acquire(this.#view.node) : journal.renew(lease.epoch))
     if (renewed === null) {
-      this.#lose(lead, 'another process has become the owner')
+      this.#lose(lease, 'another process has become the owner')
       return
     }
-    if (this.#lead !== lead) {
+    if (this.#lease !== lease) {
       // It was stopped meanwhile.
-      if (isUnsure) await journal.release(renewed.epoch)
+      if (isUncertain) await journal.release(renewed.epoch)
       return
     }
-    this.#lead = renewed
+    this.#lease = renewed
     this.#noteReplication(renewed.isSynchronous)
     this.#extend(renewed, startedAt)
-    if (isUnsure) this.#settle(renewed)
+    if (isUncertain) this.#settle(renewed)
     else if (this.#phase === 'owner') {
       if (now() - this.#prunedAt > pruneMs && (await journal.prune(renewed.epoch, pruneAgeMs)))
         this.#prunedAt = now()
@@ -288,96 +288,96 @@ export class Replica {
   }
 
   /** Once, until it can serve again: where no other process can, this one keeps the environment. */
-  async #leaveIfUnable(lead: Lead): Promise<void> {
+  async #leaveIfUnable(lease: Lease): Promise<void> {
     const { canServe, now, log } = this.#parts
     if (await canServe()) this.#ableAt = now()
-    if (now() - this.#ableAt < unableMsMax || !this.#isIn('owner', lead)) return
-    log.error({ epoch: lead.epoch }, 'this process cannot serve, and leaves the environment to another one')
-    await this.#leave(lead, 'it cannot serve')
+    if (now() - this.#ableAt < unableMsMax || !this.#isIn('owner', lease)) return
+    log.error({ epoch: lease.epoch }, 'this process cannot serve, and leaves the environment to another one')
+    await this.#leave(lease, 'it cannot serve')
   }
 
-  async #leave(lead: Lead, reason: string): Promise<void> {
+  async #leave(lease: Lease, reason: string): Promise<void> {
     const { journal, now } = this.#parts
     this.#holdOffUntil = now() + holdOffMs
-    this.#lose(lead, reason)
+    this.#lose(lease, reason)
     // It expires otherwise.
-    await journal.release(lead.epoch).catch(() => undefined)
+    await journal.release(lease.epoch).catch(() => undefined)
   }
 
   /**
-   * Brings view and memory to the head of the journal, in the background, as the lease is renewed meanwhile. `lead` is a
+   * Brings view and memory to the head of the journal, in the background, as the lease is renewed meanwhile. `lease` is a
    * barrier: it was committed cleanly after everything that is in doubt.
    */
-  #settle(lead: Lead): void {
+  #settle(lease: Lease): void {
     this.#phase = 'following'
     this.#settling = this.#settling
-      .then(() => this.#prepare(lead))
+      .then(() => this.#prepare(lease))
       .then(() => this.#wake.abort())
-      .catch((error: unknown) => this.#giveUp(lead, error))
+      .catch((error: unknown) => this.#giveUp(lease, error))
   }
 
-  async #prepare(lead: Lead): Promise<void> {
+  async #prepare(lease: Lease): Promise<void> {
     const { journal, log } = this.#parts
-    if (!this.#isIn('following', lead)) return
+    if (!this.#isIn('following', lease)) return
     await this.#follow()
     const { number, token } = this.#view.mark
-    if (token !== lead.head.token)
+    if (token !== lease.head.token)
       throw new StoreError('failed', 'another process has written to the journal')
-    if (!this.#isIn('following', lead)) return
+    if (!this.#isIn('following', lease)) return
     this.#phase = 'preparing'
-    await this.#tell({ isComplete: false, imagesStored: [], imagesRemoved: [] })
-    if (!this.#isIn('preparing', lead)) return
+    await this.#notify({ isComplete: false, imagesStored: [], imagesRemoved: [] })
+    if (!this.#isIn('preparing', lease)) return
     this.#phase = 'owner'
     log.info(
-      { environment: journal.environment, epoch: lead.epoch, entry: number },
+      { environment: journal.environment, epoch: lease.epoch, entry: number },
       'this process is the owner',
     )
   }
 
   /** Tries again if the journal cannot be reached; otherwise leaves the lease to another process. */
-  async #giveUp(lead: Lead, error: unknown): Promise<void> {
-    if (this.#lead?.epoch !== lead.epoch || this.#phase === 'unsure') return
+  async #giveUp(lease: Lease, error: unknown): Promise<void> {
+    if (this.#lease?.epoch !== lease.epoch || this.#phase === 'uncertain') return
     if (error instanceof StoreError && error.code === 'failed' && this.#view.isHealthy) {
-      this.#phase = 'unsure'
+      this.#phase = 'uncertain'
       return
     }
-    this.#parts.log.error({ err: error, epoch: lead.epoch }, 'this process cannot be the owner')
-    await this.#leave(lead, 'it could not be prepared')
+    this.#parts.log.error({ err: error, epoch: lease.epoch }, 'this process cannot be the owner')
+    await this.#leave(lease, 'it could not be prepared')
   }
 
-  #isIn(phase: Phase, lead: Lead): boolean {
-    return this.#phase === phase && this.#lead?.epoch === lead.epoch
+  #isIn(phase: Phase, lease: Lease): boolean {
+    return this.#phase === phase && this.#lease?.epoch === lease.epoch
   }
 
-  #extend(lead: Lead, startedAt: number): void {
-    if (this.#lead?.epoch === lead.epoch) this.#validUntil = startedAt + leaseMs - leaseMarginMs
+  #extend(lease: Lease, startedAt: number): void {
+    if (this.#lease?.epoch === lease.epoch) this.#validUntil = startedAt + leaseMs - leaseMarginMs
   }
 
-  #doubt(lead: Lead): void {
-    if (this.#lead?.epoch !== lead.epoch) return
-    this.#phase = 'unsure'
+  #becomeUncertain(lease: Lease): void {
+    if (this.#lease?.epoch !== lease.epoch) return
+    this.#phase = 'uncertain'
     this.#parts.log.warn(
-      { epoch: lead.epoch },
+      { epoch: lease.epoch },
       'the outcome of a commit is unknown; calls get 503 until it is settled',
     )
     this.#wake.abort()
   }
 
-  #lose(lead: Lead, reason: string): void {
-    if (this.#lead?.epoch !== lead.epoch) return
+  #lose(lease: Lease, reason: string): void {
+    if (this.#lease?.epoch !== lease.epoch) return
     this.#epoch = this.epoch
-    this.#lead = null
+    this.#lease = null
     this.#phase = 'standby'
     this.#validUntil = -Infinity
     this.#ableAt = Infinity
-    this.#parts.log.warn({ epoch: lead.epoch, reason }, 'this process is a standby now')
+    this.#parts.log.warn({ epoch: lease.epoch, reason }, 'this process is a standby now')
     this.#wake.abort()
   }
 
   #loseIfExpired(): void {
-    const lead = this.#lead
-    if (lead !== null && this.#parts.now() >= this.#validUntil)
-      this.#lose(lead, 'the lease could not be renewed')
+    const lease = this.#lease
+    if (lease !== null && this.#parts.now() >= this.#validUntil)
+      this.#lose(lease, 'the lease could not be renewed')
   }
 
   // ---- reading
@@ -385,7 +385,7 @@ export class Replica {
   /** Reads the journal up to its head, and then tells the listeners: they may wait for a cycle that is being committed. */
   async #follow(): Promise<void> {
     const changes = await this.#withView(() => this.#view.read())
-    if (changes !== null) await this.#tell(changes)
+    if (changes !== null) await this.#notify(changes)
   }
 
   /** Runs `work` when no other one reads the journal into the view, or commits. */
@@ -395,7 +395,7 @@ export class Replica {
     return working
   }
 
-  async #tell(changes: FollowedChanges): Promise<void> {
+  async #notify(changes: FollowedChanges): Promise<void> {
     for (const listener of this.#listeners) await listener(changes)
   }
 }

@@ -11,7 +11,7 @@ import { readPosition } from '../lmdb/records.js'
 import { isViewOfJournal, readViewState, removeViewState, writeViewState } from '../lmdb/view-state.js'
 import { StoreError } from '../store-error.js'
 import { kinds, type Change, type Kind } from './changes.js'
-import { beforeAll, type Lead } from './journal.js'
+import { originMark, type Lease } from './journal.js'
 import { PostgresJournal } from './postgres-journal.js'
 import { isEmpty } from './view.js'
 
@@ -54,24 +54,24 @@ export async function importDirectory({
       )
     journal = await PostgresJournal.open({ url, environment, isImport: true, create: true })
     const node = `import on ${hostname()}#${randomUUID()}`
-    const lead = await journal.acquire(node)
-    if (lead === null)
+    const lease = await journal.acquire(node)
+    if (lease === null)
       throw new StoreError(
         'locked',
         `the environment ${environment} has an owner: ${(await journal.state()).owner}`,
       )
     try {
-      await journal.beginImport(lead.epoch)
-      const stored = await appendAll(view.databases, journal, lead)
+      await journal.beginImport(lease.epoch)
+      const stored = await appendAll(view.databases, journal, lease)
       const found = await digestOfJournal(journal)
       checkSame(stored, found)
-      await journal.endImport(lead.epoch)
+      await journal.endImport(lease.epoch)
       const { head } = await journal.state()
       const state = { environment, id: journal.id, node, ...head, partial: null }
       await view.write('appendCycle', 0, () => writeViewState(view.databases, state))
       return found
     } finally {
-      await journal.release(lead.epoch).catch(() => undefined)
+      await journal.release(lease.epoch).catch(() => undefined)
     }
   } finally {
     await journal?.close()
@@ -79,7 +79,11 @@ export async function importDirectory({
   }
 }
 
-async function appendAll(databases: Databases, journal: PostgresJournal, lead: Lead): Promise<TransferFacts> {
+async function appendAll(
+  databases: Databases,
+  journal: PostgresJournal,
+  lease: Lease,
+): Promise<TransferFacts> {
   const digest = new Digest()
   let after = 0
   let changes: Change[] = []
@@ -90,7 +94,7 @@ async function appendAll(databases: Databases, journal: PostgresJournal, lead: L
         ? [{ cycleId: Buffer.from(key as Uint8Array).toString('latin1'), position: readPosition(value) }]
         : [],
     )
-    const isStored = await journal.append({ epoch: lead.epoch, after, token: randomUUID(), changes, cycles })
+    const isStored = await journal.append({ epoch: lease.epoch, after, token: randomUUID(), changes, cycles })
     if (!isStored) throw new StoreError('standby', 'another process has become the owner of the environment')
     after++
     changes = []
@@ -114,7 +118,7 @@ async function appendAll(databases: Databases, journal: PostgresJournal, lead: L
 
 async function digestOfJournal(journal: PostgresJournal): Promise<TransferFacts> {
   const digest = new Digest()
-  await journal.follow(beforeAll, (changes) => {
+  await journal.follow(originMark, (changes) => {
     changes.forEach((change) => digest.add(change))
     return Promise.resolve()
   })
@@ -166,10 +170,10 @@ export async function exportDirectory({
       throw new StoreError('unusable', `the directory ${directory.dataDir} has data; export into a new one`)
     // Until it is whole, it is a view that nobody serves or detaches.
     const node = `export on ${hostname()}#${randomUUID()}`
-    const state = { environment, id: journal.id, node, ...beforeAll, partial: null }
+    const state = { environment, id: journal.id, node, ...originMark, partial: null }
     await parts.write('appendCycle', 0, () => writeViewState(parts.databases, state))
     const read = new Digest()
-    await journal.follow(beforeAll, async (changes) => {
+    await journal.follow(originMark, async (changes) => {
       changes.forEach((change) => read.add(change))
       const bytes = changes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
       await parts.write('appendCycle', bytes, () => {

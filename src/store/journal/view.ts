@@ -12,7 +12,7 @@ import { readViewState, writeViewState, type ViewState } from '../lmdb/view-stat
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges, ImageKey } from '../store.js'
 import { kinds, type Change, type Kind } from './changes.js'
-import { beforeAll, type EntryMark, type Journal } from './journal.js'
+import { originMark, type EntryMark, type Journal } from './journal.js'
 
 export interface ViewParts {
   readonly journal: Journal
@@ -58,7 +58,7 @@ export class View {
           'directory independent with: understudy journal detach, or delete it',
       )
     const node = found?.node.startsWith(`${name}#`) === true ? found.node : `${name}#${randomUUID()}`
-    const { number, token } = found ?? beforeAll
+    const { number, token } = found ?? originMark
     this.#parts = parts
     const partial = found?.partial ?? null
     this.#state = { environment: journal.environment, id: journal.id, node, number, token, partial }
@@ -136,7 +136,7 @@ export class View {
 
   async #clear(): Promise<void> {
     const { view } = this.#parts
-    const empty = { ...this.#state, ...beforeAll, partial: null }
+    const empty = { ...this.#state, ...originMark, partial: null }
     for (const kind of kinds) {
       for (;;) {
         const keys = [...view.databases[kind].getKeys({ limit: clearCount })]
