@@ -4,7 +4,7 @@
  * standby has; promotions that lose them; jumps of the database's clock.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Change } from '../../src/store/journal/changes.js'
+import { cyclesOf, type Change } from '../../src/store/journal/changes.js'
 import {
   originMark,
   leaseMs,
@@ -173,9 +173,10 @@ export class SimServers {
     return {
       environment: 'sim',
       id: 'sim',
-      append: ({ epoch, after, token, changes, cycles }) =>
+      append: ({ epoch, after, token, changes }) =>
         this.#write(process, (state) => {
           if (state.epoch !== epoch || state.head.number !== after) return { state, result: false }
+          const cycles = cyclesOf(changes)
           if (cycles.some(({ cycleId }) => state.cycles.has(cycleId))) throw new Error('duplicate cycle')
           const number = after + 1
           const records = new Map(state.records)

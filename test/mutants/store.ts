@@ -62,6 +62,11 @@ export const storeMutants: readonly MutantGroup[] = [
         find: 'if (db.cycleIds.doesExist(idKey)) throw',
         replace: 'if (db.cycleIds.doesExist(idKey) && response.length === 0) throw',
       },
+      {
+        breaks: 'a cycle that was planned on an older pool is refused',
+        find: 'record.position !== undefined && record.position !== free',
+        replace: 'record.position !== undefined && record.position > free',
+      },
     ],
   },
   {
@@ -240,6 +245,11 @@ export const storeMutants: readonly MutantGroup[] = [
         replace: 'r.entry <= horizon.number + 1',
       },
       {
+        breaks: 'a process prunes removals until none is left',
+        find: "Number(row?.['count']) < pruneCount",
+        replace: 'true',
+      },
+      {
         breaks: 'a lease that ends implausibly late is free',
         find: 'or lease_until > clock_timestamp()',
         replace: "or lease_until > clock_timestamp() + interval '9 d'",
@@ -257,17 +267,17 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'an unknown outcome is settled before the next answer',
-        find: "    this.#phase = 'unsure'\n    this.#parts.log.warn(",
+        find: "    this.#phase = 'uncertain'\n    this.#parts.log.warn(",
         replace: '    this.#parts.log.warn(',
       },
       {
         breaks: 'a new owner reads the journal before it answers',
-        find: "if (!this.#isIn('following', lead)) return\n    await this.#follow()",
-        replace: "if (!this.#isIn('following', lead)) return",
+        find: "if (!this.#isIn('following', lease)) return\n    await this.#follow()",
+        replace: "if (!this.#isIn('following', lease)) return",
       },
       {
         breaks: 'memory is brought up to date before the first answer',
-        find: 'await this.#tell({ isComplete: false, imagesStored: [], imagesRemoved: [] })',
+        find: 'await this.#notify({ isComplete: false, imagesStored: [], imagesRemoved: [] })',
         replace: '',
       },
       {
@@ -276,9 +286,25 @@ export const storeMutants: readonly MutantGroup[] = [
         replace: "error.code !== 'closed'",
       },
       {
+        breaks: 'an owner that cannot serve leaves the environment, and keeps it where nobody takes it',
+        find: 'if (await canServe()) this.#ableAt = now()',
+        replace: 'this.#ableAt = now()',
+      },
+      {
         breaks: 'a process that stops frees its lease',
-        find: 'const releasing = journal.release(lead.epoch)',
+        find: 'const releasing = journal.release(lease.epoch)',
         replace: 'const releasing = Promise.resolve()',
+      },
+    ],
+  },
+  {
+    file: 'src/store/journal/view.ts',
+    killedBy: ['src/store/journal/replica.test.ts'],
+    mutants: [
+      {
+        breaks: 'what an interrupted reading has taken does not stay where the journal lacks it',
+        find: '        this.#state.partial,\n',
+        replace: '        null,\n',
       },
     ],
   },

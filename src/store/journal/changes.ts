@@ -4,6 +4,8 @@
  */
 import type { Databases } from '../lmdb/databases.js'
 import { viewOf } from '../lmdb/record.js'
+import { readPosition } from '../lmdb/records.js'
+import type { Position } from '../store.js'
 
 /** Numbers of the databases in the journal: they never change, and a number is never used again. `meta` is the view's own. */
 export const kindNumbers = {
@@ -117,6 +119,17 @@ const numbered: ReadonlySet<Kind> = new Set([
 
 export function keyFromBytes(kind: Kind, bytes: Uint8Array): number | Uint8Array {
   return numbered.has(kind) ? viewOf(bytes).getUint32(0) : bytes
+}
+
+/** The cycles that changes store. */
+export function cyclesOf(
+  changes: readonly Change[],
+): { readonly cycleId: string; readonly position: Position }[] {
+  return changes.flatMap(({ kind, key, value }) =>
+    kind === 'cycleIds' && value !== null
+      ? [{ cycleId: Buffer.from(key as Uint8Array).toString('latin1'), position: readPosition(value) }]
+      : [],
+  )
 }
 
 /** Puts the parts of values together again, in the order in which the journal gives its rows. */

@@ -5,11 +5,11 @@
 import { assert } from '../../contract/index.js'
 import type { WriteOperation } from '../lmdb/record-access.js'
 import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
-import { readPosition } from '../lmdb/records.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
-import { Replica, stopMsMax, type ReplicaParts } from './replica.js'
+import { Replica, type ReplicaParts } from './replica.js'
 import { StagedDatabases } from './staged-databases.js'
+import { stopMsMax } from './times.js'
 
 export interface JournalStoreParts extends Omit<ReplicaParts, 'view'> {
   readonly view: RecordStoreParts
@@ -138,12 +138,7 @@ class CommitQueue {
       this.#replica.checkMayWrite()
       outcomes = batch.map(({ apply }) => this.#apply(apply))
       const changes = this.#staged.take()
-      const cycles = changes.flatMap(({ kind, key, value }) =>
-        kind === 'cycleIds' && value !== null
-          ? [{ cycleId: Buffer.from(key as Uint8Array).toString('latin1'), position: readPosition(value) }]
-          : [],
-      )
-      if (changes.length > 0) await this.#replica.commit(changes, cycles)
+      if (changes.length > 0) await this.#replica.commit(changes)
     } catch (error) {
       // Also those that changed nothing: they may have seen changes of the others.
       for (const write of batch) write.reject(error)

@@ -31,8 +31,6 @@ export interface NewEntry {
   readonly after: number
   readonly token: string
   readonly changes: readonly Change[]
-  /** Cycles that are stored with it. */
-  readonly cycles: readonly { readonly cycleId: string; readonly position: number }[]
 }
 
 export interface EnvironmentState {

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { StoreError } from '../store-error.js'
-import { kindOf, packChanges, PartJoiner, type Change } from './changes.js'
+import { cyclesOf, kindOf, packChanges, PartJoiner, type Change } from './changes.js'
 import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
 import {
   originMark,
@@ -144,7 +144,8 @@ export class PostgresJournal implements Journal {
     }
   }
 
-  append({ epoch, after, token, changes, cycles }: NewEntry): Promise<boolean> {
+  append({ epoch, after, token, changes }: NewEntry): Promise<boolean> {
+    const cycles = cyclesOf(changes)
     const { bytes, kind, part, partLast, keyAt, keyBytes, valueAt, valueBytes } = packChanges(changes)
     const values = [
       ...[this.environment, epoch, after, token],

@@ -239,7 +239,9 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
   })
 
   test('what an interrupted reading has taken from a database that was replaced does not stay in the view', async () => {
-    const { environment, owner } = await pair()
+    const environment = newEnvironment()
+    const owner = await openReplica({ environment, name: 'one' })
+    await isOwner(owner)
     await owner.appendCycle(cycleSample(1))
     const contents = createMemoryContents()
     const first = await openReplica({ environment, name: 'three', view: { contents } })
@@ -272,7 +274,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     await sql(
       `update understudy.environment e set head = 1, token = (select token from understudy.entry n where n.environment = e.name and n.number = 1) where name = '${environment}'`,
     )
-    const fresh = await openReplica({ environment, name: 'four' })
+    const fresh = await openReplica({ environment, name: 'two' })
     await isOwner(fresh)
     await fresh.appendCycle(cycleSample(2))
     const again = await openReplica({ environment, name: 'three', view: { contents } })

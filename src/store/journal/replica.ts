@@ -8,7 +8,19 @@ import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges } from '../store.js'
 import type { Change } from './changes.js'
-import { leaseMs, type Lease, type NewEntry } from './journal.js'
+import { leaseMs, type Lease } from './journal.js'
+import {
+  attemptMsMax,
+  holdOffMs,
+  leaseMarginMs,
+  pollMs,
+  pruneAgeMs,
+  pruneMs,
+  renewMs,
+  stopMsMax,
+  unableMsMax,
+  yieldMs,
+} from './times.js'
 import { View, type ViewParts } from './view.js'
 
 export interface ReplicaParts extends ViewParts {
@@ -24,25 +36,6 @@ export interface ReplicaParts extends ViewParts {
     error(fields: object, message: string): void
   }
 }
-
-const renewMs = 5000
-const pollMs = 1000
-/** The owner stops answering this long before another process can take over. */
-const leaseMarginMs = 1000
-const pruneMs = 3_600_000
-/** A view that was not read for this long is read again from the first entry. */
-const pruneAgeMs = 7 * 24 * 3_600_000
-
-/** How long a process that cannot serve leaves a free lease to others. */
-const yieldMs = 5000
-/** An owner that cannot serve for this long frees its lease: a model that is loaded again is faster. */
-const unableMsMax = 8000
-/** After it could not prepare itself or serve, a process leaves the lease to others for this long. */
-const holdOffMs = 30_000
-/** A server that starts waits this long for its role. */
-const attemptMsMax = 3000
-/** For each step of a stop while the journal cannot be reached. */
-export const stopMsMax = 1500
 
 /**
  * standby: another process is the owner, or none. uncertain: this one holds the lease, and must take it again. following: it
@@ -150,7 +143,7 @@ export class Replica {
    * Commits changes to the journal, then to the view. Rejects with a StoreError: `standby` if another process is the owner;
    * `failed` if the outcome is unknown. One at a time.
    */
-  commit(changes: readonly Change[], cycles: NewEntry['cycles']): Promise<void> {
+  commit(changes: readonly Change[]): Promise<void> {
     return this.#withView(async () => {
       this.checkMayWrite()
       const lease = this.#lease
@@ -161,7 +154,7 @@ export class Replica {
       const startedAt = now()
       let isStored: boolean
       try {
-        isStored = await journal.append({ epoch: lease.epoch, after, token, changes, cycles })
+        isStored = await journal.append({ epoch: lease.epoch, after, token, changes })
       } catch (error) {
         this.#becomeUncertain(lease)
         throw new StoreError('failed', 'whether the journal has stored a write is unknown', { cause: error })

@@ -7,7 +7,6 @@ import { hostname } from 'node:os'
 import { databasePath, type Databases } from '../lmdb/databases.js'
 import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
 import type { RecordStoreParts } from '../lmdb/record-store.js'
-import { readPosition } from '../lmdb/records.js'
 import { isViewOfJournal, readViewState, removeViewState, writeViewState } from '../lmdb/view-state.js'
 import { StoreError } from '../store-error.js'
 import { kinds, type Change, type Kind } from './changes.js'
@@ -89,12 +88,7 @@ async function appendAll(
   let changes: Change[] = []
   let bytes = 0
   const append = async (): Promise<void> => {
-    const cycles = changes.flatMap(({ kind, key, value }) =>
-      kind === 'cycleIds' && value !== null
-        ? [{ cycleId: Buffer.from(key as Uint8Array).toString('latin1'), position: readPosition(value) }]
-        : [],
-    )
-    const isStored = await journal.append({ epoch: lease.epoch, after, token: randomUUID(), changes, cycles })
+    const isStored = await journal.append({ epoch: lease.epoch, after, token: randomUUID(), changes })
     if (!isStored) throw new StoreError('standby', 'another process has become the owner of the environment')
     after++
     changes = []

@@ -1,0 +1,21 @@
+/**
+ * When a process of an environment polls and renews, how long it waits, and how long it leaves the environment to others.
+ */
+export const renewMs = 5000
+export const pollMs = 1000
+/** The owner stops answering this long before another process can take over. */
+export const leaseMarginMs = 1000
+export const pruneMs = 3_600_000
+/** A view that was not read for this long is read again from the first entry. */
+export const pruneAgeMs = 7 * 24 * 3_600_000
+
+/** How long a process that cannot serve leaves a free lease to others. */
+export const yieldMs = 5000
+/** An owner that cannot serve for this long frees its lease: a model that is loaded again is faster. */
+export const unableMsMax = 8000
+/** After it could not prepare itself or serve, a process leaves the lease to others for this long. */
+export const holdOffMs = 30_000
+/** A server that starts waits this long for its role. */
+export const attemptMsMax = 3000
+/** For each step of a stop while the journal cannot be reached. */
+export const stopMsMax = 1500
