@@ -54,12 +54,12 @@ export async function measureEnvironments(
 ): Promise<EnvironmentsFigures> {
   const shape = scaledShape(cycleScenarios.typical.shape, scale)
   const names = Array.from({ length: count }, (_, number) => `environment-${number}`)
-  return withJournal(names, async (journal) => {
+  return withJournal(names, async ({ url, settle }) => {
     const environments: Environment[] = []
     try {
       for (let number = 0; number < count; number++) {
         const env = {
-          UNDERSTUDY_JOURNAL: journal,
+          UNDERSTUDY_JOURNAL: url,
           UNDERSTUDY_ENVIRONMENT: `environment-${number}`,
           UNDERSTUDY_ADMIN_PORT: 'off',
         }
@@ -70,6 +70,7 @@ export async function measureEnvironments(
         for (let i = 0; i < rampCycleCount + warmUpCycles; i++) await cycle(environment)
         if ((number + 1) % 10 === 0) print(`${number + 1} environments are filled`)
       }
+      settle()
       const samples: Sample[] = []
       const before = cpuSeconds()
       const startedAt = performance.now()

@@ -30,7 +30,7 @@ export async function compareJournal(
 ): Promise<JournalBenchFigures> {
   const shape = scaledShape(cycleScenarios[scenario].shape, scale)
   const names = Array.from({ length: rounds }, (_, round) => `round-${round}`)
-  return withJournal(names, async (url) => {
+  return withJournal(names, async ({ url }) => {
     const lmdb: number[] = []
     const journal: number[] = []
     for (let round = 0; round < rounds; round++) {

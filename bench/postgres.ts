@@ -9,13 +9,22 @@ import { projectDir } from './project.js'
 
 export const postgresBin = findPostgres()
 
-/** As docs/high-availability.md recommends: a checkpoint delays the commits that wait for the same disk. */
-const settings = ['checkpoint_timeout = 30min', 'max_wal_size = 4GB', 'max_connections = 200']
+/** As docs/high-availability.md recommends: checkpoints and new files of the log delay commits that wait for the same disk. */
+const settings = [
+  ...['checkpoint_timeout = 30min', 'max_wal_size = 4GB', 'min_wal_size = 1GB'],
+  'max_connections = 200',
+]
 
-/** Runs `use` with the address of a new journal that has these environments, then removes the servers. Rejects where PostgreSQL is not installed. */
+export interface BenchJournal {
+  readonly url: string
+  /** Ends the first use of the servers: from then on they write to files of the log that exist, as after some hours. */
+  readonly settle: () => void
+}
+
+/** Runs `use` with a new journal that has these environments, then removes the servers. Rejects where PostgreSQL is not installed. */
 export async function withJournal<Result>(
   environments: readonly string[],
-  use: (url: string) => Promise<Result>,
+  use: (journal: BenchJournal) => Promise<Result>,
 ): Promise<Result> {
   if (postgresBin === null) throw new Error('needs PostgreSQL 15 or later: apt-get install postgresql')
   const cluster = await startPostgres(postgresBin, 2, settings)
@@ -31,7 +40,8 @@ export async function withJournal<Result>(
     }
     command('migrate')
     for (const environment of environments) command('create', environment)
-    return await use(url)
+    const settle = (): void => cluster.servers.forEach((server) => void cluster.sql('checkpoint', server))
+    return await use({ url, settle })
   } finally {
     cluster.remove()
   }

@@ -221,9 +221,13 @@ export class CycleService {
     await this.#queue.run('model', async () => {
       await this.weights.reload()
       this.#pipeline.reload()
-      if (isComplete) await this.images.reload()
-      this.imagesRemoved(imagesRemoved)
-      for (const key of imagesStored) this.imageStored(key)
+      if (isComplete) {
+        await this.images.reload()
+        this.#embeddings.clear()
+      } else {
+        this.imagesRemoved(imagesRemoved)
+        for (const key of imagesStored) this.imageStored(key)
+      }
       const untilMs = performance.now() + textEncodeMsMax
       const late = (): boolean => this.#closing || performance.now() > untilMs
       await this.#embeddings.followed(() => this.#pipeline.state, late)

@@ -286,9 +286,9 @@ export const storeMutants: readonly MutantGroup[] = [
         replace: "error.code !== 'closed'",
       },
       {
-        breaks: 'an owner that cannot serve leaves the environment, and keeps it where nobody takes it',
-        find: 'if (await canServe()) this.#ableAt = now()',
-        replace: 'this.#ableAt = now()',
+        breaks: 'an owner that cannot serve leaves the environment',
+        find: 'if (await canServe()) this.#leaveAt',
+        replace: 'this.#leaveAt',
       },
       {
         breaks: 'a process that stops frees its lease',

@@ -147,6 +147,28 @@ describe('a text', () => {
     await store.close()
   })
 
+  test('of a cycle that a journal has lost is discarded: posts that entered at its position instead have their own vectors', async () => {
+    const stores = { current: memoryStore() }
+    let followed: Parameters<Store['onFollowed']>[0] = () => Promise.resolve()
+    const followedStore = new Proxy({} as Store, {
+      get: (_, name) =>
+        name === 'onFollowed'
+          ? (listener: typeof followed) => (followed = listener)
+          : (Reflect.get(stores.current, name) as unknown),
+    })
+    service = await open(model, followedStore)
+    await submit(cycle(0, [1, 2], [1, 2]))
+    const [lost, first] = [stores.current, service]
+    contents = createMemoryContents()
+    service = await open(new EncodingModel('m1', new FakeTextEncoder(hash)))
+    await submit(cycle(1, [3, 4], [3, 4]))
+    expect(store.lastCycle()?.position).toBe(lost.lastCycle()?.position)
+    stores.current = store
+    service = first
+    await followed({ isComplete: true, imagesStored: [], imagesRemoved: [] })
+    expect(views(await submit(cycle(2, [5], [3, 4, 5])))).toEqual(titleShares([3, 4, 5]))
+  })
+
   test('of a cycle that was not stored is discarded: posts that enter at its position have their own vectors', async () => {
     await submit(cycle(0, [1], [1]))
     storeFails = true

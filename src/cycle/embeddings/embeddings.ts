@@ -121,8 +121,15 @@ export class Embeddings {
     for (const cache of this.#images.all()) cache.cycleStored(state)
   }
 
+  /** To be called when any record of the store may have changed: other posts may have entered at a position. */
+  clear(): void {
+    for (const cache of this.#texts.all()) cache.clear()
+    for (const cache of this.#images.all()) cache.clear()
+  }
+
   /** To be called when the store has read what another process wrote: vectors of texts are read, and made as far as possible. */
   async followed(state: () => PoolState, ended: () => boolean): Promise<void> {
+    for (const cache of this.#images.all()) cache.sweep(state())
     for (const cache of this.#texts.all()) {
       cache.sweep(state())
       await cache.complete(state, ended)

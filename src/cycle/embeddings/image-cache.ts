@@ -104,17 +104,24 @@ export class ImageCache {
       this.#poolAndQueue(galleries[gallery[slot] as number] as string, postNo[slot] as number)
     }
     await this.#queue.settled(isOver)
-    if (!isOver()) this.#sweep(state())
+    if (!isOver()) this.sweep(state())
+  }
+
+  /** Forgets all posts; each is pooled again when it is scored next. */
+  clear(): void {
+    this.#posts = new PostMap()
+    this.#postCount = 0
+    this.#vectors.retain(new Set())
   }
 
   /** To be called when a cycle is stored. `state`: the pool after it. */
   cycleStored(state: PoolState): void {
     this.#queue.resume()
-    this.#sweep(state)
+    this.sweep(state)
   }
 
   /** Removes posts that are not pending any more, once they are the majority. Their stored vectors stay. */
-  #sweep({ galleries, gallery, postNo, count }: PoolState): void {
+  sweep({ galleries, gallery, postNo, count }: PoolState): void {
     if (this.#postCount < Math.max(sweepCountMin, 2 * count)) return
     const pending = new PostMap<string, PostEntry>()
     const ids = new Set<number>()

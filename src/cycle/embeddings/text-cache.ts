@@ -88,6 +88,12 @@ export class TextCache {
     return { dim: this.encoder.dim, vectors: this.#vectors.vectors, row }
   }
 
+  clear(): void {
+    this.#vectors.retain(new Set())
+    this.#unencodable.clear()
+    this.#countAfterSweep = 0
+  }
+
   /** Removes posts that are not pending any more, once they are the majority. */
   sweep(state: PoolState): void {
     if (this.#vectors.count < 2 * Math.max(state.count, this.#countAfterSweep, postsPerTurn)) return

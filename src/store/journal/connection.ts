@@ -3,7 +3,7 @@
  * warning: a COMMIT whose wait for a standby is cancelled ends with warning 01000, and is not durable. After any error the
  * connection is dropped, because what the statement did is unknown; nothing is ever cancelled.
  */
-import { Client, type ClientConfig } from 'pg'
+import type { Client, ClientConfig } from 'pg'
 import { describe, StoreError } from '../store-error.js'
 
 /** A row by column: 64-bit integers, numerics and uuids are text. */
@@ -112,7 +112,9 @@ export class JournalConnection {
     index: number,
     { msMax, applicationName }: ConnectionOptions,
   ): Promise<JournalConnection> {
-    const client = new Client({
+    // Only processes with a journal load it.
+    const { Client: PostgresClient } = await import('pg')
+    const client = new PostgresClient({
       connectionString: url,
       connectionTimeoutMillis: connectMsMax,
       keepAlive: true,

@@ -72,7 +72,7 @@ class Simulation {
     node.process.isDead = true
     node.process = new SimProcess(this.world)
     const { process } = node
-    // Without a model it takes over last.
+    // Without a model it takes over last, and leaves again. In the end all have one.
     const canServe = this.random(3) > 0
     const attempt = async (): Promise<void> => {
       for (;;) {
@@ -81,7 +81,7 @@ class Simulation {
             journal: this.servers.journalFor(process),
             view: memoryParts({ contents: node.contents, beforeWrite: () => process.in(Promise.resolve()) }),
             ...{ name: node.name, now: process.now, sleep: process.sleep, log: silentLog },
-            canServe: () => Promise.resolve(canServe),
+            canServe: () => Promise.resolve(canServe || this.isOver()),
           })
           if (node.process === process) node.store = store
           return

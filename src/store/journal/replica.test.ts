@@ -41,15 +41,11 @@ function withCalls(journal: Journal, replaced: Partial<Journal>): Journal {
   }
 }
 
-/** As if the lease had been free for five seconds more. */
-async function freeForLong(environment: string): Promise<void> {
-  const earlier = `lease_until = lease_until - interval '5 s'`
+/** Sets when the lease ends or has ended. */
+async function setLease(environment: string, secondsFromNow: number): Promise<void> {
+  const end = `lease_until = now() + interval '${secondsFromNow} s'`
   const servers = await cluster()
-  servers.sql(
-    `update understudy.environment set ${earlier} where name = '${environment}'`,
-    undefined,
-    'journal',
-  )
+  servers.sql(`update understudy.environment set ${end} where name = '${environment}'`, undefined, 'journal')
 }
 
 /** The owner and a standby of one environment. */
@@ -103,94 +99,101 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     expect(await standby.appendCycle(cycleSample(2))).toBe(2)
   })
 
-  test.each([
-    ['it can serve', (able: () => void) => able()],
-    [
-      'nobody has taken it for five seconds',
-      (_able: () => void, environment: string) => freeForLong(environment),
-    ],
-  ] as const)('a process that cannot serve leaves a free lease to others until %s', async (_when, change) => {
-    const environment = newEnvironment()
-    const owner = await openReplica({ environment, name: 'one' })
-    await isOwner(owner)
-    let canServe = false
-    let freeCount = 0
-    const unable = await openReplica({
-      ...{ environment, name: 'two', canServe: () => canServe },
-      wrap: (journal) =>
-        withCalls(journal, {
-          state: async () => {
-            const state = await journal.state()
-            if (state.isFree) freeCount++
-            return state
-          },
-        }),
-    })
-    await owner.handOver()
-    await until(() => freeCount > 3)
-    expect(unable.role).toBe('standby')
-    await change(() => (canServe = true), environment)
-    await unable.tryToOwn()
-    await isOwner(unable)
-    expect(unable.replication?.epoch).toBe(owner.replica.epoch + 1)
-  })
+  test.each(['it can serve', 'nobody has taken it for five seconds'])(
+    'a process that cannot serve leaves a free lease to others until %s',
+    async (when) => {
+      const environment = newEnvironment()
+      const owner = await openReplica({ environment, name: 'one' })
+      await isOwner(owner)
+      let canServe = false
+      let laterMs = 0
+      let freeCount = 0
+      const unable = await openReplica({
+        ...{ environment, name: 'two', canServe: () => canServe, now: () => performance.now() + laterMs },
+        wrap: (journal) =>
+          withCalls(journal, {
+            state: async () => {
+              const state = await journal.state()
+              if (state.isFree) freeCount++
+              return state
+            },
+          }),
+      })
+      await owner.handOver()
+      await setLease(environment, 60)
+      laterMs += 5000
+      await until(() => freeCount > 3)
+      expect(unable.role).toBe('standby')
+      if (when === 'it can serve') canServe = true
+      else await setLease(environment, -5)
+      await unable.tryToOwn()
+      await isOwner(unable)
+      expect(unable.replication?.epoch).toBe(owner.replica.epoch + 1)
+    },
+  )
 
-  test('an owner that cannot serve leaves the environment to a standby that can, once', async () => {
-    const environment = newEnvironment()
-    let canServe = true
-    let askedCount = 0
-    let laterMs = 0
-    let ownerCount = 0
-    const asked = async (): Promise<void> => {
-      const before = askedCount
-      await until(() => askedCount > before + 1)
-    }
-    const unable = await openReplica({
-      ...{ environment, name: 'one', now: () => performance.now() + laterMs },
-      canServe: () => {
-        askedCount++
-        return canServe
-      },
-      wrap: (journal) =>
-        withCalls(journal, {
-          acquire: async (node) => {
-            const lease = await journal.acquire(node)
-            if (lease !== null) ownerCount++
-            return lease
-          },
-        }),
-    })
-    await isOwner(unable)
-    await asked()
-    const able = await openReplica({ environment, name: 'two' })
-    canServe = false
-    await asked()
-    expect(unable.role).toBe('owner')
-    laterMs += 8000
-    await isOwner(able)
-    expect(unable.role).toBe('standby')
-    expect(await able.appendCycle(cycleSample(1))).toBe(1)
-    // Where nobody else can, it owns the environment again, and keeps it.
-    await able.handOver()
-    await freeForLong(environment)
-    laterMs += 30_000
-    await isOwner(unable)
-    laterMs += 8000
-    await asked()
-    expect(unable.role).toBe('owner')
-    expect(ownerCount).toBe(2)
-  })
+  test.each([
+    ['serves no longer', true, 8000],
+    ['could never serve', false, 20_000],
+  ])(
+    'an owner that %s leaves the environment to a standby that can serve',
+    async (_, couldServe, afterMs) => {
+      const environment = newEnvironment()
+      let canServe = couldServe
+      let askedCount = 0
+      let laterMs = 0
+      /** Resolves when the owner has looked twice whether it can serve. */
+      const asked = async (): Promise<void> => {
+        const before = askedCount
+        await until(() => askedCount > before + 1)
+      }
+      const unable = await openReplica({
+        ...{ environment, name: 'one', now: () => performance.now() + laterMs },
+        canServe: () => {
+          askedCount++
+          return canServe
+        },
+      })
+      laterMs += 5000
+      await setLease(environment, -5)
+      await isOwner(unable)
+      await asked()
+      canServe = false
+      await asked()
+      const able = await openReplica({ environment, name: 'two' })
+      expect(unable.role).toBe('owner')
+      laterMs += afterMs
+      await isOwner(able)
+      expect(unable.role).toBe('standby')
+      expect(await able.appendCycle(cycleSample(1))).toBe(1)
+      // It takes the environment again as soon as it can serve.
+      await able.handOver()
+      await setLease(environment, 60)
+      canServe = true
+      await isOwner(unable)
+    },
+  )
 
   test('an owner that another process has replaced can store nothing, and follows it', async () => {
-    const { environment, owner, standby } = await pair()
+    const environment = newEnvironment()
+    let acquireCount = 0
+    const owner = await openReplica({
+      ...{ environment, name: 'one' },
+      // It would take the lease again at once.
+      wrap: (journal) =>
+        withCalls(journal, {
+          acquire: (node) => (acquireCount++ === 0 ? journal.acquire(node) : Promise.resolve(null)),
+        }),
+    })
+    await isOwner(owner)
+    const standby = await openReplica({ environment, name: 'two' })
     await owner.appendCycle(cycleSample(1))
     const expire = `update understudy.environment set epoch = epoch + 1, lease_until = now() - interval '1 s', owner = 'nobody' where name = '${environment}'`
     ;(await cluster()).sql(expire, undefined, 'journal')
-    await Promise.race([isOwner(standby), until(() => owner.replica.position > 1)])
-    if (standby.role !== 'owner') return
     await expect(owner.appendCycle(cycleSample(2, { response: bytesOf(1) }))).rejects.toMatchObject({
       code: 'standby',
     })
+    await isOwner(standby)
     await standby.appendCycle(cycleSample(2, { response: bytesOf(2) }))
     await until(() => owner.findCycle(cycleIdAt(2)) !== undefined)
     expect(owner.readResponse(cycleIdAt(2))).toEqual(bytesOf(2))

@@ -13,6 +13,7 @@ import {
   attemptMsMax,
   holdOffMs,
   leaseMarginMs,
+  neverAbleMsMax,
   pollMs,
   pruneAgeMs,
   pruneMs,
@@ -54,8 +55,8 @@ export class Replica {
   #lease: Lease | null = null
   #validUntil = -Infinity
   #holdOffUntil = -Infinity
-  /** When this process could serve last; Infinity: not since it became the owner. */
-  #ableAt = Infinity
+  /** The owner leaves the environment then, unless it can serve. */
+  #leaveAt = Infinity
   #prunedAt = -Infinity
   /** The newest one that this process knows. */
   #epoch = 0
@@ -280,21 +281,13 @@ export class Replica {
     }
   }
 
-  /** Once, until it can serve again: where no other process can, this one keeps the environment. */
   async #leaveIfUnable(lease: Lease): Promise<void> {
-    const { canServe, now, log } = this.#parts
-    if (await canServe()) this.#ableAt = now()
-    if (now() - this.#ableAt < unableMsMax || !this.#isIn('owner', lease)) return
+    const { canServe, journal, now, log } = this.#parts
+    if (await canServe()) this.#leaveAt = now() + unableMsMax
+    if (now() < this.#leaveAt || !this.#isIn('owner', lease)) return
     log.error({ epoch: lease.epoch }, 'this process cannot serve, and leaves the environment to another one')
-    await this.#leave(lease, 'it cannot serve')
-  }
-
-  async #leave(lease: Lease, reason: string): Promise<void> {
-    const { journal, now } = this.#parts
-    this.#holdOffUntil = now() + holdOffMs
-    this.#lose(lease, reason)
-    // It expires otherwise.
-    await journal.release(lease.epoch).catch(() => undefined)
+    this.#lose(lease, 'it cannot serve')
+    await journal.release(lease.epoch)
   }
 
   /**
@@ -321,6 +314,7 @@ export class Replica {
     await this.#notify({ isComplete: false, imagesStored: [], imagesRemoved: [] })
     if (!this.#isIn('preparing', lease)) return
     this.#phase = 'owner'
+    this.#leaveAt = this.#parts.now() + neverAbleMsMax
     log.info(
       { environment: journal.environment, epoch: lease.epoch, entry: number },
       'this process is the owner',
@@ -329,13 +323,17 @@ export class Replica {
 
   /** Tries again if the journal cannot be reached; otherwise leaves the lease to another process. */
   async #giveUp(lease: Lease, error: unknown): Promise<void> {
+    const { journal, now, log } = this.#parts
     if (this.#lease?.epoch !== lease.epoch || this.#phase === 'uncertain') return
     if (error instanceof StoreError && error.code === 'failed' && this.#view.isHealthy) {
       this.#phase = 'uncertain'
       return
     }
-    this.#parts.log.error({ err: error, epoch: lease.epoch }, 'this process cannot be the owner')
-    await this.#leave(lease, 'it could not be prepared')
+    log.error({ err: error, epoch: lease.epoch }, 'this process cannot be the owner')
+    this.#holdOffUntil = now() + holdOffMs
+    this.#lose(lease, 'it could not be prepared')
+    // It expires otherwise.
+    await journal.release(lease.epoch).catch(() => undefined)
   }
 
   #isIn(phase: Phase, lease: Lease): boolean {
@@ -362,7 +360,6 @@ export class Replica {
     this.#lease = null
     this.#phase = 'standby'
     this.#validUntil = -Infinity
-    this.#ableAt = Infinity
     this.#parts.log.warn({ epoch: lease.epoch, reason }, 'this process is a standby now')
     this.#wake.abort()
   }
@@ -378,7 +375,11 @@ export class Replica {
   /** Reads the journal up to its head, and then tells the listeners: they may wait for a cycle that is being committed. */
   async #follow(): Promise<void> {
     const changes = await this.#withView(() => this.#view.read())
-    if (changes !== null) await this.#notify(changes)
+    if (changes === null) return
+    await this.#notify(changes).catch((error: unknown) => {
+      this.#view.isUntold = true
+      throw error
+    })
   }
 
   /** Runs `work` when no other one reads the journal into the view, or commits. */

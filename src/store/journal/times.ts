@@ -13,7 +13,9 @@ export const pruneAgeMs = 7 * 24 * 3_600_000
 export const yieldMs = 5000
 /** An owner that cannot serve for this long frees its lease: a model that is loaded again is faster. */
 export const unableMsMax = 8000
-/** After it could not prepare itself or serve, a process leaves the lease to others for this long. */
+/** The same for one that could not serve when it took the environment, which nobody else had taken. */
+export const neverAbleMsMax = 20_000
+/** After it could not prepare itself, a process leaves the lease to others for this long. */
 export const holdOffMs = 30_000
 /** A server that starts waits this long for its role. */
 export const attemptMsMax = 3000

@@ -36,6 +36,8 @@ export class View {
   #state: ViewState
   /** True while it may hold records that are not of this journal. */
   #mustClear: boolean
+  /** True while memory may lack changes that were read: those of a reading that ended half-way, for example. */
+  isUntold = false
 
   /** Throws a StoreError `unusable` for databases of something else. */
   constructor(parts: ViewParts) {
@@ -84,7 +86,7 @@ export class View {
   async read(): Promise<FollowedChanges | null> {
     const { journal, log } = this.#parts
     const images = { stored: [] as ImageKey[], removed: [] as ImageKey[] }
-    let isComplete = false
+    if (this.#state.partial !== null) this.isUntold = true
     if (this.#mustClear) await this.#clear()
     const follow = (): ReturnType<Journal['follow']> =>
       journal.follow(
@@ -101,12 +103,13 @@ export class View {
     let result = await follow()
     if (result.kind === 'diverged') {
       log.warn({ entry: before }, 'the view has an entry that the journal lacks; reading everything again')
-      isComplete = true
       await this.#clear()
       result = await follow()
     }
     assert(result.kind === 'followed', 'an empty view follows any journal')
+    const isComplete = this.isUntold
     if (!isComplete && this.#state.number === before) return null
+    this.isUntold = false
     return { isComplete, imagesStored: images.stored, imagesRemoved: images.removed }
   }
 
@@ -137,6 +140,7 @@ export class View {
   async #clear(): Promise<void> {
     const { view } = this.#parts
     const empty = { ...this.#state, ...originMark, partial: null }
+    this.isUntold = true
     for (const kind of kinds) {
       for (;;) {
         const keys = [...view.databases[kind].getKeys({ limit: clearCount })]
