@@ -75,18 +75,29 @@ async function threeProcesses(): Promise<FakeProcess[]> {
   return processes
 }
 
-/**
- * Sends calls until one is answered with 200; all others must be refused with 503, or end with the connection to a process
- * that is no longer ready.
- */
+/** The response to a POST, repeated while it ends with the connection to a process that is no longer ready. */
+async function posted(
+  url: string,
+  body = '',
+): Promise<{ readonly response: Response; readonly text: string }> {
+  for (;;) {
+    try {
+      const response = await fetch(url, { method: 'POST', body, headers: { Authorization: 'key' } })
+      const text = await response.text()
+      if (response.status !== 502) return { response, text }
+    } catch (error) {
+      expect(error).toBeInstanceOf(TypeError)
+    }
+    await delay(20)
+  }
+}
+
+/** Sends calls until one is answered with 200; all others must be refused with 503. */
 async function served(url: string, body: string): Promise<string> {
   for (;;) {
-    const response = await fetch(url, { method: 'POST', body, headers: { Authorization: 'key' } }).catch(
-      () => new Response(null, { status: 502 }),
-    )
-    const text = await response.text()
+    const { response, text } = await posted(url, body)
     if (response.status === 200) return text
-    expect([502, 503]).toContain(response.status)
+    expect(response.status).toBe(503)
     await delay(20)
   }
 }
@@ -98,10 +109,11 @@ async function expectRouting(url: string, processes: readonly FakeProcess[]): Pr
   first.isOwner = false
   second.isOwner = true
   expect(await served(url, body)).toBe('b')
-  expect(second.bodies).toEqual([body])
+  // Where a connection ended with the process that was marked down, the client has sent it again.
+  expect(new Set(second.bodies)).toEqual(new Set([body]))
   second.isOwner = false
-  const refused = await fetch(url, { method: 'POST', body, headers: { Authorization: 'key' } })
-  expect(refused.status).toBe(503)
+  const { response } = await posted(url, body)
+  expect(response.status).toBe(503)
 }
 
 test.skipIf(haproxyMissing || opensslMissing)('haproxy accepts haproxy.cfg as shipped', () => {
@@ -125,12 +137,11 @@ test.skipIf(haproxyMissing)(
     const url = `http://127.0.0.1:${haproxy.port}/v1/cycles`
     await expectRouting(url, processes)
     // Until HAProxy notices, the standby itself refuses calls.
-    let refused: Response
-    do refused = await fetch(url, { method: 'POST', headers: { Authorization: 'key' } })
-    while (refused.headers.get('content-type') !== 'application/json')
-    expect(refused.status).toBe(503)
-    expect(refused.headers.get('retry-after')).toBe('1')
-    expect(await refused.json()).toMatchObject({ error: { code: 'server_error' } })
+    let refused = await posted(url)
+    while (refused.response.headers.get('content-type') !== 'application/json') refused = await posted(url)
+    expect(refused.response.status).toBe(503)
+    expect(refused.response.headers.get('retry-after')).toBe('1')
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'server_error' } })
     const bad = await fetch(url, { headers: { Authorization: 'key\u00a0' } })
     expect(bad.status).toBe(401)
   },
