@@ -29,6 +29,18 @@ test('a report has the count and the fingerprints of the API keys, and never a k
   }
 })
 
+test.each([
+  ['postgres://user:secret@one:5432,two/db', 'postgres://user:…@one:5432,two/db'],
+  ['postgres://user:sec@ret@one/db', 'postgres://user:…@one/db'],
+  ['postgres://user:/sec/ret@one/db', 'postgres://user:…@one/db'],
+  ['postgres://user:?sec:ret@one/db', 'postgres://user:…@one/db'],
+  ['postgres://user@one/db?password=secret&a=b', 'postgres://user@one/db?password=…&a=b'],
+])('a report on the journal %s has no password', (journal, shown) => {
+  const { settings, ...rest } = effective
+  const report = reportSettings({ ...rest, settings: { ...settings, journal } })
+  expect(report['journal']?.value).toBe(shown)
+})
+
 test('a report has every setting', () => {
   const keys = settingNames.map(fileKeyOf)
   expect(Object.keys(reportSettings(effective))).toEqual(keys)

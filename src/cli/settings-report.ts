@@ -66,8 +66,9 @@ function shownValue({ settings, apiKeysFile }: EffectiveSettings, name: SettingN
   return { count: settings.apiKeys.length, sha256: settings.apiKeys.map(fingerprintOf) }
 }
 
+/** A password that should have been percent-encoded may contain any character: all up to the last `@` is hidden. */
 function withoutPassword(url: string | undefined): string | null {
-  return url?.replace(/^(\w+:\/\/[^:@/]*):[^@/]*@/, '$1:…@').replace(/([?&]password=)[^&]*/g, '$1…') ?? null
+  return url?.replace(/^(\w+:\/\/[^:@/]*):.*@/s, '$1:…@').replace(/([?&]password=)[^&]*/g, '$1…') ?? null
 }
 
 function valueInWords(name: SettingName, value: unknown): string {
