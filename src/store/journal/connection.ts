@@ -196,10 +196,17 @@ export class JournalConnection {
   }
 }
 
-/** Each server of the address with an address of its own. */
+/** Each server of the address with an address of its own. Throws a StoreError that repeats nothing of the address. */
 function serversOf(url: string): (readonly [host: string, url: string])[] {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^?]*@)?)([^/?@]*)(.*)$/s.exec(url)
   if (parts === null) throw new StoreError('unusable', 'the address of the journal is not a postgres:// URL')
   const [, start = '', hosts = '', rest = ''] = parts
-  return hosts.split(',').map((host) => [host, `${start}${host}${rest}`] as const)
+  const servers = hosts.split(',').map((host) => [host, `${start}${host}${rest}`] as const)
+  // Without a host, pg uses the one of the query, or a socket.
+  if (servers.some(([, serverUrl]) => !URL.canParse(serverUrl.replace('@/', '@host/'))))
+    throw new StoreError(
+      'unusable',
+      'the address of the journal is not a valid URL; special characters of a password must be percent-encoded',
+    )
+  return servers
 }

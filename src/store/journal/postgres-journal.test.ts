@@ -95,6 +95,16 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       expect(failure).toContain('database "none" does not exist')
       expect(failure).not.toContain('hush')
     })
+
+    test.each([
+      'postgres://u:hush?hush@one/db',
+      'postgres://u:hush/hush@one/db',
+      'postgres://u:hush%zz@one:hush/db',
+    ])('the address %s is refused without a part of it', async (url) => {
+      const failure = await JournalConnection.open(url, connectionOptions).catch(String)
+      expect(failure).toContain('percent-encoded')
+      expect(failure).not.toContain('hush')
+    })
   })
 
   describe('entries', () => {
