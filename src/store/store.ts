@@ -1,7 +1,7 @@
 /**
  * The durable storage that the service needs. It is intentionally small: LMDB implements it, memory implements it, and a
- * journal in PostgreSQL, with LMDB as a view of it. A write that has resolved survives a power cut, and no read shows a record earlier
- * than that (decisions.md 23). A write that rejects has changed nothing and may be tried again.
+ * journal in PostgreSQL, with LMDB as a view of it. A write that has resolved survives a power cut, and no read shows a
+ * record earlier than that (decisions.md 23). A write that rejects has changed nothing and may be tried again.
  */
 
 import type { Weights } from '../contract/index.js'
@@ -203,7 +203,8 @@ export interface Store {
   readonly expiry: ExpiryRecords
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
-   * stored already, when its position is taken, or when storage refuses writes. The store copies the bytes of `record` before it returns the promise.
+   * stored already, when its position is taken, or when storage refuses writes. The store copies the bytes of `record`
+   * before it returns the promise.
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined

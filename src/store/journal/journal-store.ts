@@ -2,9 +2,9 @@
  * The store on a journal: the records are in a view, which is read as any store is; a write is applied on top of the view,
  * its changes are committed to the journal, and then to the view. All writes that wait when a commit ends form the next one.
  */
-import { assert } from '../../contract/index.js'
 import type { WriteOperation } from '../lmdb/record-access.js'
 import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
+import { WriteQueue, type Outcome, type WaitingWrite } from '../lmdb/write-queue.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 import { Replica, type ReplicaParts } from './replica.js'
@@ -35,7 +35,10 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
   const { view, journal } = parts
   const replica = new Replica(parts)
   const staged = new StagedDatabases(view.databases)
-  const queue = new CommitQueue(staged, replica)
+  const queue = new WriteQueue({
+    ...{ waitingBytesMax, batchBytesMax },
+    commit: (batch) => commitBatch(batch, staged, replica),
+  })
   let stopping: Promise<void> | undefined
   const handOver = (): Promise<void> => (stopping ??= stop())
   const stop = async (): Promise<void> => {
@@ -45,7 +48,7 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
   }
   const store = createRecordStore({
     databases: staged.databases,
-    write: (_operation: WriteOperation, bytes, apply) => queue.run(bytes, apply),
+    write: (_operation: WriteOperation, bytes, apply) => queue.add(bytes, apply),
     checkWritable: () => view.checkWritable(),
     onFileReplaced: () => undefined,
     removeDeadReaders: () => view.removeDeadReaders(),
@@ -74,89 +77,35 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
   })
 }
 
-interface WaitingWrite {
-  readonly bytes: number
-  readonly apply: () => unknown
-  readonly resolve: (value: unknown) => void
-  readonly reject: (reason: unknown) => void
+/** Stages the writes of a batch, and commits their changes together. */
+async function commitBatch(
+  batch: readonly WaitingWrite[],
+  staged: StagedDatabases,
+  replica: Replica,
+): Promise<void> {
+  let outcomes: Outcome[]
+  try {
+    replica.checkMayWrite()
+    outcomes = batch.map(({ apply }) => stage(apply, staged))
+    const changes = staged.take()
+    if (changes.length > 0) await replica.commit(changes)
+  } catch (error) {
+    // Also those that changed nothing: they may have seen changes of the others.
+    for (const write of batch) write.reject(error)
+    return
+  }
+  batch.forEach((write, index) => {
+    const outcome = outcomes[index] as Outcome
+    if ('error' in outcome) write.reject(outcome.error)
+    else write.resolve(outcome.value)
+  })
 }
 
-type Outcome = { readonly value: unknown } | { readonly error: unknown }
-
-class CommitQueue {
-  readonly #staged: StagedDatabases
-  readonly #replica: Replica
-  #waiting: WaitingWrite[] = []
-  #waitingBytes = 0
-  #draining: Promise<void> | undefined
-
-  constructor(staged: StagedDatabases, replica: Replica) {
-    this.#staged = staged
-    this.#replica = replica
-  }
-
-  run<T>(bytes: number, apply: () => T): Promise<T> {
-    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > waitingBytesMax)
-      return Promise.reject(new StoreError('busy', 'too much is waiting to be written'))
-    this.#waitingBytes += bytes
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ bytes, apply, resolve: resolve as (value: unknown) => void, reject })
-      this.#draining ??= this.#drain()
-    })
-  }
-
-  async idle(): Promise<void> {
-    await this.#draining
-  }
-
-  async #drain(): Promise<void> {
-    // Further writes of this turn of the event loop join the first commit.
-    await Promise.resolve()
-    while (this.#waiting.length > 0) {
-      const batch = this.#takeBatch()
-      await this.#commit(batch)
-      for (const { bytes } of batch) this.#waitingBytes -= bytes
-    }
-    assert(this.#waitingBytes === 0, 'an empty queue holds no bytes')
-    this.#draining = undefined
-  }
-
-  #takeBatch(): WaitingWrite[] {
-    let count = 0
-    let bytes = 0
-    for (const write of this.#waiting) {
-      bytes += write.bytes
-      if (count > 0 && bytes > batchBytesMax) break
-      count++
-    }
-    return this.#waiting.splice(0, count)
-  }
-
-  async #commit(batch: readonly WaitingWrite[]): Promise<void> {
-    let outcomes: Outcome[]
-    try {
-      this.#replica.checkMayWrite()
-      outcomes = batch.map(({ apply }) => this.#apply(apply))
-      const changes = this.#staged.take()
-      if (changes.length > 0) await this.#replica.commit(changes)
-    } catch (error) {
-      // Also those that changed nothing: they may have seen changes of the others.
-      for (const write of batch) write.reject(error)
-      return
-    }
-    batch.forEach((write, index) => {
-      const outcome = outcomes[index] as Outcome
-      if ('error' in outcome) write.reject(outcome.error)
-      else write.resolve(outcome.value)
-    })
-  }
-
-  #apply(apply: () => unknown): Outcome {
-    try {
-      return { value: this.#staged.apply(apply) }
-    } catch (error) {
-      return { error }
-    }
+function stage(apply: () => unknown, staged: StagedDatabases): Outcome {
+  try {
+    return { value: staged.apply(apply) }
+  } catch (error) {
+    return { error }
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Group commit: writes wait in a queue, and all that wait when a commit ends form the next transaction, so that forty
- * uploads cost one flush. Each write runs in a child transaction of its own: one that throws is rolled back alone. A
- * promise resolves when the commit that contains its write is flushed.
+ * Group commit: the writes that wait in the queue form one transaction, so that forty uploads cost one flush. Each write
+ * runs in a child transaction of its own: one that throws is rolled back alone. A promise resolves when the commit that
+ * contains its write is flushed.
  *
  * lmdb-js gets one transaction at a time. After LMDB fails to write its meta page, the next transaction would never
  * settle (src/writer.cpp, Write: a failed mdb_txn_begin is not reported), so the writer probes the environment after
@@ -10,6 +10,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { assert } from '../../contract/index.js'
 import { describe, StoreError } from '../store-error.js'
+import { WriteQueue, type Outcome, type WaitingWrite } from './write-queue.js'
 
 /** What the writer needs of a transactional environment. */
 export interface WriteEnvironment {
@@ -47,22 +48,10 @@ const batchBytesMax = 32 * 1024 * 1024
 /** Pages that a transaction writes in addition to its records: tree pages, the list of free pages. */
 const overheadBytes = 1024 * 1024
 
-interface WaitingWrite {
-  readonly bytes: number
-  readonly isCycle: boolean
-  readonly apply: () => unknown
-  readonly resolve: (value: unknown) => void
-  readonly reject: (reason: unknown) => void
-}
-
-type Outcome = { readonly value: unknown } | { readonly error: unknown }
-
 export class Writer {
   readonly #environment: WriteEnvironment
   readonly #options: WriterOptions
-  #waiting: WaitingWrite[] = []
-  #waitingBytes = 0
-  #draining: Promise<void> | undefined
+  readonly #queue: WriteQueue
   #stopped: StoreError | undefined
   /** Size of the largest write that was refused since the last one of its size was stored; 0: none was refused. */
   #refusedBytes = 0
@@ -73,6 +62,14 @@ export class Writer {
   constructor(environment: WriteEnvironment, options: WriterOptions) {
     this.#environment = environment
     this.#options = options
+    const { waitingBytesMax } = options
+    this.#queue = new WriteQueue({
+      ...{ waitingBytesMax, batchBytesMax },
+      commit: async (batch) => {
+        const accepted = batch.filter((write) => this.#accept(write))
+        if (accepted.length > 0) await this.#commit(accepted)
+      },
+    })
   }
 
   /**
@@ -81,13 +78,7 @@ export class Writer {
    * `isCycle`: this write shows by its success that cycles can be stored.
    */
   run<T>(bytes: number, apply: () => T, isCycle = false): Promise<T> {
-    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#options.waitingBytesMax)
-      return Promise.reject(new StoreError('busy', 'too much is waiting to be written'))
-    this.#waitingBytes += bytes
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ bytes, isCycle, apply, resolve: resolve as (value: unknown) => void, reject })
-      this.#draining ??= this.#drain()
-    })
+    return this.#queue.add(bytes, apply, isCycle)
   }
 
   /**
@@ -111,32 +102,8 @@ export class Writer {
   }
 
   /** Resolves when the queue is empty and no commit is under way. */
-  async idle(): Promise<void> {
-    await this.#draining
-  }
-
-  async #drain(): Promise<void> {
-    // Further writes of this turn of the event loop join the first commit.
-    await Promise.resolve()
-    while (this.#waiting.length > 0) {
-      const batch = this.#takeBatch()
-      const accepted = batch.filter((write) => this.#accept(write))
-      if (accepted.length > 0) await this.#commit(accepted)
-      for (const write of batch) this.#waitingBytes -= write.bytes
-    }
-    assert(this.#waitingBytes === 0, 'an empty queue holds no bytes')
-    this.#draining = undefined
-  }
-
-  #takeBatch(): WaitingWrite[] {
-    let count = 0
-    let bytes = 0
-    for (const write of this.#waiting) {
-      bytes += write.bytes
-      if (count > 0 && bytes > batchBytesMax) break
-      count++
-    }
-    return this.#waiting.splice(0, count)
+  idle(): Promise<void> {
+    return this.#queue.idle()
   }
 
   /** Rejects a write that cannot be tried at all. */
