@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFailed, onTestFinished, test } from 'vitest'
-import { openLmdbStore } from '../../src/store/index.js'
+import { openLmdbStore, openStoreOnPostgres } from '../../src/store/index.js'
+import { PostgresJournal } from '../../src/store/journal/postgres-journal.js'
 import { cycleIdAt, largeCycleSample } from '../helpers/store-samples.js'
 import { Client } from '../crash/client.js'
 import { Load } from '../crash/load.js'
@@ -18,8 +19,10 @@ import { verifyOnDisk, verifyOverHttp } from '../crash/verify.js'
 import { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, ServerProcess, type Reply } from '../helpers/server-process.js'
+import { journalUrl, newEnvironment, postgresBin } from '../helpers/journals.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 import { ended, scratchDir } from '../helpers/servers.js'
+import { silentLog } from '../helpers/silent-log.js'
 
 const roundCount = Number(process.env['FAULT_ROUNDS'] ?? 20)
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
@@ -318,6 +321,26 @@ test.skipIf(!mountable())(
     )
     expect(status).toBe(1)
     expect(readdirSync(disk)).toEqual([])
+  },
+)
+
+test.skipIf(!mountable() || postgresBin === null)(
+  'a process whose disk has little room leaves its environment to others until there is room (needs root)',
+  async () => {
+    const journal = await journalUrl()
+    const environment = newEnvironment()
+    await (await PostgresJournal.open({ url: journal, environment, create: true })).close()
+    const dataDir = smallDisk('size=100m')
+    const store = await openStoreOnPostgres({
+      ...{ journal, environment, log: silentLog, hasModel: () => true },
+      view: { dataDir },
+    })
+    onTestFinished(() => store.close())
+    await store.tryToOwn()
+    expect(store.role).toBe('standby')
+    mount(dataDir, 'remount,size=400m')
+    await store.tryToOwn()
+    expect(store.role).toBe('owner')
   },
 )
 

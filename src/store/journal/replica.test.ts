@@ -2,9 +2,16 @@
  * Processes of one environment, each with a view in memory, on a real PostgreSQL: roles, takeover, views that follow, and
  * commits of which the outcome is unknown.
  */
-import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { cluster, newEnvironment, openReplica, postgresBin, until } from '../../../test/helpers/journals.js'
+import {
+  cluster,
+  isOwner,
+  newEnvironment,
+  openReplica,
+  postgresBin,
+  until,
+  withCalls,
+} from '../../../test/helpers/journals.js'
 import {
   bytesOf,
   cycleIdAt,
@@ -19,27 +26,6 @@ import type { JournalStore } from './journal-store.js'
 import type { Journal } from './journal.js'
 
 const key = { gallId: 'baseball', postNo: 7, position: 1 }
-
-function isOwner(store: JournalStore): Promise<void> {
-  return until(() => store.role === 'owner')
-}
-
-/** A journal with some calls replaced. */
-function withCalls(journal: Journal, replaced: Partial<Journal>): Journal {
-  return {
-    environment: journal.environment,
-    id: journal.id,
-    append: (entry) => journal.append(entry),
-    renew: (epoch) => journal.renew(epoch),
-    acquire: (node) => journal.acquire(node),
-    release: (epoch) => journal.release(epoch),
-    state: () => journal.state(),
-    follow: (from, apply, partial) => journal.follow(from, apply, partial),
-    prune: (epoch, olderThanMs) => journal.prune(epoch, olderThanMs),
-    close: () => journal.close(),
-    ...replaced,
-  }
-}
 
 /** Sets when the lease ends or has ended. */
 async function setLease(environment: string, secondsFromNow: number): Promise<void> {
@@ -210,87 +196,6 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     expect(second.lastCycle()?.cycleId).toBe(cycleIdAt(1))
     await isOwner(second)
     expect(await second.appendCycle(cycleSample(2))).toBe(2)
-  })
-
-  test('a view that is lost is read again from the journal', async () => {
-    const { environment, owner } = await pair()
-    for (let i = 1; i <= 5; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
-    await owner.expiry.removeCycles([{ position: 1, keepEntry: false }])
-    const fresh = await openReplica({ environment, name: 'fresh' })
-    expect([...fresh.tail(1)]).toEqual([...owner.tail(1)])
-    expect(fresh.readLeft(1)).toBeUndefined()
-    expect(fresh.readLeft(5)).toEqual(bytesOf(5))
-    expect(fresh.expiry.isExpired(cycleIdAt(1))).toBe(true)
-  })
-
-  test('a view with an entry that the journal has lost is read again', async () => {
-    const { environment, owner } = await pair()
-    await owner.appendCycle(cycleSample(1, { left: bytesOf(1) }))
-    const contents = createMemoryContents()
-    const view = await openReplica({ environment, name: 'three', view: { contents } })
-    await view.close()
-    // As a promoted standby has it that never received the entry, and then another one of this number.
-    const sql = (text: string) => cluster().then((servers) => servers.sql(text, undefined, 'journal'))
-    await sql(`update understudy.entry set token = '${randomUUID()}' where environment = '${environment}'`)
-    await sql(
-      `update understudy.environment e set token = (select token from understudy.entry n where n.environment = e.name and n.number = e.head) where name = '${environment}'`,
-    )
-    await sql(`update understudy.record set value = null where environment = '${environment}' and kind = 5`)
-    const again = await openReplica({ environment, name: 'three', view: { contents } })
-    expect(again.readLeft(1)).toBeUndefined()
-    expect(again.lastCycle()?.cycleId).toBe(cycleIdAt(1))
-  })
-
-  test('what an interrupted reading has taken from a database that was replaced does not stay in the view', async () => {
-    const environment = newEnvironment()
-    const owner = await openReplica({ environment, name: 'one' })
-    await isOwner(owner)
-    await owner.appendCycle(cycleSample(1))
-    const contents = createMemoryContents()
-    const first = await openReplica({ environment, name: 'three', view: { contents } })
-    await first.close()
-    for (let i = 2; i <= 9; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
-    let batchCount = 0
-    const wrap = (journal: Journal): Journal =>
-      withCalls(journal, {
-        follow: (from, apply, partial) =>
-          journal.follow(
-            from,
-            async (changes, isLast, head) => {
-              if (batchCount++ > 0) throw new StoreError('failed', 'the process ended')
-              await apply(changes, isLast, head)
-            },
-            partial,
-          ),
-      })
-    await expect(openReplica({ environment, name: 'three', view: { contents }, wrap })).rejects.toThrow(
-      'the process ended',
-    )
-    expect(batchCount).toBe(2)
-    await owner.handOver()
-    // The standby that is promoted has entry 1, and then others than those that were read.
-    const sql = async (text: string) => (await cluster()).sql(text, undefined, 'journal')
-    const of = `environment = '${environment}'`
-    await sql(`delete from understudy.record where ${of} and entry > 1`)
-    await sql(`delete from understudy.cycle where ${of} and position > 1`)
-    await sql(`delete from understudy.entry where ${of} and number > 1`)
-    await sql(
-      `update understudy.environment e set head = 1, token = (select token from understudy.entry n where n.environment = e.name and n.number = 1) where name = '${environment}'`,
-    )
-    const fresh = await openReplica({ environment, name: 'two' })
-    await isOwner(fresh)
-    await fresh.appendCycle(cycleSample(2))
-    const again = await openReplica({ environment, name: 'three', view: { contents } })
-    await until(() => again.findCycle(cycleIdAt(2)) !== undefined)
-    expect([...again.tail(1)]).toEqual([...fresh.tail(1)])
-    expect(again.readLeft(2)).toBeUndefined()
-  })
-
-  test('a data directory with cycles of its own is refused', async () => {
-    const contents = createMemoryContents()
-    const { createMemoryStore } = await import('../memory/memory-store.js')
-    await createMemoryStore({ contents }).appendCycle(cycleSample(1))
-    await expect(openReplica({ view: { contents } })).rejects.toThrow('understudy journal import')
   })
 
   describe('a commit with an unknown outcome', () => {

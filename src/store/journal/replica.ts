@@ -234,7 +234,8 @@ export class Replica {
     const { head, isFree, owner, epoch, leaseMsLeft, isSynchronous } = await journal.state()
     this.#epoch = epoch
     this.#noteReplication(isSynchronous)
-    if (head.number !== this.#view.mark.number || head.token !== this.#view.mark.token) await this.#follow()
+    const { mark, isMemoryStale } = this.#view
+    if (isMemoryStale || head.number !== mark.number || head.token !== mark.token) await this.#follow()
     if (!isFree && owner !== this.#view.node) return
     const isYielding = leaseMsLeft > -yieldMs || now() - this.#startedAt < yieldMs
     if (isYielding && !(await this.#parts.canServe())) return
@@ -377,7 +378,7 @@ export class Replica {
     const changes = await this.#withView(() => this.#view.read())
     if (changes === null) return
     await this.#notify(changes).catch((error: unknown) => {
-      this.#view.isUntold = true
+      this.#view.isMemoryStale = true
       throw error
     })
   }

@@ -36,8 +36,8 @@ export class View {
   #state: ViewState
   /** True while it may hold records that are not of this journal. */
   #mustClear: boolean
-  /** True while memory may lack changes that were read: those of a reading that ended half-way, for example. */
-  isUntold = false
+  /** True while memory may lack changes that were read: a reading ended half-way, or a listener failed. */
+  isMemoryStale = false
 
   /** Throws a StoreError `unusable` for databases of something else. */
   constructor(parts: ViewParts) {
@@ -86,7 +86,7 @@ export class View {
   async read(): Promise<FollowedChanges | null> {
     const { journal, log } = this.#parts
     const images = { stored: [] as ImageKey[], removed: [] as ImageKey[] }
-    if (this.#state.partial !== null) this.isUntold = true
+    if (this.#state.partial !== null) this.isMemoryStale = true
     if (this.#mustClear) await this.#clear()
     const follow = (): ReturnType<Journal['follow']> =>
       journal.follow(
@@ -107,9 +107,9 @@ export class View {
       result = await follow()
     }
     assert(result.kind === 'followed', 'an empty view follows any journal')
-    const isComplete = this.isUntold
+    const isComplete = this.isMemoryStale
     if (!isComplete && this.#state.number === before) return null
-    this.isUntold = false
+    this.isMemoryStale = false
     return { isComplete, imagesStored: images.stored, imagesRemoved: images.removed }
   }
 
@@ -140,7 +140,7 @@ export class View {
   async #clear(): Promise<void> {
     const { view } = this.#parts
     const empty = { ...this.#state, ...originMark, partial: null }
-    this.isUntold = true
+    this.isMemoryStale = true
     for (const kind of kinds) {
       for (;;) {
         const keys = [...view.databases[kind].getKeys({ limit: clearCount })]

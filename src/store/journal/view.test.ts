@@ -1,0 +1,167 @@
+/**
+ * The view of a journal in a data directory, on a real PostgreSQL: what is read again, and what memory is told of it.
+ */
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import {
+  cluster,
+  isOwner,
+  newEnvironment,
+  openReplica,
+  postgresBin,
+  until,
+  withCalls,
+} from '../../../test/helpers/journals.js'
+import { bytesOf, cycleIdAt, cycleSample, imageSample } from '../../../test/helpers/store-samples.js'
+import { createMemoryContents, createMemoryStore } from '../memory/memory-store.js'
+import { StoreError } from '../store-error.js'
+import type { FollowedChanges } from '../store.js'
+import type { Journal } from './journal.js'
+
+const key = { gallId: 'baseball', postNo: 7, position: 1 }
+
+/** An environment and the process that owns it. */
+async function newOwner() {
+  const environment = newEnvironment()
+  const owner = await openReplica({ environment, name: 'one' })
+  await isOwner(owner)
+  return { environment, owner }
+}
+
+describe.skipIf(postgresBin === null)('the view of a journal', () => {
+  test('a reading that ended half-way is told completely when it is continued', async () => {
+    const { environment, owner } = await newOwner()
+    for (let i = 1; i <= 9; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
+    let isInterrupted = true
+    const written = Promise.withResolvers<void>()
+    const followed: FollowedChanges[] = []
+    const standby = await openReplica({
+      ...{ environment, name: 'two' },
+      wrap: (journal) =>
+        withCalls(journal, {
+          state: () => written.promise.then(() => journal.state()),
+          follow: (from, apply, partial) => {
+            let batchCount = 0
+            return journal.follow(
+              from,
+              async (changes, isLast, head) => {
+                if (isInterrupted && from.number > 0 && batchCount++ > 0) {
+                  isInterrupted = false
+                  throw new StoreError('failed', 'the connection is lost')
+                }
+                await apply(changes, isLast, head)
+              },
+              partial,
+            )
+          },
+        }),
+    })
+    standby.onFollowed((changes) => Promise.resolve(void followed.push(changes)))
+    await owner.putImage(key, imageSample(1))
+    for (let i = 10; i <= 20; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
+    written.resolve()
+    await until(() => standby.findCycle(cycleIdAt(20)) !== undefined && followed.length > 0)
+    expect(isInterrupted).toBe(false)
+    expect(followed[0]).toMatchObject({ isComplete: true })
+  })
+
+  test('a listener that fails is told again', async () => {
+    const { environment, owner } = await newOwner()
+    const standby = await openReplica({ environment, name: 'two' })
+    const followed: FollowedChanges[] = []
+    standby.onFollowed((changes) => {
+      followed.push(changes)
+      return followed.length === 1 ? Promise.reject(new Error('no memory')) : Promise.resolve()
+    })
+    await owner.putImage(key, imageSample(1))
+    // Nothing else is written meanwhile.
+    await until(() => followed.length === 2)
+    expect(followed.map(({ isComplete }) => isComplete)).toEqual([false, true])
+    expect(standby.replication?.problem ?? null).toBeNull()
+  })
+
+  test('a view that is lost is read again from the journal', async () => {
+    const { environment, owner } = await newOwner()
+    for (let i = 1; i <= 5; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
+    await owner.expiry.removeCycles([{ position: 1, keepEntry: false }])
+    const fresh = await openReplica({ environment, name: 'fresh' })
+    expect([...fresh.tail(1)]).toEqual([...owner.tail(1)])
+    expect(fresh.readLeft(1)).toBeUndefined()
+    expect(fresh.readLeft(5)).toEqual(bytesOf(5))
+    expect(fresh.expiry.isExpired(cycleIdAt(1))).toBe(true)
+  })
+
+  test('a view with an entry that the journal has lost is read again', async () => {
+    const { environment, owner } = await newOwner()
+    const running = await openReplica({ environment, name: 'two' })
+    const followed: FollowedChanges[] = []
+    running.onFollowed((changes) => Promise.resolve(void followed.push(changes)))
+    await owner.appendCycle(cycleSample(1, { left: bytesOf(1) }))
+    await until(() => running.readLeft(1) !== undefined)
+    const contents = createMemoryContents()
+    const view = await openReplica({ environment, name: 'three', view: { contents } })
+    await view.close()
+    // As a promoted standby has it that never received the entry, and then another one of this number.
+    const sql = (text: string) => cluster().then((servers) => servers.sql(text, undefined, 'journal'))
+    await sql(`update understudy.entry set token = '${randomUUID()}' where environment = '${environment}'`)
+    await sql(
+      `update understudy.environment e set token = (select token from understudy.entry n where n.environment = e.name and n.number = e.head) where name = '${environment}'`,
+    )
+    await sql(`update understudy.record set value = null where environment = '${environment}' and kind = 5`)
+    const again = await openReplica({ environment, name: 'three', view: { contents } })
+    expect(again.readLeft(1)).toBeUndefined()
+    expect(again.lastCycle()?.cycleId).toBe(cycleIdAt(1))
+    // A process that runs reads it again too, and its memory is told to.
+    await until(() => followed.some(({ isComplete }) => isComplete))
+    expect(running.readLeft(1)).toBeUndefined()
+  })
+
+  test('what an interrupted reading has taken from a database that was replaced does not stay in the view', async () => {
+    const { environment, owner } = await newOwner()
+    await owner.appendCycle(cycleSample(1))
+    const contents = createMemoryContents()
+    const first = await openReplica({ environment, name: 'three', view: { contents } })
+    await first.close()
+    for (let i = 2; i <= 9; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
+    let batchCount = 0
+    const wrap = (journal: Journal): Journal =>
+      withCalls(journal, {
+        follow: (from, apply, partial) =>
+          journal.follow(
+            from,
+            async (changes, isLast, head) => {
+              if (batchCount++ > 0) throw new StoreError('failed', 'the process ended')
+              await apply(changes, isLast, head)
+            },
+            partial,
+          ),
+      })
+    await expect(openReplica({ environment, name: 'three', view: { contents }, wrap })).rejects.toThrow(
+      'the process ended',
+    )
+    expect(batchCount).toBe(2)
+    await owner.handOver()
+    // The standby that is promoted has entry 1, and then others than those that were read.
+    const sql = async (text: string) => (await cluster()).sql(text, undefined, 'journal')
+    const of = `environment = '${environment}'`
+    await sql(`delete from understudy.record where ${of} and entry > 1`)
+    await sql(`delete from understudy.cycle where ${of} and position > 1`)
+    await sql(`delete from understudy.entry where ${of} and number > 1`)
+    await sql(
+      `update understudy.environment e set head = 1, token = (select token from understudy.entry n where n.environment = e.name and n.number = 1) where name = '${environment}'`,
+    )
+    const fresh = await openReplica({ environment, name: 'two' })
+    await isOwner(fresh)
+    await fresh.appendCycle(cycleSample(2))
+    const again = await openReplica({ environment, name: 'three', view: { contents } })
+    await until(() => again.findCycle(cycleIdAt(2)) !== undefined)
+    expect([...again.tail(1)]).toEqual([...fresh.tail(1)])
+    expect(again.readLeft(2)).toBeUndefined()
+  })
+
+  test('a data directory with cycles of its own is refused', async () => {
+    const contents = createMemoryContents()
+    await createMemoryStore({ contents }).appendCycle(cycleSample(1))
+    await expect(openReplica({ view: { contents } })).rejects.toThrow('understudy journal import')
+  })
+})
