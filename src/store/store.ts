@@ -203,8 +203,7 @@ export interface Store {
   readonly expiry: ExpiryRecords
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
-   * stored already, when its position is taken, or when storage refuses writes. The store copies the bytes of `record`
-   * before it returns the promise.
+   * stored already, when its position is taken, or when storage refuses writes. Copies the bytes of `record` at once.
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined

@@ -22,7 +22,6 @@ import {
 import { createMemoryContents } from '../memory/memory-store.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges } from '../store.js'
-import type { JournalStore } from './journal-store.js'
 import type { Journal } from './journal.js'
 
 const key = { gallId: 'baseball', postNo: 7, position: 1 }

@@ -33,7 +33,7 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     const { environment, owner } = await newOwner()
     for (let i = 1; i <= 9; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
     let isInterrupted = true
-    const written = Promise.withResolvers<void>()
+    const written = Promise.withResolvers<null>()
     const followed: FollowedChanges[] = []
     const standby = await openReplica({
       ...{ environment, name: 'two' },
@@ -59,7 +59,7 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     standby.onFollowed((changes) => Promise.resolve(void followed.push(changes)))
     await owner.putImage(key, imageSample(1))
     for (let i = 10; i <= 20; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
-    written.resolve()
+    written.resolve(null)
     await until(() => standby.findCycle(cycleIdAt(20)) !== undefined && followed.length > 0)
     expect(isInterrupted).toBe(false)
     expect(followed[0]).toMatchObject({ isComplete: true })

@@ -1,7 +1,6 @@
 /**
- * Group commit: the writes that wait in the queue form one transaction, so that forty uploads cost one flush. Each write
- * runs in a child transaction of its own: one that throws is rolled back alone. A promise resolves when the commit that
- * contains its write is flushed.
+ * Group commit: the writes that wait form one transaction, so that forty uploads cost one flush. Each write runs in a child
+ * transaction: one that throws is rolled back alone. A promise resolves when the commit that contains its write is flushed.
  *
  * lmdb-js gets one transaction at a time. After LMDB fails to write its meta page, the next transaction would never
  * settle (src/writer.cpp, Write: a failed mdb_txn_begin is not reported), so the writer probes the environment after
