@@ -13,12 +13,7 @@ const compressZstd = promisify(zstdCompress) as (
 const decompressZstd = promisify(zstdDecompress)
 const decompressGzip = promisify(gunzip)
 
-/** Bodies repeat themselves at short distances: tables that fit into a core's first cache are a fifth faster. */
-const compressionParams: ZstdOptions['params'] = {
-  [constants.ZSTD_c_compressionLevel]: 1,
-  [constants.ZSTD_c_windowLog]: 17,
-  [constants.ZSTD_c_hashLog]: 13,
-}
+const compressionParams: ZstdOptions['params'] = { [constants.ZSTD_c_compressionLevel]: 1 }
 /** Bodies of cycles compress to less than a sixth, so that each takes one output buffer. */
 const compressionRatioMin = 6
 const outputBytesMin = 64 * 1024
@@ -41,12 +36,6 @@ export async function unpackRequest({ encoding, bytes, bodyBytes }: StoredReques
   // One output buffer for the whole body: each further one is another task of the thread pool.
   const chunkSize = Math.min(Math.max(bodyBytes, outputBytesMin), jsonBodyBytesMax)
   const options = { maxOutputLength: jsonBodyBytesMax, chunkSize }
-  switch (encoding) {
-    case 'identity':
-      return bytes
-    case 'gzip':
-      return decompressGzip(bytes, options)
-    case 'zstd':
-      return decompressZstd(bytes, options)
-  }
+  if (encoding === 'identity') return bytes
+  return encoding === 'gzip' ? decompressGzip(bytes, options) : decompressZstd(bytes, options)
 }
