@@ -19,7 +19,7 @@ import {
   type PoolState,
   type WeightsSetting,
 } from '../pool/index.js'
-import { StoreError, type CycleRecord, type Store, type StoredRequest } from '../store/index.js'
+import { StoreError, type CycleRecord, type Store } from '../store/index.js'
 import { availabilityOf, packAvailability } from './availability.js'
 import { packEvaluation } from './evaluation-record.js'
 import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
@@ -123,9 +123,9 @@ export class CyclePipeline {
     const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))
     try {
       const planned: PlannedCycle = { call, model, plan, weights }
-      const { columns, saved, imagesStored, packing, evaluationOf } = await this.#predict(planned)
+      const { columns, saved, imagesStored, evaluationOf } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
-      const request = await packing
+      const request = await call.request
       const evaluation = evaluationOf(columns.results.score)
       stages.lap('encode')
       await this.#commit(plan, {
@@ -163,10 +163,8 @@ export class CyclePipeline {
       scoring.count === 0 ? Promise.resolve(noHeads) : model.predict({ ...scoring, ...inputs, imagesStored })
     stages.lap('features')
     const available = availabilityOf(model, plan, { ...inputs, imagesStored }, { images, embeddings })
-    // Another thread compresses the body while the model computes.
-    const packing = call.packRequest()
-    // Until they are awaited, failures are not unhandled.
-    for (const promise of [predicting, packing]) promise.catch(() => undefined)
+    // Until it is awaited, a failure is not unhandled.
+    predicting.catch(() => undefined)
     await yieldIfLarge(json)
     const availability = scoring.count === 0 ? null : packAvailability(available)
     const saved = { ...saveCycle(cycle, plan), availability }
@@ -194,7 +192,7 @@ export class CyclePipeline {
       warnings: [...modelKindWarnings(model), ...plan.warnings, ...missingInputWarnings(model, plan, inputs)],
       results,
     }
-    return { columns, saved, imagesStored, packing, evaluationOf }
+    return { columns, saved, imagesStored, evaluationOf }
   }
 
   /** Stores the cycle, then publishes its plan. */
@@ -248,7 +246,6 @@ interface PredictedCycle {
   readonly columns: Parameters<Codec['encodeResponse']>[0]
   readonly saved: Pick<CycleRecord, 'entered' | 'left' | 'pool' | 'availability'>
   readonly imagesStored: Uint32Array
-  readonly packing: Promise<StoredRequest>
   readonly evaluationOf: ReturnType<typeof packEvaluation>
 }
 

@@ -29,8 +29,8 @@ export interface NewCycle {
   readonly arena: Arena
   /** The body. It does not change while the call is in progress. */
   readonly json: Uint8Array
-  /** Compresses the body, in another thread, to what the store keeps. */
-  readonly packRequest: () => Promise<StoredRequest>
+  /** The body as the store keeps it: another thread compresses it. It may reject before it is awaited. */
+  readonly request: Promise<StoredRequest>
   readonly receivedAtMs: number
   readonly stages: StageClock
 }
@@ -75,7 +75,7 @@ export class Intake {
 
   /**
    * The response to the body of a cycle: computed, or the stored one. Throws `ServiceError`: 400, 409, 422, 503. When the
-   * promise has settled, nothing depends on `body` any more: only the compression of a failed cycle may still read it.
+   * promise has settled, nothing depends on `body` any more.
    */
   async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
     const { json } = body
@@ -83,6 +83,8 @@ export class Intake {
     const flight = peekedId === null ? null : this.#idempotency.flightOf(peekedId, json)
     if (flight !== null) return this.#idempotency.join(flight, json)
     let slot = this.#slotBeforeDecoding(peekedId, json.length)
+    // A large body of a new cycle is compressed while it is decoded.
+    let request = slot === null ? null : startPacking(body)
     const arena = this.#arenas.acquire()
     try {
       const cycle = await this.#decode(json, receivedAtMs, arena)
@@ -91,14 +93,8 @@ export class Intake {
       const known = this.#idempotency.lookup(cycleId)
       if (known.kind === 'unknown') {
         slot = this.#slotFor(cycleId, slot)
-        const response = this.#parts.score({
-          cycle,
-          arena,
-          json,
-          packRequest: () => packRequest(body),
-          receivedAtMs,
-          stages,
-        })
+        request ??= startPacking(body)
+        const response = this.#parts.score({ cycle, arena, json, request, receivedAtMs, stages })
         this.#idempotency.begin(cycleId, json, response)
         return await response
       }
@@ -108,6 +104,8 @@ export class Intake {
         ? this.#idempotency.replay(known.cycle, json)
         : this.#idempotency.join(known.flight, json))
     } finally {
+      // It reads the body, also that of a refused cycle.
+      await request?.catch(() => undefined)
       slot?.release()
       arena.release()
     }
@@ -124,12 +122,13 @@ export class Intake {
     return cycle
   }
 
-  /** Under overload, decoding a large body that is refused afterwards would take time from the cycles in progress. */
+  /**
+   * Of a large body with an unknown id; null for others. Under overload, decoding a body that is refused afterwards would
+   * take time from the cycles in progress.
+   */
   #slotBeforeDecoding(peekedId: string | null, bytes: number): Slot | null {
     if (peekedId === null || bytes <= bytesWithoutSlotMax) return null
-    if (this.#slots.canAcquire(peekedId)) return this.#slots.acquire(peekedId)
-    if (this.#mayEnter(peekedId)) return null
-    throw this.#slots.refusal()
+    return this.#idempotency.lookup(peekedId).kind === 'unknown' ? this.#slots.acquire(peekedId) : null
   }
 
   /** A repeat of a known cycle needs no slot. */
@@ -143,4 +142,11 @@ export class Intake {
     slot?.release()
     return this.#slots.acquire(cycleId)
   }
+}
+
+/** A failure is reported to whoever awaits the promise, if anybody does. */
+function startPacking(body: RequestBody): Promise<StoredRequest> {
+  const packing = packRequest(body)
+  packing.catch(() => undefined)
+  return packing
 }

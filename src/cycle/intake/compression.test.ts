@@ -1,0 +1,89 @@
+/** The compression of a body, in another thread, while the body is decoded: when it begins, and how long the body is kept. */
+import { expect, test, vi } from 'vitest'
+import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
+import { FakeModel } from '../../../test/helpers/fake-model.js'
+import { silentLog } from '../../../test/helpers/silent-log.js'
+import { referenceCodec } from '../../codec/index.js'
+import { createMemoryStore, type StoredRequest } from '../../store/index.js'
+import { CycleService } from '../service.js'
+import { StageClock } from '../stage-clock.js'
+
+interface Compression {
+  readonly end: () => void
+  readonly fail: () => void
+}
+
+const compressions: Compression[] = []
+
+vi.mock(import('../request-body.js'), async (original) => ({
+  ...(await original()),
+  packRequest: ({ json }) =>
+    new Promise<StoredRequest>((resolve, reject) =>
+      compressions.push({
+        end: () => resolve({ encoding: 'identity', bytes: json, bodyBytes: json.length }),
+        fail: () => reject(new Error('no memory')),
+      }),
+    ),
+}))
+
+const cycle = cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
+const padding = ' '.repeat(70_000)
+const valid = Buffer.from(JSON.stringify(cycle) + padding)
+const invalid = Buffer.from(JSON.stringify({ ...cycle, engagement: 1 }) + padding)
+
+async function submitter() {
+  compressions.length = 0
+  const model = new FakeModel()
+  const service = await CycleService.open({
+    codec: referenceCodec,
+    store: createMemoryStore(),
+    model: () => model,
+    clock: () => cycleMs(1000),
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+    log: silentLog,
+  })
+  return (json: Uint8Array) => service.submit({ json, gzip: null }, cycleMs(1000), new StageClock(0))
+}
+
+test('the compression of a large body begins before the body is decoded', async () => {
+  const submit = await submitter()
+  const call = submit(valid)
+  expect(compressions).toHaveLength(1)
+  compressions[0]!.end()
+  expect(Buffer.from(await call).toString()).toContain('"scored_now":1')
+})
+
+test('a body that is refused is kept until its compression has ended, which may fail', async () => {
+  const submit = await submitter()
+  for (const ending of ['end', 'fail'] as const) {
+    let isSettled = false
+    const call = submit(invalid).finally(() => (isSettled = true))
+    call.catch(() => undefined)
+    // Bodies are decoded one after the other: the first one has been refused by then.
+    await expect(submit(bytesOf({}))).rejects.toMatchObject({ status: 400 })
+    expect(isSettled).toBe(false)
+    compressions.at(-1)![ending]()
+    await expect(call).rejects.toMatchObject({ status: 400 })
+  }
+})
+
+test('a cycle whose compression fails is not stored, and is scored when it is sent again', async () => {
+  const submit = await submitter()
+  const call = submit(valid)
+  compressions[0]!.fail()
+  await expect(call).rejects.toThrow('no memory')
+  const again = submit(valid)
+  compressions[1]!.end()
+  expect(Buffer.from(await again).toString()).toContain('"scored_now":1')
+})
+
+test('a repeat is not compressed', async () => {
+  const submit = await submitter()
+  const call = submit(valid)
+  compressions[0]!.end()
+  const response = await call
+  expect(Buffer.compare(await submit(valid), response)).toBe(0)
+  expect(compressions).toHaveLength(1)
+})
