@@ -266,13 +266,14 @@ describe.skipIf(browserMissing)('the page', () => {
     test('numbers open views, ? lists the shortcuts, t changes the colours', async () => {
       await open('now')
       await page.keyboard.press('2')
-      await page.getByRole('heading', { name: 'Picks' }).waitFor()
+      const focused = () => page.evaluate<string>('document.activeElement.textContent')
+      await expect.poll(focused).toBe('Picks')
       await page.keyboard.press('?')
       await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'hidden' })
       // A moment later the focus is back where it was.
-      await expect.poll(() => page.evaluate<string>('document.activeElement.textContent')).toBe('Picks')
+      await expect.poll(focused).toBe('Picks')
       const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
       await page.keyboard.press('t')
       const light = await background()
