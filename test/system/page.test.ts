@@ -120,6 +120,8 @@ describe.skipIf(browserMissing)('the page', () => {
 
   test('Now follows the cycles without being asked, and announces them', async () => {
     await open('now')
+    // From then on it receives events, and has announced what it found.
+    for (const part of ['.live', '.health']) await page.locator(`.service-state ${part}`).waitFor()
     const id = await postCycle()
     const label = `${id.slice(4, 6)}-${id.slice(6, 8)} ${id.slice(9, 11)}:${id.slice(11)}`
     await page.getByRole('region', { name: 'Last cycle' }).getByText(label).waitFor()
