@@ -145,7 +145,7 @@ describe.skipIf(browserMissing)('the page', () => {
       answer ??= (async () => {
         const body = await (await route.fetch()).body()
         // Events of before the stream is open do not arrive.
-        await page.locator('.link.live').waitFor()
+        for (const part of ['.live', '.health']) await page.locator(`.service-state ${part}`).waitFor()
         await postCycle()
         await page.getByRole('status').filter({ hasText: 'Cycle 03-01' }).waitFor({ state: 'attached' })
         return { body }
