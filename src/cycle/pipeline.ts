@@ -125,7 +125,7 @@ export class CyclePipeline {
       const planned: PlannedCycle = { call, model, plan, weights }
       const { columns, saved, imagesStored, evaluationOf } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
-      const request = await call.request
+      const request = await call.packed()
       const evaluation = evaluationOf(columns.results.score)
       stages.lap('encode')
       await this.#commit(plan, {
@@ -163,6 +163,7 @@ export class CyclePipeline {
       scoring.count === 0 ? Promise.resolve(noHeads) : model.predict({ ...scoring, ...inputs, imagesStored })
     stages.lap('features')
     const available = availabilityOf(model, plan, { ...inputs, imagesStored }, { images, embeddings })
+    void call.packed()
     // Until it is awaited, a failure is not unhandled.
     predicting.catch(() => undefined)
     await yieldIfLarge(json)

@@ -27,7 +27,7 @@ vi.mock(import('../request-body.js'), async (original) => ({
 }))
 
 const cycle = cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
-const padding = ' '.repeat(70_000)
+const padding = ' '.repeat(1024 * 1024)
 const valid = Buffer.from(JSON.stringify(cycle) + padding)
 const invalid = Buffer.from(JSON.stringify({ ...cycle, engagement: 1 }) + padding)
 
@@ -53,6 +53,17 @@ test('the compression of a large body begins before the body is decoded', async 
   expect(compressions).toHaveLength(1)
   compressions[0]!.end()
   expect(Buffer.from(await call).toString()).toContain('"scored_now":1')
+})
+
+test('a smaller body is compressed while its model computes, and never if it is refused', async () => {
+  const submit = await submitter()
+  await expect(submit(bytesOf({ ...cycle, engagement: 1 }))).rejects.toMatchObject({ status: 400 })
+  expect(compressions).toHaveLength(0)
+  const call = submit(bytesOf(cycle))
+  await vi.waitUntil(() => compressions.length > 0)
+  compressions[0]!.end()
+  expect(Buffer.from(await call).toString()).toContain('"scored_now":1')
+  expect(compressions).toHaveLength(1)
 })
 
 test('a body that is refused is kept until its compression has ended, which may fail', async () => {

@@ -29,8 +29,8 @@ export interface NewCycle {
   readonly arena: Arena
   /** The body. It does not change while the call is in progress. */
   readonly json: Uint8Array
-  /** The body as the store keeps it: another thread compresses it. It may reject before it is awaited. */
-  readonly request: Promise<StoredRequest>
+  /** The body as the store keeps it: another thread compresses it, from the first call on. */
+  readonly packed: () => Promise<StoredRequest>
   readonly receivedAtMs: number
   readonly stages: StageClock
 }
@@ -46,6 +46,8 @@ export interface IntakeParts {
 
 /** Decoding a body of this size costs little: such a body needs no slot before its cycle is known to be new. */
 const bytesWithoutSlotMax = 64 * 1024
+/** A new body of this size is compressed while it is decoded; that of a smaller one is over before its model has computed. */
+const bytesPackedEarlyMin = 1024 * 1024
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
 
@@ -83,8 +85,14 @@ export class Intake {
     const flight = peekedId === null ? null : this.#idempotency.flightOf(peekedId, json)
     if (flight !== null) return this.#idempotency.join(flight, json)
     let slot = this.#slotBeforeDecoding(peekedId, json.length)
-    // A large body of a new cycle is compressed while it is decoded.
-    let request = slot === null ? null : startPacking(body)
+    let packing: Promise<StoredRequest> | null = null
+    const packed = (): Promise<StoredRequest> => {
+      packing ??= packRequest(body)
+      // It may fail before anybody awaits it.
+      packing.catch(() => undefined)
+      return packing
+    }
+    if (slot !== null && json.length >= bytesPackedEarlyMin) void packed()
     const arena = this.#arenas.acquire()
     try {
       const cycle = await this.#decode(json, receivedAtMs, arena)
@@ -93,8 +101,7 @@ export class Intake {
       const known = this.#idempotency.lookup(cycleId)
       if (known.kind === 'unknown') {
         slot = this.#slotFor(cycleId, slot)
-        request ??= startPacking(body)
-        const response = this.#parts.score({ cycle, arena, json, request, receivedAtMs, stages })
+        const response = this.#parts.score({ cycle, arena, json, packed, receivedAtMs, stages })
         this.#idempotency.begin(cycleId, json, response)
         return await response
       }
@@ -105,7 +112,7 @@ export class Intake {
         : this.#idempotency.join(known.flight, json))
     } finally {
       // It reads the body, also that of a refused cycle.
-      await request?.catch(() => undefined)
+      await (packing as Promise<StoredRequest> | null)?.catch(() => undefined)
       slot?.release()
       arena.release()
     }
@@ -122,10 +129,7 @@ export class Intake {
     return cycle
   }
 
-  /**
-   * Of a large body with an unknown id; null for others. Under overload, decoding a body that is refused afterwards would
-   * take time from the cycles in progress.
-   */
+  /** Of a large body with an unknown id; null for others. Throws before the decoding takes time from other cycles. */
   #slotBeforeDecoding(peekedId: string | null, bytes: number): Slot | null {
     if (peekedId === null || bytes <= bytesWithoutSlotMax) return null
     return this.#idempotency.lookup(peekedId).kind === 'unknown' ? this.#slots.acquire(peekedId) : null
@@ -142,11 +146,4 @@ export class Intake {
     slot?.release()
     return this.#slots.acquire(cycleId)
   }
-}
-
-/** A failure is reported to whoever awaits the promise, if anybody does. */
-function startPacking(body: RequestBody): Promise<StoredRequest> {
-  const packing = packRequest(body)
-  packing.catch(() => undefined)
-  return packing
 }
