@@ -46,7 +46,7 @@ export interface IntakeParts {
 
 /** Decoding a body of this size costs little: such a body needs no slot before its cycle is known to be new. */
 const bytesWithoutSlotMax = 64 * 1024
-/** A new body of this size is compressed while it is decoded; that of a smaller one is over before its model has computed. */
+/** New bodies of at least this size are compressed while they are decoded, smaller ones while the model computes. */
 const bytesPackedEarlyMin = 1024 * 1024
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
@@ -111,7 +111,7 @@ export class Intake {
         ? this.#idempotency.replay(known.cycle, json)
         : this.#idempotency.join(known.flight, json))
     } finally {
-      // It reads the body, also that of a refused cycle.
+      // The compression reads the body, also that of a refused cycle.
       await (packing as Promise<StoredRequest> | null)?.catch(() => undefined)
       slot?.release()
       arena.release()
