@@ -2,7 +2,7 @@
  * The frame around the views: navigation, state of the service and of the connection, shortcuts, announcements.
  */
 import type { JSX } from 'preact'
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Check, Now } from './service/api.js'
 import { useConnectionState, useEvent, type ConnectionState } from './service/connection.js'
 import { useQuery, type Query } from './service/query.js'
@@ -200,7 +200,7 @@ function Announcements({
 /** After a change of the address the focus is on the heading of the view, so that Tab and screen readers begin there. */
 function useFocusOnHeading(address: string): void {
   const isFirst = useRef(true)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isFirst.current) {
       isFirst.current = false
       return
@@ -213,7 +213,7 @@ function useFocusOnHeading(address: string): void {
 }
 
 function useShortcuts(showHelp: () => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
       const view = /^[1-9]$/.test(event.key) ? views[Number(event.key) - 1] : undefined

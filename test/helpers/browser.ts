@@ -126,6 +126,23 @@ export async function open(page: Page, view: string): Promise<void> {
   await page.locator('main h1').first().waitFor({ state: 'attached' })
 }
 
+/**
+ * Presses a key in the moment in which the document first contains `selector`, before it is drawn. Resolves to the text
+ * of the element that has the focus then.
+ */
+export function pressOnceShown(page: Page, selector: string, key: string): Promise<string> {
+  return page.evaluate<string>(`new Promise((resolve) => {
+    const observer = new MutationObserver(() => {
+      if (document.querySelector('${selector}') === null) return
+      observer.disconnect()
+      const focused = document.activeElement
+      focused.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true }))
+      resolve(focused.textContent)
+    })
+    observer.observe(document.body, { childList: true, subtree: true })
+  })`)
+}
+
 /** Controls without a name for screen readers. */
 export async function namelessControls(page: Page): Promise<string[]> {
   const tree = await page.locator('body').ariaSnapshot()

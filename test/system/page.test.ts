@@ -11,6 +11,7 @@ import {
   namelessControls,
   open as openView,
   overflows,
+  pressOnceShown,
   settled,
   startedAdmin,
   takePictures,
@@ -282,6 +283,17 @@ describe.skipIf(browserMissing)('the page', () => {
       await page.keyboard.press('t')
       expect(await background()).not.toBe(light)
       await page.keyboard.press('t')
+    })
+
+    test('keys work from the moment in which what they act on is shown', async () => {
+      await open('cycles')
+      const closed = pressOnceShown(page, 'aside.details', 'Escape')
+      await page.locator('.row-link').first().click()
+      await closed
+      await page.getByRole('complementary').waitFor({ state: 'detached' })
+      const headed = pressOnceShown(page, 'input[type=search]', 'x')
+      await page.keyboard.press('2')
+      expect(await headed).toBe('Picks')
     })
 
     test('/ searches; j and k move through the rows; Enter opens one', async () => {

@@ -43,7 +43,7 @@ export function VirtualTable(props: VirtualTableProps) {
   }
   // Before the next key: an effect after painting would come too late.
   useLayoutEffect(orderTabs)
-  useEffect(() => moveByKeys(scrollerRef.current, rowHeight, count), [rowHeight, count])
+  useLayoutEffect(() => moveByKeys(scrollerRef.current, rowHeight, count), [rowHeight, count])
   return (
     <div
       class="scroller"

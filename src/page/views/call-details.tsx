@@ -1,6 +1,6 @@
 /** One call of the flight recorder, or one stored cycle, with everything that is known of it. */
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import type { Counts } from '../../contract/index.js'
 import type { Call, StoredResponse } from '../service/api.js'
 import { useQuery } from '../service/query.js'
@@ -23,7 +23,8 @@ interface DetailsProps {
 }
 
 function Details({ label, title, onClose, children }: DetailsProps) {
-  useEffect(() => {
+  // Before the next key: an effect after painting would come too late.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape') onClose()
     }
