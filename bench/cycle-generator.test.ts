@@ -107,7 +107,7 @@ test('a failure of the generator stops the run with its reason', async () => {
   })
 })
 
-test('the exit of the generator stops the run, also in the middle of a cycle', async () => {
+test('the exit of the generator stops the run, even in the middle of a cycle', async () => {
   await withGenerator(shape, async (generator) => {
     const pending = generator.next()
     await Promise.all([expect(pending).rejects.toThrow('has ended'), generator.close()])

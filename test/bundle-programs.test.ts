@@ -53,7 +53,7 @@ describe.skipIf(!hasCompiler || process.platform !== 'linux')('bin/understudy of
     ])
   })
 
-  test('finds the bundle through absolute and relative symlinks, also of its directory', () => {
+  test('finds the bundle through absolute and relative symlinks, even of its directory', () => {
     const links = scratchDir()
     symlinkSync(bundle, join(links, 'current'))
     symlinkSync(join(links, 'current/bin/understudy'), join(links, 'first'))

@@ -13,7 +13,7 @@ import { scratchDir } from './helpers/servers.js'
 
 const pinned = join(projectDir, 'scripts/pinned')
 
-/** The modules that a module of `dist` loads, with itself; and what they import that is no file. */
+/** The modules that a module of `dist` loads, with itself; and what they import that is not a file. */
 function graphOf(start: string): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>()
   const packages = new Set<string>()

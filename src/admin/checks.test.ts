@@ -31,7 +31,7 @@ test('the disk check fails where the disk does not respond', async () => {
   expect((await checksOf([]).run()).at(-1)).toMatchObject({ check: 'disk', status: 'fail' })
 })
 
-test('a version that could not be loaded is a warning while another one serves, also while it is tried again', async () => {
+test('a version that could not be loaded is a warning while another one serves, even while it is tried again', async () => {
   const serving = { version: 'v1', role: 'active', state: 'serving' }
   for (const state of ['failed', 'loading']) {
     const found = await checksOf([serving, { version: 'v2', role: 'active', state }]).run()

@@ -1,6 +1,6 @@
 /**
  * Server-sent events for the page. A stream costs a bounded amount of memory: one whose reader is too slow is closed, and
- * the page connects again and reads everything anew. Events are written to a few streams per turn of the event loop.
+ * the page connects again and reads everything again. Events are written to a few streams per turn of the event loop.
  */
 import type { ServerResponse } from 'node:http'
 import { ServiceError } from '../contract/index.js'
@@ -8,7 +8,7 @@ import { securityHeaders } from './access.js'
 import type { Stream } from './routes.js'
 
 /**
- * `reset`: events were lost, and the page reads everything anew. `heartbeat`: the stream works; it carries the time of the
+ * `reset`: events were lost, and the page reads everything again. `heartbeat`: the stream works; it carries the time of the
  * service and the interval, and a page that misses two of them connects again.
  */
 export type EventName = 'cycle' | 'call' | 'status' | 'models' | 'reset' | 'heartbeat'

@@ -50,7 +50,7 @@ export type ScoreQuantile = keyof typeof scoreQuantiles
 
 /** A request of the flight recorder. */
 export interface CallRecord {
-  /** Rises with each call since the start. */
+  /** Increases with each call since the start. */
   readonly id: number
   readonly at: string
   readonly method: string
@@ -75,7 +75,7 @@ export interface CallRecord {
   readonly trace_id: string | null
 }
 
-/** A post that an operator saved, with what the model said of it one cycle before. */
+/** A post that an operator saved, with its score and rank one cycle before. */
 export interface Save {
   readonly cycle_id: string
   readonly gall_id: string
@@ -108,7 +108,7 @@ const sampleCountMax = 1000
 const dayMs = 24 * 3_600_000
 
 export class Observer {
-  /** Of this process: `id` of the calls begins anew in the next one. */
+  /** Identifies this process: the ids of calls start again in the next one. */
   readonly instance = randomUUID()
   /** Of the 24 hours before the newest one. */
   readonly points = new Ring<CyclePoint>(pointCountMax)
@@ -246,7 +246,7 @@ export class Observer {
     }
   }
 
-  /** What fails here must not end the service. */
+  /** An error here must not end the service. */
   #guard(work: () => void): void {
     try {
       work()
@@ -299,7 +299,7 @@ function callRecord(id: number, request: ObservedRequest): CallRecord {
   }
 }
 
-/** Anyone can send a request without a key: it is no call of the client. */
+/** Anyone can send a request without a key: it does not count as a call of the client. */
 export function isCycleCall({ operation, code }: CallRecord): boolean {
   return operation === cyclesOperation && code !== unauthorizedCode
 }

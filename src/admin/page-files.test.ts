@@ -39,7 +39,7 @@ test.each([
   expect(headers?.['Content-Type']).toBe('text/javascript; charset=utf-8')
 })
 
-test('names with a hash are kept for ever; the document, which has none, is checked each time', () => {
+test('names with a hash are kept forever; the document, which has none, is checked each time', () => {
   expect(get('/assets/a-1.js').headers?.['Cache-Control']).toContain('immutable')
   expect(get('/').headers?.['Cache-Control']).toBe('no-cache')
 })

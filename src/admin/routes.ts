@@ -58,7 +58,7 @@ export function json(value: unknown, status = 200): Reply {
   }
 }
 
-/** Limits how many pieces of work run at a time; refuses one where `waitingMax` wait already. */
+/** Limits how many jobs run at a time; refuses a job while `waitingMax` are waiting. */
 export function limited(
   activeMax: number,
   waitingMax: number,

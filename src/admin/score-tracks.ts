@@ -1,5 +1,5 @@
 /**
- * What the newest cycles said of each post, in columns that are copies: they stay valid when the pool moves on. The page's
+ * Scores of each post in the newest cycles, in columns that are copies: they stay valid when the pool moves on. The page's
  * ranking, sparklines and timelines read them. Bounded by cycles and by rows, and lost at a restart; the store has it all.
  */
 import { headNames, outcome, type CounterName, type CycleResponse, type HeadName } from '../contract/index.js'
@@ -85,7 +85,7 @@ export function rankOf(
   return { rank: of - low + 1, of }
 }
 
-/** A copy of what a cycle said. Must be called while its columns are valid. */
+/** A copy of the scores of a cycle. Must be called while its columns are valid. */
 export function trackOf({ plan, response }: CycleStored): Track {
   const { next, outcomes } = plan
   const { cycleId, cycleTime, modelVersion, weightsVersion, results } = response

@@ -45,7 +45,7 @@ export class Tracing {
   }
 }
 
-/** Of a time of `performance.now()`, in milliseconds since 1970. */
+/** Converts a time of `performance.now()` to milliseconds since 1970. */
 function epochMs(time: number): number {
   return performance.timeOrigin + time
 }

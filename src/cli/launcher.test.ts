@@ -108,7 +108,7 @@ test('without the pinned Node, the launcher runs Node 22 from the PATH and no ot
   expect(status).toBe(1)
 })
 
-test('in a project that depends on this package, the launcher runs the Node beside the package', () => {
+test('in a project that depends on this package, the launcher runs the Node next to the package', () => {
   const packages = join(project, 'other/node_modules')
   const installed = join(packages, 'understudy')
   for (const folder of ['bin', 'dist/cli']) mkdirSync(join(installed, folder), { recursive: true })

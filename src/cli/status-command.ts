@@ -41,7 +41,7 @@ async function status(flags: Flags, context: CommandContext): Promise<void> {
   const token = findAdminToken(env, settings.dataDir)
   if (token === null)
     throw new UsageError(
-      `${settings.dataDir} has no admin token: give --data-dir of the service, or ${adminTokenVariable}`,
+      `${settings.dataDir} has no admin token: give the --data-dir of the service, or ${adminTokenVariable}`,
     )
   const asText = (now: Now): string =>
     flags['json'] === true ? `${JSON.stringify(now, null, 2)}\n` : statusText(now, columns())

@@ -21,7 +21,7 @@ export function addRangeFlags(command: Command): Command {
     .option('--to <time>', 'last cycle_time; a day counts to its end (default: the newest)')
 }
 
-/** Throws a `UsageError` for a value that is no time, and where `--to` is before `--from`. */
+/** Throws a `UsageError` for a value that is not a time, and if `--to` is before `--from`. */
 export function timeRangeOf({ from, to }: Flags): TimeRange {
   const fromMs = timeOf('--from', from, 0) ?? -Infinity
   const toMs = timeOf('--to', to, dayMs - 1) ?? Infinity

@@ -121,7 +121,7 @@ test.each([
   ['the url is of another protocol', { url: 'ftp://localhost' }],
   ['the key cannot be in a header', { apiKey: '열쇠' }],
   ['the key has a space', { apiKey: 'Bearer key' }],
-  ['a time is no number', { backoffMsMax: NaN }],
+  ['a time is not a number', { backoffMsMax: NaN }],
   ['a time is longer than a timer', { attemptTimeoutMs: 2 ** 31 }],
 ])('a client cannot be made where %s, and the error does not contain the key', (_what, wrong) => {
   const make = (): Client => new Client({ url: 'http://localhost', apiKey: 'secret', ...wrong })
@@ -273,8 +273,8 @@ describe('errors', () => {
     ['an error page', { status: 404, headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
     ['a page with status 200', { headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
     ['JSON that another server sends as text', { headers: { 'Content-Type': 'text/html' }, body: ok.body }],
-    ['a body that is no JSON', { body: 'half' }],
-    ['JSON that is no object', { body: [] }],
+    ['a body that is not JSON', { body: 'half' }],
+    ['JSON that is not an object', { body: [] }],
     ['a redirect', { status: 302, headers: { Location: '/' } }],
     ['a status that the operation does not have', { status: 201 }],
   ])('%s is a ResponseError', async (_what, step) => {

@@ -70,7 +70,7 @@ export class Client {
     this.#policy = policyOf(options)
   }
 
-  /** Submits a cycle. Resolves with the first response to it, also if the service had processed it before. */
+  /** Submits a cycle. Resolves with the first response to it, even if the service had processed it before. */
   async postCycle(cycle: CycleRequest, options?: CallOptions): Promise<CycleResponse> {
     return this.sendCycle(JSON.stringify(cycle), options)
   }
@@ -224,6 +224,6 @@ function resultOf<Id extends OperationId>(id: Id, call: Call, reply: Reply): Res
   if (!(String(reply.status) in operations[id].responses)) throw errorOf(call, reply)
   const type = reply.headers.get('content-type') ?? ''
   const value = /^application\/json\b/i.test(type) ? parseJson(reply.body) : undefined
-  if (!isObject(value)) throw new ResponseError(call, reply, 'has a body that is no JSON object')
+  if (!isObject(value)) throw new ResponseError(call, reply, 'has a body that is not a JSON object')
   return value as unknown as ResponseOf<Id>
 }

@@ -114,7 +114,7 @@ test('a cycle may be added again, and not with another body', async () => {
   await expect(spool.add(other)).rejects.toThrow(`the spool has cycle ${first.cycle_id} with another body`)
 })
 
-test('a cycle_id that is no id cannot leave the directory', async () => {
+test('a cycle_id that is not an id cannot leave the directory', async () => {
   const spool = await open(new FaultyServer(responseTo(first)))
   await expect(spool.add({ ...first, cycle_id: '../x' })).rejects.toThrow(TypeError)
 })

@@ -65,7 +65,7 @@ type TaskOutcome =
       }
     }
 
-/** Runs `task` in the thread. Throws what is no refusal. */
+/** Runs `task` in the thread. Throws any error that is not a refusal. */
 export function outcomeOf(task: () => unknown): TaskOutcome {
   try {
     return { value: task() }

@@ -85,7 +85,7 @@ describe('a body that would cost too much to parse', () => {
   const brackets = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
   const full = Array.from({ length: jsonContainerCountMax - 1 }, (_, n) => (n % 2 ? '{}' : '[]')).join(',')
 
-  test('is refused at the first bracket beyond the depth limit, also when it is not JSON', () => {
+  test('is refused at the first bracket beyond the depth limit, even when it is not JSON', () => {
     expect(refusal(brackets(jsonDepthMax))).toBe('accepted')
     for (const body of [brackets(jsonDepthMax + 1), '['.repeat(1_000_000)]) {
       expect(refusal(body)).toBe(`the body nests deeper than ${jsonDepthMax} levels at byte ${jsonDepthMax}`)

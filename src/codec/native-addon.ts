@@ -57,7 +57,7 @@ export interface NativeAddon {
   readonly interfaceVersion: number
   readonly Decoder: new (plan: string) => NativeDecoder
   readonly runColumns: RunColumns
-  /** An upper bound of the bytes of the rows; 0 for numbers that only the reference encoder writes. */
+  /** An upper bound on the size of the rows in bytes; 0 for numbers that only the reference encoder writes. */
   rowsBytesMax(rows: NativeRows): number
   /** Writes the rows at `start` of `out` and returns where they end. */
   writeRows(rows: NativeRows, out: Uint8Array, start: number): number

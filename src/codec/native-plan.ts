@@ -115,7 +115,7 @@ export function cyclePlan(): NativePlan {
 
 function listCountMax(list: ListName): number {
   const value = cycleShape.members.find(({ name }) => name === list)?.value
-  if (value?.kind !== 'array') throw new Error(`${list} is no list`)
+  if (value?.kind !== 'array') throw new Error(`${list} is not a list`)
   return value.countMax
 }
 
@@ -197,6 +197,6 @@ function condition({ requiredWhen }: MemberShape, shape: ObjectShape): object {
   if (requiredWhen === undefined) return {}
   const member = shape.members.findIndex(({ name }) => name === requiredWhen.member)
   const value = shape.members[member]?.value
-  if (value?.kind !== 'enum') throw new Error(`${requiredWhen.member} is no enum`)
+  if (value?.kind !== 'enum') throw new Error(`${requiredWhen.member} is not an enum`)
   return { required_when: { member, code: value.values.indexOf(requiredWhen.value) } }
 }

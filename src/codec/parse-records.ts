@@ -27,7 +27,7 @@ export function parseOutcomes(body: Uint8Array): OutcomeRecord[] {
 
 /** A setting of weights. Throws `bad_request` as `decodeCycle` does. */
 export function parseWeights(body: Uint8Array): WeightsRequest {
-  return checked(body, checkWeights, 'the body is no valid setting of weights') as WeightsRequest
+  return checked(body, checkWeights, 'the body is not a valid setting of weights') as WeightsRequest
 }
 
 function checked(body: Uint8Array, check: (value: unknown) => Problems | null, summary: string): unknown {

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import { ArenaPool } from './arena.js'
 
-test('columns of one arena do not overlap, also when the block is too small for them', () => {
+test('columns of one arena do not overlap, even when the block is too small for them', () => {
   const arena = new ArenaPool().acquire()
   const columns = Array.from({ length: 40 }, (_, i) => arena.float64(1001).fill(i))
   columns.forEach((column, i) => expect(column.every((value) => value === i)).toBe(true))

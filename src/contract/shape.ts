@@ -59,7 +59,7 @@ export const memberNames: ReadonlySet<string> = new Set(
 export function rowShape(parent: ObjectShape, member: string): ObjectShape {
   const value = parent.members.find((m) => m.name === member)?.value
   if (value?.kind !== 'array' || value.items.kind !== 'object')
-    throw new Error(`${member} is no list of objects`)
+    throw new Error(`${member} is not a list of objects`)
   return value.items
 }
 
@@ -84,7 +84,7 @@ export interface WireSchema {
 
 function objectShape(name: string): ObjectShape {
   const shape = valueShape({ $ref: `#/components/schemas/${name}` })
-  if (shape.kind !== 'object') throw new Error(`${name} is no object type`)
+  if (shape.kind !== 'object') throw new Error(`${name} is not an object type`)
   return shape
 }
 

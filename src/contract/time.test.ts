@@ -97,7 +97,7 @@ describe('a date-time', () => {
   })
 })
 
-test('a cycle id is the minute in KST, also across midnight', () => {
+test('a cycle id is the minute in KST, even across midnight', () => {
   expect(cycleIdOf(Date.parse('2013-06-05T14:55:00Z'))).toBe('20130605T2355')
   expect(cycleIdOf(Date.parse('2013-06-05T15:00:00Z'))).toBe('20130606T0000')
 })
@@ -125,7 +125,7 @@ test('the next boundary is a multiple of five minutes, at most five minutes late
   ])
 })
 
-test('the time of day in KST is nine hours ahead of UTC, also before 1970', () => {
+test('the time of day in KST is nine hours ahead of UTC, even before 1970', () => {
   expect(kstTimeOfDay(0)).toBe(9 * 3_600_000)
   expect(kstTimeOfDay(Date.parse('0001-01-01T16:00:00Z'))).toBe(3_600_000)
 })

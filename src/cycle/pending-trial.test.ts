@@ -93,7 +93,7 @@ test('models that score all pending posts are no warning', async () => {
   expect(warnings).toEqual([])
 })
 
-test('a shadow that is removed while it is tried is no warning', async () => {
+test('a shadow that is removed while it is tried is not a warning', async () => {
   const shadow = new FakeModel()
   shadow.wrongRow = 1
   await expect(service.models.addShadow(shadow, AbortSignal.abort(new Error('removed')))).rejects.toThrow(

@@ -104,7 +104,7 @@ export class StoredWeights {
     return changeWeights(this.#history, request, { nowMs, newestCycleMs })
   }
 
-  /** `current` is the setting made last, also before it takes effect. */
+  /** `current` is the setting made last, even before it takes effect. */
   state(): WeightsState {
     const [current, previous] = [this.#history.at(-1), this.#history.at(-2)]
     assert(current !== undefined, 'there are weights')

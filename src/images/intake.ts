@@ -35,7 +35,7 @@ sharp.cache(false)
 
 /**
  * Checks and normalises an upload. `bytes` must not change until the promise settles; `sha256` is `hashUpload` of them
- * if it is already known. Rejects with a ServiceError: `unsupported_media_type` for a body that is no JPEG, `bad_request`
+ * if it is already known. Rejects with a ServiceError: `unsupported_media_type` for a body that is not a JPEG, `bad_request`
  * for a JPEG that does not decode completely or is empty, `too_large` for one of more than 50 megapixels, `unavailable`
  * for one that took too long.
  */

@@ -110,7 +110,7 @@ describe('when the process of a model', () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'the process of a model ends with its owner, also in the middle of a batch',
+  'the process of a model ends with its owner, even in the middle of a batch',
   async () => {
     const { modelsDir: directory } = packaged(slowGraph)
     const code = `

@@ -30,7 +30,7 @@ describe('setting weights', () => {
     )
   })
 
-  test('again with the same weights changes nothing, with others is a conflict, also for an older version', () => {
+  test('again with the same weights changes nothing, with others is a conflict, even for an older version', () => {
     const history = set(initial, 'a', 2, minute) as WeightsHistory
     expect(set(history, 'a', 2, 9 * minute)).toBe('unchanged')
     expect(set(history, 'a', 3, 9 * minute)).toBe('conflict')

@@ -38,7 +38,7 @@ test('an image that is stored although its write reported an error counts as cre
   expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
 })
 
-test('an image whose write fails does not count as created, also where another one is stored', async () => {
+test('an image whose write fails does not count as created, even where another one is stored', async () => {
   const { uploads, created, store } = failingUploads(false)
   await expect(uploads.put(key, await jpeg(), undefined)).rejects.toMatchObject({ status: 503 })
   expect(created).toEqual([])

@@ -164,7 +164,7 @@ async function putWeights({ exchange, cycles, settings }: Call): Promise<Outgoin
 /** Headers of every response with a JSON body. */
 export const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8' } as const
 
-/** Undefined also where storage cannot be read: health is then `degraded`, and still a response. */
+/** Also undefined if storage cannot be read: health is then `degraded`, and still a response. */
 function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']> {
   try {
     return cycles.lastCycle()

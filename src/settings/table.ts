@@ -263,7 +263,7 @@ export type Settings = Omit<Inputs, 'apiKeysFile'>
 export const settingsTable: Readonly<Record<SettingName, SettingRow>> = rows
 export const settingNames = Object.keys(rows) as SettingName[]
 
-/** A secret that is no setting of the file, so that only the environment and a file of the data directory hold it. */
+/** A secret that is not a setting of the file, so that only the environment and a file of the data directory hold it. */
 export const adminTokenVariable = 'UNDERSTUDY_ADMIN_TOKEN'
 
 /** Environment variables that are not settings. */

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { cycleBoundaryMs, type GalleryType } from '../contract/index.js'
 
-/** Change this when the same options give other posts than before, so that no older simulation is resumed. */
+/** Change this when the same options produce different posts than before, so that no older simulation is resumed. */
 const worldVersion = 3
 
 const names = 'cat baseball_new programming stock_us coffee camera_old hiking game_classic'.split(' ')

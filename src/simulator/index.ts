@@ -1,5 +1,5 @@
 /**
- * The simulated client: it sends generated posts of some hours to a service, injects client faults, and checks every
+ * The simulated client: it sends the generated posts of several hours to a service, injects client faults, and checks every
  * response against the contract. It depends on the contract and the packaged client, and on no code of the server.
  */
 export { ContractViolation, OptionError, SimulationError, type SimulationErrorKind } from './errors.js'

@@ -53,7 +53,7 @@ export const ambiguousShapes: readonly Shape[] = [
   post('a length past 64 bits', ['Content-Length: 18446744073709551616'], (inner) => inner),
   post('a chunk past 64 bits', ['Transfer-Encoding: chunked'], (inner) => `FFFFFFFFFFFFFFFFF\r\n${inner}`),
   post('a negative chunk', ['Transfer-Encoding: chunked'], (inner) => `-1\r\n${inner}`),
-  post('a chunk size that is no number', ['Transfer-Encoding: chunked'], (inner) => `zz\r\n\r\n${inner}`),
+  post('a chunk size that is not a number', ['Transfer-Encoding: chunked'], (inner) => `zz\r\n\r\n${inner}`),
   {
     name: 'bare line feeds',
     bytes: (target, inner) =>

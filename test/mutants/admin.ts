@@ -202,7 +202,7 @@ export const adminMutants: readonly MutantGroup[] = [
     killedBy: ['src/admin/metrics/table.test.ts'],
     mutants: [
       {
-        breaks: 'an unknown status is no client that disconnected',
+        breaks: 'an unknown status is not a client that disconnected',
         find: "?? 'other'\n",
         replace: "?? 'aborted'\n",
       },
@@ -245,7 +245,7 @@ export const adminMutants: readonly MutantGroup[] = [
         replace: 'else',
       },
       {
-        breaks: 'a request without a key is no call of the client',
+        breaks: 'a request without a key is not a call of the client',
         find: ' && code !== unauthorizedCode',
         replace: '',
       },

@@ -110,7 +110,7 @@ export const cliMutants: readonly MutantGroup[] = [
     killedBy: ['src/cli/data-directory.test.ts'],
     mutants: [
       {
-        breaks: 'a full disk is no usage error',
+        breaks: 'a full disk is not a usage error',
         find: "new Set(['ENOSPC', 'EDQUOT'",
         replace: "new Set(['EDQUOT'",
       },
@@ -170,7 +170,7 @@ export const cliMutants: readonly MutantGroup[] = [
         replace: 'if (known !== undefined && known === identity)',
       },
       {
-        breaks: 'the active version is no shadow',
+        breaks: 'the active version is not a shadow',
         find: 'if (active !== null && versions.includes(active))',
         replace: "if (active === null && versions.includes(''))",
       },

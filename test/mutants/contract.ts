@@ -17,7 +17,7 @@ export const contractMutants: readonly MutantGroup[] = [
         replace: '1',
       },
       {
-        breaks: 'a year divisible by 100 is no leap year',
+        breaks: 'a year divisible by 100 is not a leap year',
         find: '(year % 4 === 0 && year % 100 !== 0) || year % 400 === 0',
         replace: 'year % 4 === 0',
       },

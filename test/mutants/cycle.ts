@@ -200,7 +200,7 @@ export const cycleMutants: readonly MutantGroup[] = [
         replace: '\n',
       },
       {
-        breaks: 'a trial that is cancelled is no warning',
+        breaks: 'a trial that is cancelled is not a warning',
         find: 'if (this.#endedOr(signal)()) return\n',
         replace: '\n',
       },

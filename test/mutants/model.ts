@@ -111,7 +111,7 @@ export const modelMutants: readonly MutantGroup[] = [
     killedBy: ['src/model/pooling.test.ts'],
     mutants: [
       {
-        breaks: 'padding is no part of a mean',
+        breaks: 'padding is not part of a mean',
         find: 'const count = tokenCount ?? size / dim',
         replace: 'const count = size / dim',
       },
@@ -170,7 +170,7 @@ export const modelMutants: readonly MutantGroup[] = [
     killedBy: ['src/model/text/post-text.test.ts'],
     mutants: [
       {
-        breaks: 'a text that contains a placeholder is no template',
+        breaks: 'a text that contains a placeholder is not a template',
         find: "parts.map((part) => (part === '{title}' ? title : part === '{body}' ? body : part)).join('')",
         replace: "template.replace('{title}', title).replace('{body}', body)",
       },
@@ -228,7 +228,7 @@ export const modelMutants: readonly MutantGroup[] = [
     killedBy: ['src/model/head-shares.test.ts'],
     mutants: [
       {
-        breaks: 'NaN is no share',
+        breaks: 'NaN is not a share',
         find: 'if (value >= 0 && value <= 1) continue',
         replace: 'if (!(value < 0 || value > 1)) continue',
       },

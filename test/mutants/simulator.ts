@@ -65,7 +65,7 @@ export const simulatorMutants: readonly MutantGroup[] = [
     killedBy: ['src/simulator/api.test.ts'],
     mutants: [
       {
-        breaks: 'a failure that waiting does not repair is no outage',
+        breaks: 'a failure that waiting does not repair is not an outage',
         find: 'error instanceof ConnectionError && !isTemporaryError(error)',
         replace: 'error instanceof ResponseError && !isTemporaryError(error)',
       },

@@ -104,7 +104,7 @@ export class MutantTree {
   }
 }
 
-/** JavaScript of one file. A mutant that is no valid syntax is an error of its author. */
+/** JavaScript of one file. A mutant that is not valid syntax is an error of its author. */
 function compile(file: string, source: string): string {
   const { outputText, diagnostics = [] } = ts.transpileModule(source, {
     fileName: file,

@@ -291,7 +291,7 @@ describe('data', () => {
     expect(text).toContain('understudy_http_requests_total{operation="POST /v1/cycles",status="400"} 1')
     expect(text).toContain('understudy_first_scores_total{result="on_time"} 3')
     expect(text).toContain('understudy_cycle_stage_duration_seconds_count{stage="commit"} 3')
-    // A write that is no cycle is counted too.
+    // A write that is not a cycle is counted too.
     const commits = (metrics: string): number =>
       Number(/^understudy_storage_commit_duration_seconds_count\{result="done"\} (\d+)$/m.exec(metrics)?.[1])
     const weights = { version: 'of-the-test', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } }

@@ -283,7 +283,7 @@ describe('serve', () => {
     expect(statSync(join(dataDir, 'api-key')).mode & 0o777).toBe(0o600)
   })
 
-  test('exits with 0 on Ctrl-C, also when it is pressed twice', async () => {
+  test('exits with 0 on Ctrl-C, even when it is pressed twice', async () => {
     const port = await freePort()
     const server = start(['serve', '--port', String(port), '--data-dir', join(root, 'interrupted')])
     await up(port, server)

@@ -312,7 +312,7 @@ describe('a change of SHADOW', () => {
     await expectTrueLabels(['a', 'b'])
   })
 
-  test('to the serving version has no effect, also when the version serves only later', async () => {
+  test('to the serving version has no effect, even when the version serves only later', async () => {
     choose('SHADOW', 'a', 'b')
     await startServer()
     await server.logged('shadow scores')

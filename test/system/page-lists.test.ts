@@ -90,7 +90,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByRole('table', { name: 'Score and rank by cycle' }).waitFor(patient)
   })
 
-  test('Post follows the cycles with its history, also after a failure', async () => {
+  test('Post follows the cycles with its history, even after a failure', async () => {
     await open('posts/g/1')
     const history = page.getByRole('table', { name: 'Score and rank by cycle' })
     await history.waitFor(patient)

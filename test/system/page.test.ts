@@ -149,7 +149,7 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(await page.locator('.list-note').innerText()).toMatch(/^4,999 pending, 19\d scored in 03-01/)
   })
 
-  test('Picks shows the rank in the whole pool, also in a selection, and titles as Korean', async () => {
+  test('Picks shows the rank in the whole pool, even in a selection, and titles as Korean', async () => {
     const response = await page.request.get('/api/picks?offset=120&limit=1')
     const { picks } = (await response.json()) as {
       readonly picks: { readonly rank: number; readonly title: string }[]

@@ -185,13 +185,13 @@ describe('the log', () => {
     ],
     ['an unknown field', (server) => server.postCycle({ ...cycleBody(2), [secret]: secret })],
     ['a wrong value', (server) => server.postCycle({ ...cycleBody(2), cycle_time: secret })],
-    ['a body that is no JSON', (server) => post(server, '/v1/cycles', `{"${secret}": ${secret}`)],
+    ['a body that is not JSON', (server) => post(server, '/v1/cycles', `{"${secret}": ${secret}`)],
     [
-      'a body that is no gzip',
+      'a body that is not gzip',
       (server) => post(server, '/v1/cycles', secret, { 'Content-Encoding': 'gzip' }),
     ],
     [
-      'a body in gzip that is no cycle',
+      'a body in gzip that is not a cycle',
       (server) => post(server, '/v1/cycles', gzipSync(secret), { 'Content-Encoding': 'gzip' }),
     ],
     ['a body that is too large', (server) => post(server, '/v1/cycles', secret.repeat(2_000_000))],

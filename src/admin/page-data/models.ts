@@ -54,7 +54,7 @@ export async function models({ sources, observer }: ModelParts): Promise<object>
   }
 }
 
-/** The command behind `/api/models/{version}/checks`. Throws `not_found` for what is no package. */
+/** The command behind `/api/models/{version}/checks`. Throws `not_found` if the version is not a package. */
 export async function checksArguments({ settings }: AdminSources, version: string): Promise<string[]> {
   const packages = await listModels(settings().modelsDir).catch((): string[] => [])
   if (!packages.includes(version)) throw new ServiceError('not_found', 'there is no such package')

@@ -59,12 +59,12 @@ export function explainArguments(gallId: string, postNo: number, query: URLSearc
       throw new ServiceError('bad_request', `${name} must be a cycle_id`)
     return id === null ? [] : [`--${name}=${id}`]
   })
-  // The end of an argument.
+  // NUL ends a command-line argument.
   if (gallId.includes('\0')) throw new ServiceError('not_found', 'there is nothing at this path')
   return ['explain', '--json', '--texts', ...cycles, '--', gallId, String(postNo)]
 }
 
-/** A number of a path. Throws `not_found`. */
+/** Parses a number in a path. Throws `not_found`. */
 export function numberOfPath(text: string): number {
   const value = Number(text)
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value))

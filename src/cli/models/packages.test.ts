@@ -28,7 +28,7 @@ describe('list', () => {
     expect(models().stdout).toBe(stdout)
   })
 
-  test('prints the other packages beside an invalid one, and hashes nothing', () => {
+  test('prints the other packages along with an invalid one, and hashes nothing', () => {
     changeManifest('v1', { features: ['luck'] })
     addVersion('v2')
     writeFileSync(join(modelsDir, 'v2', 'head.onnx'), 'something else')

@@ -142,7 +142,7 @@ void load_column(double* to, const column_view& column, const uint32_t* rows, si
 }
 
 #if defined(__x86_64__) && !defined(__AVX2__)
-// The addon is compiled for every x86-64; the same loops again for machines with AVX2, chosen at run time.
+// The addon is compiled for baseline x86-64. These loops exist a second time for AVX2, selected at run time.
 __attribute__((target("avx2"))) void compute_avx2(column_operation operation, const operands& rows) noexcept {
   compute_inline(operation, rows);
 }

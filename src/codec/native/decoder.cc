@@ -1,5 +1,5 @@
-// See decoder.h. A member takes four tokens: name, colon, value and what separates it from the next. That
-// four are left is checked once a member; values of several tokens check for themselves.
+// See decoder.h. A member takes four tokens: name, colon, value and separator. One check per member ensures that four
+// tokens are left; values of several tokens have their own checks.
 #include "decoder.h"
 
 #include <algorithm>

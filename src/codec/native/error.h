@@ -15,7 +15,7 @@ namespace understudy {
   X(missing_member, "A required member is missing.")                                             \
   X(duplicate_member, "A known member occurs twice in one object.")                                    \
   X(unusual_name, "A member name has an escape, is very long or looks like an array index.")           \
-  X(unusual_text, "A text that is copied has an escape, or an escape is no code point.")   \
+  X(unusual_text, "A text that is copied has an escape, or an escape is not a code point.")   \
   X(unusual_number,                                                                                    \
     "An integer is spelled with an exponent, a fraction or more digits than a double holds.")          \
   X(too_deep, "Unknown members nest deeper or hold more than the native decoder follows.")                        \

@@ -7,7 +7,7 @@ namespace understudy {
 
 namespace {
 
-/// Far more than the catalogue needs: what is larger is a mistake.
+/// Far more than the catalogue needs: anything larger is a mistake.
 constexpr size_t values_max = 1u << 16;
 
 constexpr const char* mismatch_message = "the column program and its inputs do not fit together";

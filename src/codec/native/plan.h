@@ -109,7 +109,7 @@ struct decode_plan {
   std::vector<object_plan> objects;
 };
 
-/// Reads a plan. Nothing when it is no plan that the decoder can follow: names that need escapes or are too
+/// Reads a plan. Nothing when it is not a plan that the decoder can follow: names that need escapes or are too
 /// long, kinds that do not exist, indices out of range.
 [[nodiscard]] std::optional<decode_plan> read_plan(std::string_view json);
 

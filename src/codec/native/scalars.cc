@@ -130,7 +130,7 @@ decode_error unescape(const uint8_t* from, const uint8_t* to, std::vector<uint8_
     const uint8_t* escape = found == nullptr ? to : static_cast<const uint8_t*>(found);
     text.insert(text.end(), from, escape);
     if (escape == to) break;
-    // The closing quote is no part of an escape, so at least one byte follows the backslash; four hexadecimal
+    // The closing quote is not part of an escape, so at least one byte follows the backslash; four hexadecimal
     // digits that would reach past the closing quote are invalid, because a quote is not a digit.
     from = escape + 2;
     if (escape[1] != 'u') {

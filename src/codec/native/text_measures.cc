@@ -47,7 +47,7 @@ constexpr uint32_t lane_value_max = 255;
   return (mask_vector)(bytes == (byte_vector)(byte_vector{} + value));
 }
 
-/// Tab to carriage return, and blank.
+/// Tab to carriage return, and space.
 [[gnu::always_inline]] inline mask_vector is_ascii_space(byte_vector bytes) noexcept {
   return between(bytes, 0x09, 0x0d) | equal(bytes, 0x20);
 }
@@ -70,7 +70,7 @@ template <bool all>
   sum -= (byte_vector)(all ? hit : hit & taken);
 }
 
-/// Counts the code points that are neither ASCII nor Hangul syllables: a few in a hundred vectors have any. Returns the
+/// Counts the code points that are neither ASCII nor Hangul syllables: only a few vectors in a hundred have any. Returns the
 /// lanes where white space beyond ASCII starts.
 template <bool all>
 [[gnu::always_inline]] inline mask_vector count_rare(const uint8_t* at, byte_vector b, byte_vector second,
@@ -230,7 +230,7 @@ void count_wide_spaces(const uint8_t* from, const uint8_t* to, text_measures& m)
 }
 
 #if defined(__x86_64__) && !defined(__AVX2__)
-// The addon is compiled for every x86-64; the same again for machines with AVX2, chosen at run time.
+// The addon is compiled for baseline x86-64. These functions exist a second time for AVX2, selected at run time.
 __attribute__((target("avx2"))) text_measures measure_avx2(const uint8_t* text, const uint8_t* end,
                                                            bool html) noexcept {
   return measure(text, end, html);

@@ -88,7 +88,7 @@ export const operationTexts: Readonly<
   getWeights: {
     tag: 'Reference',
     summary: 'Read the current and the previous weights',
-    description: '`current` is the version that was set last, also before it takes effect.',
+    description: '`current` is the version that was set last, even before it takes effect.',
   },
   putWeights: {
     tag: 'Reference',
@@ -103,7 +103,7 @@ export const operationTexts: Readonly<
 type Tag = keyof typeof tagTexts
 
 export const tagTexts = {
-  Scoring: 'What a client of the trial calls.',
+  Scoring: 'The calls of the trial.',
   Operation: 'For monitoring.',
   Reference: 'Not in scope for the trial.',
 } as const

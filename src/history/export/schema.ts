@@ -256,7 +256,7 @@ const snapshots: ExportTable = {
 }
 
 const removals: ExportTable = {
-  meaning: 'One row per removal, as received, also of posts that were not pending. A label: see `known_at`.',
+  meaning: 'One row per removal, as received, even of posts that were not pending. A label: see `known_at`.',
   dayMs: 'c.cycle_ms',
   columns: [
     ...cycleColumns,

@@ -159,7 +159,7 @@ export class Staging {
     this.close()
   }
 
-  /** Closes DuckDB; what is not written is lost. */
+  /** Closes DuckDB; rows that are not written are lost. */
   close(): void {
     for (const appender of this.#appenders.values()) appender.closeSync()
     this.#appenders.clear()

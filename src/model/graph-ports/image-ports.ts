@@ -26,7 +26,7 @@ export function inputShape(
   return plan.layout === 'nchw' ? [count, channelCount, height, width] : [count, height, width, channelCount]
 }
 
-/** Whether an output of this shape can be pooled to vectors, also with free sizes. */
+/** Whether an output of this shape can be pooled to vectors, even with free sizes. */
 export function isPoolable(
   shape: readonly (number | string | null)[],
   { dim, pool }: Pick<ImageSettings, 'dim' | 'pool'>,

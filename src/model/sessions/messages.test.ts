@@ -58,7 +58,7 @@ test('the file of payloads is private and has no name', () => {
   expect([mode & 0o777, nlink]).toEqual([0o600, 0])
 })
 
-test('a payload is read as it was written, also after a longer one', () => {
+test('a payload is read as it was written, even after a longer one', () => {
   const file = payloadFile()
   for (const payload of [new Uint8Array(1_000_000).fill(7), Uint8Array.of(1, 2, 3), new Uint8Array(0)]) {
     file.write([payload])
@@ -77,11 +77,11 @@ test('a truncated payload is an error, and the next one is complete', () => {
   expect(file.read([3, 1]).map((part) => [...part])).toEqual([[1, 2, 3], [4]])
 })
 
-test.each<unknown>([[-1], [NaN], ['x'], [2 ** 30, 1], undefined, null, 4])('%j are no lengths', (lengths) => {
+test.each<unknown>([[-1], [NaN], ['x'], [2 ** 30, 1], undefined, null, 4])('bad lengths: %j', (lengths) => {
   expect(() => payloadFile().read(lengths as number[])).toThrow('are not lengths')
 })
 
-test('a child receives one message after the other, and null at the end of the stream, also within a message', () => {
+test('a child receives one message after the other, and null at the end of the stream, even within a message', () => {
   const file = payloadFile()
   file.write([Uint8Array.of(4, 5)])
   const line = lineOf(messageOf(Uint8Array.of(4, 5)))

@@ -46,7 +46,7 @@ describe('a session host', () => {
     const { host, children } = await open(stubProgram())
     await expectModelError(
       host.run('print', 10_000),
-      /process of the stand-in sent what is not a message: "something went wrong.*" is not a message/,
+      /process of the stand-in sent an invalid message: "something went wrong.*" is not a message/,
     )
     await vi.waitUntil(() => host.available, { timeout: 30_000 })
     expect(children).toHaveLength(2)
@@ -56,7 +56,7 @@ describe('a session host', () => {
     const { host, children } = await open(stubProgram())
     await expectModelError(
       host.run('cut', 10_000),
-      /sent what is not a message: the file of payloads ends after 2 of 5 bytes/,
+      /sent an invalid message: the file of payloads ends after 2 of 5 bytes/,
     )
     await vi.waitUntil(() => host.available, { timeout: 30_000 })
     expect(children).toHaveLength(2)

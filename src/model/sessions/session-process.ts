@@ -126,7 +126,7 @@ export class SessionProcess {
 
   /**
    * One batch, described by `what`; the next may begin when this one has settled. The child has the message, which
-   * `request` makes, when this returns its promise. Rejects with a `ModelError`, also when the time limit has passed;
+   * `request` makes, when this returns its promise. Rejects with a `ModelError`, even when the time limit has passed;
    * then the process has ended.
    */
   async run(request: () => OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
@@ -191,7 +191,7 @@ export class SessionProcess {
     try {
       for (const header of this.#reader.take(chunk)) this.#handle(header as ChildHeader & Header)
     } catch (cause) {
-      this.#fail(new ModelError(`${this.#name} sent what is not a message: ${reasonOf(cause)}`, { cause }))
+      this.#fail(new ModelError(`${this.#name} sent an invalid message: ${reasonOf(cause)}`, { cause }))
     }
   }
 

@@ -72,7 +72,7 @@ export function openTokenizer(json: Uint8Array, options: TokenizerOptions): Text
   const special = specialTokensOf(tokenizer)
   const room = options.tokens_max - special.before.ids.length - special.after.ids.length
   if (room < 1)
-    throw new Error(`tokens_max ${options.tokens_max} leaves no room for text beside the special tokens`)
+    throw new Error(`tokens_max ${options.tokens_max} leaves no room for text besides the special tokens`)
   const idsOf = (text: string): number[] => contentIds(tokenizer, text)
   const framed = (ids: readonly number[]): TokenRow => withSpecial(special, ids)
   checkGolden(file, options, (text) => framed(idsOf(text)).ids)

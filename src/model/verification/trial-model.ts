@@ -1,5 +1,5 @@
 /**
- * What the checks need of a model, and how they compare its outputs.
+ * What the checks need from a model, and how they compare its outputs.
  */
 import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
 import type { GoldenRunner } from '../golden.js'

@@ -1,4 +1,4 @@
-/** The time of the service, for ages that count up, and what the screen is like. */
+/** The time of the service, for ages that count up, and media queries. */
 import { useEffect, useState } from 'preact/hooks'
 import { serverNowMs } from '../service/clock.js'
 

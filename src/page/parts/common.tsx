@@ -43,7 +43,7 @@ export function Tile({ title, value, unit, facts, children }: TileProps) {
 
 /**
  * A text or a name that somebody else has written. It is isolated: characters that change the direction of writing do not
- * reach what stands beside it. `isKorean`: of a post, for fonts and screen readers.
+ * reach the text next to it. `isKorean`: of a post, for fonts and screen readers.
  */
 export function Text({
   children,
@@ -105,7 +105,7 @@ export function Command({ text }: { readonly text: string }) {
   )
 }
 
-/** Beside what the service has recorded since its start, until that is a day. */
+/** Next to data that the service records from its start on, until that is a day ago. */
 export function Since({ startedAt }: { readonly startedAt: string | null }) {
   const nowMs = useNowMs()
   const since = startedAt === null ? undefined : sinceStart(startedAt, nowMs)

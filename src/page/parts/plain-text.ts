@@ -29,7 +29,7 @@ export function plainText(html: string): string {
     .trim()
 }
 
-/** `&lt;`, `&#60;` and `&#x3c;` as `<`; what is not known stays. */
+/** `&lt;`, `&#60;` and `&#x3c;` as `<`; others stay. */
 function characterOf(reference: string): string {
   const name = reference.slice(1, -1).toLowerCase()
   if (!name.startsWith('#')) return entities[name] ?? reference

@@ -1,4 +1,4 @@
-/** A line without axes: how a score developed. The newest value stands beside it as text. */
+/** A line without axes: how a score developed. The newest value is next to it as text. */
 
 const width = 72
 const height = 22

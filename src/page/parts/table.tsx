@@ -14,7 +14,7 @@ export interface Column<Row> {
 
 interface TableProps<Row> {
   readonly caption: string
-  /** The caption is for screen readers only, since a heading says the same. */
+  /** The caption is for screen readers only, because a heading has the same text. */
   readonly isCaptionHidden?: boolean
   /** Its height is limited, too. */
   readonly isTall?: boolean

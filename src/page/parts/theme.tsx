@@ -23,7 +23,7 @@ export function applyTheme(theme: Theme): void {
   listeners.forEach((listener) => listener())
 }
 
-/** Rises with each change of the colours: charts are drawn anew. */
+/** Increases with each change of the colours: charts are drawn again. */
 export function useThemeVersion(): number {
   const [version, setVersion] = useState(0)
   useEffect(() => {

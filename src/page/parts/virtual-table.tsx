@@ -87,7 +87,7 @@ export function VirtualTable(props: VirtualTableProps) {
 
 const rowLinks = '[data-index] :is(a, button)'
 
-/** Of the row that an element is in. */
+/** Index of the row that contains an element. */
 function rowIndexOf(target: EventTarget | null): number | undefined {
   const row = target instanceof Element ? target.closest<HTMLElement>('[data-index]') : null
   return row === null ? undefined : Number(row.dataset['index'])

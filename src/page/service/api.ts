@@ -192,7 +192,7 @@ export interface StoredResponse extends Omit<CycleResponse, 'results'> {
 
 /** A part of a list, newest first. */
 export interface ListPage<Item> {
-  /** Of the service's process: the `id` of calls begins anew in the next one. */
+  /** Identifies the service's process: the ids of calls start again in the next one. */
   readonly instance: string
   readonly items: readonly Item[]
   /** Nothing older follows. */

@@ -63,7 +63,7 @@ export class Attempts {
   }
 
   failed(error: ApiError): void {
-    // What is not found is not stale: it has gone.
+    // Data that is not found is not stale: it no longer exists.
     if (this.loadedAtMs !== null && error.status !== 404) {
       stale.set(this, { what: this.#what, sinceMs: this.loadedAtMs, reason: error.message })
       staleChanged.emit()

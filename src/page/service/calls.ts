@@ -53,7 +53,7 @@ async function readAll(path: string, signal: AbortSignal): Promise<Recorded> {
   }
 }
 
-/** In any order, each call once. Ids begin anew in each process of the service, whose calls replace those of another one. */
+/** In any order, each call once. Ids start again in each process of the service, whose calls replace those of another one. */
 export function mergedCalls(before: Recorded, { instance, items }: Recorded, count: number): Recorded {
   const kept = before.instance === instance ? before.items : []
   const byId = new Map([...kept, ...items].map((call) => [call.id, call]))

@@ -14,7 +14,7 @@ export interface Events {
   readonly call: CallEvent
   readonly status: { readonly checks: readonly Check[] }
   readonly models: object
-  /** Everything is to be read anew: the stream was opened, or the server has dropped events. */
+  /** Everything must be read again: the stream was opened, or the server has dropped events. */
   readonly reset: object
 }
 
@@ -24,9 +24,9 @@ export type EventName = keyof Events
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'denied'
 
 const serverEvents: readonly EventName[] = ['cycle', 'call', 'status', 'models', 'reset']
-/** Until a heartbeat says how often they come. */
+/** Used until the first heartbeat, which states the interval. */
 const heartbeatMsDefault = 5000
-/** A hidden tab keeps its stream for so long. */
+/** How long a hidden tab keeps its stream. */
 const hiddenMsMax = 60_000
 
 class Connection {
@@ -79,7 +79,7 @@ class Connection {
     this.#expectHeartbeat()
   }
 
-  /** A stream without a heartbeat for two intervals is lost, also while it opens. */
+  /** A stream without a heartbeat for two intervals is lost, even while it opens. */
   #expectHeartbeat(): void {
     clearTimeout(this.#silence)
     this.#silence = setTimeout(() => this.#lose(), 2 * this.#heartbeatMs)
@@ -98,7 +98,7 @@ class Connection {
     void this.#findReason()
   }
 
-  /** An EventSource does not say why it failed: a request does. */
+  /** An EventSource does not report why it failed; an ordinary request does. */
   async #findReason(): Promise<void> {
     const request = { cache: 'no-store', signal: AbortSignal.timeout(queryTimeoutMs) } as const
     const isDenied = await fetch('/api/now', request).then(

@@ -1,5 +1,5 @@
 /**
- * A query: JSON of one path, read anew when the server reports a change and after a failure. It keeps the last answer while a
+ * A query: JSON of one path, read again when the server reports a change and after a failure. It keeps the last answer while a
  * newer one is on its way or fails.
  */
 import { useEffect, useState } from 'preact/hooks'
@@ -54,7 +54,7 @@ export function useQuery<T>(path: string | null, options: QueryOptions = {}): Qu
   return answer.path === path ? answer : nothing
 }
 
-/** Reads one path, one request at a time. What is asked for meanwhile, or while nobody looks, is read once afterwards. */
+/** Reads one path, one request at a time. Requests during a read, or while the tab is hidden, cause one read afterwards. */
 class Loader<T> {
   readonly #path: string
   readonly #read: NonNullable<QueryOptions['read']>

@@ -124,7 +124,7 @@ function factsOf(model: ModelFacts): (readonly [string, ComponentChildren])[] {
   ]
 }
 
-/** Its content is drawn, and what it needs is read, once somebody opens it. */
+/** Draws its content and reads its data once somebody opens it. */
 function Disclosure({
   title,
   children,

@@ -1,5 +1,5 @@
 /**
- * The picks that are on the screen, read in windows as the reader scrolls. After a cycle the visible windows are read anew;
+ * The picks that are on the screen, read in windows as the reader scrolls. After a cycle the visible windows are read again;
  * until they arrive, the old rows stay. Rows of another filter stay until the first answer, marked as such, or until it fails.
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -37,7 +37,7 @@ interface View {
   readonly error: ApiError | null
   /** `view` is of the filter before this one. */
   readonly isOfOtherFilter: boolean
-  /** Of the last view, also after a failure: the choice of a gallery stays. */
+  /** Of the last view, even after a failure: the choice of a gallery stays. */
   readonly galleries: readonly string[]
   readonly onRange: (first: number, end: number) => void
 }

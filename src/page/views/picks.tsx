@@ -1,4 +1,4 @@
-/** Picks: the pending posts by rank, and beside them what the operators saved last. */
+/** Picks: the pending posts by rank, and next to them what the operators saved last. */
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { HeadName } from '../../contract/index.js'
 import type { Pick, PostFacts } from '../service/api.js'

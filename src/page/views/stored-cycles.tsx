@@ -17,7 +17,7 @@ const columns = [
   { name: 'files', title: 'Download' },
 ]
 
-/** Cycles are read in blocks of consecutive positions: what is stored never changes its position. */
+/** Cycles are read in blocks of consecutive positions: the position of a stored cycle never changes. */
 const blockSize = 100
 /** Blocks that the reader has left are forgotten. */
 const blockCountMax = 20

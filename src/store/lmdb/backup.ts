@@ -71,8 +71,8 @@ function copyError(error: unknown, source: string, target: string): StoreError {
 }
 
 /**
- * Copies the database of `backupDir` to `dataDir`, which is created if it is missing and must otherwise be empty. `verify` is
- * given the copy; when it rejects, so does this, and the files that it has created are deleted.
+ * Copies the database of `backupDir` to `dataDir`, which is created if it is missing and must otherwise be empty. `verify`
+ * receives the copy; when it rejects, so does this, and the files that it has created are deleted.
  */
 export async function restore<T>(
   backupDir: string,

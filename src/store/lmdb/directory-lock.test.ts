@@ -64,7 +64,7 @@ test('of many processes that try at once, one gets the lock', async () => {
   await locks[0]?.release()
 })
 
-test('a lock ends with its process, also by kill -9', async () => {
+test('a lock ends with its process, even by kill -9', async () => {
   const holder = await startHolder('setInterval(() => undefined, 1000)')
   await expect(lockDirectory(directory)).rejects.toThrow(`process ${holder.pid}`)
   const exited = once(holder, 'exit')

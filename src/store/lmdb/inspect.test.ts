@@ -106,7 +106,7 @@ test('missing records and unexpected records are reported with their place', asy
   expect(await problems()).toContain('cycles: the positions have a gap between 2 and 4')
 })
 
-test('an image use that an earlier version left behind is no problem', async () => {
+test('an image use that an earlier version left behind is not a problem', async () => {
   await tamper((db) => {
     const [key] = [...db.images.getKeys({})]
     const use = db.imageUses.getBinary([...db.imageUses.getKeys({})][0] as Uint8Array) as Uint8Array

@@ -210,7 +210,7 @@ describe('a data directory that cannot be used is refused in one line', () => {
   })
 
   test.each([
-    ['text', Buffer.from('this is no database\n'.repeat(1000))],
+    ['text', Buffer.from('this is not a database\n'.repeat(1000))],
     ['zeros', Buffer.alloc(65_536)],
     ['two bytes', Buffer.from('hi')],
   ])('when the database file is %s', async (_, bytes) => {

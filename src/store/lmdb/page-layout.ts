@@ -94,7 +94,7 @@ export function readTree(bytes: Uint8Array): Tree {
   }
 }
 
-/** `page`: at least the first `metaBytes` of it. Null for a page that is no meta page of this format. */
+/** `page`: at least the first `metaBytes` of it. Null for a page that is not a meta page of this format. */
 export function readMeta(page: Uint8Array): Meta | null {
   const view = viewOf(page)
   const pageBytes = view.getUint32(48, true)
