@@ -41,6 +41,11 @@ test.each([
   expect(report['journal']?.value).toBe(shown)
 })
 
+// More are hard to know; a new one replaces one that nobody changes.
+test('there are at most 30 settings', () => {
+  expect(settingNames.length).toBeLessThanOrEqual(30)
+})
+
 test('a report has every setting', () => {
   const keys = settingNames.map(fileKeyOf)
   expect(Object.keys(reportSettings(effective))).toEqual(keys)

@@ -5,10 +5,10 @@
 import { RetrySchedule, ServiceError } from '../contract/index.js'
 
 export interface ImageSemaphoreOptions {
-  /** Images processed at a time. */
-  readonly activeCountMax?: number | undefined
+  /** Images processed at a time. The default of two leaves libuv threads for commits and hashing. */
+  readonly activeCountMax?: number
   /** Bytes of uploads that may wait. */
-  readonly waitingBytesMax?: number | undefined
+  readonly waitingBytesMax?: number
 }
 
 /** An upload that would wait longer is refused: a later retry is served sooner than a long queue. */
@@ -24,24 +24,18 @@ interface Waiting {
 }
 
 export class ImageSemaphore {
-  #activeCountMax = 2
-  #waitingBytesMax = 256 * 1024 * 1024
+  /** May change at any time. Waiting uploads continue. */
+  waitingBytesMax: number
+  readonly #activeCountMax: number
   #activeCount = 0
   #waiting: Waiting[] = []
   #waitingBytes = 0
   readonly #retrySchedule = new RetrySchedule()
   #leftAtMs = 0
 
-  // The default of two leaves libuv threads for commits and hashing.
-  constructor(options: ImageSemaphoreOptions = {}) {
-    this.limit(options)
-  }
-
-  /** Changes limits; absent ones stay. Work in progress and waiting uploads continue. */
-  limit({ activeCountMax, waitingBytesMax }: ImageSemaphoreOptions): void {
-    this.#activeCountMax = activeCountMax ?? this.#activeCountMax
-    this.#waitingBytesMax = waitingBytesMax ?? this.#waitingBytesMax
-    this.#startNext()
+  constructor({ activeCountMax = 2, waitingBytesMax = 256 * 1024 * 1024 }: ImageSemaphoreOptions = {}) {
+    this.#activeCountMax = activeCountMax
+    this.waitingBytesMax = waitingBytesMax
   }
 
   /**
@@ -64,7 +58,7 @@ export class ImageSemaphore {
     const waitingCount = this.#waiting.length
     const tooLong =
       waitingCount >= waitingCountMin && waitingCount * this.#retrySchedule.meanWorkMs > waitMsMax
-    if (!tooLong && this.#waitingBytes + bytes + requestBytes <= this.#waitingBytesMax) return
+    if (!tooLong && this.#waitingBytes + bytes + requestBytes <= this.waitingBytesMax) return
     throw new ServiceError('unavailable', 'too many images are waiting to be checked', {
       retryAfterS: this.#retrySchedule.reserve(waitingCount, waitingCountMin),
     })

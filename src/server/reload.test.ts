@@ -1,6 +1,9 @@
 /** Which settings change while the server runs. */
-import { expect, test } from 'vitest'
-import { changeOf } from './reload.js'
+import { expect, test, vi } from 'vitest'
+import { ApiKeys } from './api-keys.js'
+import { BodyAdmission } from './body-admission.js'
+import { changeOf, reload, type ReloadParts } from './reload.js'
+import { ImageSemaphore } from '../images/index.js'
 import type { Settings } from '../settings/index.js'
 
 // The settings that the tests below use.
@@ -45,4 +48,33 @@ test('another certificate is applied; turning TLS on or off needs a restart', ()
     next: settings,
   })
   expect(changeOf({ ...settings, ...files }, settings)).toMatchObject({ applied: [], next: files })
+})
+
+test('a reload gives the new values to every part that holds one', () => {
+  const bodiesBytesMax = 64 * 1024 * 1024
+  const limitConnections = vi.fn()
+  const parts = {
+    current: { settings },
+    apiKeys: new ApiKeys(settings.apiKeys),
+    requestBodies: new BodyAdmission(1),
+    responseBodies: new BodyAdmission(1),
+    imageSemaphore: new ImageSemaphore({ waitingBytesMax: 1 }),
+    connections: { limit: limitConnections },
+    listener: { renewCertificate: () => false, certificateDates: null },
+    clock: () => 0,
+    log: { level: 'info', info: vi.fn(), warn: vi.fn() },
+  } as unknown as ReloadParts
+  const requested: Settings = {
+    ...settings,
+    ...{ apiKeys: ['second-key'], logLevel: 'debug', bodiesBytesMax, connectionsMax: 64 },
+  }
+  expect(reload(parts, () => requested)).toBe(true)
+  expect(parts.current.settings).toEqual(requested)
+  expect(parts.apiKeys.accepts('second-key')).toBe(true)
+  expect(parts.apiKeys.accepts('first-key')).toBe(false)
+  expect(parts.log.level).toBe('debug')
+  expect(parts.requestBodies.bytesMax).toBe(bodiesBytesMax)
+  expect(parts.responseBodies.bytesMax).toBe(bodiesBytesMax)
+  expect(parts.imageSemaphore.waitingBytesMax).toBe(bodiesBytesMax / 2)
+  expect(limitConnections).toHaveBeenCalledExactlyOnceWith(64)
 })

@@ -78,9 +78,9 @@ export function reload(parts: ReloadParts, read: () => Settings): boolean {
   return true
 }
 
-/** Limits of the image uploads. Those that wait to be decoded may take half of the memory for request bodies. */
-export function imageLimits(settings: Settings): { activeCountMax: number; waitingBytesMax: number } {
-  return { activeCountMax: settings.imageConcurrency, waitingBytesMax: settings.bodiesBytesMax / 2 }
+/** Images that wait to be decoded may take half of the memory for request bodies. */
+export function waitingImageBytesMax({ bodiesBytesMax }: Settings): number {
+  return bodiesBytesMax / 2
 }
 
 function apply(parts: ReloadParts, { next, applied }: SettingsChange): void {
@@ -88,6 +88,6 @@ function apply(parts: ReloadParts, { next, applied }: SettingsChange): void {
   parts.apiKeys.replace(next.apiKeys)
   parts.requestBodies.bytesMax = next.bodiesBytesMax
   parts.responseBodies.bytesMax = next.bodiesBytesMax
-  parts.imageSemaphore.limit(imageLimits(next))
+  parts.imageSemaphore.waitingBytesMax = waitingImageBytesMax(next)
   if (applied.includes('connectionsMax')) parts.connections.limit(next.connectionsMax)
 }

@@ -25,7 +25,7 @@ import { ConnectionLimit } from './connection-limit.js'
 import { authorityOf, listen } from './http-listener.js'
 import { ImageUploads } from './image-uploads.js'
 import { LogOutput } from './log-output.js'
-import { imageLimits, reload, type ReloadParts } from './reload.js'
+import { reload, waitingImageBytesMax, type ReloadParts } from './reload.js'
 import { RequestHandler, type EndedRequest } from './request-handler.js'
 import type { Settings } from '../settings/index.js'
 
@@ -180,7 +180,7 @@ async function startParts({
     ...{ limits: inForce, retention: inForce },
   })
 
-  const imageSemaphore = new ImageSemaphore(imageLimits(settings))
+  const imageSemaphore = new ImageSemaphore({ waitingBytesMax: waitingImageBytesMax(settings) })
   const images = new ImageUploads(store, imageSemaphore, (key) => cycles.imageStored(key))
   const apiKeys = new ApiKeys(settings.apiKeys)
   const requestBodies = new BodyAdmission(settings.bodiesBytesMax)

@@ -152,11 +152,6 @@ const rows = {
     description:
       'Memory for request bodies, compressed and decompressed, and the same again for responses. A request that exceeds it gets 503. Images that wait to be decoded may take half of it.',
   },
-  imageConcurrency: {
-    kind: integer(1, 64),
-    fallback: () => 2,
-    description: 'Images that are decoded at the same time.',
-  },
   shutdownMsMax: {
     kind: integer(100, 600_000),
     fallback: () => 4500,
