@@ -66,9 +66,18 @@ function shownValue({ settings, apiKeysFile }: EffectiveSettings, name: SettingN
   return { count: settings.apiKeys.length, sha256: settings.apiKeys.map(fingerprintOf) }
 }
 
-/** A password that should have been percent-encoded may contain any character: all up to the last `@` is hidden. */
+const host = /(?:\[[\da-f:]*\]|[^:,/@?#[]*)(?::\d+)?/.source
+const query = /[a-z_]+=[^&@]*/.source
+/** scheme://user:password@host:port,host:port/database?name=value&name=value */
+const plainAddress = new RegExp(
+  `^\\w+://(?:[^@/?#]*@)?${host}(?:,${host})*(?:/[^@?]*)?(?:\\?${query}(?:&${query})*)?$`,
+)
+
+/** An address in another form is hidden: a password that should have been percent-encoded may be anywhere in it. */
 function withoutPassword(url: string | undefined): string | null {
-  return url?.replace(/^(\w+:\/\/[^:@/]*):.*@/s, '$1:…@').replace(/([?&]password=)[^&]*/g, '$1…') ?? null
+  if (url === undefined) return null
+  if (!plainAddress.test(url)) return 'postgres://…'
+  return url.replace(/^(\w+:\/\/[^:@/?]*):[^@/?]*@/, '$1:…@').replace(/(password=)[^&]*/g, '$1…')
 }
 
 function valueInWords(name: SettingName, value: unknown): string {
