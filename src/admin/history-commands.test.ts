@@ -77,7 +77,7 @@ test('a client that asks again after 202 gets the output or the failure', async 
     expect((await commands.reply([script], 'not_found')).status).toBe(202)
     const reply = (): Promise<string> =>
       textOf(commands, script).catch((error: unknown) => (error as Error).message)
-    await expect.poll(reply, { timeout: 20_000 }).toBe(answer)
+    await expect.poll(reply).toBe(answer)
   }
   expect(children).toHaveLength(2)
 })

@@ -59,6 +59,8 @@ export async function visit(
   })
   // Each load begins with the colours of the system.
   await context.addInitScript({ content: "try { localStorage.removeItem('understudy-theme') } catch {}" })
+  // Reports run at the lowest priority. Longer than any wait of a test, and shorter than the test may take.
+  context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('console', (message) => {

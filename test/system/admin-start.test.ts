@@ -69,7 +69,7 @@ describe('the printed address', () => {
     const env = { ...process.env, JOURNAL_STREAM: journalStream(file) }
     const child = spawn(executable, args, { env, stdio: ['ignore', 'ignore', stderr] })
     const address = (): string => /understudy: admin: (.*)/.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
-    await expect.poll(address, { timeout: 30_000 }).not.toBe('')
+    await expect.poll(address).not.toBe('')
     child.kill()
     await once(child, 'exit')
     closeSync(stderr)

@@ -21,9 +21,6 @@ import { smallJpeg } from '../helpers/jpegs.js'
 if (browserMissing)
   console.log('left out: test/system/page-connection.test.ts needs Chromium at /usr/bin/chromium')
 
-/** Of what a busy machine delays. */
-const patient = { timeout: 10_000 }
-
 const unavailable = {
   status: 503,
   json: { error: { code: 'unavailable', message: 'the disk does not answer' } },
@@ -94,7 +91,7 @@ describe.skipIf(browserMissing)('the page', () => {
     })
     await postCycle()
     await stale(/\(state\), because the service does not answer within 25 s/).waitFor()
-    await expect.poll(() => hangingCount, { timeout: 15_000 }).toBeGreaterThan(1)
+    await expect.poll(() => hangingCount).toBeGreaterThan(1)
     await page.unroute('**/api/now')
     await stale('Stale').waitFor({ state: 'detached' })
   })
@@ -105,7 +102,7 @@ describe.skipIf(browserMissing)('the page', () => {
     process.kill(admin.server.pid as number, 'SIGSTOP')
     try {
       // Two heartbeats are 10 s; a request would end after 25 s.
-      await notice.waitFor({ timeout: 20_000 })
+      await notice.waitFor()
     } finally {
       process.kill(admin.server.pid as number, 'SIGCONT')
     }
@@ -119,12 +116,12 @@ describe.skipIf(browserMissing)('the page', () => {
     const show = (isHidden: boolean) =>
       page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
         document.dispatchEvent(new Event('visibilitychange'))`)
-    await expect.poll(streamCount, patient).toBe(1)
+    await expect.poll(streamCount).toBe(1)
     await show(true)
-    await expect.poll(streamCount, patient).toBe(0)
+    await expect.poll(streamCount).toBe(0)
     await postCycle()
     await show(false)
-    await expect.poll(streamCount, patient).toBe(1)
+    await expect.poll(streamCount).toBe(1)
     const newest = cycleBody(nextCycle - 1).cycle_id.slice(-2)
     await page.getByRole('region', { name: 'Last cycle' }).getByText(`03-01 00:${newest}`).waitFor()
   })
@@ -164,12 +161,12 @@ describe.skipIf(browserMissing)('the page', () => {
     const requests = () => admin.server.log.split('"path":"/api/posts/g/1/images/1"').length - 1
     const width = () => page.evaluate<number>("document.querySelector('.thumbnail[src]')?.naturalWidth")
     await page.goto('/#/picks')
-    await expect.poll(width, patient).toBe(64)
+    await expect.poll(width).toBe(64)
     await page.goto('/#/now')
     await page.goto('/#/picks')
-    await expect.poll(width, patient).toBe(64)
+    await expect.poll(width).toBe(64)
     await page.reload()
-    await expect.poll(width, patient).toBe(64)
+    await expect.poll(width).toBe(64)
     expect(requests()).toBe(1)
     const address = String(await page.locator('.thumbnail[src]').getAttribute('src'))
     const response = await page.request.get(address)

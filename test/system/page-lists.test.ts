@@ -23,8 +23,6 @@ if (browserMissing)
 const hostile = `"><img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202e`
 const intruders = '#page :is(script, iframe, object, embed, [onerror], img[src="x"])'
 const unavailable = { status: 503, json: { error: { code: 'unavailable', message: 'too busy' } } }
-/** Of what a busy machine delays. */
-const patient = { timeout: 15_000 }
 
 describe.skipIf(browserMissing)('the page', () => {
   let admin: Admin
@@ -45,7 +43,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.locator('main h1').first().waitFor({ state: 'attached' })
   }
   const rows = () => page.locator('.rows-body > .row')
-  const rowCount = (count: number) => expect.poll(() => rows().count(), patient).toBe(count)
+  const rowCount = (count: number) => expect.poll(() => rows().count()).toBe(count)
 
   beforeAll(async () => {
     admin = await startedAdmin()
@@ -87,15 +85,15 @@ describe.skipIf(browserMissing)('the page', () => {
     await open('posts/g/1')
     await page.getByText('No visits of this post').waitFor()
     await page.unrouteAll()
-    await page.getByRole('table', { name: 'Score and rank by cycle' }).waitFor(patient)
+    await page.getByRole('table', { name: 'Score and rank by cycle' }).waitFor()
   })
 
   test('Post follows the cycles with its history, even after a failure', async () => {
     await open('posts/g/1')
     const history = page.getByRole('table', { name: 'Score and rank by cycle' })
-    await history.waitFor(patient)
+    await history.waitFor()
     await postCycle()
-    await history.getByText('03-01 00:05').waitFor(patient)
+    await history.getByText('03-01 00:05').waitFor()
     await page.route('**/history', (route) => route.fulfill(unavailable))
     await postCycle()
     await page
@@ -104,7 +102,7 @@ describe.skipIf(browserMissing)('the page', () => {
       .waitFor()
     expect(await history.getByText('03-01 00:10').count()).toBe(0)
     await page.unrouteAll()
-    await history.getByText('03-01 00:10').waitFor(patient)
+    await history.getByText('03-01 00:10').waitFor()
     expect(await page.locator('h1 bdi[lang=ko]').innerText()).toBe('제목 1 ㅋㅋ')
     expect(await page.locator('.post-head p bdi[lang=ko]').innerText()).toBe('g')
   })
@@ -128,7 +126,7 @@ describe.skipIf(browserMissing)('the page', () => {
       'g',
     )
     await page.unrouteAll()
-    await post.waitFor(patient)
+    await post.waitFor()
     expect(await page.locator('.list[aria-busy=true]').count()).toBe(0)
   })
 
@@ -136,7 +134,7 @@ describe.skipIf(browserMissing)('the page', () => {
     for (let i = 0; i < 230; i++)
       expect((await admin.server.postCycle({ cycle_id: '20240301T0100' })).status).toBe(400)
     await open('cycles')
-    await page.getByText(`${230 + nextCycle} calls`).waitFor(patient)
+    await page.getByText(`${230 + nextCycle} calls`).waitFor()
     await page.getByRole('combobox', { name: 'Result' }).selectOption('scored')
     await rowCount(nextCycle)
     await page.getByRole('combobox', { name: 'Result' }).selectOption('failed')
@@ -177,8 +175,8 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.locator('.row-link').first().click()
     await page.getByRole('complementary', { name: 'Details of the call' }).waitFor()
     await admin.server.restart()
-    await page.getByText('live', { exact: true }).waitFor(patient)
-    await page.getByText('No call since the start of the service.').waitFor(patient)
+    await page.getByText('live', { exact: true }).waitFor()
+    await page.getByText('No call since the start of the service.').waitFor()
     await postCycle()
     await postCycle()
     await rowCount(2)

@@ -175,13 +175,13 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(await serving.innerText()).toMatch(/Time per cycle\s+[\d.]+ ms median, [\d.]+ ms p99 of 13 cycles/)
     await page.getByRole('region', { name: 'unreadable-1' }).getByText('The package cannot be read').waitFor()
     await serving.getByText('Checks: ').click()
-    await serving.getByText(/5000 rows [\d.]+ ms/).waitFor({ timeout: 60_000 })
+    await serving.getByText(/5000 rows [\d.]+ ms/).waitFor()
     await shadow.getByText('Agreement with ').click()
-    await shadow.getByText('Rank correlation').waitFor({ timeout: 60_000 })
+    await shadow.getByText('Rank correlation').waitFor()
     // A package that fails has its report too.
     const broken = page.getByRole('region', { name: 'broken-1' })
     await broken.getByText('Checks: ').click()
-    await broken.getByText('fail', { exact: true }).first().waitFor({ timeout: 60_000 })
+    await broken.getByText('fail', { exact: true }).first().waitFor()
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 })
       await settled(page)

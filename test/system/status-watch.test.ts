@@ -12,7 +12,7 @@ test('status --watch shows the service, an outage and its end, until a signal', 
   const closed = new Promise((resolve) => watching.once('close', resolve))
   let text = ''
   watching.stdout.setEncoding('utf8').on('data', (part: string) => (text += part))
-  const shown = (pattern: RegExp) => expect.poll(() => text, { timeout: 20_000 }).toMatch(pattern)
+  const shown = (pattern: RegExp) => expect.poll(() => text).toMatch(pattern)
   try {
     await shown(/pending posts +0\n[^]*pending posts +0\n/)
     await server.kill('SIGKILL')
