@@ -80,6 +80,26 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     expect(standby.replication?.problem ?? null).toBeNull()
   })
 
+  test('a process owns nothing while its listeners fail: its memory may be out of date', async () => {
+    const { environment, owner } = await newOwner()
+    const standby = await openReplica({ environment, name: 'two' })
+    let failureCount = 0
+    let isFailing = true
+    standby.onFollowed(() => {
+      if (!isFailing) return Promise.resolve()
+      failureCount++
+      return Promise.reject(new Error('no memory'))
+    })
+    await owner.putImage(key, imageSample(1))
+    await until(() => failureCount > 0)
+    await owner.handOver()
+    const before = failureCount
+    await until(() => failureCount > before + 2)
+    expect(standby.role).toBe('standby')
+    isFailing = false
+    await isOwner(standby)
+  })
+
   test('a view that is lost is read again from the journal', async () => {
     const { environment, owner } = await newOwner()
     for (let i = 1; i <= 5; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
