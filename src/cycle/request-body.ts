@@ -1,8 +1,15 @@
 /**
- * The request body as the store keeps it: compressed with zstd in the thread pool, or in the gzip in which it arrived.
+ * The request body as the store keeps it: compressed with zstd, or in the gzip in which it arrived.
  */
 import { promisify } from 'node:util'
-import { constants, gunzip, zstdCompress, zstdDecompress, type ZstdOptions } from 'node:zlib'
+import {
+  constants,
+  gunzip,
+  zstdCompress,
+  zstdCompressSync,
+  zstdDecompress,
+  type ZstdOptions,
+} from 'node:zlib'
 import { jsonBodyBytesMax } from '../contract/index.js'
 import type { StoredRequest } from '../store/index.js'
 
@@ -13,10 +20,17 @@ const compressZstd = promisify(zstdCompress) as (
 const decompressZstd = promisify(zstdDecompress)
 const decompressGzip = promisify(gunzip)
 
-const compressionParams: ZstdOptions['params'] = { [constants.ZSTD_c_compressionLevel]: 1 }
+const level: ZstdOptions['params'] = { [constants.ZSTD_c_compressionLevel]: 1 }
 /** Bodies of cycles compress to less than a sixth, so that each takes one output buffer. */
 const compressionRatioMin = 6
 const outputBytesMin = 64 * 1024
+/**
+ * A body below this size is compressed in about the time that a thread of the pool may wait for a processor, without one.
+ * Larger bodies would keep the event loop from other requests.
+ */
+export const threadBytesMin = 1024 * 1024
+/** For small bodies. New memory costs as much time as they do, and they are compressed as well in a window of this size. */
+const windowBytesLog2 = 17
 
 /** A body after decompression, and the gzip in which it arrived, if any. */
 export interface RequestBody {
@@ -27,9 +41,26 @@ export interface RequestBody {
 /** Leave the body unchanged until the promise has settled. */
 export async function packRequest({ json, gzip }: RequestBody): Promise<StoredRequest> {
   if (gzip !== null) return { encoding: 'gzip', bytes: gzip, bodyBytes: json.length }
-  const chunkSize = Math.max(outputBytesMin, Math.ceil(json.length / compressionRatioMin))
-  const bytes = await compressZstd(json, { chunkSize, params: compressionParams })
+  const bytes = json.length < threadBytesMin ? compressSmall(json) : await compressLarge(json)
   return { encoding: 'zstd', bytes, bodyBytes: json.length }
+}
+
+/** An output buffer that holds any result spares zstd a copy of the body. */
+function compressSmall(json: Uint8Array): Uint8Array {
+  const chunkSize = compressedBytesMax(json.length)
+  return zstdCompressSync(json, {
+    chunkSize,
+    params: { ...level, [constants.ZSTD_c_windowLog]: windowBytesLog2 },
+  })
+}
+
+function compressLarge(json: Uint8Array): Promise<Uint8Array> {
+  return compressZstd(json, { chunkSize: Math.ceil(json.length / compressionRatioMin), params: level })
+}
+
+/** `ZSTD_compressBound` of zstd.h, rounded up. */
+function compressedBytesMax(bytes: number): number {
+  return bytes + Math.ceil(bytes / 256) + 64
 }
 
 export async function unpackRequest({ encoding, bytes, bodyBytes }: StoredRequest): Promise<Uint8Array> {

@@ -1,4 +1,4 @@
-/** The compression of a body, in another thread, while the body is decoded: when it begins, and how long the body is kept. */
+/** The compression of a body: when it begins, and how long the body is kept. */
 import { expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
@@ -31,9 +31,8 @@ const padding = ' '.repeat(1024 * 1024)
 const valid = Buffer.from(JSON.stringify(cycle) + padding)
 const invalid = Buffer.from(JSON.stringify({ ...cycle, engagement: 1 }) + padding)
 
-async function submitter() {
+async function submitter(model = new FakeModel()) {
   compressions.length = 0
-  const model = new FakeModel()
   const service = await CycleService.open({
     codec: referenceCodec,
     store: createMemoryStore(),
@@ -56,12 +55,17 @@ test('the compression of a large body begins before the body is decoded', async 
 })
 
 test('a smaller body is compressed while its model computes, and never if it is refused', async () => {
-  const submit = await submitter()
-  await expect(submit(bytesOf({ ...cycle, engagement: 1 }))).rejects.toMatchObject({ status: 400 })
+  const model = new FakeModel()
+  const submit = await submitter(model)
+  const smaller = (body: object): Buffer => Buffer.from(JSON.stringify(body) + ' '.repeat(900 * 1024))
+  await expect(submit(smaller({ ...cycle, engagement: 1 }))).rejects.toMatchObject({ status: 400 })
+  let endModel = (): void => undefined
+  model.blockedBy = new Promise((resolve) => (endModel = resolve))
+  const call = submit(smaller(cycle))
   expect(compressions).toHaveLength(0)
-  const call = submit(bytesOf(cycle))
   await vi.waitUntil(() => compressions.length > 0)
   compressions[0]!.end()
+  endModel()
   expect(Buffer.from(await call).toString()).toContain('"scored_now":1')
   expect(compressions).toHaveLength(1)
 })

@@ -6,7 +6,7 @@ import type { Codec } from '../../codec/index.js'
 import { ArenaPool, ServiceError, type Arena, type CycleColumns } from '../../contract/index.js'
 import type { Store, StoredRequest } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
-import { packRequest, type RequestBody } from '../request-body.js'
+import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type Slot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
@@ -29,7 +29,7 @@ export interface NewCycle {
   readonly arena: Arena
   /** The body. It does not change while the call is in progress. */
   readonly json: Uint8Array
-  /** The body as the store keeps it: another thread compresses it, from the first call on. */
+  /** The body as the store keeps it. The first call compresses a small one, and starts a thread for a large one. */
   readonly packed: () => Promise<StoredRequest>
   readonly receivedAtMs: number
   readonly stages: StageClock
@@ -46,8 +46,6 @@ export interface IntakeParts {
 
 /** Decoding a body of this size costs little: such a body needs no slot before its cycle is known to be new. */
 const bytesWithoutSlotMax = 64 * 1024
-/** New bodies of at least this size are compressed while they are decoded, smaller ones while the model computes. */
-const bytesPackedEarlyMin = 1024 * 1024
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
 
@@ -84,7 +82,7 @@ export class Intake {
     const peekedId = peekCycleId(json)
     const flight = peekedId === null ? null : this.#idempotency.flightOf(peekedId, json)
     if (flight !== null) return this.#idempotency.join(flight, json)
-    let slot = this.#slotBeforeDecoding(peekedId, json.length)
+    let slot: Slot | null = null
     let packing: Promise<StoredRequest> | null = null
     const packed = (): Promise<StoredRequest> => {
       packing ??= packRequest(body)
@@ -92,9 +90,11 @@ export class Intake {
       packing.catch(() => undefined)
       return packing
     }
-    if (slot !== null && json.length >= bytesPackedEarlyMin) void packed()
     const arena = this.#arenas.acquire()
     try {
+      slot = this.#slotBeforeDecoding(peekedId, json.length)
+      // A large body is compressed while it is decoded, a small one while the model computes.
+      if (slot !== null && json.length >= threadBytesMin) void packed()
       const cycle = await this.#decode(json, receivedAtMs, arena)
       stages.lap('decode')
       const { cycleId } = cycle
