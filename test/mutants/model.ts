@@ -28,12 +28,12 @@ export const modelMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a load that is no longer wanted is cancelled',
-        find: "if (isInProgress(entry)) this.commands.push({ kind: 'cancel', entry })",
+        find: "if (entry.state === 'loading') this.commands.push({ kind: 'cancel', entry })",
         replace: '',
       },
       {
         breaks: 'shadows wait for the version that is to serve',
-        find: "if (!this.#isInProgress('active')) this.#startFirst('shadow', nowMs)",
+        find: "if (!this.#isLoading('active')) this.#startFirst('shadow', nowMs)",
         replace: "this.#startFirst('shadow', nowMs)",
       },
       {

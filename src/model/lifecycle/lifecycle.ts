@@ -17,7 +17,6 @@ import {
   type Event,
   type Role,
 } from './machine.js'
-import { problemOf, ServedFiles } from './served-files.js'
 import type { LifecycleStatus, StatusFile, VersionFailure } from './status-file.js'
 
 const pollMs = 1000
@@ -77,14 +76,12 @@ export class ModelLifecycle {
   #users: ModelUsers | null = null
   /** Logged problems of `ACTIVE` and `SHADOW`, by file: each is logged once. */
   readonly #problems = new Map<string, string>()
-  readonly #servedFiles: ServedFiles
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | null = null
   #onFirstResult = (): void => undefined
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts
-    this.#servedFiles = new ServedFiles(parts.modelsDir, parts.log)
   }
 
   /** The model that scores, or null while there is none. */
@@ -142,8 +139,6 @@ export class ModelLifecycle {
     ])
     this.#dispatch({ kind: 'selected', active, shadows })
     if (active === null) this.#onFirstResult()
-    const model = this.#serving()
-    if (model !== null) await this.#servedFiles.check(model)
   }
 
   /** null, and logged when the problem is new: the file cannot be read. */
@@ -153,7 +148,8 @@ export class ModelLifecycle {
       this.#problems.delete(file)
       return value
     } catch (error) {
-      const problem = problemOf(error)
+      if (!(error instanceof ModelError)) throw error
+      const problem = error.message
       if (this.#problems.get(file) !== problem)
         this.#parts.log.error({ problem, ...this.#servingField() }, `${file} cannot be followed`)
       this.#problems.set(file, problem)
@@ -213,7 +209,6 @@ export class ModelLifecycle {
     try {
       run.model = await this.#parts.load(entry.version, { inChildProcess: this.#serving() !== null, signal })
       signal.throwIfAborted()
-      this.#dispatch({ kind: 'loaded', id: entry.id })
       if (entry.role === 'active') await this.#adopt(entry, run.model, signal)
       else await this.#addShadow(entry, run.model, signal)
     } catch (error) {

@@ -32,10 +32,6 @@ class Run {
     return this.send({ kind: 'selected', active, shadows })
   }
 
-  loaded(version: string, role: Role = 'active'): this {
-    return this.send({ kind: 'loaded', id: this.entry(version, role).id })
-  }
-
   adopted(version: string, role: Role = 'active'): this {
     return this.send({ kind: 'adopted', id: this.entry(version, role).id })
   }
@@ -62,34 +58,29 @@ class Run {
 
 /** A machine in which `a` serves. */
 function serving(...shadows: readonly string[]): Run {
-  const run = new Run()
-    .select('a', ...shadows)
-    .loaded('a')
-    .adopted('a')
+  const run = new Run().select('a', ...shadows).adopted('a')
   run.commands()
   return run
 }
 
 describe('the version that ACTIVE names', () => {
-  test('is loaded, is a candidate, and serves once it is adopted', () => {
+  test('is loaded, and serves once it is adopted', () => {
     const run = new Run().select('a')
     expect([run.commands(), run.states()]).toEqual([['load a'], ['a loading']])
-    expect(run.loaded('a').states()).toEqual(['a candidate'])
     expect(run.adopted('a').states()).toEqual(['a serving'])
     expect(run.select('a').commands()).toEqual([])
   })
 
   test('takes over from the serving one, which is released only then', () => {
-    const run = serving().select('b').loaded('b')
-    expect(run.states()).toEqual(['a serving', 'b candidate'])
+    const run = serving().select('b')
+    expect(run.states()).toEqual(['a serving', 'b loading'])
     expect(run.commands()).toEqual(['load b'])
     run.adopted('b')
     expect([run.commands(), run.states()]).toEqual([['release a'], ['b serving']])
   })
 
-  test.each(['loading', 'candidate'])('cancels another one that is %s, and is loaded at once', (state) => {
+  test('cancels the load of another one, and is loaded at once', () => {
     const run = serving().select('b')
-    if (state === 'candidate') run.loaded('b')
     run.commands()
     run.select('c')
     expect([run.commands(), run.states()]).toEqual([
@@ -104,7 +95,7 @@ describe('the version that ACTIVE names', () => {
     run.commands()
     expect(run.select('a').commands()).toEqual(['cancel b'])
     // What the cancelled load reports later changes nothing.
-    for (const kind of ['loaded', 'adopted'] as const) run.send({ kind, id })
+    for (const kind of ['adopted', 'failed'] as const) run.send({ kind, id })
     expect([run.commands(), run.states()]).toEqual([[], ['a serving']])
   })
 
@@ -130,7 +121,7 @@ describe('the version that ACTIVE names', () => {
   test('keeps the wait after its last failure when it serves', () => {
     const run = new Run().select('a').fail('a')
     run.nowMs = retryMsMin
-    run.select('a').loaded('a').adopted('a')
+    run.select('a').adopted('a')
     expect(run.entry('a')).toMatchObject({ state: 'serving', failure: { retryMs: retryMsMin } })
   })
 
@@ -143,8 +134,8 @@ describe('the versions that SHADOW names', () => {
   test('wait for the version that ACTIVE names, and are loaded one after the other', () => {
     const run = new Run().select('a', 's', 't')
     expect(run.commands()).toEqual(['load a'])
-    expect(run.loaded('a').adopted('a').commands()).toEqual(['load s'])
-    run.loaded('s', 'shadow').adopted('s', 'shadow')
+    expect(run.adopted('a').commands()).toEqual(['load s'])
+    run.adopted('s', 'shadow')
     expect([run.commands(), run.states()]).toEqual([['load t'], ['a serving', 's shadow', 't loading']])
   })
 
@@ -153,23 +144,23 @@ describe('the versions that SHADOW names', () => {
   })
 
   test('are released when they are no longer named, and a load of them is cancelled', () => {
-    const run = serving('s', 't').loaded('s', 'shadow').adopted('s', 'shadow')
+    const run = serving('s', 't').adopted('s', 'shadow')
     run.commands()
     expect(run.select('a').commands()).toEqual(['release s', 'cancel t'])
     expect(run.states()).toEqual(['a serving'])
   })
 
   test('do not change while SHADOW cannot be read', () => {
-    const run = serving('s').loaded('s', 'shadow').adopted('s', 'shadow')
+    const run = serving('s').adopted('s', 'shadow')
     run.commands()
     run.send({ kind: 'selected', active: 'a', shadows: null })
     expect([run.commands(), run.states()]).toEqual([[], ['a serving', 's shadow']])
   })
 
   test('swap roles with the serving version', () => {
-    const run = serving('a', 'b').loaded('b', 'shadow').adopted('b', 'shadow')
+    const run = serving('a', 'b').adopted('b', 'shadow')
     expect(run.states()).toEqual(['a serving', 'b shadow'])
-    run.select('b', 'a', 'b').loaded('b')
+    run.select('b', 'a', 'b')
     run.commands()
     run.adopted('b')
     expect(run.commands()).toEqual(['release a', 'release b', 'load a'])
@@ -183,7 +174,7 @@ describe('the versions that SHADOW names', () => {
 })
 
 test('closing cancels loads, releases models in use, and ignores later events', () => {
-  const run = serving('s').loaded('s', 'shadow').adopted('s', 'shadow').select('b', 's')
+  const run = serving('s').adopted('s', 'shadow').select('b', 's')
   run.commands()
   run.send({ kind: 'closed' })
   expect(run.commands().sort()).toEqual(['cancel b', 'close a', 'close s'])
@@ -224,15 +215,13 @@ test('in any order of events, every load ends in one release, cancel or failure,
       }
       const result = (entry: Entry, isGood: boolean): void => {
         if (!isGood) open.delete(entry.id)
-        const good = entry.state === 'loading' ? ('loaded' as const) : ('adopted' as const)
-        send(isGood ? { kind: good, id: entry.id } : { kind: 'failed', id: entry.id })
+        send({ kind: isGood ? 'adopted' : 'failed', id: entry.id })
       }
-      const inProgress = (): Entry[] =>
-        lifecycle.entries.filter(({ state }) => state === 'loading' || state === 'candidate')
+      const loading = (): Entry[] => lifecycle.entries.filter(({ state }) => state === 'loading')
       for (const one of steps) {
         if (one.kind === 'wait') nowMs += one.ms
         if (one.kind === 'select') send({ kind: 'selected', active: one.active, shadows: one.shadows })
-        const entry = one.kind === 'result' ? inProgress()[one.pick] : undefined
+        const entry = one.kind === 'result' ? loading()[one.pick] : undefined
         if (one.kind === 'result' && entry !== undefined) result(entry, one.isGood)
       }
 
@@ -240,7 +229,7 @@ test('in any order of events, every load ends in one release, cancel or failure,
       nowMs += retryMsMax
       send({ kind: 'selected', active: 'a', shadows: ['b', 'c'] })
       for (let count = 0; count < 20; count++)
-        for (const entry of inProgress().slice(0, 1)) result(entry, true)
+        for (const entry of loading().slice(0, 1)) result(entry, true)
       expect(lifecycle.entries.map(({ version, state }) => `${version} ${state}`).sort()).toEqual([
         'a serving',
         'b shadow',

@@ -2,11 +2,11 @@
  * The lifecycle of model versions as a pure state machine. An event goes in; the next state and the commands to execute come
  * out. No I/O, no clock, no randomness: `lifecycle.ts` executes the commands and reports their results as events.
  *
- *             load             loaded               adopted
- *   wanted --------> loading ----------> candidate ---------> serving (role active), shadow (role shadow)
- *                    ^     \                /
- *   the retry is due |      \ failed       / failed
- *                    +------- failed <----+
+ *             load             adopted
+ *   wanted --------> loading ----------> serving (role active), shadow (role shadow)
+ *                    ^     |
+ *   the retry is due |     | failed
+ *                    +-- failed
  *
  * A version that is no longer named leaves the machine from any state: its load is cancelled at once, its model is
  * released. The serving version is the exception: it leaves when another one has been adopted.
@@ -15,7 +15,8 @@ import { assert } from '../../contract/index.js'
 
 /** `ACTIVE` names the version of the active role, `SHADOW` those of the shadow role. */
 export type Role = 'active' | 'shadow'
-export type VersionState = 'wanted' | 'loading' | 'candidate' | 'serving' | 'shadow' | 'failed'
+/** `loading` ends when the users of models are ready for the version. */
+export type VersionState = 'wanted' | 'loading' | 'serving' | 'shadow' | 'failed'
 
 /** One version in one role. A version that serves and is then named as a shadow has two entries for a while. */
 export interface Entry {
@@ -47,7 +48,7 @@ export interface Lifecycle {
 /** What happened. `nowMs` of `transition` is the time of a monotonic clock. */
 export type Event =
   | { readonly kind: 'selected'; readonly active: string | null; readonly shadows: readonly string[] | null }
-  | { readonly kind: 'loaded' | 'adopted' | 'failed'; readonly id: number }
+  | { readonly kind: 'adopted' | 'failed'; readonly id: number }
   | { readonly kind: 'closed' }
 
 /**
@@ -105,14 +106,11 @@ class Work {
       case 'selected':
         this.next = { ...this.next, active: event.active, shadows: event.shadows }
         break
-      case 'loaded':
-        this.#change(event.id, ['loading'], (entry) => ({ ...entry, state: 'candidate' }))
-        break
       case 'adopted':
-        this.#change(event.id, ['candidate'], (entry) => this.#adopted(entry))
+        this.#endLoad(event.id, (entry) => this.#adopted(entry))
         break
       case 'failed':
-        this.#change(event.id, ['loading', 'candidate'], (entry) => failed(entry, nowMs))
+        this.#endLoad(event.id, (entry) => failed(entry, nowMs))
         break
       case 'closed':
         for (const entry of this.next.entries) this.#drop(entry, 'close')
@@ -126,7 +124,7 @@ class Work {
     this.#reconcileShadows()
     this.#startFirst('active', nowMs)
     // Shadows wait for the version that is to serve; one that is loading already continues.
-    if (!this.#isInProgress('active')) this.#startFirst('shadow', nowMs)
+    if (!this.#isLoading('active')) this.#startFirst('shadow', nowMs)
   }
 
   #reconcileActive(): void {
@@ -150,7 +148,7 @@ class Work {
 
   /** One version of a role is loaded at a time. */
   #startFirst(role: Role, nowMs: number): void {
-    if (this.#isInProgress(role)) return
+    if (this.#isLoading(role)) return
     const isDue = ({ state, failure }: Entry): boolean =>
       state === 'wanted' || (state === 'failed' && failure !== null && nowMs >= failure.retryAtMs)
     const first = this.#of(role).find(isDue)
@@ -173,11 +171,11 @@ class Work {
     this.next = { ...this.next, entries: [...entries, entry], nextId: nextId + 1 }
   }
 
-  /** Replaces the entry `id`, if it is there; then its state is one of `from`. */
-  #change(id: number, from: readonly VersionState[], replace: (entry: Entry) => Entry): void {
-    const entry = this.next.entries.find((candidate) => candidate.id === id)
+  /** Replaces the entry `id`, which is loading, if it is there. */
+  #endLoad(id: number, replace: (entry: Entry) => Entry): void {
+    const entry = this.next.entries.find((one) => one.id === id)
     if (entry === undefined) return
-    assert(from.includes(entry.state), `an entry in the state ${entry.state} must be ${from.join(' or ')}`)
+    assert(entry.state === 'loading', 'only a load ends')
     this.#replace(entry, replace(entry))
   }
 
@@ -187,7 +185,7 @@ class Work {
 
   /** Removes an entry; its model, if it is in use, is released or closed. */
   #drop(entry: Entry, end: 'release' | 'close' = 'release'): void {
-    if (isInProgress(entry)) this.commands.push({ kind: 'cancel', entry })
+    if (entry.state === 'loading') this.commands.push({ kind: 'cancel', entry })
     if (isInUse(entry)) this.commands.push({ kind: end, entry })
     this.next = { ...this.next, entries: this.next.entries.filter((other) => other !== entry) }
   }
@@ -196,18 +194,14 @@ class Work {
     return this.next.entries.filter((entry) => entry.role === role)
   }
 
-  #isInProgress(role: Role): boolean {
-    return this.#of(role).some(isInProgress)
+  #isLoading(role: Role): boolean {
+    return this.#of(role).some(({ state }) => state === 'loading')
   }
 }
 
 function failed(entry: Entry, nowMs: number): Entry {
   const retryMs = entry.failure === null ? retryMsMin : Math.min(2 * entry.failure.retryMs, retryMsMax)
   return { ...entry, state: 'failed', failure: { retryMs, retryAtMs: nowMs + retryMs } }
-}
-
-function isInProgress({ state }: Entry): boolean {
-  return state === 'loading' || state === 'candidate'
 }
 
 function isInUse({ state }: Entry): boolean {

@@ -208,7 +208,7 @@ export interface StoredPage extends ListPage<StoredCycle> {
 
 export interface ModelUse {
   readonly role: 'active' | 'shadow'
-  readonly state: 'wanted' | 'loading' | 'candidate' | 'serving' | 'shadow' | 'failed'
+  readonly state: 'wanted' | 'loading' | 'serving' | 'shadow' | 'failed'
   readonly provider: string | null
 }
 

@@ -45,7 +45,6 @@ export function Models() {
 const states: readonly { readonly state: ModelUse['state']; readonly tone: Tone }[] = [
   { state: 'serving', tone: 'ok' },
   { state: 'shadow', tone: 'accent' },
-  { state: 'candidate', tone: 'accent' },
   { state: 'loading', tone: 'accent' },
   { state: 'wanted', tone: 'plain' },
   { state: 'failed', tone: 'fail' },
