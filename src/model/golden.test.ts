@@ -95,7 +95,7 @@ describe('golden cases', () => {
 
   test('run as one batch of features in the order of the manifest, without a difference for a correct model', async () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.5, 0.75] })
-    expect(await runGolden(model, packageOf(manifest), { cases }, 1000)).toEqual({
+    expect(await runGolden(model, packageOf(manifest), { cases })).toEqual({
       differenceMax: 0,
       mismatches: [],
     })
@@ -111,7 +111,6 @@ describe('golden cases', () => {
       model,
       packageOf({ ...manifest, golden }),
       { cases },
-      1000,
     )
     expect(mismatches).toEqual([
       { case: 'golden case 2 (the second)', head: 'p_up', expected: 0.75, found: 0.5 },
@@ -121,7 +120,7 @@ describe('golden cases', () => {
 
   test('fail for a head that is NaN or missing', async () => {
     const model = subject({ p_views: [NaN, 0.25] })
-    const { mismatches } = await runGolden(model, packageOf(manifest), { cases }, 1000)
+    const { mismatches } = await runGolden(model, packageOf(manifest), { cases })
     expect(mismatches.map(({ case: name, head: column }) => `${name} ${column}`)).toEqual([
       'golden case 1 p_views',
       'golden case 1 p_up',
@@ -134,7 +133,7 @@ describe('golden cases', () => {
       ...subject({}),
       predictRows: () => Promise.reject(new ModelRowError('head p_up: 1 of 2 rows are not finite', 1)),
     }
-    await expect(runGolden(model, packageOf(manifest), { cases }, 1000)).rejects.toThrow(
+    await expect(runGolden(model, packageOf(manifest), { cases })).rejects.toThrow(
       'golden case 2 (the second): head p_up: 1 of 2 rows are not finite',
     )
   })
@@ -146,7 +145,6 @@ describe('golden cases', () => {
       model,
       packageOf({ ...manifest, missing: 'nan', text: zeroText, image }),
       { cases: [valid] },
-      1000,
     )
     expect(model.seen).toMatchObject([{ text: Float32Array.of(0, 0), image: Float32Array.of(NaN, NaN) }])
   })
@@ -164,7 +162,6 @@ describe('golden cases', () => {
       model,
       found,
       { cases: [withNull, { ...valid, record: { title: '글' }, images: jpegs }] },
-      1000,
     )
     expect(model.seen[0]).toEqual({
       count: 2,
@@ -179,7 +176,7 @@ describe('golden cases', () => {
     writeFileSync(join(directory, 'a'), 'a')
     const one = { ...valid, images: [{ file: 'a', sha256: 'c'.repeat(64) }] }
     const found = packageOf({ ...manifest, image }, directory)
-    await expect(runGolden(subject({}, true), found, { cases: [one] }, 1000)).rejects.toThrow(/SHA-256/)
+    await expect(runGolden(subject({}, true), found, { cases: [one] })).rejects.toThrow(/SHA-256/)
   })
 })
 

@@ -10,7 +10,8 @@ import { parseTyped } from './package/parse-typed.js'
 import { readHashed } from './package/read-file.js'
 import type { Manifest, PackageFile, Sha256 } from './package/manifest.js'
 import type { ModelPackage } from './package/read-package.js'
-import { ModelError, ModelRowError, type Model, type FeatureRows } from './model.js'
+import type { LoadedModel } from './loaded-model.js'
+import { ModelError, ModelRowError, type ImageEncoder, type TextEncoder } from './model.js'
 import { poolVectors } from './pooling.js'
 
 /** Largest difference of a head from its golden value, unless the manifest gives another. */
@@ -60,9 +61,7 @@ export function parseGolden(text: string, file: string, manifest: Manifest): Gol
 }
 
 /** The part of a model that golden cases use. */
-export interface GoldenRunner extends Pick<Model, 'text' | 'image'> {
-  predictRows(rows: FeatureRows): Promise<HeadColumns>
-}
+export type GoldenRunner = Pick<LoadedModel, 'text' | 'image' | 'predictRows'>
 
 export interface GoldenResult {
   /** Largest difference of any head from its golden value. */
@@ -75,15 +74,21 @@ export async function runGolden(
   model: GoldenRunner,
   { directory, manifest }: ModelPackage,
   { cases }: GoldenFile,
-  encodeMsMax: number,
 ): Promise<GoldenResult> {
   const names = featureNames(manifest)
-  const missing = (encoder: 'text' | 'image'): number => missingEmbedding(manifest, encoder)
+  const { text, image } = model
+  const textsOf = ({ record }: GoldenCase): Uint8Array[] =>
+    record === undefined ? [] : [Buffer.from(JSON.stringify(record))]
+  const imagesOf = ({ images = [] }: GoldenCase): Promise<Uint8Array[]> =>
+    Promise.all(images.map(({ file, sha256 }) => readHashed(join(directory, file), sha256)))
+  const missing = { text: missingEmbedding(manifest, 'text'), image: missingEmbedding(manifest, 'image') }
   const rows = {
     count: cases.length,
     features: Float32Array.from(cases.flatMap((one) => names.map((name) => one.features?.[name] ?? NaN))),
-    text: model.text && (await encodeTexts(model.text, cases, missing('text'), encodeMsMax)),
-    image: model.image && (await encodeImages(model.image, cases, missing('image'), directory)),
+    text: text && (await embeddings(text, cases, { missing: missing.text, pooling: 'mean', itemsOf: textsOf })),
+    image:
+      image &&
+      (await embeddings(image, cases, { missing: missing.image, pooling: image.pooling, itemsOf: imagesOf })),
   }
   const heads = await model.predictRows(rows).catch((error: unknown) => {
     if (!(error instanceof ModelRowError)) throw error
@@ -115,42 +120,27 @@ function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: nu
   return { differenceMax, mismatches }
 }
 
-async function encodeTexts(
-  encoder: NonNullable<GoldenRunner['text']>,
-  cases: readonly GoldenCase[],
-  missing: number,
-  encodeMsMax: number,
-): Promise<Float32Array> {
-  const { dim } = encoder
-  const matrix = new Float32Array(cases.length * dim).fill(missing)
-  const withText = [...cases.keys()].filter((row) => cases[row]?.record !== undefined)
-  const records = withText.map((row) => Buffer.from(JSON.stringify(cases[row]?.record)))
-  if (records.length === 0) return matrix
-  const { vectors, encoded } = await encoder.encode(records, encodeMsMax)
-  withText.forEach((row, index) => {
-    if (encoded[index] !== 1) throw new ModelError(`the text of ${nameOf(cases, row)} was not encoded`)
-    matrix.set(vectors.subarray(index * dim, (index + 1) * dim), row * dim)
-  })
-  return matrix
+interface EncodedItems {
+  readonly missing: number
+  readonly pooling: 'mean' | 'max'
+  readonly itemsOf: (one: GoldenCase) => Uint8Array[] | Promise<Uint8Array[]>
 }
 
-async function encodeImages(
-  encoder: NonNullable<GoldenRunner['image']>,
+/** A row for each case: the pooled vectors of its texts or images, or `missing` without one. */
+async function embeddings(
+  encoder: TextEncoder | ImageEncoder,
   cases: readonly GoldenCase[],
-  missing: number,
-  directory: string,
+  { missing, pooling, itemsOf }: EncodedItems,
 ): Promise<Float32Array> {
   const { dim } = encoder
   const matrix = new Float32Array(cases.length * dim).fill(missing)
-  for (const [row, { images = [] }] of cases.entries()) {
-    if (images.length === 0) continue
-    const jpegs = await Promise.all(
-      images.map(({ file, sha256 }) => readHashed(join(directory, file), sha256)),
-    )
-    const { vectors, encoded } = await encoder.encode(jpegs)
-    if (encoded.includes(0)) throw new ModelError(`an image of ${nameOf(cases, row)} was not encoded`)
-    const list = jpegs.map((_, index) => vectors.subarray(index * dim, (index + 1) * dim))
-    matrix.set(poolVectors(list, encoder.pooling), row * dim)
+  for (const [row, one] of cases.entries()) {
+    const items = await itemsOf(one)
+    if (items.length === 0) continue
+    const { vectors, encoded } = await encoder.encode(items)
+    if (encoded.includes(0)) throw new ModelError(`${nameOf(cases, row)}: its text or image was not encoded`)
+    const list = items.map((_, index) => vectors.subarray(index * dim, (index + 1) * dim))
+    matrix.set(poolVectors(list, pooling), row * dim)
   }
   return matrix
 }

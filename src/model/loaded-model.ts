@@ -5,8 +5,8 @@ import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns, type HeadName } from '../contract/index.js'
 import { fillEmbeddings } from './embedding-rows.js'
 import { compileFeatures, type FillFeatures } from './features/compile.js'
+import { matrixNames } from './graph-ports/head-ports.js'
 import { byName, clampHeads } from './head-shares.js'
-import { timeLimitMsDefault, type LoadOptions } from './plans.js'
 import {
   ModelRowError,
   type ImageEncoder,
@@ -20,7 +20,14 @@ import { featureNames, missingEmbedding } from './package/parse-manifest.js'
 import { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
 import { readPackage, type ModelPackage } from './package/read-package.js'
 import type { Manifest } from './package/manifest.js'
-import { planModel, type HeadsPlan, type ModelPlans, type Role } from './plans.js'
+import {
+  planModel,
+  timeLimitMsDefault,
+  type HeadsPlan,
+  type LoadOptions,
+  type ModelPlans,
+  type Role,
+} from './plans.js'
 import { withCause } from './row-failure.js'
 import {
   openEncoderHost,
@@ -154,11 +161,10 @@ function assemble(
     },
     predictRows: (rows) => {
       const fill = (matrices: Matrices): void => {
-        if (matrices.features.length > 0) matrices.features.set(rows.features)
-        for (const name of ['text', 'image'] as const) {
-          const values = rows[name]
-          if (values === null || matrices[name].length === 0) matrices[name].fill(missing[name])
-          else matrices[name].set(values)
+        for (const name of matrixNames) {
+          const values = rows[name] ?? new Float32Array(0)
+          assert(values.length === matrices[name].length, `each row has the ${name} that the heads read`)
+          matrices[name].set(values)
         }
       }
       return predict({ count: rows.count, fill })
@@ -187,7 +193,8 @@ function textEncoder({ text }: Manifest, host: EncoderHost | null, timeLimitMs: 
   return {
     hash: textEncoderHash(text),
     dim: text.dim,
-    encode: (records, budgetMs) => host.run({ items: records, budgetMs }, budgetMs + timeLimitMs),
+    encode: (records, budgetMs) =>
+      host.run({ items: records, budgetMs: budgetMs ?? null }, (budgetMs ?? 0) + timeLimitMs),
   }
 }
 
@@ -200,9 +207,7 @@ function imageEncoder(
   const { dim, pooling, required = false } = image
   return {
     hash: imageEncoderHash(image),
-    dim,
-    pooling,
-    required,
+    ...{ dim, pooling, required },
     encode: (images) => host.run({ items: images, budgetMs: null }, timeLimitMs),
   }
 }

@@ -28,10 +28,10 @@ export interface TextEncoder {
   readonly hash: string
   readonly dim: number
   /**
-   * Vectors of candidates, each the raw JSON object of the request. Texts that do not fit into the time budget are left out.
-   * Rejects with a `ModelError` when the encoder fails.
+   * Vectors of candidates, each the raw JSON object of the request. Texts that do not fit into the time budget are left out;
+   * default: there is no budget. Rejects with a `ModelError` when the encoder fails.
    */
-  encode(records: readonly Uint8Array[], budgetMs: number): Promise<Vectors>
+  encode(records: readonly Uint8Array[], budgetMs?: number): Promise<Vectors>
 }
 
 export interface ImageEncoder {
@@ -72,7 +72,7 @@ export interface FeatureRows {
   readonly count: number
   /** Row-major [count, features] in the order of the manifest; NaN for a missing value of a model that accepts NaN. */
   readonly features: Float32Array
-  /** Row-major [count, dim] of the text encoder; null if the model has none, or no row has a text. */
+  /** Row-major [count, dim] of the text encoder; null if the model has none. */
   readonly text: Float32Array | null
   readonly image: Float32Array | null
 }

@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Codec } from '../codec/index.js'
 import { headNames, type HeadName } from '../contract/index.js'
-import type { HeadColumn, HeadPorts, MatrixName, MatrixWidths } from './graph-ports/head-ports.js'
+import type { HeadColumn, HeadPorts, MatrixWidths } from './graph-ports/head-ports.js'
 import { ModelError, type ModelLog } from './model.js'
 import { featureNames, headGraphs, headsOf, namedGraphs } from './package/parse-manifest.js'
 import { imageSettings, textSettings, type ImageSettings, type TextSettings } from './package/settings.js'
@@ -108,17 +108,9 @@ export function planModel({ directory, manifest }: ModelPackage, options: PlanOp
   }
 }
 
-/** The widths of the matrices that the graphs of heads read. */
 export function matrixWidths(manifest: Manifest): MatrixWidths {
-  const graphs = headGraphs(manifest)
   const { text, image } = manifest
-  const widthOf = (matrix: MatrixName, width = 0): number =>
-    graphs.some(({ inputs }) => inputs[matrix] !== undefined) ? width : 0
-  return {
-    features: widthOf('features', featureNames(manifest).length),
-    text: widthOf('text', text?.dim),
-    image: widthOf('image', image?.dim),
-  }
+  return { features: featureNames(manifest).length, text: text?.dim ?? 0, image: image?.dim ?? 0 }
 }
 
 /** The ports that a graph of heads must have. */

@@ -68,10 +68,9 @@ export async function withCause(error: ModelRowError, batch: FailedBatch): Promi
 }
 
 function inputsOf(widths: MatrixWidths, featureNames: readonly string[]): Input[] {
-  const features = widths.features === 0 ? [] : featureNames
   const embeddings = (['text', 'image'] as const).filter((matrix) => widths[matrix] > 0)
   return [
-    ...features.map((name, start) => {
+    ...featureNames.map((name, start) => {
       return { name: `feature ${name}`, matrix: 'features' as const, start, end: start + 1 }
     }),
     ...embeddings.map((matrix) => ({ name: `${matrix} embedding`, matrix, start: 0, end: widths[matrix] })),

@@ -182,7 +182,7 @@ export const modelMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'special tokens count among the tokens',
-        find: 'options.tokens_max - special.before.ids.length - special.after.ids.length',
+        find: 'options.tokens_max - (frame.length - 1)',
         replace: 'options.tokens_max',
       },
       {

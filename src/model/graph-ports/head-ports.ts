@@ -6,7 +6,7 @@ import {
   allows,
   inputProblems,
   isFree,
-  missingOutput,
+  outputProblems,
   portNamed,
   portText,
   type InputRule,
@@ -25,7 +25,7 @@ export interface HeadPorts {
 
 export const matrixNames = ['features', 'text', 'image'] as const
 export type MatrixName = (typeof matrixNames)[number]
-/** Columns of the matrices; 0: no graph reads that matrix. */
+/** Columns of the matrices; 0: the manifest has no features or no such encoder. */
 export type MatrixWidths = Readonly<Record<MatrixName, number>>
 
 /** A head is one column of an output [N, columns], or an output [N], whose only column is 0; float32 or float64. */
@@ -61,13 +61,11 @@ export function headPortProblems(ports: Ports, { inputs, heads }: HeadPorts, wid
       rules.map(({ name }) => name),
       inputs.features,
     ),
-    ...outputs.flatMap((name) =>
-      outputProblems(
-        ports,
-        name,
-        heads.filter(({ output }) => output === name),
-      ),
-    ),
+    ...outputs.flatMap((name) => {
+      const columns = heads.filter(({ output }) => output === name)
+      const purpose = ` for ${columns.map(({ head }) => head).join(', ')}`
+      return outputProblems(ports, name, (port) => headOutputProblems(port, columns), purpose)
+    }),
   ]
 }
 
@@ -100,19 +98,16 @@ function rewrite(how: string, argument = ''): string {
 }
 
 /** The problems of an output: one for the output as a whole, or one for each head that it lacks. */
-function outputProblems(ports: Ports, name: string, columns: readonly HeadColumn[]): string[] {
-  const port = portNamed(ports.outputs, name)
-  if (port === undefined)
-    return [missingOutput(ports, name, ` for ${columns.map(({ head }) => head).join(', ')}`)]
-  if (port.dtype === null)
+function headOutputProblems(port: Port, columns: readonly HeadColumn[]): string[] {
+  const { name, dtype, shape } = port
+  if (dtype === null)
     return [
       `output ${name} must be a tensor: export a classifier with options={"zipmap": False} (skl2onnx) or ` +
         'zipmap=False (onnxmltools)',
     ]
-  const { shape } = port
   const isRanked = shape === null || shape.length === 1 || shape.length === 2
   // Its first size is not checked: see ports.ts.
-  if (!isFloat(port) || !isRanked)
+  if (!floatTypes.includes(dtype) || !isRanked)
     return [`output ${name} must be float32 or float64, [N] or [N, columns], but is ${portText(port)}`]
   const columnCount = shape?.length === 1 ? 1 : shape?.[1]
   if (typeof columnCount !== 'number') return []
@@ -122,8 +117,4 @@ function outputProblems(ports: Ports, name: string, columns: readonly HeadColumn
     if ((column ?? 0) < columnCount) return []
     return [`output ${name} has no column ${column} for ${head}: it is ${portText(port)}`]
   })
-}
-
-function isFloat({ dtype }: Port): boolean {
-  return dtype !== null && floatTypes.includes(dtype)
 }

@@ -2,7 +2,7 @@
  * The graph of an image encoder: a batch of images of one size in, a vector each out, or tokens or cells to pool.
  */
 import type { ImageSettings } from '../package/settings.js'
-import { allows, inputProblems, missingOutput, portNamed, portText, type Ports } from './ports.js'
+import { allows, inputProblems, outputProblems, portText, type Port, type Ports } from './ports.js'
 
 const channelCount = 3
 
@@ -27,7 +27,7 @@ export function inputShape(
 }
 
 /** Whether an output of this shape can be pooled to vectors, even with free sizes. */
-export function isPoolable(
+function isPoolable(
   shape: readonly (number | string | null)[],
   { dim, pool }: Pick<ImageSettings, 'dim' | 'pool'>,
 ): boolean {
@@ -47,22 +47,21 @@ export function isPoolable(
 export function imagePortProblems(ports: Ports, plan: ImageSettings): string[] {
   return [
     ...inputProblems(ports, [{ name: plan.input, types: ['float32'], sizes: inputShape(plan, 1).slice(1) }]),
-    ...outputProblems(ports, plan),
+    ...outputProblems(ports, plan.output, (port) => imageOutputProblems(port, plan)),
   ]
 }
 
-function outputProblems(ports: Ports, plan: ImageSettings): string[] {
-  const { output, dim, pool } = plan
-  const port = portNamed(ports.outputs, output)
-  if (port === undefined) return [missingOutput(ports, output)]
-  const { dtype, shape } = port
+/** The problems of the output, as its graph declares it or as a run returns it. */
+export function imageOutputProblems(port: Port, plan: ImageSettings): string[] {
+  const { dim, pool } = plan
+  const { name, dtype, shape } = port
   // Its first size is not checked: see ports.ts.
   if (dtype === 'float32' && (shape === null || isPoolable(shape, plan))) return []
   const forms = [`[N, ${dim}]`]
   if (pool !== null) forms.push(`[N, tokens, ${dim}]`)
   if (pool === 'mean') forms.push(`[N, ${dim}, height, width]`)
   return [
-    `output ${output} must be float32 ${forms.join(' or ')}, but is ${portText(port)}${hint(plan, shape)}`,
+    `output ${name} must be float32 ${forms.join(' or ')}, but is ${portText(port)}${hint(plan, shape)}`,
   ]
 }
 

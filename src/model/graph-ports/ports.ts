@@ -51,9 +51,17 @@ export function inputProblems({ inputs }: Ports, rules: readonly InputRule[]): s
   ]
 }
 
-/** `purpose`: such as ` for p_up`. */
-export function missingOutput({ outputs }: Ports, name: string, purpose = ''): string {
-  return `it has no output ${name}${purpose}; its outputs are ${namesOf(outputs)}`
+/** What is wrong with an output, a phrase each. `purpose`: such as ` for p_up`. */
+export function outputProblems(
+  { outputs }: Ports,
+  name: string,
+  problemsOf: (port: Port) => string[],
+  purpose = '',
+): string[] {
+  const port = portNamed(outputs, name)
+  return port === undefined
+    ? [`it has no output ${name}${purpose}; its outputs are ${namesOf(outputs)}`]
+    : problemsOf(port)
 }
 
 /** Of any size that a batch may have. */

@@ -2,7 +2,7 @@
  * The graph of a text encoder: token ids and attention mask in, token vectors or one vector per text out.
  */
 import type { TextSettings } from '../package/settings.js'
-import { allows, inputProblems, missingOutput, portNamed, portText, type Ports } from './ports.js'
+import { allows, inputProblems, outputProblems, portText, type Port, type Ports } from './ports.js'
 
 /** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
 export function textPortProblems(ports: Ports, text: TextSettings): string[] {
@@ -16,14 +16,13 @@ export function textPortProblems(ports: Ports, text: TextSettings): string[] {
       { ...rule, name: attention_mask },
       { ...rule, name: token_type_ids, optional: true },
     ]),
-    ...outputProblems(ports, text),
+    ...outputProblems(ports, text.output, (port) => textOutputProblems(port, text)),
   ]
 }
 
-function outputProblems(ports: Ports, { output: name, dim, pooling }: TextSettings): string[] {
-  const port = portNamed(ports.outputs, name)
-  if (port === undefined) return [missingOutput(ports, name)]
-  const { dtype, shape } = port
+/** The problems of the output, as its graph declares it or as a run returns it. */
+export function textOutputProblems(port: Port, { dim, pooling }: TextSettings): string[] {
+  const { name, dtype, shape } = port
   // The sizes before the width are not checked: see ports.ts.
   const fits = shape === null || ((shape.length === 2 || shape.length === 3) && allows(shape.at(-1), dim))
   if (dtype === 'float32' && fits)

@@ -3,9 +3,10 @@
  * bytes, with one provider after another.
  */
 import * as ort from 'onnxruntime-node'
-import type { Port, Ports } from '../graph-ports/ports.js'
+import { portText, type Port, type Ports } from '../graph-ports/ports.js'
 import type { ModelLog } from '../model.js'
 import { readHashed } from '../package/read-file.js'
+import type { EncoderOutput } from '../pooling.js'
 import type { GraphPlan } from '../plans.js'
 import { graphProblem, reasonOf } from './onnx-errors.js'
 
@@ -59,6 +60,27 @@ export async function openGraph(
       ...reasons.slice(-1),
     ].join('; '),
   )
+}
+
+/**
+ * Runs the graph of an encoder for its output `name`. Rejects with a `PortError` if that output has problems, or if its sizes
+ * do not begin with `sizes`, those of the batch, before its width.
+ */
+export async function runEncoder(
+  session: Session,
+  feeds: Record<string, ort.Tensor>,
+  name: string,
+  sizes: readonly number[],
+  problemsOf: (port: Port) => readonly string[],
+): Promise<EncoderOutput> {
+  const { dims = [], type = null, data } = (await session.run(feeds, [name]))[name] ?? {}
+  const port = { name, dtype: type, shape: dims }
+  const [problem] = problemsOf(port)
+  if (problem !== undefined) throw new PortError(`${problem}, in a batch of ${sizes[0]}`)
+  const isOfBatch = dims.slice(0, -1).every((size, index) => size === (sizes[index] ?? size))
+  if (!isOfBatch || !(data instanceof Float32Array))
+    throw new PortError(`output ${name} is ${portText(port)} for a batch of [${sizes.join(', ')}]`)
+  return { values: data, dims }
 }
 
 function createSession(graph: Uint8Array, plan: GraphPlan, provider: string): Promise<ort.InferenceSession> {

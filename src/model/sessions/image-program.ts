@@ -2,13 +2,13 @@
  * The image encoder of a model: JPEGs to tensors by sharp, a few at a time through the graph, outputs to vectors.
  */
 import * as ort from 'onnxruntime-node'
-import { imagePortProblems, inputShape, isPoolable } from '../graph-ports/image-ports.js'
+import { imageOutputProblems, imagePortProblems, inputShape } from '../graph-ports/image-ports.js'
 import { Preprocessor } from '../image/preprocess.js'
 import type { Vectors } from '../model.js'
 import { poolOutput, type EncoderOutput } from '../pooling.js'
 import type { ImagePlan } from '../plans.js'
 import type { EncoderRequest } from './batches.js'
-import { openGraph, PortError, type Session } from './graph-session.js'
+import { openGraph, runEncoder, type Session } from './graph-session.js'
 import type { OpenProgram, Program } from './program.js'
 
 /** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
@@ -87,18 +87,9 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     return { tensor, readable }
   }
 
-  async #runGraph(tensor: Float32Array, count: number): Promise<EncoderOutput> {
+  #runGraph(tensor: Float32Array, count: number): Promise<EncoderOutput> {
     const { input, output } = this.#plan
     const feeds = { [input]: new ort.Tensor('float32', tensor, inputShape(this.#plan, count)) }
-    const found = (await this.#session.run(feeds, [output]))[output]
-    const dims = found?.dims ?? []
-    const values = found?.data
-    if (dims[0] !== count || !(values instanceof Float32Array) || !isPoolable(dims, this.#plan)) {
-      throw new PortError(
-        `output ${output} must hold ${count} vectors of ${this.#plan.dim} in float32, but is ` +
-          `${found?.type ?? 'nothing'} [${dims.join(', ')}]`,
-      )
-    }
-    return { values, dims }
+    return runEncoder(this.#session, feeds, output, [count], (port) => imageOutputProblems(port, this.#plan))
   }
 }

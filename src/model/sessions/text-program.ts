@@ -3,7 +3,7 @@
  * It checks the clock between batches: past the budget, the remaining texts stay unencoded.
  */
 import * as ort from 'onnxruntime-node'
-import { textPortProblems } from '../graph-ports/text-ports.js'
+import { textOutputProblems, textPortProblems } from '../graph-ports/text-ports.js'
 import type { Vectors } from '../model.js'
 import { readHashed } from '../package/read-file.js'
 import { poolOutput, type EncoderOutput } from '../pooling.js'
@@ -12,7 +12,7 @@ import { openTokenizer, type TextTokenizer, type TokenRow } from '../text/tokeni
 import { parseTemplate, readPost } from '../text/post-text.js'
 import { planBatches } from '../text/batches.js'
 import type { EncoderRequest } from './batches.js'
-import { openGraph, PortError, type Session } from './graph-session.js'
+import { openGraph, PortError, runEncoder, type Session } from './graph-session.js'
 import { reasonOf } from './onnx-errors.js'
 import type { OpenProgram, Program } from './program.js'
 
@@ -147,7 +147,7 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
     return poolOutput(output, row, { pool, tokenCount, normalize }, target)
   }
 
-  async #runBatch(rows: readonly TextRow[]): Promise<EncoderOutput> {
+  #runBatch(rows: readonly TextRow[]): Promise<EncoderOutput> {
     const length = rows.reduce((longest, { tokens }) => Math.max(longest, tokens.ids.length), 0)
     const { inputs, output } = this.#plan
     const shape = [rows.length, length]
@@ -165,23 +165,6 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
       [inputs.attention_mask]: new ort.Tensor('int64', mask, shape),
       ...(this.#hasTypeIds ? { [inputs.token_type_ids]: new ort.Tensor('int64', typeIds, shape) } : {}),
     }
-    const outputs = await this.#session.run(feeds, [output])
-    return this.#checked(outputs[output], rows.length, length)
-  }
-
-  #checked(found: ort.OnnxValue | undefined, rowCount: number, length: number): EncoderOutput {
-    const { output: name, dim, pooling } = this.#plan
-    const dims = found?.dims ?? []
-    const values = found?.data
-    const forms = [`[${rowCount}, ${length}, ${dim}]`, `[${rowCount}, ${dim}]`]
-    const came = `[${dims.join(', ')}]`
-    if (!forms.includes(came) || !(values instanceof Float32Array)) {
-      throw new PortError(
-        `output ${name} must be float32 ${forms.join(' or ')} for that batch, but is ${came} of ${found?.type}`,
-      )
-    }
-    if (dims.length === 3 && pooling === null)
-      throw new PortError(`output ${name} has token vectors: set text.pooling`)
-    return { values, dims }
+    return runEncoder(this.#session, feeds, output, shape, (port) => textOutputProblems(port, this.#plan))
   }
 }

@@ -48,11 +48,10 @@ interface PreTokenizerPart {
   readonly pretokenizers?: readonly PreTokenizerPart[]
 }
 
-/** Special tokens around a text, and the token types that go with them. */
-interface SpecialTokens {
-  readonly before: TokenRow
-  readonly after: TokenRow
-  readonly contentTypeId: number
+/** One of the tokens of a text and its special tokens; `id` null: the place of the text. */
+interface Frame {
+  readonly id: number | null
+  readonly typeId: number
 }
 
 const padTokens = ['[PAD]', '<pad>', '<|padding|>', '<|pad|>']
@@ -69,12 +68,15 @@ const charsMin = 4096
 export function openTokenizer(json: Uint8Array, options: TokenizerOptions): TextTokenizer {
   const file = parseFile(json)
   const tokenizer = open(file)
-  const special = specialTokensOf(tokenizer)
-  const room = options.tokens_max - special.before.ids.length - special.after.ids.length
+  const frame = frameOf(tokenizer)
+  const room = options.tokens_max - (frame.length - 1)
   if (room < 1)
     throw new Error(`tokens_max ${options.tokens_max} leaves no room for text besides the special tokens`)
   const idsOf = (text: string): number[] => contentIds(tokenizer, text)
-  const framed = (ids: readonly number[]): TokenRow => withSpecial(special, ids)
+  const framed = (ids: readonly number[]): TokenRow => ({
+    ids: frame.flatMap(({ id }) => id ?? ids),
+    typeIds: frame.flatMap(({ id, typeId }) => (id === null ? ids.map(() => typeId) : typeId)),
+  })
   checkGolden(file, options, (text) => framed(idsOf(text)).ids)
   return {
     padTokenId: options.pad_token_id ?? padTokenOf(file),
@@ -112,39 +114,22 @@ function open(file: TokenizerFile): Library {
   }
 }
 
-/** The special tokens, found by passing a marker through the post-processor. */
-function specialTokensOf(tokenizer: Library): SpecialTokens {
+/** The special tokens around a text, found by passing a marker through the post-processor. */
+function frameOf(tokenizer: Library): Frame[] {
   const marker = '\u0000content'
   const processed = tokenizer.post_processor?.post_process([marker], null, true) ?? { tokens: [marker] }
-  const rows = processed.tokens.map((token, index) => ({
-    token,
-    id: token === marker ? 0 : specialId(tokenizer, token),
+  if (processed.tokens.filter((token) => token === marker).length !== 1)
+    throw new Error('the post-processor of the tokenizer drops or repeats the text')
+  return processed.tokens.map((token, index) => ({
+    id: token === marker ? null : specialId(tokenizer, token),
     typeId: processed.token_type_ids?.[index] ?? 0,
   }))
-  const at = rows.findIndex(({ token }) => token === marker)
-  if (at < 0) throw new Error('the post-processor of the tokenizer drops the text')
-  const rowOf = (part: typeof rows): TokenRow => ({
-    ids: part.map(({ id }) => id),
-    typeIds: part.map(({ typeId }) => typeId),
-  })
-  return {
-    before: rowOf(rows.slice(0, at)),
-    after: rowOf(rows.slice(at + 1)),
-    contentTypeId: rows[at]?.typeId ?? 0,
-  }
 }
 
 function specialId(tokenizer: Library, token: string): number {
   const id = tokenizer.token_to_id(token)
   if (id === undefined) throw new Error(`the special token ${token} has no id in the tokenizer`)
   return id
-}
-
-function withSpecial({ before, after, contentTypeId }: SpecialTokens, ids: readonly number[]): TokenRow {
-  return {
-    ids: [...before.ids, ...ids, ...after.ids],
-    typeIds: [...before.typeIds, ...ids.map(() => contentTypeId), ...after.typeIds],
-  }
 }
 
 function contentIds(tokenizer: Library, text: string): number[] {

@@ -36,29 +36,20 @@ export async function checkTokenizer({ directory, manifest }: ModelPackage): Pro
     : pass(`${counted(length, 'golden text')} give the token ids of the training.`)
 }
 
-/** `encodeMsMax`: time for the texts. */
-export async function checkEncoder(
-  model: TrialModel,
-  name: EncoderName,
-  encodeMsMax: number,
-): Promise<Outcome> {
+export async function checkEncoder(model: TrialModel, name: EncoderName): Promise<Outcome> {
   const encoder = model[name]
   if (encoder === null) return skip(`The model reads no ${name}s.`)
   const items = await trialItems(name)
-  const problem = await vectorProblem(items, name, encoder.dim, (some) => encoder.encode(some, encodeMsMax))
+  const problem = await vectorProblem(items, name, encoder.dim, (some) => encoder.encode(some))
   return problem === null
     ? pass(`${counted(items.length, name)} give the same finite vectors alone and together.`)
     : fail(problem)
 }
 
 /** Vectors of the trial texts or images; null: the model has no such encoder. */
-export async function trialVectors(
-  model: TrialModel,
-  name: EncoderName,
-  encodeMsMax: number,
-): Promise<Float32Array | null> {
+export async function trialVectors(model: TrialModel, name: EncoderName): Promise<Float32Array | null> {
   const encoder = model[name]
-  return encoder === null ? null : (await encoder.encode(await trialItems(name), encodeMsMax)).vectors
+  return encoder === null ? null : (await encoder.encode(await trialItems(name))).vectors
 }
 
 async function trialItems(name: EncoderName): Promise<Uint8Array[]> {

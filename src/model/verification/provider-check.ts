@@ -17,17 +17,14 @@ import { manyKinds } from './trial-inputs.js'
 export async function compareWithCpu(
   model: TrialModel,
   onCpu: TrialModel,
-  { provider, tolerance, encodeMsMax }: { provider: string; tolerance: number; encodeMsMax: number },
+  { provider, tolerance }: { provider: string; tolerance: number },
 ): Promise<Outcome> {
   const inputs = trialRows(model, manyKinds(trialRowCount))
   const rows = Array.from({ length: trialRowCount }, (_, row) => row)
   const heads = differenceOf(await onCpu.predict(inputs), await model.predict(inputs), rows)
   const differences: (readonly [what: string, value: number])[] = [['heads', heads.value]]
   for (const name of ['text', 'image'] satisfies EncoderName[]) {
-    const [a, b] = [
-      await trialVectors(model, name, encodeMsMax),
-      await trialVectors(onCpu, name, encodeMsMax),
-    ]
+    const [a, b] = [await trialVectors(model, name), await trialVectors(onCpu, name)]
     if (a !== null && b !== null) differences.push([`${name} vectors`, vectorDifference(a, b)])
   }
   const parts = differences.map(([what, value]) => `${what} ${figure(value)}`).join(', ')

@@ -10,7 +10,7 @@ import { ModelError, type ModelInputs } from '../model.js'
 import type { ModelPackage } from '../package/read-package.js'
 import { compareWithCpu } from './provider-check.js'
 import type { CheckLine } from './report.js'
-import { assertChecksPass, runChecks, type CheckLimits } from './run-checks.js'
+import { assertChecksPass, runChecks, type CheckOptions } from './run-checks.js'
 import { manyKinds, reordered, shuffled, trialInputs } from './trial-inputs.js'
 import type { TrialModel } from './trial-model.js'
 
@@ -52,12 +52,12 @@ function heads(column: Float32Array): HeadColumns {
 
 async function linesOf(
   model: TrialModel,
-  limits?: CheckLimits,
+  options?: CheckOptions,
   kind: 'trained' | 'transport-test' = 'trained',
 ) {
   const lines: CheckLine[] = []
   const manifest = { ...modelPackage.manifest, kind }
-  for await (const line of runChecks(model, { ...modelPackage, manifest }, limits)) lines.push(line)
+  for await (const line of runChecks(model, { ...modelPackage, manifest }, options)) lines.push(line)
   return lines
 }
 
@@ -247,7 +247,7 @@ describe('an encoder', () => {
 })
 
 describe('a provider', () => {
-  const options = { provider: 'cuda', tolerance: 1e-3, encodeMsMax: 1000 }
+  const options = { provider: 'cuda', tolerance: 1e-3 }
 
   test('passes when its heads are close to those of the CPU', async () => {
     const line = await compareWithCpu(

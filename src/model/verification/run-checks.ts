@@ -3,7 +3,7 @@
  * of the batch. Every load runs them, since a valid file may hold a broken model.
  */
 import { goldenToleranceDefault, readGolden, runGolden } from '../golden.js'
-import { latencyMsMaxDefault, timeLimitMsDefault, type LoadOptions } from '../plans.js'
+import { latencyMsMaxDefault, type LoadOptions } from '../plans.js'
 import { headsOf } from '../package/parse-manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
 import { ModelError } from '../model.js'
@@ -13,8 +13,7 @@ import { counted, fail, lineOf, pass, skip, type Check, type CheckLine, type Out
 import { manyKinds, reordered, shuffled, trialKinds, type TrialKind } from './trial-inputs.js'
 import { differenceOf, figure, trialRowCount, trialRows, trialSeed, type TrialModel } from './trial-model.js'
 
-/** Time limits of the checks; each run of the model has the first one. */
-export type CheckLimits = Pick<LoadOptions, 'timeLimitMs' | 'latencyMsMax'>
+export type CheckOptions = Pick<LoadOptions, 'latencyMsMax'>
 
 const aloneRowCount = 12
 const partRowCount = 600
@@ -25,10 +24,10 @@ const invarianceTolerance = 1e-5
 export async function assertChecksPass(
   model: TrialModel,
   modelPackage: ModelPackage,
-  limits: CheckLimits = {},
+  options: CheckOptions = {},
 ): Promise<void> {
   const failed: string[] = []
-  for await (const { check, state, sentence } of runChecks(model, modelPackage, limits))
+  for await (const { check, state, sentence } of runChecks(model, modelPackage, options))
     if (state === 'fail') failed.push(`${check}: ${sentence}`)
   if (failed.length === 0) return
   throw new ModelError(
@@ -40,27 +39,23 @@ export async function assertChecksPass(
 export async function* runChecks(
   model: TrialModel,
   modelPackage: ModelPackage,
-  { timeLimitMs = timeLimitMsDefault, latencyMsMax = latencyMsMaxDefault }: CheckLimits = {},
+  { latencyMsMax = latencyMsMaxDefault }: CheckOptions = {},
 ): AsyncGenerator<CheckLine> {
   const latency = await lineOf(['latency', () => checkLatency(model, latencyMsMax)])
   yield latency
   const checks: readonly Check[] = [
-    ['golden', () => checkGolden(model, modelPackage, timeLimitMs)],
+    ['golden', () => checkGolden(model, modelPackage)],
     ['extremes', () => checkExtremes(model)],
     ['batches', () => checkBatches(model, modelPackage)],
-    ['text', () => checkEncoder(model, 'text', timeLimitMs)],
-    ['image', () => checkEncoder(model, 'image', timeLimitMs)],
+    ['text', () => checkEncoder(model, 'text')],
+    ['image', () => checkEncoder(model, 'image')],
   ]
   // They would take minutes, or fail for the same reason.
   const skipped = (): Outcome => skip('Not checked: correct the latency first.')
   for (const [name, run] of checks) yield await lineOf([name, latency.state === 'fail' ? skipped : run])
 }
 
-async function checkGolden(
-  model: TrialModel,
-  modelPackage: ModelPackage,
-  encodeMsMax: number,
-): Promise<Outcome> {
+async function checkGolden(model: TrialModel, modelPackage: ModelPackage): Promise<Outcome> {
   const { manifest } = modelPackage
   const golden = await readGolden(modelPackage)
   if (golden === null) {
@@ -72,7 +67,7 @@ async function checkGolden(
     return { state: 'warn', sentence }
   }
   const tolerance = manifest.golden?.tolerance ?? goldenToleranceDefault
-  const { differenceMax, mismatches } = await runGolden(model, modelPackage, golden, encodeMsMax)
+  const { differenceMax, mismatches } = await runGolden(model, modelPackage, golden)
   const cases = counted(golden.cases.length, 'golden case')
   const [first] = mismatches
   if (first === undefined)

@@ -2,12 +2,12 @@
  * What the checks need from a model, and how they compare its outputs.
  */
 import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
-import type { GoldenRunner } from '../golden.js'
-import type { Model, ModelInputs } from '../model.js'
+import type { LoadedModel } from '../loaded-model.js'
+import type { ModelInputs } from '../model.js'
 import { trialInputs, type TrialKind } from './trial-inputs.js'
 
 /** The part of a model that the checks use. */
-export type TrialModel = GoldenRunner & Pick<Model, 'predict'>
+export type TrialModel = Pick<LoadedModel, 'text' | 'image' | 'predict' | 'predictRows'>
 
 /** Rows of a full pool. */
 export const trialRowCount = 5000

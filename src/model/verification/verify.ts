@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
-import { timeLimitMsDefault, type LoadOptions } from '../plans.js'
+import type { LoadOptions } from '../plans.js'
 import type { ModelLog } from '../model.js'
 import { headsOf } from '../package/parse-manifest.js'
 import { readHashed } from '../package/read-file.js'
@@ -125,8 +125,7 @@ async function compare(options: VerifyOptions, model: LoadedModel, provider: str
   const onCpu = await loadModel({ ...options, executionProviders: ['cpu'] })
   try {
     const tolerance = options.providerTolerance ?? providerToleranceDefault
-    const encodeMsMax = options.timeLimitMs ?? timeLimitMsDefault
-    return await compareWithCpu(model, onCpu, { provider, tolerance, encodeMsMax })
+    return await compareWithCpu(model, onCpu, { provider, tolerance })
   } finally {
     await onCpu.close()
   }
