@@ -4,13 +4,6 @@
  */
 import { RetrySchedule, ServiceError } from '../contract/index.js'
 
-export interface ImageSemaphoreOptions {
-  /** Images processed at a time. The default of two leaves libuv threads for commits and hashing. */
-  readonly activeCountMax?: number
-  /** Bytes of uploads that may wait. */
-  readonly waitingBytesMax?: number
-}
-
 /** An upload that would wait longer is refused: a later retry is served sooner than a long queue. */
 const waitMsMax = 500
 /** This many uploads may wait however long images take: one slow image must not cause refusals. */
@@ -18,22 +11,18 @@ const waitingCountMin = 16
 /** Memory of a waiting request besides its body. */
 const requestBytes = 16 * 1024
 
-interface Waiting {
-  readonly bytes: number
-  readonly start: () => void
-}
-
 export class ImageSemaphore {
-  /** May change at any time. Waiting uploads continue. */
+  /** Bytes of uploads that may wait. May change at any time. Waiting uploads continue. */
   waitingBytesMax: number
   readonly #activeCountMax: number
   #activeCount = 0
-  #waiting: Waiting[] = []
+  readonly #waiting: (() => void)[] = []
   #waitingBytes = 0
   readonly #retrySchedule = new RetrySchedule()
   #leftAtMs = 0
 
-  constructor({ activeCountMax = 2, waitingBytesMax = 256 * 1024 * 1024 }: ImageSemaphoreOptions = {}) {
+  /** `activeCountMax`: images processed at a time. The default of two leaves libuv threads for commits and hashing. */
+  constructor({ activeCountMax = 2, waitingBytesMax = 256 * 1024 * 1024 } = {}) {
     this.#activeCountMax = activeCountMax
     this.waitingBytesMax = waitingBytesMax
   }
@@ -43,7 +32,8 @@ export class ImageSemaphore {
    * running it, when too much is waiting.
    */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
-    await this.#enter(bytes)
+    if (this.#activeCount < this.#activeCountMax) this.#activeCount++
+    else await this.#wait(bytes)
     const startedAtMs = performance.now()
     try {
       return await work()
@@ -64,44 +54,22 @@ export class ImageSemaphore {
     })
   }
 
-  /** Images in progress and waiting, for metrics. */
-  get load(): { activeCount: number; waitingCount: number; waitingBytes: number } {
-    return {
-      activeCount: this.#activeCount,
-      waitingCount: this.#waiting.length,
-      waitingBytes: this.#waitingBytes,
-    }
-  }
-
-  async #enter(bytes: number): Promise<void> {
-    // While an upload is waiting, all slots are taken: a new one cannot overtake it.
-    if (this.#activeCount < this.#activeCountMax) {
-      this.#activeCount++
-      return
-    }
+  async #wait(bytes: number): Promise<void> {
     this.refuseIfFull(bytes)
-    const held = bytes + requestBytes
-    this.#waitingBytes += held
-    await new Promise<void>((start) => this.#waiting.push({ bytes: held, start }))
+    const heldBytes = bytes + requestBytes
+    this.#waitingBytes += heldBytes
+    await new Promise<void>((start) => this.#waiting.push(start))
+    this.#waitingBytes -= heldBytes
   }
 
   #leave(startedAtMs: number): void {
-    this.#activeCount--
     // Images that are processed in parallel end soon after each other: what counts is the time between two completions.
     const nowMs = performance.now()
     this.#retrySchedule.recordWork(nowMs - Math.max(startedAtMs, this.#leftAtMs))
     this.#leftAtMs = nowMs
-    this.#startNext()
-  }
-
-  /** Starts waiting work up to the limit. */
-  #startNext(): void {
-    while (this.#activeCount < this.#activeCountMax) {
-      const next = this.#waiting.shift()
-      if (next === undefined) return
-      this.#waitingBytes -= next.bytes
-      this.#activeCount++
-      next.start()
-    }
+    // The slot passes to the next upload, or becomes free.
+    const startNext = this.#waiting.shift()
+    if (startNext === undefined) this.#activeCount--
+    else startNext()
   }
 }

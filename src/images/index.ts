@@ -1,5 +1,5 @@
 /**
  * Images: from uploaded bytes to an identity and a normalised copy, with a concurrency limit.
  */
-export { ImageSemaphore, type ImageSemaphoreOptions } from './image-semaphore.js'
+export { ImageSemaphore } from './image-semaphore.js'
 export { checkMediaType, checkSignature, hashUpload, normaliseImage, type NormalisedImage } from './intake.js'

@@ -34,12 +34,12 @@ export const imagesMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'at most the limit is processed at a time',
-        find: 'while (this.#activeCount < this.#activeCountMax) {',
-        replace: 'while (this.#activeCount <= this.#activeCountMax) {',
+        find: 'if (this.#activeCount < this.#activeCountMax) this',
+        replace: 'if (this.#activeCount <= this.#activeCountMax) this',
       },
       {
         breaks: 'bytes that no longer wait are not counted',
-        find: 'this.#waitingBytes -= next.bytes',
+        find: 'this.#waitingBytes -= heldBytes',
         replace: '',
       },
       { breaks: 'sixteen uploads may always wait', find: 'waitingCount >= waitingCountMin &&', replace: '' },
