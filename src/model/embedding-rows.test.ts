@@ -22,6 +22,6 @@ test('without embeddings all rows are missing', () => {
 
 test('vectors of another width are refused', () => {
   expect(() => fillEmbeddings(column, Uint32Array.of(0, 1), new Float32Array(6), 0)).toThrow(
-    /embeddings of 2 values do not fit into a matrix of 3/,
+    /embeddings come from the encoder of the model/,
   )
 })

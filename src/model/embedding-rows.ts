@@ -1,11 +1,12 @@
 /**
  * Gathers embeddings by slot into a matrix of rows.
  */
-import { ModelError, type EmbeddingColumn } from './model.js'
+import { assert } from '../contract/index.js'
+import type { EmbeddingColumn } from './model.js'
 
 /**
  * Writes the embedding of each of `slots` into `matrix` [slots, dim], or `missing` without one. A `matrix` without
- * columns stays empty. Throws a `ModelError` when the vectors are of another encoder's width.
+ * columns stays empty.
  */
 export function fillEmbeddings(
   embeddings: EmbeddingColumn | null,
@@ -18,11 +19,7 @@ export function fillEmbeddings(
     return
   }
   const { dim, vectors, row } = embeddings
-  if (matrix.length !== slots.length * dim) {
-    throw new ModelError(
-      `embeddings of ${dim} values do not fit into a matrix of ${matrix.length / slots.length}`,
-    )
-  }
+  assert(matrix.length === slots.length * dim, 'embeddings come from the encoder of the model')
   slots.forEach((slot, index) => {
     const vector = row[slot] ?? -1
     const start = index * dim

@@ -45,11 +45,8 @@ async function decoded(jpeg: Uint8Array): Promise<Pixels> {
   return { width: info.width, height: info.height, pixels: data }
 }
 
-async function filled(jpeg: Uint8Array, options: PreprocessOptions): Promise<Float32Array> {
-  const preprocessor = new Preprocessor(options)
-  const target = new Float32Array(preprocessor.valueCount)
-  await preprocessor.fill(jpeg, target)
-  return target
+function tensorOf(jpeg: Uint8Array, options: PreprocessOptions): Promise<Float32Array> {
+  return new Preprocessor(options).tensorOf(jpeg)
 }
 
 /** Where a value is in the tensor. */
@@ -89,7 +86,7 @@ describe('without a resize, every value', () => {
     await fc.assert(
       fc.asyncProperty(variants, async (variant) => {
         const options: PreprocessOptions = { ...plain, resize: { width, height }, ...variant }
-        const tensor = await filled(jpeg, options)
+        const tensor = await tensorOf(jpeg, options)
         const left = Math.floor((width - variant.crop.width) / 2)
         const top = Math.floor((height - variant.crop.height) / 2)
         for (let channel = 0; channel < 3; channel++) {
@@ -164,7 +161,7 @@ describe('an image that is scaled down', () => {
       const image = await decoded(jpeg)
       const size = { width: 18, height: 15 }
       const options = { ...plain, interpolation, resize: size, scale: 1 }
-      const tensor = await filled(jpeg, options)
+      const tensor = await tensorOf(jpeg, options)
       const differences: number[] = []
       for (let channel = 0; channel < 3; channel++) {
         for (let y = 0; y < size.height; y++) {
@@ -183,7 +180,7 @@ describe('an image that is scaled down', () => {
     const jpeg = await drawn(64, 64)
     const { pixels } = await decoded(jpeg)
     const had = new Set(pixels)
-    const tensor = await filled(jpeg, { ...plain, interpolation: 'nearest', scale: 1 })
+    const tensor = await tensorOf(jpeg, { ...plain, interpolation: 'nearest', scale: 1 })
     expect([...tensor].every((value) => had.has(value))).toBe(true)
   })
 })
@@ -205,12 +202,12 @@ describe('to a shortest edge', () => {
       crop: { width: 16, height: 16 },
       scale: 1,
     }
-    const tensor = await filled(jpeg, options)
+    const tensor = await tensorOf(jpeg, options)
     const whole =
       width <= height
         ? { width: edge, height: Math.floor((edge * height) / width) }
         : { width: Math.floor((edge * width) / height), height: edge }
-    const all = await filled(jpeg, { ...plain, resize: whole, scale: 1 })
+    const all = await tensorOf(jpeg, { ...plain, resize: whole, scale: 1 })
     const [left, top] = [Math.floor((whole.width - edge) / 2), Math.floor((whole.height - edge) / 2)]
     for (let channel = 0; channel < 3; channel++) {
       for (let y = 0; y < edge; y++) {
@@ -230,7 +227,7 @@ test('a grey image has three equal channels', async () => {
     .jpeg()
     .toBuffer()
   expect((await sharp(grey).metadata()).channels).toBe(1)
-  const tensor = await filled(grey, plain)
+  const tensor = await tensorOf(grey, plain)
   expect(tensor.subarray(0, 64)).toEqual(tensor.subarray(64, 128))
   expect(tensor.subarray(0, 64)).toEqual(tensor.subarray(128))
 })
@@ -238,6 +235,6 @@ test('a grey image has three equal channels', async () => {
 test('a damaged image is refused', async () => {
   const jpeg = await drawn(64, 64)
   for (const bytes of [new Uint8Array(0), Buffer.from('no image'), jpeg.subarray(0, jpeg.length >> 1)]) {
-    await expect(filled(bytes, plain)).rejects.toThrow()
+    await expect(tensorOf(bytes, plain)).rejects.toThrow()
   }
 })

@@ -48,8 +48,9 @@ export class Preprocessor {
     }))
   }
 
-  /** Writes the image to `target` [valueCount]. Rejects bytes that are not a valid JPEG. */
-  async fill(jpeg: Uint8Array, target: Float32Array): Promise<void> {
+  /** The image in the tensor. Rejects bytes that are not a valid JPEG. */
+  async tensorOf(jpeg: Uint8Array): Promise<Float32Array> {
+    const target = new Float32Array(this.valueCount)
     const pixels = await this.#pixels(jpeg)
     const count = this.#size.width * this.#size.height
     const isPlanar = this.#options.layout === 'nchw'
@@ -60,6 +61,7 @@ export class Preprocessor {
         target[to] = values[pixels[from] as number] as number
       }
     })
+    return target
   }
 
   /** RGB, three bytes a pixel, row by row. */

@@ -8,7 +8,7 @@ import { startChild, type StartedChild } from './child-process.js'
 
 describe.runIf(process.platform === 'linux')('a child process', () => {
   test('has an empty directory of its own, which is gone when it has ended', async () => {
-    const child = started(startChild())
+    const child = started(await startChild())
     const directory = readlinkSync(`/proc/${child.pid}/cwd`)
     expect(readdirSync(directory)).toEqual([])
     expect(statSync(directory).mode & 0o777).toBe(0o700)
@@ -17,10 +17,10 @@ describe.runIf(process.platform === 'linux')('a child process', () => {
     expect(existsSync(directory)).toBe(false)
   })
 
-  test('does not send telemetry, and loads nothing that the service loads', () => {
+  test('does not send telemetry, and loads nothing that the service loads', async () => {
     vi.stubEnv('NODE_OPTIONS', '--trace-warnings')
     onTestFinished(() => void vi.unstubAllEnvs())
-    const { pid } = started(startChild())
+    const { pid } = started(await startChild())
     const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
     expect(environment).toContain('ORT_DISABLE_TELEMETRY=1')
     expect(environment.filter((line) => line.startsWith('NODE_OPTIONS='))).toEqual([])
@@ -28,7 +28,9 @@ describe.runIf(process.platform === 'linux')('a child process', () => {
 })
 
 test('a child process that exits ends with its code', async () => {
-  const child = started(startChild((options) => spawn(process.execPath, ['-e', 'process.exit(7)'], options)))
+  const child = started(
+    await startChild((options) => spawn(process.execPath, ['-e', 'process.exit(7)'], options)),
+  )
   expect(await child.ended).toBe('exited with code 7')
   await child.gone
   // The number may be that of another process by now.
@@ -38,6 +40,6 @@ test('a child process that exits ends with its code', async () => {
 /** Its streams are read, so that their end is detected. */
 function started(child: StartedChild): StartedChild {
   onTestFinished(() => child.kill())
-  for (const stream of [...child.outputs, child.headers]) stream?.resume()
+  for (const stream of [...child.outputs, child.headers]) stream.resume()
   return child
 }

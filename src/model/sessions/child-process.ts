@@ -3,6 +3,7 @@
  * name a file of this machine by a relative path; ONNX Runtime refuses the other paths.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,11 +34,10 @@ const childFile = fileURLToPath(
 )
 
 export interface StartedChild {
-  /** undefined: it could not be started; `ended` has the reason, and there are no streams. */
-  readonly pid: number | undefined
+  readonly pid: number
   /** Standard output and standard error. */
   readonly outputs: readonly Readable[]
-  readonly headers: Duplex | null
+  readonly headers: Duplex
   readonly payloads: PayloadFile
   /** Sends SIGKILL. */
   kill(): void
@@ -52,13 +52,14 @@ export interface SpawnOptions {
   readonly stdio: ('pipe' | number)[]
 }
 
-/** Throws the error of the system when it cannot, or reports it by the end of the process. */
-export function startChild(spawnChild = spawnModelProcess): StartedChild {
+/** Rejects with the error of the system when it cannot. */
+export async function startChild(spawnChild = spawnModelProcess): Promise<StartedChild> {
   const cwd = mkdtempSync(join(tmpdir(), 'understudy-model-'))
   let payloads: PayloadFile | undefined
   try {
     payloads = new PayloadFile()
     const child = spawnChild({ cwd, stdio: ['pipe', 'pipe', 'pipe', 'pipe', payloads.descriptor] })
+    await once(child, 'spawn')
     return followChild(child, cwd, payloads)
   } catch (error) {
     payloads?.close()
@@ -72,22 +73,17 @@ function spawnModelProcess(options: SpawnOptions): ChildProcess {
 }
 
 function followChild(child: ChildProcess, directory: string, payloads: PayloadFile): StartedChild {
-  const { pid, stdio } = child
-  const isStarted = pid !== undefined
-  // A signal that cannot be sent is an error event too; the process is still there then.
-  const refused = new Promise<Error>((resolve) => child.on('error', (error) => isStarted || resolve(error)))
+  const { stdio } = child
+  // A signal cannot be sent: the process is still there then.
+  child.on('error', () => undefined)
   // Pipes break because the process has ended, and `ended` reports that.
-  for (const pipe of isStarted ? [child.stdin, ...stdio] : []) pipe?.on('error', () => undefined)
-  const gone = Promise.race([
-    new Promise<void>((resolve) => child.on('exit', () => resolve())),
-    refused.then(() => undefined),
-  ])
+  for (const pipe of stdio) pipe?.on('error', () => undefined)
+  const gone = new Promise<void>((resolve) => child.on('exit', () => resolve()))
   void gone.then(() => removeDirectory(directory))
-  const ended = Promise.race([
-    // Not at its exit: its last message may still be in the pipe.
-    new Promise<string>((resolve) => child.on('close', (code, signal) => resolve(describeEnd(code, signal)))),
-    refused.then(({ message }) => `cannot be started: ${message}`),
-  ])
+  // Not at its exit: its last message may still be in the pipe.
+  const ended = new Promise<string>((resolve) =>
+    child.on('close', (code, signal) => resolve(describeEnd(code, signal))),
+  )
   void ended.then(() => payloads.close())
   const kill = (): void => {
     child.kill('SIGKILL')
@@ -95,9 +91,9 @@ function followChild(child: ChildProcess, directory: string, payloads: PayloadFi
     removeDirectory(directory)
   }
   return {
-    pid,
-    outputs: isStarted ? [stdio[1] as Readable, stdio[2] as Readable] : [],
-    headers: isStarted ? (stdio[headerDescriptor] as Duplex) : null,
+    pid: child.pid as number,
+    outputs: [stdio[1] as Readable, stdio[2] as Readable],
+    headers: stdio[headerDescriptor] as Duplex,
     ...{ payloads, kill, gone, ended },
   }
 }

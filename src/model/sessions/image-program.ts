@@ -72,18 +72,12 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     images: readonly Uint8Array[],
   ): Promise<{ tensor: Float32Array; readable: readonly number[] }> {
     const { valueCount } = this.#preprocessor
-    const filled = await Promise.all(
-      images.map((image) => {
-        const values = new Float32Array(valueCount)
-        return this.#preprocessor.fill(image, values).then(
-          () => values,
-          () => null,
-        )
-      }),
+    const tensors = await Promise.all(
+      images.map((image) => this.#preprocessor.tensorOf(image).catch(() => null)),
     )
-    const readable = [...filled.keys()].filter((index) => filled[index] !== null)
+    const readable = [...tensors.keys()].filter((index) => tensors[index] !== null)
     const tensor = new Float32Array(readable.length * valueCount)
-    readable.forEach((index, row) => tensor.set(filled[index] ?? [], row * valueCount))
+    readable.forEach((index, row) => tensor.set(tensors[index] ?? [], row * valueCount))
     return { tensor, readable }
   }
 

@@ -135,13 +135,14 @@ export class SessionHost<Request, Reply> {
     if (killedCount >= killedCountMax) {
       throw new ModelError(`${killedCount} processes of ${name} were killed and are not gone`)
     }
-    const process = new SessionProcess(this.#options, signal)
+    const process = await SessionProcess.start(this.#options, signal)
     this.#running.add(process)
     void process.gone.then(() => this.#running.delete(process))
     const { provider } = await process.starting(async () => {
+      // `close` stops the processes that have been started.
+      if (this.#closed) throw this.#absence
       const ready = await process.open()
       await warmUp?.((request) => this.#runOn(process, request, warmUpMsMax))
-      if (this.#closed) throw this.#absence
       return ready
     })
     this.#provider = provider

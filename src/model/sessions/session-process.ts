@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { assert } from '../../contract/index.js'
 import { ModelDownError, ModelError, type ModelLog } from '../model.js'
+import { sizeText } from '../size-text.js'
 import { startChild, type StartedChild } from './child-process.js'
 import { LineReader, lineOf, type Header, type Message, type OutgoingMessage } from './messages.js'
 import { reasonOf } from './onnx-errors.js'
@@ -32,7 +33,7 @@ export interface ProcessOptions {
   /** For each of the first runs of its graphs. Default: that of a start. */
   readonly warmUpMsMax?: number
   /** For tests that need access to the process. */
-  readonly startChild?: () => StartedChild
+  readonly startChild?: () => Promise<StartedChild>
 }
 
 /** The caller that waits for the next message of the child. */
@@ -56,43 +57,36 @@ export class SessionProcess {
   #endReason: ModelError | null = null
   #waiter: Waiter | null = null
 
-  /**
-   * Starts the process; `open` waits for it. Throws a `ModelError` when it cannot be started, or a `ModelDownError` when
-   * `signal` has aborted.
-   */
-  constructor(options: ProcessOptions, signal?: AbortSignal) {
+  /** Rejects with a `ModelError` when no process can be started, or with a `ModelDownError` when `signal` has aborted. */
+  static async start(options: ProcessOptions, signal?: AbortSignal): Promise<SessionProcess> {
     if (signal?.aborted === true) throw cancelled()
+    try {
+      return new SessionProcess(options, await (options.startChild ?? startChild)(), signal)
+    } catch (cause) {
+      // When there is no memory for another process, for example.
+      throw new ModelError(`the process of ${options.name} cannot be started: ${reasonOf(cause)}`, { cause })
+    }
+  }
+
+  private constructor(options: ProcessOptions, child: StartedChild, signal: AbortSignal | undefined) {
     this.#options = options
+    this.#child = child
     this.#signal = signal
     let end: (reason: ModelError) => void = () => undefined
     this.ended = new Promise((resolve) => (end = resolve))
     this.#end = end
-    try {
-      this.#child = (options.startChild ?? startChild)()
-    } catch (cause) {
-      // When there is no memory for another process, for example.
-      throw new ModelError(`${this.#name} cannot be started: ${reasonOf(cause)}`, { cause })
-    }
-    const { pid, outputs, headers } = this.#child
-    this.gone = this.#child.gone
-    void this.#child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`)))
-    if (pid === undefined) {
-      this.#stopWatching = () => undefined
-      return
-    }
-    this.#stopWatching = watchMemory(pid, options.bytesMax, (bytes) =>
-      this.#fail(
-        new ModelError(
-          `${this.#name} holds ${mebibytes(bytes)}, and may hold ${mebibytes(options.bytesMax)}`,
-        ),
-      ),
-    )
+    const { pid, outputs, headers } = child
+    this.gone = child.gone
+    void child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`)))
+    this.#stopWatching = watchMemory(pid, options.bytesMax, (bytes) => {
+      const limit = sizeText(options.bytesMax)
+      this.#fail(new ModelError(`${this.#name} holds ${sizeText(bytes)}, and may hold ${limit}`))
+    })
     for (const output of outputs) this.#logLines(output)
-    headers?.on('data', (chunk: Buffer) => this.#receive(chunk))
+    headers.on('data', (chunk: Buffer) => this.#receive(chunk))
   }
 
-  /** undefined: it could not be started. */
-  get pid(): number | undefined {
+  get pid(): number {
     return this.#child.pid
   }
 
@@ -100,6 +94,7 @@ export class SessionProcess {
   async starting<T>(start: () => Promise<T>): Promise<T> {
     const cancel = (): void => this.#fail(cancelled())
     this.#signal?.addEventListener('abort', cancel)
+    if (this.#signal?.aborted === true) cancel()
     try {
       const result = await start()
       if (this.#endReason !== null) throw this.#endReason
@@ -156,8 +151,7 @@ export class SessionProcess {
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject }
       this.#limit(timeLimitMs, what)
-      // A process that could not be started has no pipes; `ended` reports that.
-      this.#child.headers?.write(line)
+      this.#child.headers.write(line)
     })
   }
 
@@ -241,7 +235,7 @@ export class SessionProcess {
  * message. Rejects with a `ModelError` when it fails or cannot be started, or when `signal` aborts.
  */
 export async function queryProcess(options: ProcessOptions, signal?: AbortSignal): Promise<ReadyHeader> {
-  const process = new SessionProcess(options, signal)
+  const process = await SessionProcess.start(options, signal)
   const ready = await process.starting(() => process.open())
   await process.stop()
   return ready
@@ -249,8 +243,4 @@ export async function queryProcess(options: ProcessOptions, signal?: AbortSignal
 
 function cancelled(): ModelDownError {
   return new ModelDownError('the load was cancelled')
-}
-
-function mebibytes(bytes: number): string {
-  return `${Math.round(bytes / 2 ** 20)} MiB`
 }
