@@ -2,7 +2,7 @@
  * Entry point of every child process: opens the program of its plan and runs batch after batch, until it is killed.
  * It keeps nothing that must be saved, so its owner always ends it by SIGKILL.
  */
-import { rmdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { ModelLog } from './model.js'
 import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './sessions/child-process.js'
@@ -34,14 +34,14 @@ interface Opened {
 
 endWithOwner()
 prepareProcess()
-// A failure to send is ignored: the owner has ended.
+// A failure to send is ignored: the owner has ended. The lifeline thread then ends this process.
 await serve().catch(() => undefined)
-end()
 
 async function serve(): Promise<void> {
+  const first = messages.next()
+  if (first === null) return
   try {
-    const { plan } = (messages.next() ?? end()).header as OpenHeader
-    const { provider, report, reply } = await open(plan)
+    const { provider, report, reply } = await open((first.header as OpenHeader).plan)
     send({ kind: 'ready', provider, report })
     for (let request = messages.next(); request !== null && reply !== null; request = messages.next()) {
       messages.write(await reply(request))
@@ -110,7 +110,10 @@ function prepareProcess(): void {
   }
 }
 
-/** A run blocks this thread for as long as it computes, so another one waits for the end of the owner. */
+/**
+ * A run blocks this thread for as long as it computes, so another one waits for the end of the owner. It removes the working
+ * directory, which is empty: the owner can no longer do so.
+ */
 function endWithOwner(): void {
   const code = `
     const { readSync, rmdirSync } = require('node:fs')
@@ -118,15 +121,4 @@ function endWithOwner(): void {
     try { rmdirSync(process.cwd()) } catch {}
     process.kill(process.pid, 'SIGKILL')`
   new Worker(code, { eval: true, name: 'lifeline' })
-}
-
-/** The owner has closed its end of the pipe. Its working directory is empty, and the owner can no longer remove it. */
-function end(): never {
-  try {
-    rmdirSync(process.cwd())
-  } catch {
-    // The owner has removed it.
-  }
-  process.kill(process.pid, 'SIGKILL')
-  throw new Error('the process survived SIGKILL')
 }

@@ -15,7 +15,6 @@ import {
   type TextEncoder,
   type FeatureRows,
 } from './model.js'
-import { activeVersion } from './package/selection.js'
 import { featureNames, missingEmbedding } from './package/parse-manifest.js'
 import { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
 import { readPackage, type ModelPackage } from './package/read-package.js'
@@ -68,8 +67,7 @@ interface Hosts {
  * names the problem of the package, or why no provider can serve it; then nothing is left running.
  */
 export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
-  const version = options.version ?? (await activeVersion(options.modelsDir))
-  const modelPackage = await readPackage(options.modelsDir, version)
+  const modelPackage = await readPackage(options.modelsDir, options.version)
   const plans = planModel(modelPackage, options)
   return assemble(modelPackage, plans.heads, await openHosts(plans, options), options)
 }

@@ -60,8 +60,7 @@ export const latencyMsMaxDefault = 1000
 /** What loading a model takes. */
 export interface LoadOptions extends PlanOptions {
   readonly modelsDir: string
-  /** Default: the version that `ACTIVE` names. */
-  readonly version?: string
+  readonly version: string
   /** For one batch; past it the process is replaced. Texts have it on top of their budget. Default 30 s. */
   readonly timeLimitMs?: number
   /** For the median batch of a full pool: a slower model fails its checks. Default 1 s. */

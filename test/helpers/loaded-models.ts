@@ -24,7 +24,7 @@ export function quiet(): TestOptions {
     lines.push(`${level}: ${message}`)
   }
   const log = { info: at('info'), warn: at('warn'), error: at('error') }
-  return { modelsDir: '', executionProviders: ['cpu'], log, lines }
+  return { modelsDir: '', version: 'v1', executionProviders: ['cpu'], log, lines }
 }
 
 /** Options for a model of that head in a directory of its own, as version v1. */
@@ -35,7 +35,7 @@ export function packaged(
 ): TestOptions {
   const directory = temporaryModelsDir()
   writePackage(directory, 'v1', head, change(writePackage(directory, 'v1', head)))
-  return { ...quiet(), modelsDir: directory, version: 'v1', ...more }
+  return { ...quiet(), modelsDir: directory, ...more }
 }
 
 export async function load(options: LoadOptions): Promise<LoadedModel> {

@@ -34,7 +34,7 @@ export function loadOptions(
   version: string,
   settings: Settings,
   { printMessage }: Pick<CommandContext, 'printMessage'>,
-): LoadOptions & { readonly version: string } {
+): LoadOptions {
   const write = (_: object, message: string): void => printMessage(`understudy: ${message}\n`)
   const log: ModelLog = { info: () => undefined, warn: write, error: write }
   const { modelsDir, executionProviders, intraOpThreads } = settings

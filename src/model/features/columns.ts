@@ -2,6 +2,7 @@
  * The inputs of features: columns of `ScoringInputs`, each with the index from a row to its entry in the column.
  */
 import type { CounterName, SnapshotName, TextMeasureName } from '../../contract/index.js'
+import type { ScoringInputs } from '../../pool/index.js'
 import {
   present,
   where,
@@ -11,16 +12,7 @@ import {
 } from './expression.js'
 
 /** Columns with one number per post. */
-type PostColumnName =
-  | 'createdAtMs'
-  | 'extractedAtMs'
-  | 'source'
-  | 'manualFlag'
-  | 'imagesInPost'
-  | 'imagesExpected'
-  | 'galleryType'
-  | 'categoryId'
-  | 'bodyPresent'
+type PostColumnName = Exclude<keyof ScoringInputs['posts'], 'title' | 'body'>
 
 /** A counter of the scored reading. */
 export function counter(name: CounterName): Expression {

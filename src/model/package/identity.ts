@@ -28,21 +28,9 @@ export function textEncoderHash(text: TextManifest): string {
 
 /** 64 hexadecimal digits. Describes the vector of one image, so the pooling over a post's images is not included. */
 export function imageEncoderHash(image: ImageManifest): string {
-  const {
-    sha256,
-    input,
-    output,
-    dim,
-    resize,
-    crop,
-    interpolation,
-    channels,
-    layout,
-    scale,
-    mean,
-    std,
-    pool,
-  } = imageSettings(image)
+  const settings = imageSettings(image)
+  const { sha256, input, output, dim, resize, crop } = settings
+  const { interpolation, channels, layout, scale, mean, std, pool } = settings
   return hash({
     ...{ encoder: 'image', steps: imagePreprocessing, graph: sha256, input, output, dim },
     resize: 'shortest_edge' in resize ? resize : { width: resize.width, height: resize.height },

@@ -85,10 +85,11 @@ function checkVersion(version: string): void {
 
 function findFeatures(manifest: Manifest, manifestFile: string): Feature[] {
   const names = featureNames(manifest)
-  const unknown = names.filter((name) => findFeature(name) === undefined)
+  const features = names.map(findFeature)
+  const unknown = names.filter((_, index) => features[index] === undefined)
   if (unknown.length > 0) {
     const list = unknown.map((name) => `${name}${nearestFeature(name)}`).join(', ')
     throw new ModelError(`${manifestFile}: features that the catalogue lacks: ${list}`)
   }
-  return names.map((name) => findFeature(name)).filter((feature) => feature !== undefined)
+  return features.filter((feature) => feature !== undefined)
 }

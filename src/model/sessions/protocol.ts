@@ -4,8 +4,7 @@
  * `failed`. After that the reply to each `batch` is one `done`, or `failed`, after which the child cannot be used.
  */
 import type { CodecChoice } from '../../codec/index.js'
-import type { LoadOptions } from '../plans.js'
-import type { GraphPlan, ServingPlan } from '../plans.js'
+import type { GraphPlan, LoadOptions, ServingPlan } from '../plans.js'
 
 export type ProcessPlan = ServingPlan | PortsPlan | VerificationPlan
 
@@ -17,7 +16,7 @@ export interface PortsPlan extends GraphPlan {
 /** Loads a version, runs its checks, and reports its identity. */
 export interface VerificationPlan {
   readonly role: 'verification'
-  readonly options: Omit<LoadOptions, 'codec' | 'log' | 'signal'> & { readonly version: string }
+  readonly options: Omit<LoadOptions, 'codec' | 'log' | 'signal'>
   readonly codec: CodecChoice
 }
 

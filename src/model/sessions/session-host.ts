@@ -2,7 +2,7 @@
  * Keeps one session process running. A process that ends is replaced, after a delay that doubles; while there is none,
  * batches are refused at once. A process serves only after its warm-up.
  */
-import { ModelDownError, ModelError, type Vectors, type ModelLog } from '../model.js'
+import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from '../plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
 import type { OutgoingMessage, OwnerFormat } from './messages.js'
@@ -15,15 +15,11 @@ const batchesWaitingMax = 16
 /** Processes that were killed and have not ended yet, because of a driver for example. At this number no other is started. */
 const killedCountMax = 2
 
-export interface ServingOptions {
-  readonly bytesMax: number
-  readonly log: ModelLog
+export interface ServingOptions extends Pick<ProcessOptions, 'bytesMax' | 'log' | 'warmUpMsMax'> {
   /** Cancels the start of the first process: `open` rejects, and the process ends. It has no effect later. */
   readonly signal?: AbortSignal | undefined
   /** Called when a process that served has ended. */
   readonly onProcessLost?: ((role: Role) => void) | undefined
-  /** For each of the first runs. Default: that of a start. */
-  readonly warmUpMsMax?: number
 }
 
 export interface HostOptions<Request, Reply> extends ProcessOptions, ServingOptions {

@@ -18,8 +18,6 @@ const verificationMsMax = 2 * startMsMax
 /** Of the process that verifies a version, in bytes; it holds no session itself. */
 const verificationBytesMax = 4 * 2 ** 30
 
-type VersionOptions = LoadOptions & { readonly version: string }
-
 /**
  * Rejects with a `ModelError` that names the problem, or soon after `signal` aborts; then nothing is left running.
  * `inChildProcess`: another process runs the checks, so that they do not block this one's event loop; they take longer that way.
@@ -57,7 +55,7 @@ export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions
  * Loads a version and runs its checks. Rejects with a `ModelError` that names the problem; then nothing is left
  * running. `loadModel` is for callers that run the checks themselves.
  */
-export async function loadVerifiedModel(options: VersionOptions): Promise<LoadedModel> {
+export async function loadVerifiedModel(options: LoadOptions): Promise<LoadedModel> {
   const model = await loadModel(options)
   const cancel = (): void => void model.close()
   options.signal?.addEventListener('abort', cancel)
@@ -73,7 +71,7 @@ export async function loadVerifiedModel(options: VersionOptions): Promise<Loaded
 }
 
 /** Like `loadVerifiedModel`, while another model serves: a process of its own runs the checks, and has ended then. */
-export async function loadCandidateModel(options: VersionOptions): Promise<LoadedModel> {
+export async function loadCandidateModel(options: LoadOptions): Promise<LoadedModel> {
   const identity = await verifyInProcess(options)
   const model = await loadModel(options)
   if (model.identity === identity) return model
@@ -82,7 +80,7 @@ export async function loadCandidateModel(options: VersionOptions): Promise<Loade
 }
 
 /** The identity of a version that passes its checks. Logs the warnings of the process only when it fails. */
-async function verifyInProcess({ codec, log, signal, ...options }: VersionOptions): Promise<string> {
+async function verifyInProcess({ codec, log, signal, ...options }: LoadOptions): Promise<string> {
   const lines: (() => void)[] = []
   const buffer: ModelLog = {
     info: () => undefined,

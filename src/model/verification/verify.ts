@@ -31,8 +31,7 @@ import { runChecks } from './run-checks.js'
 
 const providerToleranceDefault = 1e-3
 
-export interface VerifyOptions extends Omit<LoadOptions, 'version'> {
-  readonly version: string
+export interface VerifyOptions extends LoadOptions {
   /** Compare the outputs of this execution provider with those of the CPU, and let no other one serve. */
   readonly provider?: string
   /** For that comparison. */
