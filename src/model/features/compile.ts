@@ -1,7 +1,7 @@
 /**
  * Compiles features into a column program. Expressions that several features share are computed once.
  */
-import { columnOperations, type Codec, type ColumnOperation } from '../../codec/index.js'
+import { columnOperations, type Codec } from '../../codec/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
 import { coalesce, type ColumnExpression, type ConstantExpression, type Expression } from './expression.js'
 import type { Feature } from './feature.js'
@@ -29,87 +29,68 @@ export function compileFeatures(
   features: readonly Feature[],
   { codec, missing: missingValues = 'imputed' }: CompileOptions,
 ): FillFeatures {
-  const values = new Values()
-  const outputs = features.map(({ value, missing }) =>
-    values.add(missingValues === 'nan' || missing === null ? value : coalesce(value, missing)),
+  const expressions = features.map(({ value, missing }) =>
+    missingValues === 'nan' || missing === null ? value : coalesce(value, missing),
   )
-  const { columns, constants, instructions } = values
+  // In the program, constants come before instructions, so all of them are listed first.
+  const constants = new DistinctList<ConstantExpression>()
+  for (const constant of expressions.flatMap(constantsOf)) constants.add(constant.name, constant)
+  const columns = new DistinctList<ColumnExpression>()
+  const instructions = new DistinctList<Instruction>()
+  /** The position of an expression's value. Its operands come before the instruction that reads them. */
+  const compile = (expression: Expression): number => {
+    if (expression.kind === 'constant') return constants.add(expression.name, expression)
+    const instruction = instructionOf(expression)
+    return constants.items.length + instructions.add(instruction.join(' '), instruction)
+  }
+  const instructionOf = (expression: Exclude<Expression, ConstantExpression>): Instruction => {
+    if (expression.kind === 'column') {
+      const column = columns.add(expression.name, expression)
+      return [columnOperations.indexOf('load'), column, column]
+    }
+    const a = compile(expression.a)
+    // An operation on one number has it twice.
+    const b = expression.b === null ? a : compile(expression.b)
+    return [columnOperations.indexOf(expression.operation), a, b]
+  }
+  const outputs = Uint32Array.from(expressions, compile)
   const program = {
-    code: Uint32Array.from(
-      instructions.flatMap(({ operation, a, b }) => [
-        columnOperations.indexOf(operation),
-        values.positionOf(a),
-        values.positionOf(b),
-      ]),
-    ),
-    columnIndexes: Uint32Array.from(columns, ({ by }) => indexNames.indexOf(by)),
-    outputs: Uint32Array.from(outputs, (value) => values.positionOf(value)),
+    code: Uint32Array.from(instructions.items.flat()),
+    columnIndexes: Uint32Array.from(columns.items, ({ by }) => indexNames.indexOf(by)),
+    outputs,
   }
   return (inputs, matrix) => {
     codec.runColumns(
       program,
       {
         rowCount: inputs.count,
-        columns: columns.map((column) => column.values(inputs)),
+        columns: columns.items.map((column) => column.values(inputs)),
         indexes: indexNames.map((name) => inputs[name]),
-        constants: Float64Array.from(constants, (constant) => constant.value(inputs)),
+        constants: Float64Array.from(constants.items, (constant) => constant.value(inputs)),
       },
       matrix,
     )
   }
 }
 
-/** An operand of an instruction: an entry of the list of its kind. */
-interface Value {
-  readonly kind: 'constants' | 'columns' | 'instructions'
-  readonly position: number
-}
+/** Operation, and the positions of its operands. */
+type Instruction = readonly [operation: number, a: number, b: number]
 
-interface Instruction {
-  readonly operation: ColumnOperation | 'load'
-  readonly a: Value
-  /** Of an operation on one number: the same as `a`. */
-  readonly b: Value
-}
+/** Entries with different keys. */
+class DistinctList<T> {
+  readonly items: T[] = []
+  readonly #positions = new Map<string, number>()
 
-/** All values of a program. Equal expressions have one value, and operands come before the instructions that read them. */
-class Values {
-  readonly constants: ConstantExpression[] = []
-  readonly columns: ColumnExpression[] = []
-  readonly instructions: Instruction[] = []
-  readonly #byKey = new Map<string, Value>()
-
-  add(expression: Expression): Value {
-    switch (expression.kind) {
-      case 'constant':
-        return this.#once(`constant ${expression.name}`, 'constants', expression)
-      case 'column': {
-        const column = this.#once(`column ${expression.name}`, 'columns', expression)
-        return this.#instruction('load', column, column)
-      }
-      case 'operation': {
-        const a = this.add(expression.a)
-        return this.#instruction(expression.operation, a, expression.b === null ? a : this.add(expression.b))
-      }
-    }
-  }
-
-  /** In the program; instructions follow the constants there. */
-  positionOf({ kind, position }: Value): number {
-    return kind === 'instructions' ? this.constants.length + position : position
-  }
-
-  #instruction(operation: Instruction['operation'], a: Value, b: Value): Value {
-    const key = `${operation} ${a.kind} ${a.position} ${b.kind} ${b.position}`
-    return this.#once(key, 'instructions', { operation, a, b })
-  }
-
-  #once<Kind extends Value['kind']>(key: string, kind: Kind, entry: Values[Kind][number]): Value {
-    const known = this.#byKey.get(key)
+  /** The position of the entry with this key, which is added unless the list has it. */
+  add(key: string, item: T): number {
+    const known = this.#positions.get(key)
     if (known !== undefined) return known
-    const list: Values[Kind][number][] = this[kind]
-    const value = { kind, position: list.push(entry) - 1 }
-    this.#byKey.set(key, value)
-    return value
+    this.#positions.set(key, this.items.length)
+    return this.items.push(item) - 1
   }
+}
+
+function constantsOf(expression: Expression): ConstantExpression[] {
+  if (expression.kind !== 'operation') return expression.kind === 'constant' ? [expression] : []
+  return [...constantsOf(expression.a), ...(expression.b === null ? [] : constantsOf(expression.b))]
 }

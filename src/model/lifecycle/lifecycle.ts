@@ -160,7 +160,7 @@ export class ModelLifecycle {
   #dispatch(event: Event): void {
     const { next, commands } = transition(this.#machine, event, performance.now())
     this.#machine = next
-    for (const command of commands) this.#execute(command)
+    for (const command of commands) this.#track(this.#execute(command))
     this.#publishing = this.#publishing.then(() => this.#publish())
   }
 
@@ -171,22 +171,6 @@ export class ModelLifecycle {
     })
   }
 
-  #execute({ kind, entry }: Command): void {
-    switch (kind) {
-      case 'load':
-        this.#begin(entry)
-        break
-      case 'cancel':
-        this.#cancel(entry)
-        break
-      case 'release':
-        this.#track(this.#release(entry))
-        break
-      case 'close':
-        this.#track(this.#end(entry))
-    }
-  }
-
   #track(work: Promise<void>): void {
     const tracked = work
       .catch((error: unknown) => this.#parts.log.error({ err: error }, 'a change of models failed'))
@@ -194,14 +178,15 @@ export class ModelLifecycle {
     this.#work.add(tracked)
   }
 
-  /** Loads the version of an entry and adopts it. */
-  #begin(entry: Entry): void {
+  #execute(command: Command): Promise<void> {
+    const { kind, entry } = command
+    if (kind !== 'load') return this.#end(command)
     const { version, role } = entry
     this.#parts.log.info({ model_version: version, role, ...this.#servingField() }, 'model loading')
     const run: Run = { cancel: new AbortController(), model: null, done: Promise.resolve() }
     this.#runs.set(entry.id, run)
     run.done = this.#loadAndAdopt(entry, run)
-    this.#track(run.done)
+    return run.done
   }
 
   async #loadAndAdopt(entry: Entry, run: Run): Promise<void> {
@@ -265,35 +250,28 @@ export class ModelLifecycle {
       : 'model failed to load; the previous version keeps serving'
   }
 
-  /** The load rejects, and what uses the model's processes fails at once. */
-  #cancel(entry: Entry): void {
-    const run = this.#runOf(entry)
+  /** `cancel`: the load rejects, and what uses the model's processes fails at once. */
+  async #end({ kind, entry }: Command): Promise<void> {
+    const { model, cancel } = this.#runOf(entry)
     this.#runs.delete(entry.id)
-    this.#parts.log.info({ model_version: entry.version, role: entry.role }, 'model load cancelled')
-    run.cancel.abort(new ModelError('the load was cancelled'))
-    if (run.model !== null) this.#track(run.model.close())
-  }
-
-  /** Ends a model when nothing uses it any more. */
-  async #release(entry: Entry): Promise<void> {
-    const { model } = this.#runOf(entry)
-    assert(model !== null, 'a model in use is loaded')
-    this.#runs.delete(entry.id)
-    if (entry.role === 'shadow') {
-      await this.#usersOf().removeShadow(model)
-      this.#parts.log.info({ model_version: entry.version }, 'shadow stopped')
-    } else {
-      // Its successor is being adopted: until that has ended, the users may read from both.
-      const successor = servingEntry(this.#machine)
-      if (successor !== undefined) await this.#runOf(successor).done
+    if (kind === 'cancel') {
+      this.#parts.log.info({ model_version: entry.version, role: entry.role }, 'model load cancelled')
+      cancel.abort(new ModelError('the load was cancelled'))
     }
-    await model.close()
+    if (kind === 'release' && model !== null) await this.#lastUse(entry, model)
+    await model?.close()
   }
 
-  async #end(entry: Entry): Promise<void> {
-    const run = this.#runOf(entry)
-    this.#runs.delete(entry.id)
-    await run.model?.close()
+  /** Resolves when nothing uses a model any more. */
+  async #lastUse({ role, version }: Entry, model: LoadedModel): Promise<void> {
+    if (role === 'shadow') {
+      await this.#usersOf().removeShadow(model)
+      this.#parts.log.info({ model_version: version }, 'shadow stopped')
+      return
+    }
+    // Its successor is being adopted: until that has ended, the users may read from both.
+    const successor = servingEntry(this.#machine)
+    if (successor !== undefined) await this.#runOf(successor).done
   }
 
   #serving(): LoadedModel | null {
