@@ -5,7 +5,7 @@
 import type { Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
 import { explainPost, type Scorer } from '../history/index.js'
-import { featureNames, findFeature, missingEmbedding, ModelError, readManifest } from '../model/index.js'
+import { featureNames, findFeature, missingEmbeddings, ModelError, readManifest } from '../model/index.js'
 import type { Store } from '../store/index.js'
 import { addSettingFlags, printResult, type CommandContext } from './context.js'
 import { explanationText } from './explain-text.js'
@@ -78,9 +78,6 @@ async function loadScorer(version: string, modelsDir: string, load: LoadVersion)
       .map(findFeature)
       .filter((feature) => feature !== undefined),
     missing: manifest.missing ?? 'imputed',
-    missingEmbedding: {
-      text: missingEmbedding(manifest, 'text'),
-      image: missingEmbedding(manifest, 'image'),
-    },
+    missingEmbedding: missingEmbeddings(manifest),
   }
 }

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import typia from 'typia'
 import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
-import { featureNames, headsOf, missingEmbedding } from './package/parse-manifest.js'
+import { featureNames, headsOf, missingEmbeddings } from './package/parse-manifest.js'
 import { parseTyped } from './package/parse-typed.js'
 import { readHashed } from './package/read-file.js'
 import type { Manifest, PackageFile, Sha256 } from './package/manifest.js'
@@ -81,7 +81,7 @@ export async function runGolden(
     record === undefined ? [] : [Buffer.from(JSON.stringify(record))]
   const imagesOf = ({ images = [] }: GoldenCase): Promise<Uint8Array[]> =>
     Promise.all(images.map(({ file, sha256 }) => readHashed(join(directory, file), sha256)))
-  const missing = { text: missingEmbedding(manifest, 'text'), image: missingEmbedding(manifest, 'image') }
+  const missing = missingEmbeddings(manifest)
   const rows = {
     count: cases.length,
     features: Float32Array.from(cases.flatMap((one) => names.map((name) => one.features?.[name] ?? NaN))),

@@ -24,7 +24,7 @@ export {
   type Vectors,
 } from './model.js'
 export { activeVersion, listModels, shadowCountMax, shadowVersions } from './package/selection.js'
-export { featureNames, headsOf, missingEmbedding } from './package/parse-manifest.js'
+export { featureNames, headsOf, missingEmbeddings } from './package/parse-manifest.js'
 export { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
 export { manifestSchemaText } from './package/manifest-schema.js'
 export { readManifest, readPackage, type ModelPackage } from './package/read-package.js'

@@ -15,7 +15,7 @@ import {
   type TextEncoder,
   type FeatureRows,
 } from './model.js'
-import { featureNames, missingEmbedding } from './package/parse-manifest.js'
+import { featureNames, missingEmbeddings } from './package/parse-manifest.js'
 import { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
 import { readPackage, type ModelPackage } from './package/read-package.js'
 import type { Manifest } from './package/manifest.js'
@@ -130,11 +130,12 @@ function assemble(
     } catch (error) {
       if (!(error instanceof ModelRowError)) throw error
       const run = (some: HeadRows): Promise<Float32Array[]> => hosts.heads.run(some, timeLimitMs)
-      throw await withCause(error, { plan, featureNames: featureNames(manifest), rows, columns, run })
+      const { widths } = plan
+      throw await withCause(error, { widths, featureNames: featureNames(manifest), rows, columns, run })
     }
     return byName(heads, columns)
   }
-  const missing = { text: missingEmbedding(manifest, 'text'), image: missingEmbedding(manifest, 'image') }
+  const missing = missingEmbeddings(manifest)
   return {
     version: manifest.model_version,
     identity: modelIdentity(manifest),

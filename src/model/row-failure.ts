@@ -4,13 +4,12 @@
  */
 import { matrixNames, type MatrixName, type MatrixWidths } from './graph-ports/head-ports.js'
 import { ModelRowError } from './model.js'
-import type { HeadsPlan } from './plans.js'
 import type { HeadRows, Matrices } from './sessions/batches.js'
 
 const causesShownMax = 5
 
 export interface FailedBatch {
-  readonly plan: HeadsPlan
+  readonly widths: MatrixWidths
   /** Of the features, in the order of their columns. */
   readonly featureNames: readonly string[]
   readonly rows: HeadRows
@@ -29,42 +28,43 @@ interface Input {
 
 /** The same error, with the inputs that cause it if they can be determined. */
 export async function withCause(error: ModelRowError, batch: FailedBatch): Promise<ModelRowError> {
-  const { plan, featureNames, rows, columns, run } = batch
-  const { widths } = plan
-  const newMatrix = (name: MatrixName): Float32Array => new Float32Array(widths[name] * rows.count)
-  const matrices = { features: newMatrix('features'), text: newMatrix('text'), image: newMatrix('image') }
+  const { widths, featureNames, rows, columns, run } = batch
+  const matrices = byMatrix((name) => new Float32Array(widths[name] * rows.count))
   rows.fill(matrices)
-  const row = (matrix: MatrixName, index: number): Float32Array =>
-    matrices[matrix].subarray(index * widths[matrix], (index + 1) * widths[matrix])
+  const rowAt = (row: number): Matrices =>
+    byMatrix((name) => matrices[name].subarray(row * widths[name], (row + 1) * widths[name]))
+  const failed = rowAt(error.row)
+  const validRow = Array.from({ length: rows.count }, (_, row) => row).find((row) => isDefined(columns, row))
+  const valid = validRow === undefined ? neutralRow(widths) : rowAt(validRow)
   const inputs = inputsOf(widths, featureNames)
-  const validRow = Array.from({ length: rows.count }, (_, index) => index).find((index) =>
-    isDefined(columns, index),
-  )
   const fill = (target: Matrices): void => {
-    for (const matrix of matrixNames) {
-      const width = widths[matrix]
-      for (let index = 0; width > 0 && index <= inputs.length; index++) {
-        const to = target[matrix].subarray(index * width, (index + 1) * width)
-        if (validRow === undefined) to.fill(matrix === 'features' ? 0 : 1 / Math.sqrt(width))
-        else to.set(row(matrix, validRow))
-        const input = inputs[index]
-        if (input?.matrix === matrix)
-          to.set(row(matrix, error.row).subarray(input.start, input.end), input.start)
-      }
-    }
+    for (const name of matrixNames)
+      for (let row = 0; row <= inputs.length; row++) target[name].set(valid[name], row * widths[name])
+    inputs.forEach(({ matrix, start, end }, row) =>
+      target[matrix].set(failed[matrix].subarray(start, end), row * widths[matrix] + start),
+    )
   }
   // The last row has no input of the failed one.
   const tried = await run({ count: inputs.length + 1, fill }).catch(() => null)
   if (tried === null || !isDefined(tried, inputs.length)) return error
   const causes = inputs
     .filter((_, index) => !isDefined(tried, index))
-    .map(
-      ({ name, matrix, start, end }) => `${name} (${valueText(row(matrix, error.row).subarray(start, end))})`,
-    )
+    .map(({ name, matrix, start, end }) => `${name} (${valueText(failed[matrix].subarray(start, end))})`)
   if (causes.length === 0) return error
   const more = causes.length - causesShownMax
   const shown = causes.slice(0, causesShownMax).join(', ') + (more > 0 ? ` and ${more} more` : '')
   return new ModelRowError(`${error.message}; caused by ${shown}`, error.row)
+}
+
+function byMatrix(make: (name: MatrixName) => Float32Array): Matrices {
+  return { features: make('features'), text: make('text'), image: make('image') }
+}
+
+/** Features of 0, and embeddings of length 1. */
+function neutralRow(widths: MatrixWidths): Matrices {
+  return byMatrix((name) =>
+    new Float32Array(widths[name]).fill(name === 'features' ? 0 : 1 / Math.sqrt(widths[name])),
+  )
 }
 
 function inputsOf(widths: MatrixWidths, featureNames: readonly string[]): Input[] {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { headNames } from '../../contract/index.js'
-import { featureNames, headGraphs, missingEmbedding } from './parse-manifest.js'
+import { featureNames, headGraphs, missingEmbeddings } from './parse-manifest.js'
 import type { ImageManifest, Manifest, TextManifest } from './manifest.js'
 import { imageSettings, textSettings } from './settings.js'
 
@@ -45,10 +45,9 @@ export function imageEncoderHash(image: ImageManifest): string {
  */
 export function modelIdentity(manifest: Manifest): string {
   const { missing, text, image } = manifest
-  const isNaNMissing = missing === 'nan'
   // Included only where it is not the default: identities that servers have stored must not change.
   const embeddings = (['text', 'image'] as const).filter(
-    (encoder) => Number.isNaN(missingEmbedding(manifest, encoder)) !== isNaNMissing,
+    (encoder) => Number.isNaN(missingEmbeddings(manifest)[encoder]) !== (missing === 'nan'),
   )
   return hash({
     features: featureNames(manifest),

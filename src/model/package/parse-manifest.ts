@@ -42,9 +42,9 @@ export function featureNames({ features = [] }: Manifest): string[] {
 }
 
 /** The values of a missing embedding: NaN or 0. */
-export function missingEmbedding(manifest: Manifest, encoder: 'text' | 'image'): number {
-  const { missing_embedding = manifest.missing === 'nan' ? 'nan' : 'zeros' } = manifest[encoder] ?? {}
-  return missing_embedding === 'nan' ? NaN : 0
+export function missingEmbeddings({ missing, text, image }: Manifest): Record<'text' | 'image', number> {
+  const valueOf = (value = missing === 'nan' ? 'nan' : 'zeros'): number => (value === 'nan' ? NaN : 0)
+  return { text: valueOf(text?.missing_embedding), image: valueOf(image?.missing_embedding) }
 }
 
 /** The heads that the model has, in the order of the contract. */
@@ -52,14 +52,14 @@ export function headsOf(manifest: Manifest): HeadName[] {
   return headNames.filter((name) => headGraphs(manifest).some(({ outputs }) => outputs[name] !== undefined))
 }
 
-/** Every graph of the model with its member of the manifest: `head`, or `head[1]` of several, `text`, `image`. */
+/** Every graph of the model, heads first, with its member of the manifest: `head`, or `head[1]` of several, `text`, `image`. */
 export function namedGraphs(manifest: Manifest): { readonly place: string; readonly graph: GraphManifest }[] {
   const { head, text, image } = manifest
-  const heads = Array.isArray(head)
-    ? head.map((graph, index) => ({ place: `head[${index}]`, graph }))
-    : [{ place: 'head', graph: head }]
   return [
-    ...heads,
+    ...headGraphs(manifest).map((graph, index) => ({
+      place: Array.isArray(head) ? `head[${index}]` : 'head',
+      graph,
+    })),
     ...(text === undefined ? [] : [{ place: 'text', graph: text }]),
     ...(image === undefined ? [] : [{ place: 'image', graph: image }]),
   ]

@@ -7,7 +7,7 @@ import { imagePortProblems } from '../graph-ports/image-ports.js'
 import { portText, type Port, type Ports } from '../graph-ports/ports.js'
 import { textPortProblems } from '../graph-ports/text-ports.js'
 import type { ModelLog } from '../model.js'
-import { headGraphs } from '../package/parse-manifest.js'
+import { headGraphs, namedGraphs } from '../package/parse-manifest.js'
 import { imageSettings, textSettings } from '../package/settings.js'
 import type { Manifest } from '../package/manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
@@ -36,7 +36,8 @@ export async function readPorts(
 
 /** One check for each graph. */
 export function graphChecks({ manifest, files }: ModelPackage, options: PortOptions): Check[] {
-  const graphs = files.filter(({ place }) => /^(head(\[\d\])?|text|image)$/.test(place))
+  const places = namedGraphs(manifest).map(({ place }) => place)
+  const graphs = files.filter(({ place }) => places.includes(place))
   return graphs.map(({ place, file: name, path, sha256 }): Check => {
     return [
       `graph ${place}`,
@@ -56,7 +57,7 @@ export function portProblems(manifest: Manifest, place: string, ports: Ports): s
   const { text, image } = manifest
   if (place === 'text') return text === undefined ? [] : textPortProblems(ports, textSettings(text))
   if (place === 'image') return image === undefined ? [] : imagePortProblems(ports, imageSettings(image))
-  const graph = headGraphs(manifest)[place === 'head' ? 0 : Number(place.slice('head['.length, -1))]
+  const graph = headGraphs(manifest)[namedGraphs(manifest).findIndex((named) => named.place === place)]
   return graph === undefined ? [] : headPortProblems(ports, planHeadPorts(graph), matrixWidths(manifest))
 }
 
