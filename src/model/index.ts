@@ -7,7 +7,7 @@ export type { Feature } from './features/feature.js'
 export type { GoldenFile } from './golden.js'
 export { recordGolden, type RecordedRow } from './golden-record.js'
 export { portText, type Port, type Ports } from './graph-ports/ports.js'
-export { ModelLifecycle, type ModelUsers, type VersionFacts } from './lifecycle/lifecycle.js'
+export { ModelLifecycle, type ModelUsers } from './lifecycle/lifecycle.js'
 export { readStatus, StatusFile, type LifecycleStatus } from './lifecycle/status-file.js'
 export { loadModel, type LoadedModel } from './loaded-model.js'
 export {

@@ -45,10 +45,7 @@ export interface LifecycleParts {
 }
 
 /** A version that is named or in use. The members of its model are null while none is loaded. */
-export interface VersionFacts {
-  readonly version: string
-  readonly role: Role
-  readonly state: Entry['state']
+export interface VersionFacts extends Pick<Entry, 'version' | 'role' | 'state'> {
   readonly kind: Model['kind'] | null
   readonly provider: string | null
   readonly processes: LoadedModel['processes']

@@ -4,7 +4,7 @@
  */
 import { lutimes, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Role, VersionState } from './machine.js'
+import type { Entry, Role } from './machine.js'
 
 const statusName = 'models-status.json'
 /** Several times the interval at which the server touches the file. */
@@ -12,15 +12,9 @@ const ageMsMax = 10_000
 
 export interface LifecycleStatus {
   /** Every version that is named or in use. */
-  readonly versions: readonly VersionStatus[]
+  readonly versions: readonly Pick<Entry, 'version' | 'role' | 'state'>[]
   /** The last failure of each version to load, kept when it has loaded since or is no longer named. */
   readonly failures: readonly VersionFailure[]
-}
-
-export interface VersionStatus {
-  readonly version: string
-  readonly role: Role
-  readonly state: VersionState
 }
 
 export interface VersionFailure {

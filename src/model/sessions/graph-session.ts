@@ -34,7 +34,7 @@ export async function openGraph(
 ): Promise<GraphSession> {
   const graph = await readHashed(plan.file, plan.sha256)
   const known = ort.listSupportedBackends().map((backend) => backend.name)
-  const reasons: string[] = []
+  let lastReason = ''
   for (const [index, provider] of plan.providers.entries()) {
     try {
       if (!known.includes(provider)) throw new Error(`this ONNX Runtime supports only ${known.join(', ')}`)
@@ -48,18 +48,14 @@ export async function openGraph(
       const problem = graphProblem(error, graph)
       if (problem !== null) throw new Error(`${plan.file} ${problem}`, { cause: error })
       const reason = reasonOf(error)
-      reasons.push(`${provider}: ${reason}`)
+      lastReason = `${provider}: ${reason}`
       if (index + 1 < plan.providers.length) {
         log.warn({ provider }, `execution provider ${provider} cannot serve ${plan.file}: ${reason}`)
       }
     }
   }
-  throw new Error(
-    [
-      `${plan.file}: no execution provider can serve: tried ${plan.providers.join(', ')}`,
-      ...reasons.slice(-1),
-    ].join('; '),
-  )
+  const tried = plan.providers.join(', ')
+  throw new Error(`${plan.file}: no execution provider can serve: tried ${tried}; ${lastReason}`)
 }
 
 /**

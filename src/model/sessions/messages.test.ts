@@ -60,10 +60,12 @@ test('the file of payloads is private and has no name', () => {
 
 test('a payload is read as it was written, even after a longer one', () => {
   const file = payloadFile()
+  const memory = Buffer.alloc(1_000_000)
   for (const payload of [new Uint8Array(1_000_000).fill(7), Uint8Array.of(1, 2, 3), new Uint8Array(0)]) {
     file.write([payload])
     expect(Buffer.compare(file.read([payload.length])[0]!, payload)).toBe(0)
-    expect(Buffer.compare(file.readReused([payload.length])[0]!, payload)).toBe(0)
+    const [reused] = file.read([payload.length], (bytes) => memory.subarray(0, bytes))
+    expect(Buffer.compare(reused!, payload)).toBe(0)
   }
 })
 

@@ -42,7 +42,6 @@ export interface ChildFormat<Request, Reply> {
 /** The file of payloads. It has no name, so the system deletes it when both processes have closed it. */
 export class PayloadFile {
   readonly descriptor: number
-  #memory = Buffer.alloc(0)
 
   /** Without a descriptor, creates a file. Throws the error of the system when it cannot. */
   constructor(descriptor = openUnnamedFile()) {
@@ -57,23 +56,7 @@ export class PayloadFile {
   }
 
   /** The parts at the start of the file. Throws when it ends before them, or when these are not lengths. */
-  read(lengths: readonly number[]): Uint8Array[] {
-    return this.#read(lengths, (bytes) => Buffer.allocUnsafeSlow(bytes))
-  }
-
-  /** The same in memory that the next call overwrites. */
-  readReused(lengths: readonly number[]): Uint8Array[] {
-    return this.#read(lengths, (bytes) => {
-      if (this.#memory.length < bytes) this.#memory = Buffer.allocUnsafeSlow(bytes)
-      return this.#memory.subarray(0, bytes)
-    })
-  }
-
-  close(): void {
-    closeSync(this.descriptor)
-  }
-
-  #read(lengths: readonly number[], allocate: (bytes: number) => Buffer): Uint8Array[] {
+  read(lengths: readonly number[], allocate = (bytes: number) => Buffer.allocUnsafeSlow(bytes)): Uint8Array[] {
     const isList: boolean = Array.isArray(lengths)
     const isValid =
       isList && lengths.every((length) => Number.isInteger(length) && length >= 0) && sum(lengths) <= bytesMax
@@ -86,6 +69,10 @@ export class PayloadFile {
     }
     let at = 0
     return lengths.map((length) => payload.subarray(at, (at += length)))
+  }
+
+  close(): void {
+    closeSync(this.descriptor)
   }
 }
 
@@ -127,6 +114,7 @@ export class ChildMessages {
   readonly #payloads: PayloadFile
   readonly #reader = new LineReader()
   readonly #chunk = Buffer.alloc(64 * 1024)
+  #memory = Buffer.alloc(0)
 
   constructor(socketDescriptor: number, payloadDescriptor: number) {
     this.#socket = socketDescriptor
@@ -139,7 +127,8 @@ export class ChildMessages {
       const count = readSync(this.#socket, this.#chunk)
       if (count === 0) return null
       const [header] = this.#reader.take(this.#chunk.subarray(0, count))
-      if (header !== undefined) return { header, parts: this.#payloads.readReused(header.lengths) }
+      if (header === undefined) continue
+      return { header, parts: this.#payloads.read(header.lengths, (bytes) => this.#allocate(bytes)) }
     }
   }
 
@@ -147,6 +136,12 @@ export class ChildMessages {
     this.#payloads.write(message.parts)
     const line = Buffer.from(lineOf(message))
     for (let at = 0; at < line.length;) at += writeSync(this.#socket, line, at)
+  }
+
+  /** Memory that the next message overwrites. */
+  #allocate(bytes: number): Buffer {
+    if (this.#memory.length < bytes) this.#memory = Buffer.allocUnsafeSlow(bytes)
+    return this.#memory.subarray(0, bytes)
   }
 }
 

@@ -8,42 +8,24 @@ import { counted, fail, pass, skip, type Outcome } from './report.js'
 import { trialRowCount, trialRows, type TrialModel } from './trial-model.js'
 import { manyKinds } from './trial-inputs.js'
 
-/** Rows and runs of a batch: a full pool, to which the limit applies; an ordinary pool; one post. */
-const batches: readonly (readonly [rows: number, runs: number])[] = [
-  [trialRowCount, 7],
-  [600, 11],
-  [1, 15],
-]
+const runCount = 7
 
-/** Stops early for a model that is far too slow. `medianMsMax`: of the full pool. */
+/** Of batches of a full pool. Stops early for a model that is far too slow. */
 export async function checkLatency(model: TrialModel, medianMsMax: number): Promise<Outcome> {
-  const figures: { rows: number; medianMs: number; slowestMs: number }[] = []
-  for (const [rows, runs] of batches) {
-    const times = await measure(model, rows, runs, 3 * medianMsMax)
-    const medianMs = times[Math.floor(times.length / 2)] as number
-    figures.push({ rows, medianMs, slowestMs: times.at(-1) as number })
-    if (rows === trialRowCount && medianMs > medianMsMax)
-      return fail(
-        `A batch of ${counted(rows, 'row')} takes ${medianMs.toFixed(0)} ms (median), and may take ${medianMsMax} ms ` +
-          '(setting modelLatencyMsMax).',
-      )
-  }
-  const parts = figures.map(
-    ({ rows, medianMs, slowestMs }) =>
-      `${counted(rows, 'row')} ${medianMs.toFixed(1)} ms (${slowestMs.toFixed(1)})`,
-  )
-  const sentence =
-    `Median of several batches (and the slowest): ${parts.join(', ')}; the median of ` +
-    `${counted(trialRowCount, 'row')} may be ${medianMsMax} ms.`
-  return pass(sentence, figures)
+  const times = await measure(model, 3 * medianMsMax)
+  const medianMs = times[Math.floor(times.length / 2)] as number
+  const takes =
+    `A batch of ${counted(trialRowCount, 'row')} takes ${medianMs.toFixed(1)} ms (median of ${times.length}), and may ` +
+    `take ${medianMsMax} ms`
+  return medianMs > medianMsMax ? fail(`${takes} (setting modelLatencyMsMax).`) : pass(`${takes}.`)
 }
 
-/** Milliseconds of each run in rising order: with features and transport. At least one run. */
-async function measure(model: TrialModel, rows: number, runs: number, msMax: number): Promise<number[]> {
-  const inputs = trialRows(model, manyKinds(rows))
+/** Milliseconds of each run in rising order: with features and transport. At least one run, and no other after `msMax`. */
+async function measure(model: TrialModel, msMax: number): Promise<number[]> {
+  const inputs = trialRows(model, manyKinds(trialRowCount))
   const beganAt = performance.now()
   const times: number[] = []
-  while (times.length < runs && (times.length === 0 || performance.now() - beganAt < msMax)) {
+  while (times.length < runCount && (times.length === 0 || performance.now() - beganAt < msMax)) {
     const startedAt = performance.now()
     await model.predict(inputs).catch((error: unknown) => {
       // Other checks report invalid heads, with the kind of their rows.
@@ -61,8 +43,7 @@ export async function checkMemory(
   const peaks = await Promise.all(
     processes.map(async ({ role, pid }) => ({ role, bytes: await residentBytes(pid, 'VmHWM') })),
   )
-  const figures = peaks.flatMap(({ role, bytes }) => (bytes === null ? [] : [{ role, bytes }]))
-  if (figures.length === 0) return skip('This system does not report the memory of a process.')
-  const parts = figures.map(({ role, bytes }) => `${role} ${sizeText(bytes)}`)
-  return pass(`Largest memory of its processes so far: ${parts.join(', ')}.`, figures)
+  const parts = peaks.flatMap(({ role, bytes }) => (bytes === null ? [] : [`${role} ${sizeText(bytes)}`]))
+  if (parts.length === 0) return skip('This system does not report the memory of a process.')
+  return pass(`Largest memory of its processes so far: ${parts.join(', ')}.`)
 }
