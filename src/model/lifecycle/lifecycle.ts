@@ -75,7 +75,8 @@ export class ModelLifecycle {
   readonly #problems = new Map<string, string>()
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | null = null
-  #onFirstResult = (): void => undefined
+  /** Resolves when a version serves, has failed, or none is named. */
+  readonly #firstResult = Promise.withResolvers<void>()
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts
@@ -105,9 +106,8 @@ export class ModelLifecycle {
   /** Follows `ACTIVE` and `SHADOW` from now on. Resolves when a version serves, has failed, or none is named. */
   async open(users: ModelUsers): Promise<void> {
     this.#users = users
-    const firstResult = new Promise<void>((resolve) => (this.#onFirstResult = resolve))
     await this.poll()
-    await firstResult
+    await this.#firstResult.promise
   }
 
   /** Reads the files now, and from then on once a second. */
@@ -121,7 +121,7 @@ export class ModelLifecycle {
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     this.#dispatch({ kind: 'closed' })
-    this.#onFirstResult()
+    this.#firstResult.resolve()
     await this.#polling
     while (this.#work.size > 0) await Promise.all(this.#work)
     await this.#publishing
@@ -135,7 +135,7 @@ export class ModelLifecycle {
       this.#readFile('SHADOW', shadowVersions(modelsDir)),
     ])
     this.#dispatch({ kind: 'selected', active, shadows })
-    if (active === null) this.#onFirstResult()
+    if (active === null) this.#firstResult.resolve()
   }
 
   /** null, and logged when the problem is new: the file cannot be read. */
@@ -210,7 +210,7 @@ export class ModelLifecycle {
     const { kind, provider } = model
     const fields = { model_version: version, kind, provider, ...(before && { before: before.version }) }
     this.#parts.log.info(fields, kind === 'trained' ? 'model serves' : transportTest)
-    this.#onFirstResult()
+    this.#firstResult.resolve()
   }
 
   async #addShadow({ id, version }: Entry, model: LoadedModel, signal: AbortSignal): Promise<void> {
@@ -237,7 +237,7 @@ export class ModelLifecycle {
       retry_ms: retryMs,
     }
     this.#parts.log.error(fields, this.#failureMessage(role))
-    if (role === 'active') this.#onFirstResult()
+    if (role === 'active') this.#firstResult.resolve()
   }
 
   #failureMessage(role: Role): string {

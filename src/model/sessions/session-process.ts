@@ -4,6 +4,7 @@
  */
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { assert } from '../../contract/index.js'
 import { ModelDownError, ModelError, type ModelLog } from '../model.js'
@@ -44,15 +45,13 @@ interface Waiter {
 }
 
 export class SessionProcess {
-  /** Resolves with the reason when this process can serve no more. */
-  readonly ended: Promise<ModelError>
   /** Resolves when the process has ended, or when the system cannot end it. */
   readonly gone: Promise<void>
   readonly #options: ProcessOptions
   readonly #child: StartedChild
   readonly #reader = new LineReader()
   readonly #signal: AbortSignal | undefined
-  readonly #end: (reason: ModelError) => void
+  readonly #ended = Promise.withResolvers<ModelError>()
   readonly #stopWatching: () => void
   #endReason: ModelError | null = null
   #waiter: Waiter | null = null
@@ -72,9 +71,6 @@ export class SessionProcess {
     this.#options = options
     this.#child = child
     this.#signal = signal
-    let end: (reason: ModelError) => void = () => undefined
-    this.ended = new Promise((resolve) => (end = resolve))
-    this.#end = end
     const { pid, outputs, headers } = child
     this.gone = child.gone
     void child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`)))
@@ -88,6 +84,11 @@ export class SessionProcess {
 
   get pid(): number {
     return this.#child.pid
+  }
+
+  /** Resolves with the reason when this process can serve no more. */
+  get ended(): Promise<ModelError> {
+    return this.#ended.promise
   }
 
   /** Runs `start` to its end. If it rejects, or the signal aborts meanwhile, the process ends and this rejects. */
@@ -133,10 +134,7 @@ export class SessionProcess {
   /** Kills the process, and resolves when it has ended or cannot be ended. A batch in progress rejects. */
   async stop(): Promise<void> {
     this.#fail(new ModelDownError(`${this.#options.name} is closed`))
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, stopMsMax)))
-    await Promise.race([this.gone, timeout])
-    clearTimeout(timer)
+    await Promise.race([this.gone, sleep(stopMsMax, undefined, { ref: false })])
   }
 
   get #name(): string {
@@ -217,7 +215,7 @@ export class SessionProcess {
     this.#takeWaiter()?.reject(reason)
     this.#stopWatching()
     this.#child.kill()
-    this.#end(reason)
+    this.#ended.resolve(reason)
   }
 
   /** Native libraries print to the standard streams, ONNX Runtime in colours. */
