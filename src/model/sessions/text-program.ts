@@ -87,18 +87,13 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
 
   /** Runs a row of tokens_max tokens. */
   async probe(): Promise<void> {
-    const { tokens_max: tokensMax, dim } = this.#plan
-    const text = `${probeText} `.repeat(tokensMax)
-    const tokens = this.#tokenizer.encode(text)
-    const length = tokens.ids.length
+    const tokens = this.#tokenizer.encode(`${probeText} `.repeat(this.#plan.tokens_max))
     try {
-      const output = await this.#runBatch([{ record: 0, tokens }])
-      this.#pool(output, 0, length, new Float32Array(dim))
-    } catch (error) {
-      if (error instanceof PortError) throw error
-      throw new Error(`the text encoder fails on a row of ${length} tokens: ${reasonOf(error)}`, {
-        cause: error,
-      })
+      await this.#runBatch([{ record: 0, tokens }])
+    } catch (cause) {
+      if (cause instanceof PortError) throw cause
+      const { length } = tokens.ids
+      throw new Error(`the text encoder fails on a row of ${length} tokens: ${reasonOf(cause)}`, { cause })
     }
   }
 
@@ -135,16 +130,12 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
       else for (const row of rows) await this.#encode([row], reply)
       return
     }
-    const { dim } = this.#plan
+    const { dim, pooling: pool, normalize } = this.#plan
     rows.forEach(({ record, tokens }, row) => {
       const target = reply.vectors.subarray(record * dim, (record + 1) * dim)
-      if (this.#pool(output, row, tokens.ids.length, target)) reply.encoded[record] = 1
+      const tokenCount = tokens.ids.length
+      reply.encoded[record] = poolOutput(output, row, { pool, tokenCount, normalize }, target) ? 1 : 0
     })
-  }
-
-  #pool(output: EncoderOutput, row: number, tokenCount: number, target: Float32Array): boolean {
-    const { pooling: pool, normalize } = this.#plan
-    return poolOutput(output, row, { pool, tokenCount, normalize }, target)
   }
 
   #runBatch(rows: readonly TextRow[]): Promise<EncoderOutput> {
