@@ -73,14 +73,11 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
       vectors: new Float32Array(records.length * dim),
       encoded: new Uint8Array(records.length),
     }
-    const lengths = rows.map(({ tokens }) => tokens.ids.length)
-    for (const [number, batch] of planBatches(lengths, this.#batchTokens).entries()) {
+    const batches = planBatches(rows, ({ tokens }) => tokens.ids.length, this.#batchTokens)
+    for (const [number, batch] of batches.entries()) {
       // Always one batch: with a budget that is too short every time, nothing would ever be encoded.
       if (number > 0 && performance.now() >= endMs) break
-      await this.#encode(
-        batch.map((row) => rows[row] as TextRow),
-        reply,
-      )
+      await this.#encode(batch, reply)
     }
     return reply
   }

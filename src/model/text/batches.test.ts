@@ -11,7 +11,7 @@ test('every row is in one batch, and batches are bounded and ascending', () => {
       fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 80 }),
       fc.integer({ min: 1, max: 1000 }),
       (lengths, tokensMax) => {
-        const batches = planBatches(lengths, tokensMax)
+        const batches = planBatches([...lengths.keys()], (row) => lengths[row] ?? 0, tokensMax)
         const order = batches.flat()
         expect([...order].sort((a, b) => a - b)).toEqual([...lengths.keys()])
         const sorted = order.map((row) => lengths[row] ?? 0)
@@ -26,5 +26,5 @@ test('every row is in one batch, and batches are bounded and ascending', () => {
 })
 
 test('a batch takes as many rows as fit', () => {
-  expect(planBatches([4, 4, 4, 4, 4], 8)).toEqual([[0, 1], [2, 3], [4]])
+  expect(planBatches([0, 1, 2, 3, 4], () => 4, 8)).toEqual([[0, 1], [2, 3], [4]])
 })

@@ -4,14 +4,16 @@
  */
 
 /**
- * Every row once, as lists of indices into `lengths`. A batch is at most `tokensMax` tokens, padding included, or one row.
- * Shorter rows come first: when time runs out, more rows are encoded.
+ * Every row once. A batch is at most `tokensMax` tokens, padding included, or one row. Shorter rows come first: when time
+ * runs out, more rows are encoded.
  */
-export function planBatches(lengths: readonly number[], tokensMax: number): number[][] {
-  const lengthOf = (row: number): number => lengths[row] ?? 0
-  const order = [...lengths.keys()].sort((a, b) => lengthOf(a) - lengthOf(b) || a - b)
-  const batches: number[][] = []
-  for (const row of order) {
+export function planBatches<Row>(
+  rows: readonly Row[],
+  lengthOf: (row: Row) => number,
+  tokensMax: number,
+): Row[][] {
+  const batches: Row[][] = []
+  for (const row of rows.toSorted((a, b) => lengthOf(a) - lengthOf(b))) {
     const last = batches.at(-1)
     // In ascending order the new row is the longest.
     if (last === undefined || (last.length + 1) * lengthOf(row) > tokensMax) batches.push([row])
