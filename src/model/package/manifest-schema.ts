@@ -44,8 +44,8 @@ export function manifestSchemaText(): string {
 }
 
 /**
- * Rewrites references to this document, closes objects to unknown members as the validator does, and sorts unions, whose
- * order otherwise depends on the compiler.
+ * Rewrites references to this document, closes objects to unknown members as the validator does, and sorts unions and heads,
+ * whose order otherwise depends on the compiler. Other members stay as they are declared.
  */
 function closed<T>(value: T): T {
   if (Array.isArray(value)) return value.map(closed) as T
@@ -63,17 +63,14 @@ function closed<T>(value: T): T {
   if (typeof schema.$ref === 'string') schema.$ref = schema.$ref.replace('#/components/schemas/', '#/$defs/')
   schema.oneOf?.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
   if (schema.type === 'object' && schema.properties !== undefined) {
-    schema.properties = inOrder(schema.properties)
+    const members = Object.entries(schema.properties).sort(([a], [b]) => headRank(a) - headRank(b))
+    schema.properties = Object.fromEntries(members)
     schema.additionalProperties = false
   }
   return schema as T
 }
 
-/** Sorts heads in the order of the contract; other members stay as they are declared. */
-function inOrder(properties: Record<string, Schema>): Record<string, Schema> {
-  const entries = headNames.flatMap((name) => {
-    const member = properties[name]
-    return member === undefined ? [] : [[name, member] as const]
-  })
-  return entries.length === 0 ? properties : Object.fromEntries(entries)
+/** The position of a head in the contract; -1 for every other name. */
+function headRank(name: string): number {
+  return (headNames as readonly string[]).indexOf(name)
 }
