@@ -5,8 +5,8 @@ import { ModelRowError } from '../model.js'
 import { residentBytes } from '../sessions/process-memory.js'
 import { sizeText } from '../size-text.js'
 import { counted, fail, pass, skip, type Outcome } from './report.js'
-import { trialRowCount, trialRows, type TrialModel } from './trial-model.js'
-import { manyKinds } from './trial-inputs.js'
+import { manyKinds, trialInputs } from './trial-inputs.js'
+import { trialRowCount, type TrialModel } from './trial-model.js'
 
 const runCount = 7
 
@@ -22,7 +22,7 @@ export async function checkLatency(model: TrialModel, medianMsMax: number): Prom
 
 /** Milliseconds of each run in rising order: with features and transport. At least one run, and no other after `msMax`. */
 async function measure(model: TrialModel, msMax: number): Promise<number[]> {
-  const inputs = trialRows(model, manyKinds(trialRowCount))
+  const inputs = trialInputs(manyKinds(trialRowCount), model)
   const beganAt = performance.now()
   const times: number[] = []
   while (times.length < runCount && (times.length === 0 || performance.now() - beganAt < msMax)) {

@@ -3,15 +3,8 @@
  */
 import { trialVectors, type EncoderName } from './encoder-checks.js'
 import { counted, fail, pass, type Outcome } from './report.js'
-import {
-  differenceOf,
-  figure,
-  trialRowCount,
-  trialRows,
-  vectorDifference,
-  type TrialModel,
-} from './trial-model.js'
-import { manyKinds } from './trial-inputs.js'
+import { manyKinds, trialInputs } from './trial-inputs.js'
+import { differenceOf, figure, trialRowCount, vectorDifference, type TrialModel } from './trial-model.js'
 
 /** `tolerance`: providers compute with other kernels, some with fewer bits: see docs/models.md. */
 export async function compareWithCpu(
@@ -19,7 +12,7 @@ export async function compareWithCpu(
   onCpu: TrialModel,
   { provider, tolerance }: { provider: string; tolerance: number },
 ): Promise<Outcome> {
-  const inputs = trialRows(model, manyKinds(trialRowCount))
+  const inputs = trialInputs(manyKinds(trialRowCount), model)
   const rows = Array.from({ length: trialRowCount }, (_, row) => row)
   const heads = differenceOf(await onCpu.predict(inputs), await model.predict(inputs), rows)
   const differences: (readonly [what: string, value: number])[] = [['heads', heads.value]]

@@ -268,13 +268,11 @@ describe('a provider', () => {
 })
 
 describe('trial rows', () => {
-  const options = { textDim: 3, imageDim: null, seed: 7 }
+  const encoders = { text: { dim: 3 }, image: null }
 
   test('depend only on the seed', () => {
-    expect(trialInputs(manyKinds(40), options)).toEqual(trialInputs(manyKinds(40), options))
-    expect(trialInputs(manyKinds(40), { ...options, seed: 8 })).not.toEqual(
-      trialInputs(manyKinds(40), options),
-    )
+    expect(trialInputs(manyKinds(40), encoders)).toEqual(trialInputs(manyKinds(40), encoders))
+    expect(trialInputs(manyKinds(40), encoders, 8)).not.toEqual(trialInputs(manyKinds(40), encoders))
   })
 
   test('are of every kind, and most are ordinary', () => {
@@ -284,13 +282,13 @@ describe('trial rows', () => {
   })
 
   test('of the kind "missing" have no vectors and no counters; "huge" ones have the largest values', () => {
-    const { text, engagement } = trialInputs(['missing', 'huge'], options)
+    const { text, engagement } = trialInputs(['missing', 'huge'], encoders)
     expect([...(text?.row ?? [])]).toEqual([-1, 1])
     expect([...engagement.views]).toEqual([NaN, Number.MAX_SAFE_INTEGER])
   })
 
   test('can be reordered', () => {
-    const inputs = trialInputs(manyKinds(9), options)
+    const inputs = trialInputs(manyKinds(9), encoders)
     const order = shuffled(9, 3)
     expect([...order].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
     const moved = reordered(inputs, order)

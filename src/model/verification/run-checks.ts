@@ -10,8 +10,16 @@ import { ModelError } from '../model.js'
 import { checkEncoder } from './encoder-checks.js'
 import { checkLatency } from './measure.js'
 import { counted, fail, lineOf, pass, skip, type Check, type CheckLine, type Outcome } from './report.js'
-import { manyKinds, reordered, shuffled, trialKinds, type TrialKind } from './trial-inputs.js'
-import { differenceOf, figure, trialRowCount, trialRows, trialSeed, type TrialModel } from './trial-model.js'
+import {
+  manyKinds,
+  reordered,
+  shuffled,
+  trialInputs,
+  trialKinds,
+  trialSeed,
+  type TrialKind,
+} from './trial-inputs.js'
+import { differenceOf, figure, trialRowCount, type TrialModel } from './trial-model.js'
 
 export type CheckOptions = Pick<LoadOptions, 'latencyMsMax'>
 
@@ -87,7 +95,7 @@ async function checkExtremes(model: TrialModel): Promise<Outcome> {
   const kinds = trialKinds.filter((kind) => kind !== 'ordinary')
   for (const kind of kinds) {
     try {
-      await model.predict(trialRows(model, new Array<TrialKind>(rowsPerKind).fill(kind)))
+      await model.predict(trialInputs(new Array<TrialKind>(rowsPerKind).fill(kind), model))
     } catch (error) {
       if (!(error instanceof ModelError)) throw error
       return fail(`Rows of kind "${kind}" (${kindWords[kind]}): ${error.message}.`)
@@ -107,7 +115,7 @@ const kindWords: Readonly<Record<TrialKind, string>> = {
 }
 
 async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Promise<Outcome> {
-  const inputs = trialRows(model, manyKinds(trialRowCount))
+  const inputs = trialInputs(manyKinds(trialRowCount), model)
   const all = await model.predict(inputs)
   const inOrder = Array.from({ length: trialRowCount }, (_, row) => row)
   const repeated = differenceOf(all, await model.predict(inputs), inOrder)

@@ -18,6 +18,8 @@ import type { EmbeddingColumn, ModelInputs } from '../model.js'
 export const trialKinds = ['ordinary', 'missing', 'zeros', 'huge', 'mixed'] as const
 export type TrialKind = (typeof trialKinds)[number]
 
+export const trialSeed = 20_260_601
+
 /** Noon in Korea on a day in June. */
 const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
 const dayMs = 86_400_000
@@ -27,16 +29,14 @@ const yearOneMs = -62_135_596_800_000
 /** The kinds of columns, by the values that they may hold. */
 type ColumnKind = 'counter' | 'count' | 'time' | 'past' | 'measure' | 'flag' | 'source' | 'galleryType'
 
-export interface TrialOptions {
-  readonly textDim: number | null
-  readonly imageDim: number | null
-  readonly seed: number
-}
+/** The encoders of a model, as far as its inputs depend on them. */
+type Encoders = Readonly<Record<'text' | 'image', { readonly dim: number } | null>>
 
-/** Inputs of one row a kind, in that order. Row r is slot r and reading r. */
+/** Inputs of one row a kind, in that order, for a model with these encoders. Row r is slot r and reading r. */
 export function trialInputs(
   kinds: readonly TrialKind[],
-  { textDim, imageDim, seed }: TrialOptions,
+  { text, image }: Encoders,
+  seed = trialSeed,
 ): ModelInputs {
   const count = kinds.length
   const random = randomNumbers(seed)
@@ -95,8 +95,8 @@ export function trialInputs(
     imagesStored: words('measure'),
     imagesEncoded: words('measure'),
     textEncoded: bytes('flag'),
-    text: textDim === null ? null : embeddings(kinds, textDim, random),
-    image: imageDim === null ? null : embeddings(kinds, imageDim, random),
+    text: text && embeddings(kinds, text.dim, random),
+    image: image && embeddings(kinds, image.dim, random),
   }
 }
 

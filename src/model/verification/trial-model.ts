@@ -3,24 +3,12 @@
  */
 import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
-import type { ModelInputs } from '../model.js'
-import { trialInputs, type TrialKind } from './trial-inputs.js'
 
 /** The part of a model that the checks use. */
 export type TrialModel = Pick<LoadedModel, 'text' | 'image' | 'predict' | 'predictRows'>
 
 /** Rows of a full pool. */
 export const trialRowCount = 5000
-export const trialSeed = 20_260_601
-
-/** Inputs for a model with these encoders. */
-export function trialRows(
-  model: Pick<TrialModel, 'text' | 'image'>,
-  kinds: readonly TrialKind[],
-): ModelInputs {
-  const { text, image } = model
-  return trialInputs(kinds, { textDim: text?.dim ?? null, imageDim: image?.dim ?? null, seed: trialSeed })
-}
 
 /** Largest absolute difference between heads of the same rows, and where. `rows`: row i of `b` is `rows[i]` of `a`. */
 export function differenceOf(
