@@ -3,7 +3,7 @@
  * finite vectors, the same in each run, alone and in a batch.
  */
 import { join } from 'node:path'
-import type { Vectors } from '../model.js'
+import type { ImageEncoder, TextEncoder } from '../model.js'
 import { readHashed } from '../package/read-file.js'
 import { textSettings } from '../package/settings.js'
 import type { ModelPackage } from '../package/read-package.js'
@@ -40,7 +40,7 @@ export async function checkEncoder(model: TrialModel, name: EncoderName): Promis
   const encoder = model[name]
   if (encoder === null) return skip(`The model reads no ${name}s.`)
   const items = await trialItems(name)
-  const problem = await vectorProblem(items, name, encoder.dim, (some) => encoder.encode(some))
+  const problem = await vectorProblem(encoder, name, items)
   return problem === null
     ? pass(`${counted(items.length, name)} give the same finite vectors alone and together.`)
     : fail(problem)
@@ -67,13 +67,13 @@ async function trialImage(width: number, height: number): Promise<Buffer> {
 }
 
 async function vectorProblem(
-  items: readonly Uint8Array[],
+  encoder: TextEncoder | ImageEncoder,
   noun: string,
-  dim: number,
-  encode: (items: readonly Uint8Array[]) => Promise<Vectors>,
+  items: readonly Uint8Array[],
 ): Promise<string | null> {
-  const together = await encode(items)
-  const again = await encode(items)
+  const { dim } = encoder
+  const together = await encoder.encode(items)
+  const again = await encoder.encode(items)
   for (const [index, item] of items.entries()) {
     const place = `${noun} ${index + 1} of the check`
     if (together.encoded[index] !== 1) return `The ${place} was not encoded.`
@@ -83,7 +83,7 @@ async function vectorProblem(
     const repeated = vectorDifference(vector, again.vectors.subarray(index * dim, (index + 1) * dim))
     if (!(repeated <= allowed))
       return `The graph is random: the vector of ${place} differs by ${figure(repeated)} between two equal runs.`
-    const difference = vectorDifference(vector, (await encode([item])).vectors)
+    const difference = vectorDifference(vector, (await encoder.encode([item])).vectors)
     if (!(difference <= allowed))
       return `The vector of ${place} differs by ${figure(difference)} alone and together.`
   }
