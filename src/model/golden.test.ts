@@ -107,11 +107,9 @@ describe('golden cases', () => {
   test('that differ by more than the tolerance are named, with the expected and the found value', async () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.505, 0.5] })
     const golden = { file: 'golden.json', sha256: '', tolerance: 0.01 }
-    const { mismatches, differenceMax } = await runGolden(
-      model,
-      packageOf({ ...manifest, golden }),
-      { cases },
-    )
+    const { mismatches, differenceMax } = await runGolden(model, packageOf({ ...manifest, golden }), {
+      cases,
+    })
     expect(mismatches).toEqual([
       { case: 'golden case 2 (the second)', head: 'p_up', expected: 0.75, found: 0.5 },
     ])
@@ -141,11 +139,9 @@ describe('golden cases', () => {
   test('have missing embeddings as the manifest specifies for each encoder', async () => {
     const model = subject({ p_views: [0], p_up: [0] }, true)
     const zeroText = { ...text, missing_embedding: 'zeros' } as const
-    await runGolden(
-      model,
-      packageOf({ ...manifest, missing: 'nan', text: zeroText, image }),
-      { cases: [valid] },
-    )
+    await runGolden(model, packageOf({ ...manifest, missing: 'nan', text: zeroText, image }), {
+      cases: [valid],
+    })
     expect(model.seen).toMatchObject([{ text: Float32Array.of(0, 0), image: Float32Array.of(NaN, NaN) }])
   })
 
@@ -158,11 +154,7 @@ describe('golden cases', () => {
     const model = subject({ p_views: [0, 0], p_up: [0, 0] }, true)
     const found = packageOf({ ...manifest, missing: 'nan', text, image }, directory)
     const withNull = { ...valid, features: { views_log: null, up_log: 2 } }
-    await runGolden(
-      model,
-      found,
-      { cases: [withNull, { ...valid, record: { title: '글' }, images: jpegs }] },
-    )
+    await runGolden(model, found, { cases: [withNull, { ...valid, record: { title: '글' }, images: jpegs }] })
     expect(model.seen[0]).toEqual({
       count: 2,
       features: Float32Array.of(NaN, 2, 1, 2),

@@ -85,7 +85,8 @@ export async function runGolden(
   const rows = {
     count: cases.length,
     features: Float32Array.from(cases.flatMap((one) => names.map((name) => one.features?.[name] ?? NaN))),
-    text: text && (await embeddings(text, cases, { missing: missing.text, pooling: 'mean', itemsOf: textsOf })),
+    text:
+      text && (await embeddings(text, cases, { missing: missing.text, pooling: 'mean', itemsOf: textsOf })),
     image:
       image &&
       (await embeddings(image, cases, { missing: missing.image, pooling: image.pooling, itemsOf: imagesOf })),

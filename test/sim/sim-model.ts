@@ -65,7 +65,7 @@ export class SimModel implements Model {
         : {
             hash: parts.encoder,
             dim: 1,
-            encode: (records, budgetMs) => this.#encode(records, budgetMs),
+            encode: (records, budgetMs = Infinity) => this.#encode(records, budgetMs),
           }
   }
 

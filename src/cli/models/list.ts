@@ -82,7 +82,7 @@ async function entryOf(
   const state = status?.versions.find((one) => one.version === version)?.state ?? null
   const last = status?.failures.find((one) => one.version === version)
   const failure = last === undefined ? null : { at: new Date(last.atMs).toISOString(), problem: last.problem }
-  const entry = { version, role, state: state === 'candidate' ? 'loading' : state, failure }
+  const entry = { version, role, state, failure }
   try {
     return { ...entry, problem: null, package: packageFacts(await readPackage(modelsDir, version)) }
   } catch (error) {

@@ -52,7 +52,7 @@ describe('list', () => {
     await new StatusFile(modelsDir).write({
       versions: [
         { version: 'v1', role: 'active', state: 'serving' },
-        { version: 'v2', role: 'active', state: 'candidate' },
+        { version: 'v2', role: 'active', state: 'loading' },
       ],
       failures: [failure],
     })

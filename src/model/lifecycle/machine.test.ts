@@ -228,8 +228,7 @@ test('in any order of events, every load ends in one release, cancel or failure,
       // From any state, good loads lead to what is named.
       nowMs += retryMsMax
       send({ kind: 'selected', active: 'a', shadows: ['b', 'c'] })
-      for (let count = 0; count < 20; count++)
-        for (const entry of loading().slice(0, 1)) result(entry, true)
+      for (let count = 0; count < 20; count++) for (const entry of loading().slice(0, 1)) result(entry, true)
       expect(lifecycle.entries.map(({ version, state }) => `${version} ${state}`).sort()).toEqual([
         'a serving',
         'b shadow',

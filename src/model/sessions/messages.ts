@@ -56,7 +56,10 @@ export class PayloadFile {
   }
 
   /** The parts at the start of the file. Throws when it ends before them, or when these are not lengths. */
-  read(lengths: readonly number[], allocate = (bytes: number) => Buffer.allocUnsafeSlow(bytes)): Uint8Array[] {
+  read(
+    lengths: readonly number[],
+    allocate: (bytes: number) => Buffer = (bytes) => Buffer.allocUnsafeSlow(bytes),
+  ): Uint8Array[] {
     const isList: boolean = Array.isArray(lengths)
     const isValid =
       isList && lengths.every((length) => Number.isInteger(length) && length >= 0) && sum(lengths) <= bytesMax

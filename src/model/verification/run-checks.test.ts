@@ -142,7 +142,9 @@ describe('a model', () => {
       },
     }
     const lines = await linesOf(slow, { latencyMsMax: 1 })
-    expect(lines[0]?.sentence).toMatch(/^A batch of 5000 rows takes [\d.]+ ms \(median of 1\), and may take 1 ms/)
+    expect(lines[0]?.sentence).toMatch(
+      /^A batch of 5000 rows takes [\d.]+ ms \(median of 1\), and may take 1 ms/,
+    )
     expect(lines.map(({ state }) => state)).toEqual(['fail', 'skip', 'skip', 'skip', 'skip', 'skip'])
     expect(calls).toBeLessThan(7)
   })

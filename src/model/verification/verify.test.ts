@@ -62,7 +62,9 @@ describe('a package', () => {
       process.platform === 'linux' ? 'memory pass' : 'memory skip',
     ])
     expect(report).toMatchObject({ version: 'v1', kind: 'transport-test', provider: 'cpu', passed: true })
-    expect(lineOf(report, 'latency').sentence).toMatch(/^A batch of 5000 rows takes [\d.]+ ms \(median of 7\)/)
+    expect(lineOf(report, 'latency').sentence).toMatch(
+      /^A batch of 5000 rows takes [\d.]+ ms \(median of 7\)/,
+    )
   })
 
   test('is reported check by check, each when it has finished', async () => {
