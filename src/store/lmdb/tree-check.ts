@@ -34,9 +34,8 @@ const metaPages = 2
 const treeFlags: readonly number[] = [0, numberKeys]
 const treeFlagsMask = 0x7f
 
-/** Both are thrown within this file only. */
+/** Thrown within this file only. */
 class Damage extends Error {}
-class UnknownDatabase extends Error {}
 
 /**
  * Returns what is wrong with the trees of the newest state of an open database file, as the end of a sentence that begins
@@ -45,10 +44,8 @@ class UnknownDatabase extends Error {}
  */
 export function treeDamage(file: number, names: readonly string[], headsMsMax: number): string | null {
   try {
-    new TreeWalk(file, newestMeta(file)).check(names, headsMsMax)
-    return null
+    return new TreeWalk(file, newestMeta(file)).check(names, headsMsMax)
   } catch (error) {
-    if (error instanceof UnknownDatabase) return error.message
     if (error instanceof Damage) return `is damaged and has to be restored from a backup: ${error.message}`
     throw error
   }
@@ -81,19 +78,20 @@ function newestMeta(file: number): Meta {
   return { ...newest, free: { ...free, flags: numberKeys } }
 }
 
-/** Counts of a walk through one tree. */
-interface Found {
-  branchPages: number
-  leafPages: number
-  overflowPages: number
-  entries: number
-}
+/** What a walk counts, and its name in messages. */
+const countNames = {
+  branchPages: 'branch pages',
+  leafPages: 'leaf pages',
+  overflowPages: 'pages of large records',
+  entries: 'entries',
+} as const
+type Count = keyof typeof countNames
 
 /** A walk through one tree. */
 interface Walk {
   readonly tree: Tree
   readonly name: string
-  readonly found: Found
+  readonly found: Record<Count, number>
   readonly onLeafNode: (node: Node, page: Uint8Array) => void
 }
 
@@ -126,14 +124,15 @@ class TreeWalk {
     for (let page = 0; page < metaPages; page++) this.#visit(page, 'the meta pages')
   }
 
-  check(names: readonly string[], headsMsMax: number): void {
+  /** Returns a problem that is no damage, or null. Throws `Damage`. */
+  check(names: readonly string[], headsMsMax: number): string | null {
     this.#checkTree(this.#meta.databases, 'the list of databases', (node) => this.#checkDatabase(node))
     // Under a damaged name, the old database would be opened as an empty one. Without `meta` it is another program's file.
     const unknown = this.#names.find((name) => !names.includes(name))
     if (unknown !== undefined && this.#names.includes('meta'))
-      throw new UnknownDatabase(
+      return (
         `has a database ${JSON.stringify(unknown)}, which this program does not know: a newer one may have made it. ` +
-          'Start the newer program, or restore a backup that this one made',
+        'Start the newer program, or restore a backup that this one made'
       )
     const freeLists: Uint8Array[] = []
     this.#checkTree(this.#meta.free, 'the list of free pages', (node, page) => {
@@ -143,6 +142,7 @@ class TreeWalk {
     })
     for (const list of freeLists) this.#checkFree(list)
     this.#checkLargeHeads(headsMsMax)
+    return null
   }
 
   #checkDatabase({ flags, key, data }: Node): void {
@@ -159,7 +159,7 @@ class TreeWalk {
     if (tree.root !== null)
       this.#walk({ tree, name, found, onLeafNode }, { number: tree.root, level: 1, from: null, below: null })
     else if (tree.depth !== 0) throw new Damage(`${name}: a tree of depth ${tree.depth} without a root`)
-    for (const count of ['branchPages', 'leafPages', 'overflowPages', 'entries'] as const)
+    for (const count of Object.keys(countNames) as Count[])
       if (tree[count] !== found[count])
         throw new Damage(`${name}: ${found[count]} ${countNames[count]} instead of ${tree[count]}`)
   }
@@ -296,13 +296,6 @@ class TreeWalk {
     if ((visited & bit) !== 0) throw new Damage(`${name}: page ${page} is used twice`)
     this.#visited[byte] = visited | bit
   }
-}
-
-const countNames = {
-  branchPages: 'branch pages',
-  leafPages: 'leaf pages',
-  overflowPages: 'pages of large records',
-  entries: 'entries',
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
