@@ -48,15 +48,18 @@ export async function journalStatus(url: string): Promise<JournalStatus> {
     await checkSchemaVersion(connection)
     const [server] = await connection.query(`select current_setting('synchronous_standby_names') as names`)
     const standbys = await connection.query(
-      `select application_name, sync_state, pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn) as lag
+      `select application_name as name, sync_state as "syncState",
+         pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)::float8 as "lagBytes"
        from pg_stat_replication order by application_name`,
     )
+    // 64-bit integers and numerics would be text.
     const environments = await connection.query(
-      `select e.name, e.owner, e.epoch, e.head, e.is_complete,
-         extract(epoch from e.lease_until - clock_timestamp()) as lease_left,
-         extract(epoch from clock_timestamp() - n.committed_at) as age,
-         (select count(*) from understudy.cycle c where c.environment = e.name) as cycles,
-         (select cycle_id from understudy.cycle c where c.environment = e.name order by position desc limit 1) as last_cycle
+      `select e.name as environment, regexp_replace(e.owner, '#.*$', '') as owner, e.epoch::float8, e.head::float8 as entry,
+         round(extract(epoch from clock_timestamp() - n.committed_at))::float8 as "entryAgeS",
+         greatest(0, round(extract(epoch from e.lease_until - clock_timestamp())))::float8 as "leaseSLeft",
+         (select count(*) from understudy.cycle c where c.environment = e.name)::float8 as cycles,
+         (select cycle_id from understudy.cycle c where c.environment = e.name order by position desc limit 1) as "lastCycleId",
+         e.is_complete as "isComplete"
        from understudy.environment e
        left join understudy.entry n on n.environment = e.name and n.number = e.head order by e.name`,
     )
@@ -64,22 +67,8 @@ export async function journalStatus(url: string): Promise<JournalStatus> {
       servers,
       schemaVersion: journalSchemaVersion,
       synchronousStandbys: String(server?.['names']),
-      standbys: standbys.map((row) => ({
-        name: String(row['application_name']),
-        syncState: row['sync_state'] === null ? null : String(row['sync_state']),
-        lagBytes: row['lag'] === null ? null : Number(row['lag']),
-      })),
-      environments: environments.map((row) => ({
-        environment: String(row['name']),
-        owner: row['owner'] === null ? null : String(row['owner']).replace(/#.*$/, ''),
-        epoch: Number(row['epoch']),
-        entry: Number(row['head']),
-        entryAgeS: row['age'] === null ? null : Math.round(Number(row['age'])),
-        leaseSLeft: Math.max(0, Math.round(Number(row['lease_left']))),
-        cycles: Number(row['cycles']),
-        lastCycleId: row['last_cycle'] === null ? null : String(row['last_cycle']),
-        isComplete: row['is_complete'] === true,
-      })),
+      standbys: standbys as unknown as readonly StandbyStatus[],
+      environments: environments as unknown as readonly EnvironmentStatus[],
     }
   } finally {
     connection.close()
