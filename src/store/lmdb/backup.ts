@@ -100,7 +100,6 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
     const found = (await readdir(path)).find((name) => !isLeftover(name))
     if (found !== undefined) throw new StoreError('unusable', `${path} is not empty: ${found} is in it`)
     await removePartial(partial)
-    await removeUnfinishedLockFiles(databasePath(path))
     const result = await write(partial)
     flushFile(partial)
     await rename(partial, databasePath(path))
@@ -118,16 +117,13 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
 
 /** Whether an interrupted copy, a lock or LMDB may have left the file behind; none of them holds data. */
 function isLeftover(name: string): boolean {
-  return (
-    leftOverNames.has(name) ||
-    [databaseName, partialName].some((database) => isUnfinishedLockFile(name, database))
-  )
+  return leftOverNames.has(name) || isUnfinishedLockFile(name)
 }
 
 async function removePartial(partial: string): Promise<void> {
   await rm(partial, { force: true })
   await rm(`${partial}-lock`, { force: true })
-  await removeUnfinishedLockFiles(partial)
+  await removeUnfinishedLockFiles(dirname(partial))
 }
 
 /** Gives a restored file to the owner of the directory, who serves it. Returns a note where that is not possible. */

@@ -5,7 +5,7 @@
 import { lstatSync, mkdirSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { StoreError } from '../store-error.js'
-import { flushDirectory } from './files.js'
+import { codeOf, flushDirectory } from './files.js'
 
 const ownerOnly = 0o700
 
@@ -39,7 +39,7 @@ function statsOf(path: string, read: typeof statSync): Stats | undefined {
     return read(path, { throwIfNoEntry: false })
   } catch (error) {
     // Nothing exists below a file.
-    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined
+    if (codeOf(error) === 'ENOTDIR') return undefined
     throw error
   }
 }

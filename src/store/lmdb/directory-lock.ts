@@ -21,7 +21,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, StoreError } from '../store-error.js'
-import { changeOwner, isSameFile } from './files.js'
+import { changeOwner, codeOf, isSameFile, notPlain } from './files.js'
 
 export interface DirectoryLock {
   /** Unlocks the directory. */
@@ -67,7 +67,7 @@ function writeHolder(fd: number): void {
     ftruncateSync(fd)
     writeSync(fd, `${process.pid} ${hostname()}\n`, 0)
   } catch (error) {
-    if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    if (!['ENOSPC', 'EDQUOT'].includes(codeOf(error))) throw error
   }
 }
 
@@ -82,10 +82,10 @@ function openLockFile(path: string, dataDir: string): number {
       return fd
     }
     closeSync(fd)
-    throw new StoreError('unusable', `${path} is not a plain file`)
+    throw notPlain(path)
   } catch (error) {
     if (error instanceof StoreError) throw error
-    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') throw lockedError(path, dataDir)
+    if (codeOf(error) === 'EAGAIN') throw lockedError(path, dataDir)
     throw new StoreError('unusable', `${path} cannot be opened: ${describe(error)}`, { cause: error })
   }
 }

@@ -4,8 +4,8 @@
  * meta pages (page-layout.ts); the one with the higher transaction number is current.
  */
 import type { FileHandle } from 'node:fs/promises'
-import { keyedNames, numberedNames } from './databases.js'
-import { openPlainFile } from './files.js'
+import { databaseTable } from './databases.js'
+import { codeOf, openPlainFile } from './files.js'
 import { metaBytes, readAt, readMeta, type Meta } from './page-layout.js'
 import { StoreError } from '../store-error.js'
 import { treeDamage } from './tree-check.js'
@@ -37,7 +37,7 @@ export async function checkDatabaseFile(
   try {
     file = await openPlainFile(path, isWriter ? 'write' : 'read')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (codeOf(error) !== 'ENOENT') throw error
     if (isWriter) return 'missing'
     throw new StoreError('unusable', `there is no database ${path}`)
   }

@@ -12,15 +12,11 @@ import {
   lstatSync,
   openSync,
   statSync,
+  type Stats,
 } from 'node:fs'
-import { lstat, open, statfs, type FileHandle } from 'node:fs/promises'
+import { open, statfs, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StoreError } from '../store-error.js'
-
-export interface Owner {
-  readonly uid: number
-  readonly gid: number
-}
 
 /** Of root without CAP_CHOWN or CAP_SETUID, in a user namespace without the owner, or on a file system without owners. */
 const unableCodes = ['EPERM', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
@@ -40,12 +36,7 @@ export async function openPlainFile(path: string, access: 'read' | 'write'): Pro
   throw notPlain(path)
 }
 
-/** Rejects with a StoreError `unusable` where something else than a plain file is at `path`. */
-export async function checkPlainFile(path: string): Promise<void> {
-  if (!(await lstat(path)).isFile()) throw notPlain(path)
-}
-
-function notPlain(path: string): StoreError {
+export function notPlain(path: string): StoreError {
   return new StoreError('unusable', `${path} is not a plain file`)
 }
 
@@ -57,7 +48,7 @@ export function isSameFile(fd: number, path: string): boolean {
 }
 
 /** Gives an open file to `owner` when this process is root. False where the owner must change and cannot. */
-export function changeOwner(fd: number, { uid, gid }: Owner): boolean {
+export function changeOwner(fd: number, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): boolean {
   if (process.getuid?.() !== 0) return true
   const found = fstatSync(fd)
   if (found.uid === uid && found.gid === gid) return true
@@ -122,6 +113,13 @@ export async function diskBytesFree(path: string): Promise<number> {
   return blocks > 0 ? bavail * bsize : Infinity
 }
 
+/** Rejects with a StoreError `full` if fewer bytes are free on the disk of `path`; the message is about `what`. */
+export async function checkRoom(path: string, bytesMin: number, what: string): Promise<void> {
+  const bytesFree = await diskBytesFree(path)
+  if (bytesFree < bytesMin)
+    throw new StoreError('full', `${path} has no room ${what}: ${bytesFree} bytes are free`)
+}
+
 /** Flushes a directory: a new name in it survives a power cut after this. */
 export function flushDirectory(path: string): void {
   const fd = openSync(path, 'r')
@@ -132,6 +130,7 @@ export function flushDirectory(path: string): void {
   }
 }
 
-function codeOf(error: unknown): string {
+/** The error number of the system by name; empty for another error. */
+export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? ''
 }

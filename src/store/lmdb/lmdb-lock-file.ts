@@ -9,8 +9,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { access, constants, link, lstat, open, readdir, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { diskBytesFree, changeOwner } from './files.js'
+import { join } from 'node:path'
+import { changeOwner, checkRoom, codeOf, notPlain } from './files.js'
 import { describe, StoreError } from '../store-error.js'
 
 /** The size that LMDB creates for 126 readers, the default of lmdb-js. It extends a shorter file. */
@@ -18,8 +18,8 @@ const lockFileBytes = 8272
 const forbiddenCodes = ['EACCES', 'EROFS']
 /** Errors of a file system without hard links: LMDB creates the file itself there. */
 const unableCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
-/** The form of `randomUUID`. */
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** A database or a copy of it in progress, and a `randomUUID`. */
+const unfinishedForm = /^understudy\.mdb(\.partial)?-lock\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
  * Resolves when LMDB can open the lock file of the database `path`, which is created if it is missing. Rejects with
@@ -34,10 +34,11 @@ export async function prepareLockFile(
   try {
     const found = await unlessMissing(lstat(lockPath))
     if (found === undefined) await make(lockPath, path)
-    else if (!found.isFile()) throw new StoreError('unusable', `${lockPath} is not a plain file`)
+    else if (!found.isFile()) throw notPlain(lockPath)
     else {
       await access(lockPath, constants.R_OK | constants.W_OK)
-      if (found.blocks === 0) await checkRoom(lockPath)
+      // It is empty, or a sparse file that an earlier process created and could not write.
+      if (found.blocks === 0) await checkRoom(lockPath, lockFileBytes, 'on its disk')
     }
   } catch (error) {
     if (error instanceof StoreError) throw error
@@ -48,31 +49,19 @@ export async function prepareLockFile(
   }
 }
 
-/** For a file without disk blocks: empty, or a sparse file that an earlier process created and could not write. */
-async function checkRoom(lockPath: string): Promise<void> {
-  const bytesFree = await diskBytesFree(lockPath)
-  if (bytesFree < lockFileBytes)
-    throw new StoreError(
-      'full',
-      `${lockPath} has no room on its disk: ${bytesFree} bytes are free, and it holds none yet`,
-    )
-}
-
-/** Whether `name` is an unfinished lock file of the database `databaseName`: its creator was killed or is still running. */
-export function isUnfinishedLockFile(name: string, databaseName: string): boolean {
-  const prefix = `${databaseName}-lock.`
-  return name.startsWith(prefix) && uuidForm.test(name.slice(prefix.length))
+/** Whether `name` is that of an unfinished lock file: its creator was killed or is still running. */
+export function isUnfinishedLockFile(name: string): boolean {
+  return unfinishedForm.test(name)
 }
 
 /**
- * Removes the unfinished lock files of the database `path`. A creator that is still running creates its file again. A file
+ * Removes the unfinished lock files of a data directory. A creator that is still running creates its file again. A file
  * that this user may not remove stays, and is harmless.
  */
-export async function removeUnfinishedLockFiles(path: string): Promise<void> {
+export async function removeUnfinishedLockFiles(dataDir: string): Promise<void> {
   try {
-    const names = await readdir(dirname(path))
-    for (const name of names.filter((name) => isUnfinishedLockFile(name, basename(path))))
-      await rm(join(dirname(path), name), { force: true })
+    for (const name of (await readdir(dataDir)).filter(isUnfinishedLockFile))
+      await rm(join(dataDir, name), { force: true })
   } catch {
     // Unfinished lock files are harmless.
   }
@@ -118,8 +107,4 @@ async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? ''
 }

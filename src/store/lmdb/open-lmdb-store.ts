@@ -7,7 +7,7 @@ import { bytesInUse, databasePath, openDatabases, poolKey, type FileDatabases } 
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
-import { diskBytesFree, flushDirectory } from './files.js'
+import { checkRoom, diskBytesFree, flushDirectory } from './files.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
 import { createRecordStore, type RecordStoreParts } from './record-store.js'
 import { isViewOfJournal } from './view-state.js'
@@ -17,8 +17,10 @@ import type { Store } from '../store.js'
 
 /** Enough for years at a few gigabytes a day. This is address space: the disk holds only what is written. */
 export const mapBytesDefault = 1024 ** 4
-const waitingBytesDefault = 256 * 1024 * 1024
-/** A database without a record takes 36 KiB, its lock file 12. */
+/**
+ * A database without a record takes 36 KiB, its lock file 12. lmdb-js 3.5.6 ends in a segmentation fault, and leaves half a
+ * file, when the disk has no space for the first pages.
+ */
 const newDatabaseBytes = 64 * 1024
 
 export interface LmdbStoreOptions {
@@ -62,9 +64,9 @@ export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordSt
     makeDirectories(dataDir)
     lock ??= await lockDirectory(dataDir)
     const found = await checkDatabaseFile(databasePath(dataDir), 'write')
-    if (found !== 'whole') await checkRoom(dataDir)
+    if (found !== 'whole') await checkRoom(dataDir, newDatabaseBytes, 'for a new database')
     await prepareLockFile(databasePath(dataDir), { readOnly: false })
-    await removeUnfinishedLockFiles(databasePath(dataDir))
+    await removeUnfinishedLockFiles(dataDir)
     databases = await openDatabases(dataDir, mapBytesMax)
     flushDirectory(dataDir)
     if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
@@ -133,11 +135,4 @@ function fileCheck(path: string): () => void {
     const event = found === null ? 'deleted' : 'replaced'
     throw new StoreError('failed', `${path} was ${event} while it was open; put it back and restart`)
   }
-}
-
-/** lmdb-js 3.5.6 ends in a segmentation fault, and leaves half a file, when the disk has no space for the first pages. */
-async function checkRoom(dataDir: string): Promise<void> {
-  const bytesFree = await diskBytesFree(dataDir)
-  if (bytesFree < newDatabaseBytes)
-    throw new StoreError('full', `${dataDir} has no room for a new database: ${bytesFree} bytes are free`)
 }
