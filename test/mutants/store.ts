@@ -39,8 +39,8 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a write that throws is rolled back alone',
-        find: "if ('error' in outcome) write.reject(outcome.error)\n      else {",
-        replace: "if ('error' in outcome) batch.forEach((each) => each.reject(outcome.error))\n      else {",
+        find: 'return () => write.reject(reason)',
+        replace: 'throw reason',
       },
       {
         breaks: 'an I/O error on a full disk is full',

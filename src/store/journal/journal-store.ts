@@ -4,7 +4,7 @@
  */
 import type { WriteOperation } from '../lmdb/record-access.js'
 import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
-import { WriteQueue, type Outcome, type WaitingWrite } from '../lmdb/write-queue.js'
+import { WriteQueue, type WaitingWrite } from '../lmdb/write-queue.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 import { Replica, type ReplicaParts } from './replica.js'
@@ -25,7 +25,6 @@ export interface JournalStore extends Store {
 
 /** One commit takes writes of up to this many bytes together, or a single larger one. */
 const batchBytesMax = 16 * 1024 * 1024
-const waitingBytesMax = 256 * 1024 * 1024
 
 /**
  * Opens the store: reads the view up to the head of the journal, then follows or owns it. `close` also closes the journal
@@ -36,7 +35,7 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
   const replica = new Replica(parts)
   const staged = new StagedDatabases(view.databases)
   const queue = new WriteQueue({
-    ...{ waitingBytesMax, batchBytesMax },
+    batchBytesMax,
     commit: (batch) => commitBatch(batch, staged, replica),
   })
   let stopping: Promise<void> | undefined
@@ -75,6 +74,7 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
     tryToOwn: () => replica.tryToOwn(),
     handOver,
   })
+    for (const settle of settles) settle()
 }
 
 /** Stages the writes of a batch, and commits their changes together. */
@@ -86,7 +86,7 @@ async function commitBatch(
   let outcomes: Outcome[]
   try {
     replica.checkMayWrite()
-    outcomes = batch.map(({ apply }) => stage(apply, staged))
+    const settles = batch.map((write) => stage(write, staged))
     const changes = staged.take()
     if (changes.length > 0) await replica.commit(changes)
   } catch (error) {
@@ -101,9 +101,11 @@ async function commitBatch(
   })
 }
 
-function stage(apply: () => unknown, staged: StagedDatabases): Outcome {
+/** Returns what settles the write once its changes are committed. */
+function stage({ apply, resolve, reject }: WaitingWrite, staged: StagedDatabases): () => void {
   try {
-    return { value: staged.apply(apply) }
+    const value = staged.apply(apply)
+    return () => resolve(value)
   } catch (error) {
     return { error }
   }

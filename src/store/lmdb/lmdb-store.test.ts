@@ -340,13 +340,3 @@ function hasFileSizeLimits(): boolean {
     return false
   }
 }
-
-test('the queue of writes is bounded, and a write beyond the limit is refused', async () => {
-  const store = await openLmdbStore({ dataDir, waitingBytesMax: 500_000 })
-  const writes = [1, 2, 3, 4].map((number) => store.appendCycle(largeCycleSample(number, 40_000)))
-  const results = await Promise.allSettled(writes)
-  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected'])
-  expect(results[2]).toMatchObject({ reason: { code: 'busy' } })
-  expect(await store.appendCycle(largeCycleSample(3, 40_000))).toBe(3)
-  await store.close()
-})

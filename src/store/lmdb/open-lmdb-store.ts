@@ -28,8 +28,6 @@ export interface LmdbStoreOptions {
   readonly dataDir: string
   /** The store refuses writes with `full` before its file passes this. */
   readonly mapBytesMax?: number
-  /** Bytes of writes that may wait for a commit; past that they are refused with `busy`. */
-  readonly waitingBytesMax?: number
   /** Called when a database was created: there was no file, or one of 0 bytes. */
   readonly onMade?: (path: string, from: 'missing' | 'empty') => void
   /** Called once when the store refuses all further writes until a restart, with the reason. */
@@ -57,7 +55,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 /** The open databases of a data directory, and how they are written. Rejects as `openLmdbStore` does. */
 export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordStoreParts> {
   const dataDir = resolve(options.dataDir)
-  const { mapBytesMax = mapBytesDefault, waitingBytesMax = waitingBytesDefault } = options
+  const { mapBytesMax = mapBytesDefault } = options
   let { lock } = options
   let databases: FileDatabases | undefined
   try {
@@ -70,7 +68,7 @@ export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordSt
     databases = await openDatabases(dataDir, mapBytesMax)
     flushDirectory(dataDir)
     if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
-    return partsOf(databases, { ...options, dataDir, mapBytesMax, waitingBytesMax, lock })
+    return partsOf(databases, { ...options, dataDir, mapBytesMax, lock })
   } catch (error) {
     await databases?.root.close()
     await lock?.release()
@@ -84,9 +82,9 @@ export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordSt
 /** One environment, one transaction per write. */
 function partsOf(
   databases: FileDatabases,
-  options: LmdbStoreOptions & Required<Pick<LmdbStoreOptions, 'mapBytesMax' | 'waitingBytesMax' | 'lock'>>,
+  options: LmdbStoreOptions & Required<Pick<LmdbStoreOptions, 'mapBytesMax' | 'lock'>>,
 ): RecordStoreParts {
-  const { dataDir, mapBytesMax, waitingBytesMax, onStopped = () => undefined, lock } = options
+  const { dataDir, mapBytesMax, onStopped = () => undefined, lock } = options
   const { root } = databases
   const checks = [databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)
   const writer = new Writer(
@@ -102,7 +100,7 @@ function partsOf(
       checkFile: () => checks.forEach((check) => check()),
       diskBytesFree: () => diskBytesFree(dataDir),
     },
-    { bytesMax: mapBytesMax, waitingBytesMax, onStopped },
+    { bytesMax: mapBytesMax, onStopped },
   )
   return {
     databases,

@@ -14,12 +14,10 @@ export interface WaitingWrite {
   readonly reject: (reason: unknown) => void
 }
 
-/** What a write has returned or thrown. */
-export type Outcome = { readonly value: unknown } | { readonly error: unknown }
+/** Limit of the bytes in the queue; a write that would exceed it is refused, unless the queue is empty. */
+export const waitingBytesMax = 256 * 1024 * 1024
 
 export interface WriteQueueOptions {
-  /** Limit of the bytes in the queue; a write that would exceed it is refused, unless the queue is empty. */
-  readonly waitingBytesMax: number
   /** One commit takes writes of up to this many bytes together, or a single larger one. */
   readonly batchBytesMax: number
   /** Settles each write of the batch. Never rejects. */
@@ -38,7 +36,7 @@ export class WriteQueue {
 
   /** Settles as the commit settles the write. Rejects with a StoreError `busy` when too much is waiting. */
   add<T>(bytes: number, apply: () => T, isCycle = false): Promise<T> {
-    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#options.waitingBytesMax)
+    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > waitingBytesMax)
       return Promise.reject(new StoreError('busy', 'too much is waiting to be written'))
     this.#waitingBytes += bytes
     return new Promise<T>((resolve, reject) => {

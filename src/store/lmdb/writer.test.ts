@@ -47,7 +47,6 @@ function createEnvironment() {
   }
   const writer = new Writer(environment, {
     bytesMax: 1e9,
-    waitingBytesMax: 1e9,
     onStopped: (reason) => void stops.push(reason),
   })
   const write = (line: string, bytes = 1, isCycle = false) =>
@@ -80,6 +79,15 @@ describe('the write queue', () => {
     const { write, commitCount } = createEnvironment()
     await Promise.all(['a', 'b', 'c'].map((line) => write(line, 20 * 1024 * 1024)))
     expect(commitCount()).toBe(3)
+  })
+
+  test('the queue is bounded, and a write beyond the limit is refused', async () => {
+    const { write } = createEnvironment()
+    const large = (line: string) => write(line, 100 * 1024 * 1024)
+    const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map(large))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected'])
+    expect(results[2]).toMatchObject({ reason: { code: 'busy' } })
+    expect(await large('c')).toBe('c')
   })
 
   test('a write that throws is rolled back alone', async () => {

@@ -7,9 +7,8 @@
  * each failed commit.
  */
 import { channel } from 'node:diagnostics_channel'
-import { assert } from '../../contract/index.js'
 import { describe, StoreError } from '../store-error.js'
-import { WriteQueue, type Outcome, type WaitingWrite } from './write-queue.js'
+import { WriteQueue, type WaitingWrite } from './write-queue.js'
 
 /** What the writer needs of a transactional environment. */
 export interface WriteEnvironment {
@@ -29,8 +28,6 @@ export interface WriteEnvironment {
 export interface WriterOptions {
   /** Limit of `bytesInUse`; a write that could exceed it is refused. */
   readonly bytesMax: number
-  /** Limit of the bytes in the queue; a write that would exceed it is refused. */
-  readonly waitingBytesMax: number
   /** Called once, when the writer refuses all further writes. */
   readonly onStopped: (reason: StoreError) => void
 }
@@ -61,9 +58,8 @@ export class Writer {
   constructor(environment: WriteEnvironment, options: WriterOptions) {
     this.#environment = environment
     this.#options = options
-    const { waitingBytesMax } = options
     this.#queue = new WriteQueue({
-      ...{ waitingBytesMax, batchBytesMax },
+      batchBytesMax,
       commit: async (batch) => {
         const accepted = batch.filter((write) => this.#accept(write))
         if (accepted.length > 0) await this.#commit(accepted)
@@ -135,12 +131,12 @@ export class Writer {
   }
 
   async #commit(batch: readonly WaitingWrite[]): Promise<void> {
-    let outcomes: Outcome[]
+    let settles: readonly (() => void)[]
     const startedAt = performance.now()
     const publish = (hasFailed: boolean): void =>
       commitChannel.publish({ ms: performance.now() - startedAt, hasFailed } satisfies CommitMessage)
     try {
-      outcomes = await this.#environment.transaction(() => batch.map((write) => this.#apply(write)))
+      settles = await this.#environment.transaction(() => batch.map((write) => this.#apply(write)))
       publish(false)
     } catch (error) {
       publish(true)
@@ -149,22 +145,20 @@ export class Writer {
       for (const write of batch) this.#refuse(write, failure)
       return
     }
-    assert(outcomes.length === batch.length, 'each write of a commit has an outcome')
-    batch.forEach((write, index) => {
-      const outcome = outcomes[index] as Outcome
-      if ('error' in outcome) write.reject(outcome.error)
-      else {
-        if (write.isCycle || write.bytes >= this.#refusedBytes) this.#refusedBytes = 0
-        write.resolve(outcome.value)
-      }
-    })
+    for (const settle of settles) settle()
   }
 
-  #apply(write: WaitingWrite): Outcome {
+  /** Runs a write within the transaction. Returns what settles it once the transaction is flushed. */
+  #apply(write: WaitingWrite): () => void {
     try {
-      return { value: this.#environment.child(write.apply) }
+      const value = this.#environment.child(write.apply)
+      return () => {
+        if (write.isCycle || write.bytes >= this.#refusedBytes) this.#refusedBytes = 0
+        write.resolve(value)
+      }
     } catch (error) {
-      return { error: isNativeError(error) ? writeError(error, false) : error }
+      const reason = isNativeError(error) ? writeError(error, false) : error
+      return () => write.reject(reason)
     }
   }
 
