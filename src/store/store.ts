@@ -172,7 +172,7 @@ export interface FollowedChanges {
   readonly imagesRemoved: readonly ImageKey[]
 }
 
-/** How a process shares an environment with others. */
+/** The journal, as a process that shares an environment with others knows it. */
 export interface Replication {
   /** The newest epoch that the process knows. */
   readonly epoch: number
@@ -184,23 +184,7 @@ export interface Replication {
   readonly problem: string | null
 }
 
-export interface Store {
-  /** Null without a journal. */
-  readonly replication: Replication | null
-  /**
-   * Whether this process may answer calls. Without a journal it is always the owner; with one, the processes of an
-   * environment are its owner and its standbys.
-   */
-  readonly role: 'owner' | 'standby'
-  /** Whether writes are allowed: by the owner, and while this process prepares to be the owner. */
-  readonly mayWrite: boolean
-  /**
-   * Calls `listener` after records of another process were read, and before this process becomes the owner, which waits for
-   * the promise; writes are allowed then.
-   */
-  onFollowed(listener: (changes: FollowedChanges) => Promise<void>): void
-  readonly models: ModelRecords
-  readonly expiry: ExpiryRecords
+export interface CycleRecords {
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
    * stored already, when its position is taken, or when storage refuses writes. Copies the bytes of `record` at once.
@@ -225,7 +209,9 @@ export interface Store {
   evaluatedCycles(): Iterable<StoredCycle>
   /** Packed columns of the pending pool after the last cycle. */
   readPool(): Uint8Array | undefined
+}
 
+export interface ImageRecords {
   putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult>
   /** As it was stored, without its arrival time: storing it again is a new arrival. */
   findImage(key: ImageKey): StoredImage | undefined
@@ -235,7 +221,10 @@ export interface Store {
   imagePositions(gallId: string, postNo: number): number[]
   /** Keys of all stored images, in no particular order. */
   imageKeys(): Iterable<ImageKey>
+}
 
+/** Weights and outcomes. */
+export interface HistoryRecords {
   /** Appends to the history of weights. Rejects if it does not have `count` entries, where that is given. */
   appendWeights(entry: WeightsEntry, count?: number): Promise<void>
   /** All weights ever set, oldest first. */
@@ -246,7 +235,29 @@ export interface Store {
   readOutcome(placementId: string): Uint8Array | undefined
   /** All outcomes, in no particular order. */
   outcomes(): Iterable<OutcomeEntry>
+}
 
+/** How a process shares its environment with others. */
+export interface EnvironmentRole {
+  /** Null without a journal. */
+  readonly replication: Replication | null
+  /**
+   * Whether this process may answer calls. Without a journal it is always the owner; with one, the processes of an
+   * environment are its owner and its standbys.
+   */
+  readonly role: 'owner' | 'standby'
+  /** Whether writes are allowed: by the owner, and while this process prepares to be the owner. */
+  readonly mayWrite: boolean
+  /**
+   * Calls `listener` after records of another process were read, and before this process becomes the owner, which waits for
+   * the promise; writes are allowed then.
+   */
+  onFollowed(listener: (changes: FollowedChanges) => Promise<void>): void
+}
+
+export interface Store extends EnvironmentRole, CycleRecords, ImageRecords, HistoryRecords {
+  readonly models: ModelRecords
+  readonly expiry: ExpiryRecords
   /**
    * False from a write that storage refused until a cycle, or a write of at least the same size, is stored; and permanently
    * once the store refuses all writes until a restart.

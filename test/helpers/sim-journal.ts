@@ -106,11 +106,11 @@ export class SimProcess {
 
   readonly now = (): number => this.#world.nowMs
 
-  readonly sleep = (ms: number, signal: AbortSignal): Promise<void> => {
-    if (signal.aborted) return Promise.resolve()
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+    if (signal?.aborted === true) return Promise.resolve()
     const ended = new Promise<void>((resolve) => {
       this.#world.after(ms, resolve)
-      signal.addEventListener('abort', () => resolve())
+      signal?.addEventListener('abort', () => resolve())
     })
     return this.in(ended)
   }

@@ -124,8 +124,8 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a record of a later version is refused',
-        find: 'if (record[0] !== version)',
-        replace: 'if ((record[0] as number) < version)',
+        find: 'if (record[0] !== recordVersion)',
+        replace: 'if ((record[0] as number) < recordVersion)',
       },
     ],
   },
@@ -195,7 +195,7 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/image-age.ts',
+    file: 'src/store/lmdb/images.ts',
     killedBy: ['src/store/store-records.test.ts'],
     mutants: [
       {
@@ -320,12 +320,12 @@ export const storeMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a write that throws leaves no change',
-        find: 'databases.forEach((database) => database.rollBack())',
+        find: 'for (const revert of undo.reverse()) revert()',
         replace: '',
       },
       {
         breaks: 'readers outside of a write see the view alone',
-        find: 'return this.#state.isApplying && this.#rows.size > 0',
+        find: 'return this.#progress.undo !== null && this.#rows.size > 0',
         replace: 'return this.#rows.size > 0',
       },
     ],

@@ -2,35 +2,11 @@
  * Changes of records as the journal keeps them: by kind of record (a database of the store) and key; no value removes the
  * record. Packs many changes into one block of bytes, with columns that say where each part is.
  */
-import type { Databases } from '../lmdb/databases.js'
+import { databaseTable, kinds, type Databases, type Kind, type RecordDatabase } from '../lmdb/databases.js'
 import { viewOf } from '../lmdb/record.js'
 import { readPosition } from '../lmdb/records.js'
+import { StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
-
-/** Numbers of the databases in the journal: they never change, and a number is never used again. `meta` is the view's own. */
-export const kindNumbers = {
-  cycles: 1,
-  requests: 2,
-  responses: 3,
-  entered: 4,
-  left: 5,
-  availability: 6,
-  evaluations: 7,
-  pool: 8,
-  weights: 9,
-  cycleIds: 10,
-  images: 11,
-  imageBytes: 12,
-  imageUses: 13,
-  embeddings: 14,
-  shadowScores: 15,
-  modelVersions: 16,
-  outcomes: 17,
-} as const satisfies Record<Exclude<keyof Databases, 'meta'>, number>
-
-export type Kind = keyof typeof kindNumbers
-export const kinds = Object.keys(kindNumbers) as Kind[]
-const kindsByNumber = new Map<number, Kind>(kinds.map((kind) => [kindNumbers[kind], kind]))
 
 /** One record that a write changes. */
 export interface Change {
@@ -43,30 +19,15 @@ export interface Change {
 /** A value is stored in parts of this size, so that a reader needs little memory for a page of rows. */
 export const partBytesMax = 1024 * 1024
 
-/** Changes as parameters of a statement. */
-export interface PackedChanges {
-  /** Keys and values, one after the other. */
-  readonly bytes: Buffer
-  /** By part: number of the kind, part, and where key and value are in `bytes` (from 1). A length of -1: no value. */
-  readonly kind: number[]
-  readonly part: number[]
-  readonly partLast: number[]
-  readonly keyAt: number[]
-  readonly keyBytes: number[]
-  readonly valueAt: number[]
-  readonly valueBytes: number[]
-}
+const columnCount = 7
 
-export function packChanges(changes: readonly Change[]): PackedChanges {
-  const packed = {
-    ...{ kind: [] as number[], part: [] as number[], partLast: [] as number[] },
-    ...{
-      keyAt: [] as number[],
-      keyBytes: [] as number[],
-      valueAt: [] as number[],
-      valueBytes: [] as number[],
-    },
-  }
+/**
+ * Changes as parameters of a statement. `bytes`: keys and values, one after the other. `columns`, by part: number of the
+ * kind, part, last part, offset and length of the key in `bytes`, the same of the value. Offsets count from 1; a length of
+ * -1: no value.
+ */
+export function packChanges(changes: readonly Change[]): { bytes: Buffer; columns: number[][] } {
+  const columns = Array.from({ length: columnCount }, (): number[] => [])
   const pieces: Uint8Array[] = []
   let offset = 1
   for (const { kind, key, value } of changes) {
@@ -77,24 +38,21 @@ export function packChanges(changes: readonly Change[]): PackedChanges {
     const partLast = value === null ? 0 : Math.max(0, Math.ceil(value.length / partBytesMax) - 1)
     for (let part = 0; part <= partLast; part++) {
       const piece = value?.subarray(part * partBytesMax, (part + 1) * partBytesMax)
-      packed.kind.push(kindNumbers[kind])
-      packed.part.push(part)
-      packed.partLast.push(partLast)
-      packed.keyAt.push(keyAt)
-      packed.keyBytes.push(keyBytes.length)
-      packed.valueAt.push(offset)
-      packed.valueBytes.push(piece?.length ?? -1)
+      const { kindNumber } = databaseTable[kind]
+      const row = [kindNumber, part, partLast, keyAt, keyBytes.length, offset, piece?.length ?? -1]
+      columns.forEach((column, index) => column.push(row[index] as number))
       if (piece === undefined) continue
       pieces.push(piece)
       offset += piece.length
     }
   }
-  return { bytes: Buffer.concat(pieces), ...packed }
+  return { bytes: Buffer.concat(pieces), columns }
 }
 
-/** The kind of a number; undefined for one of a later version. */
-export function kindOf(number: number): Kind | undefined {
-  return kindsByNumber.get(number)
+function kindOf(number: number): Kind {
+  const found = kinds.find((kind) => databaseTable[kind].kindNumber === number)
+  if (found === undefined) throw new StoreError('unusable', `the journal has records of kind ${number}`)
+  return found
 }
 
 /** Numbers are four bytes, big endian: bytes sort as numbers. */
@@ -105,20 +63,17 @@ function keyToBytes(key: number | Uint8Array): Uint8Array {
   return bytes
 }
 
-const numbered: ReadonlySet<Kind> = new Set([
-  'cycles',
-  'requests',
-  'responses',
-  'entered',
-  'left',
-  'availability',
-  'evaluations',
-  'pool',
-  'weights',
-] satisfies Kind[])
+function keyFromBytes(kind: Kind, bytes: Uint8Array): number | Uint8Array {
+  return databaseTable[kind].keyEncoding === 'uint32' ? viewOf(bytes).getUint32(0) : bytes
+}
 
-export function keyFromBytes(kind: Kind, bytes: Uint8Array): number | Uint8Array {
-  return numbered.has(kind) ? viewOf(bytes).getUint32(0) : bytes
+/** Within a transaction. */
+export function applyChanges(databases: Databases, changes: readonly Change[]): void {
+  for (const { kind, key, value } of changes) {
+    const database: RecordDatabase<number | Uint8Array> = databases[kind]
+    if (value === null) database.removeSync(key)
+    else database.putSync(key, value)
+  }
 }
 
 /** The cycles that changes store. */
@@ -132,38 +87,40 @@ export function cyclesOf(
   )
 }
 
+/** A part of a record in the journal. */
+export interface PartRow {
+  readonly kind: number
+  readonly key: Buffer
+  readonly part: number
+  /** Null in the only part of a removed record. */
+  readonly value: Buffer | null
+}
+
 /** Puts the parts of values together again, in the order in which the journal gives its rows. */
 export class PartJoiner {
-  #kind: Kind | null = null
-  #key: Buffer | null = null
-  #parts: Uint8Array[] = []
-  #isRemoved = false
+  #first: (Omit<PartRow, 'kind'> & { readonly kind: Kind }) | null = null
+  #values: Buffer[] = []
 
   /** Adds a row; returns the change before it when that is complete. */
-  add(kind: Kind, key: Buffer, part: number, value: Uint8Array | null): Change | null {
-    const complete = part === 0 ? this.end() : null
-    if (part === 0) {
-      this.#kind = kind
-      this.#key = key
-      this.#isRemoved = value === null
-    }
-    if (value !== null) this.#parts.push(value)
+  add(row: PartRow): Change | null {
+    const complete = row.part === 0 ? this.end() : null
+    if (row.part === 0) this.#first = { ...row, kind: kindOf(row.kind) }
+    if (row.value !== null) this.#values.push(row.value)
     return complete
   }
 
   /** The last change; null when there was none. */
   end(): Change | null {
-    if (this.#kind === null || this.#key === null) return null
-    const [first] = this.#parts
-    const joined = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts)
-    const change: Change = {
-      kind: this.#kind,
-      key: keyFromBytes(this.#kind, plain(this.#key)),
-      value: this.#isRemoved ? null : plain(joined),
+    if (this.#first === null) return null
+    const { kind, key, value } = this.#first
+    const values = this.#values
+    this.#first = null
+    this.#values = []
+    return {
+      kind,
+      key: keyFromBytes(kind, plain(key)),
+      value: value && plain(values.length === 1 ? value : Buffer.concat(values)),
     }
-    this.#kind = this.#key = null
-    this.#parts = []
-    return change
   }
 }
 

@@ -2,7 +2,6 @@
  * The store on a journal: the records are in a view, which is read as any store is; a write is applied on top of the view,
  * its changes are committed to the journal, and then to the view. All writes that wait when a commit ends form the next one.
  */
-import type { WriteOperation } from '../lmdb/record-access.js'
 import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
 import { WriteQueue, type WaitingWrite } from '../lmdb/write-queue.js'
 import { StoreError } from '../store-error.js'
@@ -16,7 +15,6 @@ export interface JournalStoreParts extends Omit<ReplicaParts, 'view'> {
 }
 
 export interface JournalStore extends Store {
-  readonly replica: Replica
   /** Becomes the owner at once where the lease is free. */
   tryToOwn(): Promise<void>
   /** Frees the lease, so that a standby takes over at once. */
@@ -42,39 +40,27 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
   const handOver = (): Promise<void> => (stopping ??= stop())
   const stop = async (): Promise<void> => {
     // A commit that takes longer ends with its connection: its outcome is unknown then.
-    await Promise.race([queue.idle(), parts.sleep(stopMsMax, new AbortController().signal)])
+    await Promise.race([queue.idle(), parts.sleep(stopMsMax)])
     await replica.stop()
   }
-  const store = createRecordStore({
-    databases: staged.databases,
-    write: (_operation: WriteOperation, bytes, apply) => queue.add(bytes, apply),
-    checkWritable: () => view.checkWritable(),
-    onFileReplaced: () => undefined,
-    removeDeadReaders: () => view.removeDeadReaders(),
-    isHealthy: () => view.isHealthy(),
-    close: async () => {
-      await handOver()
-      await journal.close()
-      await view.close()
+  const store = createRecordStore(
+    {
+      ...view,
+      databases: staged.databases,
+      write: (_operation, bytes, apply) => queue.add(bytes, apply),
+      // Cycles of other processes come from the journal.
+      onFileReplaced: undefined,
+      close: async () => {
+        await handOver()
+        await journal.close()
+        await view.close()
+      },
     },
-    replication: {
-      state: () => ({
-        ...{ epoch: replica.epoch, entry: replica.position, problem: replica.problem },
-        isSynchronous: replica.isSynchronous,
-      }),
-      role: () => replica.role,
-      mayWrite: () => replica.mayWrite,
-      onFollowed: (listener) => replica.onFollowed(listener),
-    },
-  })
+    replica,
+  )
   claimWhenOwner(store, replica)
   await replica.start()
-  return Object.assign(store, {
-    replica,
-    tryToOwn: () => replica.tryToOwn(),
-    handOver,
-  })
-    for (const settle of settles) settle()
+  return Object.assign(store, { tryToOwn: () => replica.tryToOwn(), handOver })
 }
 
 /** Stages the writes of a batch, and commits their changes together. */
@@ -83,22 +69,16 @@ async function commitBatch(
   staged: StagedDatabases,
   replica: Replica,
 ): Promise<void> {
-  let outcomes: Outcome[]
   try {
     replica.checkMayWrite()
     const settles = batch.map((write) => stage(write, staged))
     const changes = staged.take()
     if (changes.length > 0) await replica.commit(changes)
+    for (const settle of settles) settle()
   } catch (error) {
     // Also those that changed nothing: they may have seen changes of the others.
     for (const write of batch) write.reject(error)
-    return
   }
-  batch.forEach((write, index) => {
-    const outcome = outcomes[index] as Outcome
-    if ('error' in outcome) write.reject(outcome.error)
-    else write.resolve(outcome.value)
-  })
 }
 
 /** Returns what settles the write once its changes are committed. */
@@ -107,7 +87,7 @@ function stage({ apply, resolve, reject }: WaitingWrite, staged: StagedDatabases
     const value = staged.apply(apply)
     return () => resolve(value)
   } catch (error) {
-    return { error }
+    return () => reject(error)
   }
 }
 

@@ -16,7 +16,7 @@ export const originMark: EntryMark = { number: 0, token: '00000000-0000-0000-000
 /** Without a renewal, another process takes over after this time. */
 export const leaseMs = 20_000
 
-/** What a process has after taking the lease, or renewing it. */
+/** The lease, as a process knows it after taking or renewing it. */
 export interface Lease {
   readonly epoch: number
   readonly head: EntryMark
@@ -33,17 +33,17 @@ export interface NewEntry {
   readonly changes: readonly Change[]
 }
 
-export interface EnvironmentState {
-  readonly head: EntryMark
-  readonly epoch: number
+/** The lease, as everyone can read it. */
+export interface EnvironmentState extends Lease {
   readonly owner: string | null
-  /** Of the lease, on the database's clock; negative: it has expired. */
+  /** On the database's clock; negative: it has expired. */
   readonly leaseMsLeft: number
   /** Whether `acquire` would succeed now. */
   readonly isFree: boolean
-  /** Whether commits wait for another server of the database. */
-  readonly isSynchronous: boolean
 }
+
+/** Receives some of the changes up to `head`. */
+export type ApplyChanges = (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>
 
 /**
  * followed: the view is at `head`. diverged: an entry that the view has is not in the journal; the view must be emptied
@@ -73,11 +73,7 @@ export interface Journal {
    * Gives the changes after `from` to `apply`, in batches, as of one moment. `partial`: the head of an earlier reading that
    * was interrupted; the view may have some of its changes.
    */
-  follow(
-    from: EntryMark,
-    apply: (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>,
-    partial?: EntryMark | null,
-  ): Promise<FollowResult>
+  follow(from: EntryMark, apply: ApplyChanges, partial?: EntryMark | null): Promise<FollowResult>
   /** Removes what is only needed by views that have not read for this long. False: there is more of it. */
   prune(epoch: number, olderThanMs: number): Promise<boolean>
   close(): Promise<void>

@@ -5,11 +5,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { StoreError } from '../store-error.js'
-import { cyclesOf, kindOf, packChanges, PartJoiner, type Change } from './changes.js'
+import { cyclesOf, packChanges, PartJoiner, type PartRow } from './changes.js'
 import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
 import {
   originMark,
   leaseMs,
+  type ApplyChanges,
   type EntryMark,
   type EnvironmentState,
   type FollowResult,
@@ -146,25 +147,27 @@ export class PostgresJournal implements Journal {
 
   append({ epoch, after, token, changes }: NewEntry): Promise<boolean> {
     const cycles = cyclesOf(changes)
-    const { bytes, kind, part, partLast, keyAt, keyBytes, valueAt, valueBytes } = packChanges(changes)
+    const { bytes, columns } = packChanges(changes)
     const values = [
       ...[this.environment, epoch, after, token],
       ...[cycles.map(({ cycleId }) => cycleId), cycles.map(({ position }) => position)],
-      ...[bytes, kind, part, partLast, keyAt, keyBytes, valueAt, valueBytes],
+      ...[bytes, ...columns],
     ]
     return this.#run(async (connection) => (await connection.query(appendStatement, values)).length > 0)
   }
 
   renew(epoch: number): Promise<Lease | null> {
-    return this.#run(async (connection) =>
-      leaseOf(await connection.query(renewStatement, [this.environment, epoch])),
-    )
+    return this.#run(async (connection) => {
+      const [row] = await connection.query(renewStatement, [this.environment, epoch])
+      return row === undefined ? null : leaseOf(row)
+    })
   }
 
   acquire(node: string): Promise<Lease | null> {
     return this.#run(async (connection) => {
       try {
-        return leaseOf(await connection.query(acquireStatement, [this.environment, node]))
+        const [row] = await connection.query(acquireStatement, [this.environment, node])
+        return row === undefined ? null : leaseOf(row)
       } catch (error) {
         if (error instanceof UnknownOutcome && error.state === lockNotAvailable) await this.#endStopped()
         throw error
@@ -185,21 +188,15 @@ export class PostgresJournal implements Journal {
     return this.#run(async (connection) => {
       const row = await this.#environmentRow(connection)
       return {
-        head: markOf(row),
-        epoch: Number(row['epoch']),
+        ...leaseOf(row),
         owner: row['owner'] === null ? null : String(row['owner']),
         leaseMsLeft: Number(row['lease_ms_left']),
         isFree: row['is_free'] === true,
-        isSynchronous: row['is_synchronous'] === true,
       }
     })
   }
 
-  follow(
-    from: EntryMark,
-    apply: (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>,
-    partial: EntryMark | null = null,
-  ): Promise<FollowResult> {
+  follow(from: EntryMark, apply: ApplyChanges, partial: EntryMark | null = null): Promise<FollowResult> {
     return this.#run(async (connection) => {
       await connection.query('begin isolation level repeatable read read only')
       const row = await this.#environmentRow(connection)
@@ -225,7 +222,7 @@ export class PostgresJournal implements Journal {
     connection: JournalConnection,
     from: EntryMark,
     head: EntryMark,
-    apply: (changes: readonly Change[], isLast: boolean, head: EntryMark) => Promise<void>,
+    apply: ApplyChanges,
   ): Promise<void> {
     await connection.query(
       `declare changes no scroll cursor for
@@ -235,20 +232,9 @@ export class PostgresJournal implements Journal {
     )
     const joiner = new PartJoiner()
     for (;;) {
-      const rows = await connection.query(`fetch ${rowsPerFetch} from changes`)
-      const changes: Change[] = []
-      for (const row of rows) {
-        const kind = kindOf(Number(row['kind']))
-        if (kind === undefined)
-          throw new StoreError('unusable', `the journal has records of kind ${String(row['kind'])}`)
-        const change = joiner.add(
-          kind,
-          row['key'] as Buffer,
-          Number(row['part']),
-          row['value'] as Buffer | null,
-        )
-        if (change !== null) changes.push(change)
-      }
+      const found = await connection.query(`fetch ${rowsPerFetch} from changes`)
+      const rows = found as unknown as readonly PartRow[]
+      const changes = rows.flatMap((row) => joiner.add(row) ?? [])
       const isLast = rows.length < rowsPerFetch
       const end = isLast ? joiner.end() : null
       if (end !== null) changes.push(end)
@@ -394,7 +380,6 @@ function markOf(row: Row): EntryMark {
   return { number: Number(row['head']), token: String(row['token']) }
 }
 
-function leaseOf([row]: readonly Row[]): Lease | null {
-  if (row === undefined) return null
+function leaseOf(row: Row): Lease {
   return { epoch: Number(row['epoch']), head: markOf(row), isSynchronous: row['is_synchronous'] === true }
 }

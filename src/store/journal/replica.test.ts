@@ -113,7 +113,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
       else await setLease(environment, -5)
       await unable.tryToOwn()
       await isOwner(unable)
-      expect(unable.replication?.epoch).toBe(owner.replica.epoch + 1)
+      expect(unable.replication?.epoch).toBe((owner.replication?.epoch ?? NaN) + 1)
     },
   )
 

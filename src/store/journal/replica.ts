@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
-import type { FollowedChanges } from '../store.js'
+import type { EnvironmentRole, FollowedChanges, Replication } from '../store.js'
 import type { Change } from './changes.js'
 import { leaseMs, type Lease } from './journal.js'
 import {
@@ -30,7 +30,7 @@ export interface ReplicaParts extends ViewParts {
   /** False: this process leaves the environment to others, for a while. */
   readonly canServe: () => Promise<boolean>
   /** Resolves after `ms`, or when `signal` is aborted. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly log: {
     info(fields: object, message: string): void
     warn(fields: object, message: string): void
@@ -46,7 +46,7 @@ type Phase = 'standby' | 'uncertain' | 'following' | 'preparing' | 'owner'
 
 type Listener = (changes: FollowedChanges) => Promise<void>
 
-export class Replica {
+export class Replica implements EnvironmentRole {
   readonly #parts: ReplicaParts
   readonly #listeners: Listener[] = []
   readonly #view: View
@@ -87,24 +87,11 @@ export class Replica {
     return this.#phase === 'preparing' || this.#phase === 'owner'
   }
 
-  /** What keeps this process from reading the journal; null: nothing. */
-  get problem(): string | null {
-    return this.#problem
-  }
-
-  /** Whether commits wait for another server of the database. */
-  get isSynchronous(): boolean {
-    return this.#isSynchronous
-  }
-
-  /** The newest epoch that this process knows. */
-  get epoch(): number {
-    return this.#lease?.epoch ?? this.#epoch
-  }
-
-  /** The entry up to which the view has read. */
-  get position(): number {
-    return this.#view.mark.number
+  get replication(): Replication {
+    return {
+      ...{ epoch: this.#epoch, entry: this.#view.mark.number },
+      ...{ isSynchronous: this.#isSynchronous, problem: this.#problem },
+    }
   }
 
   onFollowed(listener: Listener): void {
@@ -179,17 +166,15 @@ export class Replica {
     const { journal, sleep, log } = this.#parts
     this.#ended.abort()
     this.#wake.abort()
-    const limit = (): Promise<void> => sleep(stopMsMax, new AbortController().signal)
-    await Promise.race([this.#running.then(() => this.#settling), limit()])
+    await Promise.race([this.#running.then(() => this.#settling), sleep(stopMsMax)])
     const lease = this.#lease
-    this.#epoch = this.epoch
     this.#lease = null
     this.#phase = 'standby'
     if (lease === null) return
     const releasing = journal.release(lease.epoch).catch((error: unknown) => {
       log.warn({ err: error }, 'the lease could not be freed: a standby takes over when it expires')
     })
-    await Promise.race([releasing, limit()])
+    await Promise.race([releasing, sleep(stopMsMax)])
   }
 
   // ---- the loop
@@ -247,8 +232,7 @@ export class Replica {
       await journal.release(lease.epoch)
       return
     }
-    this.#lease = lease
-    this.#extend(lease, startedAt)
+    this.#hold(lease, startedAt)
     log.info(
       { environment: journal.environment, epoch: lease.epoch, after: owner },
       'taking over the environment',
@@ -271,9 +255,7 @@ export class Replica {
       if (isUncertain) await journal.release(renewed.epoch)
       return
     }
-    this.#lease = renewed
-    this.#noteReplication(renewed.isSynchronous)
-    this.#extend(renewed, startedAt)
+    this.#hold(renewed, startedAt)
     if (isUncertain) this.#settle(renewed)
     else if (this.#phase === 'owner') {
       if (now() - this.#prunedAt > pruneMs && (await journal.prune(renewed.epoch, pruneAgeMs)))
@@ -341,6 +323,13 @@ export class Replica {
     return this.#phase === phase && this.#lease?.epoch === lease.epoch
   }
 
+  #hold(lease: Lease, startedAt: number): void {
+    this.#lease = lease
+    this.#epoch = lease.epoch
+    this.#noteReplication(lease.isSynchronous)
+    this.#extend(lease, startedAt)
+  }
+
   #extend(lease: Lease, startedAt: number): void {
     if (this.#lease?.epoch === lease.epoch) this.#validUntil = startedAt + leaseMs - leaseMarginMs
   }
@@ -357,7 +346,6 @@ export class Replica {
 
   #lose(lease: Lease, reason: string): void {
     if (this.#lease?.epoch !== lease.epoch) return
-    this.#epoch = this.epoch
     this.#lease = null
     this.#phase = 'standby'
     this.#validUntil = -Infinity

@@ -3,59 +3,63 @@
  * those of the writes before it in the same batch; all other readers see the view alone. The changes are what the journal
  * stores.
  */
-import type { Databases, KeyRange, RecordDatabase } from '../lmdb/databases.js'
-import { kinds, type Change, type Kind } from './changes.js'
+import {
+  kinds,
+  orderOf,
+  type Databases,
+  type Kind,
+  type KeyRange,
+  type RecordDatabase,
+} from '../lmdb/databases.js'
+import type { Change } from './changes.js'
 
 type Key = number | Uint8Array
-interface StagedRow {
-  readonly key: Key
-  readonly value: Uint8Array | null
+type StagedRow = Omit<Change, 'kind'>
+
+interface Progress {
+  /** Called from the last to the first, these revert the write in progress; null: none is in progress. */
+  undo: (() => void)[] | null
 }
 
 export class StagedDatabases {
   readonly databases: Databases
   readonly #staged = new Map<Kind, StagedDatabase>()
-  readonly #state = { isApplying: false }
+  readonly #progress: Progress = { undo: null }
 
   constructor(view: Databases) {
-    for (const kind of kinds) this.#staged.set(kind, new StagedDatabase(view[kind], this.#state))
+    for (const kind of kinds) this.#staged.set(kind, new StagedDatabase(view[kind], this.#progress))
     this.databases = { meta: view.meta, ...Object.fromEntries(this.#staged) } as unknown as Databases
   }
 
   /** Runs one write. When it throws, its changes are forgotten, and those of the writes before it stay. */
   apply<T>(write: () => T): T {
-    const databases = [...this.#staged.values()]
-    databases.forEach((database) => database.begin())
-    this.#state.isApplying = true
+    const undo: (() => void)[] = []
+    this.#progress.undo = undo
     try {
       return write()
     } catch (error) {
-      databases.forEach((database) => database.rollBack())
+      for (const revert of undo.reverse()) revert()
       throw error
     } finally {
-      this.#state.isApplying = false
+      this.#progress.undo = null
     }
   }
 
   /** The changes of all writes since the last call. */
   take(): Change[] {
-    return [...this.#staged].flatMap(([kind, database]) =>
-      database.take().map(({ key, value }) => ({ kind, key, value })),
-    )
+    return [...this.#staged].flatMap(([kind, database]) => database.take().map((row) => ({ kind, ...row })))
   }
 }
 
 class StagedDatabase implements RecordDatabase<Key> {
   readonly #view: RecordDatabase<Key>
-  readonly #state: { readonly isApplying: boolean }
+  readonly #progress: Progress
   /** By order of the key. */
-  #rows = new Map<string, StagedRow>()
-  /** What the current write has replaced; undefined: nothing. */
-  #replaced = new Map<string, StagedRow | undefined>()
+  readonly #rows = new Map<string, StagedRow>()
 
-  constructor(view: RecordDatabase<Key>, state: { readonly isApplying: boolean }) {
+  constructor(view: RecordDatabase<Key>, progress: Progress) {
     this.#view = view
-    this.#state = state
+    this.#progress = progress
   }
 
   getBinary(key: Key): Uint8Array | undefined {
@@ -95,25 +99,14 @@ class StagedDatabase implements RecordDatabase<Key> {
     }
   }
 
-  begin(): void {
-    this.#replaced = new Map()
-  }
-
-  rollBack(): void {
-    for (const [order, row] of this.#replaced)
-      if (row === undefined) this.#rows.delete(order)
-      else this.#rows.set(order, row)
-  }
-
   take(): StagedRow[] {
     const rows = [...this.#rows.values()]
-    this.#rows = new Map()
-    this.#replaced = new Map()
+    this.#rows.clear()
     return rows
   }
 
   #isStaged(): boolean {
-    return this.#state.isApplying && this.#rows.size > 0
+    return this.#progress.undo !== null && this.#rows.size > 0
   }
 
   #stagedRow(key: Key): StagedRow | undefined {
@@ -122,7 +115,11 @@ class StagedDatabase implements RecordDatabase<Key> {
 
   #set(key: Key, value: Uint8Array | null): void {
     const order = orderOf(key)
-    if (!this.#replaced.has(order)) this.#replaced.set(order, this.#rows.get(order))
+    const before = this.#rows.get(order)
+    this.#progress.undo?.push(() => {
+      if (before === undefined) this.#rows.delete(order)
+      else this.#rows.set(order, before)
+    })
     this.#rows.set(order, { key: typeof key === 'number' ? key : Uint8Array.from(key), value })
   }
 
@@ -147,11 +144,4 @@ class StagedDatabase implements RecordDatabase<Key> {
     }
     for (const [, { key, value }] of staged.slice(next)) if (value !== null) yield { key, value }
   }
-}
-
-/** Sorts as LMDB sorts the key. */
-function orderOf(key: Key): string {
-  return typeof key === 'number'
-    ? String.fromCharCode(key >>> 16, key & 0xffff)
-    : Buffer.from(key).toString('latin1')
 }

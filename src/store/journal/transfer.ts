@@ -4,12 +4,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { databasePath, type Databases } from '../lmdb/databases.js'
+import { databasePath, kinds, type Databases } from '../lmdb/databases.js'
 import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
+import { bytesOf } from '../lmdb/record-access.js'
 import type { RecordStoreParts } from '../lmdb/record-store.js'
 import { isViewOfJournal, readViewState, removeViewState, writeViewState } from '../lmdb/view-state.js'
 import { StoreError } from '../store-error.js'
-import { kinds, type Change, type Kind } from './changes.js'
+import { applyChanges, type Change } from './changes.js'
 import { originMark, type Lease } from './journal.js'
 import { PostgresJournal } from './postgres-journal.js'
 import { isEmpty } from './view.js'
@@ -61,14 +62,14 @@ export async function importDirectory({
       )
     try {
       await journal.beginImport(lease.epoch)
-      const stored = await appendAll(view.databases, journal, lease)
-      const found = await digestOfJournal(journal)
-      checkSame(stored, found)
+      await appendAll(view.databases, journal, lease)
+      const facts = factsOf(view.databases)
+      checkSame(facts, await readJournal(journal))
       await journal.endImport(lease.epoch)
       const { head } = await journal.state()
       const state = { environment, id: journal.id, node, ...head, partial: null }
       await view.write('appendCycle', 0, () => writeViewState(view.databases, state))
-      return found
+      return facts
     } finally {
       await journal.release(lease.epoch).catch(() => undefined)
     }
@@ -78,44 +79,47 @@ export async function importDirectory({
   }
 }
 
-async function appendAll(
-  databases: Databases,
-  journal: PostgresJournal,
-  lease: Lease,
-): Promise<TransferFacts> {
-  const digest = new Digest()
+async function appendAll(databases: Databases, journal: PostgresJournal, { epoch }: Lease): Promise<void> {
   let after = 0
   let changes: Change[] = []
   let bytes = 0
   const append = async (): Promise<void> => {
-    const isStored = await journal.append({ epoch: lease.epoch, after, token: randomUUID(), changes })
+    const isStored = await journal.append({ epoch, after, token: randomUUID(), changes })
     if (!isStored) throw new StoreError('standby', 'another process has become the owner of the environment')
     after++
     changes = []
     bytes = 0
   }
-  for (const kind of kinds)
-    for (const { key, value } of databases[kind].getRange({})) {
-      const change = {
-        kind,
-        key: typeof key === 'number' ? key : Uint8Array.from(key),
-        value: Uint8Array.from(value),
-      }
-      digest.add(change)
-      changes.push(change)
-      bytes += change.value.length
-      if (bytes >= entryBytes || changes.length >= entryCount) await append()
-    }
+  for (const { kind, key, value } of recordsOf(databases)) {
+    // Copies: they are kept beyond this turn of the event loop.
+    const copy = Uint8Array.from(value)
+    changes.push({ kind, key: typeof key === 'number' ? key : Uint8Array.from(key), value: copy })
+    bytes += copy.length
+    if (bytes >= entryBytes || changes.length >= entryCount) await append()
+  }
   if (changes.length > 0 || after === 0) await append()
+}
+
+/** Reads an environment, whose records `use` gets in batches. */
+async function readJournal(
+  journal: PostgresJournal,
+  use: (changes: readonly Change[]) => Promise<void> = () => Promise.resolve(),
+): Promise<TransferFacts> {
+  const digest = new Digest()
+  await journal.follow(originMark, async (changes) => {
+    changes.forEach((change) => digest.add(change))
+    await use(changes)
+  })
   return digest.facts
 }
 
-async function digestOfJournal(journal: PostgresJournal): Promise<TransferFacts> {
+function* recordsOf(databases: Databases): Iterable<Change & { readonly value: Uint8Array }> {
+  for (const kind of kinds) for (const row of databases[kind].getRange({})) yield { kind, ...row }
+}
+
+function factsOf(databases: Databases): TransferFacts {
   const digest = new Digest()
-  await journal.follow(originMark, (changes) => {
-    changes.forEach((change) => digest.add(change))
-    return Promise.resolve()
-  })
+  for (const record of recordsOf(databases)) digest.add(record)
   return digest.facts
 }
 
@@ -166,22 +170,15 @@ export async function exportDirectory({
     const node = `export on ${hostname()}#${randomUUID()}`
     const state = { environment, id: journal.id, node, ...originMark, partial: null }
     await parts.write('appendCycle', 0, () => writeViewState(parts.databases, state))
-    const read = new Digest()
-    await journal.follow(originMark, async (changes) => {
-      changes.forEach((change) => read.add(change))
-      const bytes = changes.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
-      await parts.write('appendCycle', bytes, () => {
-        for (const { kind, key, value } of changes)
-          if (value !== null)
-            (parts.databases[kind] as { putSync(key: unknown, value: Uint8Array): void }).putSync(key, value)
-      })
-    })
-    const written = new Digest()
-    for (const kind of kinds)
-      for (const { key, value } of parts.databases[kind].getRange({})) written.add({ kind, key, value })
-    checkSame(read.facts, written.facts)
+    const read = await readJournal(journal, (changes) =>
+      parts.write('appendCycle', bytesOf(changes.map(({ value }) => value)), () =>
+        applyChanges(parts.databases, changes),
+      ),
+    )
+    const facts = factsOf(parts.databases)
+    checkSame(read, facts)
     await parts.write('appendCycle', 0, () => removeViewState(parts.databases))
-    return written.facts
+    return facts
   } finally {
     await target?.close()
     await journal.close()
@@ -202,15 +199,7 @@ class Digest {
   #bytes = 0
   #sum = 0n
 
-  add({
-    kind,
-    key,
-    value,
-  }: {
-    readonly kind: Kind
-    readonly key: number | Uint8Array
-    readonly value: Uint8Array | null
-  }): void {
+  add({ kind, key, value }: Change): void {
     if (value === null) return
     const name = typeof key === 'number' ? String(key) : Buffer.from(key).toString('hex')
     const hash = createHash('sha256').update(`${kind} ${name}\n`).update(value).digest('hex')

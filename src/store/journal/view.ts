@@ -4,14 +4,15 @@
  */
 import { randomUUID } from 'node:crypto'
 import { assert } from '../../contract/index.js'
-import type { Databases } from '../lmdb/databases.js'
+import { kinds, type Databases, type RecordDatabase } from '../lmdb/databases.js'
 import { imageNumbersOf } from '../lmdb/keys.js'
+import { bytesOf } from '../lmdb/record-access.js'
 import type { RecordStoreParts } from '../lmdb/record-store.js'
 import { readImageIdentity } from '../lmdb/records.js'
 import { readViewState, writeViewState, type ViewState } from '../lmdb/view-state.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges, ImageKey } from '../store.js'
-import { kinds, type Change, type Kind } from './changes.js'
+import { applyChanges, type Change } from './changes.js'
 import { originMark, type EntryMark, type Journal } from './journal.js'
 
 export interface ViewParts {
@@ -25,11 +26,6 @@ export interface ViewParts {
 
 /** Records that are deleted in one transaction. */
 const clearCount = 10_000
-
-interface Table {
-  putSync(key: unknown, value: Uint8Array): unknown
-  removeSync(key: unknown): unknown
-}
 
 export class View {
   readonly #parts: ViewParts
@@ -93,7 +89,7 @@ export class View {
         this.#state,
         async (changes, isLast, head) => {
           this.#collectImages(changes, images)
-          await this.#write(changes, isLast ? { ...head, partial: null } : { partial: head })
+          await this.apply(changes, isLast ? { ...head, partial: null } : { partial: head })
           // What is removed until the next reading would stay.
           this.#mustClear = this.#state.number === 0
         },
@@ -113,28 +109,15 @@ export class View {
     return { isComplete, imagesStored: images.stored, imagesRemoved: images.removed }
   }
 
-  /** Stores the changes of an entry that this process has committed. */
-  apply(changes: readonly Change[], mark: EntryMark): Promise<void> {
-    return this.#write(changes, mark)
-  }
-
-  async #write(changes: readonly Change[], progress: Partial<ViewState>): Promise<void> {
+  /** Stores changes, and how far the view has read with them, in one transaction. */
+  async apply(changes: readonly Change[], progress: Partial<ViewState>): Promise<void> {
     const { view } = this.#parts
-    const bytes = changes.reduce((sum, { value }) => sum + (value?.byteLength ?? 0), 0)
     const next: ViewState = { ...this.#state, ...progress }
-    await view.write('appendCycle', bytes, () => {
-      for (const { kind, key, value } of changes) {
-        const table = this.#table(kind)
-        if (value === null) table.removeSync(key)
-        else table.putSync(key, value)
-      }
+    await view.write('appendCycle', bytesOf(changes.map(({ value }) => value)), () => {
+      applyChanges(view.databases, changes)
       writeViewState(view.databases, next)
     })
     this.#state = next
-  }
-
-  #table(kind: Kind): Table {
-    return this.#parts.view.databases[kind]
   }
 
   async #clear(): Promise<void> {
@@ -142,11 +125,12 @@ export class View {
     const empty = { ...this.#state, ...originMark, partial: null }
     this.isMemoryStale = true
     for (const kind of kinds) {
+      const database: RecordDatabase<number | Uint8Array> = view.databases[kind]
       for (;;) {
-        const keys = [...view.databases[kind].getKeys({ limit: clearCount })]
+        const keys = [...database.getKeys({ limit: clearCount })]
         if (keys.length === 0) break
         await view.write('expire', keys.length, () => {
-          for (const key of keys) this.#table(kind).removeSync(key)
+          for (const key of keys) database.removeSync(key)
           writeViewState(view.databases, empty)
         })
       }

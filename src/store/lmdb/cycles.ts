@@ -3,31 +3,24 @@
  */
 import { ArenaPool, assert, type Arena } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
-import type { CycleRecord, Position, Store, StoredCycle } from '../store.js'
+import type { CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
 import { poolKey, type Databases } from './databases.js'
 import { cycleIdKey } from './keys.js'
-import { packEmbeddings, type PackedEmbedding } from './model-records.js'
-import type { PositionsOfStore } from './positions.js'
+import { packEmbeddings } from './model-records.js'
+import type { Positions } from './positions.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 
-type CycleRecords = Pick<
-  Store,
-  | 'appendCycle'
-  | 'findCycle'
-  | 'lastCycle'
-  | 'readRequest'
-  | 'readResponse'
-  | 'tail'
-  | 'readEntered'
-  | 'readLeft'
-  | 'readAvailability'
-  | 'readEvaluation'
-  | 'evaluatedCycles'
-  | 'readPool'
->
+/** Records that are bytes which the store does not interpret, as error messages name them. */
+export const columnNames = {
+  responses: 'response',
+  entered: 'columns of entered posts',
+  left: 'columns of posts that left',
+  availability: 'availability',
+  pool: 'pool',
+} as const
 
-export function cycleRecords(db: Databases, access: RecordAccess, positions: PositionsOfStore): CycleRecords {
+export function cycleRecords(db: Databases, access: RecordAccess, positions: Positions): CycleRecords {
   /** Memory for the records of a cycle, until its transaction is over. */
   const arenas = new ArenaPool()
 
@@ -38,6 +31,8 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
     const arena = arenas.acquire()
     try {
       const packed = packCycle(record, arena)
+      const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
+      const bytes = bytesOf([...Object.values(packed), ...texts.map((text) => text.record)])
       const append = (free: Position): Position => {
         if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is stored already`)
         if (record.position !== undefined && record.position !== free)
@@ -48,10 +43,11 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
         assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
         positions.begin(free, cycleId)
         putCycle(db, free, packed)
+        for (const text of texts) db.embeddings.putSync(text.key, text.record)
         db.cycleIds.putSync(idKey, records.packPosition(free))
         return free
       }
-      const position = await access.write('appendCycle', packed.bytes, append)
+      const position = await access.write('appendCycle', bytes, append)
       positions.confirm(position)
       return position
     } finally {
@@ -60,23 +56,16 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
   }
 
   function readCycle(position: Position): StoredCycle | undefined {
-    const record = access.read(db.cycles, position)
-    return record && { position, ...records.readHeader(record) }
+    return access.read(db.cycles, position, (record) => ({ position, ...records.readHeader(record) }))
   }
 
   function positionOf(cycleId: string): Position | undefined {
     const key = cycleIdKey(cycleId)
-    const record = key && access.read(db.cycleIds, key)
-    return record && records.readPosition(record)
+    return key && access.read(db.cycleIds, key, records.readPosition)
   }
 
-  function readColumns(
-    database: Databases['entered' | 'left' | 'availability' | 'pool'],
-    key: number,
-    what: string,
-  ): Uint8Array | undefined {
-    const record = access.read(database, key)
-    return record && records.readBytes(record, what)
+  function readColumns(name: keyof typeof columnNames, key: number): Uint8Array | undefined {
+    return access.read(db[name], key, (record) => records.readBytes(record, columnNames[name]))
   }
 
   return {
@@ -93,14 +82,10 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
       access.checkOpen()
       return readCycle(positions.next() - 1)
     },
-    readRequest(position) {
-      const record = access.read(db.requests, position)
-      return record && records.readStoredRequest(record)
-    },
+    readRequest: (position) => access.read(db.requests, position, records.readStoredRequest),
     readResponse(cycleId) {
       const position = positionOf(cycleId)
-      const record = position === undefined ? undefined : access.read(db.responses, position)
-      return record && records.readBytes(record, 'response')
+      return position === undefined ? undefined : readColumns('responses', position)
     },
     *tail(position) {
       access.checkOpen()
@@ -110,19 +95,17 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
         yield cycle
       }
     },
-    readEntered: (position) => readColumns(db.entered, position, 'columns of entered posts'),
-    readLeft: (position) => readColumns(db.left, position, 'columns of posts that left'),
-    readAvailability: (position) => readColumns(db.availability, position, 'availability'),
-    readEvaluation(position) {
-      const record = access.read(db.evaluations, position)
-      return record && records.readEvaluation(record).columns
-    },
+    readEntered: (position) => readColumns('entered', position),
+    readLeft: (position) => readColumns('left', position),
+    readAvailability: (position) => readColumns('availability', position),
+    readEvaluation: (position) =>
+      access.read(db.evaluations, position, (record) => records.readEvaluation(record).columns),
     *evaluatedCycles() {
       access.checkOpen()
       for (const { key, value } of db.evaluations.getRange({}))
         yield { position: key, ...records.readEvaluation(value).header }
     },
-    readPool: () => readColumns(db.pool, poolKey, 'pool'),
+    readPool: () => readColumns('pool', poolKey),
   }
 }
 
@@ -131,21 +114,11 @@ export function firstPosition({ cycles }: Databases): Position {
   return [...cycles.getKeys({ limit: 1 })][0] ?? 1
 }
 
-/** The records of one cycle, except that of its id. They are in an arena. */
-interface PackedCycle {
-  /** By database, under the position of the cycle. */
-  readonly parts: Readonly<Record<CyclePart, Uint8Array | null>>
-  readonly pool: Uint8Array
-  readonly texts: readonly PackedEmbedding[]
-  readonly bytes: number
-}
-
-type CyclePart = 'requests' | 'responses' | 'entered' | 'left' | 'availability' | 'evaluations' | 'cycles'
-
-function packCycle(cycle: CycleRecord, arena: Arena): PackedCycle {
+/** The records of one cycle by database, except that of its id and the texts. They are in the arena. */
+function packCycle(cycle: CycleRecord, arena: Arena) {
   const packed = (bytes: Uint8Array | null | undefined): Uint8Array | null =>
     bytes ? records.packBytes(bytes, arena) : null
-  const parts = {
+  return {
     requests: records.packRequest(cycle.request, arena),
     responses: packed(cycle.response),
     entered: packed(cycle.entered),
@@ -153,16 +126,15 @@ function packCycle(cycle: CycleRecord, arena: Arena): PackedCycle {
     availability: packed(cycle.availability),
     evaluations: cycle.evaluation ? records.packEvaluation(cycle, cycle.evaluation, arena) : null,
     cycles: records.packHeader(cycle),
+    pool: packed(cycle.pool),
   }
-  const pool = records.packBytes(cycle.pool, arena)
-  const texts = cycle.texts ? packEmbeddings(cycle.texts.encoder, cycle.texts.entries) : []
-  const bytes = bytesOf(...Object.values(parts), pool, ...texts.map(({ record }) => record))
-  return { parts, pool, texts, bytes }
 }
 
-function putCycle(db: Databases, position: Position, { parts, pool, texts }: PackedCycle): void {
-  for (const [part, record] of Object.entries(parts))
-    if (record !== null) db[part as CyclePart].putSync(position, record)
-  db.pool.putSync(poolKey, pool)
-  for (const { key, record } of texts) db.embeddings.putSync(key, record)
+type PackedCycle = ReturnType<typeof packCycle>
+
+function putCycle(db: Databases, position: Position, packed: PackedCycle): void {
+  for (const name of Object.keys(packed) as (keyof PackedCycle)[]) {
+    const record = packed[name]
+    if (record !== null) db[name].putSync(name === 'pool' ? poolKey : position, record)
+  }
 }

@@ -2,7 +2,7 @@
  * The LMDB environment of a data directory: its options, its named databases and the version of its layout.
  *
  *   understudy.mdb        everything; understudy.mdb-lock beside it is LMDB's own table of readers
- *     meta                text → record: `schema_version` (u32), `created_at` (RFC 3339)
+ *     meta                text → record: `schema_version` (u32); `journal` in a view of a journal (view-state.ts)
  *     cycles              position → labels of a cycle
  *     requests, responses, entered, left, availability: the same key
  *     evaluations         position → labels of a cycle, and what an evaluation reads of it; kept when the cycle expires
@@ -49,35 +49,40 @@ export interface KeyRange<Key> {
   readonly reverse?: boolean
 }
 
-export type NumberedDatabase = RecordDatabase<number>
-export type KeyedDatabase = RecordDatabase<Uint8Array>
-
-/** Of the databases within a file: position or number as the key, or bytes. */
-export const numberedNames = {
-  cycles: 'cycles',
-  requests: 'requests',
-  responses: 'responses',
-  entered: 'entered',
-  left: 'left',
-  availability: 'availability',
-  evaluations: 'evaluations',
-  pool: 'pool',
-  weights: 'weights',
-} as const
-export const keyedNames = {
-  meta: 'meta',
-  cycleIds: 'cycle_ids',
-  images: 'images',
-  imageBytes: 'image_bytes',
-  imageUses: 'image_uses',
-  embeddings: 'embeddings',
-  shadowScores: 'shadow_scores',
-  modelVersions: 'model_versions',
-  outcomes: 'outcomes',
+/**
+ * The databases: the name in the file, the form of the keys, and the number in a journal, which never changes
+ * and is never used again. `meta` belongs to the file and is in no journal.
+ */
+export const databaseTable = {
+  cycles: { name: 'cycles', keyEncoding: 'uint32', kindNumber: 1 },
+  requests: { name: 'requests', keyEncoding: 'uint32', kindNumber: 2 },
+  responses: { name: 'responses', keyEncoding: 'uint32', kindNumber: 3 },
+  entered: { name: 'entered', keyEncoding: 'uint32', kindNumber: 4 },
+  left: { name: 'left', keyEncoding: 'uint32', kindNumber: 5 },
+  availability: { name: 'availability', keyEncoding: 'uint32', kindNumber: 6 },
+  evaluations: { name: 'evaluations', keyEncoding: 'uint32', kindNumber: 7 },
+  pool: { name: 'pool', keyEncoding: 'uint32', kindNumber: 8 },
+  weights: { name: 'weights', keyEncoding: 'uint32', kindNumber: 9 },
+  cycleIds: { name: 'cycle_ids', keyEncoding: 'binary', kindNumber: 10 },
+  images: { name: 'images', keyEncoding: 'binary', kindNumber: 11 },
+  imageBytes: { name: 'image_bytes', keyEncoding: 'binary', kindNumber: 12 },
+  imageUses: { name: 'image_uses', keyEncoding: 'binary', kindNumber: 13 },
+  embeddings: { name: 'embeddings', keyEncoding: 'binary', kindNumber: 14 },
+  shadowScores: { name: 'shadow_scores', keyEncoding: 'binary', kindNumber: 15 },
+  modelVersions: { name: 'model_versions', keyEncoding: 'binary', kindNumber: 16 },
+  outcomes: { name: 'outcomes', keyEncoding: 'binary', kindNumber: 17 },
+  meta: { name: 'meta', keyEncoding: 'binary', kindNumber: null },
 } as const
 
-export type Databases = Readonly<Record<keyof typeof numberedNames, NumberedDatabase>> &
-  Readonly<Record<keyof typeof keyedNames, KeyedDatabase>>
+export type DatabaseName = keyof typeof databaseTable
+export type KeyOf<Name extends DatabaseName> = (typeof databaseTable)[Name]['keyEncoding'] extends 'uint32'
+  ? number
+  : Uint8Array
+export type Databases = { readonly [Name in DatabaseName]: RecordDatabase<KeyOf<Name>> }
+
+/** A kind of record: a database of the store, which a journal has too. */
+export type Kind = Exclude<DatabaseName, 'meta'>
+export const kinds = (Object.keys(databaseTable) as DatabaseName[]).filter((name) => name !== 'meta')
 
 /** The databases of an open file. */
 export interface FileDatabases extends Databases {
@@ -87,8 +92,7 @@ export interface FileDatabases extends Databases {
 /** Key of the one record in `pool`. */
 export const poolKey = 0
 const databaseCountMax = 24
-export const schemaKey = Buffer.from('schema_version')
-export const createdKey = Buffer.from('created_at')
+const schemaKey = Buffer.from('schema_version')
 
 export const databaseName = 'understudy.mdb'
 
@@ -147,17 +151,15 @@ function openEnvironment(path: string, mapBytesMax: number): Root {
 /** Checks the schema version; writes it first when the file is new. */
 function prepareMeta(root: Root, path: string): void {
   const names = [...root.getKeys({})].map((name) => Buffer.from(name).toString('utf8').replace(/\0$/, ''))
-  if (names.length > 0 && !names.includes(keyedNames.meta))
+  if (names.length > 0 && !names.includes('meta'))
     throw new StoreError('unusable', `${path} is a database of another program`)
-  const meta = openOne(root, keyedNames.meta, 'binary') as KeyedDatabase
+  const meta = openOne(root, 'meta')
   if (meta.doesExist(schemaKey)) return
-  if (names.some((name) => name !== keyedNames.meta))
-    throw new StoreError('unusable', `${path} has no schema version`)
+  if (names.some((name) => name !== 'meta')) throw new StoreError('unusable', `${path} has no schema version`)
   root.transactionSync(() => {
     const value = new Uint8Array(4)
     viewOf(value).setUint32(0, schemaVersion, true)
     meta.putSync(schemaKey, packBytes(value))
-    meta.putSync(createdKey, packBytes(Buffer.from(new Date().toISOString())))
   })
 }
 
@@ -178,21 +180,27 @@ export function checkSchema({ meta }: Pick<Databases, 'meta'>, path: string): vo
  * is open for reading, a missing one is undefined.
  */
 export function openNamed(root: Root): Databases {
-  return Object.fromEntries([
-    ...Object.entries(numberedNames).map(([key, name]) => [key, openOne(root, name, 'uint32')]),
-    ...Object.entries(keyedNames).map(([key, name]) => [key, openOne(root, name, 'binary')]),
-  ]) as object as Databases
+  const names = Object.keys(databaseTable) as DatabaseName[]
+  return Object.fromEntries(names.map((name) => [name, openOne(root, name)])) as unknown as Databases
 }
 
-function openOne(root: Root, name: string, keyEncoding: 'uint32' | 'binary'): unknown {
-  return root.openDB(name, { encoding: 'binary', keyEncoding, cache: false })
+function openOne<Name extends DatabaseName>(root: Root, name: Name): Databases[Name] {
+  const options = { encoding: 'binary', keyEncoding: databaseTable[name].keyEncoding, cache: false } as const
+  return root.openDB(databaseTable[name].name, options) as unknown as Databases[Name]
+}
+
+/** A text that sorts as LMDB sorts the key. */
+export function orderOf(key: number | Uint8Array): string {
+  return typeof key === 'number'
+    ? String.fromCharCode(key >>> 16, key & 0xffff)
+    : Buffer.from(key).toString('latin1')
 }
 
 // ---- reading in steps
 
 /** Up to `count` records after the key `cursor`, as `read` returns them; null is before the first record. */
 export function pageAfter<Row>(
-  database: KeyedDatabase,
+  database: RecordDatabase<Uint8Array>,
   cursor: Uint8Array | null,
   count: number,
   read: (record: Uint8Array, key: Uint8Array) => Row,

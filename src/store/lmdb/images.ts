@@ -4,30 +4,32 @@
  * and decides inside the transaction.
  */
 import { pageAfter, type Databases } from './databases.js'
-import { isFresh } from '../image-age.js'
 import { imageKeyOf, imageNumbersOf, imageUseKeyOf } from './keys.js'
 import { bytesOf, checkName, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import { StoreError } from '../store-error.js'
-import type { ImageKey, Page, PutImageResult, Store } from '../store.js'
+import type { ImageKey, ImageRecords, Page, PutImageResult } from '../store.js'
 
+/** A repeat within this time is not a new arrival: retries cost no write. Retention counts in days. */
+const freshMs = 3_600_000
 /** Keys that `imageKeys` reads in one go, so that it holds no snapshot while its caller works. */
 const imageKeyBatch = 1000
 
-type ImageRecords = Pick<Store, 'putImage' | 'findImage' | 'readImageHash' | 'imagePositions' | 'imageKeys'>
-
 export function imageRecords(db: Databases, access: RecordAccess): ImageRecords {
+  const readIdentity = (key: ImageKey): records.ImageIdentity | undefined =>
+    access.read(db.images, imageKeyOf(key), (record) => identityOf(record, key.gallId))
+
   return {
     async putImage(key, image) {
       const imageKey = imageKeyOf(key)
       const sha256 = new Uint8Array(image.sha256)
       const arrivedAtMs = image.arrivedAtMs ?? Date.now()
       // It is too recent to be removed, so no write is needed.
-      const known = access.read(db.images, imageKey)
-      if (known !== undefined && isFresh(identityOf(known, key.gallId), sha256, arrivedAtMs)) return 'same'
+      const known = readIdentity(key)
+      if (known !== undefined && isFresh(known, sha256, arrivedAtMs)) return 'same'
       const identity = records.packImageIdentity(key.gallId, { ...image, arrivedAtMs })
       const bytes = records.packBytes(image.normalised)
-      return access.write<PutImageResult>('putImage', bytesOf(identity, bytes), () => {
+      return access.write<PutImageResult>('putImage', bytesOf([identity, bytes]), () => {
         const stored = db.images.getBinary(imageKey)
         if (stored !== undefined) {
           const found = identityOf(stored, key.gallId)
@@ -43,18 +45,16 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       })
     },
     findImage(key) {
-      const imageKey = imageKeyOf(key)
-      const record = access.read(db.images, imageKey)
-      if (record === undefined) return undefined
-      const { sha256, uploadedBytes, width, height } = identityOf(record, key.gallId)
-      const bytes = access.read(db.imageBytes, imageKey)
-      if (bytes === undefined) throw new StoreError('unusable', 'an image is stored without its bytes')
-      return { sha256, uploadedBytes, width, height, normalised: records.readBytes(bytes, 'image') }
+      const identity = readIdentity(key)
+      if (identity === undefined) return undefined
+      const { sha256, uploadedBytes, width, height } = identity
+      const normalised = access.read(db.imageBytes, imageKeyOf(key), (record) =>
+        records.readBytes(record, 'image'),
+      )
+      if (normalised === undefined) throw new StoreError('unusable', 'an image is stored without its bytes')
+      return { sha256, uploadedBytes, width, height, normalised }
     },
-    readImageHash(key) {
-      const record = access.read(db.images, imageKeyOf(key))
-      return record && identityOf(record, key.gallId).sha256
-    },
+    readImageHash: (key) => readIdentity(key)?.sha256,
     imagePositions(gallId, postNo) {
       access.checkOpen()
       const start = imageKeyOf({ gallId, postNo, position: 0 })
@@ -74,6 +74,11 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       } while (cursor !== null)
     },
   }
+}
+
+/** Whether `found`, as it is stored, has this hash and has arrived recently or in the future. */
+function isFresh(found: records.ImageIdentity, sha256: Uint8Array, nowMs: number): boolean {
+  return Buffer.compare(found.sha256, sha256) === 0 && nowMs - (found.arrivedAtMs ?? 0) < freshMs
 }
 
 function identityOf(record: Uint8Array, gallId: string): records.ImageIdentity {

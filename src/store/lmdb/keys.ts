@@ -19,6 +19,8 @@ import { viewOf } from './record.js'
 
 const nameHashBytes = 16
 const imageKeyBytes = nameHashBytes + 8 + 8
+/** The keys of an encoder's embeddings begin with this many bytes of its hash. */
+export const encoderKeyBytes = 16
 
 /** Undefined for a text that is not a cycle id: nothing is stored under it. */
 export function cycleIdKey(cycleId: string): Uint8Array | undefined {
@@ -47,12 +49,8 @@ export function imageUseKeyOf(sha256: Uint8Array, imageKey: Uint8Array): Uint8Ar
   return Buffer.concat([sha256, imageKey])
 }
 
-export function placementKeyOf(placementId: string): Uint8Array {
-  return nameHash(placementId)
-}
-
 export function embeddingKeyOf(encoder: string, key: Uint8Array): Uint8Array {
-  return Buffer.concat([Buffer.from(encoder, 'hex').subarray(0, nameHashBytes), key])
+  return Buffer.concat([Buffer.from(encoder, 'hex').subarray(0, encoderKeyBytes), key])
 }
 
 export function shadowKeyOf(position: number, modelVersion: string): Uint8Array {
@@ -70,10 +68,7 @@ export function shadowKeyRange(position: number): [start: Uint8Array, end: Uint8
   return [start, end]
 }
 
-export function versionKeyOf(modelVersion: string): Uint8Array {
-  return nameHash(modelVersion)
-}
-
-function nameHash(name: string): Uint8Array {
+/** The key of a placement, and of a model version. */
+export function nameHash(name: string): Uint8Array {
   return createHash('sha256').update(JSON.stringify(name), 'utf8').digest().subarray(0, nameHashBytes)
 }

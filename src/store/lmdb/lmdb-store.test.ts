@@ -191,7 +191,7 @@ describe('a data directory that cannot be used is refused in one line', () => {
       encoding: 'binary',
     })
     const meta = root.openDB<Uint8Array, Uint8Array>('meta', { encoding: 'binary', keyEncoding: 'binary' })
-    await meta.put(Buffer.from('schema_version'), packRecord(1, 0, [bytesOf(77, 0, 0, 0)]))
+    await meta.put(Buffer.from('schema_version'), packRecord(0, [bytesOf(77, 0, 0, 0)]))
     await root.close()
     const { code, message } = await openError()
     expect(code).toBe('unusable')

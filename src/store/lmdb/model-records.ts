@@ -2,17 +2,15 @@
  * Records of models in the databases: vectors of texts and images, scores of shadows, identities of versions.
  */
 import type { Databases } from './databases.js'
-import { embeddingKeyOf, shadowKeyOf, shadowKeyRange, versionKeyOf } from './keys.js'
+import { embeddingKeyOf, shadowKeyOf, shadowKeyRange, nameHash } from './keys.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import type { Embedding, ModelRecords } from '../store.js'
 
-export interface PackedEmbedding {
-  readonly key: Uint8Array
-  readonly record: Uint8Array
-}
-
-export function packEmbeddings(encoder: string, entries: readonly Embedding[]): PackedEmbedding[] {
+export function packEmbeddings(
+  encoder: string,
+  entries: readonly Embedding[],
+): { readonly key: Uint8Array; readonly record: Uint8Array }[] {
   return entries.map(({ key, vector }) => ({
     key: embeddingKeyOf(encoder, key),
     record: records.packVector(vector),
@@ -24,24 +22,20 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
     async putEmbeddings(encoder, entries) {
       const rows = packEmbeddings(encoder, entries)
       if (rows.length === 0) return
-      await access.write('putEmbeddings', bytesOf(...rows.map(({ record }) => record)), () => {
+      await access.write('putEmbeddings', bytesOf(rows.map(({ record }) => record)), () => {
         for (const { key, record } of rows) db.embeddings.putSync(key, record)
       })
     },
-    readEmbedding(encoder, key) {
-      const record = access.read(db.embeddings, embeddingKeyOf(encoder, key))
-      return record && records.readVector(record)
-    },
+    readEmbedding: (encoder, key) =>
+      access.read(db.embeddings, embeddingKeyOf(encoder, key), records.readVector),
     async putShadowScores(position, modelVersion, scores) {
       const record = records.packShadowScores(modelVersion, scores)
       await access.write('putShadowScores', record.byteLength, () => {
         db.shadowScores.putSync(shadowKeyOf(position, modelVersion), record)
       })
     },
-    readShadowScores(position, modelVersion) {
-      const record = access.read(db.shadowScores, shadowKeyOf(position, modelVersion))
-      return record && records.readShadowScores(record).scores
-    },
+    readShadowScores: (position, modelVersion) =>
+      access.read(db.shadowScores, shadowKeyOf(position, modelVersion), records.readShadowScores)?.scores,
     shadowVersions(position) {
       access.checkOpen()
       const [start, end] = shadowKeyRange(position)
@@ -50,18 +44,19 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
       )
     },
     async claimVersion(modelVersion, identity) {
-      const key = versionKeyOf(modelVersion)
+      const key = nameHash(modelVersion)
       const record = records.packText(identity)
       return access.write('claimVersion', record.byteLength, () => {
         const known = db.modelVersions.getBinary(key)
-        if (known !== undefined) return records.readText(known, 'identity of a model')
+        if (known !== undefined) return readIdentity(known)
         db.modelVersions.putSync(key, record)
         return identity
       })
     },
-    readIdentity(modelVersion) {
-      const record = access.read(db.modelVersions, versionKeyOf(modelVersion))
-      return record && records.readText(record, 'identity of a model')
-    },
+    readIdentity: (modelVersion) => access.read(db.modelVersions, nameHash(modelVersion), readIdentity),
   }
+}
+
+function readIdentity(record: Uint8Array): string {
+  return records.readText(record, 'identity of a model')
 }

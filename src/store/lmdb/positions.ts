@@ -10,26 +10,24 @@ import { readRecord } from './record-access.js'
 import { readHeader } from './records.js'
 
 /** Positions of a store. */
-export interface PositionsOfStore {
-  /** The first position that is free. */
-  next(): Position
-  /** A transaction writes the cycle here. */
-  begin(position: Position, cycleId: string): void
-  /** The cycle at this position is stored. */
-  confirm(position: Position): void
+export type Positions = Pick<CheckedPositions, 'next' | 'begin' | 'confirm'>
+
+/** 0 in an empty store. */
+function lastPosition(cycles: Databases['cycles']): Position {
+  return [...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
 }
 
-/** Positions of databases that also receive the cycles of other processes, from a journal that orders them. */
-export function positionsOfView({ cycles }: Pick<Databases, 'cycles'>): PositionsOfStore {
+/** Positions of databases that this process only reads, or that also receive the cycles of others from a journal. */
+export function plainPositions({ cycles }: Databases): Positions {
   return {
-    next: () => ([...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0) + 1,
+    next: () => lastPosition(cycles) + 1,
     begin: () => undefined,
     confirm: () => undefined,
   }
 }
 
 /** Positions of databases that only this process writes. */
-export class Positions implements PositionsOfStore {
+export class CheckedPositions {
   readonly #cycles: Databases['cycles']
   readonly #onFileReplaced: (reason: StoreError) => void
   /** Every position up to this one is taken, by a cycle of this process or one that was there at the start. */
@@ -40,7 +38,7 @@ export class Positions implements PositionsOfStore {
   constructor({ cycles }: Databases, onFileReplaced: (reason: StoreError) => void) {
     this.#cycles = cycles
     this.#onFileReplaced = onFileReplaced
-    this.#lastSeen = [...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
+    this.#lastSeen = lastPosition(cycles)
   }
 
   /** The first position that neither a commit nor the current transaction has taken. */

@@ -25,8 +25,12 @@ export interface RecordAccess {
    * what it writes.
    */
   readonly write: <T>(operation: WriteOperation, bytes: number, apply: (next: Position) => T) => Promise<T>
-  /** A copy of a record, or undefined. */
-  readonly read: <K extends number | Uint8Array>(database: Readable<K>, key: K) => Uint8Array | undefined
+  /** What `unpack` returns for a copy of a record; undefined if there is none. */
+  readonly read: <K extends number | Uint8Array, T>(
+    database: Readable<K>,
+    key: K,
+    unpack: (record: Uint8Array) => T,
+  ) => T | undefined
 }
 
 /** A copy of a record, or undefined. Throws a StoreError `failed`. */
@@ -42,7 +46,7 @@ export function readRecord<K extends number | Uint8Array>(
 }
 
 /** The length of the records of one write together. */
-export function bytesOf(...parts: readonly (Uint8Array | null)[]): number {
+export function bytesOf(parts: readonly (Uint8Array | null)[]): number {
   return parts.reduce((sum, part) => sum + (part?.byteLength ?? 0), 0)
 }
 

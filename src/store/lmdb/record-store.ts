@@ -3,13 +3,13 @@
  * file of its own; this one assembles them.
  */
 import { StoreError } from '../store-error.js'
-import type { FollowedChanges, Replication, Store } from '../store.js'
+import type { EnvironmentRole, Store } from '../store.js'
 import { cycleRecords } from './cycles.js'
 import type { Databases } from './databases.js'
-import { Expiry } from './expiry.js'
+import { expiryRecords } from './expiry.js'
 import { imageRecords } from './images.js'
 import { modelRecords } from './model-records.js'
-import { Positions, positionsOfView } from './positions.js'
+import { CheckedPositions, plainPositions } from './positions.js'
 import { readRecord, type RecordAccess, type WriteOperation } from './record-access.js'
 import { weightsAndOutcomes } from './weights-and-outcomes.js'
 
@@ -18,27 +18,29 @@ export interface RecordStoreParts {
   /** Runs `apply`, which is synchronous, in a transaction, and resolves when that is durable. `bytes`: about what it writes. */
   readonly write: <T>(operation: WriteOperation, bytes: number, apply: () => T) => Promise<T>
   /** Called in a transaction, before anything is written. Throws when nothing may be written. */
-  readonly checkWritable: () => void
-  readonly onFileReplaced: (reason: StoreError) => void
+  readonly checkWritable?: () => void
+  /** Called when another process has written to the databases. Absent where none can, and where they may. */
+  readonly onFileReplaced?: ((reason: StoreError) => void) | undefined
   /** Removes readers that were killed: they would keep the pages that a removal frees. */
-  readonly removeDeadReaders: () => void
+  readonly removeDeadReaders?: () => void
   readonly isHealthy: () => boolean
   /** Waits for writes under way, then closes the databases. Called once. */
   readonly close: () => Promise<void>
-  /** Of a store whose databases are a view of a journal. */
-  readonly replication?: {
-    readonly state: () => Replication
-    readonly role: () => Store['role']
-    readonly mayWrite: () => boolean
-    readonly onFollowed: (listener: (changes: FollowedChanges) => Promise<void>) => void
-  }
 }
 
-export function createRecordStore(parts: RecordStoreParts): Store {
-  const { databases, write, checkWritable, onFileReplaced, removeDeadReaders, isHealthy, close } = parts
-  const { replication } = parts
+/** The environment of a store without a journal. */
+const ownEnvironment: EnvironmentRole = {
+  replication: null,
+  role: 'owner',
+  mayWrite: true,
+  onFollowed: () => undefined,
+}
+
+/** `environment`: of a store whose databases are a view of a journal. */
+export function createRecordStore(parts: RecordStoreParts, environment = ownEnvironment): Store {
+  const { databases, onFileReplaced } = parts
   const positions =
-    replication === undefined ? new Positions(databases, onFileReplaced) : positionsOfView(databases)
+    onFileReplaced === undefined ? plainPositions(databases) : new CheckedPositions(databases, onFileReplaced)
   let closing: Promise<void> | undefined
   const checkOpen = (): void => {
     if (closing !== undefined) throw new StoreError('closed', 'the store is closed')
@@ -47,15 +49,16 @@ export function createRecordStore(parts: RecordStoreParts): Store {
     checkOpen,
     write: async (operation, bytes, apply) => {
       checkOpen()
-      return write(operation, bytes, () => {
+      return parts.write(operation, bytes, () => {
         const next = positions.next()
-        checkWritable()
+        parts.checkWritable?.()
         return apply(next)
       })
     },
-    read: (database, key) => {
+    read: (database, key, unpack) => {
       checkOpen()
-      return readRecord(database, key)
+      const record = readRecord(database, key)
+      return record && unpack(record)
     },
   }
   return {
@@ -63,23 +66,23 @@ export function createRecordStore(parts: RecordStoreParts): Store {
     ...imageRecords(databases, access),
     ...weightsAndOutcomes(databases, access),
     models: modelRecords(databases, access),
-    expiry: new Expiry(databases, access, removeDeadReaders),
+    expiry: expiryRecords(databases, access, () => parts.removeDeadReaders?.()),
     get replication() {
-      return replication?.state() ?? null
+      return environment.replication
     },
     get role() {
-      return replication?.role() ?? 'owner'
+      return environment.role
     },
     get mayWrite() {
-      return replication?.mayWrite() ?? true
+      return environment.mayWrite
     },
-    onFollowed: (listener) => replication?.onFollowed(listener),
+    onFollowed: (listener) => environment.onFollowed(listener),
     get healthy() {
-      return isHealthy()
+      return parts.isHealthy()
     },
     get closed() {
       return closing !== undefined
     },
-    close: () => (closing ??= close()),
+    close: () => (closing ??= parts.close()),
   }
 }

@@ -12,6 +12,7 @@ import { crc32 } from 'node:zlib'
 import type { Arena } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 
+const recordVersion = 1
 const recordHeadBytes = 8
 const checksumOffset = 4
 
@@ -21,12 +22,7 @@ export interface RecordContents {
 }
 
 /** A record that holds copies of the parts, one after the other: in `arena`, or in memory of its own. */
-export function packRecord(
-  version: number,
-  tag: number,
-  parts: readonly Uint8Array[],
-  arena?: Arena,
-): Uint8Array {
+export function packRecord(tag: number, parts: readonly Uint8Array[], arena?: Arena): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes)
   const record = arena?.uint8(bytes) ?? new Uint8Array(bytes)
   let offset = recordHeadBytes
@@ -34,7 +30,7 @@ export function packRecord(
     record.set(part, offset)
     offset += part.byteLength
   }
-  record.set([version, tag, 0, 0])
+  record.set([recordVersion, tag, 0, 0])
   viewOf(record).setUint32(checksumOffset, checksum(record), true)
   return record
 }
@@ -43,16 +39,16 @@ export function packRecord(
  * What `packRecord` packed; the payload is a view of `record`. Throws a StoreError `unusable` that names `what` when
  * the bytes are damaged or of another version.
  */
-export function openRecord(record: Uint8Array, version: number, what: string): RecordContents {
+export function openRecord(record: Uint8Array, what: string): RecordContents {
   if (
     record.byteLength < recordHeadBytes ||
     viewOf(record).getUint32(checksumOffset, true) !== checksum(record)
   )
     throw new StoreError('unusable', `the stored ${what} is damaged`)
-  if (record[0] !== version)
+  if (record[0] !== recordVersion)
     throw new StoreError(
       'unusable',
-      `the stored ${what} has version ${record[0]}, this program reads ${version}`,
+      `the stored ${what} has version ${record[0]}, this program reads ${recordVersion}`,
     )
   return { tag: record[1] as number, payload: payloadOf(record) }
 }

@@ -32,8 +32,6 @@ import type {
   WeightsEntry,
 } from '../store.js'
 
-export const recordVersion = 1
-
 const requestEncodings = ['identity', 'gzip', 'zstd'] as const satisfies readonly StoredRequest['encoding'][]
 const requestHeadBytes = 8
 const imageHeadBytes = 48
@@ -59,14 +57,14 @@ export function readHeader(record: Uint8Array): CycleHeader {
 
 export function packEvaluation(header: CycleHeader, columns: Uint8Array, arena?: Arena): Uint8Array {
   const labels = toNamedJson(header, headerNames)
-  return packRecord(recordVersion, 0, [numbers(labels.byteLength), labels, columns], arena)
+  return packRecord(0, [numbers(labels.byteLength), labels, columns], arena)
 }
 
 export function readEvaluation(record: Uint8Array): {
   readonly header: CycleHeader
   readonly columns: Uint8Array
 } {
-  const { payload } = openRecord(record, recordVersion, 'evaluation')
+  const { payload } = openRecord(record, 'evaluation')
   const end = 4 + viewOf(payload).getUint32(0, true)
   return {
     header: fromNamedJson<CycleHeader>(payload.subarray(4, end), headerNames),
@@ -75,20 +73,20 @@ export function readEvaluation(record: Uint8Array): {
 }
 
 export function packPosition(position: Position): Uint8Array {
-  return packRecord(recordVersion, 0, [numbers(position)])
+  return packRecord(0, [numbers(position)])
 }
 
 export function readPosition(record: Uint8Array): Position {
-  return viewOf(openRecord(record, recordVersion, 'cycle id').payload).getUint32(0, true)
+  return viewOf(openRecord(record, 'cycle id').payload).getUint32(0, true)
 }
 
 export function packRequest(request: StoredRequest, arena?: Arena): Uint8Array {
   const tag = requestEncodings.indexOf(request.encoding)
-  return packRecord(recordVersion, tag, [numbers(request.bodyBytes, 0), request.bytes], arena)
+  return packRecord(tag, [numbers(request.bodyBytes, 0), request.bytes], arena)
 }
 
 export function readStoredRequest(record: Uint8Array): StoredRequest {
-  const { tag, payload } = openRecord(record, recordVersion, 'request')
+  const { tag, payload } = openRecord(record, 'request')
   const encoding = requestEncodings[tag]
   if (encoding === undefined) throw new StoreError('unusable', `a stored request has unknown encoding ${tag}`)
   const bodyBytes = viewOf(payload).getUint32(0, true)
@@ -97,11 +95,11 @@ export function readStoredRequest(record: Uint8Array): StoredRequest {
 
 /** A response, columns or an image: bytes that the store does not look into. */
 export function packBytes(bytes: Uint8Array, arena?: Arena): Uint8Array {
-  return packRecord(recordVersion, 0, [bytes], arena)
+  return packRecord(0, [bytes], arena)
 }
 
 export function readBytes(record: Uint8Array, what: string): Uint8Array {
-  return openRecord(record, recordVersion, what).payload
+  return openRecord(record, what).payload
 }
 
 // ---- images
@@ -114,11 +112,11 @@ export interface ImageIdentity extends Omit<StoredImage, 'normalised'> {
 export function packImageIdentity(gallId: string, image: Omit<StoredImage, 'normalised'>): Uint8Array {
   const arrivedAtS = Math.floor((image.arrivedAtMs ?? 0) / 1000)
   const head = numbers(image.uploadedBytes, image.width, image.height, arrivedAtS)
-  return packRecord(recordVersion, 0, [head, image.sha256, toJson(gallId)])
+  return packRecord(0, [head, image.sha256, toJson(gallId)])
 }
 
 export function readImageIdentity(record: Uint8Array): ImageIdentity {
-  const { payload } = openRecord(record, recordVersion, 'image')
+  const { payload } = openRecord(record, 'image')
   const view = viewOf(payload)
   return {
     uploadedBytes: view.getUint32(0, true),
@@ -145,14 +143,14 @@ const shadowTag = 1
 
 export function packShadowScores(modelVersion: string, scores: Uint8Array): Uint8Array {
   const name = toJson(modelVersion)
-  return packRecord(recordVersion, shadowTag, [numbers(name.byteLength), name, scores])
+  return packRecord(shadowTag, [numbers(name.byteLength), name, scores])
 }
 
 export function readShadowScores(record: Uint8Array): {
   readonly modelVersion: string
   readonly scores: Uint8Array
 } {
-  const { tag, payload } = openRecord(record, recordVersion, 'shadow scores')
+  const { tag, payload } = openRecord(record, 'shadow scores')
   if (tag !== shadowTag) throw new StoreError('unusable', `stored shadow scores have unknown tag ${tag}`)
   const end = 4 + viewOf(payload).getUint32(0, true)
   return { modelVersion: fromJson(payload.subarray(4, end)) as string, scores: payload.subarray(end) }
@@ -191,13 +189,13 @@ const outcomeTag = { arrived: 1, placedOnly: 0 } as const
 export function packOutcome({ placementId, record, arrivedAtMs }: OutcomeEntry): Uint8Array {
   const id = toJson(placementId)
   if (arrivedAtMs === undefined)
-    return packRecord(recordVersion, outcomeTag.placedOnly, [numbers(id.byteLength), id, record])
+    return packRecord(outcomeTag.placedOnly, [numbers(id.byteLength), id, record])
   const head = numbers(id.byteLength, Math.floor(arrivedAtMs / 1000))
-  return packRecord(recordVersion, outcomeTag.arrived, [head, id, record])
+  return packRecord(outcomeTag.arrived, [head, id, record])
 }
 
 export function readStoredOutcome(record: Uint8Array): OutcomeEntry {
-  const { tag, payload } = openRecord(record, recordVersion, 'outcome')
+  const { tag, payload } = openRecord(record, 'outcome')
   const hasArrival = tag === outcomeTag.arrived
   if (!hasArrival && tag !== outcomeTag.placedOnly)
     throw new StoreError('unusable', `the stored outcome has unknown tag ${tag}`)

@@ -67,9 +67,6 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
   const store = createRecordStore({
     databases,
     write: () => Promise.reject(new StoreError('failed', 'the store is open for reading only')),
-    checkWritable: () => undefined,
-    onFileReplaced: () => undefined,
-    removeDeadReaders: () => undefined,
     isHealthy: () => true,
     close: () => {
       transaction.done()

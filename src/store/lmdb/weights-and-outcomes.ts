@@ -2,18 +2,13 @@
  * The history of weights, and the outcomes of placements, in the databases.
  */
 import type { Databases } from './databases.js'
-import { placementKeyOf } from './keys.js'
+import { nameHash } from './keys.js'
 import { bytesOf, checkName, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
 import { StoreError } from '../store-error.js'
-import type { Store, WeightsEntry } from '../store.js'
+import type { HistoryRecords, WeightsEntry } from '../store.js'
 
-type WeightsAndOutcomes = Pick<
-  Store,
-  'appendWeights' | 'listWeights' | 'putOutcomes' | 'readOutcome' | 'outcomes'
->
-
-export function weightsAndOutcomes(db: Databases, access: RecordAccess): WeightsAndOutcomes {
+export function weightsAndOutcomes(db: Databases, access: RecordAccess): HistoryRecords {
   return {
     async appendWeights(entry, count) {
       const record = records.packWeights(entry)
@@ -28,17 +23,17 @@ export function weightsAndOutcomes(db: Databases, access: RecordAccess): Weights
     listWeights() {
       const entries: WeightsEntry[] = []
       for (let key = 1; ; key++) {
-        const record = access.read(db.weights, key)
-        if (record === undefined) return entries
-        entries.push(records.readWeights(record))
+        const entry = access.read(db.weights, key, records.readWeights)
+        if (entry === undefined) return entries
+        entries.push(entry)
       }
     },
     async putOutcomes(entries) {
       const rows = entries.map((entry) => ({
-        key: placementKeyOf(entry.placementId),
+        key: nameHash(entry.placementId),
         record: records.packOutcome(entry),
       }))
-      return access.write('putOutcomes', bytesOf(...rows.map((row) => row.record)), () => {
+      return access.write('putOutcomes', bytesOf(rows.map(({ record }) => record)), () => {
         let created = 0
         for (const { key, record } of rows) {
           if (!db.outcomes.doesExist(key)) created++
@@ -48,9 +43,8 @@ export function weightsAndOutcomes(db: Databases, access: RecordAccess): Weights
       })
     },
     readOutcome(placementId) {
-      const record = access.read(db.outcomes, placementKeyOf(placementId))
-      if (record === undefined) return undefined
-      const outcome = records.readStoredOutcome(record)
+      const outcome = access.read(db.outcomes, nameHash(placementId), records.readStoredOutcome)
+      if (outcome === undefined) return undefined
       checkName(outcome.placementId, placementId)
       return outcome.record
     },

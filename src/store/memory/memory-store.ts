@@ -2,7 +2,14 @@
  * The store in memory: for simulation, and for tests that inject failures of storage. Its databases are maps; the
  * records in them, and the rules by which they change, are those of the store on LMDB.
  */
-import { keyedNames, numberedNames, type KeyRange, type RecordDatabase } from '../lmdb/databases.js'
+import {
+  databaseTable,
+  orderOf,
+  type DatabaseName,
+  type KeyOf,
+  type KeyRange,
+  type RecordDatabase,
+} from '../lmdb/databases.js'
 import type { WriteOperation } from '../lmdb/record-access.js'
 import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
 import type { Store } from '../store.js'
@@ -15,11 +22,10 @@ export interface MemoryStoreOptions {
 }
 
 /** Made by `createMemoryContents`. */
-export type MemoryContents = Readonly<Record<keyof typeof numberedNames, MemoryDatabase<number>>> &
-  Readonly<Record<keyof typeof keyedNames, MemoryDatabase<Uint8Array>>>
+export type MemoryContents = { readonly [Name in DatabaseName]: MemoryDatabase<KeyOf<Name>> }
 
 export function createMemoryContents(): MemoryContents {
-  const names = Object.keys({ ...numberedNames, ...keyedNames })
+  const names = Object.keys(databaseTable)
   return Object.fromEntries(names.map((name) => [name, new MemoryDatabase()])) as unknown as MemoryContents
 }
 
@@ -54,9 +60,6 @@ export function memoryParts(options: MemoryStoreOptions = {}): RecordStoreParts 
   return {
     databases: contents,
     write,
-    checkWritable: () => undefined,
-    onFileReplaced: () => undefined,
-    removeDeadReaders: () => undefined,
     isHealthy: () => refused === null,
     close: async () => {
       await lastWrite
@@ -66,9 +69,9 @@ export function memoryParts(options: MemoryStoreOptions = {}): RecordStoreParts 
 
 /** A database in memory. There is no rollback: the store throws before the first change of a write. */
 export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDatabase<Key> {
-  readonly #rows = new Map<number | string, { readonly key: Key; readonly value: Uint8Array }>()
-  /** Keys of the rows, rising; null after a change of them. */
-  #order: (number | string)[] | null = null
+  readonly #rows = new Map<string, { readonly key: Key; readonly value: Uint8Array }>()
+  /** The order of the rows, rising; null after a change of them. */
+  #order: string[] | null = null
 
   get size(): number {
     return this.#rows.size
@@ -110,17 +113,12 @@ export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDa
   }
 }
 
-/** A value that is ordered as LMDB orders the key. */
-function orderOf(key: number | Uint8Array): number | string {
-  return typeof key === 'number' ? key : Buffer.from(key).toString('latin1')
-}
-
 /** The index of the first element that is `wanted` or more. */
-function lowerBound(order: readonly (number | string)[], wanted: number | string): number {
+function lowerBound(order: readonly string[], wanted: string): number {
   let [low, high] = [0, order.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((order[middle] as number | string) < wanted) low = middle + 1
+    if ((order[middle] as string) < wanted) low = middle + 1
     else high = middle
   }
   return low
