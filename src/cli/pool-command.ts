@@ -41,21 +41,11 @@ function digestLine({ cycle_id, pending, digest }: PoolListing): string {
 }
 
 function tableOf(posts: readonly PendingPostRow[]): string {
-  const hasDetails = posts.some(({ entered_cycle }) => entered_cycle !== undefined)
-  const rows = posts.map((post) => [
-    post.gall_id,
-    String(post.post_no),
-    post.reason ?? post.status,
-    post.score === null ? '' : post.score.toFixed(4),
-    ...(hasDetails
-      ? [
-          post.entered_cycle ?? '',
-          ...[post.views, post.up, post.down, post.comment_cnt, post.rtb_vote].map((value) =>
-            String(value ?? ''),
-          ),
-        ]
-      : []),
+  const rows = posts.map(({ gall_id, post_no, status, reason, score }) => [
+    gall_id,
+    String(post_no),
+    reason ?? status,
+    score === null ? '' : score.toFixed(4),
   ])
-  const details = hasDetails ? ['entered', 'views', 'up', 'down', 'comments', 'rtb_vote'] : []
-  return formatTable(['gallery', 'post', 'status', 'score', ...details], rows)
+  return formatTable(['gallery', 'post', 'status', 'score'], rows)
 }

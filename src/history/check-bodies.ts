@@ -145,7 +145,7 @@ export class BodyChecker {
         this.#weights.length === 0 ? null : weightsInForce(this.#weights, cycle.cycleAt.ms).version,
       pending_before: before,
       pending_after: plan.next.count,
-      entering: keysOf(plan.entries.entered),
+      entering: Array.from(plan.entries.entered.postNo, (_, row) => keyAt(plan.entries.entered, row)),
       leaving: leavingPosts(cycle, plan),
       ...results(cycle, plan),
       warnings: [...plan.warnings],
@@ -178,44 +178,34 @@ export class BodyChecker {
 }
 
 function leavingPosts({ removals }: CycleColumns, { entries }: CyclePlan): PoolEffect['leaving'] {
-  const keys = keysOf(entries.left)
-  return keys.map((key, index) => {
-    const row = entries.leftRows[index] as number
-    return {
-      ...key,
-      reason: removalReasonCodes[removals.reason[row] as number] ?? '',
-      tier: tierCodes[removals.tier[row] as number] ?? null,
-      decided_at: formatInstant(removals.decidedAtMs[row] as number),
-    }
-  })
+  return Array.from(entries.leftRows, (row, index) => ({
+    ...keyAt(entries.left, index),
+    reason: removalReasonCodes[removals.reason[row] as number] ?? '',
+    tier: tierCodes[removals.tier[row] as number] ?? null,
+    decided_at: formatInstant(removals.decidedAtMs[row] as number),
+  }))
 }
 
 function results(
-  cycle: CycleColumns,
+  { galleries, engagement }: CycleColumns,
   { next, outcomes, unknownRows }: CyclePlan,
 ): Pick<PoolEffect, 'scored' | 'waiting' | 'not_scored'> {
   const scored: PostKey[] = []
   const waiting: PostKey[] = []
   const notScored: (PostKey & { reason: string })[] = []
   for (let slot = 0; slot < next.count; slot++) {
-    const key = { gall_id: gallIdAt(next, slot), post_no: next.postNo[slot] as number }
     const code = outcomes[slot] as number
-    if (code === outcome.scored) scored.push(key)
-    else if (code === outcome.waiting) waiting.push(key)
-    else notScored.push({ ...key, reason: outcomeCodes[code]?.reason ?? '' })
+    if (code === outcome.scored) scored.push(keyAt(next, slot))
+    else if (code === outcome.waiting) waiting.push(keyAt(next, slot))
+    else notScored.push({ ...keyAt(next, slot), reason: outcomeCodes[code]?.reason ?? '' })
   }
-  const { engagement } = cycle
   for (const row of unknownRows)
-    notScored.push({
-      gall_id: cycle.galleries[engagement.gallery[row] as number] as string,
-      post_no: engagement.postNo[row] as number,
-      reason: 'unknown_post',
-    })
+    notScored.push({ ...keyAt({ galleries, ...engagement }, row), reason: 'unknown_post' })
   return { scored, waiting, not_scored: notScored }
 }
 
-function keysOf(posts: PostKeys): PostKey[] {
-  return Array.from(posts.postNo, (post_no, row) => ({ gall_id: gallIdAt(posts, row), post_no }))
+function keyAt(posts: PostKeys, row: number): PostKey {
+  return { gall_id: gallIdAt(posts, row), post_no: posts.postNo[row] as number }
 }
 
 /** The kind of a body by its members; a cycle where they are ambiguous. */

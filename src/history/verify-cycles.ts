@@ -30,7 +30,7 @@ type Report = VerifyCyclesOptions['report']
 /** Verifies every cycle of a store that does not change meanwhile. */
 export async function verifyCycles(store: Store, { codec, report }: VerifyCyclesOptions): Promise<void> {
   const history = verifyWeights(store, report)
-  const first = firstPosition(store)
+  const first = store.expiry.firstPosition()
   const verifier = new CycleVerifier(store, codec, first === 1)
   try {
     for (const stored of store.tail(first)) {
@@ -217,11 +217,11 @@ function verifyPool(store: Store, { pool, isBroken }: CycleVerifier, first: Posi
     const name = nameOf(state, slot)
     const other = slots.get(name)
     if (other === undefined) report(`pool: post ${name} is pending, and according to the requests it is not`)
-    else if (
-      !isSamePost(state, slot, expected, other) ||
-      (isComplete && !isSameRow(state, slot, expected, other))
-    )
-      report(`pool: post ${name} differs from the requests`)
+    else {
+      const isSameRow = slot === other && state.enteredRow[slot] === expected.enteredRow[other]
+      if (!isSamePost(state, slot, expected, other) || (isComplete && !isSameRow))
+        report(`pool: post ${name} differs from the requests`)
+    }
   }
   if (!isComplete) return
   if (state.count !== expected.count)
@@ -241,16 +241,6 @@ function isSamePost(a: PoolState, slot: number, b: PoolState, other: number): bo
     isSameGroup(a.previous, b.previous) &&
     isSameGroup(a.snapshot, b.snapshot)
   )
-}
-
-function isSameRow(a: PoolState, slot: number, b: PoolState, other: number): boolean {
-  return slot === other && a.enteredRow[slot] === b.enteredRow[other]
-}
-
-/** Position of the first cycle that has not expired; 1 in an empty store. */
-function firstPosition(store: Store): Position {
-  for (const key of store.tail(1)) return key.position
-  return 1
 }
 
 function nameOf(state: PoolState, slot: number): string {

@@ -2,7 +2,7 @@
  * Verifies the evaluation record of a cycle against its response, and against the plan of its request where all cycles
  * before it are stored.
  */
-import { outcomeCodes, type CycleColumns, type CycleResponse } from '../contract/index.js'
+import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import {
   eventsOf,
   readEvaluationEvents,
@@ -12,6 +12,7 @@ import {
 } from '../cycle/index.js'
 import type { CyclePlan } from '../pool/index.js'
 import type { Position } from '../store/index.js'
+import { outcomeCodeOf, pendingResults } from './records.js'
 
 export interface EvaluationChecks {
   /** Null where it cannot be read. */
@@ -32,19 +33,13 @@ export function verifyEvaluation(
   const events = readEvaluationEvents(record)
   const scores = readEvaluationScores(record)
   if (response !== null) {
-    const pending = response.results.filter(({ reason }) => reason !== 'unknown_post')
-    const codes = pending.map(({ status, reason = null }) =>
-      outcomeCodes.findIndex((code) => code.status === status && code.reason === reason),
+    const pending = pendingResults(response)
+    if (!isSame(rows.outcome, pending.map(outcomeCodeOf)))
+      report('the evaluation record has other results than the response')
+    const scored = pending.flatMap(({ status, score }) =>
+      status === 'scored' ? [Math.fround(score ?? NaN)] : [],
     )
-    const scored = pending.filter(({ status }) => status === 'scored')
-    if (!isSame(rows.outcome, codes)) report('the evaluation record has other results than the response')
-    if (
-      !isSame(
-        scores,
-        scored.map(({ score }) => Math.fround(score ?? NaN)),
-      )
-    )
-      report('the evaluation record has other scores than the response')
+    if (!isSame(scores, scored)) report('the evaluation record has other scores than the response')
   }
   if (expected === null) return
   const planned = eventsOf(expected.cycle, expected.plan)
