@@ -2,7 +2,8 @@
  * Visits in the order in which their cycles arrived, from the records of entered and left posts. The
  * report takes cycles in order of `cycle_time`, which differs only where cycles arrived late.
  */
-import { readEvaluationEvents, savedDepartures, savedEntries } from '../cycle/index.js'
+import type { Candidate } from '../contract/index.js'
+import { readCandidates, readEvaluationEvents, savedDepartures, savedEntries } from '../cycle/index.js'
 import { PostMap } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
 import type { PostKey } from './pool-list.js'
@@ -26,6 +27,26 @@ export interface Departure {
   readonly reason: number
   readonly tier: number
   readonly decidedMs: number
+}
+
+/** All visits in the stored cycles, oldest first. `only`: those of one post. */
+export function visitsOf(store: Store, only: PostKey | null = null): readonly ArrivalVisit[] {
+  const all = new ArrivalVisits(store, only)
+  const last = store.lastCycle()?.position ?? 0
+  for (let position = store.expiry.firstPosition(); position <= last; position++) all.add(position)
+  return all.visits
+}
+
+/** Whether the post of a visit is pending after the cycle at a position. */
+export function isPendingAt({ entered, left }: ArrivalVisit, position: Position): boolean {
+  return position >= (entered?.position ?? 0) && position < (left?.position ?? Infinity)
+}
+
+/** The candidate with which a visit began; null where its record has expired. */
+export async function candidateOf(store: Store, { entered }: ArrivalVisit): Promise<Candidate | null> {
+  if (entered === null || entered.row === null) return null
+  const [record] = await readCandidates(store, entered.position, [entered.row])
+  return JSON.parse(Buffer.from(record ?? []).toString()) as Candidate
 }
 
 export class ArrivalVisits {

@@ -82,7 +82,7 @@ async function replayed(): Promise<ReplayedCycle> {
 }
 
 async function headsOf(by: EncodingModel): Promise<HeadColumns> {
-  const cache = new VectorCache(store, by)
+  const cache = new VectorCache(store)
   const encoding = { encodeMsMax: 1000, quarantine: new Quarantine(), onExcluded: () => expect.fail(), cache }
   const { inputs } = await replayedInputs(store, by, await replayed(), [0, 1, 2], encoding)
   return by.predict(inputs)

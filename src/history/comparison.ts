@@ -2,7 +2,7 @@
  * Compares the scores of two models for the same posts: their order, the overlap of the best posts, and the differences.
  * Pure functions of the scores.
  */
-import { averageRanks, quantile, spearman } from './ranking.js'
+import { averageRanks, highest, quantile, spearman } from './ranking.js'
 
 /** Depths at which the overlap of the best posts is computed. */
 export const overlapDepths = [10, 50, 100] as const
@@ -31,12 +31,6 @@ export interface ScoreFigures {
   readonly quantiles: Readonly<Record<string, number>>
 }
 
-export interface ComparedScores {
-  readonly agreement: AgreementFigures
-  readonly first: ScoreFigures
-  readonly second: ScoreFigures
-}
-
 /** A post that two models rank differently. Ranks count from 1, the best; ties share their mean rank. */
 export interface Mover {
   readonly row: number
@@ -44,21 +38,17 @@ export interface Mover {
   readonly second_rank: number
 }
 
-export function compareScores(first: Float64Array, second: Float64Array): ComparedScores {
+export function compareScores(first: Float64Array, second: Float64Array): AgreementFigures {
   if (first.length !== second.length) throw new Error('the two models scored different posts')
   const differences = first.map((value, row) => (second[row] as number) - value)
   const ordered = varies(first) && varies(second)
   return {
-    agreement: {
-      rank_correlation: spearman(first, second),
-      overlap: Object.fromEntries(
-        overlapDepths.map((depth) => [depth, ordered ? overlapAt(first, second, depth) : null]),
-      ),
-      mean_signed_difference: mean(differences),
-      mean_absolute_difference: mean(differences.map(Math.abs)),
-    },
-    first: scoreFigures(first),
-    second: scoreFigures(second),
+    rank_correlation: spearman(first, second),
+    overlap: Object.fromEntries(
+      overlapDepths.map((depth) => [depth, ordered ? overlapAt(first, second, depth) : null]),
+    ),
+    mean_signed_difference: mean(differences),
+    mean_absolute_difference: mean(differences.map(Math.abs)),
   }
 }
 
@@ -87,22 +77,15 @@ function varies(scores: Float64Array): boolean {
   return scores.some((score) => score !== scores[0])
 }
 
-/** Rows from the best score to the worst; of equal ones the first row first, as operators read the list. */
-function order(scores: Float64Array): number[] {
-  return Array.from(scores.keys()).sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b)
-}
-
 function overlapAt(first: Float64Array, second: Float64Array, depth: number): number | null {
   if (first.length < depth) return null
-  const best = new Set(order(first).slice(0, depth))
-  return (
-    order(second)
-      .slice(0, depth)
-      .filter((row) => best.has(row)).length / depth
-  )
+  // Of equal scores the first rows, as operators read the list.
+  const bestOf = (scores: Float64Array): number[] => highest(scores, [...scores.keys()], depth)
+  const best = new Set(bestOf(first))
+  return bestOf(second).filter((row) => best.has(row)).length / depth
 }
 
-function scoreFigures(scores: Float64Array): ScoreFigures {
+export function scoreFigures(scores: Float64Array): ScoreFigures {
   return {
     distinct_scores: new Set(scores).size,
     mean: mean(scores),

@@ -3,7 +3,7 @@
  * running service.
  */
 export { overlapDepths, quantileShares, type AgreementFigures } from './comparison.js'
-export { ComparisonFigures, type Comparison, type MoverFigures } from './comparison-figures.js'
+export { compareVersions, type Comparison, type MoverFigures } from './compare-versions.js'
 export {
   BodyChecker,
   kindOfBody,
@@ -11,39 +11,24 @@ export {
   type CycleEffect,
   type PoolEffect,
 } from './check-bodies.js'
-export {
-  evaluate,
-  groupKinds,
-  ndcgDepths,
-  outcomeAges,
-  outcomeCounters,
-  reportJson,
-  topDepths,
-  versionQuality,
-  type Difference,
-  type Estimate,
-  type Evaluation,
-  type EvaluationOptions,
-  type GroupKind,
-  type Quality,
-  type RankerFigures,
-} from './evaluation/index.js'
+export { groupKinds, type GroupKind } from './evaluation/breakdowns.js'
+export type { Estimate } from './evaluation/estimates.js'
+export { evaluate, type Evaluation } from './evaluation/evaluate.js'
+export { outcomeCounters } from './evaluation/outcomes.js'
+export { ndcgDepths, topDepths } from './evaluation/ranker-evaluation.js'
+export type { Difference, RankerFigures } from './evaluation/ranker-figures.js'
+export { reportJson } from './evaluation/report-json.js'
 export { explainPost } from './explain/explain-post.js'
-export type {
-  CycleSummary,
-  ExplainedAgainst,
-  ExplainedCycle,
-  Explanation,
-  VisitSummary,
-} from './explain/explain-post.js'
+export type { ExplainedAgainst, ExplainedCycle, Explanation, VisitSummary } from './explain/explain-post.js'
 export type { ExplainedInput } from './explain/explain-score.js'
+export type { CycleSummary } from './explain/post-history.js'
 export type { Scorer } from './explain/scored-inputs.js'
 export { exportStore } from './export/export-store.js'
 export { queryExport, QueryError, tablesIn, viewSql, type QueryResult } from './export/query.js'
 export { exportSchemaVersion, exportTables, tableNames, type TableName } from './export/schema.js'
 export { Staging } from './export/staging.js'
 export { listPool, poolDigest, type PendingPostRow, type PoolListing, type PostKey } from './pool-list.js'
-export { replayCycles, type ReplayedCycle, type ReplayRange } from './replay.js'
+export { replayCycles, type ReplayedCycle } from './replay.js'
 export { replayedInputs, type ExcludedInput, type ReplayedInputs } from './replayed-inputs.js'
-export { replayScores, scorePairs, scoreSources } from './score-pairs.js'
-export { verifyCycles, type VerifyCyclesOptions } from './verify-cycles.js'
+export { replayScores, scoreSources } from './version-scores.js'
+export { verifyCycles } from './verify-cycles.js'

@@ -5,7 +5,16 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { UnitSums } from './evaluation/intervals.js'
-import { averagePrecision, highest, ndcg, quantile, rankAmong, rocAuc, spearman } from './ranking.js'
+import {
+  averagePrecision,
+  highest,
+  ndcg,
+  quantile,
+  rankAmong,
+  rocAuc,
+  sortKeys,
+  spearman,
+} from './ranking.js'
 
 interface Case {
   readonly scores: number[]
@@ -44,10 +53,10 @@ describe('ranking metrics', () => {
   )
 
   it('rank a missing score below every number, and tie missing scores', () => {
-    const scores = Float64Array.of(NaN, 0, -5, NaN, 0)
-    expect(highest(scores, [0, 1, 2, 3, 4], 5)).toEqual([1, 4, 2, 0, 3])
-    expect(rankAmong(scores, [0, 1, 2, 3, 4], NaN)).toEqual({ above: 3, tied: 2 })
-    expect(rankAmong(scores, [0, 2], 0)).toEqual({ above: 0, tied: 0 })
+    const keys = sortKeys(Float64Array.of(NaN, 0, -5, NaN, 0))
+    expect(highest(keys, [0, 1, 2, 3, 4], 5)).toEqual([1, 4, 2, 0, 3])
+    expect(rankAmong(keys, [0, 1, 2, 3, 4], keys[0]!)).toEqual({ above: 3, tied: 2 })
+    expect(rankAmong(keys, [0, 2], 0)).toEqual({ above: 0, tied: 0 })
   })
 
   it('are null without data', () => {

@@ -1,7 +1,14 @@
 /**
- * Ranks and ranking metrics of one list of scores, as docs/evaluation.md defines them. A higher score ranks first, NaN (no score)
- * ranks below every number, and equal scores share their average rank. Pure functions.
+ * Ranks and ranking metrics of one list of scores, as docs/evaluation.md defines them. A higher score ranks first, and equal
+ * scores share their average rank. A missing score ranks below every number: see `sortKeys`. Pure functions.
  */
+
+/** The scores with -Infinity for NaN, a missing one. */
+export function sortKeys(scores: Float64Array | Float32Array): Float64Array {
+  const keys = new Float64Array(scores)
+  for (let row = 0; row < keys.length; row++) if (Number.isNaN(keys[row])) keys[row] = -Infinity
+  return keys
+}
 
 /** How many of the `rows` rank above, and how many tie with, a score. Rows are indexes of `scores`. */
 export function rankAmong(
@@ -9,12 +16,11 @@ export function rankAmong(
   rows: ArrayLike<number>,
   score: number,
 ): { readonly above: number; readonly tied: number } {
-  const key = keyOf(score)
   let [above, tied] = [0, 0]
   for (let place = 0; place < rows.length; place++) {
-    const other = keyOf(scores[rows[place] as number] as number)
-    if (other > key) above++
-    else if (other === key) tied++
+    const other = scores[rows[place] as number] as number
+    if (other > score) above++
+    else if (other === score) tied++
   }
   return { above, tied }
 }
@@ -28,11 +34,11 @@ export function highest(scores: Float64Array, rows: ArrayLike<number>, count: nu
   if (count <= 0) return best
   for (let place = 0; place < rows.length; place++) {
     const row = rows[place] as number
-    const key = keyOf(scores[row] as number)
-    if (best.length === count && key <= keyOf(scores[best[count - 1] as number] as number)) continue
+    const score = scores[row] as number
+    if (best.length === count && score <= (scores[best[count - 1] as number] as number)) continue
     if (best.length === count) best.pop()
     let at = best.length
-    while (at > 0 && keyOf(scores[best[at - 1] as number] as number) < key) at--
+    while (at > 0 && (scores[best[at - 1] as number] as number) < score) at--
     best.splice(at, 0, row)
   }
   return best
@@ -76,8 +82,8 @@ export function averagePrecision(scores: Float64Array, isPositive: Uint8Array): 
   for (let from = 0; from < rows.length;) {
     let to = from
     let foundHere = 0
-    const key = keyOf(scores[rows[from] as number] as number)
-    while (to < rows.length && keyOf(scores[rows[to] as number] as number) === key)
+    const score = scores[rows[from] as number]
+    while (to < rows.length && scores[rows[to] as number] === score)
       foundHere += isPositive[rows[to++] as number] as number
     found += foundHere
     sum += (foundHere / positives) * (found / to)
@@ -118,8 +124,8 @@ export function averageRanks(scores: Float64Array): Float64Array {
   const ranks = new Float64Array(scores.length)
   for (let from = 0; from < rows.length;) {
     let to = from + 1
-    const key = keyOf(scores[rows[from] as number] as number)
-    while (to < rows.length && keyOf(scores[rows[to] as number] as number) === key) to++
+    const score = scores[rows[from] as number]
+    while (to < rows.length && scores[rows[to] as number] === score) to++
     for (let place = from; place < to; place++) ranks[rows[place] as number] = (from + 1 + to) / 2
     from = to
   }
@@ -127,20 +133,5 @@ export function averageRanks(scores: Float64Array): Float64Array {
 }
 
 function ascending(scores: Float64Array): number[] {
-  return [...scores.keys()].sort((a, b) => {
-    const [x, y] = [keyOf(scores[a] as number), keyOf(scores[b] as number)]
-    return x < y ? -1 : x > y ? 1 : a - b
-  })
-}
-
-/** The scores as numbers that compare as they rank: a missing score is the lowest. */
-export function sortKeys(scores: Float64Array | Float32Array): Float64Array {
-  const keys = new Float64Array(scores)
-  for (let row = 0; row < keys.length; row++) keys[row] = keyOf(keys[row] as number)
-  return keys
-}
-
-/** NaN as a value below every score. */
-function keyOf(score: number): number {
-  return Number.isNaN(score) ? -Infinity : score
+  return [...scores.keys()].sort((a, b) => (scores[a] as number) - (scores[b] as number) || a - b)
 }

@@ -30,7 +30,6 @@ export interface RecordedRemovals extends Pick<
   EvaluationEvents['removals'],
   'reason' | 'tier' | 'decidedMs'
 > {
-  readonly count: number
   readonly post: Int32Array
   /** The entry that ended in the order of arrival; -1 for a post that was not pending before the cycle. */
   readonly entry: Int32Array
@@ -45,7 +44,6 @@ export interface RecordedRows {
 
 /** The scored rows, in the order of the response's results. Counters are those that the scoring used; NaN for null. */
 export interface RecordedScores extends Pick<EvaluationRows, 'views' | 'up' | 'comment_cnt' | 'rtb_vote'> {
-  readonly count: number
   readonly score: Float32Array
 }
 
@@ -120,7 +118,7 @@ export class RecordedCycles {
         post[row] = this.entries.name(entry[row] as number, ...name)
       }
     }
-    return { count, post, entry, reason, tier, decidedMs }
+    return { post, entry, reason, tier, decidedMs }
   }
 }
 
@@ -133,5 +131,5 @@ function scoredOf(
   const count = outcomes.reduce((sum, code) => sum + (code === outcome.scored ? 1 : 0), 0)
   if (score.length !== count || views.length !== count)
     throw new Error(`the evaluation record of cycle ${cycleId} has ${score.length} scores for ${count} posts`)
-  return { count, score, views, up, comment_cnt, rtb_vote }
+  return { score, views, up, comment_cnt, rtb_vote }
 }

@@ -11,7 +11,7 @@ import {
   type ModelInputs,
   type TextEncoder,
 } from '../model/index.js'
-import type { PoolState } from '../pool/index.js'
+import { gallIdAt, type PoolState } from '../pool/index.js'
 import type { ImageKey, Store } from '../store/index.js'
 import type { VectorCache } from './vector-cache.js'
 import type { ReplayedCycle } from './replay.js'
@@ -19,8 +19,6 @@ import type { ReplayedCycle } from './replay.js'
 export interface ReplayedInputs {
   /** Row r is row `rows[r]` of the cycle's scored rows. */
   readonly inputs: ModelInputs
-  /** By row: the record that the text encoder has encoded for this call, or null. */
-  readonly records: readonly (Uint8Array | null)[]
   /** By row: the images that the image encoder has encoded for this call, in position order. */
   readonly jpegs: readonly (readonly Uint8Array[])[]
 }
@@ -47,7 +45,7 @@ export interface ReplayEncoding {
 
 /**
  * The inputs for some of the scored rows. Rejects with a `ModelError` when an encoder fails; texts and images that end its
- * process are missing. With a cache, `records` and `jpegs` lack the items with cached vectors.
+ * process are missing. With a cache, `jpegs` lacks the images with cached vectors.
  */
 export async function replayedInputs(
   store: Store,
@@ -56,10 +54,10 @@ export async function replayedInputs(
   rows: readonly number[],
   encoding: ReplayEncoding,
 ): Promise<ReplayedInputs> {
-  const { scoring } = replayed.plan
+  const { scoring, next } = replayed.plan
   const slots = Uint32Array.from(rows, (row) => scoring.slots[row] as number)
   const readings = Uint32Array.from(rows, (row) => scoring.readings[row] as number)
-  const texts = await encodeTexts(model, replayed, { rows, slots }, encoding)
+  const text = await encodeTexts(model, replayed, { rows, slots }, encoding)
   const images = await encodeImages(model, store, replayed, { rows, slots }, encoding)
   return {
     inputs: {
@@ -69,11 +67,10 @@ export async function replayedInputs(
       readings,
       imagesStored: replayed.inputState.imagesStored,
       imagesEncoded: images.encoded,
-      textEncoded: texts.encoded,
-      text: texts.column,
+      textEncoded: Uint8Array.from({ length: next.count }, (_, slot) => Number((text?.row[slot] ?? -1) >= 0)),
+      text,
       image: images.column,
     },
-    records: texts.records,
     jpegs: images.jpegs,
   }
 }
@@ -85,43 +82,33 @@ interface ChosenRows {
   readonly slots: Uint32Array
 }
 
-interface EncodedTexts {
-  readonly column: EmbeddingColumn | null
-  readonly encoded: Uint8Array
-  readonly records: readonly (Uint8Array | null)[]
-}
-
 async function encodeTexts(
   { text }: Pick<Model, 'text'>,
   replayed: ReplayedCycle,
   { rows, slots }: ChosenRows,
   { encodeMsMax, quarantine, onExcluded, cache }: ReplayEncoding,
-): Promise<EncodedTexts> {
+): Promise<EmbeddingColumn | null> {
   const { next } = replayed.plan
-  const encoded = new Uint8Array(next.count)
-  const records: (Uint8Array | null)[] = Array.from(slots, () => null)
-  if (text === null || slots.length === 0) return { column: null, encoded, records }
+  if (text === null || slots.length === 0) return null
   const { dim } = text
   const vectors = new Float32Array(slots.length * dim)
   const row = new Int32Array(next.count).fill(-1)
   const put = (index: number, vector: Float32Array): void => {
-    const slot = slots[index] as number
     vectors.set(vector, index * dim)
-    row[slot] = index
-    encoded[slot] = 1
+    row[slots[index] as number] = index
   }
   const hasText = textsOf(text, replayed.availability)
   const unknown: number[] = []
   for (const [index, slot] of slots.entries()) {
     if (!hasText(rows[index] as number)) continue
-    const vector = cache?.text(next, slot)
+    const vector = cache?.text(text, next, slot)
     if (vector === undefined) unknown.push(index)
     else put(index, vector)
   }
   if (unknown.length > 0) {
-    const unknownRecords = unknown.map((index) => replayed.recordOf(slots[index] as number))
+    const records = unknown.map((index) => replayed.recordOf(slots[index] as number))
     const untilMs = performance.now() + encodeMsMax
-    const made = await quarantine.encodeAll(textBatchEncoder(text), unknownRecords, {
+    const made = await quarantine.encodeAll(textBatchEncoder(text), records, {
       ended: () => performance.now() > untilMs,
       onQuarantined: (place, { message }) => {
         const slot = slots[unknown[place] as number] as number
@@ -133,10 +120,9 @@ async function encodeTexts(
       const vector = made.vectors.slice(place * dim, (place + 1) * dim)
       put(index, vector)
       cache?.keepText(next, slots[index] as number, vector)
-      records[index] = unknownRecords[place] ?? null
     }
   }
-  return { column: { dim, vectors, row }, encoded, records }
+  return { dim, vectors, row }
 }
 
 interface EncodedImages {
@@ -184,7 +170,7 @@ async function encodePost(
   const unknown: { readonly place: number; readonly sha256: Uint8Array; readonly bytes: Uint8Array }[] = []
   for (const [place, key] of keys.entries()) {
     const sha256 = store.readImageHash(key)
-    const vector = sha256 && cache?.image(sha256)
+    const vector = sha256 && cache?.image(image, sha256)
     found.push(vector)
     const stored = vector === undefined ? store.findImage(key) : undefined
     if (stored !== undefined) unknown.push({ place, sha256: stored.sha256, bytes: stored.normalised })
@@ -233,8 +219,5 @@ function imagesOf(image: ImageEncoder, availability: Availability): (row: number
 }
 
 function nameOf(state: PoolState, slot: number): { readonly gallId: string; readonly postNo: number } {
-  return {
-    gallId: state.galleries[state.gallery[slot] as number] as string,
-    postNo: state.postNo[slot] as number,
-  }
+  return { gallId: gallIdAt(state, slot), postNo: state.postNo[slot] as number }
 }

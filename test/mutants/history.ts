@@ -40,8 +40,8 @@ export const historyMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/history/score-pairs.ts',
-    killedBy: ['src/history/score-pairs.test.ts'],
+    file: 'src/history/version-scores.ts',
+    killedBy: ['src/history/version-scores.test.ts'],
     mutants: [
       {
         breaks: 'a replay has the scored posts of its response',
@@ -154,8 +154,8 @@ export const historyMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a ranker picks a visit once',
-        find: 'this.#picked[visit] = 1',
-        replace: 'this.#picked[visit] = 0',
+        find: 'this.isPicked[visit] = 1',
+        replace: 'this.isPicked[visit] = 0',
       },
       {
         breaks: 'equal scores share their average rank',

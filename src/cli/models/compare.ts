@@ -3,13 +3,12 @@
  * stored are computed by a replay. The server of the data directory may be running.
  */
 import { loadCodec } from '../../codec/index.js'
-import { ComparisonFigures, scorePairs, versionQuality } from '../../history/index.js'
-import type { Position, Store, StoredCycle } from '../../store/index.js'
+import { compareVersions } from '../../history/index.js'
+import type { Store, StoredCycle } from '../../store/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { rangeOf, withStore } from './common.js'
-import { versionsSentence } from '../report/wording.js'
 import { comparisonText } from './comparison-text.js'
 import { excludedInputText } from './golden.js'
 import { withModels } from './loaded-models.js'
@@ -28,35 +27,16 @@ export async function compare(
   await withStore(settings.dataDir, async (store) => {
     const cycles = chosenCycles(store, flags)
     const { codec } = loadCodec(settings.codec)
-    const figures = new ComparisonFigures(versions)
-    const replayed = new Map(versions.map((version) => [version, new Map<Position, Float32Array>()]))
-    await withModels({ store, codec, settings, context }, 'the comparison failed', async (load) => {
-      const pairs = scorePairs(store, {
-        cycles,
-        versions,
-        codec,
-        load,
-        onExcluded: (version, left) => {
-          figures.addExcluded(version, left)
-          context.printMessage(`${version}: ${excludedInputText(left)}`)
-        },
-      })
-      for await (const pair of pairs) {
-        figures.add(pair)
-        for (const [index, side] of [pair.first, pair.second].entries())
-          if (side.source === 'replay')
-            replayed.get(versions[index] as string)?.set(pair.cycle.position, Float32Array.from(side.scores))
-      }
-    })
-    const comparison = await figures.comparison(store, cycles)
-    const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
-    const quality = await versionQuality(store, versions, replayed, {
-      ...{ fromMs: Math.min(...times), toMs: Math.max(...times) },
-    })
-    printResult(context, flags, { ...comparison, quality }, () => {
-      const text = comparisonText(comparison, context.columns())
-      return quality === null ? text : `${text}\n${versionsSentence(quality.difference)}\n`
-    })
+    const comparison = await withModels(
+      { store, codec, settings, context },
+      'the comparison failed',
+      (load) =>
+        compareVersions(store, {
+          ...{ cycles, versions, codec, load },
+          onExcluded: (version, left) => context.printMessage(`${version}: ${excludedInputText(left)}`),
+        }),
+    )
+    printResult(context, flags, comparison, () => comparisonText(comparison, context.columns()))
   })
 }
 

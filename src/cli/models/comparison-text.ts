@@ -9,6 +9,7 @@ import {
   type Comparison,
   type MoverFigures,
 } from '../../history/index.js'
+import { versionsSentence } from '../report/wording.js'
 import { formatTable } from '../text-table.js'
 
 const moversShown = 10
@@ -16,12 +17,14 @@ const titleColumn = 4
 
 /** `columns`: width of the terminal. */
 export function comparisonText(comparison: Comparison, columns: number | undefined): string {
-  const { pooled, movers } = comparison
+  const { pooled, median, movers, quality } = comparison
   const blocks = [
     summary(comparison),
-    ...(pooled === null ? [] : [agreementTable(pooled, comparison.median), scoresTable(comparison, pooled)]),
+    ...(median === null ? [] : [agreementTable(median)]),
+    ...(pooled === null ? [] : [scoresTable(comparison, pooled)]),
     sourcesTable(comparison),
     ...(movers.length === 0 ? [] : [moversTable(movers.slice(0, moversShown), columns)]),
+    `${versionsSentence(quality.difference)}\n`,
   ]
   return blocks.join('\n')
 }
@@ -51,21 +54,17 @@ function summary(comparison: Comparison): string {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-function agreementTable(pooled: AgreementFigures, median: AgreementFigures | null): string {
-  const row = (label: string, figure: (figures: AgreementFigures) => string): string[] => [
-    label,
-    figure(pooled),
-    median === null ? '' : figure(median),
-  ]
+function agreementTable(median: AgreementFigures): string {
   return formatTable(
-    ['agreement', 'all scores', 'median of cycles'],
+    ['agreement', 'median of cycles'],
     [
-      row('rank correlation', ({ rank_correlation }) => number(rank_correlation, 3)),
-      ...overlapDepths.map((depth) =>
-        row(`overlap of the best ${depth}`, ({ overlap }) => percent(overlap[depth] ?? null)),
-      ),
-      row('mean difference, B − A', (figures) => number(figures.mean_signed_difference, 4)),
-      row('mean absolute difference', (figures) => number(figures.mean_absolute_difference, 4)),
+      ['rank correlation', number(median.rank_correlation, 3)],
+      ...overlapDepths.map((depth) => [
+        `overlap of the best ${depth}`,
+        percent(median.overlap[depth] ?? null),
+      ]),
+      ['mean difference, B − A', number(median.mean_signed_difference, 4)],
+      ['mean absolute difference', number(median.mean_absolute_difference, 4)],
     ],
   )
 }

@@ -114,8 +114,8 @@ function caseOf(
   row: number,
   index: number,
   directory: string,
-  { cycle, plan: { scoring, next } }: ReplayedCycle,
-  { records, jpegs }: ReplayedInputs,
+  { cycle, plan: { scoring, next }, recordOf }: ReplayedCycle,
+  { inputs, jpegs }: ReplayedInputs,
 ): RecordedRow {
   const slot = scoring.slots[row] as number
   const gallId = next.galleries[next.gallery[slot] as number] as string
@@ -126,7 +126,7 @@ function caseOf(
     return { file, sha256: sha256(bytes) }
   })
   const name = `${cycle.cycleId} ${gallId}/${next.postNo[slot] as number}`
-  return { name, record: records[index] ?? null, images }
+  return { name, record: inputs.textEncoded[slot] === 1 ? recordOf(slot) : null, images }
 }
 
 /** A message about an input that a replay leaves out. */

@@ -41,16 +41,15 @@ async function report(flags: Flags, context: CommandContext): Promise<void> {
   const html = typeof flags['html'] === 'string' ? resolve(context.directory, flags['html']) : null
   await withStore(settings.dataDir, (store) =>
     withModels({ store, codec, settings, context }, 'the report failed', async (load) => {
-      const evaluation = await evaluate(store, {
+      const evaluation = evaluate(store, {
         ...range,
         ...(versions && {
           versions,
-          replay: (cycles) =>
-            replayScores(store, {
-              ...{ cycles, versions, codec, load },
-              onExcluded: (version, excluded) =>
-                context.printMessage(`${version}: ${excludedInputText(excluded)}`),
-            }),
+          replayed: await replayScores(store, {
+            ...{ ...range, versions, codec, load },
+            onExcluded: (version, excluded) =>
+              context.printMessage(`${version}: ${excludedInputText(excluded)}`),
+          }),
         }),
       })
       if (html !== null) replaceFile(html, reportHtml(evaluation))

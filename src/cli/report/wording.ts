@@ -2,7 +2,7 @@
  * Texts that a report shares between its text form and its page: names of rankers, numbers with their intervals, and
  * sentences that state whether a difference is significant.
  */
-import type { Difference, Estimate, Evaluation, Quality, RankerFigures } from '../../history/index.js'
+import type { Difference, Estimate, Evaluation, RankerFigures } from '../../history/index.js'
 
 const baselineWords: Readonly<Record<string, string>> = {
   views: 'views',
@@ -86,7 +86,7 @@ export function pickSentences({ visits, rankers }: Evaluation): string[] {
 }
 
 /** Whether a difference is significant, in one sentence. */
-export function differenceSentence({ a, b, mean, ci95, verdict, moreDays }: Difference): string {
+export function differenceSentence({ a, b, mean, ci95, verdict, more_days }: Difference): string {
   const [first, second] = [subject(a), subject(b)]
   if (mean === null || ci95 === null || verdict === null)
     return `${capital(first)} and ${second} have no saved post in common to compare.`
@@ -97,15 +97,15 @@ export function differenceSentence({ a, b, mean, ci95, verdict, moreDays }: Diff
   if (verdict !== 'cannot be told apart')
     return `${capital(first)} ranks the saved posts ${verdict} than ${second}: ${size}. The difference is significant.`
   const wait =
-    moreDays === null
+    more_days === null
       ? 'More days would not change this.'
-      : `If it persists, about ${count(moreDays)} more ${moreDays === 1 ? 'day is' : 'days are'} needed for a verdict.`
+      : `If it persists, about ${count(more_days)} more ${more_days === 1 ? 'day is' : 'days are'} needed for a verdict.`
   return `${capital(first)} and ${second} cannot be told apart: ${size}. ${wait}`
 }
 
 /** The same for two versions of `models compare`. */
-export function versionsSentence({ a, b, more_days, ...difference }: Quality['difference']): string {
-  return differenceSentence({ ...difference, a: `shadow:${a}`, b: `shadow:${b}`, moreDays: more_days })
+export function versionsSentence({ a, b, ...difference }: Difference): string {
+  return differenceSentence({ ...difference, a: `shadow:${a}`, b: `shadow:${b}` })
 }
 
 function subject(name: string): string {

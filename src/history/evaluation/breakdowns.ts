@@ -2,8 +2,8 @@
  * The model's figures by group: gallery, tier, source, gallery type, hour of the decision, and version. A visit belongs to
  * one group of each kind; its version is that of its decision cycle, and a pick's that of the cycle of the pick.
  */
-import { galleryTypeCodes, sourceCodes, tierCodes } from '../../contract/index.js'
-import { kstHour, type Estimate, type Units } from './estimates.js'
+import { galleryTypeCodes, kstTimeOfDay, sourceCodes, tierCodes } from '../../contract/index.js'
+import type { Estimate, Units } from './estimates.js'
 import { UnitSums } from './intervals.js'
 import { fates, type RankerEvaluation } from './ranker-evaluation.js'
 import type { EvaluationWindow } from './window.js'
@@ -25,6 +25,7 @@ export interface GroupFigures {
 }
 
 const saved = fates.indexOf('saved')
+const hourMs = 3_600_000
 
 export function breakdowns(
   window: EvaluationWindow,
@@ -48,7 +49,8 @@ export function breakdowns(
     gallery_type: of((visit) => galleryTypeCodes[entries.galleryType[entryOf(visit)] as number] ?? null),
     hour: of((visit) => {
       const decided = visitFates.decidedMs[visit] as number
-      return Number.isFinite(decided) ? String(kstHour(decided)).padStart(2, '0') : null
+      if (!Number.isFinite(decided)) return null
+      return String(Math.floor(kstTimeOfDay(decided) / hourMs)).padStart(2, '0')
     }),
     version: of(
       (visit) => versionOf(decisions.cycle[visit] as number),
@@ -70,7 +72,7 @@ class Group {
 
 function groups(
   { visits, fates: { fate } }: EvaluationWindow,
-  { picks, rankPercentile }: RankerEvaluation,
+  { picks, isPicked, rankPercentile }: RankerEvaluation,
   units: Units,
   valueOf: (visit: number) => string | null,
   ofPick: (pick: RankerEvaluation['picks'][number]) => string | null,
@@ -81,10 +83,8 @@ function groups(
     found.set(value, known)
     return known
   }
-  const picked = new Set<number>()
   for (const pick of picks) {
     const group = groupOf(ofPick(pick))
-    picked.add(pick.visit)
     group.picks++
     if (fates[fate[pick.visit] as number] === 'open') group.openPicks++
     if (fate[pick.visit] === saved) group.pickedSaved++
@@ -94,7 +94,7 @@ function groups(
     group.visits++
     if (fate[visit] !== saved) continue
     group.saved++
-    if (picked.has(visit)) group.recalled++
+    group.recalled += isPicked[visit] as number
     const percentile = rankPercentile[visit] as number
     if (!Number.isNaN(percentile)) group.percentiles.add(units.ofVisit(visit), percentile)
   }

@@ -16,21 +16,15 @@ export interface Estimate {
 const daysMin = 5
 const kstOffsetMs = 9 * 3_600_000
 const dayMs = 24 * 3_600_000
-const hourMs = 3_600_000
 
 export function kstDay(ms: number): number {
   return Math.floor((ms + kstOffsetMs) / dayMs)
-}
-
-export function kstHour(ms: number): number {
-  return Math.floor((ms + kstOffsetMs) / hourMs) - 24 * kstDay(ms)
 }
 
 export class Units {
   readonly isDays: boolean
   readonly #window: EvaluationWindow
   readonly #times: readonly number[]
-
   readonly #draws: number | undefined
 
   /** `draws`: of each bootstrap; 2,000 where absent. */

@@ -2,14 +2,22 @@
  * Evaluates a window: how the model, other versions and simple orders rank the posts that the operators picked, and what
  * each would have picked. docs/evaluation.md defines the figures. Read `evaluate` first.
  */
-import type { Position, Store, StoredCycle } from '../../store/index.js'
+import { assert } from '../../contract/index.js'
+import type { Store, StoredCycle } from '../../store/index.js'
 import { RecordedCycles } from '../recorded-cycles.js'
+import type { ReplayedScores } from '../version-scores.js'
 import { breakdowns, type GroupFigures, type GroupKind } from './breakdowns.js'
 import { kstDay, Units } from './estimates.js'
 import { firstScoreFigures, type FirstScoreFigures } from './first-score-ledger.js'
 import { outcomeFigures, type OutcomeFigures } from './outcomes.js'
 import { fates, poolOf, RankerEvaluation, type Fate } from './ranker-evaluation.js'
-import { difference, rankerFigures, type Difference, type RankerFigures } from './ranker-figures.js'
+import {
+  difference,
+  rankerFigures,
+  type Difference,
+  type EvaluatedRanker,
+  type RankerFigures,
+} from './ranker-figures.js'
 import { baselineRankers, modelRanker, versionRanker, type Ranker } from './rankers.js'
 import { readWindow, type EvaluationWindow } from './window.js'
 
@@ -19,10 +27,8 @@ export interface EvaluationOptions {
   readonly toMs?: number
   /** Versions to rank in addition to the model that served. Without them: those that left shadow scores in the window. */
   readonly versions?: readonly string[]
-  /** Scores of cycles that a version neither served nor scored as a shadow, by version and store position. */
-  readonly replay?: (
-    cycles: readonly StoredCycle[],
-  ) => Promise<ReadonlyMap<string, ReadonlyMap<Position, Float32Array>>>
+  /** Scores of cycles that a version neither served nor scored as a shadow. */
+  readonly replayed?: ReplayedScores
   /** Draws of each bootstrap; 2,000 where absent. */
   readonly draws?: number
 }
@@ -51,48 +57,33 @@ export interface Evaluation {
   readonly by: Readonly<Record<GroupKind, readonly GroupFigures[]>>
 }
 
-/** Rejects where the record of a cycle is damaged. */
-export async function evaluate(store: Store, options: EvaluationOptions = {}): Promise<Evaluation> {
+/** Throws where the record of a cycle is damaged. */
+export function evaluate(store: Store, options: EvaluationOptions = {}): Evaluation {
   const { fromMs = -Infinity, toMs = Infinity } = options
   const stored = new RecordedCycles(store)
   const cycles = stored.window(fromMs, toMs)
   const window = readWindow(stored, cycles)
   const versions = options.versions ?? shadowVersions(store, cycles)
-  const replayed = (await options.replay?.(cycles)) ?? new Map<string, never>()
-  const rankers = [
-    modelRanker(),
-    ...versions.map((version) => versionRanker(version, store, replayed.get(version) ?? new Map())),
+  const served = [...new Set(cycles.map(versionsOf))]
+  const [model, ...others] = evaluateRankers(stored, window, [
+    modelRanker(served),
+    ...versions.map((version) => versionRanker(version, store, options.replayed)),
     ...baselineRankers(window),
-  ]
-  const evaluated = evaluateRankers(stored, window, rankers)
+  ])
+  assert(model !== undefined, 'the model is a ranker')
   const units = new Units(window, options.draws)
   const days = new Set(cycles.map(({ cycleAtMs }) => kstDay(cycleAtMs))).size
-  const modelCount = 1 + versions.length
-  const [model, ...others] = evaluated
-  if (model === undefined) throw new Error('there is no ranker')
-  const shadows = evaluated.slice(1, modelCount)
+  const shadows = others.slice(0, versions.length)
   const pairs = shadows.flatMap((a, place) => shadows.slice(place + 1).map((b) => [a, b] as const))
   return {
     window: {
       fromMs: cycles[0]?.cycleAtMs ?? null,
       toMs: cycles.at(-1)?.cycleAtMs ?? null,
       ...{ cycles: cycles.length, days, unit: units.isDays ? 'day' : 'cycle' },
-      versions: [...new Set(cycles.map(versionsOf))],
+      versions: served,
     },
     visits: visitCounts(window),
-    rankers: evaluated.map(({ name, evaluation, cycleCount }, place) =>
-      rankerFigures(evaluation, window, units, {
-        name,
-        versions:
-          place === 0
-            ? [...new Set(cycles.map(versionsOf))]
-            : place < modelCount
-              ? [name.replace(/^shadow:/, '')]
-              : [],
-        cycles: cycleCount,
-        isModel: place < modelCount,
-      }),
-    ),
+    rankers: [model, ...others].map((ranker) => rankerFigures(ranker, window, units)),
     differences: [...others.map((b) => [model, b] as const), ...pairs].map(([a, b]) =>
       difference(a, b, units, days),
     ),
@@ -102,34 +93,27 @@ export async function evaluate(store: Store, options: EvaluationOptions = {}): P
   }
 }
 
-interface EvaluatedRanker {
-  readonly name: string
-  readonly evaluation: RankerEvaluation
-  cycleCount: number
-}
-
 /** The second reading of the window. */
 function evaluateRankers(
   stored: RecordedCycles,
   { cycles, scored: ofRows, fates: visitFates, decisions, budget }: EvaluationWindow,
   rankers: readonly Ranker[],
 ): EvaluatedRanker[] {
-  const evaluated = rankers.map(({ name }) => ({
-    name,
+  const evaluated = rankers.map((ranker) => ({
+    ...ranker,
     evaluation: new RankerEvaluation(visitFates),
-    cycleCount: 0,
+    cycles: 0,
   }))
   for (const [index, cycle] of cycles.entries()) {
     const rows = ofRows[index]
     if (rows === undefined || rows.visits.length === 0) continue
     const pool = poolOf(index, rows, visitFates, decisions)
     const scored = stored.readScored(cycle)
-    for (const [place, ranker] of rankers.entries()) {
+    for (const ranker of evaluated) {
       const scores = ranker.scores(scored, cycle, rows.visits)
-      const into = evaluated[place]
-      if (scores === null || into === undefined) continue
-      into.cycleCount++
-      into.evaluation.add(index, rows, pool, scores, budget[index] as number)
+      if (scores === null) continue
+      ranker.cycles++
+      ranker.evaluation.add(index, rows, pool, scores, budget[index] as number)
     }
   }
   return evaluated

@@ -1,11 +1,13 @@
 /**
- * The figures of the first-score ledger over a window, and the visits whose first score came latest, with the reason.
+ * The first-score ledger of a window: whether each visit had its first score within two cycle boundaries of `extracted_at`,
+ * and the visits whose first score came latest, with the reason. docs/evaluation.md defines the rules.
  */
 import { firstScoreDeadline, firstScoreTarget, outcomeCodes } from '../../contract/index.js'
-import { firstScore, type FirstScore } from './first-score.js'
 import type { EvaluationWindow } from './window.js'
 
 const worstMax = 20
+
+export type FirstScore = 'excluded' | 'on_time' | 'late' | 'never'
 
 /** A visit whose first score came late or never. Times are milliseconds since 1970. */
 export interface LateVisit {
@@ -72,4 +74,22 @@ export function firstScoreFigures({
     reasons,
     worst: lateVisits.sort((a, b) => b.minutesLate - a.minutesLate).slice(0, worstMax),
   }
+}
+
+/**
+ * The rules are tried in order. `extractedMs`: NaN for null. `firstMs`: the first cycle that scored the visit, NaN for none.
+ * `decidedMs`: Infinity while open.
+ */
+export function firstScore(visit: {
+  readonly extractedMs: number
+  readonly firstMs: number
+  readonly decidedMs: number
+  readonly windowEndMs: number
+}): FirstScore {
+  const { extractedMs, firstMs, decidedMs, windowEndMs } = visit
+  if (Number.isNaN(extractedMs)) return 'excluded'
+  const deadline = firstScoreDeadline(extractedMs)
+  if (firstMs <= deadline) return 'on_time'
+  if (deadline > windowEndMs || decidedMs <= deadline) return 'excluded'
+  return Number.isNaN(firstMs) ? 'never' : 'late'
 }

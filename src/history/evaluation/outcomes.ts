@@ -44,14 +44,9 @@ export function outcomeFigures(
     const placedMs = parseInstant(outcome.placed_at)?.ms ?? NaN
     if (placedMs >= fromMs && placedMs <= toMs) outcomes.push(outcome)
   }
-  const byPicker = new Map<string, Outcome[]>()
-  for (const outcome of outcomes) {
-    const { type, model_version = null } = outcome.picked_by
-    const key = JSON.stringify([type, type === 'model' ? model_version : null])
-    const group = byPicker.get(key)
-    if (group === undefined) byPicker.set(key, [outcome])
-    else group.push(outcome)
-  }
+  const byPicker = Map.groupBy(outcomes, ({ picked_by: { type, model_version = null } }) =>
+    JSON.stringify([type, type === 'model' ? model_version : null]),
+  )
   const withScore = outcomes.filter(({ score_at_placement }) => typeof score_at_placement === 'number')
   const scores = Float64Array.from(withScore, ({ score_at_placement }) => score_at_placement as number)
   return {

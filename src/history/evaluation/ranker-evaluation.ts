@@ -107,7 +107,8 @@ export interface Pick {
 /** One ranker. Values of visits that it did not rank are NaN. */
 export class RankerEvaluation {
   readonly #visits: VisitFates
-  readonly #picked: Uint8Array
+  /** By visit. */
+  readonly isPicked: Uint8Array
   /** By saved visit with a decision cycle; NaN also where the cycle has no negatives. */
   readonly rankPercentile: Float64Array
   /** By saved visit with a decision cycle: rank in the pool from 1, the highest; ties share the average. */
@@ -122,7 +123,7 @@ export class RankerEvaluation {
   constructor(visits: VisitFates) {
     const column = (): Float64Array => new Float64Array(visits.count).fill(NaN)
     this.#visits = visits
-    this.#picked = new Uint8Array(visits.count)
+    this.isPicked = new Uint8Array(visits.count)
     this.rankPercentile = column()
     this.rank = column()
     this.firstScore = column()
@@ -138,34 +139,32 @@ export class RankerEvaluation {
     budget: number,
   ): void {
     assert(scores.length === visits.length, 'a score for each row')
-    let keys: Float64Array | null = null
+    const keys = sortKeys(scores)
     for (const row of pool.first) this.firstScore[visits[row] as number] = scores[row] as number
     for (const row of pool.deciding) {
       const visit = visits[row] as number
-      const score = scores[row] as number
-      this.lastScore[visit] = score
+      this.lastScore[visit] = scores[row] as number
       if (this.#visits.fate[visit] !== saved) continue
-      keys ??= sortKeys(scores)
-      const amongAll = rankAmong(keys, pool.rows, score)
+      const key = keys[row] as number
+      const amongAll = rankAmong(keys, pool.rows, key)
       // The row ties with itself.
       this.rank[visit] = amongAll.above + (amongAll.tied + 1) / 2
       if (pool.negatives.length === 0) continue
-      const amongPicks = rankAmong(keys, pool.picks, score)
+      const amongPicks = rankAmong(keys, pool.picks, key)
       const [above, tied] = [amongAll.above - amongPicks.above, amongAll.tied - amongPicks.tied]
       this.rankPercentile[visit] = (pool.negatives.length - above - tied / 2) / pool.negatives.length
     }
     if (pool.picks.length > 0) {
-      keys ??= sortKeys(scores)
       const ranked = highest(keys, pool.rows, Math.max(...ndcgDepths))
       const isPick = (row: number): boolean => pool.isPick[row] === 1
       const values = ndcgDepths.map((depth) => ndcg(ranked, isPick, pool.picks.length, depth))
       this.ndcg.push({ cycleIndex: index, values })
     }
     if (budget === 0) return
-    const unpicked = pool.rows.filter((row) => this.#picked[visits[row] as number] === 0)
-    for (const row of highest(keys ?? sortKeys(scores), unpicked, budget)) {
+    const unpicked = pool.rows.filter((row) => this.isPicked[visits[row] as number] === 0)
+    for (const row of highest(keys, unpicked, budget)) {
       const visit = visits[row] as number
-      this.#picked[visit] = 1
+      this.isPicked[visit] = 1
       this.picks.push({ visit, cycleIndex: index })
     }
   }

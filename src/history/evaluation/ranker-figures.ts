@@ -5,13 +5,16 @@ import type { Estimate, Units } from './estimates.js'
 import { UnitSums, type Interval } from './intervals.js'
 import { averagePrecision, quantile, rocAuc } from '../ranking.js'
 import { fates, ndcgDepths, topDepths, type Fate, type RankerEvaluation } from './ranker-evaluation.js'
+import type { Ranker } from './rankers.js'
 import type { EvaluationWindow } from './window.js'
 
-export interface RankerFigures {
-  readonly name: string
-  readonly versions: readonly string[]
+export interface EvaluatedRanker extends Pick<Ranker, 'name' | 'versions'> {
+  readonly evaluation: RankerEvaluation
   /** Cycles with scores of the ranker. */
   readonly cycles: number
+}
+
+export interface RankerFigures extends Omit<EvaluatedRanker, 'evaluation'> {
   readonly rankPercentile: Estimate
   /** Saved visits whose decision cycle has no negatives. */
   readonly withoutNegatives: number
@@ -40,39 +43,34 @@ export interface BudgetFigures {
 const saved = fates.indexOf('saved')
 const minuteMs = 60_000
 
-/** `isModel`: whether the figures by visit apply; baselines have none. */
 export function rankerFigures(
-  evaluation: RankerEvaluation,
+  { name, versions, cycles, evaluation }: EvaluatedRanker,
   window: EvaluationWindow,
   units: Units,
-  ranker: Pick<RankerFigures, 'name' | 'versions' | 'cycles'> & { readonly isModel: boolean },
 ): RankerFigures {
-  const { name, versions, cycles, isModel } = ranker
   const { rankPercentile, rank } = evaluation
   const percentiles = new UnitSums()
-  const inTop = topDepths.map(() => new UnitSums())
+  const inTop = topDepths.map((depth) => [depth, new UnitSums()] as const)
   let withoutNegatives = 0
   for (let visit = 0; visit < rank.length; visit++) {
     if (Number.isNaN(rank[visit])) continue
     const unit = units.ofVisit(visit)
     if (Number.isNaN(rankPercentile[visit])) withoutNegatives++
     else percentiles.add(unit, rankPercentile[visit] as number)
-    for (const [place, depth] of topDepths.entries())
-      inTop[place]?.add(unit, (rank[visit] as number) <= depth ? 1 : 0)
+    for (const [depth, sums] of inTop) sums.add(unit, (rank[visit] as number) <= depth ? 1 : 0)
   }
-  const gains = ndcgDepths.map((_, place) => {
+  const gains = ndcgDepths.map((depth, place) => {
     const sums = new UnitSums()
     for (const { cycleIndex, values } of evaluation.ndcg)
       sums.add(units.ofCycle(cycleIndex), values[place] as number)
-    return units.estimate(sums)
+    return [depth, units.estimate(sums)] as const
   })
   return {
     ...{ name, versions, cycles, withoutNegatives, rankPercentile: units.estimate(percentiles) },
-    savedInTop: Object.fromEntries(
-      topDepths.map((depth, place) => [depth, units.estimate(inTop[place] as UnitSums)]),
-    ),
-    ndcg: Object.fromEntries(ndcgDepths.map((depth, place) => [depth, gains[place] as Estimate])),
-    ...(isModel ? visitFigures(evaluation, window) : noVisitFigures),
+    savedInTop: Object.fromEntries(inTop.map(([depth, sums]) => [depth, units.estimate(sums)])),
+    ndcg: Object.fromEntries(gains),
+    // Baselines have no figures by visit.
+    ...(versions.length > 0 ? visitFigures(evaluation, window) : noVisitFigures),
     sameBudget: budgetFigures(evaluation, window, units),
   }
 }
@@ -101,18 +99,16 @@ function visitFigures(
 }
 
 function budgetFigures(
-  { picks }: RankerEvaluation,
+  { picks, isPicked }: RankerEvaluation,
   { fates: { fate, decidedMs, count }, cycles }: EvaluationWindow,
   units: Units,
 ): BudgetFigures {
   const byFate = Object.fromEntries(fates.map((each) => [each, 0])) as Record<Fate, number>
   const [precision, harm, recall] = [new UnitSums(), new UnitSums(), new UnitSums()]
-  const picked = new Set<number>()
   const leads: number[] = []
   for (const { visit, cycleIndex } of picks) {
     const its = fates[fate[visit] as number] as Fate
     byFate[its]++
-    picked.add(visit)
     if (its === 'open') continue
     const unit = units.ofCycle(cycleIndex)
     precision.add(unit, its === 'saved' ? 1 : 0)
@@ -121,7 +117,7 @@ function budgetFigures(
     if (its === 'saved') leads.push(((decidedMs[visit] as number) - cycleMs) / minuteMs)
   }
   for (let visit = 0; visit < count; visit++)
-    if (fate[visit] === saved) recall.add(units.ofVisit(visit), picked.has(visit) ? 1 : 0)
+    if (fate[visit] === saved) recall.add(units.ofVisit(visit), isPicked[visit] as number)
   return {
     picks: picks.length,
     byFate,
@@ -141,16 +137,11 @@ export interface Difference {
   readonly ci95: Interval | null
   readonly verdict: Verdict | null
   /** Further days for a verdict if the difference persists; 0 where there is one, null where no number suffices. */
-  readonly moreDays: number | null
+  readonly more_days: number | null
 }
 
 /** `days`: KST days of the window. */
-export function difference(
-  a: { readonly name: string; readonly evaluation: RankerEvaluation },
-  b: typeof a,
-  units: Units,
-  days: number,
-): Difference {
+export function difference(a: EvaluatedRanker, b: EvaluatedRanker, units: Units, days: number): Difference {
   const sums = new UnitSums()
   for (const [visit, value] of a.evaluation.rankPercentile.entries()) {
     const other = b.evaluation.rankPercentile[visit] as number
@@ -158,11 +149,11 @@ export function difference(
   }
   const { value: mean, n, ci95 } = units.estimate(sums)
   const names = { a: a.name, b: b.name, mean, n, ci95 }
-  if (mean === null || ci95 === null) return { ...names, verdict: null, moreDays: null }
+  if (mean === null || ci95 === null) return { ...names, verdict: null, more_days: null }
   const [low, high] = ci95
-  if (low > 0 || high < 0) return { ...names, verdict: low > 0 ? 'better' : 'worse', moreDays: 0 }
+  if (low > 0 || high < 0) return { ...names, verdict: low > 0 ? 'better' : 'worse', more_days: 0 }
   // The half-width shrinks with the root of the number of days.
   const ratio = (high - low) / 2 / Math.abs(mean)
-  const moreDays = Number.isFinite(ratio) ? Math.max(1, Math.ceil(days * (ratio ** 2 - 1))) : null
-  return { ...names, verdict: 'cannot be told apart', moreDays }
+  const more_days = Number.isFinite(ratio) ? Math.max(1, Math.ceil(days * (ratio ** 2 - 1))) : null
+  return { ...names, verdict: 'cannot be told apart', more_days }
 }

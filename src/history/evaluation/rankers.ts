@@ -2,15 +2,17 @@
  * The rankers of a report and the scores by which each orders the pool of a cycle: the model that served, other versions, and
  * baselines that need no model.
  */
-import type { Position, Store, StoredCycle } from '../../store/index.js'
+import type { Store, StoredCycle } from '../../store/index.js'
 import type { RecordedScores } from '../recorded-cycles.js'
-import { shadowHeads, weightedScores, weightsOf } from '../score-pairs.js'
+import { shadowHeads, weightedScores, weightsOf, type ReplayedScores } from '../version-scores.js'
 import type { EvaluationWindow } from './window.js'
 
 export type Scores = Float64Array | Float32Array
 
 export interface Ranker {
   readonly name: string
+  /** The versions whose scores it has; none for a baseline. */
+  readonly versions: readonly string[]
   /**
    * Null for a cycle that the ranker did not score. A score per scored row; NaN for none. `visitOfRow`: -1 for a row
    * outside of the visits of its post.
@@ -18,43 +20,29 @@ export interface Ranker {
   scores(scored: RecordedScores, cycle: StoredCycle, visitOfRow: Int32Array): Scores | null
 }
 
-export const baselineNames = ['views', 'up', 'comment_cnt', 'rtb_vote', 'newest', 'up_per_view'] as const
-
-export function modelRanker(): Ranker {
-  return { name: 'model', scores: ({ score }) => score }
+/** `versions`: those that served. */
+export function modelRanker(versions: readonly string[]): Ranker {
+  return { name: 'model', versions, scores: ({ score }) => score }
 }
 
-/**
- * A version: its scores in cycles that it served, else its shadow scores, else those of a replay.
- * `replayed`: by store position.
- */
-export function versionRanker(
-  version: string,
-  store: Store,
-  replayed: ReadonlyMap<Position, Float32Array>,
-): Ranker {
+/** A version: its scores in cycles that it served, else its shadow scores, else those of a replay. */
+export function versionRanker(version: string, store: Store, replayed?: ReplayedScores): Ranker {
   const history = store.listWeights()
   return {
     name: `shadow:${version}`,
-    scores({ score, count }, cycle) {
+    versions: [version],
+    scores({ score }, cycle) {
       if (cycle.modelVersion === version) return score
       const heads = shadowHeads(store, cycle, version)
-      const scores =
-        heads === undefined
-          ? replayed.get(cycle.position)
-          : weightedScores(heads, weightsOf(history, cycle), count, `${version} at ${cycle.cycleId}`)
-      if (scores === undefined) return null
-      if (scores.length !== count)
-        throw new Error(
-          `${scores.length} scores of ${version} at ${cycle.cycleId}, and ${count} scored posts`,
-        )
-      return scores
+      if (heads === undefined) return replayed?.get(version, cycle.position) ?? null
+      const weights = weightsOf(history, cycle.weightsVersion)
+      return weightedScores(heads, weights, score.length, `${version} at ${cycle.cycleId}`)
     },
   }
 }
 
 export function baselineRankers({ entries, visits }: EvaluationWindow): Ranker[] {
-  const scoresOf: Record<(typeof baselineNames)[number], Ranker['scores']> = {
+  const scoresOf: Readonly<Record<string, Ranker['scores']>> = {
     views: ({ views }) => views,
     up: ({ up }) => up,
     comment_cnt: ({ comment_cnt }) => comment_cnt,
@@ -69,5 +57,5 @@ export function baselineRankers({ entries, visits }: EvaluationWindow): Ranker[]
     // NaN where one of them is null.
     up_per_view: ({ up, views }) => up.map((value, row) => value / Math.max(views[row] as number, 1)),
   }
-  return baselineNames.map((name) => ({ name, scores: scoresOf[name] }))
+  return Object.entries(scoresOf).map(([name, scores]) => ({ name, versions: [], scores }))
 }

@@ -5,7 +5,7 @@
 import { formatInstant } from '../../contract/index.js'
 import type { Estimate } from './estimates.js'
 import type { Evaluation } from './evaluate.js'
-import type { Difference, RankerFigures } from './ranker-figures.js'
+import type { RankerFigures } from './ranker-figures.js'
 
 export function reportJson(evaluation: Evaluation): object {
   const { window, visits, rankers, differences, firstScore, outcomes, by } = evaluation
@@ -15,7 +15,7 @@ export function reportJson(evaluation: Evaluation): object {
     window: { from: timeOf(fromMs), to: timeOf(toMs), ...counts },
     visits,
     rankers: rankers.map(rankerJson),
-    differences: differences.map(differenceJson),
+    differences,
     first_score: {
       ...ledger,
       worst: worst.map(({ gallId, postNo, extractedMs, deadlineMs, firstMs, minutesLate, ...rest }) => ({
@@ -61,13 +61,6 @@ export function rankerJson(ranker: RankerFigures): object {
       lead_minutes: leadMinutes,
     },
   }
-}
-
-export function differenceJson({ moreDays, ...difference }: Difference): Omit<Difference, 'moreDays'> & {
-  /** Further days for a verdict; 0 where there is one, null where no number suffices. */
-  readonly more_days: number | null
-} {
-  return { ...difference, more_days: moreDays }
 }
 
 function estimateJson({ value, n, ci95 }: Estimate): object {

@@ -53,7 +53,7 @@ export class Visits {
    */
   add(cycle: RecordedCycle): Int32Array {
     const index = this.#cycles++
-    const { rows, removals, candidates, scored: scores } = cycle
+    const { rows, removals, candidates } = cycle
     // First, since a post that was pending before the window may be sent again in it.
     removals.post.forEach((post, row) => this.#beginBefore(post, removals.entry[row] as number))
     for (const entry of rows.entry) this.#beginBefore(this.#entries.post[entry] as number, entry)
@@ -63,7 +63,7 @@ export class Visits {
       if (latest === undefined || !this.#isOpen(latest)) this.#begin(entry, index)
     }
     this.#remove(removals)
-    const scored = new Int32Array(scores.count)
+    const scored = new Int32Array(cycle.scored.score.length)
     let place = 0
     for (let row = 0; row < rows.entry.length; row++) {
       const latest = this.#visitOf(rows.entry[row] as number)
@@ -89,8 +89,8 @@ export class Visits {
     }
   }
 
-  #remove({ count, post, reason, tier, decidedMs }: RecordedCycle['removals']): void {
-    for (let row = 0; row < count; row++) {
+  #remove({ post, reason, tier, decidedMs }: RecordedCycle['removals']): void {
+    for (let row = 0; row < post.length; row++) {
       const visit = this.#latest[post[row] as number]
       if (visit === undefined || !this.#isOpen(visit)) continue
       this.#fate[visit] = fateOfReason[reason[row] as number] as number

@@ -13,10 +13,10 @@ import {
 } from '../../contract/index.js'
 import { catalogue, ModelError } from '../../model/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
-import type { ArrivalVisit } from '../arrival-visits.js'
+import { candidateOf, isPendingAt, visitsOf, type ArrivalVisit } from '../arrival-visits.js'
 import type { PostKey } from '../pool-list.js'
-import { replayCycles, type ReplayedCycle } from '../replay.js'
-import { weightsOf } from '../score-pairs.js'
+import { replayCycles } from '../replay.js'
+import { weightsOf } from '../version-scores.js'
 import {
   describeInputs,
   explainChange,
@@ -25,13 +25,12 @@ import {
   type ExplainedInput,
 } from './explain-score.js'
 import {
-  candidateOf,
   cyclesOf,
   imagesOf,
   lastReading,
   outcomesOf,
-  visitsOf,
-  type PostCycle,
+  scoredCycle,
+  type CycleSummary,
 } from './post-history.js'
 import { cycleInputs, type CycleInputs, type Scorer } from './scored-inputs.js'
 
@@ -78,20 +77,6 @@ export interface VisitSummary {
   readonly known_at: string | null
 }
 
-export interface CycleSummary {
-  readonly cycle_id: string
-  readonly status: PostCycle['status']
-  readonly reason: PostCycle['reason']
-  readonly score: number | null
-  /** 1 for the highest score; ties share their average rank. */
-  readonly rank: number | null
-  /** Scored posts of the cycle. */
-  readonly scored: number
-  readonly heads: PostCycle['heads']
-  readonly weights_version: string
-  readonly model_version: string
-}
-
 export interface ExplainedCycle extends CycleSummary {
   readonly weights: Weights
   /** Computed now from the recorded inputs; null without the model. */
@@ -114,98 +99,103 @@ export async function explainPost(
   key: PostKey,
   options: ExplainOptions,
 ): Promise<Explanation | null> {
+  const { cycleId, againstId, texts } = options
   const visits = visitsOf(store, key)
-  const index = chosenVisit(store, visits, options.cycleId)
+  const index = chosenVisit(store, visits, cycleId)
   const visit = visits[index]
   if (visit === undefined) return null
-  const models = new Models(options.load)
-  const expected = options.cycleId ?? store.lastCycle()?.cycleId
-  const likely = expected === undefined ? undefined : store.findCycle(expected)
+  const load = loadOnce(options.load)
+  const likely = store.findCycle(cycleId ?? store.lastCycle()?.cycleId ?? '')
   // The process of the model starts while the responses are read.
-  if (likely !== undefined) void models.scorer(likely.modelVersion)
+  if (likely !== undefined) void load(likely.modelVersion)
   const cycles = cyclesOf(store, visit, key)
   const chosen =
-    options.cycleId === null
-      ? cycles.findLast(({ status }) => status === 'scored')
-      : scoredAt(cycles, options.cycleId, key)
-  const other = options.againstId === null ? undefined : scoredAt(otherCycles(), options.againstId, key)
+    cycleId === null ? cycles.findLast(({ status }) => status === 'scored') : scoredCycle(store, cycleId, key)
+  const other = againstId === null ? null : scoredCycle(store, againstId, key)
   const explained =
-    chosen === undefined ? null : await explainCycles(store, key, { chosen, other, models, ...options })
+    chosen === undefined ? null : await explainCycles(store, key, { chosen, other, ...options, load })
   const candidate = await candidateOf(store, visit)
   const reading = await lastReading(store, cycles, key)
   return {
     ...key,
-    candidate: candidate === null ? null : withoutKey(candidate, options.texts ? [] : ['body_html']),
+    candidate: candidate === null ? null : withoutKey(candidate, texts ? [] : ['body_html']),
     last_reading: reading === null ? null : withoutKey(reading, ['status']),
     images: imagesOf(store, key),
     visits: visits.map((each) => visitSummary(store, each)),
     visit: index,
-    cycles: cycles.map(cycleSummary),
+    cycles,
     explained: explained?.explained ?? null,
     against: explained?.against ?? null,
     outcomes: outcomesOf(store, key),
   }
-
-  /** The cycle to compare with may be of another visit. */
-  function otherCycles(): PostCycle[] {
-    const otherVisit = visits[chosenVisit(store, visits, options.againstId)]
-    return otherVisit === undefined || otherVisit === visit ? cycles : cyclesOf(store, otherVisit, key)
-  }
 }
 
-/** The visit that holds a cycle, or the last one. */
+/** Index of the visit that holds a cycle, or of the last one. */
 function chosenVisit(store: Store, visits: readonly ArrivalVisit[], cycleId: string | null): number {
   const position = cycleId === null ? undefined : store.findCycle(cycleId)?.position
-  const holds = ({ entered, left }: ArrivalVisit): boolean =>
-    position !== undefined && position >= (entered?.position ?? 0) && position < (left?.position ?? Infinity)
-  const found = visits.findIndex(holds)
+  const found = visits.findIndex((visit) => position !== undefined && isPendingAt(visit, position))
   return found < 0 ? visits.length - 1 : found
 }
 
-function scoredAt(cycles: readonly PostCycle[], cycleId: string, { gall_id, post_no }: PostKey): PostCycle {
-  const found = cycles.find(({ cycle }) => cycle.cycleId === cycleId)
-  if (found?.status === 'scored') return found
-  const why = found === undefined ? 'it was not pending' : (found.reason ?? found.status)
-  throw new Error(`cycle ${cycleId} has no score of ${gall_id}/${post_no}: ${why}`)
+interface LoadedScorer {
+  readonly version: string
+  readonly scorer: Scorer | null
+  /** Why there is none. */
+  readonly problem: string | null
 }
 
-interface ChosenCycles extends ExplainOptions {
-  readonly chosen: PostCycle
-  readonly other: PostCycle | undefined
-  readonly models: Models
+/** Loads each version once. */
+function loadOnce(load: ExplainOptions['load']): (version: string) => Promise<LoadedScorer> {
+  const loaded = new Map<string, Promise<LoadedScorer>>()
+  return (version) => {
+    const known = loaded.get(version)
+    if (known !== undefined) return known
+    const loading = load(version).then(
+      (scorer) => ({ version, scorer, problem: null }),
+      (error: unknown) => {
+        if (!(error instanceof ModelError)) throw error
+        return { version, scorer: null, problem: `${version} cannot be loaded: ${error.message}` }
+      },
+    )
+    // Until it is awaited, a failure is not unhandled.
+    loading.catch(() => undefined)
+    loaded.set(version, loading)
+    return loading
+  }
+}
+
+interface ChosenCycles {
+  readonly codec: Codec
+  readonly chosen: CycleSummary
+  readonly other: CycleSummary | null
+  readonly load: (version: string) => Promise<LoadedScorer>
 }
 
 async function explainCycles(
   store: Store,
   key: PostKey,
-  { chosen, other, models, codec }: ChosenCycles,
+  { chosen, other, codec, load }: ChosenCycles,
 ): Promise<{ readonly explained: ExplainedCycle; readonly against: ExplainedAgainst | null }> {
   const history = store.listWeights()
-  const weights = weightsOf(history, chosen.cycle)
-  const own = await models.scorer(chosen.cycle.modelVersion)
-  const earlier = other === undefined ? null : await models.scorer(other.cycle.modelVersion)
-  const found = new Map<string, CycleInputs>()
-  const requested = [chosen, ...(other === undefined ? [] : [other])].map(({ cycle }) => cycle)
-  for await (const replayed of replays(store, codec, requested)) {
-    for (const scorer of new Set([own, ...(earlier === null ? [] : [earlier])])) {
-      const inputs = await cycleInputs(store, codec, scorer.scorer ?? withoutModel, replayed, key)
-      if (inputs !== null) found.set(placeOf(replayed.position, scorer), inputs)
-    }
-  }
-  const inputs = found.get(placeOf(chosen.cycle.position, own))
-  const score =
-    own.scorer === null || inputs === undefined ? null : await explainScore(own.scorer, weights, inputs)
+  const weights = weightsOf(history, chosen.weights_version)
+  const own = await load(chosen.model_version)
+  const earlier = other === null ? own : await load(other.model_version)
+  const inputsOf = await replayedInputsOf(store, codec, key, {
+    cycles: [chosen, other ?? chosen],
+    scorers: [own, earlier],
+  })
+  const inputs = inputsOf(chosen, own)
+  const score = own.scorer && inputs && (await explainScore(own.scorer, weights, inputs))
   const explained = {
-    ...cycleSummary(chosen),
+    ...chosen,
     weights,
     score_now: score?.score ?? null,
     problem: inputs === undefined ? notReplayed : own.problem,
     inputs: score?.inputs ?? (inputs === undefined ? [] : describeInputs(catalogue, inputs)),
   }
-  if (other === undefined || earlier === null) return { explained, against: null }
-  const otherWeights = weightsOf(history, other.cycle)
-  const before = found.get(placeOf(other.cycle.position, earlier))
-  const after = found.get(placeOf(chosen.cycle.position, earlier))
+  if (other === null) return { explained, against: null }
+  const otherWeights = weightsOf(history, other.weights_version)
+  const [before, after] = [inputsOf(other, earlier), inputsOf(chosen, earlier)]
   const change =
     own.scorer === null || earlier.scorer === null || !before || !after || !inputs
       ? null
@@ -215,57 +205,36 @@ async function explainCycles(
           { before: before.own, after: after.own, afterOwn: inputs.own },
         )
   const problem = own.problem ?? earlier.problem ?? (change === null ? notReplayed : null)
-  return { explained, against: { ...cycleSummary(other), weights: otherWeights, problem, change } }
+  return { explained, against: { ...other, weights: otherWeights, problem, change } }
 }
 
 const notReplayed = 'the records of this cycle do not reproduce its inputs: earlier cycles have expired'
 const withoutModel = { model: { text: null, image: null }, features: catalogue }
 
-/** The replays of some cycles, in order of arrival. */
-async function* replays(
+type InputsOf = (cycle: CycleSummary, scorer: LoadedScorer) => CycleInputs | undefined
+
+/** The inputs of each scorer in each cycle; undefined where the replay does not score the post. */
+async function replayedInputsOf(
   store: Store,
   codec: Codec,
-  cycles: readonly StoredCycle[],
-): AsyncGenerator<ReplayedCycle> {
-  const requested = new Set(cycles.map(({ position }) => position))
-  const range = { from: Math.min(...requested), to: Math.max(...requested), codec }
-  for await (const cycle of replayCycles(store, range)) if (requested.has(cycle.position)) yield cycle
-}
-
-function placeOf(position: Position, { version }: LoadedScorer): string {
-  return `${position} ${version}`
-}
-
-interface LoadedScorer {
-  readonly version: string
-  readonly scorer: Scorer | null
-  readonly problem: string | null
-}
-
-/** Each version is loaded once. */
-class Models {
-  readonly #load: ExplainOptions['load']
-  readonly #loaded = new Map<string, Promise<LoadedScorer>>()
-
-  constructor(load: ExplainOptions['load']) {
-    this.#load = load
+  key: PostKey,
+  {
+    cycles,
+    scorers,
+  }: { readonly cycles: readonly CycleSummary[]; readonly scorers: readonly LoadedScorer[] },
+): Promise<InputsOf> {
+  const nameOf = (cycleId: string, version: string): string => `${cycleId} ${version}`
+  const found = new Map<string, CycleInputs>()
+  const positions = cycles.map(({ cycle_id }) => (store.findCycle(cycle_id) as StoredCycle).position)
+  const range = { from: Math.min(...positions), to: Math.max(...positions), codec }
+  for await (const replayed of replayCycles(store, range)) {
+    if (!positions.includes(replayed.position)) continue
+    for (const { version, scorer } of new Set(scorers)) {
+      const inputs = await cycleInputs(store, codec, scorer ?? withoutModel, replayed, key)
+      if (inputs !== null) found.set(nameOf(replayed.cycle.cycleId, version), inputs)
+    }
   }
-
-  scorer(version: string): Promise<LoadedScorer> {
-    const known = this.#loaded.get(version)
-    if (known !== undefined) return known
-    const loading = this.#load(version).then(
-      (scorer) => ({ version, scorer, problem: null }),
-      (error: unknown) => {
-        if (!(error instanceof ModelError)) throw error
-        return { version, scorer: null, problem: `${version} cannot be loaded: ${error.message}` }
-      },
-    )
-    // Until it is awaited, a failure is not unhandled.
-    loading.catch(() => undefined)
-    this.#loaded.set(version, loading)
-    return loading
-  }
+  return ({ cycle_id }, { version }) => found.get(nameOf(cycle_id, version))
 }
 
 function withoutKey<Row extends PostKey, Name extends keyof Row>(
@@ -290,14 +259,5 @@ function visitSummary(store: Store, { entered, left }: ArrivalVisit): VisitSumma
     tier: left === null ? null : (tierCodes[left.tier] ?? null),
     decided_at: left === null ? null : formatInstant(left.decidedMs),
     known_at: leftCycle === undefined ? null : formatInstant(Date.parse(leftCycle.receivedAt)),
-  }
-}
-
-function cycleSummary({ cycle, status, reason, score, rank, scored, heads }: PostCycle): CycleSummary {
-  return {
-    cycle_id: cycle.cycleId,
-    ...{ status, reason, score, rank, scored, heads },
-    weights_version: cycle.weightsVersion,
-    model_version: cycle.modelVersion,
   }
 }

@@ -3,7 +3,7 @@
  * median or is missing; and for two cycles of one post, the change when the input of one cycle replaces that of the other.
  */
 import type { Weights } from '../../contract/index.js'
-import type { Feature, Model } from '../../model/index.js'
+import type { Feature } from '../../model/index.js'
 import {
   median,
   percentileOf,
@@ -12,6 +12,7 @@ import {
   type CycleInputs,
   type InputRow,
   type Scorer,
+  type ScorerInputs,
 } from './scored-inputs.js'
 
 /** An input of the model and what it contributes. Changes are new score minus score. */
@@ -52,23 +53,28 @@ export async function explainScore(
   weights: Weights,
   inputs: CycleInputs,
 ): Promise<ExplainedScore> {
-  const rows: InputRow[] = [inputs.own]
-  const changed = (row: InputRow | null): number | null => (row === null ? null : rows.push(row) - 1)
-  const parts = inputParts(scorer, inputs).map(({ part, atMedian, atMissing }) => ({
-    part,
-    atMedian: changed(atMedian),
-    atMissing: changed(atMissing),
-  }))
-  const scores = await scoreInputs(scorer, weights, rows)
-  const score = scores[0] as number
-  const change = (row: number | null): number | null =>
-    row === null ? null : (scores[row] as number) - score
-  const explained = parts.map(({ part, atMedian, atMissing }) => ({
+  const parts = inputParts(scorer, inputs)
+  const rows = parts.flatMap(({ atMedian, atMissing }) => [atMedian, atMissing])
+  const { score, changes } = await scoreChanges(scorer, weights, inputs.own, rows)
+  const explained = parts.map(({ part }, index) => ({
     ...part,
-    to_median: change(atMedian),
-    to_missing: change(atMissing),
+    to_median: changes[2 * index] ?? null,
+    to_missing: changes[2 * index + 1] ?? null,
   }))
   return { score, inputs: explained.sort((a, b) => sizeOf(b) - sizeOf(a)) }
+}
+
+/** The score of a row, and the changes of it when other rows replace the row; null for none. */
+async function scoreChanges(
+  scorer: Scorer,
+  weights: Weights,
+  row: InputRow,
+  others: readonly (InputRow | null)[],
+): Promise<{ readonly score: number; readonly changes: readonly (number | null)[] }> {
+  const rows = [row, ...others.filter((other) => other !== null)]
+  const [score = NaN, ...scores] = await scoreInputs(scorer, weights, rows)
+  const changes = others.map((other) => (other === null ? null : (scores.shift() as number) - score))
+  return { score, changes }
 }
 
 function sizeOf({ to_median, to_missing }: ExplainedInput): number {
@@ -82,13 +88,7 @@ interface Part {
   readonly atMissing: InputRow | null
 }
 
-function inputParts(
-  {
-    features,
-    model,
-  }: { readonly features: readonly Feature[]; readonly model: Pick<Model, 'text' | 'image'> },
-  inputs: CycleInputs,
-): Part[] {
+function inputParts({ features, model }: ScorerInputs, inputs: CycleInputs): Part[] {
   const { own } = inputs
   const parts = features.map(({ name, missing }, column): Part => {
     const present = presentValues(inputs, column)
@@ -172,20 +172,17 @@ export async function explainChange(
   }: { readonly before: InputRow; readonly after: InputRow; readonly afterOwn: InputRow },
 ): Promise<ExplainedChange> {
   const changed = changedParts(earlier.scorer, before, after)
-  const rows = [before, after, ...changed.map(({ row }) => row)]
-  const scores = await scoreInputs(earlier.scorer, earlier.weights, rows)
+  const rows = [after, ...changed.map(({ row }) => row)]
+  const { score, changes } = await scoreChanges(earlier.scorer, earlier.weights, before, rows)
+  const [byInputs = NaN, ...byInput] = changes as number[]
   const [weighted = NaN] = await scoreInputs(earlier.scorer, later.weights, [after])
   const [toScore = NaN] = await scoreInputs(later.scorer, later.weights, [afterOwn])
-  const [fromScore = NaN, withInputs = NaN] = scores
-  const inputs = changed.map(({ part }, index) => ({
-    ...part,
-    change: (scores[index + 2] as number) - fromScore,
-  }))
+  const inputs = changed.map(({ part }, index) => ({ ...part, change: byInput[index] as number }))
   return {
-    from_score: fromScore,
+    from_score: score,
     to_score: toScore,
-    by_inputs: withInputs - fromScore,
-    by_weights: weighted - withInputs,
+    by_inputs: byInputs,
+    by_weights: weighted - (score + byInputs),
     by_model: toScore - weighted,
     inputs: inputs.sort((a, b) => Math.abs(b.change) - Math.abs(a.change)),
   }

@@ -1,65 +1,53 @@
 /**
- * One post in the stored cycles: its visits in order of arrival, its result in each cycle of a visit, its last counters and
- * its images.
+ * One post in the stored cycles: its result in each cycle of a visit, its last counters, its images and its outcomes.
  */
 import {
   formatInstant,
   headNames,
-  type Candidate,
   type CycleRequest,
   type EngagementRow,
   type HeadName,
   type ResultRow,
 } from '../../contract/index.js'
-import { readCandidates, unpackRequest } from '../../cycle/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
-import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
+import { isPendingAt, type ArrivalVisit } from '../arrival-visits.js'
 import type { PostKey } from '../pool-list.js'
-import { readResponse } from '../records.js'
-
-/** The visits of a post, oldest first. */
-export function visitsOf(store: Store, key: PostKey): readonly ArrivalVisit[] {
-  const own = new ArrivalVisits(store, key)
-  const last = store.lastCycle()?.position ?? 0
-  for (let position = store.expiry.firstPosition(); position <= last; position++) own.add(position)
-  return own.visits
-}
-
-/** The candidate with which a visit began; null where its record has expired. */
-export async function candidateOf(store: Store, { entered }: ArrivalVisit): Promise<Candidate | null> {
-  if (entered === null || entered.row === null) return null
-  const [record] = await readCandidates(store, entered.position, [entered.row])
-  return JSON.parse(Buffer.from(record ?? []).toString()) as Candidate
-}
+import { readBody, readResponse } from '../records.js'
 
 /** The result of the post in one cycle. */
-export interface PostCycle {
-  readonly cycle: StoredCycle
+export interface CycleSummary {
+  readonly cycle_id: string
   readonly status: ResultRow['status']
   readonly reason: ResultRow['reason'] | null
   readonly score: number | null
-  readonly heads: Readonly<Partial<Record<HeadName, number>>>
   /** 1 for the highest score of the cycle; ties share their average rank. Null where the post is not scored. */
   readonly rank: number | null
   /** Scored posts of the cycle. */
   readonly scored: number
+  readonly heads: Readonly<Partial<Record<HeadName, number>>>
+  readonly weights_version: string
+  readonly model_version: string
 }
 
 /** The cycles of a visit in order of `cycle_time`. */
-export function cyclesOf(store: Store, visit: ArrivalVisit, key: PostKey): PostCycle[] {
-  const from = Math.max(visit.entered?.position ?? 1, store.expiry.firstPosition())
-  const end = visit.left?.position ?? Infinity
-  const cycles: PostCycle[] = []
-  for (const cycle of store.tail(from)) {
-    if (cycle.position >= end) break
-    const given = postCycle(store, cycle, key)
-    if (given !== null) cycles.push(given)
-  }
-  return cycles.sort((a, b) => a.cycle.cycleAtMs - b.cycle.cycleAtMs)
+export function cyclesOf(store: Store, visit: ArrivalVisit, key: PostKey): CycleSummary[] {
+  return [...store.tail(visit.entered?.position ?? 1)]
+    .filter(({ position }) => isPendingAt(visit, position))
+    .sort((a, b) => a.cycleAtMs - b.cycleAtMs)
+    .flatMap((cycle) => cycleSummary(store, cycle, key) ?? [])
+}
+
+/** A cycle that scored the post. Throws an `Error` for another one. */
+export function scoredCycle(store: Store, cycleId: string, key: PostKey): CycleSummary {
+  const cycle = store.findCycle(cycleId)
+  const found = cycle === undefined ? null : cycleSummary(store, cycle, key)
+  if (found?.status === 'scored') return found
+  const why = found === null ? 'it was not pending' : (found.reason ?? found.status)
+  throw new Error(`cycle ${cycleId} has no score of ${key.gall_id}/${key.post_no}: ${why}`)
 }
 
 /** Null where the cycle has no result for the post. */
-function postCycle(store: Store, cycle: StoredCycle, { gall_id, post_no }: PostKey): PostCycle | null {
+function cycleSummary(store: Store, cycle: StoredCycle, { gall_id, post_no }: PostKey): CycleSummary | null {
   const { results } = readResponse(store, cycle.cycleId)
   const own = results.find((row) => row.post_no === post_no && row.gall_id === gall_id)
   if (own === undefined || own.reason === 'unknown_post') return null
@@ -73,13 +61,15 @@ function postCycle(store: Store, cycle: StoredCycle, { gall_id, post_no }: PostK
   }
   const heads = headNames.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]))
   return {
-    cycle,
+    cycle_id: cycle.cycleId,
     status: own.status,
     reason: own.reason ?? null,
     score: own.score,
-    heads: Object.fromEntries(heads) as PostCycle['heads'],
     rank: own.status === 'scored' ? above + (tied + 1) / 2 : null,
     scored,
+    heads: Object.fromEntries(heads) as CycleSummary['heads'],
+    weights_version: cycle.weightsVersion,
+    model_version: cycle.modelVersion,
   }
 }
 
@@ -89,13 +79,12 @@ const readingCyclesMax = 12
 /** The newest reading with counters in the last cycles of a visit. */
 export async function lastReading(
   store: Store,
-  cycles: readonly PostCycle[],
+  cycles: readonly CycleSummary[],
   { gall_id, post_no }: PostKey,
 ): Promise<EngagementRow | null> {
-  for (const { cycle } of cycles.slice(-readingCyclesMax).reverse()) {
-    const request = store.readRequest(cycle.position)
-    if (request === undefined) continue
-    const { engagement } = JSON.parse(Buffer.from(await unpackRequest(request)).toString()) as CycleRequest
+  for (const { cycle_id } of cycles.slice(-readingCyclesMax).reverse()) {
+    const { position } = store.findCycle(cycle_id) as StoredCycle
+    const { engagement } = JSON.parse(Buffer.from(await readBody(store, position)).toString()) as CycleRequest
     const found = engagement.find((row) => row.post_no === post_no && row.gall_id === gall_id)
     if (found?.status === 'ok') return found
   }

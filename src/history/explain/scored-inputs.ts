@@ -16,14 +16,19 @@ import { gallIdAt, scoreRows } from '../../pool/index.js'
 import type { Store } from '../../store/index.js'
 import type { PostKey } from '../pool-list.js'
 import type { ReplayedCycle } from '../replay.js'
-import { quantile } from '../ranking.js'
+import { quantile, rankAmong } from '../ranking.js'
 import { replayedInputs } from '../replayed-inputs.js'
 import { VectorCache } from '../vector-cache.js'
 
-/** A model, and how its manifest turns features and embeddings into inputs. */
-export interface Scorer {
-  readonly model: Model & { predictRows(rows: FeatureRows): Promise<HeadColumns> }
+/** The inputs that a model takes. */
+export interface ScorerInputs {
+  readonly model: Pick<Model, 'text' | 'image'>
   readonly features: readonly Feature[]
+}
+
+/** A model, and how its manifest turns features and embeddings into inputs. */
+export interface Scorer extends ScorerInputs {
+  readonly model: Model & { predictRows(rows: FeatureRows): Promise<HeadColumns> }
   /** Whether the model accepts NaN for a missing feature, or takes the feature's `missing` value. */
   readonly missing: 'imputed' | 'nan'
   readonly missingEmbedding: Readonly<Record<'text' | 'image', number>>
@@ -55,10 +60,7 @@ const othersEncodeMsMax = 200
 export async function cycleInputs(
   store: Store,
   codec: Codec,
-  {
-    model,
-    features,
-  }: { readonly model: Pick<Model, 'text' | 'image'>; readonly features: readonly Feature[] },
+  { model, features }: ScorerInputs,
   replayed: ReplayedCycle,
   { gall_id, post_no }: PostKey,
 ): Promise<CycleInputs | null> {
@@ -66,7 +68,7 @@ export async function cycleInputs(
   const slots = scoring.slots.subarray(0, scoring.count)
   const own = slots.findIndex((slot) => next.postNo[slot] === post_no && gallIdAt(next, slot) === gall_id)
   if (own < 0) return null
-  const cache = new VectorCache(store, model)
+  const cache = new VectorCache(store)
   const encoding = { quarantine: new Quarantine(), onExcluded: () => undefined, cache }
   const inputsOf = async (rows: readonly number[], encodeMsMax: number) =>
     (await replayedInputs(store, model, replayed, rows, { ...encoding, encodeMsMax })).inputs
@@ -103,11 +105,11 @@ function medianVector(column: EmbeddingColumn | null, slots: Uint32Array): Float
   )
 }
 
-/** Present values of one feature in the pool, sorted. */
+/** Present values of one feature in the pool. */
 export function presentValues({ features, rowCount }: CycleInputs, column: number): Float64Array {
   const width = rowCount === 0 ? 0 : features.length / rowCount
   const values = Float64Array.from({ length: rowCount }, (_, row) => features[row * width + column] as number)
-  return values.filter((value) => !Number.isNaN(value)).sort()
+  return values.filter((value) => !Number.isNaN(value))
 }
 
 /** NaN without values. */
@@ -115,14 +117,10 @@ export function median(values: Float64Array): number {
   return quantile(values, 0.5) ?? NaN
 }
 
-/** Share of the sorted values below `value`, plus half of those equal to it. */
-export function percentileOf(sorted: Float64Array, value: number): number {
-  let [below, equal] = [0, 0]
-  for (const each of sorted) {
-    if (each < value) below++
-    else if (each === value) equal++
-  }
-  return (below + equal / 2) / sorted.length
+/** Share of the values below `value`, plus half of those equal to it. */
+export function percentileOf(values: Float64Array, value: number): number {
+  const { above, tied } = rankAmong(values, [...values.keys()], value)
+  return (values.length - above - tied / 2) / values.length
 }
 
 /** The scores of some inputs, in one batch. */

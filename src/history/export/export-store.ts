@@ -19,7 +19,7 @@ import type { WeightsHistory } from '../../pool/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
 import { readBody, readResponse } from '../records.js'
-import { shadowHeads, weightedScores, weightsOf } from '../score-pairs.js'
+import { shadowHeads, weightedScores, weightsOf } from '../version-scores.js'
 import { exportOutcomes } from './export-outcomes.js'
 import { exportVisits } from './export-visits.js'
 import { FeatureReader, type FeatureColumns } from './feature-reader.js'
@@ -115,7 +115,7 @@ class CycleExporter {
   #addCycle(stored: StoredCycle, response: CycleResponse): void {
     const { position, cycleAtMs, modelVersion, weightsVersion } = stored
     const { counts, missing_feature_share, warnings, scored_at } = response
-    const { views, comments, up, downvote_share } = weightsOf(this.#weights, stored)
+    const { views, comments, up, downvote_share } = weightsOf(this.#weights, stored.weightsVersion)
     const late = cycleAtMs < this.#newestMs
     this.#newestMs = Math.max(this.#newestMs, cycleAtMs)
     const numbers = {
@@ -156,7 +156,7 @@ class CycleExporter {
     if (versions.length === 0) return
     const scored = results.filter(({ status }) => status === 'scored')
     const keys = this.#resultKeys(position, scored)
-    const weights = weightsOf(this.#weights, stored)
+    const weights = weightsOf(this.#weights, stored.weightsVersion)
     for (const version of versions) {
       const heads = shadowHeads(this.#store, stored, version) as HeadColumns
       this.#options.staging.append('shadow_scores', scored.length, {

@@ -1,4 +1,4 @@
-/** Scores of two models for the same rows: from the response, from a shadow and from a replay. */
+/** Scores of two versions for the same rows: from the response, from a shadow and from a replay. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import {
@@ -13,7 +13,12 @@ import { CycleService, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
 import type { ExcludedInput } from './replayed-inputs.js'
-import { scorePairs, type ScorePair } from './score-pairs.js'
+import { sourcedScores, type SourcedCycle, type SourcedScores } from './version-scores.js'
+
+interface Compared extends Pick<SourcedCycle, 'posts'> {
+  readonly first: SourcedScores
+  readonly second: SourcedScores
+}
 
 const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
 let contents: MemoryContents
@@ -58,17 +63,15 @@ async function compared(
   second: string,
   load: (version: string) => Promise<Model>,
   from = 1,
-): Promise<ScorePair[]> {
-  const all: ScorePair[] = []
-  const cycles = [...store.tail(from)]
-  for await (const pair of scorePairs(store, {
-    cycles,
+): Promise<Compared[]> {
+  const all: Compared[] = []
+  for await (const { posts, sides } of sourcedScores(store, [...store.tail(from)], {
     versions: ['m1', second],
     codec: referenceCodec,
     load,
     onExcluded: (version, left) => reported.push([version, left]),
   }))
-    all.push(pair)
+    all.push({ posts, first: sides[0]!, second: sides[1]! })
   return all
 }
 
@@ -82,7 +85,7 @@ async function putImage(postNo: number, grey: number): Promise<void> {
 
 const noModel = (): Promise<Model> => Promise.reject(new Error('no model needs to be loaded'))
 const doubleShare = (post: number): number => Math.fround(2 * titleShare(`post ${post}`))
-const posts = (scored: ScorePair | undefined): number[] | undefined =>
+const posts = (scored: Compared | undefined): number[] | undefined =>
   scored?.posts.map(({ postNo }) => postNo)
 
 describe('scores of two models', () => {

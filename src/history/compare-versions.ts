@@ -1,22 +1,35 @@
 /**
- * The figures of a comparison of two models, collected cycle by cycle: over all scores, per cycle, and the posts whose
- * ranks differ most.
+ * Compares two versions on the scored posts of stored cycles: how much their scores agree over all cycles and per cycle, the
+ * posts whose ranks differ most, and how well each ranks the posts that the operators saved. Read `compareVersions` first.
  */
-import { outcome, type HeadName } from '../contract/index.js'
-import { postName, readCandidates, readEvaluationRows } from '../cycle/index.js'
+import { assert, type HeadName } from '../contract/index.js'
+import { postName } from '../cycle/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
+import { candidateOf, isPendingAt, visitsOf } from './arrival-visits.js'
 import {
   compareScores,
   largestMovers,
   overlapDepths,
   rankDistance,
+  scoreFigures,
   type AgreementFigures,
   type Mover,
   type ScoreFigures,
 } from './comparison.js'
+import { evaluate } from './evaluation/evaluate.js'
+import type { Difference } from './evaluation/ranker-figures.js'
+import { rankerJson } from './evaluation/report-json.js'
 import { quantile } from './ranking.js'
 import type { ExcludedInput } from './replayed-inputs.js'
-import { scoreSources, type ScorePair, type ScoreSource } from './score-pairs.js'
+import {
+  ReplayedScores,
+  scoreSources,
+  sourcedScores,
+  type ScoresOptions,
+  type ScoreSource,
+  type SourcedCycle,
+  type SourcedScores,
+} from './version-scores.js'
 
 type Both<T> = Readonly<Record<'first' | 'second', T>>
 
@@ -41,20 +54,24 @@ export interface Comparison {
   readonly lacking_heads: Both<readonly HeadName[]>
   /** Texts and images that a replay left out because they crash the encoder. */
   readonly skipped: Both<SkippedFigures>
-  /** All scores as one list; null where there are none. Its overlaps are null, since a post occurs many times. */
-  readonly pooled: (AgreementFigures & Both<ScoreFigures>) | null
+  /** Of all scores as one list; null where there are none. */
+  readonly pooled: Both<ScoreFigures> | null
   /** Medians over the cycles that have the figure. */
   readonly median: AgreementFigures | null
   readonly per_cycle: readonly (AgreementFigures & {
     readonly cycle_id: string
     readonly posts: number
-    readonly first_distinct_scores: number
-    readonly second_distinct_scores: number
     readonly weights_version: string
     readonly first_source: ScoreSource
     readonly second_source: ScoreSource
   })[]
   readonly movers: readonly MoverFigures[]
+  readonly quality: Quality
+}
+
+/** How each version ranks the posts that the operators saved, as the rankers of a report. */
+export interface Quality extends Both<object> {
+  readonly difference: Difference
 }
 
 interface SkippedFigures {
@@ -78,12 +95,52 @@ const moversMax = 20
 
 interface FoundMover {
   readonly position: Position
-  /** Of the scored rows. */
-  readonly row: number
   readonly figures: Omit<MoverFigures, 'title'>
 }
 
-export class ComparisonFigures {
+export interface CompareOptions extends ScoresOptions {
+  readonly versions: readonly [first: string, second: string]
+  /** Stored cycles in order of arrival. */
+  readonly cycles: readonly StoredCycle[]
+}
+
+/** Rejects with the errors of `load` and of a replay. */
+export async function compareVersions(store: Store, options: CompareOptions): Promise<Comparison> {
+  const { cycles, versions } = options
+  const figures = new ComparisonFigures(versions)
+  const replayed = new ReplayedScores()
+  const onExcluded = (version: string, left: ExcludedInput): void => {
+    figures.addExcluded(version, left)
+    options.onExcluded(version, left)
+  }
+  for await (const scored of sourcedScores(store, cycles, { ...options, onExcluded })) {
+    figures.add(scored)
+    replayed.add(scored)
+  }
+  return {
+    ...figures.comparison(cycles),
+    movers: await withTitles(store, figures.movers),
+    quality: qualityOf(store, options, replayed),
+  }
+}
+
+/** Of the posts that were decided in the time of the cycles. */
+function qualityOf(store: Store, { cycles, versions }: CompareOptions, replayed: ReplayedScores): Quality {
+  const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
+  const window = { fromMs: Math.min(...times), toMs: Math.max(...times) }
+  const { rankers, differences } = evaluate(store, { ...window, versions, replayed })
+  // The model that served comes first.
+  const [, first, second] = rankers
+  const difference = differences.at(-1)
+  assert(first !== undefined && second !== undefined && difference !== undefined, 'both versions are ranked')
+  return {
+    first: rankerJson(first),
+    second: rankerJson(second),
+    difference: { ...difference, a: versions[0], b: versions[1] },
+  }
+}
+
+class ComparisonFigures {
   readonly #versions: readonly [first: string, second: string]
   readonly #cycles: Comparison['per_cycle'][number][] = []
   readonly #scores: Both<Float64Array[]> = { first: [], second: [] }
@@ -98,44 +155,46 @@ export class ComparisonFigures {
     this.#versions = versions
   }
 
-  add(pair: ScorePair): void {
-    const { cycle, posts, first, second } = pair
+  add({ cycle, posts, sides }: SourcedCycle): void {
+    const [first, second] = sides as readonly [SourcedScores, SourcedScores]
     for (const side of ['first', 'second'] as const) {
-      this.#scores[side].push(pair[side].scores)
-      for (const head of pair[side].lacking) this.#lacking[side].add(head)
+      const { scores, lacking } = { first, second }[side]
+      this.#scores[side].push(scores)
+      for (const head of lacking) this.#lacking[side].add(head)
     }
     for (const { gallId, postNo } of posts) this.#posts.add(postName(gallId, postNo))
-    const compared = compareScores(first.scores, second.scores)
     this.#cycles.push({
       cycle_id: cycle.cycleId,
       posts: posts.length,
-      first_distinct_scores: compared.first.distinct_scores,
-      second_distinct_scores: compared.second.distinct_scores,
       weights_version: cycle.weightsVersion,
       first_source: first.source,
       second_source: second.source,
-      ...compared.agreement,
+      ...compareScores(first.scores, second.scores),
     })
-    this.#addMovers(pair)
+    this.#addMovers(cycle, posts, first.scores, second.scores)
   }
 
-  #addMovers({ cycle, posts, first, second }: ScorePair): void {
-    for (const { row, ...ranks } of largestMovers(first.scores, second.scores, moversMax)) {
-      const { gallId, postNo } = posts[row] as ScorePair['posts'][number]
+  #addMovers(
+    { cycleId, position }: StoredCycle,
+    posts: SourcedCycle['posts'],
+    first: Float64Array,
+    second: Float64Array,
+  ): void {
+    for (const { row, ...ranks } of largestMovers(first, second, moversMax)) {
+      const { gallId, postNo } = posts[row] as (typeof posts)[number]
       const figures = {
         gall_id: gallId,
         post_no: postNo,
-        cycle_id: cycle.cycleId,
+        cycle_id: cycleId,
         posts: posts.length,
         ...ranks,
-        first_score: first.scores[row] as number,
-        second_score: second.scores[row] as number,
+        first_score: first[row] as number,
+        second_score: second[row] as number,
       }
-      const mover = { position: cycle.position, row, figures }
       const name = postName(gallId, postNo)
       const known = this.#movers.get(name)
       if (known === undefined || rankDistance(figures) > rankDistance(known.figures))
-        this.#movers.set(name, mover)
+        this.#movers.set(name, { position, figures })
     }
   }
 
@@ -144,13 +203,17 @@ export class ComparisonFigures {
     figures[what === 'text' ? 'texts' : 'images']++
   }
 
-  async comparison(store: Store, cycles: readonly StoredCycle[]): Promise<Comparison> {
-    const [first, second] = this.#versions
-    const [firstScores, secondScores] = [joined(this.#scores.first), joined(this.#scores.second)]
-    const pooled = firstScores.length === 0 ? null : compareScores(firstScores, secondScores)
-    const movers = [...this.#movers.values()]
+  /** The posts whose ranks differ most. */
+  get movers(): FoundMover[] {
+    return [...this.#movers.values()]
       .sort((a, b) => rankDistance(b.figures) - rankDistance(a.figures))
       .slice(0, moversMax)
+  }
+
+  comparison(cycles: readonly StoredCycle[]): Omit<Comparison, 'movers' | 'quality'> {
+    const [first, second] = this.#versions
+    const [firstScores, secondScores] = [joined(this.#scores.first), joined(this.#scores.second)]
+    const isEmpty = firstScores.length === 0
     return {
       first,
       second,
@@ -168,15 +231,9 @@ export class ComparisonFigures {
       },
       lacking_heads: { first: [...this.#lacking.first], second: [...this.#lacking.second] },
       skipped: this.#skipped,
-      pooled: pooled && {
-        ...pooled.agreement,
-        overlap: Object.fromEntries(overlapDepths.map((depth) => [depth, null])),
-        first: pooled.first,
-        second: pooled.second,
-      },
-      median: this.#cycles.length === 0 ? null : medians(this.#cycles),
+      pooled: isEmpty ? null : { first: scoreFigures(firstScores), second: scoreFigures(secondScores) },
+      median: isEmpty ? null : medians(this.#cycles),
       per_cycle: this.#cycles,
-      movers: await withTitles(store, movers),
     }
   }
 }
@@ -209,30 +266,15 @@ function joined(parts: readonly Float64Array[]): Float64Array {
 
 /** Adds the titles that were recorded when the posts entered. */
 function withTitles(store: Store, movers: readonly FoundMover[]): Promise<MoverFigures[]> {
+  const visits = visitsOf(store)
   return Promise.all(
-    movers.map(async ({ position, row, figures }) => {
-      const entered = enteredPlace(store, position, row)
-      const isStored = entered !== null && store.readRequest(entered.position) !== undefined
-      const [record] = isStored ? await readCandidates(store, entered.position, [entered.row]) : []
-      return { ...figures, title: record === undefined ? null : titleOf(record) }
+    movers.map(async ({ position, figures }) => {
+      const visit = visits.find(
+        (each) =>
+          each.postNo === figures.post_no && each.gallId === figures.gall_id && isPendingAt(each, position),
+      )
+      const candidate = visit && (await candidateOf(store, visit))
+      return { ...figures, title: candidate?.title ?? null }
     }),
   )
-}
-
-/** Where the post of a scored row entered: position of the cycle, and row there. Null without an evaluation record. */
-function enteredPlace(
-  store: Store,
-  position: Position,
-  scoredRow: number,
-): { readonly position: Position; readonly row: number } | null {
-  const record = store.readEvaluation(position)
-  if (record === undefined) return null
-  const { outcome: outcomes, enteredPosition, enteredRow } = readEvaluationRows(record, position)
-  const rows = [...outcomes.keys()].filter((row) => outcomes[row] === outcome.scored)
-  const row = rows[scoredRow] as number
-  return { position: enteredPosition[row] as number, row: enteredRow[row] as number }
-}
-
-function titleOf(record: Uint8Array): string {
-  return (JSON.parse(Buffer.from(record).toString('utf8')) as { title: string }).title
 }

@@ -1,5 +1,5 @@
 /**
- * Scores of two models for the same rows of stored cycles. They come from the response, from the stored scores of a
+ * Scores of some versions for the same rows of stored cycles. They come from the response, from the stored scores of a
  * shadow, or from a replay of the recorded request. Heads are weighted with the weights of their cycle.
  */
 import type { Codec } from '../codec/index.js'
@@ -17,25 +17,24 @@ import { replayedInputs, type ExcludedInput, type ReplayEncoding } from './repla
 export const scoreSources = ['response', 'shadow', 'replay'] as const
 export type ScoreSource = (typeof scoreSources)[number]
 
-/** One model's scores of a cycle, one per scored row, in the order of the response. */
-interface SourcedScores {
+/** One version's scores of a cycle, one per scored row, in the order of the response. */
+export interface SourcedScores {
+  readonly version: string
   readonly source: ScoreSource
   readonly scores: Float64Array
   /** Heads that the model lacks and that have a weight in this cycle. */
   readonly lacking: readonly HeadName[]
 }
 
-export interface ScorePair {
+export interface SourcedCycle {
   readonly cycle: StoredCycle
   /** The scored rows. */
   readonly posts: readonly { readonly gallId: string; readonly postNo: number }[]
-  readonly first: SourcedScores
-  readonly second: SourcedScores
+  /** By version. */
+  readonly sides: readonly SourcedScores[]
 }
 
 export interface ScoresOptions {
-  /** Stored cycles in order of arrival. */
-  readonly cycles: readonly StoredCycle[]
   readonly versions: readonly string[]
   readonly codec: Codec
   /** Loads a model for cycles that it has not scored. Called at most once per version. */
@@ -44,49 +43,54 @@ export interface ScoresOptions {
   readonly onExcluded: (version: string, left: ExcludedInput) => void
 }
 
-export interface ScorePairsOptions extends ScoresOptions {
-  readonly versions: readonly [first: string, second: string]
-}
-
 /** Time limit for the texts of one cycle. */
 const encodeMsMax = 60 * 60_000
 
-/** Scores of two versions. Skips cycles without scored rows. Rejects with the errors of `load` and of a replay. */
-export async function* scorePairs(store: Store, options: ScorePairsOptions): AsyncGenerator<ScorePair> {
-  for await (const { cycle, posts, sides } of sourcedScores(store, options)) {
-    const [first, second] = sides
-    if (first !== undefined && second !== undefined) yield { cycle, posts, first, second }
+/** Scores of replayed cycles. */
+export class ReplayedScores {
+  /** By version and store position. */
+  readonly #scores = new Map<string, Map<Position, Float32Array>>()
+
+  add({ cycle, sides }: SourcedCycle): void {
+    for (const { version, source, scores } of sides) {
+      if (source !== 'replay') continue
+      const known = this.#scores.get(version) ?? new Map<Position, Float32Array>()
+      this.#scores.set(version, known.set(cycle.position, Float32Array.from(scores)))
+    }
+  }
+
+  get(version: string, position: Position): Float32Array | undefined {
+    return this.#scores.get(version)?.get(position)
   }
 }
 
 /**
- * Scores by version and store position, for the cycles that a version has neither served nor scored as a shadow. Cycles
+ * Scores for the cycles with `fromMs` ≤ `cycle_time` ≤ `toMs` that a version has neither served nor scored as a shadow. Cycles
  * whose request has expired are left out. Rejects with the errors of `load` and of a replay.
  */
 export async function replayScores(
   store: Store,
-  options: ScoresOptions,
-): Promise<Map<string, Map<Position, Float32Array>>> {
-  const { versions } = options
-  const scores = new Map(versions.map((version) => [version, new Map<Position, Float32Array>()]))
-  const cycles = options.cycles
-    .filter(({ cycleId }) => store.findCycle(cycleId) !== undefined)
+  options: ScoresOptions & { readonly fromMs: number; readonly toMs: number },
+): Promise<ReplayedScores> {
+  const { versions, fromMs, toMs } = options
+  const cycles = [...store.tail(1)]
+    .filter(({ cycleAtMs }) => fromMs <= cycleAtMs && cycleAtMs <= toMs)
     .filter((cycle) => versions.some((version) => sourceOf(store, cycle, version) === 'replay'))
-    .sort((a, b) => a.position - b.position)
-  for await (const { cycle, sides } of sourcedScores(store, { ...options, cycles }))
-    for (const [index, side] of sides.entries())
-      if (side.source === 'replay')
-        scores.get(versions[index] as string)?.set(cycle.position, Float32Array.from(side.scores))
-  return scores
+  const replayed = new ReplayedScores()
+  for await (const scored of sourcedScores(store, cycles, options)) replayed.add(scored)
+  return replayed
 }
 
-interface SourcedCycle extends Pick<ScorePair, 'cycle' | 'posts'> {
-  /** By version. */
-  readonly sides: readonly SourcedScores[]
-}
-
-async function* sourcedScores(store: Store, options: ScoresOptions): AsyncGenerator<SourcedCycle> {
-  const { cycles, versions, codec } = options
+/**
+ * Scores of cycles, which are given in order of arrival. Skips cycles without scored rows. Rejects with the errors of `load`
+ * and of a replay.
+ */
+export async function* sourcedScores(
+  store: Store,
+  cycles: readonly StoredCycle[],
+  options: ScoresOptions,
+): AsyncGenerator<SourcedCycle> {
+  const { versions, codec } = options
   const history = store.listWeights()
   const replayers = versions.map((version) => new Replayer(store, version, options))
   const replayed = cycles
@@ -97,22 +101,24 @@ async function* sourcedScores(store: Store, options: ScoresOptions): AsyncGenera
     for (const cycle of cycles) {
       const response = readScoredRows(store, cycle)
       if (response.posts.length === 0) continue
-      const weights = weightsOf(history, cycle)
+      const weights = weightsOf(history, cycle.weightsVersion)
       let replayedCycle: ReplayedCycle | null = null
       const sides: SourcedScores[] = []
       for (const replayer of replayers) {
-        const source = sourceOf(store, cycle, replayer.version)
+        const { version } = replayer
+        const source = sourceOf(store, cycle, version)
         if (source === 'response') {
-          sides.push({ source, scores: response.scores, lacking: missingHeads(response.heads, weights) })
+          const lacking = missingHeads(response.heads, weights)
+          sides.push({ version, source, scores: response.scores, lacking })
           continue
         }
         const heads =
           source === 'shadow'
-            ? (shadowHeads(store, cycle, replayer.version) as HeadColumns)
+            ? (shadowHeads(store, cycle, version) as HeadColumns)
             : await replayer.heads((replayedCycle ??= await replayAt(replays, cycle.position)), response)
-        const whose = `${replayer.version} at ${cycle.cycleId}`
+        const whose = `${version} at ${cycle.cycleId}`
         const scores = Float64Array.from(weightedScores(heads, weights, response.posts.length, whose))
-        sides.push({ source, scores, lacking: missingHeads(heads, weights) })
+        sides.push({ version, source, scores, lacking: missingHeads(heads, weights) })
       }
       yield { cycle, posts: response.posts, sides }
     }
@@ -132,13 +138,12 @@ export function shadowHeads(
 }
 
 /** The best source for the scores of a version. */
-export function sourceOf(store: Store, cycle: StoredCycle, version: string): ScoreSource {
+function sourceOf(store: Store, cycle: StoredCycle, version: string): ScoreSource {
   if (cycle.modelVersion === version) return 'response'
   return store.models.readShadowScores(cycle.position, version) === undefined ? 'replay' : 'shadow'
 }
 
-interface ScoredRows {
-  readonly posts: readonly { readonly gallId: string; readonly postNo: number }[]
+interface ScoredRows extends Pick<SourcedCycle, 'posts'> {
   readonly scores: Float64Array
   /** Null where the response has no such head. */
   readonly heads: Readonly<Record<HeadName, true | null>>
@@ -159,7 +164,7 @@ function readScoredRows(store: Store, { cycleId }: StoredCycle): ScoredRows {
 }
 
 /** A version may be set more than once, but always with the same weights. */
-export function weightsOf(history: WeightsHistory, { weightsVersion }: StoredCycle): Weights {
+export function weightsOf(history: WeightsHistory, weightsVersion: string): Weights {
   const setting = history.find(({ version }) => version === weightsVersion)
   if (setting === undefined) throw new Error(`the store has no weights ${weightsVersion}`)
   return setting.weights
@@ -216,7 +221,7 @@ class Replayer {
       if (!(error instanceof ModelError)) throw error
       throw new ModelError(`${this.version}: ${error.message}`, { cause: error })
     })
-    const cache = new VectorCache(this.#store, model)
+    const cache = new VectorCache(this.#store)
     const encoding = { encodeMsMax, quarantine: new Quarantine(), onExcluded: this.#onExcluded, cache }
     return (this.#opened = { model, encoding })
   }

@@ -1,7 +1,7 @@
 /** The first-score ledger, rule by rule. */
 import { describe, expect, it } from 'vitest'
 import { firstScoreDeadline } from '../../contract/index.js'
-import { firstScore } from './first-score.js'
+import { firstScore } from './first-score-ledger.js'
 
 describe('the first-score ledger', () => {
   const minute = 60_000
