@@ -12,12 +12,11 @@ import {
   exportStore,
   queryExport,
   QueryError,
-  Staging,
   tableNames,
   tablesIn,
   viewSql,
+  type ExportOptions,
   type QueryResult,
-  type TableName,
 } from '../history/index.js'
 import { catalogue, type Feature } from '../model/index.js'
 import { addSettingFlags, numberArgument, type CommandContext } from './context.js'
@@ -27,7 +26,7 @@ import { withStore } from './models/common.js'
 import { settingsOf, type Flags } from './read-settings.js'
 import { chosenFeatures } from './models/features.js'
 import { formatTable } from './text-table.js'
-import { addRangeFlags, timeRangeOf, type TimeRange } from './time-range.js'
+import { addRangeFlags, timeRangeOf } from './time-range.js'
 
 const rowsShown = 1000
 
@@ -65,9 +64,10 @@ function addTableFlags(command: Command): Command {
 async function exportTo(directory: string, flags: Flags, context: CommandContext): Promise<void> {
   keepFilesPrivate()
   createEmptyDirectory(directory)
-  const options = { ...timeRangeOf(flags), features: featuresOf(flags), texts: flags['texts'] === true }
+  const features = featuresOf(flags)
+  const options = { directory, ...timeRangeOf(flags), features, texts: flags['texts'] === true }
   const startedAt = performance.now()
-  const { cycles, rows } = await writeTables(directory, options, flags, context)
+  const { cycles, rows } = await writeTables(options, flags, context)
   const seconds = (performance.now() - startedAt) / 1000
   writeFileSync(
     join(directory, 'export.json'),
@@ -83,35 +83,18 @@ async function exportTo(directory: string, flags: Flags, context: CommandContext
   context.print(`${cycles} cycles written to ${directory} in ${seconds.toFixed(1)} s\n\n${table}`)
 }
 
-interface TableOptions extends TimeRange {
-  readonly features: readonly Feature[]
-  readonly texts: boolean
-  /** Tables to write; absent: all. */
-  readonly tables?: readonly TableName[]
-}
-
 async function writeTables(
-  directory: string,
-  options: TableOptions,
+  options: Omit<ExportOptions, 'codec'>,
   flags: Flags,
   context: CommandContext,
-): Promise<{ readonly cycles: number; readonly rows: Readonly<Record<string, number>> }> {
+): Promise<Awaited<ReturnType<typeof exportStore>>> {
   const settings = settingsOf(flags, context)
   const { codec } = loadCodec(settings.codec)
-  return withStore(settings.dataDir, async (store) => {
-    const { features, tables } = options
-    const staging = await Staging.open({
-      ...{ directory, features: features.map(({ name }) => name) },
-      ...(tables === undefined ? {} : { tables }),
-    })
-    try {
-      const cycles = await exportStore(store, { ...options, codec, staging })
-      return { cycles, rows: staging.rowCounts }
-    } catch (error) {
-      staging.close()
-      throw new CommandError(`the export failed: ${messageOf(error)}`, { cause: error })
-    }
-  })
+  return withStore(settings.dataDir, (store) =>
+    exportStore(store, { ...options, codec }).catch((cause: unknown) => {
+      throw new CommandError(`the export failed: ${messageOf(cause)}`, { cause })
+    }),
+  )
 }
 
 /** Throws where the directory has files. */
@@ -142,8 +125,8 @@ async function query(statement: string, flags: Flags, context: CommandContext): 
   try {
     if (scratch === null) checkExport(directory)
     else {
-      const options = { ...timeRangeOf(flags), features: featuresOf(flags), texts: true }
-      await writeTables(directory, { ...options, tables: tablesIn(statement) }, flags, context)
+      const options = { directory, ...timeRangeOf(flags), features: featuresOf(flags), texts: true }
+      await writeTables({ ...options, tables: tablesIn(statement) }, flags, context)
     }
     const result = await queryExport(directory, statement, Number(rowsMax))
     context.print(flags['json'] === true ? jsonLines(result) : tableText(result))

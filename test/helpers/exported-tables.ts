@@ -7,7 +7,6 @@ import {
   exportStore,
   exportTables,
   queryExport,
-  Staging,
   type QueryResult,
   type TableName,
 } from '../../src/history/index.js'
@@ -31,8 +30,7 @@ export async function exported(
   }: { features?: readonly Feature[]; fromMs?: number; toMs?: number; texts?: boolean } = {},
 ): Promise<string> {
   const directory = scratchDir()
-  const staging = await Staging.open({ directory, features: features.map(({ name }) => name) })
-  await exportStore(store, { codec: referenceCodec, staging, fromMs, toMs, features, texts })
+  await exportStore(store, { codec: referenceCodec, directory, fromMs, toMs, features, texts })
   return directory
 }
 

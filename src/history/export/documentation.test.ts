@@ -15,7 +15,6 @@ import { catalogue } from '../../model/index.js'
 import { exportStore } from './export-store.js'
 import { queryExport } from './query.js'
 import { exportTables } from './schema.js'
-import { Staging } from './staging.js'
 
 const file = join(projectDir, 'docs/export.md')
 const page = readFileSync(file, 'utf8')
@@ -50,10 +49,9 @@ describe('the example queries', () => {
     // A scratch directory is removed after the first test.
     directory = mkdtempSync(join(tmpdir(), 'understudy-export-'))
     const recorded = await recordedHistory()
-    const staging = await Staging.open({ directory, features: catalogue.map(({ name }) => name) })
     const window = { fromMs: -Infinity, toMs: Infinity }
     await exportStore(recorded.store, {
-      ...{ codec: referenceCodec, staging, features: catalogue, texts: false, ...window },
+      ...{ codec: referenceCodec, directory, features: catalogue, texts: false, ...window },
     })
   })
 

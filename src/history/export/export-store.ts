@@ -1,11 +1,11 @@
 /**
- * Exports stored cycles: reads them in order of arrival and stages the rows of every table. Read `exportStore` first.
+ * Exports stored cycles to Parquet files: reads them in order of arrival and stages the rows of every table. Read
+ * `exportStore` first.
  */
 import type { Codec } from '../../codec/index.js'
 import {
   counterNames,
   headNames,
-  outcomeCodes,
   snapshotNames,
   type CycleColumns,
   type CycleRequest,
@@ -18,49 +18,65 @@ import type { Feature } from '../../model/index.js'
 import type { WeightsHistory } from '../../pool/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
-import { readBody, readResponse } from '../records.js'
+import { outcomeCodeOf, readBody, readResponse } from '../records.js'
 import { shadowHeads, weightedScores, weightsOf } from '../version-scores.js'
+import { ExportedFeatures } from './export-features.js'
 import { exportOutcomes } from './export-outcomes.js'
 import { exportVisits } from './export-visits.js'
-import { FeatureReader, type FeatureColumns } from './feature-reader.js'
-import { PostNumbers } from './post-numbers.js'
-import type { Staging } from './staging.js'
-import { instantOf } from './values.js'
+import type { TableName } from './schema.js'
+import { Staging } from './staging.js'
 
 export interface ExportOptions {
   readonly codec: Codec
-  readonly staging: Staging
+  /** Where the files are written. */
+  readonly directory: string
   /** Cycles with `fromMs` ≤ `cycle_time` ≤ `toMs`, and what belongs to them. */
   readonly fromMs: number
   readonly toMs: number
-  /** Columns of `scores`, those that the staging has. */
+  /** Columns of `scores`. */
   readonly features: readonly Feature[]
   /** Whether `visits` has the bodies of the posts. */
   readonly texts: boolean
+  /** Tables to write; absent: all. */
+  readonly tables?: readonly TableName[]
 }
 
-/** Stages and writes all rows, and ends the staging; returns the number of cycles. */
-export async function exportStore(store: Store, options: ExportOptions): Promise<number> {
-  const { staging, codec } = options
+export interface ExportedCounts {
+  readonly cycles: number
+  /** By table. */
+  readonly rows: Readonly<Record<string, number>>
+}
+
+/** Writes the files of the tables. */
+export async function exportStore(store: Store, options: ExportOptions): Promise<ExportedCounts> {
+  const { directory, features, tables } = options
+  const names = features.map(({ name }) => name)
+  const staging = await Staging.open({ directory, features: names, ...(tables && { tables }) })
+  try {
+    const cycles = await exportTo(staging, store, options)
+    await staging.flush()
+    return { cycles, rows: staging.rowCounts }
+  } finally {
+    staging.close()
+  }
+}
+
+/** Stages and writes all rows; returns the number of cycles. */
+async function exportTo(staging: Staging, store: Store, options: ExportOptions): Promise<number> {
+  const { codec, fromMs, toMs } = options
   const cycles = new Map([...store.evaluatedCycles(), ...store.tail(1)].map((each) => [each.position, each]))
   for (const cycle of cycles.values()) staging.addPosition(cycle)
-  const isChosen = ({ cycleAtMs }: StoredCycle): boolean =>
-    options.fromMs <= cycleAtMs && cycleAtMs <= options.toMs
-  const posts = new PostNumbers(staging)
+  const isChosen = ({ cycleAtMs }: StoredCycle): boolean => fromMs <= cycleAtMs && cycleAtMs <= toMs
   const visits = new ArrivalVisits(store)
-  const exporter = new CycleExporter(store, options, posts, visits)
-  const features = new FeatureReader(store, options, posts, [...store.tail(1)].filter(isChosen))
+  const features = new ExportedFeatures(store, staging, options, [...store.tail(1)].filter(isChosen))
+  const exporter = new CycleExporter(store, staging, visits, features)
   let count = 0
   try {
     for (const stored of store.tail(1)) {
       const ended = visits.add(stored.position)
       if (!isChosen(stored)) continue
       const json = await readBody(store, stored.position)
-      exporter.add(
-        stored,
-        { json, cycle: codec.decodeCycle(json), ended },
-        await features.at(stored.position),
-      )
+      await exporter.add(stored, { json, cycle: codec.decodeCycle(json), ended })
       count++
       if (staging.isFull) await staging.flush()
     }
@@ -70,11 +86,10 @@ export async function exportStore(store: Store, options: ExportOptions): Promise
   const overlapping = visits.visits.filter(({ entered, left }) => {
     const began = cycles.get(entered?.position ?? -1)?.cycleAtMs ?? -Infinity
     const ended = cycles.get(left?.position ?? -1)?.cycleAtMs ?? Infinity
-    return began <= options.toMs && ended >= options.fromMs
+    return began <= toMs && ended >= fromMs
   })
-  await exportVisits(store, overlapping, options, posts)
-  exportOutcomes(store, options, posts)
-  await staging.end()
+  await exportVisits(store, staging, overlapping, options)
+  exportOutcomes(store, staging, options)
   return count
 }
 
@@ -88,24 +103,24 @@ interface ExportedCycle {
 /** Stages the rows of one cycle. */
 class CycleExporter {
   readonly #store: Store
-  readonly #options: ExportOptions
-  readonly #posts: PostNumbers
+  readonly #staging: Staging
   readonly #visits: ArrivalVisits
+  readonly #features: ExportedFeatures
   readonly #weights: WeightsHistory
   #newestMs = -Infinity
 
-  constructor(store: Store, options: ExportOptions, posts: PostNumbers, visits: ArrivalVisits) {
+  constructor(store: Store, staging: Staging, visits: ArrivalVisits, features: ExportedFeatures) {
     this.#store = store
-    this.#options = options
-    this.#posts = posts
+    this.#staging = staging
     this.#visits = visits
+    this.#features = features
     this.#weights = store.listWeights()
   }
 
-  add(stored: StoredCycle, exported: ExportedCycle, features: FeatureColumns | null): void {
+  async add(stored: StoredCycle, exported: ExportedCycle): Promise<void> {
     const response = readResponse(this.#store, stored.cycleId)
     this.#addCycle(stored, response)
-    this.#addScores(stored, response, features)
+    await this.#addScores(stored, response)
     this.#addShadowScores(stored, response)
     this.#addReadings(stored, exported.cycle)
     this.#addSnapshots(stored, exported.cycle)
@@ -113,40 +128,28 @@ class CycleExporter {
   }
 
   #addCycle(stored: StoredCycle, response: CycleResponse): void {
-    const { position, cycleAtMs, modelVersion, weightsVersion } = stored
+    const { position, cycleAtMs } = stored
     const { counts, missing_feature_share, warnings, scored_at } = response
     const { views, comments, up, downvote_share } = weightsOf(this.#weights, stored.weightsVersion)
-    const late = cycleAtMs < this.#newestMs
-    this.#newestMs = Math.max(this.#newestMs, cycleAtMs)
-    const numbers = {
-      scored_at: instantOf(scored_at),
+    this.#staging.add('cycles', {
+      ...{ position, scored_at, ...counts, scored: counts.scored_now, missing_feature_share, warnings },
       ...{ weight_views: views, weight_comments: comments, weight_up: up },
       weight_downvote_share: downvote_share,
-      ...{ candidates: counts.candidates, engagement: counts.engagement },
-      ...{ candidate_scores: counts.candidate_scores, removals: counts.removals },
-      ...{ scored: counts.scored_now, waiting: counts.waiting, not_scored: counts.not_scored },
-      ...{ results: counts.results, missing_feature_share, late: Number(late) },
-    }
-    this.#options.staging.append('cycles', 1, {
-      position: Int32Array.of(position),
-      ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Float64Array.of(value)])),
-      ...{ model_version: [modelVersion], weights_version: [weightsVersion] },
-      warnings: [JSON.stringify(warnings)],
+      late: cycleAtMs < this.#newestMs,
     })
+    this.#newestMs = Math.max(this.#newestMs, cycleAtMs)
   }
 
-  #addScores({ position }: StoredCycle, { results }: CycleResponse, features: FeatureColumns | null): void {
+  async #addScores({ position }: StoredCycle, { results }: CycleResponse): Promise<void> {
     const keys = this.#resultKeys(position, results)
-    this.#options.staging.append('scores', results.length, {
+    this.#staging.append('scores', results.length, {
       ...keys,
-      outcome: Float64Array.from(results, ({ status, reason = null }) =>
-        outcomeCodes.findIndex((each) => each.status === status && each.reason === reason),
-      ),
+      outcome: Uint8Array.from(results, outcomeCodeOf),
       score: Float32Array.from(results, ({ score }) => score ?? NaN),
       ...Object.fromEntries(
         headNames.map((name) => [name, Float32Array.from(results, (row) => row[name] ?? NaN)]),
       ),
-      ...featureValues(this.#options.features, features, keys.post),
+      ...(await this.#features.columns(position, keys.post)),
     })
   }
 
@@ -159,7 +162,7 @@ class CycleExporter {
     const weights = weightsOf(this.#weights, stored.weightsVersion)
     for (const version of versions) {
       const heads = shadowHeads(this.#store, stored, version) as HeadColumns
-      this.#options.staging.append('shadow_scores', scored.length, {
+      this.#staging.append('shadow_scores', scored.length, {
         ...keys,
         model_version: new Array<string>(scored.length).fill(version),
         score: weightedScores(heads, weights, scored.length, `${version} at ${cycleId}`),
@@ -173,7 +176,7 @@ class CycleExporter {
   #resultKeys(position: Position, results: readonly ResultRow[]): RowKeys & { readonly entered: Int32Array } {
     return {
       position: new Int32Array(results.length).fill(position),
-      post: Int32Array.from(results, ({ gall_id, post_no }) => this.#posts.number(gall_id, post_no)),
+      post: Int32Array.from(results, ({ gall_id, post_no }) => this.#staging.postNumber(gall_id, post_no)),
       entered: Int32Array.from(results, ({ gall_id, post_no, reason }) =>
         reason === 'unknown_post' ? -1 : (this.#visits.open(gall_id, post_no)?.entered?.position ?? -1),
       ),
@@ -182,20 +185,20 @@ class CycleExporter {
 
   #addReadings({ position }: StoredCycle, { engagement, galleries }: CycleColumns): void {
     const { count, status, observedAtMs, observedAtFraction } = engagement
-    this.#options.staging.append('readings', count, {
+    this.#staging.append('readings', count, {
       ...this.#keys(position, engagement, galleries),
       observed_at: sumOf(observedAtMs, observedAtFraction),
-      status: Float64Array.from(status),
-      ...Object.fromEntries(counterNames.map((name) => [name, engagement[name].slice(0, count)])),
+      status,
+      ...Object.fromEntries(counterNames.map((name) => [name, engagement[name]])),
     })
   }
 
   #addSnapshots({ position }: StoredCycle, { candidateScores, galleries }: CycleColumns): void {
     const { count, snapshotAtMs, snapshotAtFraction } = candidateScores
-    this.#options.staging.append('snapshots', count, {
+    this.#staging.append('snapshots', count, {
       ...this.#keys(position, candidateScores, galleries),
       snapshot_at: sumOf(snapshotAtMs, snapshotAtFraction),
-      ...Object.fromEntries(snapshotNames.map((name) => [name, candidateScores[name].slice(0, count)])),
+      ...Object.fromEntries(snapshotNames.map((name) => [name, candidateScores[name]])),
     })
   }
 
@@ -203,7 +206,10 @@ class CycleExporter {
     const { count, reason, tier, decidedAtMs } = cycle.removals
     const keys = this.#keys(position, cycle.removals, cycle.galleries)
     const visits = new Map(
-      ended.map(({ gallId, postNo, entered }) => [this.#posts.number(gallId, postNo), entered?.position]),
+      ended.map(({ gallId, postNo, entered }) => [
+        this.#staging.postNumber(gallId, postNo),
+        entered?.position,
+      ]),
     )
     const entered = Int32Array.from(keys.post, (number) => {
       const began = visits.get(number) ?? -1
@@ -211,20 +217,18 @@ class CycleExporter {
       visits.delete(number)
       return began
     })
-    this.#options.staging.append('removals', count, {
+    this.#staging.append('removals', count, {
       ...keys,
       entered,
       reason_code: reasonCodes(json, count),
-      reason: Float64Array.from(reason),
-      tier: Float64Array.from(tier),
-      decided_at: decidedAtMs,
+      ...{ reason, tier, decided_at: decidedAtMs },
     })
   }
 
   #keys(position: Position, rows: KeyColumns, galleries: readonly string[]): RowKeys {
     return {
       position: new Int32Array(rows.count).fill(position),
-      post: this.#posts.numbers(rows, galleries),
+      post: this.#staging.postNumbers(rows, galleries),
     }
   }
 }
@@ -244,22 +248,4 @@ function reasonCodes(json: Uint8Array, count: number): (string | null)[] {
 
 function sumOf(ms: Float64Array, fraction: Float64Array): Float64Array {
   return ms.map((value, row) => value + (fraction[row] as number))
-}
-
-function featureValues(
-  features: readonly Feature[],
-  columns: FeatureColumns | null,
-  posts: Int32Array,
-): Record<string, Float32Array> {
-  const rows = Int32Array.from(posts, (post) => columns?.rowOf.get(post) ?? -1)
-  return Object.fromEntries(
-    features.map(({ name }, index) => {
-      const values = new Float32Array(posts.length).fill(NaN)
-      if (columns !== null)
-        for (let at = 0; at < rows.length; at++)
-          if ((rows[at] as number) >= 0)
-            values[at] = columns.matrix[(rows[at] as number) * features.length + index] as number
-      return [name, values]
-    }),
-  )
 }

@@ -5,9 +5,10 @@
 import { join } from 'node:path'
 import type * as Duck from '@duckdb/node-api'
 import type { DuckDBAppender, DuckDBConnection, DuckDBType } from '@duckdb/node-api'
-import { assert } from '../../contract/index.js'
+import { assert, parseInstant, type KeyColumns } from '../../contract/index.js'
+import { PostMap } from '../../pool/index.js'
 import type { StoredCycle } from '../../store/index.js'
-import { tableNames, tableWith, type ExportTable, type TableName } from './schema.js'
+import { tableNames, tableWith, type ExportTable, type StagedColumns, type TableName } from './schema.js'
 
 /** DuckDB never fetches anything: the extensions that are needed are part of the package. */
 export const duckOptions = {
@@ -18,7 +19,9 @@ export const duckOptions = {
 }
 
 /** A staged column: numbers with NaN for null, or texts. */
-export type StagedValues = Float32Array | Float64Array | Int32Array | readonly (string | null)[]
+export type StagedValues = Float32Array | Float64Array | Int32Array | Uint8Array | readonly (string | null)[]
+/** A staged row: what is absent is null, an instant may be a text, and what else is staged as text is JSON. */
+export type StagedRow = Readonly<Record<string, unknown>>
 
 /** DuckDB's vectors have this many rows. */
 const chunkRows = 2048
@@ -38,23 +41,25 @@ export interface StagingOptions {
 export class Staging {
   readonly #duck: typeof Duck
   readonly #connection: DuckDBConnection
-  /** A connection runs one statement at a time: files are written on their own. */
-  readonly #writer: DuckDBConnection
   readonly #directory: string
   readonly #tables: ReadonlyMap<TableName, ExportTable>
   readonly #appenders = new Map<string, DuckDBAppender>()
-  readonly #rows = new Map<TableName, number>()
+  /** Rows that wait until they fill a chunk. */
+  readonly #waiting = new Map<TableName, StagedRow[]>()
+  readonly #rowCounts = new Map<TableName, number>()
+  readonly #postNumbers = new PostMap<string, number>()
+  #postCount = 0
   #stagedValues = 0
-  #generation = 0
-  #writing: Promise<void> = Promise.resolve()
+  /** Number of the files that are written next. */
+  #part = 0
 
   private constructor(
     duck: typeof Duck,
-    connections: readonly [rows: DuckDBConnection, files: DuckDBConnection],
+    connection: DuckDBConnection,
     { directory, features, tables = tableNames }: StagingOptions,
   ) {
     this.#duck = duck
-    ;[this.#connection, this.#writer] = connections
+    this.#connection = connection
     this.#directory = directory
     this.#tables = new Map(tables.map((name) => [name, tableWith(name, features)]))
   }
@@ -62,8 +67,7 @@ export class Staging {
   static async open(options: StagingOptions): Promise<Staging> {
     const duck = await import('@duckdb/node-api')
     const instance = await duck.DuckDBInstance.create(':memory:', duckOptions)
-    const connections = [await instance.connect(), await instance.connect()] as const
-    const staging = new Staging(duck, connections, options)
+    const staging = new Staging(duck, await instance.connect(), options)
     await staging.#create('posts', { id: 'INTEGER', gall_id: 'VARCHAR', post_no: 'BIGINT' })
     await staging.#create('positions', {
       id: 'INTEGER',
@@ -73,17 +77,29 @@ export class Staging {
       model_version: 'VARCHAR',
       weights_version: 'VARCHAR',
     })
-    for (const [name, { staged }] of staging.#tables) await staging.#createStage(name, staged)
+    for (const [name, { staged }] of staging.#tables) await staging.#create(stageOf(name), staged)
     return staging
   }
 
-  /** Names a post for staged rows. */
-  addPost(id: number, gallId: string, postNo: number): void {
+  /** The number of a post, under which staged rows name it. */
+  postNumber(gallId: string, postNo: number): number {
+    const known = this.#postNumbers.get(gallId, postNo)
+    if (known !== undefined) return known
+    const number = this.#postCount++
+    this.#postNumbers.set(gallId, postNo, number)
     const appender = this.#appender('posts')
-    appender.appendInteger(id)
+    appender.appendInteger(number)
     appender.appendVarchar(gallId)
     appender.appendBigInt(BigInt(postNo))
     appender.endRow()
+    return number
+  }
+
+  /** The numbers of the posts of some rows. */
+  postNumbers({ count, gallery, postNo }: KeyColumns, galleries: readonly string[]): Int32Array {
+    return Int32Array.from({ length: count }, (_, row) =>
+      this.postNumber(galleries[gallery[row] as number] as string, postNo[row] as number),
+    )
   }
 
   /** Names a cycle for staged rows. */
@@ -98,6 +114,25 @@ export class Staging {
     appender.endRow()
   }
 
+  /** Stages a row. */
+  add(name: TableName, row: StagedRow): void {
+    if (!this.#tables.has(name)) return
+    const rows = this.#waiting.get(name) ?? []
+    rows.push(row)
+    this.#waiting.set(name, rows)
+    if (rows.length === chunkRows) this.#appendWaiting(name)
+  }
+
+  #appendWaiting(name: TableName): void {
+    const rows = this.#waiting.get(name) ?? []
+    this.#waiting.delete(name)
+    const columns = Object.entries(this.#tables.get(name)?.staged ?? {}).map(([column, type]) => {
+      const values = rows.map((row) => row[column] ?? null)
+      return [column, type === 'VARCHAR' ? values.map(textOf) : Float64Array.from(values, numberOf)] as const
+    })
+    this.append(name, rows.length, Object.fromEntries(columns))
+  }
+
   /** Stages rows. `columns` has an entry for each staged column of the table. */
   append(name: TableName, count: number, columns: Readonly<Record<string, StagedValues>>): void {
     const table = this.#tables.get(name)
@@ -109,7 +144,7 @@ export class Staging {
       return found
     })
     const types = staged.map(([, type]) => this.#typeOf(type))
-    const appender = this.#appender(stageOf(name, this.#generation))
+    const appender = this.#appender(stageOf(name))
     for (let from = 0; from < count; from += chunkRows) {
       const to = Math.min(count, from + chunkRows)
       const chunk = this.#duck.DuckDBDataChunk.create(types, to - from)
@@ -118,7 +153,7 @@ export class Staging {
         chunk.setColumnValues(index, sliced(column, from, to) as unknown as readonly number[])
       appender.appendDataChunk(chunk)
     }
-    this.#rows.set(name, (this.#rows.get(name) ?? 0) + count)
+    this.#rowCounts.set(name, (this.#rowCounts.get(name) ?? 0) + count)
     this.#stagedValues += count * types.length
   }
 
@@ -129,59 +164,32 @@ export class Staging {
 
   /** Rows so far, by table. */
   get rowCounts(): Readonly<Record<string, number>> {
-    return Object.fromEntries(tableNames.map((name) => [name, this.#rows.get(name) ?? 0]))
+    return Object.fromEntries(tableNames.map((name) => [name, this.#rowCounts.get(name) ?? 0]))
   }
 
-  /**
-   * Begins to write what is staged, one file per table and day; rows that are appended meanwhile belong to the next part.
-   * Resolves when the rows of the call before are written.
-   */
+  /** Writes what is staged, one file per table and day. */
   async flush(): Promise<void> {
-    await this.#writing
-    const generation = this.#generation++
+    for (const name of this.#waiting.keys()) this.#appendWaiting(name)
     for (const appender of this.#appenders.values()) appender.flushSync()
-    for (const [name, { staged }] of this.#tables) {
-      const stage = stageOf(name, generation)
-      this.#appenders.get(stage)?.closeSync()
-      this.#appenders.delete(stage)
-      await this.#createStage(name, staged)
+    for (const [name, table] of this.#tables) {
+      const stage = stageOf(name)
+      const counted = await this.#connection.runAndReadAll(`select count(*) from ${stage}`)
+      if (Number(counted.getRows()[0]?.[0]) === 0) continue
+      await this.#write(name, table)
+      this.#appender(stage).closeSync()
+      await this.#create(stage, table.staged)
     }
+    this.#part++
     this.#stagedValues = 0
-    this.#writing = this.#writeStaged(generation)
-    // Until it is awaited, a failure is not unhandled.
-    this.#writing.catch(() => undefined)
-  }
-
-  /** Writes all that is staged, and closes DuckDB. */
-  async end(): Promise<void> {
-    await this.flush()
-    await this.#writing
-    this.close()
   }
 
   /** Closes DuckDB; rows that are not written are lost. */
   close(): void {
     for (const appender of this.#appenders.values()) appender.closeSync()
-    this.#appenders.clear()
-    this.#writer.interrupt()
     this.#connection.closeSync()
-    this.#writer.closeSync()
   }
 
-  async #writeStaged(generation: number): Promise<void> {
-    for (const [name, table] of this.#tables) {
-      const stage = stageOf(name, generation)
-      const counted = await this.#writer.runAndReadAll(`select count(*) from ${stage}`)
-      if (Number(counted.getRows()[0]?.[0]) > 0) await this.#write(name, table, { stage, generation })
-      await this.#writer.run(`drop table ${stage}`)
-    }
-  }
-
-  #write(
-    name: TableName,
-    { columns, staged, dayMs }: ExportTable,
-    { stage, generation }: { readonly stage: string; readonly generation: number },
-  ): Promise<unknown> {
+  #write(name: TableName, { columns, staged, dayMs }: ExportTable): Promise<unknown> {
     const joins = [
       'post' in staged ? 'left join posts p on p.id = s.post' : '',
       'position' in staged ? 'left join positions c on c.id = s.position' : '',
@@ -189,20 +197,17 @@ export class Staging {
     ]
     const day = `date '1970-01-01' + cast(floor((${dayMs} + ${kstOffsetMs}) / ${dayLengthMs}) as integer)`
     const selected = columns.map((column) => `${column.sql} as "${column.name}"`).join(', ')
-    return this.#writer.run(
-      `copy (select ${selected}, ${day} as day from ${stage} s ${joins.join(' ')})
+    return this.#connection.run(
+      `copy (select ${selected}, ${day} as day from ${stageOf(name)} s ${joins.join(' ')})
        to ${quoted(join(this.#directory, name))} (format parquet, partition_by (day), overwrite_or_ignore,
-       filename_pattern '${generation}-{i}', compression zstd, compression_level 1, row_group_size 40960)`,
+       filename_pattern '${this.#part}-{i}', compression zstd, compression_level 1, row_group_size 40960)`,
     )
   }
 
-  #createStage(name: TableName, staged: ExportTable['staged']): Promise<void> {
-    return this.#create(stageOf(name, this.#generation), staged)
-  }
-
+  /** Creates a table, or empties it. */
   async #create(table: string, columns: Readonly<Record<string, string>>): Promise<void> {
     const list = Object.entries(columns).map(([name, type]) => `"${name}" ${type}`)
-    await this.#connection.run(`create table ${table} (${list.join(', ')})`)
+    await this.#connection.run(`create or replace table ${table} (${list.join(', ')})`)
     this.#appenders.set(table, await this.#connection.createAppender(table))
   }
 
@@ -212,18 +217,33 @@ export class Staging {
     return appender
   }
 
-  #typeOf(type: ExportTable['staged'][string]): DuckDBType {
+  #typeOf(type: StagedColumns[string]): DuckDBType {
     const { DOUBLE, FLOAT, INTEGER, VARCHAR } = this.#duck
     return { DOUBLE, FLOAT, INTEGER, VARCHAR }[type]
   }
 }
 
-function stageOf(name: TableName, generation: number): string {
-  return `staged_${name}_${generation}`
+function stageOf(name: TableName): string {
+  return `staged_${name}`
 }
 
 function sliced(values: StagedValues, from: number, to: number): StagedValues {
   return ArrayBuffer.isView(values) ? values.subarray(from, to) : values.slice(from, to)
+}
+
+function textOf(value: unknown): string | null {
+  return value === null || typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function numberOf(value: unknown): number {
+  if (typeof value === 'string') return instantOf(value)
+  return value === null ? NaN : Number(value)
+}
+
+/** Milliseconds since 1970 with a fraction. */
+export function instantOf(text: string): number {
+  const instant = parseInstant(text)
+  return instant === null ? NaN : instant.ms + instant.fraction
 }
 
 /** A text as a literal of SQL. */

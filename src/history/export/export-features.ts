@@ -1,0 +1,58 @@
+/**
+ * Features of the scored posts of exported cycles, from a replay.
+ */
+import type { Codec } from '../../codec/index.js'
+import { compileFeatures, type Feature, type FillFeatures } from '../../model/index.js'
+import { gallIdAt } from '../../pool/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
+import { replayAt, replayCycles, type ReplayedCycle } from '../replay.js'
+import type { Staging } from './staging.js'
+
+export class ExportedFeatures {
+  readonly #staging: Staging
+  readonly #features: readonly Feature[]
+  readonly #fill: FillFeatures
+  readonly #replays: AsyncGenerator<ReplayedCycle>
+
+  /** `cycles`: those that will be read, in order of arrival. */
+  constructor(
+    store: Store,
+    staging: Staging,
+    { codec, features }: { readonly codec: Codec; readonly features: readonly Feature[] },
+    cycles: readonly StoredCycle[],
+  ) {
+    this.#staging = staging
+    this.#features = features
+    this.#fill = compileFeatures(features, { codec, missing: 'nan' })
+    const [from, to] = [cycles[0]?.position ?? 1, cycles.at(-1)?.position ?? 0]
+    this.#replays = replayCycles(store, { from, to, codec })
+  }
+
+  /** The columns of the features of some posts of a cycle; NaN where missing, and for posts that it did not score. */
+  async columns(position: Position, posts: Int32Array): Promise<Record<string, Float32Array>> {
+    const width = this.#features.length
+    if (width === 0) return {}
+    const { plan, inputState } = await replayAt(this.#replays, position)
+    const { scoring, next } = plan
+    const matrix = new Float32Array(scoring.count * width)
+    this.#fill({ ...scoring, ...inputState }, matrix)
+    const rowOf = new Map<number, number>()
+    for (let row = 0; row < scoring.count; row++) {
+      const slot = scoring.slots[row] as number
+      rowOf.set(this.#staging.postNumber(gallIdAt(next, slot), next.postNo[slot] as number), row)
+    }
+    const rows = Int32Array.from(posts, (post) => rowOf.get(post) ?? -1)
+    return Object.fromEntries(
+      this.#features.map(({ name }, column) => {
+        const values = new Float32Array(rows.length).fill(NaN)
+        for (const [at, row] of rows.entries())
+          if (row >= 0) values[at] = matrix[row * width + column] as number
+        return [name, values]
+      }),
+    )
+  }
+
+  close(): Promise<unknown> {
+    return this.#replays.return(undefined)
+  }
+}
